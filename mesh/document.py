@@ -1,0 +1,20 @@
+"""A page as the index sees it: what the parser extracts, replicas carry and segments store."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Document(msgspec.Struct, frozen=True, array_like=True):
+    """The searchable parts of one page; the canonical URL is its identity.
+
+    Array-like on the wire: new fields go last, with a default.
+    """
+
+    url: str
+    title: str = ""
+    headings: str = ""  # h1 to h6 in page order, one a line
+    text: str = ""  # visible text, one block a line, headings included
+    anchors: tuple[str, ...] = ()  # distinct texts of the links that point here, sorted
+    language: str = ""  # primary subtag of <html lang>, "" when not given
+    fetched_at: float = 0.0  # seconds since the epoch
