@@ -1,0 +1,132 @@
+"""The canonical form of URLs, and what all peers derive from it: host, fingerprint, path traps.
+
+The form is that of the WHATWG URL standard (ada-url), narrowed to what a crawler may fetch and to one
+spelling per resource: no fragment, no credentials, percent-encoding normalised. Peers agree on owners and
+on what was seen by comparing these strings, so a change here is a change of the mesh's protocol.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from ada_url import join_url, normalize_url
+from xxhash import xxh3_128_digest
+
+URL_LENGTH_MAX = 2083  # characters of the canonical form; Scrapy's URLLENGTH_LIMIT, once Internet Explorer's
+RAW_LENGTH_MAX = 8 * URL_LENGTH_MAX  # what is parsed at all: dot segments and tabs may still shrink a URL
+PATH_SEGMENTS_MAX = 20  # Heritrix, TooManyPathSegmentsDecideRule
+SEGMENT_REPEATS_MAX = 2  # Heritrix, PathologicalPathDecideRule
+LINKS_CACHED_MAX = 32768  # about 12 MB; the navigation of a site repeats on all pages of a directory
+
+# RFC 3986, 2.3.
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_C0_OR_SPACE = "".join(map(chr, range(0x21)))  # what WHATWG trims from both ends
+_ESCAPES = {f"%{octet:02X}": chr(octet) if octet in _UNRESERVED else f"%{octet:02X}" for octet in range(256)}
+_PERCENT = re.compile("%(?:[0-9A-Fa-f]{2})?")
+# mailto:, javascript:, data: ... told apart without parsing them.
+_OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.\-]*:", re.IGNORECASE)
+
+
+def canonical(url: str, base: str | None = None) -> str | None:
+    """Bring a URL, absolute or relative to `base`, into its one canonical spelling.
+
+    Scheme and host are lower case (host in its ASCII form, odd IPv4 spellings as dotted decimals), dot
+    segments resolved; default port, fragment and credentials are dropped; escapes of unreserved characters
+    are undone, the hexadecimal digits of others are upper case (RFC 3986, 6.2.2) and a `%` that escapes
+    nothing becomes `%25`, which makes the form stable: canonical(canonical(u)) == canonical(u).
+
+    Returns:
+      `http://` or `https://`, authority, a path of at least `/` and the query if there is one: ASCII only,
+      at most `URL_LENGTH_MAX` characters. None when the URL is invalid, too long or of another scheme.
+    """
+    if len(url) > RAW_LENGTH_MAX:
+        return None
+    try:
+        parsed = normalize_url(url) if base is None else join_url(base, url)
+    except ValueError:  # UnicodeEncodeError too: a lone surrogate has no UTF-8 form
+        return None
+    if not parsed.startswith(("http://", "https://")):
+        return None
+    parsed, _, _ = parsed.partition("#")
+    path_at = parsed.find("/", 8)
+    credentials_end = parsed.rfind("@", 0, path_at)
+    if credentials_end >= 0:
+        parsed = f"{parsed[: parsed.index('/') + 2]}{parsed[credentials_end + 1 :]}"
+    if "%" in parsed:
+        parsed = _PERCENT.sub(_normal_escape, parsed)
+    return parsed if len(parsed) <= URL_LENGTH_MAX else None
+
+
+def canonical_links(base: str, hrefs: Iterable[str]) -> Iterator[str | None]:
+    """Yield `canonical(href, base)` for each link of a page, in order, faster than one by one.
+
+    What an href without its fragment resolves to depends on the directory of the base only, unless it is
+    empty or a bare query; so the answers are cached per directory, not per page.
+
+    Args:
+      base: a canonical URL, of the page or of its `<base href>`.
+    """
+    directory = base[: base.rfind("/", 0, base.find("?") if "?" in base else None) + 1]
+    for href in hrefs:
+        reference = href.partition("#")[0].strip(_C0_OR_SPACE)
+        if not reference:
+            yield base
+        elif reference[0] == "?":
+            yield canonical(reference, base)
+        elif len(reference) > RAW_LENGTH_MAX or _OTHER_SCHEME.match(reference):
+            yield None
+        else:
+            yield _canonical_in(directory, reference)
+
+
+def host_of(url: str) -> str:
+    """Return scheme and authority of a canonical URL, `https://example.org:8080`: the *host* of the mesh."""
+    return url[: url.index("/", 8)]
+
+
+def hostname_of(url: str) -> str:
+    """Return the name or address in a canonical URL or host: no port, no brackets around IPv6."""
+    authority = url.split("/", 3)[2]
+    if authority.startswith("["):
+        return authority[1 : authority.index("]")]
+    return authority.partition(":")[0]
+
+
+def fingerprint(url: str) -> bytes:
+    """Return the 16 bytes by which the mesh knows a canonical URL: XXH3-128 of its ASCII form."""
+    digest: bytes = xxh3_128_digest(url.encode())
+    return digest
+
+
+def looks_like_trap(url: str) -> bool:
+    """Tell whether the path of a canonical URL looks endless: very deep, or a run of segments repeating.
+
+    True for more than 20 segments, or a group of one or more segments that stands more than twice in a row
+    (`/a/a/a/`, `/a/b/a/b/a/b/`).
+
+    Source: Heritrix 3, TooManyPathSegmentsDecideRule and PathologicalPathDecideRule with their defaults.
+    """
+    path, _, _ = url.partition("?")
+    segments = path.split("/")[3:]
+    if segments[-1] == "":
+        segments.pop()
+    if len(segments) > PATH_SEGMENTS_MAX:
+        return True
+    times = SEGMENT_REPEATS_MAX + 1
+    for size in range(1, len(segments) // times + 1):
+        for start in range(len(segments) - size * times + 1):
+            group = segments[start : start + size]
+            if segments[start : start + size * times] == group * times:
+                return True
+    return False
+
+
+def _normal_escape(match: re.Match[str]) -> str:
+    return _ESCAPES.get(match.group().upper(), "%25")
+
+
+@lru_cache(maxsize=LINKS_CACHED_MAX)
+def _canonical_in(directory: str, reference: str) -> str | None:
+    return canonical(reference, directory)
