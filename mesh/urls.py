@@ -25,8 +25,8 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 _C0_OR_SPACE = "".join(map(chr, range(0x21)))  # what WHATWG trims from both ends
 _ESCAPES = {f"%{octet:02X}": chr(octet) if octet in _UNRESERVED else f"%{octet:02X}" for octet in range(256)}
 _PERCENT = re.compile("%(?:[0-9A-Fa-f]{2})?")
-# mailto:, javascript:, data: ... told apart without parsing them.
-_OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.\-]*:", re.IGNORECASE)
+# A query, another scheme or `http:` without slashes, or white space that WHATWG removes or encodes.
+_NEEDS_WHOLE_BASE = re.compile(r"\?|(?!https?:[/\\])[a-z][a-z0-9+.\-]*:|[^\0-\x20]*[\0-\x20]", re.IGNORECASE)
 
 
 def canonical(url: str, base: str | None = None) -> str | None:
@@ -34,8 +34,10 @@ def canonical(url: str, base: str | None = None) -> str | None:
 
     Scheme and host are lower case (host in its ASCII form, odd IPv4 spellings as dotted decimals), dot
     segments resolved; default port, fragment and credentials are dropped; escapes of unreserved characters
-    are undone, the hexadecimal digits of others are upper case (RFC 3986, 6.2.2) and a `%` that escapes
-    nothing becomes `%25`, which makes the form stable: canonical(canonical(u)) == canonical(u).
+    are undone, the hexadecimal digits of others are upper case (RFC 3986, 6.2.2), an empty query goes, and a
+    `%` that escapes nothing becomes `%25`, which makes the form stable: canonical(canonical(u)) ==
+    canonical(u). Order and meaning of query parameters, double slashes and a dot after the host name are
+    the site's own business and stay.
 
     Returns:
       `http://` or `https://`, authority, a path of at least `/` and the query if there is one: ASCII only,
@@ -49,7 +51,7 @@ def canonical(url: str, base: str | None = None) -> str | None:
         return None
     if not parsed.startswith(("http://", "https://")):
         return None
-    parsed, _, _ = parsed.partition("#")
+    parsed = parsed.partition("#")[0].removesuffix("?")
     path_at = parsed.find("/", 8)
     credentials_end = parsed.rfind("@", 0, path_at)
     if credentials_end >= 0:
@@ -70,13 +72,13 @@ def canonical_links(base: str, hrefs: Iterable[str]) -> Iterator[str | None]:
     """
     directory = base[: base.rfind("/", 0, base.find("?") if "?" in base else None) + 1]
     for href in hrefs:
-        reference = href.partition("#")[0].strip(_C0_OR_SPACE)
-        if not reference:
-            yield base
-        elif reference[0] == "?":
-            yield canonical(reference, base)
-        elif len(reference) > RAW_LENGTH_MAX or _OTHER_SCHEME.match(reference):
+        reference = href.strip(_C0_OR_SPACE).partition("#")[0]
+        if len(href) > RAW_LENGTH_MAX:
             yield None
+        elif not reference:
+            yield base
+        elif _NEEDS_WHOLE_BASE.match(reference):
+            yield canonical(href, base)
         else:
             yield _canonical_in(directory, reference)
 

@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import csv
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mesh.urls import (
+    RAW_LENGTH_MAX,
+    URL_LENGTH_MAX,
+    canonical,
+    canonical_links,
+    fingerprint,
+    host_of,
+    hostname_of,
+    looks_like_trap,
+)
+from tests.shared_data import shared
+
+BASE = "http://a.com/x/y?z=/1"
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("HTTP://EXAMPLE.com", "http://example.com/"),
+        ("http://a.com:80/", "http://a.com/"),
+        ("https://a.com:443/", "https://a.com/"),
+        ("https://a.com:80/", "https://a.com:80/"),
+        ("http://a.com/p#fragment?no-query", "http://a.com/p"),
+        ("http://a.com/p?", "http://a.com/p"),
+        ("http://user:secret@a.com/@b", "http://a.com/@b"),
+        ("http://user@example@a.com/", "http://a.com/"),
+        ("http://a.com/%7euser/%41%2f%e4", "http://a.com/~user/A%2F%E4"),
+        ("http://a.com/?q=%7e%2b", "http://a.com/?q=~%2B"),
+        ("http://a.com/100%", "http://a.com/100%25"),
+        ("http://a.com/%%32e", "http://a.com/%252e"),
+        ("http://a.com/%2e%2E/b/%2e/c", "http://a.com/b/c"),
+        ("http://a.com/中文?查=询", "http://a.com/%E4%B8%AD%E6%96%87?%E6%9F%A5=%E8%AF%A2"),
+        ("http://例子.中国/", "http://xn--fsqu00a.xn--fiqs8s/"),
+        ("http://faß.de/", "http://xn--fa-hia.de/"),
+        ("https:\\\\x.cn\\a", "https://x.cn/a"),
+        (" http://a.com/\n", "http://a.com/"),
+        ("http://a.com/a\tb\nc", "http://a.com/abc"),
+        ("http://[::1]:8080/x", "http://[::1]:8080/x"),
+    ],
+)
+def test_a_url_has_one_spelling(url: str, expected: str) -> None:
+    assert canonical(url) == expected
+    assert canonical(expected) == expected
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    ["127.1", "0x7f.1", "0177.0.0.1", "2130706433", "①②⑦.0.0.1", "127。0。0。1", "127.0.0.1", "0x7F000001"],
+)
+def test_every_spelling_of_an_ipv4_address_becomes_the_address(spelling: str) -> None:
+    assert canonical(f"http://{spelling}/") == "http://127.0.0.1/"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "a.com/x",
+        "ftp://a.com/",
+        "file:///etc/passwd",
+        "javascript:alert(1)",
+        "java\nscript:alert(1)",
+        "data:text/html,x",
+        "mailto:a@b.c",
+        "gopher://a.com/",
+        "http://",
+        "http://a b/",
+        "http://a.com:99999/",
+        "http://256.256.256.256/",
+        "http://a.com/\ud800",
+        "http://[::1/",
+    ],
+)
+def test_what_cannot_be_fetched_is_refused(url: str) -> None:
+    assert canonical(url) is None
+
+
+def test_length_is_limited_after_canonicalisation() -> None:
+    stem = "http://a.com/"
+    longest = stem + "a" * (URL_LENGTH_MAX - len(stem))
+    assert canonical(longest) == longest
+    assert canonical(longest + "a") is None
+    assert canonical(stem + "中" * 300) is None  # nine characters each
+    assert canonical(longest + "#" + "f" * 1000) == longest
+    assert canonical(longest + "#" + "f" * RAW_LENGTH_MAX) is None
+
+
+@given(st.text(max_size=60), st.sampled_from(["", "http://a.com/", "https://a.com/?", "http://", "//b/"]))
+def test_the_form_is_stable_and_ascii(text: str, prefix: str) -> None:
+    url = canonical(prefix + text, BASE)
+    if url is not None:
+        assert url.isascii()
+        assert url.startswith(("http://", "https://"))
+        assert canonical(url) == url
+        assert url.startswith(host_of(url) + "/")
+        assert len(url) <= URL_LENGTH_MAX
+
+
+@given(st.text(alphabet="%0123456789abcdefABCDEF./?", max_size=40))
+def test_any_mix_of_escapes_is_stable(text: str) -> None:
+    url = canonical("http://a.com/" + text)
+    assert url is not None
+    assert canonical(url) == url
+
+
+HREFS = [
+    "", "#a", "?b", "c#d", " //h/p", "javascript:x", "/r", "http:foo", "..", "HTTPS://b.c/", "\x01http://a/",
+    "a\nb",
+    "ht\ntp:?",
+    "http:?q",
+    "http:\\\\h", "\x00?q", "./", "c:d", "mailto:x@y", "http:", "\ud800", "//user:pw@h:80/%7e", ": #", "a\t#",
+    "a" * (RAW_LENGTH_MAX + 1), "?" + "a" * 3000, "#" + "a" * RAW_LENGTH_MAX,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("base", ["http://a.com/", BASE, "http://a.com/d/e/", "https://a.com:8/d?/"])
+def test_links_in_bulk_equal_links_one_by_one(base: str) -> None:
+    assert list(canonical_links(base, HREFS)) == [canonical(href, base) for href in HREFS]
+
+
+@given(st.lists(st.text(alphabet="ab:/?#%.@\\ \t\n\x00中", max_size=12), max_size=5))
+def test_any_links_in_bulk_equal_links_one_by_one(hrefs: list[str]) -> None:
+    assert list(canonical_links(BASE, hrefs)) == [canonical(href, BASE) for href in hrefs]
+
+
+def test_host_is_scheme_and_authority() -> None:
+    assert host_of("https://a.com:8443/x/y?z=http://b/") == "https://a.com:8443"
+    assert host_of("http://[::1]/") == "http://[::1]"
+
+
+def test_hostname_is_without_port_and_brackets() -> None:
+    assert hostname_of("https://a.com:8443/x") == "a.com"
+    assert hostname_of("https://a.com") == "a.com"
+    assert hostname_of("http://[2001:db8::1]:80/") == "2001:db8::1"
+
+
+def test_fingerprint_is_the_same_in_every_process() -> None:
+    assert fingerprint("http://example.com/").hex() == "42663426682770e605cd77c9b152d153"
+    assert len(fingerprint("http://a/")) == 16
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a/a/a/", "x/a/a/a", "x/a/b/a/b/a/b/y", "a//a//a//", "///", "/".join(map(str, range(21)))],
+)
+def test_heritrix_endless_paths_are_traps(path: str) -> None:
+    assert looks_like_trap(f"http://h/{path}")
+
+
+@pytest.mark.parametrize(
+    "path", ["", "a/a/", "a/b/a/b/a", "a/a/b/a/a", "/".join(map(str, range(20))), "?q=a/a/a/a/a"]
+)
+def test_ordinary_paths_are_no_traps(path: str) -> None:
+    assert not looks_like_trap(f"http://h/{path}")
+
+
+def expected_of(case: dict[str, Any]) -> str | None:
+    if case.get("failure") or case["protocol"] not in ("http:", "https:"):
+        return None
+    return f"{case['protocol']}//{case['host']}{case['pathname']}{case['search']}"
+
+
+# Our form goes beyond the standard in percent-encoding only; the standard keeps these as they came.
+WPT_PERCENT = {
+    "/a%2fc": "http://example.org/a%2Fc",
+    "/a/%2f/c": "http://example.org/a/%2F/c",
+    "http://example.com/foo/%2e%2": "http://example.com/foo/.%252",
+    "http://example.com/foo/%2e./%2e%2e/.%2e/%2e.bar": "http://example.com/..bar",
+    "http://example.com/foo%": "http://example.com/foo%25",
+    "http://example.com/foo%2": "http://example.com/foo%252",
+    "http://example.com/foo%2zbar": "http://example.com/foo%252zbar",
+    "http://example.com/foo%2Â©zbar": "http://example.com/foo%252%C3%82%C2%A9zbar",
+    "http://example.com/foo%41%7a": "http://example.com/fooAz",
+    "http://example.com/foo%00%51": "http://example.com/foo%00Q",
+    "http://example.com/%3A%3a%3C%3c": "http://example.com/%3A%3A%3C%3C",
+    "http://www/foo%2Ehtml": "http://www/foo.html",
+    "http://example.org/test?%GH": "http://example.org/test?%25GH",
+}
+
+
+def test_whatwg_url_test_data() -> None:
+    loaded = json.loads(shared("suites/url/wpt/urltestdata.json").read_text(encoding="utf-8"))
+    cases = [case for case in loaded if isinstance(case, dict)]
+    assert len(cases) > 800
+    wrong = [
+        (case["input"], case.get("base"), url)
+        for case in cases
+        if (url := canonical(case["input"], case.get("base")))
+        != WPT_PERCENT.get(case["input"], expected_of(case))
+    ]
+    assert wrong == []
+
+
+# crawler-commons edits more than spelling: it sorts and drops parameters, squeezes slashes, drops dots after
+# host names, and escapes []^|` in queries, which the standard leaves alone.
+CRAWLER_COMMONS_BEYOND_SPELLING = (
+    "//",
+    "?b=1",
+    "&b=",
+    "?b=2",
+    "a=1&b",
+    "?&",
+    "?b&",
+    "?=",
+    "org./",
+    "[y]",
+    "bar^",
+    "bar|",
+    "?b=&",
+    "bar`",
+)
+
+
+def test_crawler_commons_weird_urls() -> None:
+    path = shared("suites/url/crawler-commons/weirdToNormalizedUrls.csv")
+    wrong = []
+    with path.open(encoding="utf-8", newline="") as rows:
+        for row in csv.reader((row for row in rows if not row.startswith("#")), skipinitialspace=True):
+            if len(row) != 2 or not row[0].lower().startswith(("http://", "https://")):
+                continue
+            rest = row[0][8:]
+            if any(mark in rest for mark in CRAWLER_COMMONS_BEYOND_SPELLING) or row[0].startswith("http:///"):
+                continue
+            if canonical(row[0]) != row[1].strip():
+                wrong.append((row, canonical(row[0])))
+    assert wrong == []
+
+
+def test_crawler_commons_invalid_urls_are_refused() -> None:
+    path = shared("suites/url/crawler-commons/invalidUrls.csv")
+    urls = [row for row in path.read_text(encoding="utf-8").splitlines() if row and not row.startswith("#")]
+    assert [canonical(url) for url in urls] == [None] * len(urls)
