@@ -1,0 +1,70 @@
+"""What an actor is, and the one thing it can do to the world: send.
+
+An actor is a state machine with a name. Messages and the time come in as arguments; what it
+wants done comes back as a list of sends. It never awaits and never reads a clock, a socket, a
+file or global randomness, so the very same object runs live (`mesh.runtime`) and in a simulation
+(`simulations.world`). A *port* is addressed like an actor but belongs to the driver: it is the
+code that may block.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from math import inf
+from typing import ClassVar, Final, NamedTuple
+
+import msgspec
+
+EVERYBODY: Final = "*"  # the peer of an address that means all peers, this one included
+
+
+class Message(msgspec.Struct, frozen=True, array_like=True):
+    """A value on its way between actors. See `mesh.messages` for those that cross the wire."""
+
+    # A promise says that something is durable. The driver holds it back until what the actors
+    # wrote to the table before sending it has been committed.
+    is_promise: ClassVar[bool] = False
+
+
+class Address(NamedTuple):
+    """Where an actor or a port lives."""
+
+    peer: str  # a peer id, or EVERYBODY
+    actor: str
+
+
+class Send(NamedTuple):
+    """A message on its way, to an actor of this peer, of another, or of every peer."""
+
+    target: Address
+    message: Message
+
+
+class Statistics(msgspec.Struct, frozen=True):
+    """What an actor lets be seen of itself: plain counters and gauges."""
+
+
+class Actor(ABC):
+    """A state machine addressed by messages.
+
+    Every handler may see a message twice, late or never: it must be idempotent, and what has to
+    happen is retried from `wake`.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        """React to a message; `now` is in seconds of the mesh clock, which never goes back."""
+
+    def wake(self, now: float) -> list[Send]:
+        """React to the passing of time; called once `now` has reached `wake_at()`."""
+        return []
+
+    def wake_at(self) -> float:
+        """The next time this actor has something to do; inf when only messages can tell."""
+        return inf
+
+    def observe(self) -> Statistics:
+        """Counters and gauges for tests, status pages and simulations."""
+        return Statistics()

@@ -1,0 +1,329 @@
+"""Every message that crosses the wire, grouped by conversation.
+
+Tags are append-only and never used again; new fields go last, with a default, so that peers of
+neighbouring versions understand each other. Lengths have limits here, checked while decoding:
+what is longer makes the whole frame a `RemoteProtocolError`, counted against its sender.
+
+Messages between an actor and a port of the same peer are not here but beside the actor
+(`peers/crawler/messages.py` and so on).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Final, TypeAlias
+
+from msgspec import Meta
+
+from mesh.actor import Message
+from mesh.document import Document
+
+PROTOCOL_VERSION: Final = 1
+
+FRAME_BYTES_MAX: Final = 16 << 20  # the largest page with its records and text, and slack
+GOSSIP_MAX: Final = 64  # rumours that ride on one probe; the rest go with the next ones
+MEMBERS_MAX: Final = 4_096  # members of a mesh in one welcome
+LINKS_MAX: Final = 1_000  # links in one batch: about 100 kB
+TERMS_MAX: Final = 256  # distinct terms of one query
+HITS_MAX: Final = 1_000  # hits in one answer
+SNIPPETS_MAX: Final = 100
+URL_CHARS_MAX: Final = 2_083  # as urls.URL_CHARS_MAX
+ANCHOR_CHARS_MAX: Final = 200
+ANCHORS_MAX: Final = 32  # distinct anchor texts kept of a page
+
+Url: TypeAlias = Annotated[str, Meta(min_length=1, max_length=URL_CHARS_MAX)]
+Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
+Endpoint: TypeAlias = Annotated[str, Meta(max_length=300)]
+Key: TypeAlias = Annotated[bytes, Meta(max_length=128)]
+Anchor: TypeAlias = Annotated[str, Meta(max_length=ANCHOR_CHARS_MAX)]
+Term: TypeAlias = Annotated[str, Meta(max_length=256)]
+Slot: TypeAlias = Annotated[int, Meta(ge=0, lt=65_536)]
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
+
+
+# --- Membership (mesh/membership.py) ---------------------------------------------------------
+
+
+class MemberRecord(Message, frozen=True, array_like=True):
+    """What a peer says of itself; it alone writes and signs it, gossip carries it on."""
+
+    peer: Name
+    endpoint: Endpoint  # tcp://host:port of the inbox
+    multicast: Endpoint  # tcp://host:port of the publisher
+    door: Endpoint  # where strangers may ask for admission, "" for none
+    gateway: Endpoint  # http://host:port, "" for none
+    curve_key: Key  # Z85 text of the public CURVE key
+    signing_key: Key  # raw Ed25519 public key
+    certificate: Key  # the mesh root's signature over the two keys
+    incarnation: Count  # grows with every change the peer makes; the highest wins
+    weight: Annotated[int, Meta(ge=0, le=65_536)]  # share of the slots, 0 holds none
+    is_settled: bool = False  # it has seen URLs: from now on newcomers take no slots unasked
+    signature: Key = b""  # by signing_key over all fields before
+
+
+class Rumour(Message, frozen=True, array_like=True):
+    """A member and what is believed of it."""
+
+    record: MemberRecord
+    state: Annotated[int, Meta(ge=0, le=3)]  # membership.State
+
+
+class Ping(Message, frozen=True, array_like=True, tag=1):
+    """Any member to another: are you alive? Answered at once by `PingAnswered`."""
+
+    sequence: Count
+    gossip: Annotated[tuple[Rumour, ...], Meta(max_length=GOSSIP_MAX)] = ()
+
+
+class PingAnswered(Message, frozen=True, array_like=True, tag=2):
+    """The probed member, or the one asked to probe it, to the prober."""
+
+    sequence: Count
+    peer: Name  # who is alive
+    gossip: Annotated[tuple[Rumour, ...], Meta(max_length=GOSSIP_MAX)] = ()
+
+
+class PingRequested(Message, frozen=True, array_like=True, tag=3):
+    """A prober without an answer to a third member: please ping `peer` for me (SWIM, indirect)."""
+
+    sequence: Count
+    peer: Name
+    gossip: Annotated[tuple[Rumour, ...], Meta(max_length=GOSSIP_MAX)] = ()
+
+
+class JoinMesh(Message, frozen=True, array_like=True, tag=4):
+    """A stranger at a member's door: let me in. Answered by `Welcomed` or `JoinRefused`."""
+
+    record: MemberRecord
+    mesh_digest: Key  # of the stranger's MeshConfig
+
+
+class Welcomed(Message, frozen=True, array_like=True, tag=5):
+    """The member at the door to the newcomer: all it knows of the mesh."""
+
+    members: Annotated[tuple[Rumour, ...], Meta(max_length=MEMBERS_MAX)]
+
+
+class JoinRefused(Message, frozen=True, array_like=True, tag=6):
+    """The member at the door to a stranger it does not admit."""
+
+    reason: Annotated[str, Meta(max_length=300)]
+
+
+class MembersWanted(Message, frozen=True, array_like=True, tag=7):
+    """Anti-entropy of the membership: a member sends all it believes and wants the same back."""
+
+    members: Annotated[tuple[Rumour, ...], Meta(max_length=MEMBERS_MAX)]
+
+
+class MembersTold(Message, frozen=True, array_like=True, tag=8):
+    """Answer to `MembersWanted`."""
+
+    members: Annotated[tuple[Rumour, ...], Meta(max_length=MEMBERS_MAX)]
+
+
+# --- Links (peers/crawler/controller.py) -----------------------------------------------------
+
+
+class FoundLink(Message, frozen=True, array_like=True):
+    """A link to a page of the receiver's slots."""
+
+    url: Url  # canonical
+    anchor: Anchor = ""
+    depth: Annotated[int, Meta(ge=0, le=65_535)] = 0  # clicks from a seed
+
+
+class LinksFound(Message, frozen=True, array_like=True, tag=20):
+    """A controller to the controller that owns the links' hosts; repeated until accepted.
+
+    A receiver that does not own a host passes the link on, so nothing is lost while tables differ.
+    """
+
+    batch: Count  # the sender's number for it
+    links: Annotated[tuple[FoundLink, ...], Meta(max_length=LINKS_MAX)]
+
+
+class LinksAccepted(Message, frozen=True, array_like=True, tag=21):
+    """Promise of the receiver: the links of that batch are in its frontier or seen set, durably."""
+
+    is_promise: ClassVar[bool] = True
+    batch: Count
+
+
+# --- Pages (peers/storage/cell.py) -----------------------------------------------------------
+
+
+class StoredPage(Message, frozen=True, array_like=True):
+    """A page as it is kept: its WARC records ready to be appended, and what is indexed of it."""
+
+    url: Url
+    slot: Slot
+    fetched_at: float  # seconds since the epoch
+    status: Annotated[int, Meta(ge=0, le=999)]
+    records: bytes  # gzip members: response, request
+    document: Document | None = None  # None when it is not to be indexed
+
+
+class ReplicatePage(Message, frozen=True, array_like=True, tag=30):
+    """An owner's cell to a standby's: keep this too. Repeated until answered."""
+
+    page: StoredPage
+
+
+class PageReplicated(Message, frozen=True, array_like=True, tag=31):
+    """Promise of a standby: the page is in its archive and will be in its index."""
+
+    is_promise: ClassVar[bool] = True
+    url: Url
+    fetched_at: float
+
+
+class ReplicateAnchors(Message, frozen=True, array_like=True, tag=32):
+    """An owner's cell to a standby's: the texts of the links that point to this page are now these."""
+
+    url: Url
+    slot: Slot
+    anchors: Annotated[tuple[Anchor, ...], Meta(max_length=ANCHORS_MAX)]
+
+
+class AnchorsReplicated(Message, frozen=True, array_like=True, tag=33):
+    """Promise of a standby: it will index the page with those anchors."""
+
+    is_promise: ClassVar[bool] = True
+    url: Url
+    anchors: Annotated[tuple[Anchor, ...], Meta(max_length=ANCHORS_MAX)]
+
+
+class ReadPage(Message, frozen=True, array_like=True, tag=34):
+    """A gateway to the cell of the page's owner: give me the newest copy."""
+
+    request: Count
+    url: Url
+
+
+class PageRead(Message, frozen=True, array_like=True, tag=35):
+    """The cell's answer; `records` is empty when it does not have the page."""
+
+    request: Count
+    url: Url
+    fetched_at: float
+    records: bytes
+
+
+# --- Search (peers/gateway/searcher.py asks, peers/index/indexer.py answers) ------------------
+
+
+class CountTerms(Message, frozen=True, array_like=True, tag=40):
+    """A gateway to every indexer: the statistics of these terms over the slots you answer for."""
+
+    request: Count
+    terms: Annotated[tuple[Term, ...], Meta(max_length=TERMS_MAX)]
+
+
+class TermsCounted(Message, frozen=True, array_like=True, tag=41):
+    """An indexer's answer. The statistics of the peers of one epoch add up to those of the mesh."""
+
+    request: Count
+    epoch: Key  # digest of the slot table and the live members it was counted under
+    generation: Count  # index commit it was counted on
+    document_count: Count
+    field_lengths: Annotated[tuple[Count, ...], Meta(max_length=16)]  # tokens per field, summed
+    doc_freqs: Annotated[tuple[Count, ...], Meta(max_length=TERMS_MAX)]  # in the order asked
+
+
+class Hit(Message, frozen=True, array_like=True):
+    """A page that matches."""
+
+    url: Url
+    score: float
+
+
+class SearchSlots(Message, frozen=True, array_like=True, tag=42):
+    """A gateway to every indexer: your best pages, over the slots you answer for."""
+
+    request: Count
+    query: bytes  # the encoded query.Query, whose version the analysis version covers
+    document_count: Count
+    field_lengths: Annotated[tuple[Count, ...], Meta(max_length=16)]
+    terms: Annotated[tuple[Term, ...], Meta(max_length=TERMS_MAX)]
+    doc_freqs: Annotated[tuple[Count, ...], Meta(max_length=TERMS_MAX)]
+    k: Annotated[int, Meta(ge=1, le=HITS_MAX)]
+
+
+class HitsFound(Message, frozen=True, array_like=True, tag=43):
+    """An indexer's answer: at most k hits by falling score, ties by URL."""
+
+    request: Count
+    epoch: Key
+    generation: Count
+    total: Count  # all that matched
+    hits: Annotated[tuple[Hit, ...], Meta(max_length=HITS_MAX)]
+
+
+class Excerpt(Message, frozen=True, array_like=True):
+    """What a result shows of a page."""
+
+    url: Url
+    title: Annotated[str, Meta(max_length=1_000)]
+    snippet: Annotated[str, Meta(max_length=4_000)]
+    highlights: Annotated[tuple[tuple[int, int], ...], Meta(max_length=1_000)]  # spans of snippet
+    title_highlights: Annotated[tuple[tuple[int, int], ...], Meta(max_length=1_000)]
+    fetched_at: float
+
+
+class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):
+    """A gateway to the indexer that gave these hits."""
+
+    request: Count
+    query: bytes
+    urls: Annotated[tuple[Url, ...], Meta(max_length=SNIPPETS_MAX)]
+
+
+class ExcerptsRead(Message, frozen=True, array_like=True, tag=45):
+    """The indexer's answer, in the order asked; pages it no longer has are left out."""
+
+    request: Count
+    excerpts: Annotated[tuple[Excerpt, ...], Meta(max_length=SNIPPETS_MAX)]
+
+
+# --- Status ----------------------------------------------------------------------------------
+
+
+class StatusWanted(Message, frozen=True, array_like=True, tag=50):
+    """A gateway to every gateway: how are you?"""
+
+    request: Count
+
+
+class StatusTold(Message, frozen=True, array_like=True, tag=51):
+    """Answer to `StatusWanted`: the encoded `status.PeerStatus`."""
+
+    request: Count
+    status: Annotated[bytes, Meta(max_length=65_536)]
+
+
+WireMessage: TypeAlias = (
+    Ping
+    | PingAnswered
+    | PingRequested
+    | JoinMesh
+    | Welcomed
+    | JoinRefused
+    | MembersWanted
+    | MembersTold
+    | LinksFound
+    | LinksAccepted
+    | ReplicatePage
+    | PageReplicated
+    | ReplicateAnchors
+    | AnchorsReplicated
+    | ReadPage
+    | PageRead
+    | CountTerms
+    | TermsCounted
+    | SearchSlots
+    | HitsFound
+    | ReadExcerpts
+    | ExcerptsRead
+    | StatusWanted
+    | StatusTold
+)

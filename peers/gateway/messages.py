@@ -1,0 +1,105 @@
+"""What is said between the HTTP port and the searcher, and between the searcher and the meter."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mesh.actor import Message
+
+
+class SearchPages(Message, frozen=True):
+    """HTTP to searcher: answer this. Answered by `PagesFound`."""
+
+    ticket: int
+    text: str
+    k: int = 10
+    offset: int = 0
+
+
+class FoundPage(msgspec.Struct, frozen=True):
+    """One result as the JSON of /api/search shows it."""
+
+    url: str
+    title: str
+    snippet: str
+    highlights: tuple[tuple[int, int], ...]  # character spans of the snippet
+    title_highlights: tuple[tuple[int, int], ...]
+    score: float
+    host: str
+    fetched_at: float
+    peer: str
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """How much of the mesh an answer speaks for, in slots."""
+
+    slots: int
+    answered: int
+    missing: int
+
+
+class PagesFound(Message, frozen=True):
+    """Searcher to HTTP."""
+
+    ticket: int
+    terms: tuple[str, ...]
+    total: int
+    seconds: float
+    coverage: Coverage
+    hits: tuple[FoundPage, ...]
+
+
+class FindPage(Message, frozen=True):
+    """HTTP to searcher: the stored copy of this URL, from whichever peer has it."""
+
+    ticket: int
+    url: str
+
+
+class PageFound(Message, frozen=True):
+    """Searcher to HTTP; `records` is empty when no peer has the page."""
+
+    ticket: int
+    url: str
+    fetched_at: float
+    records: bytes
+
+
+class GatherStatus(Message, frozen=True):
+    """HTTP to searcher: the status of all live peers."""
+
+    ticket: int
+
+
+class StatusGathered(Message, frozen=True):
+    """Searcher to HTTP: the encoded status of every peer that answered in time."""
+
+    ticket: int
+    statuses: tuple[bytes, ...]
+
+
+class AddSeeds(Message, frozen=True):
+    """HTTP to searcher: start from these canonical URLs. Answered by `SeedsAdded`."""
+
+    ticket: int
+    urls: tuple[str, ...]
+
+
+class SeedsAdded(Message, frozen=True):
+    """Searcher to HTTP: the owners have them, durably."""
+
+    ticket: int
+    accepted: int
+
+
+class ReadMeter(Message, frozen=True):
+    """Searcher to meter: this peer's own status. Answered by `MeterRead`."""
+
+    request: int
+
+
+class MeterRead(Message, frozen=True):
+    """Meter to searcher: the encoded `status.PeerStatus`."""
+
+    request: int
+    status: bytes
