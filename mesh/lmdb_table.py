@@ -1,0 +1,296 @@
+"""The table of a live peer: LMDB behind an overlay of what is not yet on disk. [io]
+
+Theory of operation. Puts and deletes go into an overlay in memory; reads look there first. A commit
+has three steps, so that fsync never runs on the trio thread and one fsync covers many messages:
+
+1. `begin_commit` (trio thread) freezes the overlay and starts an empty one above it;
+2. `Batch.write` (a worker thread) writes the frozen overlay in one LMDB transaction, synced to disk;
+3. `finish_commit` (trio thread) drops the frozen overlay and moves the read transaction on.
+
+Who wants to promise a change to somebody waits for step 3 of the commit that holds it. A process killed
+at any moment loses what was in no finished `Batch.write`, and never one change of a batch without the
+others.
+
+LMDB's map is address space, not disk. `begin_commit` grows it beyond all that the batch can need, so
+that MDB_MAP_FULL cannot happen: growing moves the map under every open transaction, and at that point
+there is none but ours.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import lmdb
+
+from mesh.errors import ConfigError, StorageError
+from mesh.sorted_map import SortedMap
+from mesh.table import KEY_BYTES_MAX, prefix_end
+
+Overlay = SortedMap[bytes | None]  # None: deleted
+Items = Iterator[tuple[bytes, bytes | None]]
+
+MAP_BYTES_FIRST = 1 << 30  # of address space; the file grows only as far as it is used
+PAGE_BYTES = 4096
+PAGES_PER_CHANGE = 8  # copied from leaf to root (5 levels hold 10^9 records), a split, the free list
+PUTS_PER_CALL = 256  # py-lmdb holds the interpreter lock during one putmulti; so it is under 1 ms
+FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL_BYTES = 1 << 20  # a write cut short by a full disk is EIO in LMDB; less than this free tells it
+
+
+class Batch:
+    """The changes of one commit."""
+
+    def __init__(self, env: lmdb.Environment, changes: Overlay) -> None:
+        self._env = env
+        self._changes = changes
+        self.is_written = False
+
+    def __len__(self) -> int:
+        return len(self._changes)
+
+    def write(self) -> None:
+        """Write and sync all changes in one transaction; blocks, so it belongs in a worker thread.
+
+        Raises:
+          StorageError: the disk is full or broken, and nothing of the batch was written.
+        """
+        try:
+            with self._env.begin(write=True) as transaction:
+                _apply(sorted(self._changes.items_unsorted()), transaction)
+        except lmdb.Error as error:
+            raise _storage_error(error, self._env.path()) from error
+        self.is_written = True
+
+
+class LmdbTable:
+    """A `mesh.table.Table` on disk. Its methods belong to one thread; only `Batch.write` leaves it."""
+
+    def __init__(self, folder: Path, *, map_bytes: int = MAP_BYTES_FIRST) -> None:
+        """Open the table in `folder`, creating both when absent.
+
+        Raises:
+          ConfigError: another process has it open, or the folder holds something else.
+        """
+        self._lock_fd = _lock(folder)
+        try:
+            self._env = lmdb.open(str(folder), map_size=map_bytes, max_spare_txns=1)
+        except lmdb.Error as error:
+            os.close(self._lock_fd)
+            raise ConfigError(f"cannot open the table in {folder}, move the folder away: {error}") from error
+        self._env.reader_check()  # frees the reader slots of a process that was killed
+        self._snapshot = self._env.begin()
+        self._overlay: Overlay = SortedMap()
+        self._overlay_bytes = 0  # of all values put since the last commit, overwritten ones too
+        self._frozen: Overlay = SortedMap()
+        self._batch: Batch | None = None  # begun and not yet finished
+        self._version = 0  # grows with every change of what a walk would see or walks on
+
+    def get(self, key: bytes) -> bytes | None:
+        assert 0 < len(key) <= KEY_BYTES_MAX, f"key of {len(key)} bytes"
+        value = self._overlay.get(key, _ABSENT)
+        if value is _ABSENT:
+            value = self._frozen.get(key, _ABSENT)
+        return self._snapshot.get(key) if value is _ABSENT else value
+
+    def put(self, key: bytes, value: bytes) -> None:
+        assert 0 < len(key) <= KEY_BYTES_MAX, f"key of {len(key)} bytes"
+        self._overlay.put(key, value)
+        self._overlay_bytes += len(value)
+        self._version += 1
+
+    def delete(self, key: bytes) -> None:
+        assert 0 < len(key) <= KEY_BYTES_MAX, f"key of {len(key)} bytes"
+        self._overlay.put(key, None)
+        self._version += 1
+
+    def scan(
+        self, start: bytes, stop: bytes | None = None, *, limit: int | None = None
+    ) -> Iterator[tuple[bytes, bytes]]:
+        walk = self._walk(start, stop)
+        return walk if limit is None else islice(walk, limit)
+
+    def scan_prefix(self, prefix: bytes, *, limit: int | None = None) -> Iterator[tuple[bytes, bytes]]:
+        return self.scan(prefix, prefix_end(prefix), limit=limit)
+
+    def begin_commit(self) -> Batch | None:
+        """Freeze what changed since the last commit, None when nothing did.
+
+        The caller has the batch written in a worker thread, then calls `finish_commit`, or
+        `abandon_commit` when writing failed. One batch at a time.
+        """
+        assert self._batch is None, "the batch before is still being written"
+        if not len(self._overlay):
+            return None
+        self._make_room(self._overlay_bytes + len(self._overlay) * PAGES_PER_CHANGE * PAGE_BYTES)
+        self._frozen, self._overlay = self._overlay, SortedMap()
+        self._overlay_bytes = 0
+        self._version += 1
+        self._batch = Batch(self._env, self._frozen)
+        return self._batch
+
+    def finish_commit(self, batch: Batch) -> None:
+        """Read from the disk what `batch` has written; from now on its changes may be promised."""
+        assert batch is self._batch, "not the batch that was begun"
+        assert batch.is_written, "a batch that failed is abandoned, not finished"
+        self._batch = None
+        self._frozen = SortedMap()
+        self._renew_snapshot()
+
+    def abandon_commit(self, batch: Batch) -> None:
+        """Take the changes of a batch that could not be written back; they go with the next one."""
+        assert batch is self._batch, "not the batch that was begun"
+        assert not batch.is_written, "this batch is on disk"
+        self._batch = None
+        for key, value in self._frozen.items_unsorted():
+            if key not in self._overlay:
+                self._overlay.put(key, value)
+                self._overlay_bytes += len(value or b"")
+        self._frozen = SortedMap()
+        self._version += 1
+
+    def commit(self) -> None:
+        """Do all three steps at once; blocks on the disk, so only for starting and stopping.
+
+        Raises:
+          StorageError: as `Batch.write`.
+        """
+        batch = self.begin_commit()
+        if batch is None:
+            return
+        try:
+            batch.write()
+        except StorageError:
+            self.abandon_commit(batch)
+            raise
+        self.finish_commit(batch)
+
+    def close(self) -> None:
+        """Close the file. What was not committed is lost."""
+        self._version += 1
+        self._snapshot.abort()
+        self._env.close()
+        os.close(self._lock_fd)
+
+    def _walk(self, start: bytes, stop: bytes | None) -> Iterator[tuple[bytes, bytes]]:
+        passed: bytes | None = None
+        while True:
+            version = self._version
+            for key, value in self._layers(start if passed is None else passed, stop):
+                if value is None or key == passed:
+                    continue
+                passed = key
+                yield key, value
+                if self._version != version:
+                    break  # what the layers have read ahead may be out of date
+            else:
+                return
+
+    def _layers(self, start: bytes, stop: bytes | None) -> Items:
+        items = self._walk_disk(start, stop)
+        for overlay in (self._frozen, self._overlay):
+            if len(overlay):
+                items = _overlaid(overlay.walk(start, stop), items)
+        return items
+
+    def _walk_disk(self, start: bytes, stop: bytes | None) -> Items:
+        cursor = self._snapshot.cursor()
+        if not (cursor.set_range(start) if start else cursor.first()):
+            return
+        if stop is None:
+            yield from cursor.iternext()
+            return
+        for item in cursor.iternext():
+            if item[0] >= stop:
+                return
+            yield item
+
+    def _renew_snapshot(self) -> None:
+        self._version += 1
+        self._snapshot.abort()
+        self._snapshot = self._env.begin()
+
+    def _make_room(self, bytes_needed: int) -> None:
+        info = self._env.info()
+        bytes_needed += (info["last_pgno"] + 1) * PAGE_BYTES
+        if bytes_needed <= info["map_size"]:
+            return
+        try:
+            self._snapshot.abort()
+            self._env.set_mapsize(max(bytes_needed, 2 * info["map_size"]))
+        except lmdb.Error as error:
+            raise StorageError(
+                f"no address space for a table of {bytes_needed} bytes in {self._env.path()}:"
+                f" raise the limit on virtual memory (ulimit -v): {error}"
+            ) from error
+        finally:
+            self._renew_snapshot()
+
+
+_ABSENT: Final = b"absent"  # only its identity matters: no caller can hold this very object
+
+
+def _overlaid(newer: Items, older: Items) -> Items:
+    """Merge two walks by key; where both have a key, the newer one's item stands."""
+    new, old = next(newer, None), next(older, None)
+    while new is not None and old is not None:
+        if old[0] < new[0]:
+            yield old
+            old = next(older, None)
+            continue
+        if old[0] == new[0]:
+            old = next(older, None)
+        yield new
+        new = next(newer, None)
+    if new is not None:
+        yield new
+        yield from newer
+    if old is not None:
+        yield old
+        yield from older
+
+
+def _apply(changes: list[tuple[bytes, bytes | None]], transaction: lmdb.Transaction[bytes]) -> None:
+    cursor = transaction.cursor()
+    puts: list[tuple[bytes, bytes]] = []
+    for key, value in changes:
+        if value is None:
+            transaction.delete(key)
+        else:
+            puts.append((key, value))
+        if len(puts) == PUTS_PER_CALL:
+            cursor.putmulti(puts)
+            puts.clear()
+    cursor.putmulti(puts)
+
+
+def _lock(folder: Path) -> int:
+    """Make sure that no other process has the overlay that belongs to this table."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock_fd = os.open(folder / "owner.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise ConfigError(f"cannot write in {folder}, choose another data folder: {error}") from error
+    try:
+        fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(lock_fd)
+        raise ConfigError(
+            f"the table in {folder} is in use: stop the peer that runs there, or choose another data folder"
+        ) from error
+    return lock_fd
+
+
+def _storage_error(error: lmdb.Error, folder: str) -> StorageError:
+    is_full = error.code in FULL_ERRNOS or (
+        error.code == errno.EIO and shutil.disk_usage(folder).free < FULL_BYTES
+    )
+    if is_full:
+        return StorageError(f"the disk of {folder} is full: free some space, nothing kept so far is lost")
+    return StorageError(f"the table in {folder} cannot be written, check its disk: {error}")

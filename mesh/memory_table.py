@@ -1,0 +1,40 @@
+"""The table of the simulation: everything in memory, gone with the process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from mesh.sorted_map import SortedMap
+from mesh.table import KEY_BYTES_MAX, prefix_end
+
+
+class MemoryTable:
+    """A `mesh.table.Table` in a sorted map."""
+
+    def __init__(self) -> None:
+        self._map: SortedMap[bytes] = SortedMap()
+
+    def __len__(self) -> int:
+        return len(self._map)
+
+    def get(self, key: bytes) -> bytes | None:
+        assert 0 < len(key) <= KEY_BYTES_MAX, f"key of {len(key)} bytes"
+        return self._map.get(key)
+
+    def put(self, key: bytes, value: bytes) -> None:
+        assert 0 < len(key) <= KEY_BYTES_MAX, f"key of {len(key)} bytes"
+        self._map.put(key, value)
+
+    def delete(self, key: bytes) -> None:
+        assert 0 < len(key) <= KEY_BYTES_MAX, f"key of {len(key)} bytes"
+        self._map.delete(key)
+
+    def scan(
+        self, start: bytes, stop: bytes | None = None, *, limit: int | None = None
+    ) -> Iterator[tuple[bytes, bytes]]:
+        walk = self._map.walk(start, stop)
+        return walk if limit is None else islice(walk, limit)
+
+    def scan_prefix(self, prefix: bytes, *, limit: int | None = None) -> Iterator[tuple[bytes, bytes]]:
+        return self.scan(prefix, prefix_end(prefix), limit=limit)
