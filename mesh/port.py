@@ -1,0 +1,23 @@
+"""What a port is: the code of a driver that may block, addressed like an actor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+from mesh.actor import Address, Message
+
+# deliver(source, actor, message): hand a message to an actor of this peer, at once.
+Deliver: TypeAlias = Callable[[Address, str, Message], None]
+
+
+class Port(Protocol):
+    """The world behind a name: the network, a disk, threads, a server."""
+
+    name: str
+
+    def receive(self, source: Address, message: Message) -> None:
+        """Take an order; called on the event loop's thread, so it only notes what is to be done."""
+
+    async def run(self, deliver: Deliver) -> None:
+        """Carry out orders and deliver answers until cancelled; then finish what was begun."""
