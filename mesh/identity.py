@@ -1,0 +1,97 @@
+"""Who a peer is: a CURVE key pair to be reached by, and a signing key for what others pass on.
+
+Both follow from one secret of 32 bytes, so that a key file holds one number and a simulated peer can
+be made from a seed. CURVE proves who is at the other end of a connection; a signature proves who wrote
+a record that came through third parties.
+"""
+
+from __future__ import annotations
+
+from base64 import b32encode
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+SECRET_BYTES = 32
+CURVE_KEY_CHARS = 40  # Z85 of 32 bytes, the form in which ZeroMQ takes CURVE keys
+PEER_ID_BYTES = 10  # 80 bits, 16 characters: a second key with the id of a given peer takes 2^80 tries
+Z85_DIGITS = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+
+# The key pairs printed in the manual page zmq_curve(7): their secrets are known to everybody.
+PUBLISHED_CURVE_KEYS = frozenset(
+    (b"rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7", b"Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The keys of one peer. `of_secret` makes one."""
+
+    peer_id: str  # follows from curve_public
+    curve_public: bytes  # Z85, 40 characters
+    signing_public: bytes  # Ed25519, 32 bytes
+    curve_secret: bytes = field(repr=False)  # Z85, 40 characters
+    secret: bytes = field(repr=False)  # 32 bytes, what all the others follow from
+    _signing_key: Ed25519PrivateKey = field(repr=False, compare=False)
+
+    @staticmethod
+    def of_secret(secret: bytes) -> Identity:
+        """Derive both key pairs from 32 secret bytes, the same ones every time."""
+        assert len(secret) == SECRET_BYTES, f"secret of {len(secret)} bytes"
+        curve_secret = _derived(secret, b"curve")
+        curve_public = z85_of(
+            X25519PrivateKey.from_private_bytes(curve_secret).public_key().public_bytes_raw()
+        )
+        signing_key = Ed25519PrivateKey.from_private_bytes(_derived(secret, b"signing"))
+        return Identity(
+            peer_id=peer_id_of(curve_public),
+            curve_public=curve_public,
+            signing_public=signing_key.public_key().public_bytes_raw(),
+            curve_secret=z85_of(curve_secret),
+            secret=secret,
+            _signing_key=signing_key,
+        )
+
+    def sign(self, data: bytes) -> bytes:
+        """Return the Ed25519 signature of `data`, 64 bytes."""
+        return self._signing_key.sign(data)
+
+
+def verify_signature(signing_public: bytes, data: bytes, signature: bytes) -> bool:
+    """Tell whether the holder of the key signed `data`; a malformed key or signature did not."""
+    try:
+        Ed25519PublicKey.from_public_bytes(signing_public).verify(signature, data)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def peer_id_of(curve_public: bytes) -> str:
+    """Name the peer that has this CURVE key (Z85): 16 characters of lower-case base32."""
+    return b32encode(blake2b(curve_public, digest_size=PEER_ID_BYTES).digest()).decode().lower()
+
+
+def is_curve_key(key: bytes) -> bool:
+    """Tell whether `key` is the Z85 text of a public CURVE key that is not known to be compromised."""
+    return (
+        len(key) == CURVE_KEY_CHARS
+        and not key.translate(None, Z85_DIGITS)
+        and key not in PUBLISHED_CURVE_KEYS
+    )
+
+
+def z85_of(data: bytes) -> bytes:
+    """Encode bytes, a multiple of 4 of them, in base 85. Source: ZeroMQ RFC 32/Z85."""
+    assert len(data) % 4 == 0
+    return bytes(
+        Z85_DIGITS[int.from_bytes(data[i : i + 4], "big") // 85**power % 85]
+        for i in range(0, len(data), 4)
+        for power in (4, 3, 2, 1, 0)
+    )
+
+
+def _derived(secret: bytes, purpose: bytes) -> bytes:
+    return blake2b(secret, digest_size=32, person=b"tianmesh" + purpose).digest()
