@@ -14,8 +14,8 @@ from functools import lru_cache
 from ada_url import join_url, normalize_url
 from xxhash import xxh3_128_digest
 
-URL_LENGTH_MAX = 2083  # characters of the canonical form; Scrapy's URLLENGTH_LIMIT, once Internet Explorer's
-RAW_LENGTH_MAX = 8 * URL_LENGTH_MAX  # what is parsed at all: dot segments and tabs may still shrink a URL
+URL_CHARS_MAX = 2083  # characters of the canonical form; Scrapy's URLLENGTH_LIMIT, once Internet Explorer's
+RAW_URL_CHARS_MAX = 8 * URL_CHARS_MAX  # what is parsed at all: dot segments and tabs may still shrink a URL
 PATH_SEGMENTS_MAX = 20  # Heritrix, TooManyPathSegmentsDecideRule
 SEGMENT_REPEATS_MAX = 2  # Heritrix, PathologicalPathDecideRule
 LINKS_CACHED_MAX = 32768  # about 12 MB; the navigation of a site repeats on all pages of a directory
@@ -41,9 +41,9 @@ def canonical(url: str, base: str | None = None) -> str | None:
 
     Returns:
       `http://` or `https://`, authority, a path of at least `/` and the query if there is one: ASCII only,
-      at most `URL_LENGTH_MAX` characters. None when the URL is invalid, too long or of another scheme.
+      at most `URL_CHARS_MAX` characters. None when the URL is invalid, too long or of another scheme.
     """
-    if len(url) > RAW_LENGTH_MAX:
+    if len(url) > RAW_URL_CHARS_MAX:
         return None
     try:
         parsed = normalize_url(url) if base is None else join_url(base, url)
@@ -58,7 +58,7 @@ def canonical(url: str, base: str | None = None) -> str | None:
         parsed = f"{parsed[: parsed.index('/') + 2]}{parsed[credentials_end + 1 :]}"
     if "%" in parsed:
         parsed = _PERCENT.sub(_normal_escape, parsed)
-    return parsed if len(parsed) <= URL_LENGTH_MAX else None
+    return parsed if len(parsed) <= URL_CHARS_MAX else None
 
 
 def canonical_links(base: str, hrefs: Iterable[str]) -> Iterator[str | None]:
@@ -73,7 +73,7 @@ def canonical_links(base: str, hrefs: Iterable[str]) -> Iterator[str | None]:
     directory = base[: base.rfind("/", 0, base.find("?") if "?" in base else None) + 1]
     for href in hrefs:
         reference = href.strip(_C0_OR_SPACE).partition("#")[0]
-        if len(href) > RAW_LENGTH_MAX:
+        if len(href) > RAW_URL_CHARS_MAX:
             yield None
         elif not reference:
             yield base

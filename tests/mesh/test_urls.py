@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mesh.urls import (
-    RAW_LENGTH_MAX,
-    URL_LENGTH_MAX,
+    RAW_URL_CHARS_MAX,
+    URL_CHARS_MAX,
     canonical,
     canonical_links,
     fingerprint,
@@ -87,12 +87,12 @@ def test_what_cannot_be_fetched_is_refused(url: str) -> None:
 
 def test_length_is_limited_after_canonicalisation() -> None:
     stem = "http://a.com/"
-    longest = stem + "a" * (URL_LENGTH_MAX - len(stem))
+    longest = stem + "a" * (URL_CHARS_MAX - len(stem))
     assert canonical(longest) == longest
     assert canonical(longest + "a") is None
     assert canonical(stem + "中" * 300) is None  # nine characters each
     assert canonical(longest + "#" + "f" * 1000) == longest
-    assert canonical(longest + "#" + "f" * RAW_LENGTH_MAX) is None
+    assert canonical(longest + "#" + "f" * RAW_URL_CHARS_MAX) is None
 
 
 @given(st.text(max_size=60), st.sampled_from(["", "http://a.com/", "https://a.com/?", "http://", "//b/"]))
@@ -103,7 +103,7 @@ def test_the_form_is_stable_and_ascii(text: str, prefix: str) -> None:
         assert url.startswith(("http://", "https://"))
         assert canonical(url) == url
         assert url.startswith(host_of(url) + "/")
-        assert len(url) <= URL_LENGTH_MAX
+        assert len(url) <= URL_CHARS_MAX
 
 
 @given(st.text(alphabet="%0123456789abcdefABCDEF./?", max_size=40))
@@ -119,7 +119,7 @@ HREFS = [
     "ht\ntp:?",
     "http:?q",
     "http:\\\\h", "\x00?q", "./", "c:d", "mailto:x@y", "http:", "\ud800", "//user:pw@h:80/%7e", ": #", "a\t#",
-    "a" * (RAW_LENGTH_MAX + 1), "?" + "a" * 3000, "#" + "a" * RAW_LENGTH_MAX,
+    "a" * (RAW_URL_CHARS_MAX + 1), "?" + "a" * 3000, "#" + "a" * RAW_URL_CHARS_MAX,
 ]  # fmt: skip
 
 

@@ -1,0 +1,93 @@
+"""Which addresses a crawler may connect to: the public Internet and what the operator named.
+
+A web page can make a crawler ask any name, and any name can lead to the machines behind our firewall. So
+not the spelling of a URL is judged but the address that is going to be connected to, and one bad answer
+spoils a name: a site whose answers mix public and private ones is after us (DNS rebinding).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Final, TypeAlias
+
+Network: TypeAlias = IPv4Network | IPv6Network
+
+# What `ipaddress` of Python 3.11 takes for global though nobody serves the web there, or though the
+# address merely wraps an IPv4 address that a gateway would unwrap.
+_NOT_PUBLIC: Final = tuple(
+    ip_network(network)
+    for network in (
+        "192.88.99.0/24",  # 6to4 relays, RFC 7526
+        "224.0.0.0/4",  # multicast
+        "64:ff9b::/96",  # NAT64, RFC 6052
+        "64:ff9b:1::/48",  # NAT64 of a site, RFC 8215
+        "100::/64",  # discard, RFC 6666
+        "2001::/23",  # Teredo, benchmarking, ORCHID: RFC 2928
+        "2002::/16",  # 6to4
+        "3fff::/20",  # documentation, RFC 9637
+        "5f00::/16",  # segment routing, RFC 9602
+        "fec0::/10",  # site-local, RFC 3879
+        "ff00::/8",  # multicast
+        "::/96",  # IPv4-compatible
+        "::ffff:0:0/96",  # IPv4-mapped
+        "::ffff:0:0:0/96",  # IPv4-translated, RFC 2765
+    )
+)
+
+# Ports of other protocols, which a request line could be made to speak. WHATWG Fetch, "bad port".
+BAD_PORTS: Final = frozenset([
+    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102,
+    103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512,
+    513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995,
+    1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669,
+    6679, 6697, 10080,
+])  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def is_public(address: str) -> bool:
+    """Tell whether an IP address, as text, belongs to a machine of the public Internet.
+
+    False for private, loopback, link-local, multicast, reserved and documentation addresses, for all that
+    wrap an IPv4 address (NAT64, 6to4, Teredo, mapped), for scoped ones (`fe80::1%eth0`) and for what is no
+    address at all.
+    """
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return False
+    return parsed.is_global and not any(_contains(network, parsed) for network in _NOT_PUBLIC)
+
+
+@dataclass(frozen=True, slots=True)
+class AddressPolicy:
+    """What may be connected to besides public addresses: for intranets, labs and tests."""
+
+    allowed_names: frozenset[str] = frozenset()  # host names or addresses, as `urls.hostname_of` gives them
+    allowed_networks: tuple[Network, ...] = ()
+
+    def refusal(self, hostname: str, addresses: Iterable[str]) -> str | None:
+        """Say why a name must not be connected to, given all addresses it resolves to; None when it may."""
+        if hostname in self.allowed_names:
+            return None
+        for address in addresses:
+            if not is_public(address) and not self._is_allowed(address):
+                return f"{hostname} leads to {address}, which is not public"
+        return None
+
+    def _is_allowed(self, address: str) -> bool:
+        try:
+            parsed = ip_address(address)
+        except ValueError:
+            return False
+        return any(_contains(network, parsed) for network in self.allowed_networks)
+
+
+ALLOW_ALL: Final = AddressPolicy(allowed_networks=(ip_network("0.0.0.0/0"), ip_network("::/0")))
+
+
+def _contains(network: Network, address: IPv4Address | IPv6Address) -> bool:
+    return address.version == network.version and address in network

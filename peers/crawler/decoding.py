@@ -1,0 +1,161 @@
+"""Undo Content-Encoding within limits: no answer, however it was packed, grows past what was asked for.
+
+Every layer is decoded with a bound on its output, so a bomb costs at most the bound in memory and the time
+to fill it. Damaged data (cut short, wrong checksum) yields what came before the damage, as browsers and
+Scrapy show it; data that is not in the named coding at all is an error.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+import brotli
+import zstandard
+from isal import isal_zlib
+from isal.igzip_lib import IsalError
+
+LAYERS_MAX = 5  # curl, MAX_ENCODE_STACK
+GZIP_MEMBERS_MAX = 128  # each costs a copy of the rest; bgzip makes one per 64 kB, servers one
+ZSTD_WINDOW_BYTES_MAX = 8 << 20  # RFC 9659, 3: the largest a decoder on the web must support
+DAMAGED_STEP_BYTES = 256  # how finely damaged data is decoded again to save its sound beginning
+ZSTD_STEP_BYTES = 1 << 18
+
+
+class TooLarge(Exception):
+    """The decoded body is longer than allowed."""
+
+
+class Undecodable(Exception):
+    """The body is not in the coding it claims, or in one we do not know."""
+
+
+class Decoded(NamedTuple):
+    """A body without its encodings."""
+
+    body: bytes
+    is_whole: bool  # False: it ended early or failed its checksum
+
+
+def decode(body: bytes, content_encoding: str, bytes_max: int) -> Decoded:
+    """Undo the codings of a body, the last named first.
+
+    Args:
+      content_encoding: the header's value, codings by comma in the order they were applied; "" for none.
+      bytes_max: most bytes that a layer may decode to.
+
+    Raises:
+      TooLarge: a layer decodes to more than `bytes_max`.
+      Undecodable: an unknown coding, more than `LAYERS_MAX`, or data that is not in it.
+    """
+    codings = [name for part in content_encoding.lower().split(",") if (name := part.strip())]
+    codings = [name for name in codings if name != "identity"]
+    if len(codings) > LAYERS_MAX:
+        raise Undecodable(f"{len(codings)} content codings, more than {LAYERS_MAX}")
+    is_whole = True
+    for name in reversed(codings):
+        decoder = _DECODERS.get(name)
+        if decoder is None:
+            raise Undecodable(f"unknown content coding {name[:40]!r}")
+        if not body:  # as 304 and many redirects come
+            break
+        body, layer_is_whole = decoder(body, bytes_max)
+        is_whole = is_whole and layer_is_whole
+    return Decoded(body, is_whole)
+
+
+def _gunzip(body: bytes, bytes_max: int) -> Decoded:
+    if not body.startswith(b"\x1f\x8b"):
+        raise Undecodable("no gzip header")
+    members: list[bytes] = []
+    size = 0
+    is_whole = True
+    while is_whole and body.startswith(b"\x1f\x8b"):  # what follows the last member is padding or junk
+        if len(members) == GZIP_MEMBERS_MAX:
+            raise Undecodable(f"more than {GZIP_MEMBERS_MAX} gzip members")
+        member, is_whole, body = _inflate(body, 31, bytes_max - size)
+        members.append(member)
+        size += len(member)
+    return Decoded(b"".join(members), is_whole)
+
+
+def _undeflate(body: bytes, bytes_max: int) -> Decoded:
+    # RFC 9110, 8.4.1.2: deflate means zlib, but some servers send it bare.
+    is_zlib = len(body) >= 2 and body[0] & 15 == 8 and (body[0] << 8 | body[1]) % 31 == 0
+    decoded, is_whole, _ = _inflate(body, 15 if is_zlib else -15, bytes_max)
+    return Decoded(decoded, is_whole)
+
+
+def _inflate(body: bytes, window_bits: int, bytes_max: int) -> tuple[bytes, bool, bytes]:
+    """Return the decoded stream, whether it is whole, and the bytes that follow it."""
+    inflater = isal_zlib.decompressobj(window_bits)
+    try:
+        decoded = inflater.decompress(body, bytes_max + 1)
+    except IsalError:  # type: ignore[misc]  # the stub has an instance for the class
+        return _inflate_damaged(body, window_bits, bytes_max), False, b""
+    if len(decoded) > bytes_max:
+        raise TooLarge(f"decodes to more than {bytes_max} bytes")
+    return decoded, inflater.eof, inflater.unused_data
+
+
+def _inflate_damaged(body: bytes, window_bits: int, bytes_max: int) -> bytes:
+    inflater = zlib.decompressobj(window_bits)
+    sound = bytearray()
+    try:
+        for start in range(0, len(body), DAMAGED_STEP_BYTES):
+            sound += inflater.decompress(body[start : start + DAMAGED_STEP_BYTES], bytes_max + 1 - len(sound))
+            if len(sound) > bytes_max:
+                raise TooLarge(f"decodes to more than {bytes_max} bytes")
+    except zlib.error as error:
+        if not sound:
+            raise Undecodable(str(error)) from error
+    return bytes(sound)
+
+
+def _unbrotli(body: bytes, bytes_max: int) -> Decoded:
+    decompressor = brotli.Decompressor()
+    decoded = bytearray()
+    try:
+        while True:
+            piece = decompressor.process(body, output_buffer_limit=bytes_max + 1 - len(decoded))
+            decoded += piece
+            if len(decoded) > bytes_max:
+                raise TooLarge(f"decodes to more than {bytes_max} bytes")
+            if decompressor.can_accept_more_data() or decompressor.is_finished() or not piece:
+                break
+            body = b""
+    except brotli.error as error:
+        if not decoded:
+            raise Undecodable(str(error)) from error
+        return Decoded(bytes(decoded), False)
+    return Decoded(bytes(decoded), decompressor.is_finished())
+
+
+def _unzstd(body: bytes, bytes_max: int) -> Decoded:
+    """Decode Zstandard frames; one cut short is noticed only when its header tells its size."""
+    decompressor = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_BYTES_MAX)
+    pieces = []
+    size = 0
+    try:
+        size_told = zstandard.frame_content_size(body)  # of the first frame, -1 when not told
+        with decompressor.stream_reader(body, read_across_frames=True) as reader:
+            while piece := reader.read(min(ZSTD_STEP_BYTES, bytes_max + 1 - size)):
+                pieces.append(piece)
+                size += len(piece)
+                if size > bytes_max:
+                    raise TooLarge(f"decodes to more than {bytes_max} bytes")
+    except zstandard.ZstdError as error:
+        if not pieces:
+            raise Undecodable(str(error)) from error
+        return Decoded(b"".join(pieces), False)
+    return Decoded(b"".join(pieces), size >= size_told)
+
+
+_DECODERS: dict[str, Callable[[bytes, int], Decoded]] = {
+    "gzip": _gunzip,
+    "x-gzip": _gunzip,
+    "deflate": _undeflate,
+    "br": _unbrotli,
+    "zstd": _unzstd,
+}

@@ -1,0 +1,116 @@
+"""One question to a web server and what came of it: request, response or failure, as plain values.
+
+Nothing here does I/O; `fetcher.py` does. The controller sends `FetchRequest` and gets `Fetched` or
+`FetchFailed`; the archive turns a `Fetched` into WARC records with `response_head` and `request_head`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from mesh.actor import Message
+from mesh.urls import canonical
+
+PAGE_MEDIA_TYPES: Final = ("text/html", "application/xhtml+xml", "text/plain")
+
+
+class FailureReason(StrEnum):
+    """Why there is no page. What the controller does about it (back off, give up) is its policy."""
+
+    URL = "url"  # not canonical http(s), or a port no web server should have
+    DNS = "dns"  # there is no such name
+    DNS_TEMPORARY = "dns_temporary"  # the name server failed or did not answer in time
+    PRIVATE_ADDRESS = "private_address"  # the name leads to an address of ours or of nobody
+    REFUSED = "refused"
+    UNREACHABLE = "unreachable"
+    TIMEOUT = "timeout"
+    RESET = "reset"  # the connection broke, or closed before the answer was complete
+    TLS = "tls"
+    PROTOCOL = "protocol"  # what came is not HTTP
+    HEADER_TOO_LARGE = "header_too_large"
+    BODY_TOO_LARGE = "body_too_large"
+    DECODING = "decoding"  # Content-Encoding unknown, too deep, or not what the body is in
+    NOT_HTML = "not_html"  # a media type nobody asked for, or binary data under the name of text
+    LOCAL = "local"  # this machine is out of sockets or ports: not the host's fault
+    ROBOTS = "robots"  # by the controller: the site asks not to
+    TOO_MANY_REDIRECTS = "too_many_redirects"  # by the controller
+
+
+class FetchRequest(Message, frozen=True):
+    """Fetch this URL once; redirects are not followed.
+
+    `media_types` are those whose body is wanted of a 2xx answer; another one is `NOT_HTML` and its body is
+    not read. An answer without Content-Type is read. Empty wants everything (robots.txt, sitemaps).
+    """
+
+    url: str  # canonical
+    media_types: tuple[str, ...] = PAGE_MEDIA_TYPES
+    headers: tuple[tuple[str, str], ...] = ()  # more request headers, such as If-Modified-Since
+
+
+class Fetched(Message, frozen=True):
+    """An answer of the server, whatever its status; a redirect too (see `location_of`)."""
+
+    url: str
+    status: int
+    reason_phrase: str
+    http_version: str  # "1.1" or "1.0"
+    headers: tuple[tuple[str, str], ...]  # as received: case, order, repeats; bytes as Latin-1
+    body: bytes  # decoded; as received when there was no Content-Encoding
+    request_head: bytes  # as sent, blank line included
+    ip: str
+    started_at: float  # seconds since the epoch
+    seconds: float  # from asking the resolver, if need be, to the last byte
+    bytes_received: int  # on the wire, head and framing included, TLS not
+    # False: the encoded body ended early or its checksum is wrong, and `body` is what came before that.
+    is_whole: bool = True
+
+
+class FetchFailed(Message, frozen=True):
+    """There is no answer to work with."""
+
+    url: str
+    reason: FailureReason
+    detail: str = ""  # for people
+
+
+FetchResult: TypeAlias = Fetched | FetchFailed
+
+
+def header_of(fetched: Fetched, name: str) -> str | None:
+    """Return the first value of a response header; `name` in lower case."""
+    return next((value for key, value in fetched.headers if key.lower() == name), None)
+
+
+def location_of(fetched: Fetched) -> str | None:
+    """Return the canonical URL a redirect leads to; None when it is no redirect or leads nowhere."""
+    if fetched.status not in (301, 302, 303, 307, 308):
+        return None
+    location = header_of(fetched, "location")
+    if location is None:
+        return None
+    # Browsers take the bytes of Location for UTF-8; what is not is Latin-1 by HTTP's old rule.
+    try:
+        location = location.encode("latin-1").decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    return canonical(location, fetched.url)
+
+
+def response_head(fetched: Fetched) -> bytes:
+    """Return status line and headers for the archive, blank line included, true of the decoded body.
+
+    The archive keeps the body decoded, as Common Crawl does: readers need no codecs and records compress
+    once. So that the head does not lie, the headers that described the bytes on the wire get the prefix
+    `X-Crawler-` and a Content-Length of the decoded body is added. All other headers stay as received.
+    """
+    lines = [f"HTTP/{fetched.http_version} {fetched.status} {fetched.reason_phrase}"]
+    for name, value in fetched.headers:
+        prefix = "X-Crawler-" if name.lower() in _WIRE_HEADERS else ""
+        lines.append(f"{prefix}{name}: {value}")
+    lines.append(f"Content-Length: {len(fetched.body)}\r\n\r\n")
+    return "\r\n".join(lines).encode("latin-1")
+
+
+_WIRE_HEADERS = frozenset(("content-encoding", "content-length", "transfer-encoding"))

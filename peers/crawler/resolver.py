@@ -1,0 +1,138 @@
+"""Find the addresses of host names, through the system or from a table. [io]
+
+Judging the addresses is not done here but in `addresses.py`, for every answer of every resolver alike.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections import OrderedDict
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+import trio
+
+LOOKUP_S_MAX = 10.0  # glibc alone tries for 5 s per server; a name that takes longer waits for the next time
+CACHE_ENTRIES_MAX = 10_000  # as Scrapy and BUbiNG
+CACHE_S = 600.0  # the system does not tell the TTL; long enough for a visit, short enough for a move
+CACHE_FAILURE_S = 60.0  # as BUbiNG
+ADDRESSES_MAX = 16  # of one name; more are not looked at, and none is connected to unjudged
+
+
+class Endpoints(NamedTuple):
+    """Where a web host is to be reached."""
+
+    addresses: tuple[str, ...]  # IPv4 and IPv6 as text, best first, at least one
+    port: int
+
+
+class NoSuchName(Exception):
+    """The name does not exist, or has no address: asking again soon is useless."""
+
+
+class LookupFailed(Exception):
+    """There was no answer this time."""
+
+
+class Resolver(Protocol):
+    """Finds where a host is. An address as a name resolves to itself."""
+
+    async def resolve(self, hostname: str, port: int) -> Endpoints:
+        """Return addresses and port to connect to for a host and port of a URL.
+
+        Raises:
+          NoSuchName: definitively not there.
+          LookupFailed: no answer now.
+        """
+
+
+class SystemResolver:
+    """Asks the operating system (getaddrinfo in a thread) and remembers, up to a limit."""
+
+    def __init__(self, cache_s: float = CACHE_S, lookups_max: int = 32) -> None:
+        self._cache_s = cache_s
+        # Name to expiry and addresses, none for a name that does not exist.
+        self._cache: OrderedDict[str, tuple[float, tuple[str, ...]]] = OrderedDict()
+        self._lookups = trio.CapacityLimiter(lookups_max)  # slow names must not take all threads
+
+    async def resolve(self, hostname: str, port: int) -> Endpoints:
+        remembered = self._cache.get(hostname)
+        if remembered is not None and remembered[0] > trio.current_time():
+            addresses = remembered[1]
+        else:
+            addresses = await self._ask(hostname)
+        if not addresses:
+            raise NoSuchName(f"no such name: {hostname}")
+        return Endpoints(addresses, port)
+
+    async def _ask(self, hostname: str) -> tuple[str, ...]:
+        try:
+            with trio.fail_after(LOOKUP_S_MAX):
+                async with self._lookups:
+                    found = await trio.socket.getaddrinfo(hostname, None, type=socket.SOCK_STREAM)
+        except trio.TooSlowError:
+            raise LookupFailed(f"no answer for {hostname} in {LOOKUP_S_MAX:g} s") from None
+        except UnicodeError:  # labels longer than 63 or empty: no name server has them
+            return self._remember(hostname, (), CACHE_FAILURE_S)
+        except socket.gaierror as error:
+            if error.errno not in _NO_SUCH_NAME:
+                raise LookupFailed(f"{hostname}: {error.strerror}") from error
+            return self._remember(hostname, (), CACHE_FAILURE_S)
+        addresses = tuple(dict.fromkeys(str(entry[4][0]) for entry in found))[:ADDRESSES_MAX]
+        return self._remember(hostname, addresses, self._cache_s)
+
+    def _remember(self, hostname: str, addresses: tuple[str, ...], seconds: float) -> tuple[str, ...]:
+        self._cache[hostname] = (trio.current_time() + seconds, addresses)
+        self._cache.move_to_end(hostname)
+        while len(self._cache) > CACHE_ENTRIES_MAX:
+            self._cache.popitem(last=False)
+        return addresses
+
+
+class FixedEndpoint(msgspec.Struct, frozen=True):
+    """Where a table puts a host; the ports stand in for 80 and 443, other ports of URLs stay as they are."""
+
+    ip: str
+    http: int | None = None
+    https: int | None = None
+
+
+class FixedResolver:
+    """Answers from a table alone; names that are not in it do not exist."""
+
+    def __init__(self, table: dict[str, FixedEndpoint]) -> None:
+        self._table = table
+
+    @classmethod
+    def load(cls, path: Path) -> FixedResolver:
+        """Read a table from JSON: `{"host": "ip"}` or `{"host": {"ip": ..., "http": port, "https": port}}`.
+
+        Raises:
+          OSError: the file cannot be read.
+          ValueError: it is not such a table.
+        """
+        entries: dict[str, Any] = msgspec.json.decode(path.read_bytes(), type=dict[str, str | FixedEndpoint])
+        return cls({name: FixedEndpoint(at) if isinstance(at, str) else at for name, at in entries.items()})
+
+    async def resolve(self, hostname: str, port: int) -> Endpoints:
+        endpoint = self._table.get(hostname)
+        if endpoint is None and _is_address(hostname):
+            return Endpoints((hostname,), port)
+        if endpoint is None:
+            raise NoSuchName(f"not in the resolver's table: {hostname}")
+        stand_in = {80: endpoint.http, 443: endpoint.https}.get(port)
+        return Endpoints((endpoint.ip,), stand_in or port)
+
+
+def _is_address(hostname: str) -> bool:
+    try:
+        ip_address(hostname)
+    except ValueError:
+        return False
+    return True
+
+
+# EAI_NODATA is not in every platform's headers.
+_NO_SUCH_NAME = (socket.EAI_NONAME, socket.EAI_FAMILY, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
