@@ -1,0 +1,266 @@
+"""One HTTP/1.1 connection to a web host: connect, ask, read the answer within limits. [io]
+
+Knows nothing of URLs, names or pools; `fetcher.py` does. Every way in which a server or the network can
+fail leaves here as `ExchangeError` with a reason, and the connection is to be closed then.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, cast
+
+import h11
+import trio
+
+from peers.crawler.exchange import FailureReason
+
+RECEIVE_BYTES: Final = 65_536
+DETAIL_CHARS_MAX: Final = 200  # errors may quote what the server sent
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """What one fetch may take. A server that wants more gets a failure, and its slot is free again."""
+
+    connect_s: float = 10.0  # per address, TLS included; Nutch and Marginalia
+    total_s: float = 30.0  # from the look-up to the last byte, a retry included; Marginalia
+    addresses_tried_max: int = 3  # a host with many dead addresses must not take the time of all
+    header_bytes_max: int = (
+        65_536  # h11's default is 16 KiB, curl's 300; the real web needs more than the first
+    )
+    header_count_max: int = 500  # aiohttp takes 128, curl 5,000
+    informational_max: int = 8  # 1xx answers before the real one; browsers see one or two
+    body_bytes_max: int = 8 << 20  # encoded, and again decoded; between Nutch (1 MiB) and Marginalia (32)
+    # Parsing costs about 10 us per piece whatever its size: bodies in pieces of a byte are an attack.
+    body_pieces_max: int = 16_384
+    keep_alive_s: float = 15.0  # idle; nginx closes after 75 s, Apache after 5
+    connections_idle_max: int = 512  # well below the 1,024 file descriptors a process gets by default
+
+
+class ExchangeError(Exception):
+    """The exchange failed; the connection is of no more use."""
+
+    def __init__(self, reason: FailureReason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail[:DETAIL_CHARS_MAX]
+
+
+class StaleConnection(Exception):
+    """A connection kept alive was closed by the server before it said anything: ask again on a new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response as it came, its body without transfer coding but still in its content coding."""
+
+    status: int
+    reason_phrase: str
+    http_version: str
+    headers: tuple[tuple[str, str], ...]  # Latin-1, original case
+    body: bytes
+    bytes_received: int
+
+
+class Connection:
+    """An open connection, used for one request after another. Not for concurrent use."""
+
+    def __init__(
+        self,
+        raw: trio.SocketStream,
+        receive_some: Callable[[int], Awaitable[bytes | bytearray]],
+        send_all: Callable[[bytes], Awaitable[None]],
+        ip: str,
+        limits: FetchLimits,
+    ) -> None:
+        self._raw = raw
+        self._receive_some = receive_some
+        self._send_all = send_all
+        self.ip = ip
+        self.idle_since = 0.0  # trio time; written by the pool
+        self._limits = limits
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=limits.header_bytes_max)
+        self._bytes_received = 0  # of the current answer
+        self._is_used = False  # has carried a complete exchange before
+        self._is_at_end = False
+
+    async def ask(self, request: h11.Request, wants_body: Callable[[h11.Response], None]) -> Answer:
+        """Send a request without body and return its answer.
+
+        Args:
+          wants_body: called with the final response head before the body is read; raises `ExchangeError`
+            when the body is not wanted.
+
+        Raises:
+          ExchangeError: the answer is broken, too large, or not wanted.
+          StaleConnection: used before, and closed before the first byte of this answer.
+        """
+        self._bytes_received = 0
+        head = self._http.send(request)
+        end = self._http.send(h11.EndOfMessage())
+        try:
+            await self._send_all((head or b"") + (end or b""))
+            response = await self._read_head()
+            wants_body(response)
+            body = await self._read_body()
+        except h11.RemoteProtocolError as error:
+            raise self._translated(error) from error
+        except (OSError, trio.BrokenResourceError) as error:
+            raise self._broken(error) from error
+        self._is_used = True
+        return Answer(
+            response.status_code,
+            response.reason.decode("latin-1"),
+            response.http_version.decode("ascii"),
+            tuple(
+                (name.decode("latin-1"), value.decode("latin-1"))
+                for name, value in response.headers.raw_items()
+            ),
+            body,
+            self._bytes_received,
+        )
+
+    def rearm(self) -> bool:
+        """Get ready for the next request; False when the connection must be closed instead.
+
+        It must be when the server wants so, or sent more than its answer: what belongs to no question
+        would be taken for the answer to the next.
+        """
+        if self._is_at_end or self._http.trailing_data[0]:
+            return False
+        if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
+            return False
+        self._http.start_next_cycle()
+        return True
+
+    def close(self) -> None:
+        """Close at once, without the farewell of TLS."""
+        self._raw.socket.close()
+
+    async def _read_head(self) -> h11.Response:
+        for _ in range(self._limits.informational_max + 1):
+            event = await self._next_event()
+            if isinstance(event, h11.Response):
+                if len(event.headers) > self._limits.header_count_max:
+                    raise ExchangeError(FailureReason.HEADER_TOO_LARGE, f"{len(event.headers)} headers")
+                return event
+            if not isinstance(event, h11.InformationalResponse):
+                raise ExchangeError(FailureReason.PROTOCOL, "no response")
+        raise ExchangeError(FailureReason.PROTOCOL, "informational answers only")
+
+    async def _read_body(self) -> bytes:
+        pieces: list[bytes] = []
+        size = 0
+        while isinstance(event := await self._next_event(), h11.Data):
+            size += len(event.data)
+            if size > self._limits.body_bytes_max:
+                raise ExchangeError(
+                    FailureReason.BODY_TOO_LARGE, f"more than {self._limits.body_bytes_max} bytes"
+                )
+            pieces.append(event.data)
+            if len(pieces) > self._limits.body_pieces_max:
+                raise ExchangeError(FailureReason.PROTOCOL, f"body in more than {len(pieces) - 1} pieces")
+        if not isinstance(event, h11.EndOfMessage):
+            raise ExchangeError(FailureReason.PROTOCOL, "protocol switched unasked")
+        return b"".join(pieces)
+
+    async def _next_event(self) -> h11.Event | type[h11.PAUSED]:
+        while True:
+            event = self._http.next_event()
+            if event is not h11.NEED_DATA:
+                return cast(h11.Event | type[h11.PAUSED], event)
+            data = await self._receive_some(RECEIVE_BYTES)
+            if not data:
+                if self._bytes_received == 0:
+                    raise trio.BrokenResourceError("closed without an answer")
+                self._is_at_end = True
+            self._bytes_received += len(data)
+            self._http.receive_data(bytes(data))
+
+    def _translated(self, error: h11.RemoteProtocolError) -> ExchangeError:
+        if self._is_at_end:
+            return ExchangeError(FailureReason.RESET, "closed before the answer was complete")
+        if error.error_status_hint == 431:
+            return ExchangeError(FailureReason.HEADER_TOO_LARGE, str(error))
+        return ExchangeError(FailureReason.PROTOCOL, str(error))
+
+    def _broken(self, error: OSError | trio.BrokenResourceError) -> Exception:
+        if self._is_used and self._bytes_received == 0:
+            return StaleConnection()
+        if isinstance(error.__cause__, ssl.SSLError):
+            return ExchangeError(FailureReason.TLS, str(error.__cause__))
+        return ExchangeError(FailureReason.RESET, str(error) or "connection broken")
+
+
+async def connect(
+    addresses: tuple[str, ...], port: int, limits: FetchLimits, tls: ssl.SSLContext | None, server_name: str
+) -> Connection:
+    """Open a connection to the first of the addresses that takes it, with TLS when given a context.
+
+    Args:
+      server_name: the name the certificate must be for.
+
+    Raises:
+      ExchangeError: none took it, with the reason of the last tried; or TLS failed with one, since another
+        address of the same host will hardly do better.
+    """
+    failure = ExchangeError(FailureReason.DNS, "no address")
+    for address in addresses[: limits.addresses_tried_max]:
+        try:
+            with trio.fail_after(limits.connect_s):
+                return await _connect_to(address, port, limits, tls, server_name)
+        except trio.TooSlowError:
+            failure = ExchangeError(FailureReason.TIMEOUT, f"no connection in {limits.connect_s:g} s")
+        except OSError as error:
+            failure = ExchangeError(_reason_of(error), error.strerror or str(error))
+    raise failure
+
+
+async def _connect_to(
+    address: str, port: int, limits: FetchLimits, tls: ssl.SSLContext | None, server_name: str
+) -> Connection:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    connecting = trio.socket.socket(family, socket.SOCK_STREAM)
+    try:
+        await connecting.connect((address, port))
+        raw = trio.SocketStream(connecting)  # sets TCP_NODELAY
+        if tls is None:
+            return Connection(raw, connecting.recv, raw.send_all, address, limits)
+        stream = trio.SSLStream(raw, tls, server_hostname=server_name, https_compatible=True)
+        await stream.do_handshake()
+    except trio.BrokenResourceError as error:
+        connecting.close()
+        if isinstance(error.__cause__, ssl.SSLError):
+            raise ExchangeError(FailureReason.TLS, _tls_detail(error.__cause__)) from error
+        raise ExchangeError(FailureReason.TLS, "closed during the handshake") from error
+    except BaseException:
+        connecting.close()
+        raise
+    return Connection(raw, stream.receive_some, stream.send_all, address, limits)
+
+
+def _tls_detail(error: ssl.SSLError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return str(error.verify_message)
+    return error.reason or str(error)
+
+
+def _reason_of(error: OSError) -> FailureReason:
+    return _REASONS.get(error.errno or 0, FailureReason.UNREACHABLE)
+
+
+_REASONS: Final = {
+    errno.ECONNREFUSED: FailureReason.REFUSED,
+    errno.ECONNRESET: FailureReason.RESET,
+    errno.EPIPE: FailureReason.RESET,
+    errno.ETIMEDOUT: FailureReason.TIMEOUT,
+    errno.EMFILE: FailureReason.LOCAL,
+    errno.ENFILE: FailureReason.LOCAL,
+    errno.ENOBUFS: FailureReason.LOCAL,
+    errno.ENOMEM: FailureReason.LOCAL,
+    errno.EADDRNOTAVAIL: FailureReason.LOCAL,
+}

@@ -1,0 +1,209 @@
+"""Fetch pages over HTTP: look up, check the address, connect or reuse, ask, decode. [io]
+
+Follows no redirects, keeps no cookies and knows no robots.txt or politeness: the controller decides what
+is fetched when. It keeps at most one idle connection per host.
+"""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import h11
+import trio
+
+from mesh.urls import host_of, hostname_of
+from peers.crawler import decoding
+from peers.crawler.addresses import BAD_PORTS, AddressPolicy
+from peers.crawler.connection import Answer, Connection, ExchangeError, FetchLimits, StaleConnection, connect
+from peers.crawler.exchange import FailureReason, Fetched, FetchFailed, FetchRequest, FetchResult
+from peers.crawler.resolver import LookupFailed, NoSuchName, Resolver
+
+USER_AGENT: Final = "tianmesh/0.1 (+https://tianmesh.example/bot)"
+ACCEPT: Final = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
+ACCEPT_ENCODING: Final = "gzip, br, zstd"
+
+
+class Fetcher:
+    """Fetches for any number of tasks at once; the caller sees to one fetch per host at a time."""
+
+    def __init__(
+        self,
+        resolver: Resolver,
+        *,
+        limits: FetchLimits | None = None,
+        addresses: AddressPolicy | None = None,
+        user_agent: str = USER_AGENT,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """Make a fetcher; `tls` as from `tls_context`, by default with the system's authorities."""
+        self._resolver = resolver
+        self._limits = limits or FetchLimits()
+        self._addresses = addresses or AddressPolicy()
+        self._headers = (("User-Agent", user_agent), ("Accept", ACCEPT), ("Accept-Encoding", ACCEPT_ENCODING))
+        self._tls = tls or tls_context()
+        self._idle: OrderedDict[str, Connection] = OrderedDict()  # by host, longest idle first
+
+    async def fetch(self, request: FetchRequest) -> FetchResult:
+        """Fetch one URL; every fault of the world is a `FetchFailed`, none is raised."""
+        started_at, started = time.time(), trio.current_time()
+        try:
+            with trio.fail_after(self._limits.total_s):
+                message = self._message(request)
+                connection, answer = await self._exchange(request, message)
+            body, is_whole = self._decoded(answer)
+        except trio.TooSlowError:
+            return FetchFailed(request.url, FailureReason.TIMEOUT, f"not done in {self._limits.total_s:g} s")
+        except ExchangeError as error:
+            return FetchFailed(request.url, error.reason, error.detail)
+        return Fetched(
+            url=request.url,
+            status=answer.status,
+            reason_phrase=answer.reason_phrase,
+            http_version=answer.http_version,
+            headers=answer.headers,
+            body=body,
+            request_head=_head(message),
+            ip=connection.ip,
+            started_at=started_at,
+            seconds=trio.current_time() - started,
+            bytes_received=answer.bytes_received,
+            is_whole=is_whole,
+        )
+
+    @property
+    def idle_connections(self) -> int:
+        """How many connections are kept open for a next request."""
+        return len(self._idle)
+
+    def close_idle(self, seconds: float | None = None) -> None:
+        """Close the connections that are idle for so long; by default for `FetchLimits.keep_alive_s`.
+
+        Every fetch does it; call it now and then when nothing is fetched.
+        """
+        patience = self._limits.keep_alive_s if seconds is None else seconds
+        latest = trio.current_time() - patience
+        while self._idle and next(iter(self._idle.values())).idle_since <= latest:
+            self._idle.popitem(last=False)[1].close()
+
+    def close(self) -> None:
+        """Close all idle connections; those in use close with their fetch."""
+        self.close_idle(0.0)
+
+    async def _exchange(self, request: FetchRequest, message: h11.Request) -> tuple[Connection, Answer]:
+        host = host_of(request.url)
+        wants_body = self._body_check(request)
+        self.close_idle()
+        connection = self._idle.pop(host, None)
+        if connection is not None:
+            try:
+                return connection, await self._ask(connection, host, message, wants_body)
+            except StaleConnection:
+                pass  # closed by the server while idle: its right, and no fault
+        connection = await self._connect(host)
+        return connection, await self._ask(connection, host, message, wants_body)
+
+    async def _ask(
+        self,
+        connection: Connection,
+        host: str,
+        message: h11.Request,
+        wants_body: Callable[[h11.Response], None],
+    ) -> Answer:
+        try:
+            answer = await connection.ask(message, wants_body)
+        except BaseException:
+            connection.close()
+            raise
+        if connection.rearm():
+            self._keep(host, connection)
+        else:
+            connection.close()
+        return answer
+
+    def _keep(self, host: str, connection: Connection) -> None:
+        earlier = self._idle.pop(host, None)
+        if earlier is not None:
+            earlier.close()
+        connection.idle_since = trio.current_time()
+        self._idle[host] = connection
+        if len(self._idle) > self._limits.connections_idle_max:
+            self._idle.popitem(last=False)[1].close()
+
+    async def _connect(self, host: str) -> Connection:
+        hostname = hostname_of(host)
+        is_secure = host.startswith("https:")
+        port = _port_of(host, 443 if is_secure else 80)
+        if port in BAD_PORTS:
+            raise ExchangeError(FailureReason.URL, f"port {port} belongs to another protocol")
+        try:
+            endpoints = await self._resolver.resolve(hostname, port)
+        except NoSuchName as error:
+            raise ExchangeError(FailureReason.DNS, str(error)) from error
+        except LookupFailed as error:
+            raise ExchangeError(FailureReason.DNS_TEMPORARY, str(error)) from error
+        refusal = self._addresses.refusal(hostname, endpoints.addresses)
+        if refusal is not None:
+            raise ExchangeError(FailureReason.PRIVATE_ADDRESS, refusal)
+        tls = self._tls if is_secure else None
+        return await connect(endpoints.addresses, endpoints.port, self._limits, tls, hostname)
+
+    def _message(self, request: FetchRequest) -> h11.Request:
+        scheme, separator, rest = request.url.partition("://")
+        authority, slash, path = rest.partition("/")
+        if scheme not in ("http", "https") or not separator or not slash:
+            raise ExchangeError(FailureReason.URL, "not a canonical http(s) URL")
+        headers = [("Host", authority), *self._headers, *request.headers]
+        try:
+            return h11.Request(method="GET", target=f"/{path}", headers=headers)
+        except (h11.LocalProtocolError, UnicodeEncodeError) as error:
+            raise ExchangeError(FailureReason.URL, str(error)) from error
+
+    def _body_check(self, request: FetchRequest) -> Callable[[h11.Response], None]:
+        def check(response: h11.Response) -> None:
+            media_type = length = b""
+            for name, value in response.headers:
+                if name == b"content-type" and not media_type:
+                    media_type = value.partition(b";")[0].strip().lower()
+                elif name == b"content-length":
+                    length = value
+            if length and int(length) > self._limits.body_bytes_max:
+                raise ExchangeError(FailureReason.BODY_TOO_LARGE, f"{int(length)} bytes announced")
+            is_wanted = not request.media_types or media_type.decode("latin-1") in ("", *request.media_types)
+            if 200 <= response.status_code < 300 and not is_wanted:
+                raise ExchangeError(FailureReason.NOT_HTML, media_type.decode("latin-1")[:100])
+
+        return check
+
+    def _decoded(self, answer: Answer) -> decoding.Decoded:
+        codings = ",".join(value for name, value in answer.headers if name.lower() == "content-encoding")
+        if not codings:
+            return decoding.Decoded(answer.body, True)
+        try:
+            return decoding.decode(answer.body, codings, self._limits.body_bytes_max)
+        except decoding.TooLarge as error:
+            raise ExchangeError(FailureReason.BODY_TOO_LARGE, str(error)) from error
+        except decoding.Undecodable as error:
+            raise ExchangeError(FailureReason.DECODING, str(error)) from error
+
+
+def tls_context(authorities: Path | None = None) -> ssl.SSLContext:
+    """Make a context that checks certificates and names, against a file of authorities or the system's."""
+    context = ssl.create_default_context(cafile=authorities)
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _port_of(host: str, default: int) -> int:
+    _, _, port = host.rpartition(":")
+    return int(port) if port.isdigit() else default
+
+
+def _head(message: h11.Request) -> bytes:
+    lines = [b"%s %s HTTP/1.1" % (message.method, message.target)]
+    lines += [b"%s: %s" % (name, value) for name, value in message.headers.raw_items()]
+    return b"\r\n".join(lines) + b"\r\n\r\n"
