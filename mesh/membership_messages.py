@@ -1,0 +1,69 @@
+"""What the membership says to the ports of its peer and to the actors beside it, and they to it."""
+
+from __future__ import annotations
+
+from mesh.actor import Message
+from mesh.messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
+
+
+class Knock(Message, frozen=True):
+    """Membership to door: ask for admission there. Answered by `Knocked`, one at a time."""
+
+    endpoint: str  # tcp://host:port of the door
+    server_key: bytes  # Z85 text of the CURVE key its owner must prove to have
+    join: JoinMesh
+
+
+class Knocked(Message, frozen=True):
+    """Door to membership: what the door said; None when nobody answered in time."""
+
+    answer: Welcomed | JoinRefused | None
+
+
+class DoorKnocked(Message, frozen=True):
+    """Door to membership: a stranger asks for admission. Answered by `AnswerDoor`, or not at all."""
+
+    handle: int  # the door's number for the stranger
+    curve_key: bytes  # Z85 text of the CURVE key the stranger has proved to have
+    join: JoinMesh
+
+
+class AnswerDoor(Message, frozen=True):
+    """Membership to door: tell the stranger this."""
+
+    handle: int
+    answer: Welcomed | JoinRefused
+
+
+class ConnectPeer(Message, frozen=True):
+    """Membership to network: talk to this member and let it talk to us; replaces what was said of it."""
+
+    record: MemberRecord
+
+
+class DisconnectPeer(Message, frozen=True):
+    """Membership to network: this peer is no member any more, close its sockets and refuse its key."""
+
+    peer: str
+
+
+class MembershipRefused(Message, frozen=True):
+    """Membership to network: the mesh does not want this peer, which ends with this sentence."""
+
+    reason: str
+
+
+class Settle(Message, frozen=True):
+    """Controller to membership: the first URL is here; from now on newcomers take no slots unasked."""
+
+
+class LeaveMesh(Message, frozen=True):
+    """Driver to membership: this peer goes for good. Answered by `MembershipEnded`."""
+
+
+class StopMembership(Message, frozen=True):
+    """Driver to membership: this peer goes down and means to come back. Answered by `MembershipEnded`."""
+
+
+class MembershipEnded(Message, frozen=True):
+    """Membership to who ended it: the others have been told, nothing more will be sent."""
