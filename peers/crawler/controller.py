@@ -1,0 +1,564 @@
+"""The controller (主控): decides what is fetched when, and sends every link to its owner.
+
+It follows the coordinator of Li, Yan, Wang 2004, section 6.2: one per peer, only links travel
+between them. A URL goes through these hands, and is settled only when the last has answered:
+
+    frontier -> fetcher -> parser -> cell (durable on the whole team) -> links on their way -> done
+
+What is in flight when a peer dies is still queued in its table, so a restart repeats that and
+nothing else. Links to pages of other peers wait in the outbox until their owner has promised to
+keep them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from math import inf
+from typing import ClassVar, Final, NamedTuple
+
+import msgspec
+
+from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.errors import LocalProtocolError
+from mesh.membership_messages import Settle
+from mesh.messages import FoundLink, LinksAccepted, LinksFound, StoredPage
+from mesh.ownership import Ownership, OwnershipChanged
+from mesh.table import Table, TableSection
+from mesh.urls import canonical, host_of, looks_like_trap
+from peers.crawler.exchange import FailureReason, Fetched, FetchFailed, FetchRequest, header_of, location_of
+from peers.crawler.frontier import Frontier, HostState, QueuedUrl, rules_of
+from peers.crawler.messages import PageParsed, ParseFailed, ParsePage, RecordPage, StopCrawl
+from peers.crawler.outbox import Batch, Outbox
+from peers.crawler.settings import CrawlSettings
+from peers.storage.messages import DiskFilled, PageStored, StoreAnchors, StorePage
+
+FLUSH_S: Final = 0.05  # links to other peers and finished pages wait this long for company
+FLUSH_PAGES: Final = 64
+LINKS_REMEMBERED: Final = 1 << 16  # per generation of the sent-cache: about 20 MB
+HOSTS_REMEMBERED: Final = 1 << 16  # hosts whose slot is cached
+EXCLUSIONS_PER_TURN: Final = 100  # URLs a host may lose to its rules before another host has its turn
+ANCHORS_PER_TURN: Final = 200
+DISK_FULL_PAUSE_S: Final = 10.0
+LOCAL_FAILURE_PAUSE_S: Final = 5.0
+
+# The whole host is in trouble, not one page of it.
+_HOST_FAILURES: Final = frozenset(
+    (
+        FailureReason.DNS_TEMPORARY,
+        FailureReason.REFUSED,
+        FailureReason.UNREACHABLE,
+        FailureReason.TIMEOUT,
+        FailureReason.RESET,
+        FailureReason.TLS,
+    )
+)
+# Asking again soon cannot help: the host is given up at once.
+_HOPELESS: Final = frozenset((FailureReason.DNS, FailureReason.PRIVATE_ADDRESS))
+_MAY_PASS: Final = frozenset((408, 425, 429, 500, 502, 503, 504))
+
+
+class CrawlStatistics(Statistics, frozen=True):
+    """Counts since the start of the process; gauges of now."""
+
+    pages_fetched: int  # answers with status 200 that went to the parser
+    pages_stored: int
+    urls_seen: int  # ever, by this peer's slots
+    fetch_status: dict[str, int]  # answers by HTTP status, failures by reason
+    bytes_fetched: int
+    links_found: int
+    links_sent: int  # to other peers
+    links_received: int  # from other peers and users
+    hosts: int
+    queued: int
+    due: int  # queued on hosts that were not given up
+    in_flight: int
+    in_progress: int  # fetched, not yet settled
+    outbox: int  # links that no other peer has accepted yet
+    anchors_changed: int  # stored pages whose new link texts are not indexed yet
+    is_idle: bool  # nothing is due and nothing is on its way
+
+
+class _Fetch(NamedTuple):
+    """What was asked of the fetcher: a page, or the robots.txt of its host."""
+
+    state: HostState
+    taken: QueuedUrl | None  # None for robots.txt
+    robots_hops: int = 0
+
+
+class _Page(msgspec.Struct):
+    """A page between the fetcher and its being settled."""
+
+    state: HostState
+    taken: QueuedUrl
+    fetched: Fetched
+    links: tuple[FoundLink, ...] = ()
+    anchors: tuple[str, ...] = ()  # that it was stored with
+
+
+class Controller(Actor):
+    """Actor of the crawl. Neighbours: controllers, fetcher, parser, cell, membership, recorder."""
+
+    name: ClassVar[str] = "controller"
+
+    def __init__(self, me: str, table: Table, settings: CrawlSettings) -> None:
+        self._settings = settings
+        self._frontier = Frontier(TableSection(table, b"f"))
+        self._outbox = Outbox(TableSection(table, b"o"))
+        self._ownership: Ownership | None = None
+        self._addresses = {
+            name: Address(me, name) for name in ("fetcher", "parser", "cell", "membership", "recorder")
+        }
+        self._me = me
+        self._fetches: dict[str, _Fetch] = {}
+        self._pages: dict[str, _Page] = {}
+        self._finishing: list[_Page] = []
+        self._unsent: dict[str, list[FoundLink]] = defaultdict(list)
+        self._flush_at_s = inf
+        self._anchors_at_s = 0.0
+        self._paused_until_s = -inf
+        self._is_stopped = False
+        self._is_settled = False
+        self._slots: dict[str, int] = {}
+        self._sent: set[tuple[str, str]] = set()
+        self._sent_before: set[tuple[str, str]] = set()
+        self._fetch_status: Counter[str] = Counter()
+        self._pages_fetched = self._pages_stored = self._bytes_fetched = 0
+        self._links_found = self._links_sent = self._links_received = 0
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        match message:
+            case Fetched():
+                sends = self._fetched(message, now)
+            case PageParsed():
+                sends = self._parsed(message)
+            case PageStored(url):
+                sends = self._stored(url, now)
+            case FetchFailed(url, reason):
+                sends = self._fetch_failed(url, reason, now)
+            case ParseFailed(url, reason):
+                sends = self._parse_failed(url, reason)
+            case LinksFound(batch, links):
+                sends = self._links_found_elsewhere(source, batch, links, now)
+            case LinksAccepted(batch):
+                self._outbox.accepted(batch, source.peer)
+                return []
+            case OwnershipChanged(ownership):
+                self._ownership = ownership
+                sends = self._settle_mesh()
+            case DiskFilled():
+                self._paused_until_s = now + DISK_FULL_PAUSE_S
+                return []
+            case StopCrawl():
+                self._is_stopped = True
+                return self._flush(now)
+            case _:
+                raise LocalProtocolError(f"controller does not understand {type(message).__name__}")
+        return sends + self._start_fetches(now)
+
+    def wake(self, now: float) -> list[Send]:
+        sends: list[Send] = []
+        if self._flush_at_s <= now:
+            sends += self._flush(now)
+        if self._outbox.next_time() <= now:
+            sends += self._resend(now)
+        if self._anchors_due_s() <= now:
+            sends += self._store_anchors(now)
+        return sends + self._start_fetches(now)
+
+    def wake_at(self) -> float:
+        fetch_at = max(self._frontier.next_time(), self._paused_until_s) if self._may_fetch() else inf
+        return min(fetch_at, self._flush_at_s, self._outbox.next_time(), self._anchors_due_s())
+
+    def observe(self) -> CrawlStatistics:
+        frontier = self._frontier
+        return CrawlStatistics(
+            pages_fetched=self._pages_fetched,
+            pages_stored=self._pages_stored,
+            urls_seen=frontier.url_count,
+            fetch_status=dict(self._fetch_status),
+            bytes_fetched=self._bytes_fetched,
+            links_found=self._links_found,
+            links_sent=self._links_sent,
+            links_received=self._links_received,
+            hosts=frontier.host_count,
+            queued=frontier.queued_count,
+            due=frontier.due_count,
+            in_flight=len(self._fetches),
+            in_progress=len(self._pages) + len(self._finishing),
+            outbox=self._outbox.link_count + sum(map(len, self._unsent.values())),
+            anchors_changed=frontier.changed_anchors_count,
+            is_idle=self._is_idle(),
+        )
+
+    # --- fetching ---
+
+    def _may_fetch(self) -> bool:
+        return (
+            self._ownership is not None
+            and not self._is_stopped
+            and len(self._fetches) < self._settings.fetches_in_flight_max
+            and len(self._pages) + len(self._fetches) < self._settings.pages_in_progress_max
+        )
+
+    def _start_fetches(self, now: float) -> list[Send]:
+        sends: list[Send] = []
+        while now >= self._paused_until_s and self._may_fetch():
+            state = self._frontier.take_host(now)
+            if state is None:
+                break
+            request = self._next_request(state, now)
+            if request is None:
+                self._frontier.release(state, now)
+            else:
+                sends.append(Send(self._addresses["fetcher"], request))
+        return sends
+
+    def _next_request(self, state: HostState, now: float) -> FetchRequest | None:
+        """What to ask of a host that may be asked now; None when its queue has nothing to offer."""
+        self._frontier.take_courage(state)
+        if state.record.robots_expires_s <= now:
+            return self._robots_request(state, f"{state.host}/robots.txt", 0)
+        for _ in range(EXCLUSIONS_PER_TURN):
+            taken = self._frontier.take_url(state)
+            if taken is None:
+                return None
+            excluded = self._reason_to_exclude(state, taken)
+            if excluded is None:
+                self._fetches[taken.url] = _Fetch(state, taken)
+                self._frontier.save(state, fetched=state.record.fetched + 1)
+                return FetchRequest(taken.url)
+            self._fetch_status[excluded] += 1
+            self._frontier.settle(state, taken, "X", excluded)
+        return None
+
+    def _reason_to_exclude(self, state: HostState, taken: QueuedUrl) -> str | None:
+        if not rules_of(state).allows(taken.url):
+            return FailureReason.ROBOTS
+        if state.record.fetched >= self._settings.pages_per_host_max:
+            return "host_budget"
+        if taken.url in self._fetches:  # as the target of a robots.txt redirect
+            return "busy"
+        return None
+
+    def _robots_request(self, state: HostState, url: str, hops: int) -> FetchRequest:
+        self._fetches[url] = _Fetch(state, None, hops)
+        return FetchRequest(url, media_types=())
+
+    def _delay_s(self, state: HostState) -> float:
+        """The pause that both our policy and the site want: the longer of the two."""
+        if state.record.robots_status < 0:
+            return self._settings.delay_s
+        return max(self._settings.delay_s, rules_of(state).crawl_delay_s or 0.0)
+
+    # --- answers of the fetcher ---
+
+    def _fetched(self, fetched: Fetched, now: float) -> list[Send]:
+        fetch = self._fetches.pop(fetched.url, None)
+        if fetch is None:
+            return []
+        self._bytes_fetched += fetched.bytes_received
+        if fetch.taken is None:
+            return self._robots_fetched(fetch, fetched, now)
+        self._fetch_status[str(fetched.status)] += 1
+        if fetched.status in _MAY_PASS:
+            retry_after_s = _retry_after_s(fetched)
+            self._back_off(fetch.state, now, retry_after_s)
+            self._retry_or_fail(fetch.state, fetch.taken, str(fetched.status))
+            self._frontier.release(fetch.state, now)
+            return []
+        self._contact_made(fetch.state, now)
+        return self._page_fetched(fetch.state, fetch.taken, fetched, now)
+
+    def _page_fetched(self, state: HostState, taken: QueuedUrl, fetched: Fetched, now: float) -> list[Send]:
+        if fetched.status == 200:
+            self._pages_fetched += 1
+            self._pages[taken.url] = _Page(state, taken, fetched)
+            return [Send(self._addresses["parser"], ParsePage(fetched))]
+        target = location_of(fetched)
+        if fetched.status >= 400:
+            self._frontier.settle(state, taken, "F", str(fetched.status))
+        elif target is not None and taken.hops >= self._settings.redirects_max:
+            self._fetch_status[FailureReason.TOO_MANY_REDIRECTS] += 1
+            self._frontier.settle(state, taken, "F", FailureReason.TOO_MANY_REDIRECTS)
+        else:
+            if target is not None:
+                self._links_found += 1
+                self._route(FoundLink(target, "", taken.depth + 1, taken.hops + 1), now)
+            self._finish(_Page(state, taken, fetched), now)
+        return []
+
+    def _robots_fetched(self, fetch: _Fetch, fetched: Fetched, now: float) -> list[Send]:
+        state = fetch.state
+        target = location_of(fetched)
+        # RFC 9309, 2.3.1.2: at least five hops, even to another authority.
+        if target is not None and fetch.robots_hops < 5 and target not in self._fetches:
+            return [
+                Send(self._addresses["fetcher"], self._robots_request(state, target, fetch.robots_hops + 1))
+            ]
+        if fetched.status >= 500 or fetched.status == 429:
+            # RFC 9309, 2.3.1.4: unreachable is complete disallow; the host is asked again later.
+            self._fetch_status[f"robots_{fetched.status}"] += 1
+            self._back_off(state, now, _retry_after_s(fetched))
+        else:
+            self._keep_robots(state, fetched.status, fetched.body, now)
+        self._frontier.release(state, now)
+        return []
+
+    def _keep_robots(self, state: HostState, status: int, body: bytes, now: float) -> None:
+        state.rules = None
+        self._frontier.save(
+            state,
+            robots_status=status,
+            robots_body=body if 200 <= status < 300 else b"",
+            robots_expires_s=now + self._settings.robots_ttl_s,
+            failures=0,
+        )
+        self._frontier.save(state, next_fetch_s=now + self._delay_s(state))
+
+    def _contact_made(self, state: HostState, now: float) -> None:
+        self._frontier.save(state, next_fetch_s=now + self._delay_s(state), failures=0)
+        self._frontier.release(state, now)
+
+    def _fetch_failed(self, url: str, reason: FailureReason, now: float) -> list[Send]:
+        fetch = self._fetches.pop(url, None)
+        if fetch is None:
+            return []
+        state, taken = fetch.state, fetch.taken
+        self._fetch_status[reason] += 1
+        if reason is FailureReason.LOCAL:
+            self._paused_until_s = now + LOCAL_FAILURE_PAUSE_S
+            if taken is not None:
+                self._frontier.put_back(state, taken)
+        elif reason in _HOPELESS:
+            self._frontier.give_up(state, now + self._settings.give_up_s)
+            if taken is not None:
+                self._frontier.put_back(state, taken)
+        elif reason in _HOST_FAILURES:
+            self._back_off(state, now, 0.0)
+            if taken is not None:
+                self._retry_or_fail(state, taken, reason)
+        elif taken is None:  # whatever it was, it was no rules: as a robots.txt that is not there
+            self._keep_robots(state, 404, b"", now)
+        else:
+            self._frontier.settle(state, taken, "F", reason)
+            self._frontier.save(state, next_fetch_s=now + self._delay_s(state), failures=0)
+        self._frontier.release(state, now)
+        return []
+
+    def _back_off(self, state: HostState, now: float, retry_after_s: float) -> None:
+        """Leave a host alone for backoff x 2^(failures - 1), or what it asks for if that is longer."""
+        settings, failures = self._settings, state.record.failures + 1
+        if failures >= settings.host_failures_max:
+            self._frontier.give_up(state, now + settings.give_up_s)
+            return
+        pause = min(settings.backoff_s * 2 ** (failures - 1), settings.backoff_max_s)
+        pause = max(pause, self._delay_s(state), min(retry_after_s, settings.retry_after_max_s))
+        self._frontier.save(state, failures=failures, next_fetch_s=now + pause)
+
+    def _retry_or_fail(self, state: HostState, taken: QueuedUrl, reason: str) -> None:
+        if taken.attempts + 1 < self._settings.attempts_max:
+            self._frontier.retry(state, taken)
+        else:
+            self._frontier.settle(state, taken, "F", reason)
+
+    # --- from page to done ---
+
+    def _parsed(self, parsed: PageParsed) -> list[Send]:
+        page = self._pages.get(parsed.url)
+        if page is None:
+            return []
+        page.links = parsed.links
+        document = parsed.document
+        if document is not None:
+            page.anchors = self._frontier.anchors_of(parsed.url, page.state.slot)
+            document = msgspec.structs.replace(document, anchors=page.anchors)
+        stored = StoredPage(
+            url=parsed.url,
+            slot=page.state.slot,
+            fetched_at=page.fetched.started_at,
+            status=page.fetched.status,
+            records=parsed.records,
+            document=document,
+        )
+        return [Send(self._addresses["cell"], StorePage(stored))]
+
+    def _parse_failed(self, url: str, reason: str) -> list[Send]:
+        page = self._pages.pop(url, None)
+        if page is not None:
+            self._fetch_status[reason] += 1
+            self._frontier.settle(page.state, page.taken, "F", reason)
+        return []
+
+    def _stored(self, url: str, now: float) -> list[Send]:
+        page = self._pages.pop(url, None)
+        if page is None:
+            return []
+        self._pages_stored += 1
+        self._links_found += len(page.links)
+        depth = page.taken.depth + 1
+        if depth <= self._settings.depth_max:
+            for link in page.links:
+                self._route(FoundLink(link.url, link.anchor, depth), now)
+        self._finish(page, now)
+        return self._flush(now) if len(self._finishing) >= FLUSH_PAGES else []
+
+    def _finish(self, page: _Page, now: float) -> None:
+        """Settle a page with the next flush, when its links to other peers are in the outbox."""
+        self._finishing.append(page)
+        self._flush_at_s = min(self._flush_at_s, now + FLUSH_S)
+
+    def _flush(self, now: float) -> list[Send]:
+        sends: list[Send] = []
+        for peer, links in self._unsent.items():
+            sends += self._send_links(self._outbox.add(peer, links, now))
+        self._unsent.clear()
+        for page in self._finishing:
+            sends += self._settle_page(page)
+        self._finishing.clear()
+        self._flush_at_s = inf
+        return sends
+
+    def _settle_page(self, page: _Page) -> list[Send]:
+        state, taken, fetched = page.state, page.taken, page.fetched
+        self._frontier.settle(state, taken, "D", str(fetched.status))
+        if page.anchors != self._frontier.anchors_of(taken.url, state.slot):
+            self._frontier.mark_anchors_changed(taken.url, state.slot)
+        if not self._settings.is_recorded:
+            return []
+        links = tuple(link.url for link in page.links)
+        record = RecordPage(taken.url, fetched.started_at, fetched.seconds, fetched.bytes_received, links)
+        return [Send(self._addresses["recorder"], record)]
+
+    # --- links ---
+
+    def _route(self, link: FoundLink, now: float) -> None:
+        """Bring a link to the peer that owns its host, unless that was done a moment ago."""
+        key = (link.url, link.anchor)
+        if key in self._sent or key in self._sent_before or looks_like_trap(link.url):
+            return
+        self._sent.add(key)
+        if len(self._sent) >= LINKS_REMEMBERED:
+            self._sent_before, self._sent = self._sent, set()
+        host = host_of(link.url)
+        slot = self._slot_of(host)
+        owner = self._owner_of(slot)
+        if owner == self._me:
+            self._add(link, host, slot, now)
+        else:
+            self._unsent[owner].append(link)
+            self._flush_at_s = min(self._flush_at_s, now + FLUSH_S)
+
+    def _add(self, link: FoundLink, host: str, slot: int, now: float) -> None:
+        self._frontier.add(link.url, host, slot, link.depth, link.hops, now)
+        if link.anchor:
+            self._frontier.add_anchor(link.url, slot, link.anchor)
+
+    def _links_found_elsewhere(
+        self, source: Address, batch: int, links: tuple[FoundLink, ...], now: float
+    ) -> list[Send]:
+        """Take in links for our slots and pass on those of others; then promise that none is lost."""
+        if self._ownership is None or not self._ownership.table.peers:
+            return []  # the sender repeats them
+        self._links_received += len(links)
+        elsewhere: dict[str, list[FoundLink]] = defaultdict(list)
+        for link in links:
+            if canonical(link.url) != link.url or link.depth > self._settings.depth_max:
+                continue
+            host = host_of(link.url)
+            slot = self._slot_of(host)
+            owner = self._owner_of(slot)
+            if owner == self._me:
+                self._add(link, host, slot, now)
+            else:
+                elsewhere[owner].append(link)
+        sends = [Send(source, LinksAccepted(batch)), *self._settle_mesh()]
+        for peer, theirs in elsewhere.items():
+            sends += self._send_links(self._outbox.add(peer, theirs, now))
+        return sends
+
+    def _send_links(self, batches: list[tuple[int, Batch]]) -> list[Send]:
+        sends = []
+        for number, batch in batches:
+            self._links_sent += len(batch.links)
+            sends.append(Send(Address(batch.peer, self.name), LinksFound(number, batch.links)))
+        return sends
+
+    def _resend(self, now: float) -> list[Send]:
+        """Send unanswered batches again, to whoever owns their links now."""
+        if self._ownership is None:
+            self._outbox.due(now)
+            return []
+        sends: list[Send] = []
+        for number, batch in self._outbox.due(now):
+            owners = {self._owner_of(self._slot_of(host_of(link.url))) for link in batch.links}
+            if owners == {batch.peer}:
+                sends.append(Send(Address(batch.peer, self.name), LinksFound(number, batch.links)))
+            else:
+                self._outbox.remove(number)
+                for link in batch.links:
+                    self._route_again(link, now)
+        return sends
+
+    def _route_again(self, link: FoundLink, now: float) -> None:
+        self._sent.discard((link.url, link.anchor))
+        self._sent_before.discard((link.url, link.anchor))
+        self._route(link, now)
+
+    def _slot_of(self, host: str) -> int:
+        slot = self._slots.get(host)
+        if slot is None:
+            assert self._ownership is not None
+            if len(self._slots) >= HOSTS_REMEMBERED:
+                self._slots.clear()
+            slot = self._slots[host] = self._ownership.slot_of(host)
+        return slot
+
+    def _owner_of(self, slot: int) -> str:
+        assert self._ownership is not None
+        owner = self._ownership.owner_of(slot)
+        assert owner is not None, "links are taken in only when somebody owns slots"
+        return owner
+
+    def _settle_mesh(self) -> list[Send]:
+        """Once it has URLs the mesh is settled: newcomers take no slots unasked."""
+        if self._is_settled or not self._frontier.url_count:
+            return []
+        self._is_settled = True
+        return [Send(self._addresses["membership"], Settle())]
+
+    # --- anchors ---
+
+    def _is_idle(self) -> bool:
+        return not (
+            self._frontier.due_count
+            or self._fetches
+            or self._pages
+            or self._finishing
+            or self._unsent
+            or self._outbox.batch_count
+            or self._frontier.changed_anchors_count
+        )
+
+    def _anchors_due_s(self) -> float:
+        """When changed link texts go to the index: at their interval, or once nothing is to be fetched."""
+        frontier = self._frontier
+        if not frontier.changed_anchors_count:
+            return inf
+        is_quiet = not (frontier.due_count or self._fetches or self._pages or self._finishing)
+        return min(self._anchors_at_s, self._flush_at_s) if not is_quiet else -inf
+
+    def _store_anchors(self, now: float) -> list[Send]:
+        changed = self._frontier.take_changed_anchors(ANCHORS_PER_TURN)
+        if not self._frontier.changed_anchors_count:
+            self._anchors_at_s = now + self._settings.anchors_interval_s
+        return [
+            Send(self._addresses["cell"], StoreAnchors(url, slot, self._frontier.anchors_of(url, slot)))
+            for url, slot in changed
+        ]
+
+
+def _retry_after_s(fetched: Fetched) -> float:
+    """Seconds that a Retry-After header asks for; dates are left to the back-off."""
+    value = header_of(fetched, "retry-after") or ""
+    return float(value) if value.isascii() and value.isdigit() and len(value) < 8 else 0.0
