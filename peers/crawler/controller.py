@@ -26,9 +26,10 @@ from mesh.ownership import Ownership, OwnershipChanged
 from mesh.table import Table, TableSection
 from mesh.urls import canonical, host_of, looks_like_trap
 from peers.crawler.exchange import FailureReason, Fetched, FetchFailed, FetchRequest, header_of, location_of
-from peers.crawler.frontier import Frontier, HostState, QueuedUrl, rules_of
+from peers.crawler.frontier import Frontier, HostState, QueuedUrl
 from peers.crawler.messages import PageParsed, ParseFailed, ParsePage, RecordPage, StopCrawl
 from peers.crawler.outbox import Batch, Outbox
+from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.settings import CrawlSettings
 from peers.storage.messages import DiskFilled, PageStored, StoreAnchors, StorePage
 
@@ -226,14 +227,17 @@ class Controller(Actor):
             excluded = self._reason_to_exclude(state, taken)
             if excluded is None:
                 self._fetches[taken.url] = _Fetch(state, taken)
-                self._frontier.save(state, fetched=state.record.fetched + 1)
+                # The clock runs from here in case we die before the answer.
+                self._frontier.save(
+                    state, fetched=state.record.fetched + 1, next_fetch_s=now + self._delay_s(state)
+                )
                 return FetchRequest(taken.url)
             self._fetch_status[excluded] += 1
             self._frontier.settle(state, taken, "X", excluded)
         return None
 
     def _reason_to_exclude(self, state: HostState, taken: QueuedUrl) -> str | None:
-        if not rules_of(state).allows(taken.url):
+        if not self._frontier.rules_of(state).allows(taken.url):
             return FailureReason.ROBOTS
         if state.record.fetched >= self._settings.pages_per_host_max:
             return "host_budget"
@@ -249,7 +253,7 @@ class Controller(Actor):
         """The pause that both our policy and the site want: the longer of the two."""
         if state.record.robots_status < 0:
             return self._settings.delay_s
-        return max(self._settings.delay_s, rules_of(state).crawl_delay_s or 0.0)
+        return max(self._settings.delay_s, self._frontier.rules_of(state).crawl_delay_s or 0.0)
 
     # --- answers of the fetcher ---
 
@@ -306,14 +310,8 @@ class Controller(Actor):
         return []
 
     def _keep_robots(self, state: HostState, status: int, body: bytes, now: float) -> None:
-        state.rules = None
-        self._frontier.save(
-            state,
-            robots_status=status,
-            robots_body=body if 200 <= status < 300 else b"",
-            robots_expires_s=now + self._settings.robots_ttl_s,
-            failures=0,
-        )
+        kept = body[:ROBOTS_BYTES_MAX] if 200 <= status < 300 else b""
+        self._frontier.save_robots(state, status, kept, now + self._settings.robots_ttl_s)
         self._frontier.save(state, next_fetch_s=now + self._delay_s(state))
 
     def _contact_made(self, state: HostState, now: float) -> None:

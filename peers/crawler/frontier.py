@@ -7,6 +7,7 @@ one also stands in the queue of its host, ordered by depth and arrival. All keys
 slot, so that everything that belongs to a slot is one range per kind and can be handed over:
 
     slot(2) "h" host(8)                      -> HostRecord
+    slot(2) "r" host(8)                      -> body of its robots.txt
     slot(2) "q" host(8) depth(2) number(8)   -> (url, attempts, hops)
     slot(2) "u" url(16)                      -> state of the URL: one letter, then status or reason
     slot(2) "a" url(16)                      -> texts of the links that point to the URL
@@ -55,7 +56,6 @@ class HostRecord(msgspec.Struct, frozen=True, array_like=True):
     failures: int = 0  # in a row
     given_up: bool = False
     robots_status: int = -1  # of the robots.txt answer; -1 not asked yet
-    robots_body: bytes = b""
     robots_expires_s: float = 0.0
 
 
@@ -88,7 +88,7 @@ class HostState:
         self.slot = slot
         self.record = record
         self.hash = _host_hash(record.host)
-        self.rules: RobotsRules | None = None  # parsed from the record when first needed
+        self.rules: RobotsRules | None = None  # parsed from the table when first needed
         self.queued = 0
         self.is_busy = False  # it stands in the heap or among the ready, or is taken
         # The window holds all queue keys below the bound; _COMPLETE when there are no others.
@@ -204,6 +204,19 @@ class Frontier:
         """Change the record of a host, here and in the table."""
         state.record = msgspec.structs.replace(state.record, **changes)
         self._table.put(_host_key(state), _encode(state.record))
+
+    def save_robots(self, state: HostState, status: int, body: bytes, expires_s: float) -> None:
+        """Keep the robots.txt of a host; `status` is that of the answer (RFC 9309, 2.3.1)."""
+        state.rules = None
+        self._table.put(_robots_key(state), body)
+        self.save(state, robots_status=status, robots_expires_s=expires_s, failures=0)
+
+    def rules_of(self, state: HostState) -> RobotsRules:
+        """The rules of a host whose robots.txt has been kept."""
+        if state.rules is None:
+            body = self._table.get(_robots_key(state)) or b""
+            state.rules = rules_for_status(state.record.robots_status, body)
+        return state.rules
 
     def give_up(self, state: HostState, until_s: float) -> None:
         """Leave a host alone until then; its URLs stay queued."""
@@ -330,13 +343,6 @@ class Frontier:
             self._schedule(state, -inf)
 
 
-def rules_of(state: HostState) -> RobotsRules:
-    """The rules of a host whose robots.txt has been asked for."""
-    if state.rules is None:
-        state.rules = rules_for_status(state.record.robots_status, state.record.robots_body)
-    return state.rules
-
-
 _encode = msgspec.msgpack.Encoder().encode
 _record_decoder = msgspec.msgpack.Decoder(HostRecord)
 _entry_decoder = msgspec.msgpack.Decoder(tuple[str, int, int])
@@ -362,6 +368,10 @@ def _host_hash(host: str) -> bytes:
 
 def _host_key(state: HostState) -> bytes:
     return _slot_key(state.slot) + b"h" + state.hash
+
+
+def _robots_key(state: HostState) -> bytes:
+    return _slot_key(state.slot) + b"r" + state.hash
 
 
 def _queue_prefix(state: HostState) -> bytes:
