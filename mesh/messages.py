@@ -64,7 +64,7 @@ class Rumour(Message, frozen=True, array_like=True):
     """A member and what is believed of it."""
 
     record: MemberRecord
-    state: Annotated[int, Meta(ge=0, le=3)]  # membership.State
+    state: Annotated[int, Meta(ge=0, le=3)]  # members.State
 
 
 class Ping(Message, frozen=True, array_like=True, tag=1):
@@ -121,6 +121,12 @@ class MembersTold(Message, frozen=True, array_like=True, tag=8):
     members: Annotated[tuple[Rumour, ...], Meta(max_length=MEMBERS_MAX)]
 
 
+class RumoursSpread(Message, frozen=True, array_like=True, tag=9):
+    """Any member to a few others while it has news; not answered, the news comes from others too."""
+
+    gossip: Annotated[tuple[Rumour, ...], Meta(max_length=GOSSIP_MAX)]
+
+
 # --- Links (peers/crawler/controller.py) -----------------------------------------------------
 
 
@@ -130,6 +136,7 @@ class FoundLink(Message, frozen=True, array_like=True):
     url: Url  # canonical
     anchor: Anchor = ""
     depth: Annotated[int, Meta(ge=0, le=65_535)] = 0  # clicks from a seed
+    hops: Annotated[int, Meta(ge=0, le=255)] = 0  # redirects in a row that led here
 
 
 class LinksFound(Message, frozen=True, array_like=True, tag=20):
@@ -310,6 +317,7 @@ WireMessage: TypeAlias = (
     | JoinRefused
     | MembersWanted
     | MembersTold
+    | RumoursSpread
     | LinksFound
     | LinksAccepted
     | ReplicatePage
