@@ -10,7 +10,11 @@ from mesh.actor import EVERYBODY, Actor, Address, Message, Send, Statistics
 
 
 class Outgoing(NamedTuple):
-    """A send that the node could not deliver itself: to a port, another peer or everybody."""
+    """A send that the node does not deliver itself: to a port, another peer or everybody.
+
+    A promise leaves the node even to an actor of the same peer: the driver hands it back to
+    `Node.receive` once the table has been committed.
+    """
 
     source: Address
     target: Address
@@ -58,9 +62,9 @@ class Node:
         while queue:
             source, (target, message) = queue.popleft()
             actor = self._actors.get(target.actor)
-            if target.peer != self.peer or actor is None:
+            if target.peer != self.peer or actor is None or message.is_promise:
                 leaving.append(Outgoing(source, target, message))
-            if actor is None or target.peer not in (self.peer, EVERYBODY):
+            if actor is None or message.is_promise or target.peer not in (self.peer, EVERYBODY):
                 continue
             here = self._addresses[target.actor]
             queue.extend((here, send) for send in actor.receive(source, message, now))

@@ -1,0 +1,236 @@
+"""A node under trio: the one place where its time, its messages and its commits are real. [io]
+
+Theory of operation
+===================
+Everything happens on one thread. A frame from the transport, an answer of a port or the passing of
+time is handed to the node, and what leaves the node is carried out at once: orders to ports,
+frames to peers. Two things wait:
+
+* A *promise* (`Message.is_promise`) waits for the commit of the table that contains what the actors
+  wrote before they made it. Commits run in a worker thread, one after the other; what gathers
+  meanwhile shares the next one.
+* What a port delivers while the node is busy waits its turn, so handlers never nest.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Final, Protocol
+
+import trio
+
+from mesh.actor import EVERYBODY, Address, Message
+from mesh.codec import decode, encode
+from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
+from mesh.node import Node, Outgoing
+from mesh.port import Port
+
+COMMIT_PAUSE_S: Final = 0.02  # between commits: at most 50 a second, so that each carries a group
+STORAGE_RETRY_S: Final = 5.0  # before a commit that failed is tried again
+_CLOCK_KEY: Final = b"\x00clock"
+_CLOCK_STEP_S: Final = 60.0  # how often the clock is written down
+
+logger = logging.getLogger(__name__)
+
+
+class CommitBatch(Protocol):
+    """The changes of one commit."""
+
+    def write(self) -> None: ...
+
+
+class DurableTable(Protocol):
+    """What the runtime needs of a table on disk (`lmdb_table.LmdbTable`)."""
+
+    def get(self, key: bytes) -> bytes | None: ...
+    def put(self, key: bytes, value: bytes) -> None: ...
+    def begin_commit(self) -> CommitBatch | None: ...
+    def finish_commit(self, batch: CommitBatch) -> None: ...
+    def abandon_commit(self, batch: CommitBatch) -> None: ...
+
+
+class FrameTransport(Protocol):
+    """What the runtime needs of a transport (`transport.Transport`)."""
+
+    def send(self, peer: str, frame: bytes) -> bool: ...
+    def publish(self, topic: bytes, frame: bytes) -> None: ...
+    async def receive(self) -> Sequence[tuple[str, bytes]]: ...
+
+
+class MeshClock:
+    """Seconds since the epoch that never go back, neither by a step of the wall clock nor by a restart."""
+
+    def __init__(self, table: DurableTable) -> None:
+        self._table = table
+        stored = table.get(_CLOCK_KEY)
+        self._start = max(time.time(), float(stored.decode()) if stored else 0.0)
+        self._started = time.monotonic()
+        self._written = 0.0
+
+    def now(self) -> float:
+        return self._start + time.monotonic() - self._started
+
+    def write_down(self) -> None:
+        """Put the time into the table now and then, so that a restart does not begin before it."""
+        now = self.now()
+        if now - self._written > _CLOCK_STEP_S:
+            self._written = now
+            self._table.put(_CLOCK_KEY, repr(now).encode())
+
+
+class Runtime:
+    """Drives one node until it is stopped."""
+
+    def __init__(
+        self, node: Node, table: DurableTable, transport: FrameTransport, ports: Iterable[Port]
+    ) -> None:
+        self.refused_count = 0  # frames and messages from other peers that broke the protocol
+        self.lost_count = 0  # messages to peers that are unknown or do not keep up; senders repeat
+        self._node = node
+        self._table = table
+        self._transport = transport
+        self._ports = {port.name: port for port in ports}
+        self.clock = MeshClock(table)
+        self._waiting: deque[tuple[Address, str, Message]] = deque()
+        self._is_delivering = False
+        self._promises: list[Outgoing] = []
+        self._has_work_to_commit = trio.Event()
+        self._armed_at = 0.0
+        self._rearm = trio.Event()
+
+    async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Drive the node until cancelled; ports and a last commit then finish what was begun.
+
+        Raises:
+          StorageError: the last commit failed; what was promised before is durable all the same.
+        """
+        try:
+            async with trio.open_nursery() as nursery:
+                for port in self._ports.values():
+                    nursery.start_soon(port.run, self.deliver)
+                nursery.start_soon(self._keep_time)
+                nursery.start_soon(self._commit_forever)
+                nursery.start_soon(self._receive_forever)
+                task_status.started()
+        finally:
+            with trio.CancelScope(shield=True):
+                await self._commit()
+
+    def deliver(self, source: Address, actor: str, message: Message) -> None:
+        """Hand a message of this process to an actor, after those that are already waiting."""
+        self._waiting.append((source, actor, message))
+        if self._is_delivering:
+            return
+        self._is_delivering = True
+        try:
+            while self._waiting:
+                source, actor, message = self._waiting.popleft()
+                now = self.clock.now()
+                self._carry_out(self._node.receive(source, actor, message, now))
+                self._wake_if_due(now)
+        finally:
+            self._is_delivering = False
+        self._note_changes()
+
+    def _receive_frame(self, peer: str, frame: bytes) -> None:
+        """Hand a frame of another peer to the actor it is for; whatever is wrong with it is counted."""
+        try:
+            envelope = decode(frame)
+            if not self._node.has_actor(envelope.target):
+                raise RemoteProtocolError(f"message for {envelope.target}, which others cannot reach")
+            self.deliver(Address(peer, envelope.source), envelope.target, envelope.message)
+        except (RemoteProtocolError, LocalProtocolError) as error:
+            self.refused_count += 1
+            logger.warning("message refused peer=%s error=%s", peer, error)
+
+    def _carry_out(self, outgoing: list[Outgoing]) -> None:
+        for item in outgoing:
+            if item.message.is_promise:
+                self._promises.append(item)
+            else:
+                self._send(item)
+
+    def _send(self, item: Outgoing) -> None:
+        source, target, message = item
+        if target.peer == self._node.peer:
+            port = self._ports.get(target.actor)
+            if port is None:
+                raise LocalProtocolError(f"{source.actor} sent {type(message).__name__} to {target.actor}")
+            port.receive(source, message)
+        elif target.peer == EVERYBODY:
+            self._transport.publish(target.actor.encode(), encode(source.actor, target.actor, message))
+        elif not self._transport.send(target.peer, encode(source.actor, target.actor, message)):
+            self.lost_count += 1
+
+    def _wake_if_due(self, now: float) -> None:
+        wake_at = self._node.wake_at()
+        if wake_at <= now:
+            self._carry_out(self._node.wake(now))
+            wake_at = self._node.wake_at()
+        if wake_at < self._armed_at:
+            self._rearm.set()
+
+    async def _keep_time(self) -> None:
+        while True:
+            self._rearm = trio.Event()
+            self._armed_at = self._node.wake_at()
+            pause = self._armed_at - self.clock.now()
+            with trio.move_on_after(max(pause, 0.0)):
+                await self._rearm.wait()
+                continue
+            self._wake()
+
+    def _wake(self) -> None:
+        self._is_delivering = True
+        try:
+            self._carry_out(self._node.wake(self.clock.now()))
+        finally:
+            self._is_delivering = False
+        if self._waiting:
+            self.deliver(*self._waiting.popleft())
+        self._note_changes()
+
+    async def _receive_forever(self) -> None:
+        while True:
+            for peer, frame in await self._transport.receive():
+                self._receive_frame(peer, frame)
+
+    # --- commits ---
+
+    def _note_changes(self) -> None:
+        if not self._has_work_to_commit.is_set():
+            self._has_work_to_commit.set()
+
+    async def _commit_forever(self) -> None:
+        while True:
+            await self._has_work_to_commit.wait()
+            self._has_work_to_commit = trio.Event()
+            self.clock.write_down()
+            try:
+                await self._commit()
+            except StorageError as error:
+                logger.error("commit failed, will be tried again error=%s", error)
+                self._has_work_to_commit.set()
+                await trio.sleep(STORAGE_RETRY_S)
+            await trio.sleep(COMMIT_PAUSE_S)
+
+    async def _commit(self) -> None:
+        """Make all changes so far durable, then keep the promises that were waiting for it."""
+        promises, self._promises = self._promises, []
+        batch = self._table.begin_commit()
+        if batch is not None:
+            try:
+                await trio.to_thread.run_sync(batch.write)
+            except BaseException:
+                self._table.abandon_commit(batch)
+                self._promises = promises + self._promises
+                raise
+            self._table.finish_commit(batch)
+        for source, target, message in promises:
+            if target.peer == self._node.peer and self._node.has_actor(target.actor):
+                self.deliver(source, target.actor, message)
+            else:
+                self._send(Outgoing(source, target, message))

@@ -1,0 +1,50 @@
+"""The port "fetcher": one task per fetch the controller asks for. [io]"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import trio
+
+from mesh.actor import Address, Message
+from mesh.errors import LocalProtocolError
+from mesh.port import Deliver
+from peers.crawler.exchange import FetchRequest
+from peers.crawler.fetcher import Fetcher
+
+CLEANING_S = 5.0  # how often idle connections are looked through when nothing is fetched
+
+
+class FetcherPort:
+    """Runs as many fetches at a time as the controller lets be in flight."""
+
+    name: ClassVar[str] = "fetcher"
+
+    def __init__(self, me: str, fetcher: Fetcher) -> None:
+        self._address = Address(me, self.name)
+        self._fetcher = fetcher
+        self._orders, self._inbox = trio.open_memory_channel[tuple[str, FetchRequest]](float("inf"))
+
+    def receive(self, source: Address, message: Message) -> None:
+        match message:
+            case FetchRequest():
+                self._orders.send_nowait((source.actor, message))
+            case _:
+                raise LocalProtocolError(f"the fetcher got a {type(message).__name__}")
+
+    async def run(self, deliver: Deliver) -> None:
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._close_idle)
+                async for actor, request in self._inbox:
+                    nursery.start_soon(self._fetch, deliver, actor, request)
+        finally:
+            self._fetcher.close()
+
+    async def _fetch(self, deliver: Deliver, actor: str, request: FetchRequest) -> None:
+        deliver(self._address, actor, await self._fetcher.fetch(request))
+
+    async def _close_idle(self) -> None:
+        while True:
+            await trio.sleep(CLEANING_S)
+            self._fetcher.close_idle()
