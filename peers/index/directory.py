@@ -1,0 +1,81 @@
+"""Index files in a directory on disk. [io]
+
+A file counts as written only after fsync of its content and of the directory. One process at a time:
+the directory is locked while it is open, because opening removes what a crash left over.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from peers.index.storage import Buffer
+
+_LOCK_NAME = "lock"
+_TEMPORARY_SUFFIX = ".tmp"
+
+
+class DirectoryInUseError(Exception):
+    """Another process has the index open."""
+
+
+class DirectoryStorage:
+    """A directory of index files; see `storage.Storage`."""
+
+    def __init__(self, path: Path) -> None:
+        """Create the directory if need be and lock it.
+
+        Raises:
+          DirectoryInUseError: another process or another object of this one holds it.
+        """
+        path.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self._directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._lock = os.open(path / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._lock)
+            os.close(self._directory)
+            raise DirectoryInUseError(
+                f"the index in {path} is open in another process, stop it first"
+            ) from None
+        for name in os.listdir(path):
+            if name.endswith(_TEMPORARY_SUFFIX):
+                self.remove(name)
+
+    def names(self) -> list[str]:
+        return sorted(name for name in os.listdir(self.path) if name != _LOCK_NAME)
+
+    def read(self, name: str) -> memoryview:
+        with open(self.path / name, "rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                return memoryview(b"")
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+    def write(self, name: str, parts: Iterable[Buffer]) -> None:
+        self._write_durably(name, parts)
+        os.fsync(self._directory)
+
+    def replace(self, name: str, content: Buffer) -> None:
+        temporary = name + _TEMPORARY_SUFFIX
+        self._write_durably(temporary, [content])
+        os.rename(self.path / temporary, self.path / name)
+        os.fsync(self._directory)
+
+    def remove(self, name: str) -> None:
+        (self.path / name).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        os.close(self._lock)
+        os.close(self._directory)
+
+    def _write_durably(self, name: str, parts: Iterable[Buffer]) -> None:
+        with open(self.path / name, "wb") as file:
+            for part in parts:
+                file.write(part)
+            file.flush()
+            os.fsync(file.fileno())

@@ -1,0 +1,635 @@
+"""The inner loops of the index, compiled by numba: encoding, decoding, scoring, merging.
+
+Format of a term's postings: one posting for each document that has the term, documents ascending.
+    varint(delta << 1 | simple)     delta = document - previous document, the first from -1
+    when not simple: one byte of field bits, then varint(frequency) for each field present, ascending
+    when the term is an atom: varint(bytes that the posting has among the positions)
+simple = the term is once in the body and nowhere else, the commonest case by far. Positions of a posting:
+for each field present, varint deltas, the first from 0. A varint has seven bits a byte, low bits first.
+
+All signatures are explicit, so every kernel compiles once, when this file is first imported, and comes
+from numba's disk cache afterwards. Kernels release the GIL, trust their input (segments are
+checksummed) and never reorder floating-point operations: fastmath stays off, so that scores are
+bit-identical on every peer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numba import njit, types
+from numpy.typing import NDArray
+
+FIELD_COUNT = 5
+BODY = 3
+
+# An occurrence is one int64: document << 32 | field << 28 | position.
+FIELD_SHIFT = 28
+DOCUMENT_SHIFT = 32
+POSITION_MASK = (1 << FIELD_SHIFT) - 1
+
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Lengths = NDArray[np.uint32]
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+_IN_BYTES = types.Array(types.uint8, 1, "C", readonly=True)
+_IN_INTS = types.Array(types.int64, 1, "C", readonly=True)
+_IN_FLOATS = types.Array(types.float64, 1, "C", readonly=True)
+_IN_LENGTHS = types.Array(types.uint32, 2, "C", readonly=True)
+_BYTES = types.uint8[::1]
+_INTS = types.int64[::1]
+_FLOATS = types.float64[::1]
+
+
+def _kernel(*signature: Any, returns: Any = types.int64) -> Callable[[Kernel], Kernel]:
+    decorate: Callable[[Kernel], Kernel] = njit(returns(*signature), cache=True, nogil=True)
+    return decorate
+
+
+def _leaf(function: Kernel) -> Kernel:
+    compiled: Kernel = njit(function)
+    return compiled
+
+
+@_leaf
+def _read(data: Bytes, at: int) -> tuple[int, int]:
+    """Return (value, index after it) of the varint at `at`."""
+    byte = int(np.int64(data[at]))
+    value = byte & 127
+    shift = 7
+    at += 1
+    while byte >= 128:
+        byte = int(np.int64(data[at]))
+        value |= (byte & 127) << shift
+        shift += 7
+        at += 1
+    return value, at
+
+
+@_leaf
+def _write(data: Bytes, at: int, value: int) -> int:
+    """Write a varint at `at`; return the index after it."""
+    while value >= 128:
+        data[at] = (value & 127) | 128
+        value >>= 7
+        at += 1
+    data[at] = value
+    return at + 1
+
+
+@_leaf
+def _read_posting(data: Bytes, at: int, is_atom: bool, frequencies: Ints) -> tuple[int, int, int]:
+    """Read a posting into `frequencies` (one number a field); return (delta, bytes of positions, next)."""
+    head, at = _read(data, at)
+    for field in range(FIELD_COUNT):
+        frequencies[field] = 0
+    if head & 1:
+        frequencies[BODY] = 1
+    else:
+        bits = int(np.int64(data[at]))
+        at += 1
+        for field in range(FIELD_COUNT):
+            if bits >> field & 1:
+                frequencies[field], at = _read(data, at)
+    n_bytes = 0
+    if is_atom:
+        n_bytes, at = _read(data, at)
+    return head >> 1, n_bytes, at
+
+
+@_leaf
+def _skip_posting(data: Bytes, at: int, is_atom: bool) -> tuple[int, int]:
+    """Return (delta, next)."""
+    head, at = _read(data, at)
+    n_numbers = 0
+    if not head & 1:
+        bits = int(np.int64(data[at]))
+        at += 1
+        while bits:
+            n_numbers += bits & 1
+            bits >>= 1
+    if is_atom:
+        n_numbers += 1
+    while n_numbers:
+        if data[at] < 128:
+            n_numbers -= 1
+        at += 1
+    return head >> 1, at
+
+
+@_kernel(_IN_INTS, _IN_INTS, _INTS, _INTS)
+def group_by_term(terms: Ints, keys: Ints, starts: Ints, grouped: Ints) -> int:
+    """Sort occurrences by term, keeping their order (counting sort).
+
+    Args:
+      terms: term of each occurrence. keys: its key.
+      starts: n_terms + 1 zeros; becomes where the occurrences of each term start.
+      grouped: becomes the keys in the order of terms.
+    """
+    n_terms = len(starts) - 1
+    for i in range(len(terms)):
+        starts[terms[i] + 1] += 1
+    for term in range(n_terms):
+        starts[term + 1] += starts[term]
+    cursor = starts[:n_terms].copy()
+    for i in range(len(terms)):
+        term = terms[i]
+        grouped[cursor[term]] = keys[i]
+        cursor[term] += 1
+    return n_terms
+
+
+@_kernel(_IN_INTS, _IN_INTS, _IN_BYTES, _BYTES, _BYTES, _INTS, _INTS, _INTS)
+def encode(
+    starts: Ints,
+    keys: Ints,
+    is_atom: Bytes,
+    postings: Bytes,
+    positions: Bytes,
+    postings_starts: Ints,
+    positions_starts: Ints,
+    doc_freq: Ints,
+) -> int:
+    """Write the postings and positions of all terms from their grouped, ascending occurrences.
+
+    Returns:
+      The number of postings. At most 17 bytes of postings and 5 of positions an occurrence are written.
+    """
+    frequencies = np.zeros(FIELD_COUNT, np.int64)
+    at = 0
+    place = 0
+    n_postings = 0
+    for term in range(len(starts) - 1):
+        previous = -1
+        i = starts[term]
+        end = starts[term + 1]
+        while i < end:
+            document = keys[i] >> DOCUMENT_SHIFT
+            frequencies[:] = 0
+            first_place = place
+            last_field = -1
+            last_position = 0
+            while i < end and keys[i] >> DOCUMENT_SHIFT == document:
+                field = keys[i] >> FIELD_SHIFT & 15
+                frequencies[field] += 1
+                if is_atom[term]:
+                    position = keys[i] & POSITION_MASK
+                    if field != last_field:
+                        last_field = field
+                        last_position = 0
+                    place = _write(positions, place, position - last_position)
+                    last_position = position
+                i += 1
+            bits = 0
+            for field in range(FIELD_COUNT):
+                if frequencies[field]:
+                    bits |= 1 << field
+            if bits == 1 << BODY and frequencies[BODY] == 1:
+                at = _write(postings, at, (document - previous) << 1 | 1)
+            else:
+                at = _write(postings, at, (document - previous) << 1)
+                postings[at] = bits
+                at += 1
+                for field in range(FIELD_COUNT):
+                    if frequencies[field]:
+                        at = _write(postings, at, frequencies[field])
+            if is_atom[term]:
+                at = _write(postings, at, place - first_place)
+            previous = document
+            doc_freq[term] += 1
+            n_postings += 1
+        postings_starts[term + 1] = at
+        positions_starts[term + 1] = place
+    return n_postings
+
+
+@_leaf
+def _compare(a: Bytes, a_start: int, a_end: int, b: Bytes, b_start: int, b_end: int) -> int:
+    n = min(a_end - a_start, b_end - b_start)
+    for i in range(n):
+        difference = int(np.int64(a[a_start + i]) - np.int64(b[b_start + i]))
+        if difference:
+            return difference
+    return (a_end - a_start) - (b_end - b_start)
+
+
+@_kernel(_IN_BYTES, _IN_INTS, _IN_BYTES, _IN_INTS, _INTS)
+def find(blob: Bytes, starts: Ints, wanted: Bytes, wanted_starts: Ints, found: Ints) -> int:
+    """Look strings up in a sorted list of distinct strings; `found` becomes their index or -1."""
+    n = len(starts) - 1
+    for w in range(len(wanted_starts) - 1):
+        low = 0
+        high = n
+        found[w] = -1
+        while low < high:
+            middle = (low + high) >> 1
+            order = _compare(
+                blob, starts[middle], starts[middle + 1], wanted, wanted_starts[w], wanted_starts[w + 1]
+            )
+            if order == 0:
+                found[w] = middle
+                break
+            if order < 0:
+                low = middle + 1
+            else:
+                high = middle
+    return n
+
+
+@_kernel(_IN_BYTES, _INTS, _INTS, _IN_BYTES, _IN_BYTES, _INTS)
+def count(data: Bytes, starts: Ints, ends: Ints, is_atom: Bytes, allowed: Bytes, counts: Ints) -> int:
+    """Count, for each term, the postings of documents that are allowed."""
+    for term in range(len(starts)):
+        at = starts[term]
+        document = -1
+        n = 0
+        while at < ends[term]:
+            delta, at = _skip_posting(data, at, is_atom[term] != 0)
+            document += delta
+            n += int(np.int64(allowed[document]))
+        counts[term] = n
+    return len(starts)
+
+
+@_kernel(_IN_BYTES, types.int64, types.int64, types.boolean, _BYTES)
+def mark(data: Bytes, start: int, end: int, is_atom: bool, marks: Bytes) -> int:
+    """Set marks[document] = 1 for every document of a term."""
+    at = start
+    document = -1
+    n = 0
+    while at < end:
+        delta, at = _skip_posting(data, at, is_atom)
+        document += delta
+        marks[document] = 1
+        n += 1
+    return n
+
+
+@_kernel(_IN_BYTES, _IN_BYTES, _INTS, _INTS, _INTS, _INTS, _INTS)
+def phrase(
+    postings: Bytes,
+    positions: Bytes,
+    starts: Ints,
+    ends: Ints,
+    places: Ints,
+    distances: Ints,
+    matches: Ints,
+) -> int:
+    """Find where atoms stand at given distances from a common place.
+
+    Args:
+      starts, ends: of the postings of each atom, the rarest first. places: start of its positions.
+      distances: of each atom from the start of the phrase.
+      matches: room for the occurrences of the first atom; becomes the keys of the phrase's starts.
+
+    Returns:
+      The number of matches, ascending.
+    """
+    frequencies = np.zeros(FIELD_COUNT, np.int64)
+    n_matches = 0
+    for atom in range(len(starts)):
+        at = starts[atom]
+        place = places[atom]
+        document = -1
+        read = 0
+        kept = 0
+        while at < ends[atom] and (atom == 0 or read < n_matches):
+            delta, n_bytes, at = _read_posting(postings, at, True, frequencies)
+            document += delta
+            while atom > 0 and read < n_matches and matches[read] >> DOCUMENT_SHIFT < document:
+                read += 1
+            if atom == 0 or (read < n_matches and matches[read] >> DOCUMENT_SHIFT == document):
+                p = place
+                for field in range(FIELD_COUNT):
+                    position = -distances[atom]
+                    for _ in range(frequencies[field]):
+                        step, p = _read(positions, p)
+                        position += step
+                        if position < 0:
+                            continue
+                        key = document << DOCUMENT_SHIFT | field << FIELD_SHIFT | position
+                        if atom == 0:
+                            matches[kept] = key
+                            kept += 1
+                        else:
+                            while read < n_matches and matches[read] < key:
+                                read += 1
+                            if read < n_matches and matches[read] == key:
+                                matches[kept] = key
+                                kept += 1
+                                read += 1
+            place += n_bytes
+        n_matches = kept
+    return n_matches
+
+
+@_kernel(
+    _IN_BYTES,
+    _INTS,
+    _INTS,
+    _IN_BYTES,
+    _IN_FLOATS,
+    types.int64,
+    types.boolean,
+    _IN_LENGTHS,
+    _IN_FLOATS,
+    _IN_FLOATS,
+    _IN_FLOATS,
+    types.float64,
+    _FLOATS,
+    _BYTES,
+    _INTS,
+)
+def score(
+    data: Bytes,
+    starts: Ints,
+    ends: Ints,
+    is_atom: Bytes,
+    idf: Floats,
+    n_required: int,
+    needs_all: bool,
+    lengths: Lengths,
+    weights: Floats,
+    base: Floats,
+    slope: Floats,
+    k1: float,
+    scores: Floats,
+    matched: Bytes,
+    touched: Ints,
+) -> int:
+    """Add up BM25F term by term; see `ranking` for the formula.
+
+    Args:
+      starts, ends, is_atom, idf: of each term, in the order in which scores are to be added; the first
+        n_required are the bare words of the query, the others only score.
+      needs_all: leave out documents that lack a required term.
+      lengths: (documents, fields). weights, base, slope: of each field; a field's length normalisation
+        is base + slope * length.
+      scores, matched: zeros, one a document; matched becomes 1 + required terms found in a touched document.
+      touched: room for all documents; becomes those with a number in `scores`.
+
+    Returns:
+      The number of documents touched.
+    """
+    frequencies = np.zeros(FIELD_COUNT, np.int64)
+    n_touched = 0
+    for term in range(len(starts)):
+        at = starts[term]
+        end = ends[term]
+        document = -1
+        is_required = term < n_required
+        # What `matched` must be for this term to count, or 0 when any value will do.
+        expected = 0
+        if needs_all and n_required:
+            expected = min(term, n_required) + 1
+        while at < end:
+            delta, _, at = _read_posting(data, at, is_atom[term] != 0, frequencies)
+            document += delta
+            seen = int(np.int64(matched[document]))
+            if expected and max(seen, 1) != expected:
+                continue
+            weighted = 0.0
+            for field in range(FIELD_COUNT):
+                if frequencies[field]:
+                    norm = base[field] + slope[field] * lengths[document, field]
+                    weighted += weights[field] * frequencies[field] / norm
+            scores[document] += idf[term] * (weighted * (k1 + 1.0) / (k1 + weighted))
+            if seen == 0:
+                touched[n_touched] = document
+                n_touched += 1
+                seen = 1
+            if is_required:
+                seen += 1
+            matched[document] = seen
+    return n_touched
+
+
+@_kernel(_IN_INTS, types.int64, _IN_BYTES, _IN_BYTES, _FLOATS, _IN_FLOATS, _INTS, _FLOATS)
+def select(
+    candidates: Ints,
+    matched_min: int,
+    matched: Bytes,
+    allowed: Bytes,
+    best_scores: Floats,
+    scores: Floats,
+    best: Ints,
+    scratch: Floats,
+) -> int:
+    """Keep the best candidates: highest score first, then lowest document.
+
+    A binary heap with the worst of the best on top. `best` and `best_scores` have room for k; they are
+    left in heap order. scratch[0] becomes the number kept.
+
+    Returns:
+      The number of candidates that are allowed and matched often enough.
+    """
+    k = len(best)
+    total = 0
+    size = 0
+    for c in range(len(candidates)):
+        document = candidates[c]
+        if not allowed[document] or matched[document] < matched_min:
+            continue
+        total += 1
+        value = scores[document]
+        if size < k:
+            i = size
+            size += 1
+            while i > 0:
+                parent = (i - 1) >> 1
+                worse = best_scores[parent] < value or (
+                    best_scores[parent] == value and best[parent] > document
+                )
+                if worse:
+                    break
+                best_scores[i] = best_scores[parent]
+                best[i] = best[parent]
+                i = parent
+            best_scores[i] = value
+            best[i] = document
+        elif k > 0 and (value > best_scores[0] or (value == best_scores[0] and document < best[0])):
+            i = 0
+            while True:
+                child = 2 * i + 1
+                if child >= k:
+                    break
+                other = child + 1
+                if other < k and (
+                    best_scores[other] < best_scores[child]
+                    or (best_scores[other] == best_scores[child] and best[other] > best[child])
+                ):
+                    child = other
+                if value < best_scores[child] or (value == best_scores[child] and document > best[child]):
+                    break
+                best_scores[i] = best_scores[child]
+                best[i] = best[child]
+                i = child
+            best_scores[i] = value
+            best[i] = document
+    scratch[0] = size
+    return total
+
+
+@_kernel(_INTS, types.int64, _FLOATS, _BYTES)
+def clear(touched: Ints, n_touched: int, scores: Floats, matched: Bytes) -> int:
+    """Set the touched entries of the scratch arrays back to zero."""
+    for i in range(n_touched):
+        scores[touched[i]] = 0.0
+        matched[touched[i]] = 0
+    return n_touched
+
+
+@_kernel(_IN_BYTES, _IN_INTS, _IN_INTS, _IN_BYTES, _INTS)
+def merge_order(blob: Bytes, starts: Ints, list_starts: Ints, is_live: Bytes, ranks: Ints) -> int:
+    """Merge sorted lists of distinct strings.
+
+    Args:
+      blob, starts: all strings of all lists. list_starts: n_lists + 1, where each list starts.
+      is_live: whether a string takes part.
+      ranks: becomes the place of each string in the merged list, the same for equal ones, -1 for the dead.
+
+    Returns:
+      The length of the merged list.
+    """
+    n_lists = len(list_starts) - 1
+    heads = list_starts[:n_lists].copy()
+    rank = 0
+    while True:
+        least = -1
+        for i in range(n_lists):
+            while heads[i] < list_starts[i + 1] and not is_live[heads[i]]:
+                ranks[heads[i]] = -1
+                heads[i] += 1
+            if heads[i] == list_starts[i + 1]:
+                continue
+            if least < 0:
+                least = i
+                continue
+            a = heads[i]
+            b = heads[least]
+            if _compare(blob, starts[a], starts[a + 1], blob, starts[b], starts[b + 1]) < 0:
+                least = i
+        if least < 0:
+            return rank
+        chosen = heads[least]
+        for i in range(n_lists):
+            a = heads[i]
+            if i == least or a == list_starts[i + 1]:
+                continue
+            if _compare(blob, starts[a], starts[a + 1], blob, starts[chosen], starts[chosen + 1]) == 0:
+                ranks[a] = rank
+                heads[i] += 1
+        ranks[chosen] = rank
+        heads[least] += 1
+        rank += 1
+
+
+@_kernel(
+    _IN_BYTES,
+    _IN_BYTES,
+    _IN_INTS,
+    _IN_INTS,
+    _IN_INTS,
+    _IN_INTS,
+    _IN_INTS,
+    _IN_INTS,
+    _IN_INTS,
+    _BYTES,
+    _BYTES,
+    _INTS,
+    _INTS,
+    _INTS,
+)
+def merge_postings(
+    postings: Bytes,
+    positions: Bytes,
+    starts: Ints,
+    ends: Ints,
+    places: Ints,
+    place_ends: Ints,
+    order_starts: Ints,
+    document_bases: Ints,
+    documents: Ints,
+    out_postings: Bytes,
+    out_positions: Bytes,
+    out_starts: Ints,
+    out_places: Ints,
+    out_doc_freq: Ints,
+) -> int:
+    """Merge the postings of each term over segments, renumbering documents and leaving out the dead.
+
+    Args:
+      starts, ends, places, place_ends: of each source (a term in a segment), sources of a term adjacent.
+      order_starts: n_terms + 1, where the sources of each merged term start.
+      document_bases: of each source, where its segment starts in `documents`.
+      documents: new number of every document of every segment, ascending within a segment; -1 when dead.
+      out_postings: room for the inputs and four bytes more for each posting.
+
+    Returns:
+      The number of postings written.
+    """
+    frequencies = np.zeros(FIELD_COUNT, np.int64)
+    widest = 0
+    n_terms = len(order_starts) - 1
+    for term in range(n_terms):
+        widest = max(widest, order_starts[term + 1] - order_starts[term])
+    # Of the posting each source stands at: old and new document, its bytes, the bytes of its positions.
+    old = np.empty(widest, np.int64)
+    new = np.empty(widest, np.int64)
+    next_at = np.empty(widest, np.int64)
+    body_at = np.empty(widest, np.int64)
+    simple = np.empty(widest, np.int64)
+    place = np.empty(widest, np.int64)
+    n_bytes = np.empty(widest, np.int64)
+    at = 0
+    out_place = 0
+    n_postings = 0
+    done = np.int64(1) << 62
+    for term in range(n_terms):
+        first = order_starts[term]
+        n_sources = order_starts[term + 1] - first
+        for s in range(n_sources):
+            old[s] = -1
+            next_at[s] = starts[first + s]
+            place[s] = places[first + s]
+            n_bytes[s] = 0
+            new[s] = -1
+        previous = -1
+        while True:
+            least = -1
+            for s in range(n_sources):
+                source = first + s
+                while new[s] < 0:
+                    place[s] += n_bytes[s]
+                    if next_at[s] >= ends[source]:
+                        new[s] = done
+                        break
+                    head, body_at[s] = _read(postings, next_at[s])
+                    simple[s] = head & 1
+                    is_atom = place_ends[source] > places[source]
+                    delta, n_bytes[s], next_at[s] = _read_posting(postings, next_at[s], is_atom, frequencies)
+                    old[s] += delta
+                    new[s] = documents[document_bases[source] + old[s]]
+                if new[s] < done and (least < 0 or new[s] < new[least]):
+                    least = s
+            if least < 0:
+                break
+            at = _write(out_postings, at, (new[least] - previous) << 1 | simple[least])
+            for i in range(body_at[least], next_at[least]):
+                out_postings[at] = postings[i]
+                at += 1
+            for i in range(place[least], place[least] + n_bytes[least]):
+                out_positions[out_place] = positions[i]
+                out_place += 1
+            previous = new[least]
+            new[least] = -1
+            out_doc_freq[term] += 1
+            n_postings += 1
+        out_starts[term + 1] = at
+        out_places[term + 1] = out_place
+    return n_postings

@@ -1,0 +1,341 @@
+"""Search a committed state of the index: a snapshot, and views of the slots a peer answers for.
+
+Snapshots are immutable: any number of threads may search one while the index goes on adding, committing
+and merging. A view is cheap to keep and dear to make (one pass over all documents), so a snapshot keeps
+the last ones made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from mesh.document import Document
+from peers.index.kernels import (
+    DOCUMENT_SHIFT,
+    FIELD_COUNT,
+    Bytes,
+    Floats,
+    Ints,
+    clear,
+    count,
+    mark,
+    phrase,
+    score,
+    select,
+)
+from peers.index.query import Mode, Query
+from peers.index.ranking import RankingWeights, Statistics, idf_of, in_scoring_order, length_normalisation
+from peers.index.segment import HOST_PREFIX, Segment
+
+# Responsibility changes when a peer comes or goes; queries under way may still use the one before.
+_VIEWS_KEPT = 4
+
+_DEFAULT_WEIGHTS = RankingWeights()
+
+
+class Hit(msgspec.Struct, frozen=True, array_like=True):
+    """A document found."""
+
+    url: str
+    score: float
+    slot: int
+
+
+class Part(NamedTuple):
+    """A segment and which of its documents are not deleted."""
+
+    segment: Segment
+    live: Bytes  # 1 or 0 for each document; never written to once it is in a snapshot
+
+
+class Snapshot:
+    """All that is committed at one generation."""
+
+    def __init__(self, generation: int, parts: Sequence[Part]) -> None:
+        self.generation = generation
+        self.parts = tuple(parts)
+        self.document_count = sum(int(part.live.sum()) for part in parts)
+        self.index_bytes = sum(part.segment.size_bytes for part in parts)
+        self._views: dict[bytes, View] = {}
+
+    def responsible(self, slots: NDArray[np.bool_]) -> View:
+        """Return the documents of the slots that are True; shape (slots of the mesh,)."""
+        key = slots.tobytes()
+        view = self._views.get(key)
+        if view is None:
+            view = View(
+                [_ViewPart(part.segment, part.live & slots[part.segment.slots]) for part in self.parts]
+            )
+            # Threads may race here: the worst that happens is that a view is made twice.
+            for oldest in list(self._views)[: len(self._views) + 1 - _VIEWS_KEPT]:
+                self._views.pop(oldest, None)
+            self._views[key] = view
+        return view
+
+    def everything(self) -> View:
+        """Return all documents, whatever their slot."""
+        return self.responsible(np.ones(1 << 16, np.bool_))
+
+
+class _ViewPart:
+    """A segment, the documents of it that count, and arrays to score in."""
+
+    def __init__(self, segment: Segment, allowed: Bytes) -> None:
+        self.segment = segment
+        self.allowed = allowed
+        self.document_count = int(allowed.sum())
+        self.is_whole = self.document_count == segment.document_count
+        self.field_lengths = [
+            int(n) for n in segment.lengths[allowed.view(np.bool_)].sum(axis=0, dtype=np.int64)
+        ]
+        self._scratch: list[_Scratch] = []
+
+    def borrow_scratch(self) -> _Scratch:
+        """Take arrays that are all zero; give them back that way, or not at all."""
+        try:
+            return self._scratch.pop()
+        except IndexError:
+            return _Scratch(self.segment.document_count)
+
+    def give_back(self, scratch: _Scratch) -> None:
+        self._scratch.append(scratch)
+
+
+class _Scratch:
+    def __init__(self, document_count: int) -> None:
+        self.scores: Floats = np.zeros(document_count)
+        self.matched: Bytes = np.zeros(document_count, np.uint8)
+        self.touched: Ints = np.empty(document_count, np.int64)
+
+
+class _Plan(NamedTuple):
+    """What of a query is the same for all segments."""
+
+    query: Query
+    entries: list[str]  # of the dictionary, all that the query needs; places in it:
+    n_words: int
+    n_scoring: int
+    idf: Floats  # of the scoring entries
+    weights: Floats
+    base: Floats
+    slope: Floats
+    k1: float
+    needs_all: bool
+    matched_min: int  # of `select`; 0: terms decide nothing, phrases or sites do
+
+
+class View:
+    """The documents of some slots: counts, searches and reads them."""
+
+    def __init__(self, parts: Sequence[_ViewPart]) -> None:
+        self._parts = [part for part in parts if part.document_count]
+        self.document_count = sum(part.document_count for part in self._parts)
+        totals = [sum(part.field_lengths[field] for part in self._parts) for field in range(FIELD_COUNT)]
+        self._field_lengths = (totals[0], totals[1], totals[2], totals[3], totals[4])
+
+    def statistics(self, terms: Sequence[str]) -> Statistics:
+        """Count the documents, the lengths of their fields, and the documents with each term."""
+        doc_freqs = np.zeros(len(terms), np.int64)
+        for part in self._parts:
+            found = part.segment.find_terms(terms)
+            present = np.flatnonzero(found >= 0)
+            numbers = found[present]
+            if part.is_whole:
+                doc_freqs[present] += part.segment.doc_freqs[numbers]
+            elif len(numbers):
+                doc_freqs[present] += _count_allowed(part, numbers)
+        return Statistics(
+            self.document_count,
+            self._field_lengths,
+            {term: int(n) for term, n in zip(terms, doc_freqs, strict=True) if n},
+        )
+
+    def search(
+        self, query: Query, statistics: Statistics, k: int, weights: RankingWeights = _DEFAULT_WEIGHTS
+    ) -> tuple[int, list[Hit]]:
+        """Find the k best documents.
+
+        Args:
+          statistics: of all documents that are searched anywhere, for `query.terms`.
+
+        Returns:
+          (documents that match, hits by falling score and, where scores are equal, rising URL). The best
+          k of the hits of disjoint views are exactly the hits of their union.
+        """
+        if query.is_empty or k < 0:
+            return 0, []
+        plan = _plan(query, statistics, weights)
+        total = 0
+        found: list[tuple[float, _ViewPart, int]] = []
+        for part in self._parts:
+            n, documents, scores = _search_part(part, plan, k)
+            total += n
+            found += [(s, part, d) for s, d in zip(scores.tolist(), documents.tolist(), strict=True)]
+        return total, _best(found, k)
+
+    def stored(self, url: str) -> Document | None:
+        """Return the document of a URL, None when the view has none. CorruptIndexError."""
+        key = url.encode(errors="replace")
+        for part in self._parts:
+            document = int(part.segment.find_urls([key])[0])
+            if document >= 0 and part.allowed[document]:
+                return part.segment.stored(document)
+        return None
+
+    def urls(self) -> Iterator[str]:
+        """Return the URLs of all documents, segment by segment."""
+        for part in self._parts:
+            for document in np.flatnonzero(part.allowed):
+                yield part.segment.url(int(document)).decode()
+
+
+def _plan(query: Query, statistics: Statistics, weights: RankingWeights) -> _Plan:
+    scoring = in_scoring_order(query.words, statistics) + in_scoring_order(query.phrase_words, statistics)
+    literal = {entry for entries in query.phrases + query.excluded for entry in entries}
+    hosts = [HOST_PREFIX + host for host in query.sites + query.excluded_sites]
+    base, slope = length_normalisation(statistics, weights)
+    needs_all = query.mode is Mode.AND
+    matched_min = 0
+    if query.words and needs_all:
+        matched_min = 1 + len(query.words)
+    elif query.words and not query.phrases:
+        matched_min = 2
+    return _Plan(
+        query=query,
+        entries=[*scoring, *sorted(literal), *hosts],
+        n_words=len(query.words),
+        n_scoring=len(scoring),
+        idf=idf_of(scoring, statistics),
+        weights=np.array(weights.weights),
+        base=base,
+        slope=slope,
+        k1=weights.k1,
+        needs_all=needs_all,
+        matched_min=matched_min,
+    )
+
+
+def _search_part(part: _ViewPart, plan: _Plan, k: int) -> tuple[int, Ints, Floats]:
+    """Return (matching documents, the best of them, their scores), in no order."""
+    nothing = 0, np.empty(0, np.int64), np.empty(0)
+    segment = part.segment
+    found = segment.find_terms(plan.entries)
+    if plan.needs_all and (found[: plan.n_words] < 0).any():
+        return nothing
+    numbers = dict(zip(plan.entries, found.tolist(), strict=True))
+    allowed = _filtered(part, plan.query, numbers)
+    if allowed is None:
+        return nothing
+    scratch = part.borrow_scratch()
+    scoring = found[: plan.n_scoring]
+    present = scoring >= 0
+    scoring = scoring[present]
+    n_touched = score(
+        segment.postings,
+        segment.postings_starts[scoring],
+        segment.postings_starts[scoring + 1],
+        _are_atoms(segment, scoring),
+        plan.idf[present],
+        int(present[: plan.n_words].sum()),
+        plan.needs_all,
+        segment.lengths,
+        plan.weights,
+        plan.base,
+        plan.slope,
+        plan.k1,
+        scratch.scores,
+        scratch.matched,
+        scratch.touched,
+    )
+    candidates = scratch.touched[:n_touched] if plan.matched_min else np.flatnonzero(allowed)
+    size = min(k, len(candidates))
+    best, best_scores, kept = np.empty(size, np.int64), np.empty(size), np.empty(1)
+    total = select(
+        candidates, plan.matched_min, scratch.matched, allowed, best_scores, scratch.scores, best, kept
+    )
+    clear(scratch.touched, n_touched, scratch.scores, scratch.matched)
+    part.give_back(scratch)
+    n_kept = int(kept[0])
+    return total, best[:n_kept], best_scores[:n_kept]
+
+
+def _filtered(part: _ViewPart, query: Query, numbers: dict[str, int]) -> Bytes | None:
+    """Return the documents that phrases, exclusions and sites let through, None when there are none."""
+    if not (query.phrases or query.excluded or query.sites or query.excluded_sites):
+        return part.allowed
+    allowed = part.allowed.copy()
+    for entries in query.phrases:
+        allowed &= _literally(part.segment, [numbers[entry] for entry in entries])
+    if query.sites:
+        allowed &= _any_of(part.segment, [numbers[HOST_PREFIX + host] for host in query.sites])
+    for entries in query.excluded:
+        allowed &= 1 - _literally(part.segment, [numbers[entry] for entry in entries])
+    if query.excluded_sites:
+        allowed &= 1 - _any_of(part.segment, [numbers[HOST_PREFIX + host] for host in query.excluded_sites])
+    return allowed if allowed.any() else None
+
+
+def _any_of(segment: Segment, numbers: Sequence[int]) -> Bytes:
+    """Mark the documents that have one of the entries."""
+    marks = np.zeros(segment.document_count, np.uint8)
+    starts = segment.postings_starts
+    for number in numbers:
+        if number >= 0:
+            is_atom = bool(_are_atoms(segment, np.array([number]))[0])
+            mark(segment.postings, int(starts[number]), int(starts[number + 1]), is_atom, marks)
+    return marks
+
+
+def _literally(segment: Segment, atoms: Sequence[int]) -> Bytes:
+    """Mark the documents in which the atoms are consecutive in one field."""
+    if len(atoms) == 1:
+        return _any_of(segment, atoms)
+    marks = np.zeros(segment.document_count, np.uint8)
+    if min(atoms) < 0:
+        return marks
+    numbers = np.array(atoms, np.int64)
+    order = np.argsort(segment.doc_freqs[numbers], kind="stable")
+    numbers = numbers[order]
+    places = segment.positions_starts[numbers]
+    # An occurrence has at least one byte, so the bytes of the rarest atom bound the number of matches.
+    matches = np.empty(int(segment.positions_starts[numbers[0] + 1] - places[0]), np.int64)
+    n_matches = phrase(
+        segment.postings,
+        segment.positions,
+        segment.postings_starts[numbers],
+        segment.postings_starts[numbers + 1],
+        places,
+        order,
+        matches,
+    )
+    marks[matches[:n_matches] >> DOCUMENT_SHIFT] = 1
+    return marks
+
+
+def _are_atoms(segment: Segment, numbers: Ints) -> Bytes:
+    return (segment.positions_starts[numbers + 1] > segment.positions_starts[numbers]).view(np.uint8)
+
+
+def _count_allowed(part: _ViewPart, numbers: Ints) -> Ints:
+    segment = part.segment
+    counts = np.empty(len(numbers), np.int64)
+    starts, ends = segment.postings_starts[numbers], segment.postings_starts[numbers + 1]
+    count(segment.postings, starts, ends, _are_atoms(segment, numbers), part.allowed, counts)
+    return counts
+
+
+def _best(found: list[tuple[float, _ViewPart, int]], k: int) -> list[Hit]:
+    """Merge what the segments found; reads the URLs of those only that may be among the best."""
+    if len(found) > k > 0:
+        least = sorted((score for score, _, _ in found), reverse=True)[k - 1]
+        found = [candidate for candidate in found if candidate[0] >= least]
+    ordered = sorted(
+        (-score, part.segment.url(document), int(part.segment.slots[document]))
+        for score, part, document in found
+    )
+    return [Hit(url.decode(), -negative, slot) for negative, url, slot in ordered[:k]]
