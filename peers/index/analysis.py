@@ -57,8 +57,8 @@ def _latin_table() -> dict[int, str | None]:
         base = unicodedata.normalize("NFD", chr(code))[0]
         if base.isascii():
             table[code] = base.lower()
-    for letter, spelling in zip("ßæœøłđðþħŧıŋς", "ss ae oe o l d d th h t i n σ".split(), strict=True):
-        table[ord(letter)] = spelling
+    for spellings in ("ßss", "æae", "œoe", "øo", "łl", "đd", "ðd", "þth", "ħh", "ŧt", "ıi", "ŋn", "ςσ"):
+        table[ord(spellings[0])] = spellings[1:]
     return table
 
 

@@ -30,8 +30,9 @@ _IDF_STEPS = 1 << 24
 class RankingWeights(msgspec.Struct, frozen=True, array_like=True):
     """What a match in each field is worth, and how much its length counts against it.
 
-    Five fields: title, anchor, heading, body, url. The same on every peer that answers one query. Defaults: chosen on Cranfield and the LibreOffice help
-    queries together, see `tests/benchmarks/bench_index.py`.
+    Five fields: title, anchor, heading, body, url. The same on every peer that answers one query.
+    Defaults: the best of a small grid on Cranfield and the LibreOffice help queries together, see
+    `tests/benchmarks/bench_index.py`.
     """
 
     weights: tuple[float, float, float, float, float] = (3.0, 2.0, 1.0, 1.0, 0.5)

@@ -1,0 +1,194 @@
+"""The piece of a page that shows why it was found.
+
+Words are looked for in the folded text as they stand, without segmentation: a Chinese term wherever its
+characters are, a latin one where it is a whole word. That costs 20 us for a page where analysing it
+again would cost 500, and highlights what a reader would.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+import msgspec
+
+from peers.index.analysis import AlignedText, RunKind, kind_of
+from peers.index.query import Query
+
+# Two columns for a CJK character, one for any other: 160 Chinese characters, or 320 latin ones.
+SNIPPET_COLUMNS = 320
+# Columns shown before the first match, so that it is read in its sentence.
+_LEAD_COLUMNS = 60
+# How far a cut may move to fall between words; a longer "word" is cut inside.
+_WORD_CHARS_MAX = 24
+# Text that is looked through for matches: what is behind this is not worth the time.
+_SEARCHED_CHARS_MAX = 200_000
+_MATCHES_MAX = 2_000
+
+_WIDE = re.compile(
+    "[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60"
+    "\uffe0-\uffe6\U0001f300-\U0001faff\U00020000-\U0003ffff]"
+)
+_SENTENCE_END = re.compile(r"[\n。！？；]|[.!?]\s")
+_ELLIPSIS = "…"
+
+
+class Snippet(msgspec.Struct, frozen=True, array_like=True):
+    """Text to show and what to mark in it."""
+
+    text: str = ""  # one line; begins or ends with "…" where the page goes on
+    highlights: tuple[tuple[int, int], ...] = ()  # text[start:end], ascending, apart from each other
+
+
+def snippet_of(text: str, query: Query, columns: int = SNIPPET_COLUMNS) -> Snippet:
+    """Choose the best window of a page's text: most of the query's distinct words, then most matches.
+
+    Without any match it is the beginning of the text.
+
+    Args:
+      columns: width in latin characters; a CJK character counts for two.
+    """
+    text = text[:_SEARCHED_CHARS_MAX]
+    matches = _matches(text, query)
+    start = _window_start(text, matches, columns)
+    end = _forward(text, start, columns)
+    if end < len(text):
+        end = _back_to_border(text, start, end)
+    before = _ELLIPSIS if text[:start].strip() else ""
+    after = _ELLIPSIS if text[end:].strip() else ""
+    shown = text[start:end]
+    stripped = shown.strip()
+    shift = len(before) - start - (len(shown) - len(shown.lstrip()))
+    spans = [(a + shift, b + shift) for a, b, _ in matches if start <= a and b <= end]
+    line = before + re.sub(r"\s", " ", stripped) + after
+    return Snippet(line, _united(spans))
+
+
+def highlights_of(text: str, query: Query) -> tuple[tuple[int, int], ...]:
+    """Return where the words of the query are in a short text, such as a title."""
+    return _united([(a, b) for a, b, _ in _matches(text[:_SEARCHED_CHARS_MAX], query)])
+
+
+def marked_html(text: str, highlights: Sequence[tuple[int, int]]) -> str:
+    """Return HTML that is safe between tags and in attributes: all escaped, highlights in <mark>."""
+    parts: list[str] = []
+    done = 0
+    for start, end in highlights:
+        parts += [html.escape(text[done:start]), "<mark>", html.escape(text[start:end]), "</mark>"]
+        done = end
+    return "".join(parts) + html.escape(text[done:])
+
+
+def _matches(text: str, query: Query) -> list[tuple[int, int, str]]:
+    """Return (start, end, term) of the query's terms in the original text, ascending."""
+    pattern = _pattern_of(query.terms)
+    if pattern is None or not text:
+        return []
+    aligned = AlignedText(text)
+    found: list[tuple[int, int, str]] = []
+    for match in pattern.finditer(aligned.folded):
+        found.append((*aligned.span(*match.span()), match[0]))
+        if len(found) == _MATCHES_MAX:
+            break
+    return found
+
+
+@lru_cache(maxsize=64)  # one query is asked of ten pages in a row
+def _pattern_of(terms: tuple[str, ...]) -> re.Pattern[str] | None:
+    if not terms:
+        return None
+    # Longest first, so that a word is marked whole and not by the words inside it.
+    longest_first = sorted(terms, key=lambda term: (-len(term), term))
+    return re.compile("|".join(map(_as_pattern, longest_first)))
+
+
+def _as_pattern(term: str) -> str:
+    if kind_of(term) is not RunKind.WORD:
+        return re.escape(term)
+    # A word ends where its script does: "T恤" and "GNU系统" have words that letters touch.
+    latin = r"[^\W_\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
+    return f"(?<!{latin}){re.escape(term)}(?!{latin})"
+
+
+def _window_start(text: str, matches: Sequence[tuple[int, int, str]], columns: int) -> int:
+    """Return where the window with most distinct terms starts."""
+    if not matches:
+        return 0
+    # Half of the columns may be lost to wide characters; matches are counted in the part that is sure.
+    reach = (columns - _LEAD_COLUMNS) // (2 if _is_mostly_wide(text, matches[0][0]) else 1)
+    counts: dict[str, int] = {}
+    best, best_value, right = 0, (-1, -1), 0
+    for left, (start, _, _) in enumerate(matches):
+        while right < len(matches) and matches[right][1] <= start + reach:
+            counts[matches[right][2]] = counts.get(matches[right][2], 0) + 1
+            right += 1
+        # A long word is worth more than the short ones it is made of.
+        value = (sum(len(term) if counts[term] else 0 for term in counts), right - left)
+        if value > best_value:
+            best, best_value = start, value
+        if right > left:
+            counts[matches[left][2]] -= 1
+            if not counts[matches[left][2]]:
+                del counts[matches[left][2]]
+        else:
+            right = left + 1
+    return _lead_in(text, best)
+
+
+def _is_mostly_wide(text: str, around: int) -> bool:
+    sample = text[max(0, around - 50) : around + 50]
+    return len(_WIDE.findall(sample)) * 2 > len(sample)
+
+
+def _lead_in(text: str, start: int) -> int:
+    """Step back from a match to the start of its sentence when that is near, else to a word's."""
+    earliest, used = start, 0
+    while earliest > 0 and used < _LEAD_COLUMNS:
+        earliest -= 1
+        used += 2 if _WIDE.match(text[earliest]) else 1
+    if earliest == 0:
+        return 0
+    ends = [match.end() for match in _SENTENCE_END.finditer(text, earliest, start)]
+    if ends:
+        return ends[0]
+    for place in range(earliest, min(start, earliest + _WORD_CHARS_MAX)):
+        if _is_border(text, place):
+            return place
+    return earliest
+
+
+def _forward(text: str, start: int, columns: int) -> int:
+    """Return the end of the text that fits into `columns` from `start`."""
+    end = start
+    while end < len(text):
+        columns -= 2 if _WIDE.match(text[end]) else 1
+        if columns < 0:
+            break
+        end += 1
+    return end
+
+
+def _back_to_border(text: str, start: int, end: int) -> int:
+    for place in range(end, max(start + 1, end - _WORD_CHARS_MAX), -1):
+        if _is_border(text, place):
+            return place
+    return end
+
+
+def _is_border(text: str, place: int) -> bool:
+    """Tell whether text[:place] and text[place:] part without cutting a word."""
+    before, after = text[place - 1], text[place]
+    return not (before.isalnum() and after.isalnum()) or bool(_WIDE.match(before) or _WIDE.match(after))
+
+
+def _united(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Join spans that overlap or touch."""
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return tuple(joined)
