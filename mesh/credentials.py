@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from functools import lru_cache
+from typing import Final, Protocol
 
-from mesh.messages import MemberRecord
+import msgspec
+from msgspec.structs import astuple, replace
+
+from mesh.certificate import Certificate
+from mesh.config import MeshConfig
+from mesh.identity import Identity, peer_id_of, verify_signature
+from mesh.messages import MEMBERS_MAX, MemberRecord
+
+PURPOSE: Final = b"tianmesh member record 1\x00"  # nothing else that a peer signs begins like this
 
 
 class Credentials(Protocol):
@@ -19,3 +28,35 @@ class Credentials(Protocol):
         That is: the id follows from the CURVE key, the certificate is the mesh root's over both keys,
         and the signature is the signing key's over the record. Never raises, whatever the bytes.
         """
+
+
+class PeerCredentials:
+    """The real `Credentials` of one peer."""
+
+    def __init__(self, identity: Identity, config: MeshConfig) -> None:
+        self._identity = identity
+        self._mesh_id = config.digest()
+        self._root_public = bytes.fromhex(config.root_key)
+
+    def sign(self, record: MemberRecord) -> MemberRecord:
+        assert record.peer == self._identity.peer_id, "a peer writes its own record only"
+        return replace(record, signature=self._identity.sign(_signed(record)))
+
+    def is_genuine(self, record: MemberRecord) -> bool:
+        certificate = Certificate(self._mesh_id, record.curve_key, record.signing_key, record.certificate)
+        return (
+            record.peer == peer_id_of(record.curve_key)
+            and _is_valid(certificate, self._root_public)
+            and verify_signature(record.signing_key, _signed(record), record.signature)
+        )
+
+
+@lru_cache(maxsize=MEMBERS_MAX)
+def _is_valid(certificate: Certificate, root_public: bytes) -> bool:
+    """`Certificate.is_valid`, remembered: a member's keys stay the same from record to record."""
+    return certificate.is_valid(root_public)
+
+
+def _signed(record: MemberRecord) -> bytes:
+    *fields, _ = astuple(record)
+    return PURPOSE + msgspec.msgpack.encode(fields)

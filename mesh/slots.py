@@ -83,14 +83,17 @@ class SlotTable:
                 self._enter(position, weight)
 
     def with_peer(self, peer: str, weight: int) -> SlotTable:
-        """The table after `peer` has joined, by one pass over the slots."""
-        assert peer not in self.weights
+        """The table after `peer`, new or without weight so far, has joined, by one pass over the slots."""
+        assert self.weights.get(peer, 0) == 0, "its slots would have to be taken back first"
         table = SlotTable.__new__(SlotTable)
         table.slot_count, table.replicas = self.slot_count, self.replicas
         table.weights = dict(sorted((self.weights | {peer: weight}).items()))
         table.peers = tuple(table.weights)
         position = table.peers.index(peer)
-        table.ranking = self.ranking + (self.ranking >= position).astype(np.int16)
+        if peer in self.weights:
+            table.ranking = self.ranking.copy()
+        else:
+            table.ranking = self.ranking + (self.ranking >= position).astype(np.int16)
         table._scores = self._scores.copy()
         if weight > 0:
             table._enter(position, weight)

@@ -1,0 +1,107 @@
+"""What one peer believes of every member: the newest record of each and its state.
+
+Theory of operation. Rumours reach peers in any order, twice, or not at all, and all peers have to end
+up believing the same. So rumours about a peer are totally ordered, and a member list keeps the
+greatest one it was told: merging is a maximum, hence commutative, associative and idempotent.
+
+The order is SWIM's rule of precedence. An incarnation is written by its peer alone, into a record it
+signs; within one incarnation others may say the peer is suspect, then dead, and only the peer itself can
+take that back, by writing the next incarnation.
+
+Source: Das, Gupta, Motivala 2002, section 4.2. There a dead peer never returns; here, as in memberlist,
+it does with a higher incarnation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+
+import msgspec
+
+from mesh.messages import MemberRecord, Rumour
+
+
+class State(IntEnum):
+    """What is believed of a member. The order is that of precedence; the numbers are on the wire."""
+
+    ALIVE = 0
+    SUSPECT = 1  # did not answer; counts as alive until the time to refute is over
+    DEAD = 2  # down: it keeps its slots until it is back
+    LEFT = 3  # gone of its own will
+
+
+def is_live(rumour: Rumour) -> bool:
+    """Does this member take part, as far as is known?"""
+    return rumour.state <= State.SUSPECT
+
+
+def beats(new: Rumour, old: Rumour) -> bool:
+    """Tell whether `new` replaces `old`, a rumour about the same peer.
+
+    The higher incarnation wins, then the graver state. Two records of one incarnation come only from
+    a peer that runs twice or lies; their bytes decide, so that all believe the same one of them.
+    """
+    new_rank, old_rank = _rank(new), _rank(old)
+    if new_rank != old_rank:
+        return new_rank > old_rank
+    return new.record != old.record and _bytes_of(new.record) > _bytes_of(old.record)
+
+
+class MemberList:
+    """The greatest rumour about each member, in the order they became known."""
+
+    def __init__(self) -> None:
+        self._rumours: dict[str, Rumour] = {}
+
+    def __len__(self) -> int:
+        return len(self._rumours)
+
+    def __iter__(self) -> Iterator[Rumour]:
+        return iter(self._rumours.values())
+
+    def get(self, peer: str) -> Rumour | None:
+        return self._rumours.get(peer)
+
+    def merge(self, rumour: Rumour) -> bool:
+        """Believe the rumour if it beats what is believed; tell whether it does."""
+        known = self._rumours.get(rumour.record.peer)
+        if known is not None and not beats(rumour, known):
+            return False
+        self._rumours[rumour.record.peer] = rumour
+        return True
+
+    def live(self) -> list[str]:
+        """The ids of the members that take part."""
+        return [peer for peer, rumour in self._rumours.items() if is_live(rumour)]
+
+    def in_state(self, state: State) -> list[str]:
+        return [peer for peer, rumour in self._rumours.items() if rumour.state == state]
+
+    def with_key(self, curve_key: bytes) -> Rumour | None:
+        """The member that has this CURVE key."""
+        return next((rumour for rumour in self if rumour.record.curve_key == curve_key), None)
+
+    def is_settled(self) -> bool:
+        """Has any member ever seen a URL?"""
+        return any(rumour.record.is_settled for rumour in self)
+
+    def weights(self) -> dict[str, int]:
+        """The weight of every member of the slot table.
+
+        A member that is down, or has left with its weight, keeps its slots waiting for it. One that
+        left without any weight has no more to do with the table.
+        """
+        return {
+            rumour.record.peer: rumour.record.weight
+            for rumour in self
+            if rumour.record.weight > 0 or rumour.state != State.LEFT
+        }
+
+
+def _rank(rumour: Rumour) -> tuple[int, int]:
+    return rumour.record.incarnation, rumour.state
+
+
+def _bytes_of(record: MemberRecord) -> bytes:
+    return msgspec.msgpack.encode(record)

@@ -1,0 +1,670 @@
+"""The actor that knows who belongs to the mesh: admission, failure detection, gossip, slot table.
+
+Theory of operation
+===================
+*SWIM.* Every second a member pings one other; without an answer it asks three members to try; without
+any it calls the member a suspect, and, if nobody takes that back in time, dead. What is believed of a
+member is a rumour (`members`); news rides on pings and is spread by itself while there is any
+(`rumours`). Every 30 s two members exchange all they believe, which repairs whatever gossip missed.
+Cost per member and second does not depend on the size of the mesh.
+
+*Healing.* A member tries one dead member every few seconds, and tells everybody it hears from what bad
+it believes of them, so that they refute. A dead member that speaks is sent the whole list: so the two
+sides of a partition find together by the first message that gets through.
+
+*Joining.* A stranger knocks at the doors of bootstrap nodes, with weight 0: it holds no slots until it
+knows the mesh. Once welcomed it takes its share, if the mesh is not
+*settled*: as long as no member has seen a URL, slots can move without anything to be handed over. In a
+settled mesh it stays at weight 0, while a member that comes back has the weight it had. When no
+door answers, a peer that was a member before goes on with those it knew. A member that finds a bootstrap
+node dead knocks there again now and then, since that may be back without its memory; one that is alone
+knocks at any door it knows.
+
+*Leaving.* For the same reason a leaver of a mesh that is not settled gives up its weight and so its
+slots, and one that leaves a settled mesh keeps them, waiting as for a member that is down. The leaver
+decides that by its last record, so all members come to the same table in whatever order they hear.
+
+Every record is written and signed by its peer alone, so others can deny that a member is alive, which it
+refutes, and nothing else. What a record says of its own peer is not doubted here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.admission import refusal_of
+from mesh.config import MeshConfig
+from mesh.credentials import Credentials
+from mesh.errors import ConfigError, LocalProtocolError
+from mesh.joiner import Door, Joiner
+from mesh.members import MemberList, State, beats, is_live
+from mesh.membership_messages import (
+    AnswerDoor,
+    ConnectPeer,
+    DisconnectPeer,
+    DoorKnocked,
+    Knock,
+    Knocked,
+    LeaveMesh,
+    MembershipEnded,
+    MembershipRefused,
+    Settle,
+    StopMembership,
+)
+from mesh.messages import (
+    GOSSIP_MAX,
+    MEMBERS_MAX,
+    JoinMesh,
+    JoinRefused,
+    MemberRecord,
+    MembersTold,
+    MembersWanted,
+    Ping,
+    PingAnswered,
+    PingRequested,
+    Rumour,
+    RumoursSpread,
+    Welcomed,
+)
+from mesh.ownership import Ownership, OwnershipChanged
+from mesh.prober import Prober
+from mesh.rumours import RumourQueue
+from mesh.slots import SlotTable
+from mesh.swim_settings import SwimSettings
+from mesh.table import Table
+
+if TYPE_CHECKING:
+    from random import Random
+
+LISTENERS: Final = ("controller", "cell", "indexer", "searcher")  # of `OwnershipChanged`
+
+# Others let us in when they have heard of us; probing them sooner would make suspects of them.
+PROBE_GRACE_INTERVALS: Final = 3
+
+ALONE_PINGS: Final = 8  # dead members that one without live ones tries at a time
+
+FAREWELLS: Final = 4  # members told at once by one that goes; they tell the rest
+
+_ME: Final = b"me"  # key of our own record
+_MEMBER: Final = b"member/"  # prefix of the keys of rumours about the others
+
+
+class MembershipStatistics(Statistics, frozen=True):
+    """What the membership lets be seen: gauges first, then counters since the start."""
+
+    is_member: bool
+    alive: int  # this peer included, as in the three below
+    suspect: int
+    dead: int
+    left: int
+    incarnation: int  # of our own record
+    weight: int
+    is_settled: bool  # the mesh, as far as is known here
+    epoch: str  # hex, "" before the first
+    refusal: str  # why the mesh does not want this peer, "" while it does
+    messages_sent: int  # to other members
+    messages_received: int  # from other members
+    refutations: int  # rumours about this peer that it took back
+    joins_admitted: int  # at the door of this peer
+    joins_refused: int
+    records_refused: int  # forged, of another key, or beyond the limit of members
+    strangers_refused: int  # messages from who is no member
+
+
+class Membership(Actor):
+    """Actor of the membership. Neighbours: memberships, network, door, and who wants the ownership."""
+
+    name = "membership"
+
+    def __init__(
+        self,
+        record: MemberRecord,
+        config: MeshConfig,
+        random: Random,
+        table: Table,
+        credentials: Credentials,
+        doors: Iterable[Door] = (),
+        settings: SwimSettings | None = None,
+        listeners: tuple[str, ...] = LISTENERS,
+    ) -> None:
+        """Begin as a stranger to the mesh, or as the member that the table remembers.
+
+        Args:
+          record: of this peer, with the weight it is willing to have; need not be signed.
+          table: where the members and the own last record are kept between starts.
+          doors: of bootstrap nodes; none makes this peer the first of its mesh.
+          listeners: actors of this peer to be told of `OwnershipChanged`.
+
+        Raises:
+          ConfigError: the table belongs to another peer.
+        """
+        self.me = record.peer
+        self._config = config
+        self._random = random
+        self._table = table
+        self._credentials = credentials
+        self._settings = settings or SwimSettings()
+        self._here = {name: Address(self.me, name) for name in ("network", "door", *listeners)}
+        self._listeners = listeners
+
+        self._weight_wanted = record.weight
+        self._members = MemberList()
+        self._rumours = RumourQueue()
+        self._prober = Prober(self._settings, random)
+        self._suspicions: dict[str, float] = {}  # peer to when it is dead
+        remembered = self._read_members()
+        self._is_known = remembered is not None  # this peer was a member before
+        self._own = credentials.sign(_opening_record(record, remembered))
+        self._members.merge(Rumour(self._own, State.ALIVE))
+        self._bootstrap_doors = [door for door in doors if door.server_key != record.curve_key]
+        self._joiner = Joiner(self._bootstrap_doors, self._settings, random)
+
+        self._is_started = False
+        self._is_member = False
+        self._is_ended = False
+        self._gossip_at = 0.0
+        self._sync_at = inf
+        self._reconnect_at = inf
+        self._greet_at = 0.0  # the next time a dead member that speaks may be sent the whole list
+        self._refusal = ""
+        self._ownership: Ownership | None = None
+        self._has_changed = False  # the weights or who is alive, maybe, since the last ownership
+        self._outbox: list[Send] = []
+        self._counts = dict.fromkeys(
+            ("sent", "received", "refutations", "admitted", "refused", "records_refused", "strangers"), 0
+        )
+
+    # --- The actor -------------------------------------------------------------------------------
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        self._start(now)
+        if source.peer == self.me:
+            self._receive_local(source, message, now)
+        elif not self._is_ended:
+            self._receive_remote(source.peer, message, now)
+        return self._flush(now)
+
+    def wake(self, now: float) -> list[Send]:
+        self._start(now)
+        if not self._is_ended:
+            self._knock(now)
+            self._probe(now)
+            self._bury_suspects(now)
+            self._reconnect(now)
+            self._synchronise(now)
+            self._spread(now)
+        return self._flush(now)
+
+    def wake_at(self) -> float:
+        if not self._is_started:
+            return 0.0
+        if self._is_ended:
+            return inf
+        return min(
+            self._joiner.wake_at(),
+            self._prober.wake_at(),
+            self._gossip_at if self._rumours and self._is_member else inf,
+            self._sync_at,
+            self._reconnect_at,
+            min(self._suspicions.values(), default=inf),
+        )
+
+    def observe(self) -> MembershipStatistics:
+        states = [rumour.state for rumour in self._members]
+        return MembershipStatistics(
+            is_member=self._is_member,
+            alive=states.count(State.ALIVE),
+            suspect=states.count(State.SUSPECT),
+            dead=states.count(State.DEAD),
+            left=states.count(State.LEFT),
+            incarnation=self._own.incarnation,
+            weight=self._own.weight,
+            is_settled=self._members.is_settled(),
+            epoch=self._ownership.epoch.hex() if self._ownership else "",
+            refusal=self._refusal,
+            messages_sent=self._counts["sent"],
+            messages_received=self._counts["received"],
+            refutations=self._counts["refutations"],
+            joins_admitted=self._counts["admitted"],
+            joins_refused=self._counts["refused"],
+            records_refused=self._counts["records_refused"],
+            strangers_refused=self._counts["strangers"],
+        )
+
+    def _receive_local(self, source: Address, message: Message, now: float) -> None:
+        match message:
+            case Knocked(answer):
+                self._hear_door(answer, now)
+            case DoorKnocked():
+                self._admit(message, now)
+            case Settle():
+                self._settle(now)
+            case LeaveMesh():
+                self._end(source, State.LEFT, now)
+            case StopMembership():
+                self._end(source, State.DEAD, now)
+            case _:
+                raise LocalProtocolError(f"membership does not understand {type(message).__name__}")
+
+    def _receive_remote(self, peer: str, message: Message, now: float) -> None:
+        known = self._members.get(peer)
+        if known is None or known.state == State.LEFT:
+            self._counts["strangers"] += 1
+            return
+        self._counts["received"] += 1
+        if known.state == State.DEAD:
+            self._greet_returned(peer, now)
+        match message:
+            case Ping(sequence, gossip):
+                self._learn_all(gossip, now)
+                self._tell(peer, PingAnswered(sequence, self.me))
+            case PingAnswered(_, _, gossip):
+                self._learn_all(gossip, now)
+                self._pass_on(message)
+            case PingRequested(_, target, gossip):
+                self._learn_all(gossip, now)
+                self._ping_for(peer, target, message, now)
+            case MembersWanted(members):
+                self._learn_all(members, now)
+                self._send(peer, MembersTold(tuple(self._members)))
+            case MembersTold(members):
+                self._learn_all(members, now)
+            case RumoursSpread(gossip):
+                self._learn_all(gossip, now)
+            case _:
+                # From another peer, so not our bug: the frame was well-formed, and sent to the wrong actor.
+                self._counts["strangers"] += 1
+
+    # --- Starting, joining, leaving ---------------------------------------------------------------
+
+    def _start(self, now: float) -> None:
+        if self._is_started:
+            return
+        self._is_started = True
+        for rumour in self._members:
+            if rumour.state != State.LEFT:
+                self._connect(rumour.record)
+            if rumour.state == State.SUSPECT:
+                self._suspect(rumour.record.peer, now)
+        if self._joiner.has_doors:
+            self._joiner.start(now)
+        else:
+            self._become_member(now)
+
+    def _become_member(self, now: float) -> None:
+        """Take part from now on, with the weight that is ours."""
+        self._is_member = True
+        self._has_changed = True
+        if not self._members.is_settled() and self._own.weight != self._weight_wanted:
+            self._rewrite(replace(self._own, weight=self._weight_wanted), now)
+        self._save_own()
+        # Random phases spread the load of a mesh that was started all at once.
+        phase = self._random.random()
+        settings = self._settings
+        self._prober.start(now + (PROBE_GRACE_INTERVALS + phase) * settings.probe_interval_s)
+        self._reconnect_at = now if self._is_known else now + phase * settings.reconnect_interval_s
+        self._sync_at = now + phase * settings.sync_interval_s
+
+    def _knock(self, now: float) -> None:
+        if self._joiner.has_waited_in_vain(now):
+            self._hear_door(None, now)
+        door = self._joiner.knocks(now)
+        if door is not None:
+            self._knock_at(door)
+
+    def _knock_at(self, door: Door) -> None:
+        join = JoinMesh(self._own, self._config.digest())
+        self._outbox.append(Send(self._here["door"], Knock(door.endpoint, door.server_key, join)))
+
+    def _hear_door(self, answer: Welcomed | JoinRefused | None, now: float) -> None:
+        if self._is_ended:
+            return
+        match answer:
+            case Welcomed(members):
+                self._be_welcomed(members, now)
+            case JoinRefused(reason):
+                self._be_refused(reason)
+            case None:
+                self._find_door_shut(now)
+
+    def _be_welcomed(self, members: tuple[Rumour, ...], now: float) -> None:
+        before = self._own
+        for rumour in members:
+            self._learn(rumour, now, is_news=False)
+        if self._is_member:
+            # We knocked because its opener was held for dead; telling it lets it refute.
+            believed = {rumour.record.peer for rumour in members if is_live(rumour)}
+            returned = [peer for peer in self._members.in_state(State.DEAD) if peer in believed]
+            self._synchronise_with(returned or self._others())
+        elif self._own != before:
+            # They know a later life of ours, from before we lost our memory. Our new record beats that
+            # one, and has to be told at the door: elsewhere we are not let in, if we are said to have left.
+            self._joiner.start(now)
+        else:
+            opener = self._members.with_key(self._joiner.door.server_key)
+            self._joiner.stop()
+            self._become_member(now)
+            self._synchronise_with([opener.record.peer] if opener else self._others())
+
+    def _be_refused(self, reason: str) -> None:
+        if self._is_member:
+            return
+        self._refusal = reason
+        self._is_ended = True
+        self._outbox.append(Send(self._here["network"], MembershipRefused(reason)))
+
+    def _find_door_shut(self, now: float) -> None:
+        if self._is_member:
+            return
+        if self._joiner.move_on(now) and self._is_known:
+            self._joiner.stop()
+            self._become_member(now)
+
+    def _admit(self, knock: DoorKnocked, now: float) -> None:
+        """Answer a stranger; who is no member cannot, so the stranger tries another door."""
+        if not self._is_member or self._is_ended:
+            return
+        reason = refusal_of(
+            knock.join,
+            knock.curve_key,
+            mesh_digest=self._config.digest(),
+            members=self._members,
+            credentials=self._credentials,
+        )
+        self._counts["refused" if reason else "admitted"] += 1
+        if not reason:
+            self._learn(Rumour(knock.join.record, State.ALIVE), now)
+        answer = JoinRefused(reason) if reason else Welcomed(tuple(self._members))
+        self._outbox.append(Send(self._here["door"], AnswerDoor(knock.handle, answer)))
+
+    def _settle(self, now: float) -> None:
+        if not self._own.is_settled and not self._is_ended:
+            self._rewrite(replace(self._own, is_settled=True), now)
+
+    def _end(self, source: Address, state: State, now: float) -> None:
+        """Say that we have left, or are down for a while, and fall silent."""
+        if self._is_member and not self._is_ended:
+            if state == State.LEFT and not self._members.is_settled():
+                self._rewrite(replace(self._own, weight=0), now)
+            farewell = Rumour(self._own, state)
+            for peer in self._some_of(self._others(), FAREWELLS):
+                self._send(peer, RumoursSpread((farewell,)))
+        self._is_ended = True
+        self._outbox.append(Send(source, MembershipEnded()))
+
+    # --- Failure detection ------------------------------------------------------------------------
+
+    def _probe(self, now: float) -> None:
+        others = self._others()
+        for helper, request in self._prober.requests_due(now, others):
+            self._tell(helper, request)
+        if not self._prober.is_due(now):
+            return
+        silent = self._members.get(self._prober.end_probe())
+        if silent is not None and silent.state == State.ALIVE:
+            self._learn(Rumour(silent.record, State.SUSPECT), now)
+        probe = self._prober.next_probe(now, others)
+        if probe is not None:
+            self._tell(*probe)
+
+    def _ping_for(self, requester: str, target: str, request: PingRequested, now: float) -> None:
+        known = self._members.get(target)
+        if known is None or not is_live(known) or target == self.me:
+            return
+        ping = self._prober.relay(requester, request, now)
+        if ping is not None:
+            self._tell(target, ping)
+
+    def _pass_on(self, answer: PingAnswered) -> None:
+        relayed = self._prober.answered(answer)
+        if relayed is not None:
+            self._tell(*relayed)
+
+    def _suspect(self, peer: str, now: float) -> None:
+        self._suspicions[peer] = now + self._settings.suspicion_s(len(self._members.live()))
+
+    def _bury_suspects(self, now: float) -> None:
+        due = [peer for peer, dead_at in self._suspicions.items() if dead_at <= now]
+        for peer in due:
+            suspect = self._members.get(peer)
+            assert suspect is not None, "only members are suspected"
+            self._learn(Rumour(suspect.record, State.DEAD), now)
+
+    def _reconnect(self, now: float) -> None:
+        """Ping a dead member; the ping says that it is held for dead, so it refutes if it is not.
+
+        A member that is alone tries harder: whether all others died or it was cut off, it cannot tell.
+        """
+        if now < self._reconnect_at:
+            return
+        self._reconnect_at = now + self._settings.reconnect_interval_s
+        is_alone = not self._others()
+        for peer in self._some_of(self._members.in_state(State.DEAD), ALONE_PINGS if is_alone else 1):
+            self._tell(peer, self._prober.ping())
+        if is_alone:
+            self._knock_again([*self._bootstrap_doors, *self._doors_of_members()])
+
+    def _knock_again(self, doors: list[Door]) -> None:
+        """As a member, knock at one of the doors whose opener is not known to be alive."""
+        openers = [self._members.with_key(door.server_key) for door in doors]
+        shut = [
+            door for door, opener in zip(doors, openers, strict=True) if opener is None or not is_live(opener)
+        ]
+        if shut:
+            self._knock_at(self._random.choice(shut))
+
+    def _greet_returned(self, peer: str, now: float) -> None:
+        """Exchange all with a member that speaks although it was held for dead."""
+        if now < self._greet_at:
+            return
+        self._greet_at = now + self._settings.gossip_interval_s
+        self._send(peer, MembersWanted(tuple(self._members)))
+
+    # --- Gossip -------------------------------------------------------------------------------------
+
+    def _spread(self, now: float) -> None:
+        if not self._rumours or now < self._gossip_at or not self._is_member:
+            return
+        self._gossip_at = now + self._settings.gossip_interval_s
+        for peer in self._some_of(self._others(), self._settings.gossip_fanout):
+            gossip = self._gossip_for(peer)
+            if gossip:
+                self._send(peer, RumoursSpread(gossip))
+
+    def _synchronise(self, now: float) -> None:
+        """Exchange all with one member, and look for bootstrap nodes that have lost sight of the mesh."""
+        if now < self._sync_at:
+            return
+        self._sync_at = now + self._settings.sync_interval_s
+        self._synchronise_with(self._others())
+        self._knock_again(self._bootstrap_doors)
+
+    def _synchronise_with(self, candidates: list[str]) -> None:
+        for peer in self._some_of(candidates, 1):
+            self._send(peer, MembersWanted(tuple(self._members)))
+
+    def _gossip_for(self, peer: str) -> tuple[Rumour, ...]:
+        """The news for one message; what bad is believed of the receiver comes first, for it to refute.
+
+        A receiver held for dead may know us by an older record, so it is told where we are, too.
+        Source: Dadgar, Phillips, Currey 2018 (Lifeguard), the buddy system.
+        """
+        transmissions_max = self._settings.transmissions_max(len(self._members.live()))
+        known = self._members.get(peer)
+        if known is None or known.state == State.ALIVE:
+            return self._rumours.take(GOSSIP_MAX, transmissions_max)
+        news = self._rumours.take(GOSSIP_MAX - 2, transmissions_max)
+        told = (known, Rumour(self._own, State.ALIVE))
+        return told + tuple(rumour for rumour in news if rumour.record.peer not in (peer, self.me))
+
+    def _learn_all(self, rumours: tuple[Rumour, ...], now: float) -> None:
+        for rumour in rumours:
+            self._learn(rumour, now)
+
+    def _learn(self, rumour: Rumour, now: float, *, is_news: bool = True) -> None:
+        """Believe a rumour if it is newer than what is believed and its record is genuine."""
+        record = rumour.record
+        if record.peer == self.me:
+            self._hear_of_myself(rumour, now)
+            return
+        known = self._members.get(record.peer)
+        if known is not None and not beats(rumour, known):
+            return
+        if not self._is_acceptable(record, known):
+            self._counts["records_refused"] += 1
+            return
+        self._members.merge(rumour)
+        self._follow_state(rumour, known, now)
+        self._save(rumour)
+        self._has_changed = True
+        if is_news:
+            self._rumours.put(rumour)
+
+    def _is_acceptable(self, record: MemberRecord, known: Rumour | None) -> bool:
+        if known is None:
+            return len(self._members) < MEMBERS_MAX and self._credentials.is_genuine(record)
+        if known.record == record:
+            return True  # judged before
+        return known.record.curve_key == record.curve_key and self._credentials.is_genuine(record)
+
+    def _follow_state(self, rumour: Rumour, known: Rumour | None, now: float) -> None:
+        """Have sockets and timers follow what is now believed of a member."""
+        record = rumour.record
+        self._suspicions.pop(record.peer, None)
+        if rumour.state == State.SUSPECT:
+            self._suspect(record.peer, now)
+        was_connected = known is not None and known.state != State.LEFT
+        if rumour.state == State.LEFT:
+            if was_connected:
+                self._outbox.append(Send(self._here["network"], DisconnectPeer(record.peer)))
+        elif not was_connected or known is None or _addresses(known.record) != _addresses(record):
+            self._connect(record)
+
+    def _hear_of_myself(self, rumour: Rumour, now: float) -> None:
+        """Take back what is not what we last said of ourselves, by saying it anew."""
+        heard = rumour.record
+        if not beats(rumour, Rumour(self._own, State.ALIVE)):
+            return
+        if heard != self._own and not self._credentials.is_genuine(heard):
+            self._counts["records_refused"] += 1
+            return
+        own = self._own
+        if not self._is_member and not self._is_known:
+            # Our own words that we do not remember: we were a member and lost our table. To come back
+            # with another weight would move slots of a settled mesh.
+            own = replace(own, weight=heard.weight, is_settled=heard.is_settled)
+        self._counts["refutations"] += 1
+        self._rewrite(replace(own, incarnation=max(own.incarnation, heard.incarnation)), now)
+
+    def _rewrite(self, record: MemberRecord, now: float) -> None:
+        """Say something new of ourselves, in the next incarnation."""
+        self._own = self._credentials.sign(replace(record, incarnation=record.incarnation + 1))
+        rumour = Rumour(self._own, State.ALIVE)
+        self._members.merge(rumour)
+        self._rumours.put(rumour)
+        self._has_changed = True
+        if self._is_member:
+            self._save_own()
+
+    # --- Sending ------------------------------------------------------------------------------------
+
+    def _others(self) -> list[str]:
+        return [peer for peer in self._members.live() if peer != self.me]
+
+    def _some_of(self, peers: list[str], count: int) -> list[str]:
+        return self._random.sample(peers, min(count, len(peers)))
+
+    def _connect(self, record: MemberRecord) -> None:
+        if record.peer != self.me:
+            self._outbox.append(Send(self._here["network"], ConnectPeer(record)))
+
+    def _tell(self, peer: str, message: Ping | PingAnswered | PingRequested) -> None:
+        """Send a message of the failure detector, with news riding on it."""
+        self._send(peer, replace(message, gossip=self._gossip_for(peer)))
+
+    def _send(self, peer: str, message: Message) -> None:
+        self._counts["sent"] += 1
+        self._outbox.append(Send(Address(peer, self.name), message))
+
+    def _flush(self, now: float) -> list[Send]:
+        if self._has_changed and self._is_member and not self._is_ended:
+            self._tell_ownership()
+        sends, self._outbox = self._outbox, []
+        return sends
+
+    def _tell_ownership(self) -> None:
+        self._has_changed = False
+        weights, alive = self._members.weights(), frozenset(self._members.live())
+        old = self._ownership
+        if old is not None and old.table.weights == weights and old.alive == alive:
+            return
+        table = _table_for(weights, old.table if old else None, self._config)
+        self._ownership = Ownership(self.me, table, alive)
+        self._outbox += [
+            Send(self._here[name], OwnershipChanged(self._ownership)) for name in self._listeners
+        ]
+
+    # --- Memory -------------------------------------------------------------------------------------
+
+    def _read_members(self) -> MemberRecord | None:
+        """Load the members known at the last stop; returns the own record of then, if there is one."""
+        for _, value in self._table.scan_prefix(_MEMBER):
+            self._members.merge(msgspec.msgpack.decode(value, type=Rumour))
+        last_words = self._table.get(_ME)
+        if last_words is None:
+            return None
+        own = msgspec.msgpack.decode(last_words, type=MemberRecord)
+        if own.peer != self.me:
+            raise ConfigError(
+                f"the data folder belongs to peer {own.peer} and not to {self.me}: "
+                "use the key file it was made with, or another folder"
+            )
+        return own
+
+    def _save(self, rumour: Rumour) -> None:
+        self._table.put(_MEMBER + rumour.record.peer.encode(), msgspec.msgpack.encode(rumour))
+
+    def _save_own(self) -> None:
+        self._table.put(_ME, msgspec.msgpack.encode(self._own))
+
+    def _doors_of_members(self) -> list[Door]:
+        return [
+            Door(rumour.record.door, rumour.record.curve_key)
+            for rumour in self._members
+            if rumour.record.door and rumour.record.peer != self.me
+        ]
+
+
+def _opening_record(record: MemberRecord, remembered: MemberRecord | None) -> MemberRecord:
+    """What a peer says of itself before it has heard from the mesh."""
+    if remembered is None:
+        return replace(record, weight=0)
+    return replace(
+        record,
+        incarnation=max(record.incarnation, remembered.incarnation + 1),
+        weight=remembered.weight,
+        is_settled=remembered.is_settled,
+    )
+
+
+def _table_for(weights: dict[str, int], old: SlotTable | None, config: MeshConfig) -> SlotTable:
+    """The slot table for these weights, from the old one where peers only took up weight."""
+    if old is None or any(weights.get(peer) != weight for peer, weight in old.weights.items() if weight > 0):
+        return SlotTable(weights, config.slot_count, config.replicas)
+    if old.weights.keys() - weights.keys():
+        return SlotTable(weights, config.slot_count, config.replicas)
+    table = old
+    for peer, weight in weights.items():
+        if old.weights.get(peer) != weight:
+            table = table.with_peer(peer, weight)
+    return table
+
+
+def _addresses(record: MemberRecord) -> tuple[str, str, bytes]:
+    return record.endpoint, record.multicast, record.curve_key
