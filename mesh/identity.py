@@ -13,7 +13,7 @@ from hashlib import blake2b
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 SECRET_BYTES = 32
 CURVE_KEY_CHARS = 40  # Z85 of 32 bytes, the form in which ZeroMQ takes CURVE keys
@@ -59,6 +59,19 @@ class Identity:
         """Return the Ed25519 signature of `data`, 64 bytes."""
         return self._signing_key.sign(data)
 
+    def secret_shared_with(self, curve_public: bytes) -> bytes | None:
+        """Compute the 32 bytes that only this peer and the holder of that key can (X25519).
+
+        None when `curve_public` (Z85) is no key, or one that would make the secret known to everybody.
+        """
+        if not is_curve_key(curve_public):
+            return None
+        own = X25519PrivateKey.from_private_bytes(bytes_of_z85(self.curve_secret))
+        try:
+            return own.exchange(X25519PublicKey.from_public_bytes(bytes_of_z85(curve_public)))
+        except ValueError:
+            return None
+
 
 def verify_signature(signing_public: bytes, data: bytes, signature: bytes) -> bool:
     """Tell whether the holder of the key signed `data`; a malformed key or signature did not."""
@@ -75,12 +88,14 @@ def peer_id_of(curve_public: bytes) -> str:
 
 
 def is_curve_key(key: bytes) -> bool:
-    """Tell whether `key` is the Z85 text of a public CURVE key that is not known to be compromised."""
-    return (
-        len(key) == CURVE_KEY_CHARS
-        and not key.translate(None, Z85_DIGITS)
-        and key not in PUBLISHED_CURVE_KEYS
-    )
+    """Tell whether `key` is the Z85 text of a public CURVE key, and none whose secret is published."""
+    if len(key) != CURVE_KEY_CHARS or key in PUBLISHED_CURVE_KEYS:
+        return False
+    try:
+        bytes_of_z85(key)
+    except ValueError:
+        return False
+    return True
 
 
 def z85_of(data: bytes) -> bytes:
@@ -91,6 +106,26 @@ def z85_of(data: bytes) -> bytes:
         for i in range(0, len(data), 4)
         for power in (4, 3, 2, 1, 0)
     )
+
+
+def bytes_of_z85(text: bytes) -> bytes:
+    """Decode Z85 text, a multiple of 5 digits.
+
+    Raises:
+      ValueError: a character is no digit, or five of them stand for more than 32 bits.
+    """
+    words = (text[i : i + 5] for i in range(0, len(text), 5))
+    try:
+        return b"".join(_number_of_z85(word).to_bytes(4, "big") for word in words)
+    except OverflowError as error:
+        raise ValueError("no Z85 text") from error
+
+
+def _number_of_z85(digits: bytes) -> int:
+    number = 0
+    for digit in digits:
+        number = number * 85 + Z85_DIGITS.index(digit)
+    return number
 
 
 def _derived(secret: bytes, purpose: bytes) -> bytes:

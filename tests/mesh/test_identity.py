@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from mesh.certificate import RootKey, issue
 from mesh.errors import ConfigError
-from mesh.identity import PUBLISHED_CURVE_KEYS, Identity, is_curve_key, peer_id_of, verify_signature, z85_of
+from mesh.identity import (
+    PUBLISHED_CURVE_KEYS,
+    Identity,
+    bytes_of_z85,
+    is_curve_key,
+    peer_id_of,
+    verify_signature,
+    z85_of,
+)
 from mesh.key_file import (
     load_identity,
     load_root_key,
@@ -32,6 +40,30 @@ def test_zeromq_finds_the_same_public_curve_key() -> None:
 
 def test_rfc32_z85_test_vector() -> None:
     assert z85_of(bytes((0x86, 0x4F, 0xD2, 0x6F, 0xB5, 0x59, 0xF7, 0x5B))) == b"HelloWorld"
+
+
+@given(st.binary(max_size=8).map(lambda data: data * 4))
+def test_z85_is_read_back(data: bytes) -> None:
+    assert bytes_of_z85(z85_of(data)) == data
+
+
+@pytest.mark.parametrize("text", [b"#####", b"hell\x00", b"hello wor"])
+def test_what_is_no_z85_is_refused(text: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        bytes_of_z85(text)
+
+
+def test_two_peers_share_a_secret_that_a_third_does_not_have() -> None:
+    one, two, three = (Identity.of_secret(bytes([number]) * 32) for number in (1, 2, 3))
+    shared = one.secret_shared_with(two.curve_public)
+    assert shared is not None
+    assert shared == two.secret_shared_with(one.curve_public)
+    assert shared != three.secret_shared_with(two.curve_public)
+
+
+def test_no_secret_is_shared_with_a_key_of_low_order() -> None:
+    assert PEER.secret_shared_with(z85_of(bytes(32))) is None
+    assert PEER.secret_shared_with(z85_of(bytes([1]) + bytes(31))) is None
 
 
 def test_peer_id_is_short_stable_and_follows_from_the_curve_key() -> None:
