@@ -47,6 +47,14 @@ class PagesFound(Message, frozen=True):
     seconds: float
     coverage: Coverage
     hits: tuple[FoundPage, ...]
+    is_fallback: bool = False  # no page had all terms: these have any of them
+
+
+class RequestRefused(Message, frozen=True):
+    """Searcher to HTTP: not now, ask again. The peer has just started, or too many ask at once."""
+
+    ticket: int
+    reason: str
 
 
 class FindPage(Message, frozen=True):

@@ -1,0 +1,67 @@
+"""The search for the stored copy of one URL: the owner first, then its standbys."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mesh.actor import Address, Message, Send
+from mesh.messages import PageRead, ReadPage
+from mesh.ownership import Ownership
+from mesh.urls import host_of
+from peers.gateway.errand import Errand
+from peers.gateway.messages import FindPage, PageFound
+from peers.gateway.round import REPEAT_AFTER_S
+
+LOOKUP_S_MAX: Final = 2.0  # a disk with work to do, and a large page on its way
+
+
+class PageLookup(Errand):
+    """Answers one `FindPage` by one `PageFound`: the first copy that any peer of the team sends."""
+
+    def __init__(self, number: int, me: str, order: FindPage, ownership: Ownership) -> None:
+        super().__init__(number, me, order.ticket)
+        self._question = ReadPage(self._number_question(), order.url)
+        team = ownership.team_of(ownership.slot_of(host_of(order.url)))
+        self._not_asked = [peer for peer in team if peer in ownership.alive]
+        self._waiting: set[str] = set()
+
+    def start(self, now: float) -> list[Send]:
+        self._limit_at = now + LOOKUP_S_MAX
+        return self._ask_next(now)
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
+        match message:
+            case PageRead(request=self._question.request, url=self._question.url) if (
+                source.actor == "cell" and source.peer in self._waiting
+            ):
+                self._waiting.discard(source.peer)
+                if message.records:
+                    return self._end(PageFound(self.ticket, message.url, message.fetched_at, message.records))
+                return self._ask_next(now)
+            case _:
+                return None
+
+    def wake(self, now: float) -> list[Send]:
+        if now >= self._limit_at:
+            return self._end_without()
+        return self._ask_next(now) if now >= self._next_at else []
+
+    def wake_at(self) -> float:
+        return min(self._next_at, self._limit_at)
+
+    def _ask_next(self, now: float) -> list[Send]:
+        """Ask the next peer of the team; when all were asked, those again that have not answered."""
+        self._next_at = now + REPEAT_AFTER_S
+        if self._not_asked:
+            peer = self._not_asked.pop(0)
+            self._waiting.add(peer)
+            return [self._letter(peer)]
+        if not self._waiting:
+            return self._end_without()
+        return [self._letter(peer) for peer in sorted(self._waiting)]
+
+    def _letter(self, peer: str) -> Send:
+        return Send(Address(peer, "cell"), self._question)
+
+    def _end_without(self) -> list[Send]:
+        return self._end(PageFound(self.ticket, self._question.url, 0.0, b""))

@@ -1,0 +1,212 @@
+"""The actor that finds things for the gateway: pages, stored copies, the state of the mesh.
+
+It turns each order of the HTTP port into an errand and delivers to it the answers of the other peers.
+It also answers other gateways that ask how this peer is.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import ClassVar, Final
+
+from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.errors import LocalProtocolError
+from mesh.messages import (
+    ExcerptsRead,
+    HitsFound,
+    LinksAccepted,
+    PageRead,
+    StatusTold,
+    StatusWanted,
+    TermsCounted,
+)
+from mesh.ownership import Ownership, OwnershipChanged
+from peers.gateway.errand import Errand, errand_of
+from peers.gateway.messages import (
+    AddSeeds,
+    FindPage,
+    GatherStatus,
+    MeterRead,
+    ReadMeter,
+    RequestRefused,
+    SearchPages,
+)
+from peers.gateway.page_lookup import PageLookup
+from peers.gateway.search import Search, View
+from peers.gateway.seeding import Seeding
+from peers.gateway.status_roundup import StatusRoundup
+from peers.gateway.term_statistics import TermStatistics
+from peers.index.query import parse_query
+
+ERRANDS_MAX: Final = (
+    256  # at once; the HTTP port takes fewer, so only a bug or a burst of all kinds gets here
+)
+METER_READERS_MAX: Final = 64  # gateways waiting for our status; the oldest is dropped and asks again
+
+
+class SearcherStatistics(Statistics, frozen=True):
+    """Counters since the start, and gauges."""
+
+    searches: int = 0
+    in_flight: int = 0  # errands of all kinds
+    refused: int = 0  # orders refused: too many, or too early
+    ignored: int = 0  # answers nobody waited for: late, twice, or not from whom was asked
+    restarts: int = 0  # searches begun anew: an index was newer than its counts, or the members changed
+    fallbacks: int = 0  # searches repeated with any term instead of all
+    incomplete: int = 0  # searches answered without all slots
+    foreign_epochs: int = 0  # answers made under another epoch
+    hits_refused: int = 0  # hits from a peer that does not answer for their slot
+    silent_peers: int = 0
+    terms_cached: int = 0
+
+
+class Searcher(Actor):
+    """Answers `SearchPages`, `FindPage`, `GatherStatus` and `AddSeeds` of the HTTP port."""
+
+    name: ClassVar[str] = "searcher"
+
+    def __init__(self, me: str, first_errand: int = 1) -> None:
+        """Begin without owners: orders are refused until the first `OwnershipChanged`.
+
+        Args:
+          me: id of this peer.
+          first_errand: number of the first errand, below 2^46: greater than any this peer used before it
+            was started again (milliseconds since the epoch do), so that answers to questions of that
+            life are not taken for answers to questions of this one.
+        """
+        self._me = me
+        self._next_errand = first_errand
+        self._errands: dict[int, Errand] = {}  # in the order they began
+        self._view: View | None = None
+        self._meter_readers: dict[int, tuple[Address, int]] = {}
+        self._next_reading = 1
+        self._searches = self._refused = self._ignored = 0
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        match message:
+            case TermsCounted(request=request) | HitsFound(request=request) | ExcerptsRead(request=request):
+                return self._receive_answer(source, request, message, now)
+            case PageRead(request=request) | StatusTold(request=request) | LinksAccepted(batch=request):
+                return self._receive_answer(source, request, message, now)
+            case SearchPages() | FindPage() | GatherStatus() | AddSeeds():
+                return self._begin(message, now)
+            case StatusWanted(request=request):
+                return self._read_meter(source, request)
+            case MeterRead(request=reading, status=status):
+                return self._tell_status(reading, status)
+            case OwnershipChanged(ownership=ownership):
+                return self._change_ownership(ownership, now)
+            case _:
+                raise LocalProtocolError(f"the searcher got {type(message).__name__} from {source}")
+
+    def wake(self, now: float) -> list[Send]:
+        sends: list[Send] = []
+        for number, errand in list(self._errands.items()):
+            if errand.wake_at() <= now:
+                sends += errand.wake(now)
+                self._forget_if_done(number, errand)
+        return sends
+
+    def wake_at(self) -> float:
+        return min((errand.wake_at() for errand in self._errands.values()), default=inf)
+
+    def observe(self) -> SearcherStatistics:
+        view = self._view
+        return SearcherStatistics(
+            searches=self._searches,
+            in_flight=len(self._errands),
+            refused=self._refused,
+            ignored=self._ignored,
+            restarts=view.restarts if view else 0,
+            fallbacks=view.fallbacks if view else 0,
+            incomplete=view.incomplete if view else 0,
+            foreign_epochs=view.foreign_epochs if view else 0,
+            hits_refused=view.hits_refused if view else 0,
+            silent_peers=len(view.silent) if view else 0,
+            terms_cached=len(view.statistics) if view else 0,
+        )
+
+    # --- Orders of the HTTP port -----------------------------------------------------------------
+
+    def _begin(self, order: SearchPages | FindPage | GatherStatus | AddSeeds, now: float) -> list[Send]:
+        view = self._view
+        if view is None:
+            self._refused += 1
+            return [Send(Address(self._me, "http"), RequestRefused(order.ticket, "this peer is starting"))]
+        number = self._next_errand
+        self._next_errand += 1
+        errand = self._errands[number] = self._errand(number, order, view)
+        sends = self._refuse_oldest() if len(self._errands) > ERRANDS_MAX else []
+        sends += errand.start(now)
+        self._forget_if_done(number, errand)
+        return sends
+
+    def _errand(
+        self, number: int, order: SearchPages | FindPage | GatherStatus | AddSeeds, view: View
+    ) -> Errand:
+        match order:
+            case SearchPages():
+                self._searches += 1
+                return Search(number, self._me, order, parse_query(order.text), view)
+            case FindPage():
+                return PageLookup(number, self._me, order, view.ownership)
+            case GatherStatus():
+                peers = view.ownership.alive | {self._me}
+                return StatusRoundup(number, self._me, order, peers, view.silent)
+            case AddSeeds():
+                return Seeding(number, self._me, order, lambda: view.ownership)
+
+    def _refuse_oldest(self) -> list[Send]:
+        self._refused += 1
+        oldest = self._errands.pop(next(iter(self._errands)))
+        return oldest.refuse("too many requests at once")
+
+    # --- Answers of other peers ------------------------------------------------------------------
+
+    def _receive_answer(self, source: Address, request: int, message: Message, now: float) -> list[Send]:
+        if self._view:
+            self._view.silent.discard(source.peer)
+        number = errand_of(request)
+        errand = self._errands.get(number)
+        sends = errand.receive(source, message, now) if errand else None
+        if errand is None or sends is None:
+            self._ignored += 1
+            return []
+        self._forget_if_done(number, errand)
+        return sends
+
+    def _forget_if_done(self, number: int, errand: Errand) -> None:
+        if errand.is_done:
+            self._errands.pop(number, None)
+
+    def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
+        if self._view is None:
+            self._view = View(ownership)
+            return []
+        if ownership.epoch == self._view.ownership.epoch:
+            return []
+        self._view.ownership = ownership
+        self._view.statistics = TermStatistics()
+        self._view.silent &= ownership.alive
+        sends: list[Send] = []
+        for number, errand in list(self._errands.items()):
+            sends += errand.ownership_changed(now)
+            self._forget_if_done(number, errand)
+        return sends
+
+    # --- Our own status, for other gateways ------------------------------------------------------
+
+    def _read_meter(self, source: Address, request: int) -> list[Send]:
+        if len(self._meter_readers) == METER_READERS_MAX:
+            del self._meter_readers[next(iter(self._meter_readers))]
+        reading = self._next_reading
+        self._next_reading += 1
+        self._meter_readers[reading] = (source, request)
+        return [Send(Address(self._me, "meter"), ReadMeter(reading))]
+
+    def _tell_status(self, reading: int, status: bytes) -> list[Send]:
+        reader = self._meter_readers.pop(reading, None)
+        if reader is None:
+            return []
+        source, request = reader
+        return [Send(source, StatusTold(request, status))]
