@@ -83,3 +83,17 @@ class DiskFilled(Message, frozen=True):
     """Archive to cell and controller: no space is left; fetching stops, search goes on."""
 
     detail: str
+
+
+class RecordsRefused(Message, frozen=True):
+    """Archive to cell: these are no whole WARC records; they are not kept, and asking again will not help."""
+
+    url: str
+    fetched_at: float
+
+
+class PageRefused(Message, frozen=True):
+    """Cell to controller: the page cannot be kept, as its records are not whole; it is done with."""
+
+    url: str
+    fetched_at: float
