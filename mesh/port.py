@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias
 
 from mesh.actor import Address, Message
 
@@ -14,7 +14,7 @@ Deliver: TypeAlias = Callable[[Address, str, Message], None]
 class Port(Protocol):
     """The world behind a name: the network, a disk, threads, a server."""
 
-    name: str
+    name: ClassVar[str]
 
     def receive(self, source: Address, message: Message) -> None:
         """Take an order; called on the event loop's thread, so it only notes what is to be done."""

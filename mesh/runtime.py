@@ -17,16 +17,18 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
-from typing import Final, Protocol
+from collections.abc import Iterable
+from typing import Final
 
 import trio
 
 from mesh.actor import EVERYBODY, Address, Message
 from mesh.codec import decode, encode
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
+from mesh.lmdb_table import LmdbTable
 from mesh.node import Node, Outgoing
 from mesh.port import Port
+from mesh.transport import Transport
 
 COMMIT_PAUSE_S: Final = 0.02  # between commits: at most 50 a second, so that each carries a group
 STORAGE_RETRY_S: Final = 5.0  # before a commit that failed is tried again
@@ -36,34 +38,10 @@ _CLOCK_STEP_S: Final = 60.0  # how often the clock is written down
 logger = logging.getLogger(__name__)
 
 
-class CommitBatch(Protocol):
-    """The changes of one commit."""
-
-    def write(self) -> None: ...
-
-
-class DurableTable(Protocol):
-    """What the runtime needs of a table on disk (`lmdb_table.LmdbTable`)."""
-
-    def get(self, key: bytes) -> bytes | None: ...
-    def put(self, key: bytes, value: bytes) -> None: ...
-    def begin_commit(self) -> CommitBatch | None: ...
-    def finish_commit(self, batch: CommitBatch) -> None: ...
-    def abandon_commit(self, batch: CommitBatch) -> None: ...
-
-
-class FrameTransport(Protocol):
-    """What the runtime needs of a transport (`transport.Transport`)."""
-
-    def send(self, peer: str, frame: bytes) -> bool: ...
-    def publish(self, topic: bytes, frame: bytes) -> None: ...
-    async def receive(self) -> Sequence[tuple[str, bytes]]: ...
-
-
 class MeshClock:
     """Seconds since the epoch that never go back, neither by a step of the wall clock nor by a restart."""
 
-    def __init__(self, table: DurableTable) -> None:
+    def __init__(self, table: LmdbTable) -> None:
         self._table = table
         stored = table.get(_CLOCK_KEY)
         self._start = max(time.time(), float(stored.decode()) if stored else 0.0)
@@ -84,9 +62,7 @@ class MeshClock:
 class Runtime:
     """Drives one node until it is stopped."""
 
-    def __init__(
-        self, node: Node, table: DurableTable, transport: FrameTransport, ports: Iterable[Port]
-    ) -> None:
+    def __init__(self, node: Node, table: LmdbTable, transport: Transport, ports: Iterable[Port]) -> None:
         self.refused_count = 0  # frames and messages from other peers that broke the protocol
         self.lost_count = 0  # messages to peers that are unknown or do not keep up; senders repeat
         self._node = node
@@ -195,8 +171,8 @@ class Runtime:
 
     async def _receive_forever(self) -> None:
         while True:
-            for peer, frame in await self._transport.receive():
-                self._receive_frame(peer, frame)
+            for peer, frames in await self._transport.receive():
+                self._receive_frame(peer, frames[0])
 
     # --- commits ---
 

@@ -1,0 +1,47 @@
+"""The bootstrap node: a member without slots whose door newcomers find. [io]
+
+Others find each other through it and then do without it: while it is down nobody new can join
+through it, and nothing else changes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import trio
+
+from mesh.config import MemberConfig, MeshConfig, load_config
+from mesh.lmdb_table import LmdbTable
+from mesh.member import Member
+
+
+class BootstrapConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The configuration file of a bootstrap node."""
+
+    mesh: MeshConfig
+    member: MemberConfig
+
+
+async def run_bootstrap(
+    config_file: Path, stop: trio.Event, tell: Callable[[dict[str, object]], None]
+) -> None:
+    """Run until `stop` is set; `tell` gets a description of the node once its sockets are bound.
+
+    Raises:
+      ConfigError: a setting, a key or an address is wrong.
+    """
+    config = load_config(config_file, BootstrapConfig)
+    folder = config_file.parent
+    table = LmdbTable(folder / "data" / "table")
+    member = Member(folder, config.mesh, msgspec.structs.replace(config.member, weight=0), table)
+    member.assemble([], [])
+    tell(
+        {
+            "id": member.peer_id,
+            "endpoint": member.record.endpoint,
+            "door": member.record.door,
+            "key": member.identity.curve_public.decode(),
+        }
+    )
+    await member.run(stop)

@@ -1,0 +1,77 @@
+"""Talk to the gateway of any peer over HTTP, as a user's command does. [io]"""
+
+from __future__ import annotations
+
+import http.client
+import json
+from typing import Any, Final
+from urllib.parse import urlencode, urlsplit
+
+from mesh.errors import ConfigError, TianmeshError
+
+TIMEOUT_S: Final = 15.0  # a mesh with dead peers answers within its deadlines, about 3 s
+ANSWER_BYTES_MAX: Final = 64 << 20
+
+
+class GatewayError(TianmeshError):
+    """The gateway did not do what it was asked; the text is its own."""
+
+
+class GatewayClient:
+    """One keep-alive connection to a gateway. Blocking; not for two threads at once."""
+
+    def __init__(self, url: str) -> None:
+        """Args: url: http://host:port, also without the scheme."""
+        parts = urlsplit(url if "//" in url else f"//{url}")
+        try:
+            port = parts.port
+        except ValueError:
+            port = None
+        if parts.hostname is None or port is None or parts.scheme not in ("", "http"):
+            raise ConfigError(f"{url!r} is no gateway: give http://host:port as `tianmesh up` prints it")
+        self.url = f"http://{parts.hostname}:{port}"
+        self._connection = http.client.HTTPConnection(parts.hostname, port, timeout=TIMEOUT_S)
+
+    def status(self) -> dict[str, Any]:
+        """The report of the whole mesh, as /api/status gives it."""
+        return self._ask("GET", "/api/status")
+
+    def search(self, text: str, k: int, offset: int = 0) -> dict[str, Any]:
+        """The answer of /api/search."""
+        return self._ask("GET", "/api/search?" + urlencode({"q": text, "k": k, "offset": offset}))
+
+    def add_seeds(self, urls: list[str]) -> dict[str, Any]:
+        """Hand URLs to their owners; the answer says how many were taken and which were refused."""
+        return self._ask("POST", "/api/seeds", json.dumps({"urls": urls}).encode())
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _ask(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
+        try:
+            try:
+                status, answer = self._exchange(method, path, body)
+            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+                self._connection.close()  # kept alive too long for the server: once more, anew
+                status, answer = self._exchange(method, path, body)
+        except (OSError, http.client.HTTPException) as error:
+            self._connection.close()
+            raise GatewayError(
+                f"no answer from {self.url} ({error}); is a peer running there? "
+                "`tianmesh up` starts some, --gateway names another"
+            ) from error
+        try:
+            decoded: dict[str, Any] = json.loads(answer)
+        except ValueError as error:
+            raise GatewayError(f"{self.url} is no gateway of ours: its answer is no JSON") from error
+        if status >= 400:
+            raise GatewayError(str(decoded.get("error", f"{self.url} answered {status}")))
+        return decoded
+
+    def _exchange(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
+        headers = {"Accept": "application/json"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        self._connection.request(method, path, body, headers)
+        response = self._connection.getresponse()
+        return response.status, response.read(ANSWER_BYTES_MAX)

@@ -1,0 +1,153 @@
+"""One member of a mesh as a running process: keys, sockets, membership, and what else it is for. [io]
+
+The bootstrap node is a member with nothing else; a peer adds its crawler, storage, index and gateway
+(`peers.peer`).
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from random import Random
+from typing import Final
+
+import trio
+
+from mesh.actor import Actor, Address
+from mesh.config import MemberConfig, MeshConfig
+from mesh.credentials import PeerCredentials
+from mesh.door_port import DoorPort
+from mesh.errors import ConfigError
+from mesh.identity import Identity
+from mesh.joiner import Door
+from mesh.key_file import load_identity
+from mesh.lmdb_table import LmdbTable
+from mesh.membership import Membership
+from mesh.membership_messages import StopMembership
+from mesh.messages import MemberRecord
+from mesh.network_port import NetworkPort
+from mesh.node import Node
+from mesh.port import Port
+from mesh.runtime import Runtime
+from mesh.table import TableSection
+from mesh.transport import Transport
+
+FAREWELL_S: Final = 2.0  # for telling the others that we go
+
+logger = logging.getLogger(__name__)
+
+
+class Member:
+    """A node with its runtime; `run` drives it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        mesh: MeshConfig,
+        config: MemberConfig,
+        table: LmdbTable,
+        gateway: str = "",
+    ) -> None:
+        """Load the keys and bind the sockets.
+
+        Args:
+          folder: that paths of the configuration are relative to.
+          gateway: URL of the HTTP gateway for the member record, "" for none.
+
+        Raises:
+          ConfigError: no usable key or certificate, or an address that cannot be bound.
+        """
+        self.identity: Identity = load_identity(folder / config.key_file)
+        self.table = table
+        listen = config.listen
+        self.transport = Transport(
+            self.identity,
+            endpoint=f"tcp://{listen}:{config.inbox_port}",
+            multicast_endpoint=f"tcp://{listen}:{config.multicast_port}",
+            door_endpoint=f"tcp://{listen}:{config.door_port}",
+        )
+        self.transport.subscribe(b"")
+        self._mesh = mesh
+        self._config = config
+        self.record = self._own_record(gateway)
+        self._check_certificate()
+        self.network = NetworkPort(self.transport)
+        self.runtime: Runtime | None = None
+
+    @property
+    def peer_id(self) -> str:
+        return self.identity.peer_id
+
+    def assemble(self, actors: Iterable[Actor], ports: Iterable[Port]) -> Runtime:
+        """Put the node together: the membership, these actors, and these ports beside our own."""
+        actors = list(actors)
+        membership = Membership(
+            self.record,
+            self._mesh,
+            Random(secrets.randbits(64)),
+            TableSection(self.table, b"M"),
+            PeerCredentials(self.identity, self._mesh),
+            [Door(door.endpoint, door.key.encode()) for door in self._config.doors],
+            listeners=tuple(actor.name for actor in actors),
+        )
+        node = Node(self.peer_id, [membership, *actors])
+        door = DoorPort(self.peer_id, self.transport)
+        self.runtime = Runtime(node, self.table, self.transport, [self.network, door, *ports])
+        return self.runtime
+
+    async def run(self, stop: trio.Event, before_stop: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Drive the node until `stop` is set, then end cleanly.
+
+        Args:
+          before_stop: awaited after `stop`, while everything still runs, to finish what was begun.
+
+        Raises:
+          ConfigError: the mesh refused this member.
+        """
+        assert self.runtime is not None, "assemble first"
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self.transport.serve)
+                await nursery.start(self.runtime.run)
+                await stop.wait()
+                if before_stop is not None:
+                    await before_stop()
+                self.runtime.deliver(Address(self.peer_id, "network"), "membership", StopMembership())
+                with trio.move_on_after(FAREWELL_S):
+                    await self.network.has_ended.wait()
+                nursery.cancel_scope.cancel()
+        finally:
+            await self.transport.aclose()
+            self.table.close()
+
+    def _own_record(self, gateway: str) -> MemberRecord:
+        return MemberRecord(
+            peer=self.peer_id,
+            endpoint=self._announced(self.transport.endpoint),
+            multicast=self._announced(self.transport.multicast_endpoint),
+            door=self._announced(self.transport.door_endpoint or ""),
+            gateway=gateway,
+            curve_key=self.identity.curve_public,
+            signing_key=self.identity.signing_public,
+            certificate=bytes.fromhex(self._config.certificate),
+            incarnation=0,
+            weight=self._config.weight,
+        )
+
+    def _announced(self, endpoint: str) -> str:
+        """The endpoint by the name under which others reach this machine."""
+        if not self._config.announce:
+            return endpoint
+        port = endpoint.rpartition(":")[2]
+        return f"tcp://{self._config.announce}:{port}"
+
+    def _check_certificate(self) -> None:
+        """Find out before the others do that this key is none of the mesh's."""
+        credentials = PeerCredentials(self.identity, self._mesh)
+        if not credentials.is_genuine(credentials.sign(self.record)):
+            raise ConfigError(
+                f"the certificate of peer {self.peer_id} is not from mesh {self._mesh.name!r}: "
+                "copy config.toml and peer.key together, or make both anew with `tianmesh init`"
+            )

@@ -1,0 +1,74 @@
+"""A node as a process of its own: signals, log, the line that says it is ready, exit codes. [io]"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeAlias
+
+import trio
+
+from mesh.errors import TianmeshError
+
+Tell: TypeAlias = Callable[[dict[str, object]], None]
+Main: TypeAlias = Callable[[trio.Event, Tell], Awaitable[None]]
+
+# A thread that computes gives way to the event loop after this long; Python's 5 ms would add to
+# every hop of a message.
+SWITCH_INTERVAL_S: Final = 0.0005
+
+logger = logging.getLogger(__name__)
+
+
+def run_node(main: Main, *, while_stdin: bool, verbose: bool) -> int:
+    """Run a node until it is told to stop; return the exit code of the process.
+
+    SIGINT and SIGTERM stop it cleanly; a second one at once. When it is ready, one line of JSON
+    describes it on stdout. With `while_stdin` it also stops when its standard input closes, so that
+    no node outlives the lab that started it.
+    """
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.WARNING,
+        format="%(asctime)s %(levelname)s %(name)s %(message)s",
+        stream=sys.stderr,
+    )
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    try:
+        trio.run(_run, main, while_stdin, strict_exception_groups=False)
+    except TianmeshError as error:
+        print(f"tianmesh: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+async def _run(main: Main, while_stdin: bool) -> None:
+    stop = trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_stop_on_signal, stop)
+        if while_stdin:
+            nursery.start_soon(_stop_on_eof, stop)
+        await main(stop, _tell)
+        nursery.cancel_scope.cancel()
+
+
+def _tell(description: dict[str, object]) -> None:
+    print(json.dumps({"pid": os.getpid()} | description), flush=True)
+
+
+async def _stop_on_signal(stop: trio.Event) -> None:
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            if stop.is_set():
+                os._exit(1)  # asked twice: what is committed is safe, the rest is repeated
+            stop.set()
+
+
+async def _stop_on_eof(stop: trio.Event) -> None:
+    stdin = trio.lowlevel.FdStream(os.dup(0))
+    while await stdin.receive_some(1024):
+        pass
+    stop.set()
