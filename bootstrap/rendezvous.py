@@ -14,6 +14,7 @@ import trio
 from mesh.config import MemberConfig, MeshConfig, load_config
 from mesh.lmdb_table import LmdbTable
 from mesh.member import Member
+from mesh.process import Tell
 
 
 class BootstrapConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -23,9 +24,7 @@ class BootstrapConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     member: MemberConfig
 
 
-async def run_bootstrap(
-    config_file: Path, stop: trio.Event, tell: Callable[[dict[str, object]], None]
-) -> None:
+async def run_bootstrap(config_file: Path, stop: trio.Event, tell: Tell) -> None:
     """Run until `stop` is set; `tell` gets a description of the node once its sockets are bound.
 
     Raises:

@@ -37,12 +37,22 @@ def run_node(main: Main, *, while_stdin: bool, verbose: bool) -> int:
         stream=sys.stderr,
     )
     sys.setswitchinterval(SWITCH_INTERVAL_S)
+    exit_code = 0
     try:
-        trio.run(_run, main, while_stdin, strict_exception_groups=False)
-    except TianmeshError as error:
-        print(f"tianmesh: {error}", file=sys.stderr)
-        return 1
-    return 0
+        trio.run(_run, main, while_stdin)
+    except* TianmeshError as group:
+        print(f"tianmesh: {first_error(group)}", file=sys.stderr)
+        exit_code = 1
+    return exit_code
+
+
+def first_error(group: BaseExceptionGroup[TianmeshError]) -> TianmeshError:
+    """The first of the errors of several tasks; the others follow from it."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    assert isinstance(error, TianmeshError)
+    return error
 
 
 async def _run(main: Main, while_stdin: bool) -> None:
