@@ -43,7 +43,7 @@ ACCESSES_MAX = 100_000  # of the access log in memory; the oldest go first
 PORT_ATTEMPTS_MAX = 20  # a port that is free on one address may be taken on the next
 
 
-class Place(TypedDict):
+class ResolverEntry(TypedDict):
     """Where the crawler connects to for the default port of each scheme; None refuses the scheme."""
 
     ip: str
@@ -101,7 +101,7 @@ class DemoWeb:
 class ServedDemoWeb:
     """A demo web being served, and what a crawler needs to find it."""
 
-    resolver: dict[str, Place]
+    resolver: dict[str, ResolverEntry]
     seeds: list[str]
     accesses: deque[Access]  # the latest ACCESSES_MAX, oldest first
 
@@ -122,7 +122,8 @@ async def serve_demo_web(web: DemoWeb | None = None) -> AsyncIterator[ServedDemo
     names = [listener.socket.getsockname() for listener in listeners]
     places = names if len(names) > 1 else names * len(web.hosts)
     resolver = {
-        host: Place(ip=ip, http=port, https=None) for host, (ip, port) in zip(web.hosts, places, strict=True)
+        host: ResolverEntry(ip=ip, http=port, https=None)
+        for host, (ip, port) in zip(web.hosts, places, strict=True)
     }
     served = ServedDemoWeb(resolver, web.seeds, deque(maxlen=ACCESSES_MAX))
     raised: Exception | None = None
