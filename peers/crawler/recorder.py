@@ -1,0 +1,100 @@
+"""Write the trace of a crawl: every page with its links, for simulations. [io]"""
+
+from __future__ import annotations
+
+from io import FileIO
+from pathlib import Path
+from typing import ClassVar, Final
+
+import trio
+
+from mesh.actor import Address, Message
+from mesh.errors import ConfigError, LocalProtocolError
+from mesh.port import Deliver
+from peers.crawler.messages import RecordPage
+from peers.crawler.trace import TracedPage, pack_header, pack_page, whole_bytes
+
+PAGES_WAITING_MAX: Final = 10_000  # some seconds of the fastest crawl; what is over is counted and left out
+WRITE_INTERVAL_S: Final = 1.0  # pages are gathered so long and written together
+
+
+class TraceRecorder:
+    """Port `recorder`: appends `RecordPage` to a file. It answers nothing.
+
+    A trace is a measurement, not a promise: it is not synced, a crash loses the last second, and pages are
+    left out (`pages_left_out`) rather than a crawl slowed down when the disk does not follow.
+    """
+
+    name: ClassVar[str] = "recorder"
+
+    def __init__(self, path: Path) -> None:
+        """Open a new trace or go on with one that is there, without its torn end if it has one.
+
+        Raises:
+          ConfigError: the file cannot be written, or is something else than a trace.
+        """
+        self.pages_written = 0
+        self.pages_left_out = 0
+        self._file = _open(path)
+        self._pages: list[TracedPage] = []
+        self._is_wanted = trio.Event()
+
+    def receive(self, source: Address, message: Message) -> None:
+        match message:
+            case RecordPage(url, fetched_at, seconds, n_bytes, links):
+                if len(self._pages) >= PAGES_WAITING_MAX:
+                    self.pages_left_out += 1
+                    return
+                self._pages.append(TracedPage(url, fetched_at, seconds, n_bytes, links))
+                self._is_wanted.set()
+            case _:
+                raise LocalProtocolError(f"recorder does not understand {type(message).__name__}")
+
+    async def run(self, deliver: Deliver) -> None:
+        try:
+            while True:
+                await self._is_wanted.wait()
+                await trio.sleep(WRITE_INTERVAL_S)
+                await trio.to_thread.run_sync(self._write, self._take())
+        finally:
+            self._write(self._take())
+            self._file.close()
+
+    def _take(self) -> list[TracedPage]:
+        pages, self._pages = self._pages, []
+        self._is_wanted = trio.Event()
+        return pages
+
+    def _write(self, pages: list[TracedPage]) -> None:
+        """Append whole pages or nothing: behind half a page no reader would find the next one."""
+        end = self._file.tell()
+        content = b"".join(map(pack_page, pages))
+        try:
+            is_whole = self._file.write(content) == len(content)
+        except OSError:
+            is_whole = False
+        if is_whole:
+            self.pages_written += len(pages)
+        else:
+            self.pages_left_out += len(pages)
+            self._file.seek(end)
+            self._file.truncate()
+
+
+def _open(path: Path) -> FileIO:
+    try:
+        file = FileIO(path, "r+" if path.exists() else "x+")
+        try:
+            end = whole_bytes(file, path)
+            file.seek(end)
+            file.truncate()
+            if end == 0:
+                file.write(pack_header())
+        except BaseException:
+            file.close()
+            raise
+    except OSError as error:
+        raise ConfigError(
+            f"cannot write the trace {path}: {error.strerror}; give another file name"
+        ) from error
+    return file

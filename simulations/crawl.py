@@ -1,0 +1,196 @@
+"""A crawl in a world: peers with all their actors, virtual ports, a web, from the seeds until rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Final, Protocol, TypeAlias
+
+from mesh.actor import Actor, Address, Statistics
+from mesh.memory_table import MemoryTable
+from mesh.node import Node
+from mesh.ownership import Ownership, OwnershipChanged
+from mesh.slots import WEIGHT_MAX, SlotTable, slot_of
+from mesh.table import Table
+from mesh.urls import host_of
+from peers.crawler.controller import CrawlStatistics
+from peers.crawler.robots import CRAWL_DELAY_S_MAX
+from peers.crawler.settings import CrawlSettings
+from peers.crawler.trace import TracedPage
+from peers.gateway.messages import AddSeeds
+from peers.storage.cell import CellStatistics
+from simulations.checks import Findings, judge
+from simulations.network import Network
+from simulations.ports import (
+    Listener,
+    Request,
+    VirtualArchive,
+    VirtualFetcher,
+    VirtualParser,
+    VirtualRecorder,
+    VirtualSegments,
+)
+from simulations.web import Web
+from simulations.world import World
+
+SLOT_COUNT: Final = 50_000  # as a mesh has by default
+LOOK_EVERY_S: Final = 10.0  # virtual seconds between two looks at whether the crawl is over
+EVENTS_WITHOUT_PAGE_MAX: Final = 2_000_000  # a crawl that gets nowhere is ended: two peers repeat something
+
+# progress(pages fetched so far, pages there are)
+Progress: TypeAlias = Callable[[int, int], None]
+
+
+class MakeActors(Protocol):
+    """The factory of a live peer's actors, without its membership."""
+
+    def __call__(self, me: str, table: Table, settings: CrawlSettings) -> Sequence[Actor]: ...
+
+
+class SimulatedCrawl:
+    """One crawl; the same arguments make the same crawl, message by message.
+
+    The peers know each other from the start and stay: membership does not run, each is told at time 0
+    which slots it owns.
+    """
+
+    def __init__(
+        self,
+        web: Web,
+        make_actors: MakeActors,
+        *,
+        peers: int,
+        seed: int,
+        replicas: int = 2,
+        settings: CrawlSettings | None = None,
+        network: Network | None = None,
+        trace: list[TracedPage] | None = None,
+    ) -> None:
+        """Set up peers p0, p1, ... and the world between them.
+
+        Args:
+          peers: how many.
+          seed: of everything that is drawn beside the web, which has its own.
+          trace: pages are added to it as a live crawl with --record writes them.
+        """
+        assert peers >= 1
+        self.web = web
+        self.settings = settings or CrawlSettings()
+        self.peers = tuple(f"p{number}" for number in range(peers))
+        self.table = SlotTable(dict.fromkeys(self.peers, WEIGHT_MAX // 2), SLOT_COUNT, replicas)
+        self.log: list[Request] = []
+        self.archives: dict[str, VirtualArchive] = {}
+        self.segments: dict[str, VirtualSegments] = {}
+        self.world = World(network or Network(Random(f"network {seed}")))
+        self._make_actors = make_actors
+        self._trace = trace
+        for peer in self.peers:
+            self._add(peer)
+
+    def run(self, progress: Progress | None = None) -> None:
+        """Start from the web's seeds and go on until no peer has anything left to do.
+
+        Raises:
+          RuntimeError: the peers go on sending messages without fetching anything.
+        """
+        first = self.peers[0]
+        order = AddSeeds(ticket=1, urls=self.web.seeds)
+        self.world.deliver(Address(first, "http"), Address(first, "searcher"), order)
+        before: tuple[int, ...] = ()
+        pages = events = 0
+        while True:
+            self.world.run(until=self.world.now + LOOK_EVERY_S)
+            activity = self._activity()
+            if activity == before and self.is_at_rest():
+                return
+            before = activity
+            if len(self.log) > pages:
+                pages, events = len(self.log), self.world.n_events
+            elif self.world.n_events - events > EVENTS_WITHOUT_PAGE_MAX:
+                raise RuntimeError(
+                    f"nothing was fetched for {EVENTS_WITHOUT_PAGE_MAX} events, until {before}"
+                )
+            if progress is not None:
+                progress(
+                    sum(len(archive.pages) for archive in self.archives.values()) // self._copies,
+                    self.web.pages,
+                )
+
+    def is_at_rest(self) -> bool:
+        """Do all peers say that nothing is due, in flight or waiting to be stored, sent or indexed?"""
+        return all(
+            _is_at_rest(statistics) for peer in self.peers for statistics in self.observe(peer).values()
+        )
+
+    def observe(self, peer: str) -> dict[str, Statistics]:
+        """What the actors of a peer let be seen."""
+        return self.world.node(peer).observe()
+
+    def crawl_statistics(self) -> dict[str, CrawlStatistics]:
+        """What the controllers have counted."""
+        found = {peer: self.observe(peer)["controller"] for peer in self.peers}
+        return {
+            peer: statistics for peer, statistics in found.items() if isinstance(statistics, CrawlStatistics)
+        }
+
+    def judge(self) -> Findings:
+        """Check what must hold now that the crawl is over."""
+        return judge(
+            self.log,
+            self.web,
+            delay_of=self._delay_of,
+            teams=self._team_of,
+            stored={peer: archive.pages for peer, archive in self.archives.items()},
+            unbalanced_messages=self.world.in_flight,
+        )
+
+    @property
+    def _copies(self) -> int:
+        return min(self.table.replicas, len(self.peers))
+
+    def _add(self, peer: str) -> None:
+        actors = self._make_actors(peer, MemoryTable(), self.settings)
+        self.archives[peer] = VirtualArchive()
+        self.segments[peer] = VirtualSegments()
+        ports = [
+            VirtualFetcher(peer, self.web, self.log),
+            VirtualParser(self.web, self._slot_of),
+            self.archives[peer],
+            self.segments[peer],
+            VirtualRecorder(self._trace) if self._trace is not None else Listener("recorder"),
+            *map(Listener, ("http", "meter", "membership")),
+        ]
+        node = Node(peer, actors)
+        self.world.add_peer(node, ports)
+        ownership = OwnershipChanged(Ownership(peer, self.table, self.peers))
+        for name in ("controller", "cell", "indexer", "searcher"):
+            self.world.deliver(Address(peer, "membership"), Address(peer, name), ownership)
+
+    def _slot_of(self, host: str) -> int:
+        return slot_of(host, SLOT_COUNT)
+
+    def _team_of(self, url: str) -> tuple[str, ...]:
+        return self.table.team_of(self._slot_of(host_of(url)))
+
+    def _delay_of(self, host: str) -> float:
+        return max(self.settings.delay_s, min(self.web.crawl_delay_s(host), CRAWL_DELAY_S_MAX))
+
+    def _activity(self) -> tuple[int, ...]:
+        """Changes whenever anything lasting happens."""
+        archives, segments = self.archives.values(), self.segments.values()
+        return (
+            len(self.log),
+            sum(archive.n_bytes for archive in archives),
+            sum(segment.generation for segment in segments),
+        )
+
+
+def _is_at_rest(statistics: Statistics) -> bool:
+    match statistics:
+        case CrawlStatistics(is_idle=is_idle):
+            return is_idle
+        case CellStatistics():
+            cell = statistics
+            waiting = cell.pending + cell.unindexed + cell.anchors_unindexed + cell.replicas_waiting
+            return waiting == 0
+    return True

@@ -1,0 +1,196 @@
+"""The virtual twins of a peer's ports: same names, same messages, virtual time, nothing behind them.
+
+They answer as the live ports do when nothing goes wrong with the machine. What takes time live takes a
+fixed virtual time here; pages have no bodies, so the records and texts they become are short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from mesh.actor import Address, Message
+from mesh.document import Document
+from mesh.errors import LocalProtocolError
+from mesh.messages import StoredPage
+from mesh.urls import host_of
+from peers.crawler.exchange import Fetched, FetchFailed, FetchRequest
+from peers.crawler.messages import PageParsed, ParsePage, RecordPage
+from peers.crawler.trace import TracedPage
+from peers.index.messages import CommitDocuments, DocumentsCommitted
+from peers.storage.messages import (
+    AppendRecords,
+    ParseRecords,
+    ReadRecords,
+    RecordsAppended,
+    RecordsParsed,
+    RecordsRead,
+)
+from simulations.web import Served, Web
+from simulations.world import Answer
+
+PARSE_S: Final = 0.004  # of one core for a page of ordinary size
+SYNC_S: Final = 0.005  # fsync of an SSD
+COMMIT_S: Final = 0.050  # of an index segment, and
+COMMIT_PAGE_S: Final = 0.001  # for each of its pages
+
+_IP: Final = "203.0.113.1"  # RFC 5737: for documentation
+
+
+class Request(NamedTuple):
+    """A line of the log of all web servers."""
+
+    at_s: float  # virtual clock, when the request came
+    until_s: float  # when the answer was complete
+    url: str
+    peer: str
+    status: int  # HTTP; 0 when there was no answer
+
+
+class VirtualFetcher:
+    """Port `fetcher` over a virtual web; writes what the web's servers would log."""
+
+    name = "fetcher"
+
+    def __init__(self, peer: str, web: Web, log: list[Request]) -> None:
+        self._peer = peer
+        self._web = web
+        self._log = log
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        if not isinstance(message, FetchRequest):
+            raise _misunderstood(self, message)
+        url = message.url
+        served = self._web.serve(url)
+        self._log.append(Request(now, now + served.seconds, url, self._peer, served.status))
+        if served.failure is not None:
+            return (Answer(served.seconds, source, FetchFailed(url, served.failure)),)
+        return (Answer(served.seconds, source, _fetched(url, served, now)),)
+
+
+class VirtualParser:
+    """Port `parser`: asks the web itself what the page says."""
+
+    name = "parser"
+
+    def __init__(self, web: Web, slot_of: Callable[[str], int]) -> None:
+        """Make a parser; `slot_of` maps a host to its slot, for pages that come back from the archive."""
+        self._web = web
+        self._slot_of = slot_of
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        match message:
+            case ParsePage(page):
+                links = self._web.links(page.url)
+                document = document_of(page.url, page.started_at)
+                parsed = PageParsed(page.url, records_of(page.url), document, links)
+                return (Answer(PARSE_S, source, parsed),)
+            case ParseRecords(url, fetched_at, records):
+                document = document_of(url, fetched_at)
+                stored = StoredPage(url, self._slot_of(host_of(url)), fetched_at, 200, records, document)
+                return (Answer(PARSE_S, source, RecordsParsed(url, fetched_at, stored)),)
+        raise _misunderstood(self, message)
+
+
+class VirtualArchive:
+    """Port `archive`: knows what was appended, but not the bytes, which follow from the URL."""
+
+    name = "archive"
+
+    def __init__(self) -> None:
+        self.pages: dict[str, int] = {}  # URL to how many times it was appended, in order of appending
+        self.n_bytes = 0
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        match message:
+            case AppendRecords(url, fetched_at, records):
+                place = RecordsAppended(url, fetched_at, 1, self.n_bytes, len(records))
+                self.n_bytes += len(records)
+                self.pages[url] = self.pages.get(url, 0) + 1
+                return (Answer(SYNC_S, source, place),)
+            case ReadRecords(url, fetched_at):
+                records = records_of(url) if url in self.pages else b""
+                return (Answer(0.0, source, RecordsRead(url, fetched_at, records)),)
+        raise _misunderstood(self, message)
+
+
+class VirtualSegments:
+    """Port `segments`: counts documents, finds nothing."""
+
+    name = "segments"
+
+    def __init__(self) -> None:
+        self.pages: dict[str, None] = {}  # URLs in the index, in order of their first commit
+        self.generation = 0
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        match message:
+            case CommitDocuments(batch, documents):
+                self.generation += 1
+                self.pages.update(dict.fromkeys(document.url for _, document in documents))
+                seconds = COMMIT_S + COMMIT_PAGE_S * len(documents)
+                return (Answer(seconds, source, DocumentsCommitted(batch, self.generation)),)
+        raise _misunderstood(self, message)
+
+
+class VirtualRecorder:
+    """Port `recorder`: keeps the trace in memory."""
+
+    name = "recorder"
+
+    def __init__(self, pages: list[TracedPage]) -> None:
+        """Make a recorder; several may share `pages`."""
+        self._pages = pages
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        match message:
+            case RecordPage(url, fetched_at, seconds, n_bytes, links):
+                self._pages.append(TracedPage(url, fetched_at, seconds, n_bytes, links))
+                return ()
+        raise _misunderstood(self, message)
+
+
+class Listener:
+    """A port, or an actor that does not take part, that only listens."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.heard: list[Message] = []
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        self.heard.append(message)
+        return ()
+
+
+def records_of(url: str) -> bytes:
+    """Stands for the WARC records of a page."""
+    return b"records of " + url.encode()
+
+
+def document_of(url: str, fetched_at: float) -> Document:
+    """Stands for the document of a page."""
+    path = url[8:].replace("/", " ").replace(".", " ")
+    return Document(
+        url, title=f"page {path}", text=f"page {path}\nof a web that does not exist", fetched_at=fetched_at
+    )
+
+
+def _fetched(url: str, served: Served, now: float) -> Fetched:
+    headers = (("location", served.location),) if served.location else (("content-type", "text/html"),)
+    return Fetched(
+        url=url,
+        status=served.status,
+        reason_phrase="",
+        http_version="1.1",
+        headers=headers,
+        body=served.body,
+        request_head=b"",
+        ip=_IP,
+        started_at=now,
+        seconds=served.seconds,
+        bytes_received=served.n_bytes,
+    )
+
+
+def _misunderstood(port: object, message: Message) -> LocalProtocolError:
+    return LocalProtocolError(f"{type(port).__name__} does not understand {type(message).__name__}")

@@ -1,0 +1,284 @@
+"""A web that does not exist: what every URL answers is computed from the URL and a seed.
+
+Theory of operation
+===================
+Hosts have sizes by a power law, page 0 of a host is its home page. A page links
+
+* to its children in a tree over the pages of its host, so that every page can be reached from home;
+* from home pages to those of the next hosts in a tree over the hosts, so that every host can be reached
+  from the first;
+* at random to pages of its own host, preferring those near home;
+* at random to other hosts, preferring the large ones (`outside_share` of the random links), a few of
+  which are dead: no such name, or nobody who answers;
+* now and then to a page that does not exist, through a redirect, or to a path that robots.txt forbids.
+
+Nothing is stored but the sizes of the hosts. Draws are the high bits of a linear congruential generator
+seeded with a hash of the URL: a page costs some microseconds, which is what a simulation of
+100,000 pages can afford. There are no bodies, only their lengths.
+
+The shares are those of the real pages in the conformance data: 42 links a page, 94 % of them inside the
+host, 1.4 % dead; `links_mean` is lower by default because a page's navigation repeats what its neighbours
+link to, which the crawler's caches absorb and which teaches a simulation nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log
+from typing import Final, NamedTuple, Protocol
+
+import numpy as np
+import xxhash
+
+from mesh.messages import FoundLink
+from peers.crawler.exchange import FailureReason
+
+_MASK: Final = (1 << 64) - 1
+_MULTIPLIER: Final = 6_364_136_223_846_793_005  # Knuth's MMIX
+_INCREMENT: Final = 1_442_695_040_888_963_407
+_UNIT: Final = 1.0 / (1 << 53)
+_24_BITS: Final = 1.0 / (1 << 24)
+
+CHILDREN: Final = 8  # of a page in the tree of its host: 100,000 pages are 6 clicks deep
+NEXT_HOSTS: Final = 3  # that a home page names
+TIMEOUT_S: Final = 30.0  # after which a fetcher gives up on a host that does not answer
+
+
+class Served(NamedTuple):
+    """What a server answers, or why there is no answer."""
+
+    status: int  # HTTP; 0 when nobody answers
+    seconds: float  # from the request to the last byte, or to giving up
+    n_bytes: int  # received
+    location: str = ""  # of a redirect, absolute
+    body: bytes = b""  # of robots.txt; pages have none
+    failure: FailureReason | None = None  # when status is 0
+
+
+class Web(Protocol):
+    """What the virtual fetcher and parser ask."""
+
+    def serve(self, url: str) -> Served:
+        """Answer a request; every URL has an answer, if only that there is none."""
+
+    @property
+    def pages(self) -> int:
+        """How many URLs answer with a page that may be fetched."""
+
+    @property
+    def seeds(self) -> tuple[str, ...]:
+        """Where a crawl that is to find them all starts."""
+
+    def links(self, url: str) -> tuple[FoundLink, ...]:
+        """The links of a page that answers with status 200, in canonical form, each once."""
+
+    def crawl_delay_s(self, host: str) -> float:
+        """What robots.txt of a host asks for between two requests; 0 when it says nothing."""
+
+    def is_forbidden(self, url: str) -> bool:
+        """Does robots.txt of the URL's host forbid it?"""
+
+
+@dataclass(frozen=True, slots=True)
+class WebShape:
+    """The shares and sizes of a synthetic web."""
+
+    pages_per_host: float = 50.0  # mean
+    size_exponent: float = 0.9  # the k-th largest host has 1/k^exponent of the pages of the largest
+    links_mean: float = 12.0  # links on a page, without those that repeat
+    outside_share: float = 0.06  # of the random links: to another host
+    missing_share: float = 0.014  # of the random links: to a page that does not exist
+    redirect_share: float = 0.003  # of the random links: through a redirect
+    forbidden_share: float = 0.005  # of the random links: to what robots.txt forbids
+    dead_hosts_share: float = 0.02  # hosts without any page, beside the others
+    slow_hosts_share: float = 0.03  # hosts that take seconds
+    robots_share: float = 0.4  # hosts with a robots.txt
+    crawl_delay_share: float = 0.1  # of those: with a Crawl-delay
+    seconds_median: float = 0.25  # a fast host's answer
+    bytes_median: int = 12_000  # of a page as received, log-normal
+
+
+class SyntheticWeb:
+    """A web of a given number of pages, all of which can be reached from `seeds`."""
+
+    def __init__(self, seed: int, pages: int, shape: WebShape = WebShape()) -> None:
+        """Lay out the hosts.
+
+        Args:
+          seed: any integer; host names contain it, so two webs share no host.
+          pages: number of URLs that answer with a page, without robots.txt and what it forbids.
+        """
+        assert pages >= 1
+        self.seed = seed
+        self._page_count = pages
+        self.shape = shape
+        self.sizes = _host_sizes(pages, max(1, round(pages / shape.pages_per_host)), shape.size_exponent)
+        self.host_count = len(self.sizes)
+        self._dead_count = round(self.host_count * shape.dead_hosts_share)
+        self._hash_seed = seed & _MASK
+        self._suffix = f".s{seed % 1_000_000_007}.test"
+        self._host_names = [self._host_name(host) for host in range(self.host_count + self._dead_count)]
+        self._host_index = {name: index for index, name in enumerate(self._host_names)}
+        self._seconds = [self._host_seconds(host) for host in range(self.host_count)]
+        self._limits = _limits(shape)
+
+    @property
+    def pages(self) -> int:
+        return self._page_count
+
+    @property
+    def seeds(self) -> tuple[str, ...]:
+        """The home page of the largest host."""
+        return (f"{self._host_names[0]}/",)
+
+    def serve(self, url: str) -> Served:
+        name_end = url.index("/", 8)
+        host = self._host_index.get(url[:name_end])
+        path = url[name_end + 1 :]
+        if host is None or host >= self.host_count:
+            return self._nobody(url[:name_end])
+        draw = xxhash.xxh3_64_intdigest(url.encode(), self._hash_seed)
+        seconds = self._seconds[host] * (0.5 + (draw >> 11) * _UNIT)
+        if path == "robots.txt":
+            return self._serve_robots(host, seconds)
+        page = _page_of(path)
+        if page is None or page >= self.sizes[host]:
+            return Served(404, seconds, 500)
+        if path.startswith("r"):
+            return Served(301, seconds, 300, location=self._page_url(host, page))
+        return Served(200, seconds, self._length(draw))
+
+    def links(self, url: str) -> tuple[FoundLink, ...]:
+        name_end = url.index("/", 8)
+        name = url[:name_end]
+        host = self._host_index[name]
+        page = _page_of(url[name_end + 1 :])
+        assert page is not None
+        return tuple([FoundLink(link, f"page {link[8:]}") for link in self._targets(url, name, host, page)])
+
+    def crawl_delay_s(self, host: str) -> float:
+        index = self._host_index.get(host)
+        return 0.0 if index is None or index >= self.host_count else self._crawl_delay_s(index)
+
+    def is_forbidden(self, url: str) -> bool:
+        name_end = url.index("/", 8)
+        host = self._host_index.get(url[:name_end])
+        if host is None or host >= self.host_count or not url.startswith("/private/", name_end):
+            return False
+        return self._has_robots(host)
+
+    def _targets(self, url: str, name: str, host: int, page: int) -> dict[str, None]:
+        """The links of a page, in order; a dict serves as the ordered set."""
+        size = self.sizes[host]
+        first = CHILDREN * page + 1
+        links = dict.fromkeys([f"{name}/p{child}" for child in range(first, min(first + CHILDREN, size))])
+        links[f"{name}/"] = None
+        if page == 0:
+            first = NEXT_HOSTS * host + 1
+            for other in range(first, min(first + NEXT_HOSTS, self.host_count)):
+                links[f"{self._host_names[other]}/"] = None
+        draw = xxhash.xxh3_64_intdigest(url.encode(), self._hash_seed)
+        outside, missing, redirect, forbidden, count_range = self._limits
+        for _ in range(1 + (draw >> 40) % count_range):
+            draw = (draw * _MULTIPLIER + _INCREMENT) & _MASK
+            kind = draw >> 48
+            # The square of a uniform draw prefers small numbers: pages near home, large hosts.
+            position = ((draw >> 24) & 0xFFFFFF) * _24_BITS
+            position *= position
+            if kind >= outside:
+                target = int(position * size)
+                links[f"{name}/p{target}" if target else f"{name}/"] = None
+            elif kind < missing:
+                links[f"{name}/p{size + int(position * (1 + size // 32))}"] = None
+            elif kind < redirect:
+                links[f"{name}/r{int(position * size)}"] = None
+            elif kind < forbidden:
+                links[f"{name}/private/p{int(position * (1 + size // 32))}"] = None
+            else:
+                links[self._outside(draw, position)] = None
+        links.pop(url, None)
+        return links
+
+    def _outside(self, draw: int, position: float) -> str:
+        """A page of another host, mostly its home page."""
+        host = int(position * len(self._host_names))
+        if host >= self.host_count or draw & 0x30000:
+            return f"{self._host_names[host]}/"
+        page = (draw >> 20) % self.sizes[host]
+        return self._page_url(host, page)
+
+    def _page_url(self, host: int, page: int) -> str:
+        return f"{self._host_names[host]}/p{page}" if page else f"{self._host_names[host]}/"
+
+    def _host_name(self, host: int) -> str:
+        return f"http://h{host}{self._suffix}"
+
+    def _host_draw(self, host: int, purpose: str) -> float:
+        """A uniform number in [0, 1) that belongs to a host."""
+        draw: int = xxhash.xxh3_64_intdigest(f"{purpose} {self._host_names[host]}".encode(), self._hash_seed)
+        return (draw >> 11) * _UNIT
+
+    def _host_seconds(self, host: int) -> float:
+        """How long a host takes on average: a factor of 4 between the fast ones, seconds for the slow."""
+        spread = 4.0 ** (self._host_draw(host, "seconds") - 0.5)
+        is_slow = self._host_draw(host, "slow") < self.shape.slow_hosts_share
+        return self.shape.seconds_median * spread * (20.0 if is_slow else 1.0)
+
+    def _has_robots(self, host: int) -> bool:
+        return self._host_draw(host, "robots") < self.shape.robots_share
+
+    def _crawl_delay_s(self, host: int) -> float:
+        if not self._has_robots(host) or self._host_draw(host, "delay") >= self.shape.crawl_delay_share:
+            return 0.0
+        return 2.0 + int(self._host_draw(host, "delay length") * 4)
+
+    def _serve_robots(self, host: int, seconds: float) -> Served:
+        if not self._has_robots(host):
+            return Served(404, seconds, 500)
+        delay_s = self._crawl_delay_s(host)
+        lines = ["User-agent: *", "Disallow: /private/"]
+        if delay_s:
+            lines.append(f"Crawl-delay: {delay_s:g}")
+        body = "\n".join(lines).encode()
+        return Served(200, seconds, len(body), body=body)
+
+    def _nobody(self, host: str) -> Served:
+        """Half of the dead hosts have no address, the others never answer."""
+        if xxhash.xxh3_64_intdigest(host.encode(), self._hash_seed) & 1:
+            return Served(0, 0.05, 0, failure=FailureReason.DNS)
+        return Served(0, TIMEOUT_S, 0, failure=FailureReason.TIMEOUT)
+
+    def _length(self, draw: int) -> int:
+        """Log-normal with sigma 1, by the logistic approximation of the normal quantile."""
+        uniform = ((draw & 0xFFFFFF) + 0.5) * _24_BITS
+        return int(self.shape.bytes_median * exp(log(uniform / (1 - uniform)) / 1.702))
+
+
+def _page_of(path: str) -> int | None:
+    """The number of the page at `p12`, `r12` (through a redirect) or the empty path of home."""
+    if not path:
+        return 0
+    number = path[1:]
+    return int(number) if path[0] in "pr" and number.isdecimal() and number.isascii() else None
+
+
+def _host_sizes(pages: int, hosts: int, exponent: float) -> list[int]:
+    """Distribute pages over hosts by a power law, at least one each, `pages` in total, falling."""
+    weights = np.arange(1, hosts + 1, dtype=np.float64) ** -exponent
+    spare = pages - hosts
+    ends = np.round(np.cumsum(weights) / weights.sum() * spare).astype(np.int64)
+    ends[-1] = spare
+    sizes = np.diff(ends, prepend=0) + 1
+    return sorted((int(size) for size in sizes), reverse=True)
+
+
+def _limits(shape: WebShape) -> tuple[int, int, int, int, int]:
+    """Bounds of a 16-bit draw: below the last of them a random link is not an ordinary one."""
+    missing = shape.missing_share
+    redirect = missing + shape.redirect_share
+    forbidden = redirect + shape.forbidden_share
+    outside = forbidden + shape.outside_share
+    assert outside <= 1
+    scaled = [round(share * 65_536) for share in (outside, missing, redirect, forbidden)]
+    # Uniform over 1 .. 2m-1, less about two links of the trees (a page has one child on average, and home).
+    return (*scaled, max(1, round(2 * (shape.links_mean - 2) - 1)))  # type: ignore[return-value]

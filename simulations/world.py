@@ -1,0 +1,319 @@
+"""Many peers in one thread under a virtual clock: the second driver of `mesh.node.Node`.
+
+Theory of operation
+===================
+One heap holds what is going to happen as (time, sequence number, what to do); the loop takes the
+earliest, sets the clock to its time and does it. The sequence number breaks ties in the order of
+sending, so one seed gives one run. Five things happen:
+
+* a frame arrives at a peer: it was encoded when it was sent (once, however many receive it) and is
+  decoded for every receiver, so what cannot cross a wire fails here as it would live;
+* a port answers: a virtual port takes an order at once and says after how long which answer comes;
+* a peer's table commits: promises (`Message.is_promise`) that its actors made wait for this, as the
+  runtime makes them wait for the disk;
+* a peer wakes. Nobody asks all peers for the time on every event: after a peer has done something its
+  next wake goes on the heap if it is earlier than the one that waits there. An entry that has become
+  too early finds nothing due and is put back at the right time; one that is no longer the peer's
+  entry is skipped;
+* something the experiment has planned.
+
+`digest` is a hash over every message in the order of delivery: time, source, target and bytes. What
+actors of one peer say to each other is not in it; it follows from the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from math import inf
+from struct import Struct
+from typing import Any, Final, NamedTuple, Protocol
+
+import msgspec
+import xxhash
+
+from mesh.actor import EVERYBODY, Address, Message
+from mesh.codec import decode, encode
+from mesh.errors import LocalProtocolError
+from mesh.node import Node, Outgoing
+from simulations.network import Network
+
+COMMIT_S: Final = 0.005  # a group commit of the live table with its fsync on an SSD
+
+# A peer that wakes so often without the clock moving is in a loop: its `wake_at` does not follow its `wake`.
+WAKES_AT_ONCE_MAX: Final = 10_000
+
+
+class Answer(NamedTuple):
+    """What a virtual port says, and when."""
+
+    delay_s: float  # from the order to the answer
+    target: Address  # an actor of the port's own peer, or of one that it can reach
+    message: Message
+
+
+class VirtualPort(Protocol):
+    """The twin of a live port: same name, same messages, virtual time."""
+
+    name: str
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        """Take an order and return the answers that will come of it."""
+
+
+class CommittedTable(Protocol):
+    """A table that can tell what is durable, for worlds in which peers crash."""
+
+    def commit(self) -> None:
+        """All that was written so far survives a crash."""
+
+    def revert(self) -> None:
+        """Back to the last commit: what a crash leaves behind."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """How often and how large; of one kind of message."""
+
+    messages: int = 0
+    bytes: int = 0
+
+    def count(self, n_bytes: int) -> None:
+        self.messages += 1
+        self.bytes += n_bytes
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What crossed the wires, by kind of message. A multicast counts once for every receiver."""
+
+    sent: dict[str, Tally] = field(default_factory=dict)
+    delivered: int = 0
+    lost: int = 0  # by the network, or sent to a peer that is down or unknown
+    refused: int = 0  # arrived for an actor that the peer does not have
+
+    def total(self) -> Tally:
+        """All kinds together."""
+        kinds = self.sent.values()
+        return Tally(sum(kind.messages for kind in kinds), sum(kind.bytes for kind in kinds))
+
+
+@dataclass(slots=True)
+class _Peer:
+    """A node with what the driver keeps for it."""
+
+    node: Node
+    ports: Mapping[str, VirtualPort]
+    table: CommittedTable | None
+    promises: list[Outgoing] = field(default_factory=list)  # made, but not yet durable
+    is_committing: bool = False
+    wake_at: float = inf  # of its valid entry on the heap
+    woken_s: float = -inf  # when it last had to wake without delay
+    wakes_at_once: int = 0
+    is_up: bool = True
+
+
+class World:
+    """Drives nodes, the network between them and their ports, from one heap of events."""
+
+    def __init__(self, network: Network, *, commit_s: float = COMMIT_S, start_s: float = 0.0) -> None:
+        """Make a world without peers.
+
+        Args:
+          network: decides on delay and loss.
+          commit_s: from a promise to the commit that lets it out.
+          start_s: what the clock shows first, in seconds of the mesh clock.
+        """
+        self.now = start_s
+        self.traffic = Traffic()
+        self.n_events = 0
+        self._network = network
+        self._commit_s = commit_s
+        self._peers: dict[str, _Peer] = {}  # in the order of joining, which is the order of multicasts
+        self._events: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._sequence = 0
+        self._hash = xxhash.xxh3_128()
+        self._names: dict[Address, bytes] = {}
+
+    @property
+    def digest(self) -> str:
+        """Hash over every message delivered so far; equal exactly when two runs were the same."""
+        return self._hash.hexdigest()
+
+    @property
+    def in_flight(self) -> int:
+        """Frames that were sent and have neither arrived nor been lost."""
+        traffic = self.traffic
+        return traffic.total().messages - traffic.delivered - traffic.lost - traffic.refused
+
+    def add_peer(self, node: Node, ports: Sequence[VirtualPort], table: CommittedTable | None = None) -> None:
+        """Let a peer take part from now on; with `table` it may crash. A crashed one may come again."""
+        before = self._peers.get(node.peer)
+        assert before is None or not before.is_up, f"peer {node.peer} is there already"
+        self._peers[node.peer] = peer = _Peer(node, {port.name: port for port in ports}, table)
+        self._schedule_wake(peer)
+
+    def crash(self, name: str) -> None:
+        """Kill a peer: its memory, its promises and all that its ports were doing are gone.
+
+        Frames on their way to it are lost. What its ports had made durable is their own affair.
+        """
+        peer = self._peers[name]
+        assert peer.table is not None, "a peer without a table that commits cannot crash"
+        peer.is_up = False
+        peer.promises.clear()
+        peer.table.revert()
+
+    def is_up(self, name: str) -> bool:
+        return self._peers[name].is_up
+
+    def node(self, name: str) -> Node:
+        """The node of a peer, for a look at its statistics."""
+        return self._peers[name].node
+
+    def deliver(self, source: Address, target: Address, message: Message) -> None:
+        """Hand a message to an actor now, as one of the peer's ports would."""
+        peer = self._peers[target.peer]
+        self._carry_out(peer, peer.node.receive(source, target.actor, message, self.now))
+
+    def plan(self, at: float, action: Callable[[], None]) -> None:
+        """Have something done at a time of the virtual clock: a fault, a measurement."""
+        self._push(max(at, self.now), action)
+
+    def run(self, until: float) -> None:
+        """Let the time pass up to and including `until`."""
+        events = self._events
+        while events and events[0][0] <= until:
+            at, _, act, arguments = heappop(events)
+            self.now = at
+            self.n_events += 1
+            act(*arguments)
+        self.now = max(self.now, until)
+
+    def _push(self, at: float, act: Callable[..., None], *arguments: Any) -> None:
+        self._sequence += 1
+        heappush(self._events, (at, self._sequence, act, arguments))
+
+    def _carry_out(self, peer: _Peer, outgoing: list[Outgoing]) -> None:
+        """Do what the actors of a peer want done, then see when it has to wake next."""
+        for item in outgoing:
+            if item.message.is_promise:
+                self._hold(peer, item)
+            else:
+                self._send(peer, item)
+        if peer.node.wake_at() < peer.wake_at:
+            self._schedule_wake(peer)
+
+    def _send(self, peer: _Peer, item: Outgoing) -> None:
+        source, target, message = item
+        if target.peer == peer.node.peer:
+            self._order(peer, source, target, message)
+            return
+        frame = encode(source.actor, target.actor, message)
+        if target.peer != EVERYBODY:
+            self._transmit(source, target, message, frame, is_multicast=False)
+            return
+        for name in self._peers:
+            if name != source.peer:
+                self._transmit(source, Address(name, target.actor), message, frame, is_multicast=True)
+
+    def _transmit(
+        self, source: Address, target: Address, message: Message, frame: bytes, *, is_multicast: bool
+    ) -> None:
+        kind = type(message).__name__
+        tally = self.traffic.sent.get(kind)
+        if tally is None:
+            tally = self.traffic.sent[kind] = Tally()
+        tally.count(len(frame))
+        at = self._network.arrival(source.peer, target.peer, is_multicast=is_multicast, now=self.now)
+        if at is None:
+            self.traffic.lost += 1
+        else:
+            self._push(at, self._arrive, source, target, frame)
+
+    def _arrive(self, source: Address, target: Address, frame: bytes) -> None:
+        self._note(source, target, frame)
+        peer = self._peers.get(target.peer)
+        if peer is None or not peer.is_up:
+            self.traffic.lost += 1
+            return
+        envelope = decode(frame)
+        if not peer.node.has_actor(envelope.target):
+            self.traffic.refused += 1
+            return
+        self.traffic.delivered += 1
+        self._carry_out(peer, peer.node.receive(source, envelope.target, envelope.message, self.now))
+
+    def _order(self, peer: _Peer, source: Address, target: Address, message: Message) -> None:
+        port = peer.ports.get(target.actor)
+        if port is None:
+            raise LocalProtocolError(f"{source} sent {message!r} to {target.actor}, which is nobody")
+        self._note(source, target, _encode(message))
+        for delay_s, whom, answer in port.receive(source, message, self.now):
+            self._push(self.now + delay_s, self._answer, peer, target, whom, answer)
+
+    def _answer(self, asked: _Peer, source: Address, target: Address, message: Message) -> None:
+        peer = asked
+        if target.peer != source.peer:  # the port is the twin of a server: its counterpart there speaks
+            peer, source = self._peers[target.peer], Address(target.peer, source.actor)
+        if not peer.is_up or not asked.is_up:
+            return
+        self._note(source, target, _encode(message))
+        self._carry_out(peer, peer.node.receive(source, target.actor, message, self.now))
+
+    def _hold(self, peer: _Peer, item: Outgoing) -> None:
+        peer.promises.append(item)
+        if not peer.is_committing:
+            peer.is_committing = True
+            self._push(self.now + self._commit_s, self._commit, peer)
+
+    def _commit(self, peer: _Peer) -> None:
+        if not peer.is_up:
+            return
+        if peer.table is not None:
+            peer.table.commit()
+        peer.is_committing = False
+        promises, peer.promises = peer.promises, []
+        for item in promises:
+            self._send(peer, item)
+
+    def _schedule_wake(self, peer: _Peer) -> None:
+        at = peer.node.wake_at()
+        if at == inf:
+            peer.wake_at = inf
+            return
+        at = max(at, self.now)
+        if at == self.now:
+            peer.wakes_at_once = peer.wakes_at_once + 1 if peer.woken_s == at else 0
+            peer.woken_s = at
+            if peer.wakes_at_once > WAKES_AT_ONCE_MAX:
+                raise LocalProtocolError(f"peer {peer.node.peer} wakes at {at} again and again")
+        peer.wake_at = at
+        self._push(at, self._wake, peer, at)
+
+    def _wake(self, peer: _Peer, at: float) -> None:
+        if peer.wake_at != at or not peer.is_up:
+            return
+        peer.wake_at = inf
+        # When nothing is due (the reason to wake has gone since) this does nothing and looks again.
+        self._carry_out(peer, peer.node.wake(self.now))
+
+    def _note(self, source: Address, target: Address, content: bytes) -> None:
+        names = self._names
+        source_name = names.get(source)
+        if source_name is None:
+            source_name = names[source] = _name(source)
+        target_name = names.get(target)
+        if target_name is None:
+            target_name = names[target] = _name(target)
+        self._hash.update(b"".join((_pack_time(self.now), source_name, target_name, content)))
+
+
+_pack_time = Struct("<d").pack
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def _name(address: Address) -> bytes:
+    """The address in the digest; a length before each part keeps two addresses from looking alike."""
+    return b"".join(bytes((len(part),)) + part.encode() for part in address)
