@@ -25,8 +25,9 @@ Positions
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Protocol
 
@@ -44,7 +45,6 @@ _OTHER_CJK = (
     "\U00020000-\U0003ffff"
 )
 _RUN = re.compile(f"[{_HAN}]+|[{_OTHER_CJK}]+|[^\\W_{_HAN}{_OTHER_CJK}]+")
-_OTHER_CJK_RUN = re.compile(f"[{_OTHER_CJK}]")
 
 # Everything but ASCII, Han and punctuation that separates before folding as well as after it.
 _ODD = re.compile(f"[^\x00-\x7f{_HAN}\u3000-\u3003\u3008-\u3011。，、！（）：；？“”‘’…—·～\u00a0]+")
@@ -79,11 +79,26 @@ def _fold_odd(stretch: str) -> str:
 
 
 class RunKind(IntEnum):
-    """How a run is cut into terms; the values index arrays in `builder`."""
+    """How a run is cut into terms."""
 
-    WORD = 0
-    HAN = 1
-    OTHER_CJK = 2
+    SEPARATOR = 0
+    WORD = 1
+    HAN = 2
+    OTHER_CJK = 3
+
+
+def _kinds_of_characters() -> bytes:
+    kinds = bytearray(sys.maxunicode + 1)
+    for run in _RUN.finditer("".join(map(chr, range(sys.maxunicode + 1)))):
+        first = run[0][0]
+        kind = RunKind.OTHER_CJK if re.match(f"[{_OTHER_CJK}]", first) else RunKind.WORD
+        kinds[run.start() : run.end()] = bytes([kind]) * len(run[0])
+    kinds[0x4E00:0x9FD6] = bytes([RunKind.HAN]) * (0x9FD6 - 0x4E00)
+    return bytes(kinds)
+
+
+# The `RunKind` of every code point: the same rule as _RUN, for bulk work.
+KIND_OF_CHARACTER = _kinds_of_characters()
 
 
 def runs_of(folded: str) -> list[str]:
@@ -93,11 +108,7 @@ def runs_of(folded: str) -> list[str]:
 
 def kind_of(run: str) -> RunKind:
     """Tell how a run of `runs_of` is to be cut."""
-    if "\u4e00" <= run < "\u9fd6":
-        return RunKind.HAN
-    if run < "\u1100" or _OTHER_CJK_RUN.match(run) is None:
-        return RunKind.WORD
-    return RunKind.OTHER_CJK
+    return RunKind(KIND_OF_CHARACTER[ord(run[0])])
 
 
 class Segmenter(Protocol):
@@ -150,12 +161,12 @@ def available_segmenter() -> Segmenter:
 _segmenter = available_segmenter()
 
 
-def segment_runs(han_runs: Iterable[str]) -> list[str]:
-    """Cut many Han runs in one call: their terms in order, a "\\n" between the terms of two runs.
+def segment_han(joined: str) -> list[str]:
+    """Cut Han runs joined by line breaks: their terms in order, and the line breaks.
 
     Joined runs cost half of what one call for each costs, and give the same terms.
     """
-    return _segmenter.search("\n".join(han_runs))
+    return _segmenter.search(joined)
 
 
 def bigrams(run: str) -> list[str]:
@@ -172,7 +183,7 @@ def _terms_of_run(run: str) -> Sequence[str]:
     kind = kind_of(run)
     if kind is RunKind.WORD:
         return (run[:TERM_CHARS_MAX],)
-    return segment_runs((run,)) if kind is RunKind.HAN else bigrams(run)
+    return segment_han(run) if kind is RunKind.HAN else bigrams(run)
 
 
 def atoms(text: str) -> list[str]:
@@ -240,7 +251,7 @@ def _places(run: str) -> list[tuple[str, int, int]]:
 
 def _han_places(run: str) -> list[tuple[str, int, int]]:
     # Before a word, search mode emits its dictionary pairs from left to right, then its triples.
-    terms = iter(segment_runs((run,)))
+    terms = iter(segment_han(run))
     places: list[tuple[str, int, int]] = []
     word_start = 0
     for word in _segmenter.cut(run):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 from urllib.parse import unquote
 
 import msgspec
@@ -18,23 +19,24 @@ from numpy.typing import NDArray
 from mesh.document import Document
 from peers.index.analysis import (
     CHARACTER_PREFIX,
+    KIND_OF_CHARACTER,
     TERM_CHARS_MAX,
     RunKind,
-    bigrams,
     fold,
     is_atom_key,
-    kind_of,
-    runs_of,
-    segment_runs,
+    segment_han,
 )
 from peers.index.kernels import (
     DOCUMENT_SHIFT,
     FIELD_COUNT,
     FIELD_SHIFT,
-    POSITION_MASK,
+    PACKED_BITS,
+    PACKED_CHARS_MAX,
     Ints,
     encode,
-    group_by_term,
+    number_tokens,
+    rehash,
+    scatter,
 )
 from peers.index.segment import HOST_PREFIX, SegmentData, pack_blocks, pack_strings
 
@@ -47,6 +49,9 @@ ANCHORS_MAX = 1000
 _BATCH_CHARS = 256 * 1024
 # A domain name has at most 127 labels (RFC 1035); names made to fill indexes have many.
 _HOST_LABELS_MAX = 16
+
+_KINDS = np.frombuffer(KIND_OF_CHARACTER, np.uint8)
+_BREAK = "\n"  # between runs and texts; never part of a run
 
 _HOST = re.compile(r"[^:/?#]+://(?:[^/?#]*@)?(\[[^\]]*\]|[^/:?#]*)")
 _ADDRESS = re.compile(r"\[|[0-9.]+$")
@@ -80,15 +85,30 @@ def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
     inverter = _Inverter(len(by_url))
     for number, item in enumerate(by_url):
         inverter.add(number, item.document)
-    terms, starts, keys, is_atom = inverter.finish()
-    n_terms, n_keys = len(terms), len(keys)
+    occurrences = inverter.finish()
+    entries = occurrences.entries
+    # Number 0 is the break between runs, no entry.
+    order = np.array(sorted(range(1, len(entries)), key=entries.__getitem__), np.int64)
+    terms = [entries[number] for number in order]
+    is_atom = np.array([is_atom_key(term) for term in terms], np.uint8)
+    n_keys = len(occurrences.keys)
     # Room for the worst case; pages that are never written to are never in memory.
     postings, positions = np.empty(n_keys * 17 + 1, np.uint8), np.empty(n_keys * 5 + 1, np.uint8)
-    postings_starts, positions_starts = np.zeros(n_terms + 1, np.int64), np.zeros(n_terms + 1, np.int64)
-    doc_freqs = np.zeros(n_terms, np.int64)
-    encode(starts, keys, is_atom, postings, positions, postings_starts, positions_starts, doc_freqs)
+    postings_starts, positions_starts = np.zeros(len(terms) + 1, np.int64), np.zeros(len(terms) + 1, np.int64)
+    doc_freqs = np.zeros(len(terms), np.int64)
+    encode(
+        occurrences.starts,
+        occurrences.keys,
+        order,
+        is_atom,
+        postings,
+        positions,
+        postings_starts,
+        positions_starts,
+        doc_freqs,
+    )
     urls, url_starts = pack_strings([item.document.url.encode() for item in by_url])
-    term_blob, term_starts = pack_strings(terms)
+    term_blob, term_starts = pack_strings([term.encode() for term in terms])
     stored, block_starts, block_documents, block_sums = pack_blocks(item.encoded for item in by_url)
     return SegmentData(
         slots=np.array([item.slot for item in by_url], np.uint16),
@@ -120,134 +140,224 @@ class _Vocabulary(dict[str, int]):
         return np.fromiter(map(self.__getitem__, terms), np.int64, len(terms))
 
 
+class _HanNumbers:
+    """Numbers Han terms out of a vocabulary, five times as fast as looking each up.
+
+    The segmenter makes a new string for each token, which a dictionary would have to hash and compare.
+    Short tokens are numbers themselves, and those that are not yet known are few.
+    """
+
+    def __init__(self, vocabulary: _Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._keys: Ints = np.zeros(2, np.int64)
+        self._numbers: Ints = np.zeros(2, np.int64)
+        self._known = 0
+        self.numbers([_BREAK])
+
+    def numbers(self, tokens: list[str]) -> Ints:
+        self._make_room(len(tokens))
+        codes = np.frombuffer("\0".join([*tokens, ""]).encode("utf-32-le"), np.uint32)
+        numbers, new_keys = np.empty(len(tokens), np.int64), np.empty(len(tokens), np.int64)
+        first_new = len(self._vocabulary) if self._known else 0
+        n_new = number_tokens(codes, self._keys, self._numbers, first_new, numbers, new_keys)
+        self._known += n_new
+        for number, key in enumerate(new_keys[:n_new].tolist(), first_new):
+            self._vocabulary[_unpacked(key)] = number
+        is_long = np.flatnonzero(numbers < 0)
+        numbers[is_long] = self._vocabulary.numbers([tokens[i] for i in is_long.tolist()])
+        return numbers
+
+    def _make_room(self, n_tokens: int) -> None:
+        size = len(self._keys)
+        while size < 2 * (self._known + n_tokens):
+            size *= 2
+        if size > len(self._keys):
+            keys, numbers = np.zeros(size, np.int64), np.zeros(size, np.int64)
+            rehash(self._keys, self._numbers, keys, numbers)
+            self._keys, self._numbers = keys, numbers
+
+
+def _unpacked(key: int) -> str:
+    codes = [key >> PACKED_BITS * i & ((1 << PACKED_BITS) - 1) for i in reversed(range(PACKED_CHARS_MAX))]
+    return "".join(chr(code) for code in codes if code)
+
+
+class _Occurrences(NamedTuple):
+    """Every term and atom of some documents."""
+
+    entries: list[str]  # the dictionary in the order of first use
+    starts: Ints  # where the occurrences of each entry start (entries + 1)
+    keys: Ints
+
+
 class _Inverter:
-    """Collects the occurrences of terms and atoms of documents given in ascending order."""
+    """Collects the occurrences of terms and atoms of documents given in ascending order.
+
+    Each entry's occurrences come in one of five streams (words, Han terms, pairs, single characters of
+    other CJK runs, atoms), each of them ascending, so grouping them by entry needs no sorting.
+    """
 
     def __init__(self, n_documents: int) -> None:
         self.lengths = np.zeros((n_documents, FIELD_COUNT), np.uint32)
-        self._vocabulary = _Vocabulary({"\n": 0})  # what stands between the terms of two Han runs
-        self._characters: NDArray[np.int32] = np.full(
-            0x110000, -1, np.int32
-        )  # code point -> number of its atom
-        self._words: list[str] = []
-        self._terms: list[Ints] = []
-        self._keys: list[Ints] = []
-        self._hosts: list[tuple[str, int]] = []
-        self._clear_batch()
-
-    def _clear_batch(self) -> None:
-        self._runs: list[str] = []
-        self._kinds: list[int] = []
-        self._texts: list[tuple[int, int]] = []  # (document << 32 | field << 28 | first position, runs)
+        self._vocabulary = _Vocabulary({_BREAK: 0})
+        self._han_numbers = _HanNumbers(self._vocabulary)
+        self._atom_of: Ints = np.full(len(KIND_OF_CHARACTER), -1, np.int64)  # code point -> its atom's number
+        self._streams: list[tuple[Ints, Ints]] = []  # (numbers, keys)
+        self._hosts: list[str] = []
+        self._host_keys: list[int] = []
+        self._texts: list[str] = []
+        self._text_keys: list[int] = []
         self._batch_chars = 0
 
     def add(self, number: int, document: Document) -> None:
         """Add a document; its fields in the order of `segment`'s lengths."""
-        self._add_text(number, 0, 0, document.title)
-        position = 0
+        self._add_text(number, 0, document.title)
+        anchors_chars = 0
         for anchor in document.anchors[:ANCHORS_MAX]:
-            # One position stays free, so that no phrase goes from one anchor into the next.
-            position += self._add_text(number, 1, position, anchor) + 1
-            if position > FIELD_CHARS_MAX:
+            self._add_text(number, 1, anchor)
+            anchors_chars += len(anchor)
+            if anchors_chars > FIELD_CHARS_MAX:
                 break
-        self._add_text(number, 2, 0, document.headings)
-        self._add_text(number, 3, 0, document.text)
-        self._add_text(number, 4, 0, unquote(document.url.partition("://")[2], errors="replace"))
+        self._add_text(number, 2, document.headings)
+        self._add_text(number, 3, document.text)
+        self._add_text(number, 4, unquote(document.url.partition("://")[2], errors="replace"))
         for host in host_and_parents(host_of_url(document.url)):
-            self._hosts.append((HOST_PREFIX + host, number << DOCUMENT_SHIFT))
+            self._hosts.append(HOST_PREFIX + host)
+            self._host_keys.append(number << DOCUMENT_SHIFT)
         if self._batch_chars > _BATCH_CHARS:
             self._flush_batch()
 
-    def _add_text(self, number: int, field: int, position: int, text: str) -> int:
-        """Collect the runs of a text that starts at `position`; return the atoms it has."""
-        if not text:
-            return 0
-        folded = fold(text[:FIELD_CHARS_MAX])
-        runs = runs_of(folded)
-        self._runs += runs
-        self._texts.append((number << DOCUMENT_SHIFT | field << FIELD_SHIFT | position, len(runs)))
-        self._batch_chars += len(folded)
-        if folded.isascii():
-            self._kinds += [RunKind.WORD] * len(runs)
-            return len(runs)
-        kinds = [kind_of(run) for run in runs]
-        self._kinds += kinds
-        if field != 1:
-            return 0  # only anchors need to know
-        return sum(1 if kind is RunKind.WORD else len(run) for run, kind in zip(runs, kinds, strict=True))
+    def finish(self) -> _Occurrences:
+        """Return all that was added."""
+        self._flush_batch()
+        self._streams.append((self._vocabulary.numbers(self._hosts), np.array(self._host_keys, np.int64)))
+        counts = np.zeros(len(self._vocabulary), np.int64)
+        for numbers, _ in self._streams:
+            counts += np.bincount(numbers, minlength=len(counts))
+        starts = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=starts[1:])
+        cursors, grouped = starts[:-1].copy(), np.empty(int(starts[-1]), np.int64)
+        for numbers, keys in self._streams:
+            scatter(numbers, keys, cursors, grouped)
+        return _Occurrences(list(self._vocabulary), starts, grouped)
+
+    def _add_text(self, number: int, field: int, text: str) -> None:
+        if text:
+            folded = fold(text[:FIELD_CHARS_MAX])
+            self._texts.append(folded)
+            self._text_keys.append(number << DOCUMENT_SHIFT | field << FIELD_SHIFT)
+            self._batch_chars += len(folded)
 
     def _flush_batch(self) -> None:
-        """Turn the runs collected into occurrences: three streams, each ascending."""
-        runs = self._runs
-        n_runs = len(runs)
-        kinds = np.array(self._kinds, np.int64)
-        run_lengths = np.fromiter(map(len, runs), np.int64, n_runs)
-        atoms_of_run = np.where(kinds == RunKind.WORD, 1, run_lengths)
-        run_keys = self._keys_of_runs(atoms_of_run)
-        words = [run for run, kind in zip(runs, self._kinds, strict=True) if kind == RunKind.WORD]
-        self._add_words(words, run_keys[kinds == RunKind.WORD])
-        is_han = kinds == RunKind.HAN
-        if is_han.any():
-            self._add_han([runs[i] for i in np.flatnonzero(is_han)], run_keys[is_han])
-        for i in np.flatnonzero(kinds == RunKind.OTHER_CJK):
-            pairs = bigrams(runs[i])
-            self._count(self._vocabulary.numbers(pairs), np.full(len(pairs), run_keys[i]))
-        is_cjk = kinds != RunKind.WORD
-        if is_cjk.any():
-            characters = "".join([runs[i] for i in np.flatnonzero(is_cjk)])
-            self._add_characters(characters, run_keys[is_cjk], run_lengths[is_cjk])
-        self._clear_batch()
+        """Turn the texts collected into occurrences."""
+        if self._texts:
+            batch = _Batch(self._texts, np.array(self._text_keys, np.int64))
+            self._add_words(batch)
+            self._add_han(batch)
+            self._add_other_cjk(batch)
+            self._add_atoms(batch)
+        self._texts, self._text_keys, self._batch_chars = [], [], 0
 
-    def _keys_of_runs(self, atoms_of_run: Ints) -> Ints:
-        """Return the key of the first atom of every run of the batch."""
-        firsts = np.array([first for first, _ in self._texts], np.int64)
-        n_runs = np.array([n for _, n in self._texts], np.int64)
-        before = np.concatenate(([0], np.cumsum(atoms_of_run)))  # atoms before each run, over all texts
-        text_starts = np.cumsum(n_runs) - n_runs
-        return np.repeat(firsts - before[text_starts], n_runs) + before[:-1]
+    def _add_words(self, batch: _Batch) -> None:
+        keys = batch.run_keys[batch.run_kinds == RunKind.WORD]
+        if len(keys):
+            words = batch.joined(RunKind.WORD).split(_BREAK)
+            if int(batch.run_lengths.max()) > TERM_CHARS_MAX:
+                words = [word[:TERM_CHARS_MAX] for word in words]
+            self._count(self._vocabulary.numbers(words), keys)
 
-    def _add_words(self, words: Sequence[str], keys: Ints) -> None:
-        numbers = self._vocabulary.numbers([word[:TERM_CHARS_MAX] for word in words])
-        self._count(numbers, keys)
+    def _add_han(self, batch: _Batch) -> None:
+        keys = batch.run_keys[batch.run_kinds == RunKind.HAN]
+        if len(keys):
+            numbers = self._han_numbers.numbers(segment_han(batch.joined(RunKind.HAN)))
+            is_break = numbers == 0
+            run_of_term = np.cumsum(is_break)[~is_break]
+            # All terms of a run share a key: they have no positions, only frequencies.
+            self._count(numbers[~is_break], keys[run_of_term])
 
-    def _add_han(self, runs: Sequence[str], keys: Ints) -> None:
-        numbers = self._vocabulary.numbers(segment_runs(runs))
-        is_break = numbers == 0
-        run_of_term = np.cumsum(is_break)[~is_break]
-        # All terms of a run share a key: they have no positions, only frequencies.
-        self._count(numbers[~is_break], keys[run_of_term])
+    def _add_other_cjk(self, batch: _Batch) -> None:
+        is_run = batch.run_kinds == RunKind.OTHER_CJK
+        starts, lengths, keys = batch.run_starts[is_run], batch.run_lengths[is_run], batch.run_keys[is_run]
+        pair_counts = lengths - 1
+        if pair_counts.any():
+            firsts = np.repeat(starts, pair_counts) + _counting(pair_counts)
+            pairs = _strings(batch.codes, firsts, 2)
+            self._count(self._vocabulary.numbers(pairs), np.repeat(keys, pair_counts))
+        is_single = lengths == 1
+        if is_single.any():
+            self._count(
+                self._vocabulary.numbers(_strings(batch.codes, starts[is_single], 1)), keys[is_single]
+            )
 
-    def _add_characters(self, characters: str, run_keys: Ints, run_lengths: Ints) -> None:
-        codes = np.frombuffer(characters.encode("utf-32-le"), np.uint32)
-        for code in np.unique(codes[self._characters[codes] < 0]):
-            self._characters[code] = self._vocabulary[CHARACTER_PREFIX + chr(code)]
-        numbers = self._characters[codes].astype(np.int64)
-        run_starts = np.cumsum(run_lengths) - run_lengths
-        keys = np.repeat(run_keys - run_starts, run_lengths) + np.arange(len(codes))
-        self._terms.append(numbers)
-        self._keys.append(keys)
+    def _add_atoms(self, batch: _Batch) -> None:
+        """Add the characters of CJK runs; words are atoms already."""
+        is_cjk = batch.run_kinds != RunKind.WORD
+        lengths = batch.run_lengths[is_cjk]
+        within = _counting(lengths)
+        codes = batch.codes[np.repeat(batch.run_starts[is_cjk], lengths) + within]
+        for code in np.unique(codes[self._atom_of[codes] < 0]):
+            self._atom_of[code] = self._vocabulary[CHARACTER_PREFIX + chr(code)]
+        self._streams.append((self._atom_of[codes], np.repeat(batch.run_keys[is_cjk], lengths) + within))
 
     def _count(self, numbers: Ints, keys: Ints) -> None:
-        """Add occurrences of terms that count for the length of their field."""
-        self._terms.append(numbers)
-        self._keys.append(keys)
-        np.add.at(self.lengths, (keys >> DOCUMENT_SHIFT, keys >> FIELD_SHIFT & 15), 1)
+        """Add occurrences of terms, which count for the length of their field; ascending."""
+        self._streams.append((numbers, keys))
+        fields = keys >> FIELD_SHIFT
+        firsts = np.flatnonzero(np.diff(fields, prepend=-1))
+        counts = np.diff(firsts, append=len(fields))
+        field, document = fields[firsts] & 15, keys[firsts] >> DOCUMENT_SHIFT
+        self.lengths[document, field] += counts.astype(np.uint32)
 
-    def finish(self) -> tuple[list[bytes], Ints, Ints, NDArray[np.uint8]]:
-        """Return (sorted dictionary, where each entry's occurrences start, occurrences, atom or not)."""
-        self._flush_batch()
-        self._terms.append(self._vocabulary.numbers([host for host, _ in self._hosts]))
-        self._keys.append(np.array([key for _, key in self._hosts], np.int64))
-        del self._vocabulary["\n"]
-        entries = sorted(self._vocabulary)
-        ranks = np.zeros(len(entries) + 1, np.int64)
-        ranks[np.fromiter(map(self._vocabulary.__getitem__, entries), np.int64, len(entries))] = np.arange(
-            len(entries)
-        )
-        is_atom = np.array([is_atom_key(entry) for entry in entries], np.uint8)
-        keys = np.concatenate(self._keys)
-        assert not len(keys) or int(keys.max() & POSITION_MASK) < POSITION_MASK
-        starts = np.zeros(len(entries) + 1, np.int64)
-        grouped = np.empty(len(keys), np.int64)
-        group_by_term(ranks[np.concatenate(self._terms)], keys, starts, grouped)
-        return [entry.encode() for entry in entries], starts, grouped, is_atom
+
+class _Batch:
+    """Folded texts cut into runs, all at once; the rule is that of `analysis.runs_of`."""
+
+    def __init__(self, texts: Sequence[str], text_keys: Ints) -> None:
+        """Cut texts.
+
+        Args:
+          text_keys: document and field of each text, ascending; texts with the same key are anchors.
+        """
+        text = _BREAK.join(texts)
+        self.codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+        self.kinds = _KINDS[self.codes]
+        bounds = np.flatnonzero(np.diff(self.kinds, prepend=RunKind.SEPARATOR, append=RunKind.SEPARATOR))
+        # A bound is where the kind changes; what is between two is a run, or separators.
+        is_run = self.kinds[bounds[:-1]] != RunKind.SEPARATOR
+        self.run_starts = bounds[:-1][is_run]
+        self.run_lengths = np.diff(bounds)[is_run]
+        self.run_kinds = self.kinds[self.run_starts]
+        atom_counts = np.where(self.run_kinds == RunKind.WORD, 1, self.run_lengths)
+        atoms_before = np.cumsum(atom_counts) - atom_counts
+        text_lengths = np.fromiter(map(len, texts), np.int64, len(texts)) + len(_BREAK)
+        text_ends = np.cumsum(text_lengths)
+        text_of_run = np.searchsorted(text_ends, self.run_starts, "right")
+        text_atoms = np.bincount(text_of_run, atom_counts, len(texts)).astype(np.int64)
+        # One position stays free after each text, so that no phrase goes from one anchor into the next.
+        text_sizes = text_atoms + 1
+        sizes_before = np.cumsum(text_sizes) - text_sizes
+        is_first = np.diff(text_keys, prepend=-1) != 0
+        group_base = np.maximum.accumulate(np.where(is_first, sizes_before, 0))
+        text_base = text_keys + sizes_before - group_base - (np.cumsum(text_atoms) - text_atoms)
+        self.run_keys = text_base[text_of_run] + atoms_before
+
+    def joined(self, kind: RunKind) -> str:
+        """Return the runs of a kind with a break between each two."""
+        is_kind = self.kinds == kind
+        is_kept = is_kind.copy()
+        is_kept[1:] |= is_kind[:-1]  # a run, and the one character after it, which becomes the break
+        codes: NDArray[np.uint32] = np.where(is_kind, self.codes, np.uint32(ord(_BREAK)))[is_kept]
+        return codes.tobytes().decode("utf-32-le").removesuffix(_BREAK)
+
+
+def _strings(codes: NDArray[np.uint32], starts: Ints, length: int) -> list[str]:
+    """Return the strings of `length` characters that start at each place."""
+    rows = np.full((len(starts), length + 1), ord(_BREAK), np.uint32)
+    for i in range(length):
+        rows[:, i] = codes[starts + i]
+    return rows.tobytes().decode("utf-32-le").removesuffix(_BREAK).split(_BREAK)
+
+
+def _counting(lengths: Ints) -> Ints:
+    """Return 0, 1, .. length - 1 for each length, one after the other."""
+    return np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)

@@ -34,6 +34,7 @@ Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Lengths = NDArray[np.uint32]
+Codes = NDArray[np.uint32]
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -122,32 +123,89 @@ def _skip_posting(data: Bytes, at: int, is_atom: bool) -> tuple[int, int]:
     return head >> 1, at
 
 
-@_kernel(_IN_INTS, _IN_INTS, _INTS, _INTS)
-def group_by_term(terms: Ints, keys: Ints, starts: Ints, grouped: Ints) -> int:
-    """Sort occurrences by term, keeping their order (counting sort).
+# Three code points of 21 bits fit an int64: most Chinese words need no comparison of strings.
+PACKED_CHARS_MAX = 3
+PACKED_BITS = 21
+
+
+@_leaf
+def _slot_of(keys: Ints, key: int) -> int:
+    """Return where a key is in an open-addressing table of 2^n entries, or the free entry for it."""
+    mask = len(keys) - 1
+    mixed = (key ^ key >> 29) * 0x2545F4914F6CDD1D
+    at = (mixed ^ mixed >> 32) & mask
+    while keys[at] != 0 and keys[at] != key:
+        at = (at + 1) & mask
+    return int(at)
+
+
+@_kernel(types.Array(types.uint32, 1, "C", readonly=True), _INTS, _INTS, types.int64, _INTS, _INTS)
+def number_tokens(
+    codes: Codes, table_keys: Ints, table_numbers: Ints, next_number: int, numbers: Ints, new_keys: Ints
+) -> int:
+    """Give each short token its number, new ones the next.
 
     Args:
-      terms: term of each occurrence. keys: its key.
-      starts: n_terms + 1 zeros; becomes where the occurrences of each term start.
-      grouped: becomes the keys in the order of terms.
+      codes: tokens, each followed by a 0.
+      table_keys, table_numbers: an open-addressing table, never to be more than half full; 0 is free.
+      numbers: becomes the number of each token; -1 for those longer than PACKED_CHARS_MAX.
+      new_keys: room for all tokens; becomes the packed code points of the new ones, in order.
+
+    Returns:
+      How many are new.
     """
-    n_terms = len(starts) - 1
-    for i in range(len(terms)):
-        starts[terms[i] + 1] += 1
-    for term in range(n_terms):
-        starts[term + 1] += starts[term]
-    cursor = starts[:n_terms].copy()
+    token = 0
+    n_new = 0
+    key = 0
+    length = 0
+    for i in range(len(codes)):
+        code = int(np.int64(codes[i]))
+        if code:
+            key = key << PACKED_BITS | code
+            length += 1
+            continue
+        if length > PACKED_CHARS_MAX:
+            numbers[token] = -1
+        else:
+            at = _slot_of(table_keys, key)
+            if table_keys[at] == 0:
+                table_keys[at] = key
+                table_numbers[at] = next_number + n_new
+                new_keys[n_new] = key
+                n_new += 1
+            numbers[token] = table_numbers[at]
+        token += 1
+        key = 0
+        length = 0
+    return n_new
+
+
+@_kernel(_INTS, _INTS, _INTS, _INTS)
+def rehash(old_keys: Ints, old_numbers: Ints, keys: Ints, numbers: Ints) -> int:
+    """Copy one table of `number_tokens` into a larger one."""
+    for i in range(len(old_keys)):
+        if old_keys[i]:
+            at = _slot_of(keys, old_keys[i])
+            keys[at] = old_keys[i]
+            numbers[at] = old_numbers[i]
+    return len(keys)
+
+
+@_kernel(_IN_INTS, _IN_INTS, _INTS, _INTS)
+def scatter(terms: Ints, keys: Ints, cursors: Ints, grouped: Ints) -> int:
+    """Put each key where the cursor of its term is, and move the cursor on."""
     for i in range(len(terms)):
         term = terms[i]
-        grouped[cursor[term]] = keys[i]
-        cursor[term] += 1
-    return n_terms
+        grouped[cursors[term]] = keys[i]
+        cursors[term] += 1
+    return len(terms)
 
 
-@_kernel(_IN_INTS, _IN_INTS, _IN_BYTES, _BYTES, _BYTES, _INTS, _INTS, _INTS)
+@_kernel(_IN_INTS, _IN_INTS, _IN_INTS, _IN_BYTES, _BYTES, _BYTES, _INTS, _INTS, _INTS)
 def encode(
     starts: Ints,
     keys: Ints,
+    order: Ints,
     is_atom: Bytes,
     postings: Bytes,
     positions: Bytes,
@@ -155,7 +213,12 @@ def encode(
     positions_starts: Ints,
     doc_freq: Ints,
 ) -> int:
-    """Write the postings and positions of all terms from their grouped, ascending occurrences.
+    """Write the postings and positions of terms from their grouped, ascending occurrences.
+
+    Args:
+      starts, keys: where the occurrences of each group start, and the occurrences.
+      order: the group of each term. is_atom: of each term; only atoms get positions.
+      postings_starts, positions_starts, doc_freq: zeros; become those of the terms.
 
     Returns:
       The number of postings. At most 17 bytes of postings and 5 of positions an occurrence are written.
@@ -164,10 +227,10 @@ def encode(
     at = 0
     place = 0
     n_postings = 0
-    for term in range(len(starts) - 1):
+    for term in range(len(order)):
         previous = -1
-        i = starts[term]
-        end = starts[term + 1]
+        i = starts[order[term]]
+        end = starts[order[term] + 1]
         while i < end:
             document = keys[i] >> DOCUMENT_SHIFT
             frequencies[:] = 0
