@@ -31,7 +31,7 @@ from peers.crawler.messages import PageParsed, ParseFailed, ParsePage, RecordPag
 from peers.crawler.outbox import Batch, Outbox
 from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.settings import CrawlSettings
-from peers.storage.messages import DiskFilled, PageStored, StoreAnchors, StorePage
+from peers.storage.messages import DiskFilled, PageRefused, PageStored, StoreAnchors, StorePage
 
 FLUSH_S: Final = 0.05  # links to other peers and finished pages wait this long for company
 FLUSH_PAGES: Final = 64
@@ -138,7 +138,9 @@ class Controller(Actor):
             case FetchFailed(url, reason):
                 sends = self._fetch_failed(url, reason, now)
             case ParseFailed(url, reason):
-                sends = self._parse_failed(url, reason)
+                sends = self._page_lost(url, reason)
+            case PageRefused(url):
+                sends = self._page_lost(url, "archive")
             case LinksFound(batch, links):
                 sends = self._links_found_elsewhere(source, batch, links, now)
             case LinksAccepted(batch):
@@ -381,7 +383,7 @@ class Controller(Actor):
         )
         return [Send(self._addresses["cell"], StorePage(stored))]
 
-    def _parse_failed(self, url: str, reason: str) -> list[Send]:
+    def _page_lost(self, url: str, reason: str) -> list[Send]:
         page = self._pages.pop(url, None)
         if page is not None:
             self._fetch_status[reason] += 1

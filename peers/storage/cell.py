@@ -637,7 +637,7 @@ class Cell(Actor):
         reading = self._reads.get((message.url, message.fetched_at))
         if reading is None or not reading.records:
             return []
-        return self._end_reading(reading, message.page.document if message.page else None, now)
+        return self._end_reading(reading, message.document, now)
 
     def _end_reading(self, reading: _Reading, document: Document | None, now: float) -> list[Send]:
         """Do with a page what it was read back for. Without records there is nothing to be done any more."""

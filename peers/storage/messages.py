@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mesh.actor import Message
+from mesh.document import Document
 from mesh.messages import StoredPage
 
 
@@ -72,11 +73,11 @@ class ParseRecords(Message, frozen=True):
 
 
 class RecordsParsed(Message, frozen=True):
-    """Parser to cell: `document` in its encoded form of `mesh.document`, None for nothing to index."""
+    """Parser to cell; None when there is nothing to index."""
 
     url: str
     fetched_at: float
-    page: StoredPage | None
+    document: Document | None  # without anchors
 
 
 class DiskFilled(Message, frozen=True):
