@@ -33,7 +33,7 @@ class CommitDocuments(Message, frozen=True):
 
     batch: int
     documents: tuple[tuple[int, Document], ...]  # with their slots
-    anchors: tuple[tuple[str, tuple[str, ...]], ...]  # URL and its link texts, for pages already there
+    anchors: tuple[tuple[int, str, tuple[str, ...]], ...]  # slot, URL, link texts of pages already there
 
 
 class DocumentsCommitted(Message, frozen=True):

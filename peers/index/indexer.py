@@ -1,0 +1,332 @@
+"""The index actor of a peer: gathers pages into commits and answers queries over the slots it answers for.
+
+Theory of operation
+===================
+A commit costs an fsync and a new segment whatever its size, so pages are gathered: one batch is at the
+port "segments", the next one collects meanwhile. Of a page only the newest version goes into a batch;
+the older ones count as indexed with it.
+
+Queries are answered here, synchronously, from memory-mapped segments, although an actor does no I/O: a
+query takes 0.1 to 0.5 ms, a hop to a thread and back costs as much, and the pages of a segment that is
+searched are in memory. So the `IndexView` is an argument, as a table is. In a simulation it is the same
+index in memory, or `segments_twin.CountingIndex`, which finds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from math import inf
+from typing import ClassVar, Final, Protocol
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.document import Document
+from mesh.errors import LocalProtocolError
+from mesh.messages import (
+    CountTerms,
+    Excerpt,
+    ExcerptsRead,
+    Hit,
+    HitsFound,
+    ReadExcerpts,
+    SearchSlots,
+    TermsCounted,
+)
+from mesh.ownership import Ownership, OwnershipChanged
+from peers.index import ranking
+from peers.index.kernels import FIELD_COUNT
+from peers.index.messages import CommitDocuments, DocumentsCommitted, IndexAnchors, IndexPage, PagesIndexed
+from peers.index.query import QUERY_PHRASES_MAX, QUERY_SITES_MAX, QUERY_TERMS_MAX, Query
+
+QUERY_BYTES_MAX: Final = 65_536  # encoded; the longest one that `parse_query` makes has some 20 kB
+COUNT_MAX: Final = 1 << 50  # of documents or tokens in a mesh; sums stay exact in doubles
+
+Slots = npt.NDArray[np.bool_]  # mask over the slots of the mesh
+
+
+class SlotsView(Protocol):
+    """The documents of some slots at one commit."""
+
+    generation: int
+
+    def statistics(self, terms: Sequence[str]) -> ranking.Statistics: ...
+
+    def search(self, query: Query, statistics: ranking.Statistics, k: int) -> tuple[int, Sequence[Hit]]:
+        """Return how many match and the k best by falling score, ties by URL."""
+
+    def excerpts(self, query: Query, urls: Sequence[str]) -> list[Excerpt]:
+        """Return what to show of these pages, in this order; those not there are left out."""
+
+
+class IndexView(Protocol):
+    """What is committed; any thread may commit more at any time."""
+
+    def over(self, slots: Slots) -> SlotsView:
+        """Return the documents of the slots that are True, as of the last commit."""
+
+
+class IndexerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How large a commit gets, whichever comes first."""
+
+    documents_max: int = 512
+    text_chars_max: int = 4_000_000  # inverted in memory at about 30 bytes each
+    pause_s: float = 0.5  # from the first document of a batch; how fresh the index is at least
+
+
+class IndexerStatistics(Statistics, frozen=True):
+    """What an indexer does: gauges are of now, counts since the start."""
+
+    waiting: int  # gauge: documents and link texts for the next batches
+    committing: int  # gauge: those at the port
+    generation: int  # last commit heard of
+    committed: int  # count: documents and link texts in commits
+    batches: int  # count: commits
+    queries_answered: int
+    queries_refused: int  # not what a gateway sends, or before this peer knows its slots
+
+
+@dataclass(slots=True)
+class _Page:
+    """A page for the next batch, and what will be in the index with it."""
+
+    slot: int
+    document: Document
+    versions: list[float] = field(default_factory=list)  # times of fetch, this one's and older ones'
+    anchors: list[tuple[str, ...]] = field(default_factory=list)  # link texts that it has by now or before
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """What is at the port, and what to tell the cell when it is committed."""
+
+    number: int
+    size: int
+    done: PagesIndexed
+
+
+class Indexer(Actor):
+    """Keeps the index of a peer up to date and searches it."""
+
+    name: ClassVar[str] = "indexer"
+
+    def __init__(self, peer: str, index: IndexView, settings: IndexerSettings | None = None) -> None:
+        self._index = index
+        self._settings = settings or IndexerSettings()
+        self._ownership: Ownership | None = None
+        self._pages: dict[str, _Page] = {}  # by URL, in the order of coming
+        self._anchors: dict[str, IndexAnchors] = {}  # of pages that are not in _pages
+        self._text_chars = 0  # of _pages
+        self._first_at = inf  # when the oldest of those came
+        self._batch: _Batch | None = None
+        self._n_batches = 0
+        self._committed = 0
+        self._generation = 0
+        self._queries_answered = 0
+        self._queries_refused = 0
+        self._segments = Address(peer, "segments")
+        self._cell = Address(peer, "cell")
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        match message:
+            case IndexPage(slot, document):
+                self._take_page(slot, document)
+                return self._commit_if_due(now)
+            case IndexAnchors():
+                self._take_anchors(message)
+                return self._commit_if_due(now)
+            case DocumentsCommitted(number, generation):
+                return self._note_committed(number, generation, now)
+            case CountTerms() | SearchSlots() | ReadExcerpts():
+                return self._answer(source, message)
+            case OwnershipChanged(ownership):
+                self._ownership = ownership
+                return []
+            case _:
+                raise LocalProtocolError(f"indexer does not understand {type(message).__name__}")
+
+    def wake(self, now: float) -> list[Send]:
+        return self._commit_if_due(now)
+
+    def wake_at(self) -> float:
+        return inf if self._batch is not None else self._first_at + self._settings.pause_s
+
+    def observe(self) -> IndexerStatistics:
+        return IndexerStatistics(
+            waiting=len(self._pages) + len(self._anchors),
+            committing=self._batch.size if self._batch else 0,
+            generation=self._generation,
+            committed=self._committed,
+            batches=self._n_batches,
+            queries_answered=self._queries_answered,
+            queries_refused=self._queries_refused,
+        )
+
+    # --- Gathering and committing
+
+    def _take_page(self, slot: int, document: Document) -> None:
+        url = document.url
+        page = self._pages.get(url)
+        if page is None:
+            page = self._pages[url] = _Page(slot, document)
+            self._text_chars += len(document.text)
+            # The cell keeps the order: these texts are older than those of the document.
+            older = self._anchors.pop(url, None)
+            if older is not None:
+                page.anchors.append(older.anchors)
+        elif document.fetched_at >= page.document.fetched_at:
+            self._text_chars += len(document.text) - len(page.document.text)
+            page.document = document
+        page.versions.append(document.fetched_at)
+
+    def _take_anchors(self, message: IndexAnchors) -> None:
+        page = self._pages.get(message.url)
+        if page is None:
+            self._anchors[message.url] = message
+        else:
+            page.document = msgspec.structs.replace(page.document, anchors=message.anchors)
+            page.anchors.append(message.anchors)
+
+    def _commit_if_due(self, now: float) -> list[Send]:
+        size = len(self._pages) + len(self._anchors)
+        if not size:
+            self._first_at = inf
+            return []
+        self._first_at = min(self._first_at, now)
+        if self._batch is not None:
+            return []
+        settings = self._settings
+        is_large = size >= settings.documents_max or self._text_chars >= settings.text_chars_max
+        return [self._commit()] if is_large or now >= self._first_at + settings.pause_s else []
+
+    def _commit(self) -> Send:
+        """Hand the port what came first, up to the limits."""
+        limit = self._settings.documents_max
+        # Link texts cost what documents cost; pages leave them half of the batch, so that they come at all.
+        pages = self._take_first_pages(limit - min(len(self._anchors), limit // 2))
+        anchors = [self._anchors.pop(url) for url in list(islice(self._anchors, limit - len(pages)))]
+        versions = [(page.document.url, at) for page in pages for at in page.versions]
+        texts = [(page.document.url, texts) for page in pages for texts in page.anchors]
+        texts += [(each.url, each.anchors) for each in anchors]
+        self._n_batches += 1
+        done = PagesIndexed(tuple(versions), tuple(texts))
+        self._batch = _Batch(self._n_batches, len(pages) + len(anchors), done)
+        if not self._pages and not self._anchors:
+            self._first_at = inf
+        message = CommitDocuments(
+            self._n_batches,
+            tuple((page.slot, page.document) for page in pages),
+            tuple((each.slot, each.url, each.anchors) for each in anchors),
+        )
+        return Send(self._segments, message)
+
+    def _take_first_pages(self, limit: int) -> list[_Page]:
+        pages: list[_Page] = []
+        n_chars = 0
+        for page in self._pages.values():
+            n_chars += len(page.document.text)
+            if pages and n_chars > self._settings.text_chars_max:
+                break
+            pages.append(page)
+            if len(pages) == limit:
+                break
+        for page in pages:
+            del self._pages[page.document.url]
+            self._text_chars -= len(page.document.text)
+        return pages
+
+    def _note_committed(self, number: int, generation: int, now: float) -> list[Send]:
+        batch = self._batch
+        if batch is None or batch.number != number:
+            return []
+        self._batch = None
+        self._generation = generation
+        self._committed += batch.size
+        return [Send(self._cell, batch.done), *self._commit_if_due(now)]
+
+    # --- Answering
+
+    def _answer(self, gateway: Address, question: CountTerms | SearchSlots | ReadExcerpts) -> list[Send]:
+        """Answer a gateway, or not at all: what is wrong with a question is its sender's fault."""
+        if self._ownership is None:
+            answer = None
+        elif isinstance(question, CountTerms):
+            answer = self._count(question, self._ownership)
+        else:
+            query = query_of(question.query)
+            if query is None:
+                answer = None
+            elif isinstance(question, SearchSlots):
+                answer = self._search(question, query, self._ownership)
+            else:
+                answer = self._read(question, query, self._ownership)
+        if answer is None:
+            self._queries_refused += 1
+            return []
+        self._queries_answered += 1
+        return [Send(gateway, answer)]
+
+    def _count(self, question: CountTerms, ownership: Ownership) -> Message:
+        view = self._index.over(ownership.answers)
+        statistics = view.statistics(question.terms)
+        doc_freqs = tuple(statistics.doc_freqs.get(term, 0) for term in question.terms)
+        return TermsCounted(
+            question.request,
+            ownership.epoch,
+            view.generation,
+            statistics.document_count,
+            statistics.field_lengths,
+            doc_freqs,
+        )
+
+    def _search(self, question: SearchSlots, query: Query, ownership: Ownership) -> Message | None:
+        statistics = statistics_in(question)
+        if statistics is None:
+            return None
+        view = self._index.over(ownership.answers)
+        total, hits = view.search(query, statistics, question.k)
+        return HitsFound(question.request, ownership.epoch, view.generation, total, tuple(hits))
+
+    def _read(self, question: ReadExcerpts, query: Query, ownership: Ownership) -> Message:
+        view = self._index.over(ownership.answers)
+        return ExcerptsRead(question.request, tuple(view.excerpts(query, question.urls)))
+
+
+def query_of(encoded: bytes) -> Query | None:
+    """Decode a query from another peer; None when it is none or over the limits of `parse_query`."""
+    if len(encoded) > QUERY_BYTES_MAX:
+        return None
+    try:
+        query = _decode_query(encoded)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
+    literals = (*query.phrases, *query.excluded)
+    is_within_limits = (
+        len(query.terms) <= QUERY_TERMS_MAX
+        and len(query.phrases) <= QUERY_PHRASES_MAX
+        and len(query.excluded) <= QUERY_PHRASES_MAX
+        and len(query.sites) <= QUERY_SITES_MAX
+        and len(query.excluded_sites) <= QUERY_SITES_MAX
+        and all(0 < len(literal) <= QUERY_TERMS_MAX for literal in literals)
+        and len(set(query.terms)) == len(query.terms)
+    )
+    return query if is_within_limits else None
+
+
+def statistics_in(question: SearchSlots) -> ranking.Statistics | None:
+    """Return the statistics that came with a query; None when they cannot be those of a mesh."""
+    lengths, doc_freqs = question.field_lengths, question.doc_freqs
+    if len(lengths) != FIELD_COUNT or len(doc_freqs) != len(question.terms):
+        return None
+    if max(question.document_count, *lengths, *doc_freqs) > COUNT_MAX:
+        return None
+    field_lengths = (lengths[0], lengths[1], lengths[2], lengths[3], lengths[4])
+    by_term = dict(zip(question.terms, doc_freqs, strict=True))
+    return ranking.Statistics(question.document_count, field_lengths, by_term)
+
+
+_decode_query = msgspec.msgpack.Decoder(Query).decode

@@ -1,0 +1,130 @@
+"""The port "archive": appends and reads in threads, so that no disk holds up the event loop. [io]
+
+All that has come while one append was being synced goes into the next one: one fsync for all of it. A
+full disk loses nothing: what waits stays in the queue and is tried again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import ClassVar, Final
+
+import trio
+
+from mesh.actor import Address, Message
+from mesh.errors import LocalProtocolError, StorageError, StorageFull
+from mesh.port import Deliver
+from peers.storage.archive_twin import RecordStore, answer_to
+from peers.storage.extent import Extent
+from peers.storage.messages import AppendRecords, DiskFilled, ReadRecords, RecordsRead
+
+BATCH_BYTES_MAX: Final = 64 << 20  # of one append: a second of a slow disk, and far below a segment
+READS_AT_ONCE: Final = 4  # threads; a disk gains little from more
+RETRY_S: Final = 5.0  # until a full disk is tried again
+
+logger = logging.getLogger(__name__)
+
+
+class ArchivePort:
+    """Serves one archive; the only one to append to it."""
+
+    name: ClassVar[str] = "archive"
+
+    def __init__(self, me: str, store: RecordStore, *, retry_s: float = RETRY_S) -> None:
+        self.n_appends = 0  # each one fsync
+        self.n_appended = 0  # orders they carried
+        self._address = Address(me, self.name)
+        self._store = store
+        self._retry_s = retry_s
+        self._orders: deque[AppendRecords] = deque()
+        self._has_orders = trio.Event()
+        self._reads, self._reads_inbox = trio.open_memory_channel[ReadRecords](float("inf"))
+        self._is_full = False
+
+    def receive(self, source: Address, message: Message) -> None:
+        match message:
+            case AppendRecords():
+                self._orders.append(message)
+                self._has_orders.set()
+            case ReadRecords():
+                self._reads.send_nowait(message)  # the cell bounds how many it wants at a time
+            case _:
+                raise LocalProtocolError(f"archive does not understand {type(message).__name__}")
+
+    async def run(self, deliver: Deliver) -> None:
+        """Serve until cancelled, then append what had come before.
+
+        Raises:
+          StorageError: the disk failed; the archive has to be opened anew.
+        """
+        try:
+            async with trio.open_nursery() as nursery:
+                for _ in range(READS_AT_ONCE):
+                    nursery.start_soon(self._read_forever, deliver)
+                await self._append_forever(deliver)
+        finally:
+            with trio.CancelScope(shield=True):
+                await self._append_last(deliver)
+
+    async def _append_forever(self, deliver: Deliver) -> None:
+        while True:
+            await self._has_orders.wait()
+            try:
+                await self._append(deliver)
+            except StorageFull as error:
+                self._tell_full(deliver, str(error))
+                await trio.sleep(self._retry_s)
+            if not self._orders:
+                self._has_orders = trio.Event()
+
+    async def _append(self, deliver: Deliver) -> None:
+        """Append what waits, up to the limit; it leaves the queue only when it is on the disk."""
+        batch = self._next_batch()
+        extents = await trio.to_thread.run_sync(self._store.append, [order.records for order in batch])
+        self.n_appends += 1
+        self.n_appended += len(batch)
+        self._is_full = False
+        for _ in batch:
+            self._orders.popleft()
+        for order, extent in zip(batch, extents, strict=True):
+            deliver(self._address, "cell", answer_to(order, extent))
+
+    def _next_batch(self) -> list[AppendRecords]:
+        batch: list[AppendRecords] = []
+        n_bytes = 0
+        for order in self._orders:
+            n_bytes += len(order.records)
+            if batch and n_bytes > BATCH_BYTES_MAX:
+                break
+            batch.append(order)
+        return batch
+
+    async def _append_last(self, deliver: Deliver) -> None:
+        """Append what is left when the peer stops; nobody waits for a disk to be emptied then."""
+        try:
+            while self._orders:
+                await self._append(deliver)
+        except StorageError as error:
+            # Those pages were never acknowledged: they are fetched again after the next start.
+            logger.warning("pages not kept at the end pages=%d error=%s", len(self._orders), error)
+
+    def _tell_full(self, deliver: Deliver, detail: str) -> None:
+        if not self._is_full:
+            self._is_full = True
+            logger.error("disk full, fetching stops: %s", detail)
+        for actor in ("cell", "controller"):
+            deliver(self._address, actor, DiskFilled(detail))
+
+    async def _read_forever(self, deliver: Deliver) -> None:
+        async for order in self._reads_inbox:
+            extent = Extent(order.segment, order.offset, order.length)
+            records = await trio.to_thread.run_sync(self._read, extent)
+            deliver(self._address, "cell", RecordsRead(order.url, order.fetched_at, records))
+
+    def _read(self, extent: Extent) -> bytes:
+        try:
+            return self._store.read(extent)
+        except StorageError as error:
+            logger.error("page cannot be read back: %s", error)
+            return b""
