@@ -220,9 +220,8 @@ class ConnectionHandler:
                 with trio.fail_after(REQUEST_S_MAX):
                     request = await next_request(stream, connection)
             except h11.RemoteProtocolError as error:
-                await send(
-                    stream, connection, plain_response(error.error_status_hint, b"bad request"), b"GET"
-                )
+                # Without a body, for the method may be HEAD or not be known.
+                await send(stream, connection, plain_response(error.error_status_hint, b""), b"HEAD")
                 return
             if request is None:
                 return

@@ -256,9 +256,6 @@ HOSTS = (
     ),
 )
 
-# Every licence that a page of the demo names; Debian's base-files has their texts.
-LICENCES = ("Apache-2.0", "GPL-2", "MPL-2.0")
-
 
 def build(packages: Path, licences: Path) -> bytes:
     """Return the WARC file made from the packages unpacked under `packages/<name>`."""

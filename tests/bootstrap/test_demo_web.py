@@ -6,6 +6,7 @@ import gzip
 import http.client
 import io
 import json
+import random
 import re
 import signal
 import subprocess
@@ -20,6 +21,7 @@ import pytest
 import trio
 from fastwarc.warc import ArchiveIterator as FastwarcReader
 from fastwarc.warc import WarcRecordType
+from protego import Protego
 from selectolax.lexbor import LexborHTMLParser
 from warcio.archiveiterator import ArchiveIterator as WarcioReader
 
@@ -27,6 +29,7 @@ from bootstrap.demo_web import (
     CONNECTIONS_MAX,
     DEMO_WARC,
     REQUEST_HEAD_BYTES_MAX,
+    ConnectionHandler,
     DemoWeb,
     ServedDemoWeb,
     serve_demo_web,
@@ -273,6 +276,7 @@ async def assert_is_alive(served: ServedDemoWeb) -> None:
         (b"POST / HTTP/1.1\r\nHost: www.debian.org\r\nContent-Length: 9\r\n\r\nx", b"405"),
         (b"GET / HTTP/1.1\r\nHost: www.debian.org\r\nContent-Length: -1\r\n\r\n", b"400"),
         (b"GET / HTTP/1.1\r\nHost: www.debian.org\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"400"),
+        (b"HEAD / HTTP/1.1\r\nHost: www.debian.org\r\nTransfer-Encoding: chunked\r\n\r\n\r\n", b"400"),
         (b"", b""),
         (b"GET / HT", b"400"),
     ],
@@ -281,6 +285,39 @@ async def test_bad_requests_are_refused_and_the_server_lives(request_bytes: byte
     async with serve_demo_web() as served:
         answer = await ask(served, request_bytes)
         assert answer[9:12] == status
+        await assert_is_alive(served)
+
+
+FRAGMENTS = [
+    *(
+        b"GET ",
+        b"HEAD ",
+        b"POST ",
+        b"CONNECT ",
+        b"/ ",
+        b"* ",
+        b"http://x/ ",
+        b"HTTP/1.1\r\n",
+        b"HTTP/1.0\r\n",
+    ),
+    *(
+        b"Host: www.debian.org\r\n",
+        b"Upgrade: websocket\r\nConnection: upgrade\r\n",
+        b"Content-Length: 5\r\n",
+    ),
+    *(b"Transfer-Encoding: chunked\r\n", b"Expect: 100-continue\r\n", b"Connection: close\r\n", b" x: y\r\n"),
+    *(b"\r\n", b"\r\n\r\n", b"abc", b"\0\xff", b"5\r\nabcde\r\n0\r\n\r\n", b": \r\n"),
+]
+
+
+async def test_mixed_up_requests_do_not_end_the_server() -> None:
+    choose = random.Random(1)
+    async with serve_demo_web() as served:
+        for _ in range(300):
+            start = (
+                choose.choice(FRAGMENTS[:4]) + choose.choice(FRAGMENTS[4:7]) + choose.choice(FRAGMENTS[7:9])
+            )
+            await ask(served, choose.choice((start, b"")) + b"".join(choose.choices(FRAGMENTS[9:], k=5)))
         await assert_is_alive(served)
 
 
@@ -298,9 +335,7 @@ async def test_client_that_leaves_in_the_middle_does_no_harm() -> None:
         await assert_is_alive(served)
 
 
-async def test_silent_client_is_dropped_and_stalled_reader_too(autojump_clock: trio.abc.Clock) -> None:
-    from bootstrap.demo_web import ConnectionHandler
-
+async def test_silent_client_is_dropped(autojump_clock: trio.abc.Clock) -> None:
     client, server = trio.testing.memory_stream_pair()
     handler = ConnectionHandler(DemoWeb({}), deque())
     with trio.fail_after(60):
@@ -355,8 +390,6 @@ async def test_content_type_is_sent_as_recorded() -> None:
 
 
 async def test_every_host_has_robots_that_allow_its_pages_and_forbid_something(web: DemoWeb) -> None:
-    from protego import Protego
-
     for host in web.hosts:
         response = web.find(host, "/robots.txt")
         assert response is not None

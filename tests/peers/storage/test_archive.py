@@ -24,7 +24,7 @@ from mesh.errors import ConfigError, CorruptionError, StorageError, StorageFull
 from peers.storage.archive import Archive
 from peers.storage.extent import Extent
 from peers.storage.memory_archive import MemoryArchive
-from peers.storage.warc import is_sound, request_record, response_record
+from peers.storage.warc import is_sound, read_records, request_record, response_record
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 AnyArchive: TypeAlias = Archive | MemoryArchive
@@ -276,7 +276,22 @@ def test_no_space_for_the_next_segment_is_survived(tmp_path: Path, monkeypatch: 
                     archive.append([records_of(1)])
         (again,) = keep(archive, records_of(1))
         assert (told.segment, again.segment) == (1, 2)
-    assert is_sound(segment_file(tmp_path, 2).read_bytes())
+        assert archive.byte_count == sum(file.stat().st_size for file in tmp_path.iterdir())
+    kinds = [record.kind for record in read_records(segment_file(tmp_path, 2).read_bytes())]
+    assert kinds == ["warcinfo", "response", "request"]
+
+
+def test_failed_sync_of_the_next_segment_is_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    with Archive(tmp_path, "a", segment_bytes_max=1_000) as archive:
+        keep(archive, records_of(0))
+        with monkeypatch.context() as broken:
+            broken.setattr("peers.storage.archive.sync", refuse(errno.EIO))
+            with pytest.raises(StorageError):
+                archive.append([records_of(1)])
+        monkeypatch.setattr("peers.storage.archive.sync", synced.append)
+        assert keep(archive, records_of(1))[0].segment == 2
+    assert len(synced) == 3  # the new segment, the folder with its name, the batch
 
 
 def test_disk_that_does_not_sync_is_not_trusted_again(
