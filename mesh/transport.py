@@ -45,7 +45,7 @@ LINGER_MS = 500  # for the last messages of a peer that leaves
 HANDSHAKE_IVL_MS = 5_000  # libzmq's 30 s would let idlers keep six times as many descriptors
 HEARTBEAT_IVL_MS = 5_000  # finds connections that died without a FIN; members are found dead by SWIM
 HEARTBEAT_TIMEOUT_MS = 15_000  # three of them lost
-RECONNECT_IVL_MS = 200  # the wait after a refusal, so also how soon an admitted key gets in
+RECONNECT_IVL_MS = 200  # plus as much at random; a peer that starts again is found within half a second
 RECONNECT_IVL_MAX_MS = 5_000  # doubles up to here while nobody listens; libzmq's default is no back-off
 CONNECT_TIMEOUT_MS = 5_000  # the kernel's is about two minutes
 

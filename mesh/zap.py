@@ -2,6 +2,13 @@
 
 libzmq asks on an inproc endpoint, one request per handshake of a server socket with a ZAP domain, and
 lets no message of that connection through before the answer. Source: ZeroMQ RFC 27/ZAP.
+
+Theory of operation. A key that is not in the list gets no answer, and its request waits here. If the
+key is admitted meanwhile (the news of a new member often comes after its first connection) the answer
+goes out and the handshake is done at once; if not, the handshake times out (HANDSHAKE_IVL) and the
+client tries again. Saying no would be worse: after 400 or 500 libzmq 4.3.5 as a client never tries
+again, which shuts an early member out for good, and after 300 as a server it leaves the connection
+half open until the same time-out.
 """
 
 from __future__ import annotations
@@ -16,9 +23,9 @@ from mesh.zmq_socket import TrioSocket
 ZAP_ENDPOINT = "inproc://zeromq.zap.01"
 ZAP_DOMAIN = b"tianmesh"  # without a domain libzmq asks nobody and lets everybody in
 ADMITTED = b"200"
-# 300 closes the connection in silence and the client tries again; after a 400 libzmq's client never
-# does, and a peer whose admission has not yet reached us would be shut out for good.
-NOT_NOW = b"300"
+MALFORMED = b"500"
+KEYS_WAITING_MAX = 1_024  # the oldest is forgotten; it asks again when its handshake has timed out
+REQUESTS_PER_KEY_MAX = 4  # a peer opens two connections
 
 
 class AllowList:
@@ -31,7 +38,8 @@ class AllowList:
         self._requests = TrioSocket(socket, _read_request)
         self._peers: dict[bytes, str] = {}  # raw public key to peer id
         self._keys: dict[str, bytes] = {}  # and back
-        self.refused_count = 0  # handshakes with a key not in the list
+        self._waiting: dict[bytes, list[list[bytes]]] = {}  # raw key to what its answers begin with
+        self.refused_count = 0  # handshakes whose key was not in the list when they asked
 
     def allow(self, curve_public: bytes, peer_id: str) -> None:
         """Let the holder of this key (Z85) in, under this name."""
@@ -39,6 +47,8 @@ class AllowList:
         key = bytes_of_z85(curve_public)
         self._peers[key] = peer_id
         self._keys[peer_id] = key
+        for head in self._waiting.pop(key, ()):
+            self._answer(head, ADMITTED, peer_id)
 
     def disallow(self, peer_id: str) -> None:
         """Let no new connection of this peer in; what comes over open ones is for `has` to stop."""
@@ -53,24 +63,34 @@ class AllowList:
         """Answer requests until cancelled. No handshake completes while this does not run."""
         while True:
             for request in await self._requests.receive_batch():
-                self._requests.send_nowait(self._answer(request))
+                self._judge(request)
 
     def close(self) -> None:
         self._requests.close(0)
 
-    def _answer(self, request: Sequence[bytes]) -> list[bytes]:
+    def _judge(self, request: Sequence[bytes]) -> None:
         route, _, version, request_id, domain, _address, _routing_id, mechanism, *credentials = request
-        peer_id = None
-        if domain == ZAP_DOMAIN and mechanism == b"CURVE" and len(credentials) == 1:
-            peer_id = self._peers.get(credentials[0])
+        head = [route, b"", version, request_id]
+        if domain != ZAP_DOMAIN or mechanism != b"CURVE" or len(credentials) != 1:
+            self._answer(head, MALFORMED, "")
+            return
+        peer_id = self._peers.get(credentials[0])
         if peer_id is None:
             self.refused_count += 1
-            return [route, b"", version, request_id, NOT_NOW, b"unknown key", b"", b""]
-        return [route, b"", version, request_id, ADMITTED, b"", peer_id.encode(), b""]
+            self._let_wait(credentials[0], head)
+        else:
+            self._answer(head, ADMITTED, peer_id)
 
+    def _let_wait(self, key: bytes, head: list[bytes]) -> None:
+        heads = self._waiting.setdefault(key, [])
+        heads.append(head)
+        del heads[:-REQUESTS_PER_KEY_MAX]
+        if len(self._waiting) > KEYS_WAITING_MAX:
+            del self._waiting[next(iter(self._waiting))]
 
-def _read_request(socket: zmq.Socket[bytes]) -> list[bytes]:
-    return socket.recv_multipart(zmq.NOBLOCK)
+    def _answer(self, head: list[bytes], status: bytes, peer_id: str) -> None:
+        """Answer; libzmq drops it when the connection has gone meanwhile."""
+        self._requests.send_nowait([*head, status, b"", peer_id.encode(), b""])
 
 
 def require_curve_server(socket: zmq.Socket[bytes], curve_secret: bytes) -> None:
@@ -79,3 +99,7 @@ def require_curve_server(socket: zmq.Socket[bytes], curve_secret: bytes) -> None
     socket.setsockopt(zmq.CURVE_SECRETKEY, curve_secret)
     socket.setsockopt(zmq.ZAP_DOMAIN, ZAP_DOMAIN)
     socket.setsockopt(zmq.ZAP_ENFORCE_DOMAIN, 1)  # refuses connections if the domain were ever empty
+
+
+def _read_request(socket: zmq.Socket[bytes]) -> list[bytes]:
+    return socket.recv_multipart(zmq.NOBLOCK)
