@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from random import Random
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
-from mesh.actor import Actor, Address, Statistics
+from mesh.actor import Address, Statistics
 from mesh.memory_table import MemoryTable
 from mesh.node import Node
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import WEIGHT_MAX, SlotTable, slot_of
-from mesh.table import Table
 from mesh.urls import host_of
+from peers.actors import make_actors
 from peers.crawler.controller import CrawlStatistics
 from peers.crawler.robots import CRAWL_DELAY_S_MAX
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.trace import TracedPage
 from peers.gateway.messages import AddSeeds
+from peers.index.segments_twin import CountingIndex
 from peers.storage.cell import CellStatistics
 from simulations.checks import Findings, judge
 from simulations.network import Network
@@ -41,12 +42,6 @@ EVENTS_WITHOUT_PAGE_MAX: Final = 2_000_000  # a crawl that gets nowhere is ended
 Progress: TypeAlias = Callable[[int, int], None]
 
 
-class MakeActors(Protocol):
-    """The factory of a live peer's actors, without its membership."""
-
-    def __call__(self, me: str, table: Table, settings: CrawlSettings) -> Sequence[Actor]: ...
-
-
 class SimulatedCrawl:
     """One crawl; the same arguments make the same crawl, message by message.
 
@@ -57,7 +52,6 @@ class SimulatedCrawl:
     def __init__(
         self,
         web: Web,
-        make_actors: MakeActors,
         *,
         peers: int,
         seed: int,
@@ -80,9 +74,8 @@ class SimulatedCrawl:
         self.table = SlotTable(dict.fromkeys(self.peers, WEIGHT_MAX // 2), SLOT_COUNT, replicas)
         self.log: list[Request] = []
         self.archives: dict[str, VirtualArchive] = {}
-        self.segments: dict[str, VirtualSegments] = {}
+        self.indexes: dict[str, CountingIndex] = {}
         self.world = World(network or Network(Random(f"network {seed}")))
-        self._make_actors = make_actors
         self._trace = trace
         for peer in self.peers:
             self._add(peer)
@@ -149,14 +142,14 @@ class SimulatedCrawl:
         return min(self.table.replicas, len(self.peers))
 
     def _add(self, peer: str) -> None:
-        actors = self._make_actors(peer, MemoryTable(), self.settings)
+        index = self.indexes[peer] = CountingIndex()
+        actors = make_actors(peer, MemoryTable(), self.settings, index)
         self.archives[peer] = VirtualArchive()
-        self.segments[peer] = VirtualSegments()
         ports = [
             VirtualFetcher(peer, self.web, self.log),
-            VirtualParser(self.web, self._slot_of),
+            VirtualParser(self.web),
             self.archives[peer],
-            self.segments[peer],
+            VirtualSegments(index),
             VirtualRecorder(self._trace) if self._trace is not None else Listener("recorder"),
             *map(Listener, ("http", "meter", "membership")),
         ]
@@ -177,11 +170,11 @@ class SimulatedCrawl:
 
     def _activity(self) -> tuple[int, ...]:
         """Changes whenever anything lasting happens."""
-        archives, segments = self.archives.values(), self.segments.values()
+        archives, indexes = self.archives.values(), self.indexes.values()
         return (
             len(self.log),
             sum(archive.n_bytes for archive in archives),
-            sum(segment.generation for segment in segments),
+            sum(index.generation for index in indexes),
         )
 
 

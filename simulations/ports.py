@@ -6,18 +6,16 @@ fixed virtual time here; pages have no bodies, so the records and texts they bec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from collections.abc import Iterable
+from typing import Final, NamedTuple, Protocol
 
 from mesh.actor import Address, Message
 from mesh.document import Document
 from mesh.errors import LocalProtocolError
-from mesh.messages import StoredPage
-from mesh.urls import host_of
 from peers.crawler.exchange import Fetched, FetchFailed, FetchRequest
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
 from peers.crawler.trace import TracedPage
-from peers.index.messages import CommitDocuments, DocumentsCommitted
+from peers.index.messages import CommitDocuments
 from peers.storage.messages import (
     AppendRecords,
     ParseRecords,
@@ -73,10 +71,8 @@ class VirtualParser:
 
     name = "parser"
 
-    def __init__(self, web: Web, slot_of: Callable[[str], int]) -> None:
-        """Make a parser; `slot_of` maps a host to its slot, for pages that come back from the archive."""
+    def __init__(self, web: Web) -> None:
         self._web = web
-        self._slot_of = slot_of
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
         match message:
@@ -85,10 +81,9 @@ class VirtualParser:
                 document = document_of(page.url, page.started_at)
                 parsed = PageParsed(page.url, records_of(page.url), document, links)
                 return (Answer(PARSE_S, source, parsed),)
-            case ParseRecords(url, fetched_at, records):
-                document = document_of(url, fetched_at)
-                stored = StoredPage(url, self._slot_of(host_of(url)), fetched_at, 200, records, document)
-                return (Answer(PARSE_S, source, RecordsParsed(url, fetched_at, stored)),)
+            case ParseRecords(url, fetched_at):
+                parsed_again = RecordsParsed(url, fetched_at, document_of(url, fetched_at))
+                return (Answer(PARSE_S, source, parsed_again),)
         raise _misunderstood(self, message)
 
 
@@ -114,23 +109,31 @@ class VirtualArchive:
         raise _misunderstood(self, message)
 
 
+class IndexTwin(Protocol):
+    """`peers.index.segments_twin.SegmentsTwin` over an index in memory, or its `CountingIndex`."""
+
+    def receive(self, message: Message) -> list[tuple[str, Message]]:
+        """Carry out an order; return answers with the actors they are for."""
+
+
 class VirtualSegments:
-    """Port `segments`: counts documents, finds nothing."""
+    """Port `segments`: an index twin that takes time."""
 
     name = "segments"
 
-    def __init__(self) -> None:
-        self.pages: dict[str, None] = {}  # URLs in the index, in order of their first commit
-        self.generation = 0
+    def __init__(self, twin: IndexTwin) -> None:
+        self.commits = 0
+        self._twin = twin
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
-        match message:
-            case CommitDocuments(batch, documents):
-                self.generation += 1
-                self.pages.update(dict.fromkeys(document.url for _, document in documents))
-                seconds = COMMIT_S + COMMIT_PAGE_S * len(documents)
-                return (Answer(seconds, source, DocumentsCommitted(batch, self.generation)),)
-        raise _misunderstood(self, message)
+        if not isinstance(message, CommitDocuments):
+            raise _misunderstood(self, message)
+        self.commits += 1
+        seconds = COMMIT_S + COMMIT_PAGE_S * len(message.documents)
+        return [
+            Answer(seconds, Address(source.peer, actor), answer)
+            for actor, answer in self._twin.receive(message)
+        ]
 
 
 class VirtualRecorder:

@@ -154,7 +154,11 @@ class SyntheticWeb:
         host = self._host_index[name]
         page = _page_of(url[name_end + 1 :])
         assert page is not None
-        return tuple([FoundLink(link, f"page {link[8:]}") for link in self._targets(url, name, host, page)])
+        # A page is called by its own name, but every eighth links to others in words of its own.
+        words = "page" if page & 7 else f"see {page}"
+        return tuple(
+            [FoundLink(link, f"{words} {link[8:]}") for link in self._targets(url, name, host, page)]
+        )
 
     def crawl_delay_s(self, host: str) -> float:
         index = self._host_index.get(host)
@@ -215,12 +219,12 @@ class SyntheticWeb:
 
     def _host_draw(self, host: int, purpose: str) -> float:
         """A uniform number in [0, 1) that belongs to a host."""
-        draw: int = xxhash.xxh3_64_intdigest(f"{purpose} {self._host_names[host]}".encode(), self._hash_seed)
-        return (draw >> 11) * _UNIT
+        name = f"{purpose} {self._host_names[host]}".encode()
+        return (xxhash.xxh3_64_intdigest(name, self._hash_seed) >> 11) * _UNIT
 
     def _host_seconds(self, host: int) -> float:
         """How long a host takes on average: a factor of 4 between the fast ones, seconds for the slow."""
-        spread = 4.0 ** (self._host_draw(host, "seconds") - 0.5)
+        spread = exp(log(4.0) * (self._host_draw(host, "seconds") - 0.5))
         is_slow = self._host_draw(host, "slow") < self.shape.slow_hosts_share
         return self.shape.seconds_median * spread * (20.0 if is_slow else 1.0)
 

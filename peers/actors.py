@@ -1,0 +1,30 @@
+"""The actors that make a member of the mesh a peer: the same ones live and simulated."""
+
+from __future__ import annotations
+
+from mesh.actor import Actor
+from mesh.table import Table, TableSection
+from peers.crawler.controller import Controller
+from peers.crawler.settings import CrawlSettings
+from peers.gateway.searcher import Searcher
+from peers.index.indexer import Indexer, IndexView
+from peers.storage.cell import Cell
+
+
+def make_actors(
+    me: str, table: Table, settings: CrawlSettings, index: IndexView, first_errand: int = 1
+) -> list[Actor]:
+    """Make controller, cell, indexer and searcher of a peer, which take up what the table remembers.
+
+    Args:
+      me: id of the peer.
+      table: of the whole peer; each actor gets its own section.
+      index: what the indexer searches.
+      first_errand: see `Searcher`.
+    """
+    return [
+        Controller(me, TableSection(table, b"C"), settings),
+        Cell(me, TableSection(table, b"P")),
+        Indexer(me, index),
+        Searcher(me, first_errand),
+    ]

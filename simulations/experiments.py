@@ -1,0 +1,232 @@
+"""The experiments: a crawl of a synthetic web, and the book's first experiment on a recorded trace. [io]
+
+The only real time here is that which a run took.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from math import ceil, log10
+from random import Random
+from typing import Final
+
+from msgspec.structs import replace
+
+from peers.crawler.settings import CrawlSettings
+from peers.crawler.trace import TracedPage
+from simulations.balance import REFERENCE_VARIANCE, balance_of
+from simulations.checks import pages_by_peer
+from simulations.crawl import Progress, SimulatedCrawl
+from simulations.network import Network
+from simulations.results import (
+    CrawlResult,
+    CrossLinks,
+    Interval,
+    ReplayResult,
+    ReplayRun,
+    Traffic,
+)
+from simulations.trace import TraceWeb
+from simulations.web import SyntheticWeb
+from simulations.world import World
+
+HOUR_S: Final = 3_600.0
+INTERVALS: Final = 10  # as the book analyses the first ten hours
+
+# The end of every crawl is a few large hosts at their own pace (book, 6.2): what is compared ends before.
+COMPARED_SHARE: Final = 0.5
+
+# With fewer hosts than this for each fetch at a time, hosts and not peers decide the speed.
+HOSTS_PER_FETCH: Final = 4
+
+
+def crawl(
+    *,
+    peers: int = 8,
+    seed: int = 7,
+    pages: int = 100_000,
+    replicas: int = 2,
+    loss: float = 0.0,
+    settings: CrawlSettings | None = None,
+    trace: list[TracedPage] | None = None,
+    progress: Progress | None = None,
+) -> CrawlResult:
+    """Crawl a synthetic web until nothing is left to do, and check what must hold.
+
+    Args:
+      seed: of the web and of everything else.
+      pages: that the web has.
+      replicas: R, peers that keep each page.
+      loss: probability that a frame between peers is lost.
+      trace: takes the pages as a recorder would write them.
+    """
+    web = SyntheticWeb(seed, pages)
+    network = Network(Random(f"network {seed}"), loss=loss)
+    started = time.perf_counter()
+    run = SimulatedCrawl(
+        web,
+        peers=peers,
+        seed=seed,
+        replicas=replicas,
+        settings=settings,
+        network=network,
+        trace=trace,
+    )
+    run.run(progress)
+    real_seconds = time.perf_counter() - started
+    statistics = run.crawl_statistics().values()
+    fetched = {peer: len(times) for peer, times in pages_by_peer(run.log, run.peers).items()}
+    status: Counter[str] = Counter()
+    for each in statistics:
+        status.update({str(key): count for key, count in each.fetch_status.items()})
+    return CrawlResult(
+        peers=peers,
+        seed=seed,
+        pages=pages,
+        hosts=web.host_count,
+        digest=run.world.digest,
+        pages_fetched=sum(fetched.values()),
+        pages_per_peer=fetched,
+        urls_seen=sum(each.urls_seen for each in statistics),
+        fetch_status=dict(sorted(status.items())),
+        virtual_seconds=run.log[-1].until_s if run.log else 0.0,
+        real_seconds=real_seconds,
+        events=run.world.n_events,
+        traffic=_traffic(run.world),
+        cross_links=_cross_links(run),
+        balance=balance_of(tuple(fetched.values())),
+        checks=run.judge(),
+    )
+
+
+def replay(
+    trace: Sequence[TracedPage],
+    peer_counts: Sequence[int] = (1, 2, 4, 8, 16),
+    *,
+    seed: int = 7,
+    fetches_in_flight: int | None = None,
+    delay_s: float = 0.0,
+    progress: Progress | None = None,
+) -> ReplayResult:
+    """Let 1 peer and then `peer_counts` peers fetch a recorded trace, and compare.
+
+    The book's experiment 1 (section 6.2): pages per peer and hour, their variance over the peers held
+    against a split of 2 : 3, speed-up, and traffic of cross URLs.
+
+    Args:
+      fetches_in_flight: of each peer at a time, the book has 200. None takes as many as leave
+        HOSTS_PER_FETCH hosts for each fetch of the largest mesh, at least 1, at most 200.
+      delay_s: pause between two fetches from one host; the book names none.
+      progress: told of the pages of the run that is going on.
+
+    Raises:
+      ValueError: the trace has no pages.
+    """
+    web = TraceWeb(trace)
+    if not web.pages:
+        raise ValueError("the trace has no pages")
+    counts = sorted({1, *peer_counts})
+    if fetches_in_flight is None:
+        fetches_in_flight = min(200, max(1, web.host_count // (HOSTS_PER_FETCH * counts[-1])))
+    settings = CrawlSettings(
+        delay_s=delay_s,
+        fetches_in_flight_max=fetches_in_flight,
+        pages_in_progress_max=fetches_in_flight + 256,
+    )
+    crawls = {}
+    for count in counts:
+        crawls[count] = SimulatedCrawl(web, peers=count, seed=seed, replicas=1, settings=settings)
+        crawls[count].run(progress)
+    times = {count: pages_by_peer(run.log, run.peers) for count, run in crawls.items()}
+    interval_s = interval_for(min(_compared_s(found) for found in times.values()))
+    runs = [_replay_run(crawls[count], times[count], interval_s) for count in counts]
+    alone = max(1, runs[0].pages)
+    return ReplayResult(
+        pages=web.pages,
+        hosts=web.host_count,
+        seeds=len(web.seeds),
+        fetches_in_flight=fetches_in_flight,
+        delay_s=delay_s,
+        interval_s=interval_s,
+        reference_variance=REFERENCE_VARIANCE,
+        runs=tuple(
+            replace(run, speed_up=run.pages / alone) for run in runs if run.peers in (1, *peer_counts)
+        ),
+        notes=_notes(web, counts[-1], fetches_in_flight, interval_s),
+    )
+
+
+def interval_for(seconds: float) -> float:
+    """The unit that divides a run into about ten: an hour, or the next smaller 1, 2 or 5 x 10^k seconds."""
+    wanted = seconds / INTERVALS
+    if wanted >= HOUR_S:
+        return HOUR_S
+    power = 10.0 ** ceil(log10(wanted) - 1)
+    return max(step * power for step in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0) if step * power <= wanted * 1.0001)
+
+
+def _compared_s(times: dict[str, list[float]]) -> float:
+    """When a run had fetched COMPARED_SHARE of its pages."""
+    every = sorted(until for each in times.values() for until in each)
+    return every[ceil(len(every) * COMPARED_SHARE) - 1]
+
+
+def _replay_run(run: SimulatedCrawl, times: dict[str, list[float]], interval_s: float) -> ReplayRun:
+    edges = [number * interval_s for number in range(INTERVALS + 1)]
+    done = [[bisect_right(each, edge) for each in times.values()] for edge in edges]
+    intervals = []
+    for before, after in pairwise(done):
+        pages = tuple(late - early for early, late in zip(before, after, strict=True))
+        intervals.append(Interval(pages, balance_of(pages), balance_of(after)))
+    variance_max = max(interval.balance.variance for interval in intervals)
+    return ReplayRun(
+        peers=len(times),
+        digest=run.world.digest,
+        pages=sum(done[-1]),
+        intervals=tuple(intervals),
+        total=balance_of(done[-1]),
+        variance_max=variance_max,
+        is_below_reference=variance_max < REFERENCE_VARIANCE,
+        speed_up=1.0,
+        virtual_seconds=max(until for each in times.values() for until in each[-1:]),
+        cross_links=_cross_links(run),
+    )
+
+
+def _notes(web: TraceWeb, peers: int, fetches_in_flight: int, interval_s: float) -> tuple[str, ...]:
+    notes = []
+    if interval_s < HOUR_S:
+        notes.append(
+            f"the trace is short: the unit of time is {interval_s:g} s instead of an hour, chosen so that "
+            f"{INTERVALS} units pass before the fastest run has fetched {COMPARED_SHARE:.0%} of its pages"
+        )
+    if web.host_count < peers * fetches_in_flight * HOSTS_PER_FETCH:
+        notes.append(
+            f"{web.host_count} hosts for {peers} peers with {fetches_in_flight} fetches at a time: "
+            "hosts, and not peers, bound the speed and the balance"
+        )
+    return tuple(notes)
+
+
+def _traffic(world: World) -> Traffic:
+    total = world.traffic.total()
+    by_message = {name: (tally.messages, tally.bytes) for name, tally in sorted(world.traffic.sent.items())}
+    return Traffic(total.messages, total.bytes, by_message)
+
+
+def _cross_links(run: SimulatedCrawl) -> CrossLinks:
+    statistics = run.crawl_statistics().values()
+    sent = sum(each.links_sent for each in statistics)
+    tally = run.world.traffic.sent.get("LinksFound")
+    messages, n_bytes = (tally.messages, tally.bytes) if tally else (0, 0)
+    return CrossLinks(
+        found=sum(each.links_found for each in statistics),
+        sent=sent,
+        messages=messages,
+        bytes=n_bytes,
+        bytes_per_link=n_bytes / sent if sent else 0.0,
+    )
