@@ -28,6 +28,7 @@ ANCHORS_PER_URL_MAX: Final = 4  # distinct texts of links from one page to anoth
 ELEMENTS_MAX: Final = 500_000  # 0.3 s; the largest real page seen has a fifth of that
 DEPTH_MIN: Final = 256  # what is always allowed: libxml2's own limit
 STACK_STEPS_MAX: Final = 200_000_000  # depth times end tags: 0.35 s
+FEED_BYTES: Final = 65_536  # libxml2 reads what it was given to the end, even after a limit was reached
 SNIFF_BYTES: Final = 2_048
 BINARY_SHARE_MAX: Final = 0.02  # of control characters that no text has; random bytes have 0.1
 ROBOTS_NAMES: Final = frozenset(("robots", "tianmesh"))
@@ -295,7 +296,9 @@ def _read_markup(url: str, markup: bytes) -> _Page:
     collector = _Collector(depth_max)
     parser = etree.HTMLParser(target=collector, encoding="utf-8", huge_tree=True, no_network=True)
     try:
-        etree.fromstring(markup, parser)
+        for start in range(0, len(markup), FEED_BYTES):
+            parser.feed(markup[start : start + FEED_BYTES])
+        parser.close()
     except _Enough:
         collector.is_cut = True
         collector.close()
