@@ -22,7 +22,7 @@ from typing import Final
 
 import trio
 
-from mesh.actor import EVERYBODY, Address, Message
+from mesh.actor import EVERYBODY, Address, Message, Statistics
 from mesh.codec import decode, encode
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
 from mesh.lmdb_table import LmdbTable
@@ -110,6 +110,10 @@ class Runtime:
         finally:
             self._is_delivering = False
         self._note_changes()
+
+    def observe(self) -> dict[str, Statistics]:
+        """What each actor lets be seen, by actor name."""
+        return self._node.observe()
 
     def _receive_frame(self, peer: str, frame: bytes) -> None:
         """Hand a frame of another peer to the actor it is for; whatever is wrong with it is counted."""

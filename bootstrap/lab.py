@@ -1,0 +1,263 @@
+"""A mesh of several peers on this machine, each a process of its own. [io]
+
+The lab only starts, watches and stops; the peers are those that run on real machines, found by the
+same bootstrap node and asked through the same gateways.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import trio
+
+from bootstrap.provision import (
+    BOOTSTRAP,
+    MeshFolder,
+    NodeOptions,
+    PeerOptions,
+    create_mesh,
+    open_mesh,
+    write_bootstrap,
+    write_peer,
+)
+from mesh.errors import ConfigError, TianmeshError
+from mesh.gateway_client import GatewayClient, GatewayError
+
+READY_S: Final = 60.0  # a first start compiles the search kernels, which takes some seconds
+JOIN_S: Final = 30.0
+STOP_S: Final = 30.0  # for finishing the pages in progress
+POLL_S: Final = 0.5
+LOG_LINES_SHOWN: Final = 15
+
+Report = dict[str, Any]
+
+
+class LabError(TianmeshError):
+    """A node of the lab ended or did not do what it should; the text has the end of its log."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabOptions:
+    """What `tianmesh up` was told."""
+
+    folder: Path
+    peers: int
+    replicas: int
+    peer: PeerOptions  # of every peer; gateways count up from this port
+    is_traced: bool = False
+
+
+class Lab:
+    """Running nodes and a way to talk to them; made by `running_lab`."""
+
+    def __init__(self, options: LabOptions) -> None:
+        self._options = options
+        self._nodes: dict[str, trio.Process] = {}
+        self.descriptions: dict[str, dict[str, Any]] = {}
+        self.mesh_folder = self._found_or_open()
+
+    @property
+    def gateways(self) -> list[str]:
+        """URLs of the gateways, peer-1 first."""
+        return [at["gateway"] for name, at in self.descriptions.items() if name != BOOTSTRAP]
+
+    async def report(self) -> Report:
+        """The status of the whole mesh, asked of the first gateway that answers.
+
+        Raises:
+          LabError: none does.
+        """
+        for url in self.gateways:
+            client = GatewayClient(url)
+            try:
+                return await trio.to_thread.run_sync(client.status)
+            except GatewayError:
+                continue
+            finally:
+                client.close()
+        raise LabError("no peer answers any more" + self._ends_of_logs())
+
+    async def add_seeds(self, urls: list[str]) -> dict[str, Any]:
+        """Hand seeds to their owners through the first gateway."""
+        client = GatewayClient(self.gateways[0])
+        try:
+            return await trio.to_thread.run_sync(client.add_seeds, urls)
+        finally:
+            client.close()
+
+    async def wait_until_done(self, show: Callable[[Report], None]) -> Report:
+        """Wait until nothing is due any more anywhere; return the last report.
+
+        Two rounds in a row must find every peer idle, the same peers, and nothing that happened in
+        between (Mattern 1987, the four counter method): then no message can have been on its way.
+        """
+        before: Report | None = None
+        while True:
+            self.check()
+            report = await self.report()
+            show(report)
+            if before is not None and self._is_done(before, report):
+                return report
+            before = report
+            await trio.sleep(POLL_S)
+
+    async def watch(self, show: Callable[[Report], None]) -> None:
+        """Show reports until cancelled."""
+        while True:
+            self.check()
+            show(await self.report())
+            await trio.sleep(POLL_S)
+
+    def check(self) -> None:
+        """Raise LabError when a node has ended on its own."""
+        for name, process in self._nodes.items():
+            if process.poll() is not None:
+                raise LabError(f"{name} ended with exit code {process.returncode}" + self._end_of_log(name))
+
+    async def start(self) -> None:
+        """Start the bootstrap node, then the peers, and wait until all have found each other."""
+        write_bootstrap(self.mesh_folder, NodeOptions(weight=0))
+        await self._start_node(BOOTSTRAP, "bootstrap")
+        door = self.descriptions[BOOTSTRAP]
+        node = NodeOptions(doors=((door["door"], door["key"]),))
+        names = []
+        for number in range(1, self._options.peers + 1):
+            write_peer(self.mesh_folder, number, node, self._peer_options(number))
+            names.append(f"peer-{number}")
+        async with trio.open_nursery() as starting:
+            for name in names:
+                starting.start_soon(self._start_node, name, "peer")
+        self.descriptions = {name: self.descriptions[name] for name in (BOOTSTRAP, *names)}
+        await self._wait_for_members()
+
+    async def stop(self) -> None:
+        """Stop all nodes cleanly, the peers first; kill what does not end in time."""
+        with trio.CancelScope(shield=True):
+            peers = [process for name, process in self._nodes.items() if name != BOOTSTRAP]
+            await _terminate(peers)
+            await _terminate(list(self._nodes.values()))
+
+    # --- details ---
+
+    def _found_or_open(self) -> MeshFolder:
+        options = self._options
+        if (options.folder / "mesh.toml").exists():
+            return open_mesh(options.folder)
+        return create_mesh(options.folder, options.folder.name or "lab", options.replicas)
+
+    def _peer_options(self, number: int) -> PeerOptions:
+        """Gateways of a lab count up from the first one's port; port 0 takes free ones."""
+        peer = self._options.peer
+        host, _, port = peer.gateway.rpartition(":")
+        trace = str((self.mesh_folder.folder / f"peer-{number}" / "trace").resolve())
+        return PeerOptions(
+            gateway=f"{host}:{int(port) + number - 1 if int(port) else 0}",
+            delay_s=peer.delay_s,
+            backoff_s=peer.backoff_s,
+            host_failures_max=peer.host_failures_max,
+            pages_per_host_max=peer.pages_per_host_max,
+            resolver=peer.resolver,
+            allow_private=peer.allow_private,
+            trace=trace if self._options.is_traced else "",
+        )
+
+    async def _start_node(self, name: str, command: str) -> None:
+        folder = self.mesh_folder.folder / name
+        arguments = [sys.executable, "-m", "peers.cli", command, "--while-stdin"]
+        arguments += ["--config", str(folder / "config.toml")]
+        with (folder / "log").open("ab") as log:
+            # A session of its own: Ctrl-C is for the lab, which then stops its nodes in order.
+            process = await trio.lowlevel.open_process(
+                arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+            )
+        self._nodes[name] = process
+        line = b""
+        with trio.move_on_after(READY_S):
+            line = await _first_line(process)
+        if not line:
+            raise LabError(f"{name} did not start" + self._end_of_log(name))
+        self.descriptions[name] = json.loads(line)
+
+    async def _wait_for_members(self) -> None:
+        wanted = self._options.peers + 1  # and the bootstrap node
+        with trio.move_on_after(JOIN_S):
+            while True:
+                self.check()
+                peers = (await self.report())["peers"]
+                views = {(peer["members"], peer["epoch"]) for peer in peers}
+                if len(peers) == self._options.peers and len(views) == 1 and views.pop()[0] == wanted:
+                    return
+                await trio.sleep(0.1)
+        raise LabError(f"the peers did not find each other in {JOIN_S:g} s" + self._ends_of_logs())
+
+    def _is_done(self, before: Report, after: Report) -> bool:
+        def activity(report: Report) -> dict[str, int]:
+            return {peer["id"]: peer["activity"] for peer in report["peers"]}
+
+        return (
+            len(after["peers"]) == self._options.peers
+            and all(peer["idle"] for peer in before["peers"] + after["peers"])
+            and activity(before) == activity(after)
+        )
+
+    def _end_of_log(self, name: str) -> str:
+        try:
+            text = (self.mesh_folder.folder / name / "log").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+        return "; the end of its log:\n" + "\n".join(text.splitlines()[-LOG_LINES_SHOWN:])
+
+    def _ends_of_logs(self) -> str:
+        return "".join(f"\n{name}{self._end_of_log(name)}" for name in self._nodes if name != BOOTSTRAP)
+
+
+@asynccontextmanager
+async def running_lab(options: LabOptions) -> AsyncIterator[Lab]:
+    """Start a lab, and stop it when the block is left, whatever the reason.
+
+    Raises:
+      ConfigError: the folder or an option is of no use.
+      LabError: a node did not start.
+    """
+    if options.peers < 1:
+        raise ConfigError("a mesh has at least one peer: give --peers 1 or more")
+    lab = Lab(options)
+    try:
+        await lab.start()
+        yield lab
+    finally:
+        await lab.stop()
+
+
+async def _first_line(process: trio.Process) -> bytes:
+    """The first line of a node's output, empty when it ends before."""
+    assert process.stdout is not None
+    line = b""
+    while not line.endswith(b"\n"):
+        chunk = await process.stdout.receive_some(4096)
+        if not chunk:
+            return b""
+        line += chunk
+    return line
+
+
+async def _terminate(processes: list[trio.Process]) -> None:
+    for process in processes:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+    with trio.move_on_after(STOP_S):
+        async with trio.open_nursery() as nursery:
+            for process in processes:
+                nursery.start_soon(process.wait)
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+            await process.wait()

@@ -1,0 +1,195 @@
+"""The command `tianmesh`: one peer, and the clients of any gateway. [io]
+
+Commands of other packages (up, demo, init, bootstrap, sim) join through the entry points of the
+group `tianmesh.commands`, so that this package need not know them: each names a function that adds
+its commands to the application.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
+from rich.table import Table
+
+from mesh.errors import ConfigError, TianmeshError
+from mesh.gateway_client import GatewayClient
+
+GATEWAY: Final = "http://127.0.0.1:8017"
+RUN_DEPTH: Final = 100  # hits per query in a run for evaluation, as TREC's ad hoc tracks took 1,000
+
+app = typer.Typer(
+    help="A search engine made of ordinary machines: peers crawl, keep, index and answer, without a master.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+GatewayOption = Annotated[str, typer.Option("--gateway", help="Gateway of any peer, http://host:port.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+ConfigOption = Annotated[Path, typer.Option("--config", help="Configuration written by `tianmesh init`.")]
+WhileStdinOption = Annotated[bool, typer.Option("--while-stdin", hidden=True)]
+VerboseOption = Annotated[bool, typer.Option("--verbose", help="Log what happens, not only what goes wrong.")]
+
+
+@app.command(epilog="Example: tianmesh peer --config mymesh/peer-1/config.toml")
+def peer(config: ConfigOption, while_stdin: WhileStdinOption = False, verbose: VerboseOption = False) -> None:
+    """Run one peer in the foreground until Ctrl-C."""
+    from mesh.process import run_node
+    from peers.peer import run_peer
+
+    raise typer.Exit(
+        run_node(lambda stop, tell: run_peer(config, stop, tell), while_stdin=while_stdin, verbose=verbose)
+    )
+
+
+@app.command(epilog="Example: tianmesh seed https://www.pku.edu.cn/ https://www.debian.org/")
+def seed(
+    urls: Annotated[list[str], typer.Argument(help="Pages to start from.")],
+    gateway: GatewayOption = GATEWAY,
+    as_json: JsonOption = False,
+) -> None:
+    """Give the mesh pages to start from."""
+    answer = GatewayClient(gateway).add_seeds(urls)
+    if as_json:
+        print_json(answer)
+        return
+    Console().print(f"{answer['accepted']} of {len(urls)} seeds accepted")
+    for url in answer.get("refused", []):
+        Console(stderr=True).print(f"refused: {escape(str(url))}")
+
+
+@app.command(
+    epilog='Examples: tianmesh search "中文 分词"   '
+    "tianmesh search --queries topics.tsv --run run.txt   (a TREC run, for evaluation)"
+)
+def search(
+    query: Annotated[str | None, typer.Argument(help='Words, "a phrase", -without, site:host.')] = None,
+    k: Annotated[int, typer.Option("-k", min=1, max=1_000, help="How many results.")] = 10,
+    queries: Annotated[Path | None, typer.Option(help="File of queries, one a line: id TAB text.")] = None,
+    run: Annotated[Path | None, typer.Option(help="TREC run to write for --queries.")] = None,
+    gateway: GatewayOption = GATEWAY,
+    as_json: JsonOption = False,
+) -> None:
+    """Search the whole mesh through one gateway."""
+    client = GatewayClient(gateway)
+    if queries is not None and run is not None and query is None:
+        report = _run_queries(client, queries, run, k if k != 10 else RUN_DEPTH)
+        print_json(report) if as_json else Console().print(
+            f"{report['queries']} queries in {report['seconds']:.1f} s, "
+            f"p50 {report['p50_ms']:.1f} ms, p99 {report['p99_ms']:.1f} ms: {escape(str(run))}"
+        )
+    elif query is not None and queries is None and run is None:
+        answer = client.search(query, k)
+        print_json(answer) if as_json else _show_hits(answer)
+    else:
+        raise typer.BadParameter("give either a QUERY, or both --queries FILE and --run FILE")
+
+
+@app.command(epilog="Example: tianmesh status --gateway http://10.0.0.5:8017 --json")
+def status(gateway: GatewayOption = GATEWAY, as_json: JsonOption = False) -> None:
+    """Show what every peer of the mesh is doing."""
+    report = GatewayClient(gateway).status()
+    print_json(report) if as_json else Console().print(status_table(report))
+
+
+def main() -> None:
+    """Entry point of the command: run it, turn errors into one sentence and an exit code."""
+    for plugin in sorted(entry_points(group="tianmesh.commands"), key=lambda each: each.name):
+        plugin.load()(app)
+    try:
+        app()
+    except TianmeshError as error:
+        print(f"tianmesh: {error}", file=sys.stderr)
+        sys.exit(2 if isinstance(error, ConfigError) else 1)
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout."""
+    print(json.dumps(value, ensure_ascii=False))
+
+
+def status_table(report: dict[str, Any]) -> Table:
+    """A report as a table: a row a peer, a last row for all."""
+    table = Table(title="Tianmesh")
+    table.add_column("peer")
+    for name in ("pages", "pages/s", "hosts", "queue", "in flight", "indexed", "errors", "memory", "gateway"):
+        table.add_column(name, justify="left" if name == "gateway" else "right")
+    for row in [*report["peers"], report["total"] | {"id": "all", "gateway": ""}]:
+        frontier = row["frontier"]
+        table.add_row(
+            row["id"],
+            f"{row['pages_stored']:,}",
+            f"{row['pages_per_second']:.1f}",
+            f"{frontier['hosts']:,}",
+            f"{frontier['queued']:,}",
+            f"{frontier['in_flight']:,}",
+            f"{row['pages_indexed']:,}",
+            f"{error_count(row['fetch_status']):,}",
+            f"{row['rss_bytes'] / 1e6:.0f} MB",
+            row["gateway"],
+        )
+    return table
+
+
+def error_count(fetch_status: dict[str, int]) -> int:
+    """Answers that were no page and no redirect, and fetches without answer."""
+    return sum(count for what, count in fetch_status.items() if not what.startswith(("2", "3")))
+
+
+def _show_hits(answer: dict[str, Any]) -> None:
+    console = Console(highlight=False)
+    coverage = answer["coverage"]
+    missing = (
+        f", {coverage['missing']:,} of {coverage['slots']:,} slots missing" if coverage["missing"] else ""
+    )
+    console.print(f"[dim]{answer['total']:,} pages, {answer['took_ms']:.1f} ms{missing}[/dim]")
+    for rank, hit in enumerate(answer["hits"], 1):
+        console.print(f"\n[bold]{rank}. {escape(hit['title'] or hit['url'])}[/bold]")
+        console.print(f"   [green]{escape(hit['url'])}[/green]")
+        console.print(f"   {escape(hit['snippet'])}")
+
+
+def _run_queries(client: GatewayClient, queries: Path, run: Path, k: int) -> dict[str, Any]:
+    """Write a TREC run (`qid Q0 url rank score tag`) and return how fast the answers came."""
+    topics = _read_topics(queries)
+    took_ms = []
+    started = time.perf_counter()
+    with run.open("w", encoding="utf-8") as out, Progress(console=Console(stderr=True)) as progress:
+        for query_id, text in progress.track(topics, description="searching"):
+            asked = time.perf_counter()
+            hits = client.search(text, k)["hits"]
+            took_ms.append((time.perf_counter() - asked) * 1e3)
+            for rank, hit in enumerate(hits, 1):
+                out.write(f"{query_id} Q0 {hit['url']} {rank} {hit['score']!r} tianmesh\n")
+    took_ms.sort()
+    return {
+        "queries": len(topics),
+        "run": str(run),
+        "seconds": time.perf_counter() - started,
+        "p50_ms": took_ms[len(took_ms) // 2],
+        "p99_ms": took_ms[len(took_ms) * 99 // 100],
+    }
+
+
+def _read_topics(queries: Path) -> list[tuple[str, str]]:
+    try:
+        lines = queries.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read {queries}: {error}") from error
+    topics = [tuple(line.split("\t", 1)) for line in lines if line.strip()]
+    if not topics or any(len(topic) != 2 for topic in topics):
+        raise ConfigError(f"{queries} is no file of queries: every line must be an id, a tab and the text")
+    return [(topic[0], topic[1]) for topic in topics]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""The composition root: puts a peer together from its configuration and runs it. [io]"""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+from typing import Final
+
+import trio
+
+from mesh.actor import Address
+from mesh.config import load_config
+from mesh.errors import ConfigError
+from mesh.lmdb_table import LmdbTable
+from mesh.member import Member
+from mesh.process import Tell
+from mesh.runtime import Runtime
+from mesh.table import TableSection
+from peers.config import PeerConfig, WebConfig
+from peers.crawler.addresses import AddressPolicy
+from peers.crawler.controller import Controller, CrawlStatistics
+from peers.crawler.fetcher import Fetcher
+from peers.crawler.fetcher_port import FetcherPort
+from peers.crawler.messages import StopCrawl
+from peers.crawler.parser_port import ParserPort
+from peers.crawler.recorder import TraceRecorder
+from peers.crawler.resolver import FixedResolver, Resolver, SystemResolver
+from peers.gateway.http import HttpPort
+from peers.gateway.meter import Meter
+from peers.gateway.searcher import Searcher
+from peers.index.index import Index
+from peers.index.index_reader import IndexReader
+from peers.index.indexer import Indexer
+from peers.index.segments_port import SegmentsPort
+from peers.storage.archive import Archive
+from peers.storage.archive_port import ArchivePort
+from peers.storage.cell import Cell
+from peers.vitals import Vitals
+
+DRAIN_S: Final = 20.0  # for pages that were fetched to be stored before the peer ends
+DRAIN_POLL_S: Final = 0.05
+
+logger = logging.getLogger(__name__)
+
+
+async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
+    """Run a peer until `stop` is set; `tell` gets a description of it once its gateway is open.
+
+    Raises:
+      ConfigError: a setting, a key or an address is wrong, or the mesh refused the peer.
+      StorageError: its disk cannot be used.
+    """
+    config = load_config(config_file, PeerConfig)
+    folder = config_file.parent
+    data = folder / config.storage.folder
+    http = await HttpPort.open(config.gateway.listen)
+    table = LmdbTable(data / "table")
+    member = Member(folder, config.mesh, config.member, table, http.url)
+    me = member.peer_id
+    with Archive(data / "archive", me) as archive, Index.open(data / "index") as index:
+        http.address = Address(me, "http")
+        actors = [
+            Controller(me, TableSection(table, b"C"), config.crawl),
+            Cell(me, TableSection(table, b"S")),
+            Indexer(me, IndexReader(index)),
+            Searcher(me, first_errand=time.time_ns() // 1_000_000),
+        ]
+        meter = Meter(me, lambda: vitals.measure())
+        ports = [
+            FetcherPort(me, _fetcher(folder, config.web)),
+            ParserPort(me, config.web.parsers),
+            ArchivePort(me, archive),
+            SegmentsPort(me, index),
+            meter,
+            http,
+        ]
+        if config.web.trace:
+            ports.append(TraceRecorder(folder / config.web.trace))
+        runtime = member.assemble(actors, ports)
+        vitals = Vitals(member, runtime, index, http.url)
+        tell({"id": me, "endpoint": member.record.endpoint, "gateway": http.url})
+        await member.run(stop, before_stop=lambda: _drain(me, runtime))
+
+
+async def _drain(me: str, runtime: Runtime) -> None:
+    """Begin no more fetches and let the pages in progress be stored."""
+    runtime.deliver(Address(me, "fetcher"), "controller", StopCrawl())
+    with trio.move_on_after(DRAIN_S):
+        while True:
+            crawl = runtime.observe()["controller"]
+            assert isinstance(crawl, CrawlStatistics)
+            if not crawl.in_flight and not crawl.in_progress:
+                return
+            await trio.sleep(DRAIN_POLL_S)
+    logger.warning("pages in progress left to the next start")
+
+
+def _fetcher(folder: Path, config: WebConfig) -> Fetcher:
+    return Fetcher(
+        _resolver(folder, config),
+        addresses=AddressPolicy(allowed_names=frozenset(config.allow_private)),
+        user_agent=config.user_agent,
+    )
+
+
+def _resolver(folder: Path, config: WebConfig) -> Resolver:
+    if not config.resolver:
+        return SystemResolver()
+    path = folder / config.resolver
+    try:
+        return FixedResolver.load(path)
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"cannot use the resolver table {path}: {error}; "
+            'it must be JSON such as {"www.example.org": "127.0.0.1"}'
+        ) from error
