@@ -15,6 +15,8 @@ from mesh.messages import MEMBERS_MAX, MemberRecord
 
 PURPOSE: Final = b"tianmesh member record 1\x00"  # nothing else that a peer signs begins like this
 
+_SIGNED_FIELDS: Final = MemberRecord.__struct_fields__.index("signature")  # those before it
+
 
 class Credentials(Protocol):
     """The keys of one peer and the root key of its mesh, behind two questions."""
@@ -58,5 +60,4 @@ def _is_valid(certificate: Certificate, root_public: bytes) -> bool:
 
 
 def _signed(record: MemberRecord) -> bytes:
-    *fields, _ = astuple(record)
-    return PURPOSE + msgspec.msgpack.encode(fields)
+    return PURPOSE + msgspec.msgpack.encode(astuple(record)[:_SIGNED_FIELDS])

@@ -16,9 +16,8 @@ sides of a partition find together by the first message that gets through.
 knows the mesh. Once welcomed it takes its share, if the mesh is not
 *settled*: as long as no member has seen a URL, slots can move without anything to be handed over. In a
 settled mesh it stays at weight 0, while a member that comes back has the weight it had. When no
-door answers, a peer that was a member before goes on with those it knew. A member that finds a bootstrap
-node dead knocks there again now and then, since that may be back without its memory; one that is alone
-knocks at any door it knows.
+door answers, a peer that was a member before goes on with those it knew. A member knocks again now and
+then at the doors of the dead, who may be back without their memory or with another address.
 
 *Leaving.* For the same reason a leaver of a mesh that is not settled gives up its weight and so its
 slots, and one that leaves a settled mesh keeps them, waiting as for a member that is down. The leaver
@@ -84,8 +83,8 @@ if TYPE_CHECKING:
 
 LISTENERS: Final = ("controller", "cell", "indexer", "searcher")  # of `OwnershipChanged`
 
-# Others let us in when they have heard of us; probing them sooner would make suspects of them.
-PROBE_GRACE_INTERVALS: Final = 3
+# Probe intervals until others have heard of us and let us in; to probe them sooner would make suspects.
+GRACE_INTERVALS: Final = 3
 
 ALONE_PINGS: Final = 8  # dead members that one without live ones tries at a time
 
@@ -170,6 +169,7 @@ class Membership(Actor):
         self._is_ended = False
         self._gossip_at = 0.0
         self._sync_at = inf
+        self._is_synchronising = False  # as long as nobody has answered
         self._reconnect_at = inf
         self._greet_at = 0.0  # the next time a dead member that speaks may be sent the whole list
         self._refusal = ""
@@ -188,7 +188,7 @@ class Membership(Actor):
             self._receive_local(source, message, now)
         elif not self._is_ended:
             self._receive_remote(source.peer, message, now)
-        return self._flush(now)
+        return self._flush()
 
     def wake(self, now: float) -> list[Send]:
         self._start(now)
@@ -199,7 +199,7 @@ class Membership(Actor):
             self._reconnect(now)
             self._synchronise(now)
             self._spread(now)
-        return self._flush(now)
+        return self._flush()
 
     def wake_at(self) -> float:
         if not self._is_started:
@@ -244,11 +244,11 @@ class Membership(Actor):
             case DoorKnocked():
                 self._admit(message, now)
             case Settle():
-                self._settle(now)
+                self._settle()
             case LeaveMesh():
-                self._end(source, State.LEFT, now)
+                self._end(source, State.LEFT)
             case StopMembership():
-                self._end(source, State.DEAD, now)
+                self._end(source, State.DEAD)
             case _:
                 raise LocalProtocolError(f"membership does not understand {type(message).__name__}")
 
@@ -275,6 +275,7 @@ class Membership(Actor):
                 self._send(peer, MembersTold(tuple(self._members)))
             case MembersTold(members):
                 self._learn_all(members, now)
+                self._end_synchronising(now)
             case RumoursSpread(gossip):
                 self._learn_all(gossip, now)
             case _:
@@ -302,14 +303,16 @@ class Membership(Actor):
         self._is_member = True
         self._has_changed = True
         if not self._members.is_settled() and self._own.weight != self._weight_wanted:
-            self._rewrite(replace(self._own, weight=self._weight_wanted), now)
+            self._rewrite(replace(self._own, weight=self._weight_wanted))
+        self._rumours.put(Rumour(self._own, State.ALIVE))
         self._save_own()
         # Random phases spread the load of a mesh that was started all at once.
         phase = self._random.random()
         settings = self._settings
-        self._prober.start(now + (PROBE_GRACE_INTERVALS + phase) * settings.probe_interval_s)
+        known_everywhere_at = now + (GRACE_INTERVALS + phase) * settings.probe_interval_s
+        self._prober.start(known_everywhere_at)
+        self._sync_at = known_everywhere_at  # news that was sent to us before we were known is lost
         self._reconnect_at = now if self._is_known else now + phase * settings.reconnect_interval_s
-        self._sync_at = now + phase * settings.sync_interval_s
 
     def _knock(self, now: float) -> None:
         if self._joiner.has_waited_in_vain(now):
@@ -321,6 +324,17 @@ class Membership(Actor):
     def _knock_at(self, door: Door) -> None:
         join = JoinMesh(self._own, self._config.digest())
         self._outbox.append(Send(self._here["door"], Knock(door.endpoint, door.server_key, join)))
+
+    def _knock_at_one_of(self, doors: list[Door]) -> None:
+        """As a member, seek whom we lost sight of."""
+        if doors:
+            self._knock_at(self._random.choice(doors))
+
+    def _doors(self) -> list[Door]:
+        """All doors known but our own."""
+        records = [rumour.record for rumour in self._members if rumour.record.peer != self.me]
+        of_members = [Door(record.door, record.curve_key) for record in records if record.door]
+        return list(dict.fromkeys((*self._bootstrap_doors, *of_members)))
 
     def _hear_door(self, answer: Welcomed | JoinRefused | None, now: float) -> None:
         if self._is_ended:
@@ -383,15 +397,15 @@ class Membership(Actor):
         answer = JoinRefused(reason) if reason else Welcomed(tuple(self._members))
         self._outbox.append(Send(self._here["door"], AnswerDoor(knock.handle, answer)))
 
-    def _settle(self, now: float) -> None:
+    def _settle(self) -> None:
         if not self._own.is_settled and not self._is_ended:
-            self._rewrite(replace(self._own, is_settled=True), now)
+            self._rewrite(replace(self._own, is_settled=True))
 
-    def _end(self, source: Address, state: State, now: float) -> None:
+    def _end(self, source: Address, state: State) -> None:
         """Say that we have left, or are down for a while, and fall silent."""
         if self._is_member and not self._is_ended:
             if state == State.LEFT and not self._members.is_settled():
-                self._rewrite(replace(self._own, weight=0), now)
+                self._rewrite(replace(self._own, weight=0))
             farewell = Rumour(self._own, state)
             for peer in self._some_of(self._others(), FAREWELLS):
                 self._send(peer, RumoursSpread((farewell,)))
@@ -439,25 +453,17 @@ class Membership(Actor):
     def _reconnect(self, now: float) -> None:
         """Ping a dead member; the ping says that it is held for dead, so it refutes if it is not.
 
-        A member that is alone tries harder: whether all others died or it was cut off, it cannot tell.
+        A member that hears nobody tries harder: whether all others died, or moved, or it was cut off
+        itself, it cannot tell.
         """
         if now < self._reconnect_at:
             return
         self._reconnect_at = now + self._settings.reconnect_interval_s
-        is_alone = not self._others()
+        is_alone = not self._others() or not self._counts["received"]
         for peer in self._some_of(self._members.in_state(State.DEAD), ALONE_PINGS if is_alone else 1):
             self._tell(peer, self._prober.ping())
         if is_alone:
-            self._knock_again([*self._bootstrap_doors, *self._doors_of_members()])
-
-    def _knock_again(self, doors: list[Door]) -> None:
-        """As a member, knock at one of the doors whose opener is not known to be alive."""
-        openers = [self._members.with_key(door.server_key) for door in doors]
-        shut = [
-            door for door, opener in zip(doors, openers, strict=True) if opener is None or not is_live(opener)
-        ]
-        if shut:
-            self._knock_at(self._random.choice(shut))
+            self._knock_at_one_of(self._doors())
 
     def _greet_returned(self, peer: str, now: float) -> None:
         """Exchange all with a member that speaks although it was held for dead."""
@@ -478,12 +484,20 @@ class Membership(Actor):
                 self._send(peer, RumoursSpread(gossip))
 
     def _synchronise(self, now: float) -> None:
-        """Exchange all with one member, and look for bootstrap nodes that have lost sight of the mesh."""
+        """Exchange all with one member; soon with another, unless there is an answer."""
         if now < self._sync_at:
             return
-        self._sync_at = now + self._settings.sync_interval_s
+        self._sync_at = now + self._settings.probe_interval_s
+        self._is_synchronising = True
         self._synchronise_with(self._others())
-        self._knock_again(self._bootstrap_doors)
+
+    def _end_synchronising(self, now: float) -> None:
+        """An exchange is complete; look for those who may have lost sight of the mesh."""
+        if self._is_synchronising:
+            self._is_synchronising = False
+            self._sync_at = now + self._settings.sync_interval_s
+            live = {rumour.record.curve_key for rumour in self._members if is_live(rumour)}
+            self._knock_at_one_of([door for door in self._doors() if door.server_key not in live])
 
     def _synchronise_with(self, candidates: list[str]) -> None:
         for peer in self._some_of(candidates, 1):
@@ -511,7 +525,7 @@ class Membership(Actor):
         """Believe a rumour if it is newer than what is believed and its record is genuine."""
         record = rumour.record
         if record.peer == self.me:
-            self._hear_of_myself(rumour, now)
+            self._hear_of_myself(rumour)
             return
         known = self._members.get(record.peer)
         if known is not None and not beats(rumour, known):
@@ -546,7 +560,7 @@ class Membership(Actor):
         elif not was_connected or known is None or _addresses(known.record) != _addresses(record):
             self._connect(record)
 
-    def _hear_of_myself(self, rumour: Rumour, now: float) -> None:
+    def _hear_of_myself(self, rumour: Rumour) -> None:
         """Take back what is not what we last said of ourselves, by saying it anew."""
         heard = rumour.record
         if not beats(rumour, Rumour(self._own, State.ALIVE)):
@@ -560,9 +574,9 @@ class Membership(Actor):
             # with another weight would move slots of a settled mesh.
             own = replace(own, weight=heard.weight, is_settled=heard.is_settled)
         self._counts["refutations"] += 1
-        self._rewrite(replace(own, incarnation=max(own.incarnation, heard.incarnation)), now)
+        self._rewrite(replace(own, incarnation=max(own.incarnation, heard.incarnation)))
 
-    def _rewrite(self, record: MemberRecord, now: float) -> None:
+    def _rewrite(self, record: MemberRecord) -> None:
         """Say something new of ourselves, in the next incarnation."""
         self._own = self._credentials.sign(replace(record, incarnation=record.incarnation + 1))
         rumour = Rumour(self._own, State.ALIVE)
@@ -592,7 +606,7 @@ class Membership(Actor):
         self._counts["sent"] += 1
         self._outbox.append(Send(Address(peer, self.name), message))
 
-    def _flush(self, now: float) -> list[Send]:
+    def _flush(self) -> list[Send]:
         if self._has_changed and self._is_member and not self._is_ended:
             self._tell_ownership()
         sends, self._outbox = self._outbox, []
@@ -632,13 +646,6 @@ class Membership(Actor):
 
     def _save_own(self) -> None:
         self._table.put(_ME, msgspec.msgpack.encode(self._own))
-
-    def _doors_of_members(self) -> list[Door]:
-        return [
-            Door(rumour.record.door, rumour.record.curve_key)
-            for rumour in self._members
-            if rumour.record.door and rumour.record.peer != self.me
-        ]
 
 
 def _opening_record(record: MemberRecord, remembered: MemberRecord | None) -> MemberRecord:

@@ -1,0 +1,325 @@
+"""Membership actors on a virtual clock and network, all from one seed.
+
+The network loses and delays messages, encodes every one of them, and keeps allow-lists as the real one
+does: a message arrives only if its sender was told where the receiver is now and the receiver was told
+to let the sender in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+from math import inf
+from random import Random
+from typing import Any
+
+from msgspec.structs import replace
+
+from mesh.actor import Actor, Address, Message, Send
+from mesh.codec import decode, encode
+from mesh.config import MeshConfig
+from mesh.joiner import Door
+from mesh.members import State
+from mesh.membership import Membership, MembershipStatistics
+from mesh.membership_messages import (
+    AnswerDoor,
+    ConnectPeer,
+    DisconnectPeer,
+    DoorKnocked,
+    Knock,
+    Knocked,
+    MembershipEnded,
+    MembershipRefused,
+)
+from mesh.memory_table import MemoryTable
+from mesh.messages import MemberRecord
+from mesh.node import Node, Outgoing
+from mesh.ownership import Ownership, OwnershipChanged
+
+CONFIG = MeshConfig(name="test", root_key="00" * 32, slot_count=512)
+DOOR_TIMEOUT_S = 2.0
+
+
+class TrustingCredentials:
+    """Takes a record for genuine if it bears the name of its peer."""
+
+    def sign(self, record: MemberRecord) -> MemberRecord:
+        return replace(record, signature=record.peer.encode())
+
+    def is_genuine(self, record: MemberRecord) -> bool:
+        return record.signature == record.peer.encode()
+
+
+def record_of(peer: str, **changes: Any) -> MemberRecord:
+    """A signed record with boring values."""
+    record = MemberRecord(
+        peer=peer,
+        endpoint=f"tcp://{peer}:1",
+        multicast=f"tcp://{peer}:2",
+        door=f"tcp://{peer}:3",
+        gateway="",
+        curve_key=f"key of {peer}".encode(),
+        signing_key=b"",
+        certificate=b"",
+        incarnation=0,
+        weight=100,
+    )
+    return TrustingCredentials().sign(replace(record, **changes))
+
+
+def door_of(peer: str) -> Door:
+    record = record_of(peer)
+    return Door(record.door, record.curve_key)
+
+
+class Listener(Actor):
+    """Stands for the actors that want to know who owns what."""
+
+    name = "controller"
+
+    def __init__(self) -> None:
+        self.ownerships: list[Ownership] = []
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        assert isinstance(message, OwnershipChanged)
+        self.ownerships.append(message.ownership)
+        return []
+
+
+@dataclass
+class Machine:
+    """One peer with its network card and its disk."""
+
+    membership: Membership
+    listener: Listener
+    node: Node
+    record: MemberRecord
+    table: MemoryTable
+    doors: tuple[Door, ...]
+    config: MeshConfig
+    is_up: bool = True
+    connected: dict[str, MemberRecord] = field(default_factory=dict)
+    refusal: str = ""
+    has_ended: bool = False
+    paused_until: float = 0.0
+    events: list[Message] = field(default_factory=list)  # what the network port was told
+
+    @property
+    def ownership(self) -> Ownership | None:
+        return self.listener.ownerships[-1] if self.listener.ownerships else None
+
+    def observe(self) -> MembershipStatistics:
+        return self.membership.observe()
+
+
+class World:
+    """Machines, the wires between them and the time."""
+
+    def __init__(self, seed: int, *, loss: float = 0.0, delay_s: tuple[float, float] = (0.001, 0.02)) -> None:
+        self.random = Random(seed)
+        self.now = 0.0
+        self.machines: dict[str, Machine] = {}
+        self.loss = loss
+        self.delay_s = delay_s
+        self.side_of: dict[str, int] = {}  # during a partition
+        self.messages = 0  # that entered the wire
+        self._events: list[tuple[float, int, Machine, Address, Message]] = []
+        self._numbers = count()
+        self._handles: dict[int, Machine] = {}
+
+    # --- Machines ----------------------------------------------------------------------------
+
+    def add(
+        self,
+        peer: str,
+        doors: Iterable[Door] = (),
+        *,
+        table: MemoryTable | None = None,
+        config: MeshConfig = CONFIG,
+        **changes: Any,
+    ) -> Machine:
+        """Start a peer now, or start it again."""
+        table = MemoryTable() if table is None else table
+        record = record_of(peer, **changes)
+        listener = Listener()
+        membership = Membership(
+            record,
+            config,
+            Random(self.random.random()),
+            table,
+            TrustingCredentials(),
+            tuple(doors),
+            listeners=("controller",),
+        )
+        node = Node(peer, [membership, listener])
+        self.machines[peer] = Machine(membership, listener, node, record, table, tuple(doors), config)
+        return self.machines[peer]
+
+    def mesh(self, n: int, *, until: float) -> list[Machine]:
+        """Start a bootstrap node and n peers that join through it, and let them settle down."""
+        self.add("boot", weight=0)
+        peers = [self.add(f"peer{i:02}", [door_of("boot")]) for i in range(n)]
+        self.run(until)
+        return peers
+
+    def crash(self, peer: str) -> None:
+        self.machines[peer].is_up = False
+
+    def restart(self, peer: str, **changes: Any) -> Machine:
+        """Start a stopped peer again, with its disk."""
+        old = self.machines[peer]
+        assert not old.is_up
+        kept = {name: getattr(old.record, name) for name in ("weight", "endpoint", "door", "multicast")}
+        return self.add(peer, old.doors, table=old.table, config=old.config, **(kept | changes))
+
+    def pause(self, peer: str, seconds: float) -> None:
+        """Hold the process as SIGSTOP does: what is sent to it waits."""
+        self.machines[peer].paused_until = self.now + seconds
+
+    def partition(self, *sides: Iterable[str]) -> None:
+        self.side_of = {peer: number for number, side in enumerate(sides) for peer in side}
+
+    def heal(self) -> None:
+        self.side_of = {}
+
+    def say(self, peer: str, message: Message) -> None:
+        """Hand a local message to the membership of a peer."""
+        self._carry_out(
+            self.machines[peer],
+            self.machines[peer].node.receive(Address(peer, "driver"), "membership", message, self.now),
+        )
+
+    # --- What is seen ------------------------------------------------------------------------
+
+    def up(self) -> list[Machine]:
+        return [machine for machine in self.machines.values() if machine.is_up]
+
+    def epochs(self) -> set[str]:
+        return {machine.observe().epoch for machine in self.up()}
+
+    def states_of(self, peer: str) -> dict[str, State]:
+        """What every running machine but `peer` believes of it."""
+        rumours = {m.node.peer: m.membership._members.get(peer) for m in self.up() if m.node.peer != peer}
+        return {observer: State(rumour.state) for observer, rumour in rumours.items() if rumour}
+
+    def run_until_all_believe(self, peer: str, state: State, *, within: float) -> float:
+        """Run until every running machine believes this of a peer; returns the seconds it took."""
+        started = self.now
+        while self.now < started + within:
+            if set(self.states_of(peer).values()) == {state}:
+                return self.now - started
+            self.run(self.now + 0.1)
+        raise AssertionError(f"after {within} s {peer} is believed to be {self.states_of(peer)}")
+
+    # --- The clock ---------------------------------------------------------------------------
+
+    def run(self, until: float) -> None:
+        while True:
+            sleeper = min(self.up(), key=self._wake_at, default=None)
+            wake_at = self._wake_at(sleeper) if sleeper else inf
+            event_at = self._events[0][0] if self._events else inf
+            if min(wake_at, event_at) > until:
+                self.now = until
+                return
+            if sleeper is None or event_at <= wake_at:
+                at, _, machine, source, message = heappop(self._events)
+                self.now = max(self.now, at)
+                self._deliver(machine, source, message)
+            else:
+                self.now = max(self.now, wake_at)
+                self._carry_out(sleeper, sleeper.node.wake(self.now))
+
+    def _wake_at(self, machine: Machine) -> float:
+        return max(machine.node.wake_at(), machine.paused_until)
+
+    def _deliver(self, machine: Machine, source: Address, message: Message) -> None:
+        if not machine.is_up:
+            return
+        if isinstance(message, _GiveUp):
+            if self._handles.pop(message.handle, None) is None:
+                return
+            source, message = Address(machine.node.peer, "door"), Knocked(None)
+        if self.now < machine.paused_until:
+            self._later(machine.paused_until - self.now, machine, source, message)
+            return
+        self._carry_out(machine, machine.node.receive(source, "membership", message, self.now))
+
+    def _later(self, seconds: float, machine: Machine, source: Address, message: Message) -> None:
+        heappush(self._events, (self.now + seconds, next(self._numbers), machine, source, message))
+
+    # --- The ports ---------------------------------------------------------------------------
+
+    def _carry_out(self, machine: Machine, outgoing: list[Outgoing]) -> None:
+        for source, target, message in outgoing:
+            if target.peer != machine.node.peer:
+                self._transmit(machine, source, target, message)
+            else:
+                self._order(machine, message)
+
+    def _order(self, machine: Machine, message: Message) -> None:
+        match message:
+            case ConnectPeer(record):
+                machine.connected[record.peer] = record
+                machine.events.append(message)
+            case DisconnectPeer(peer):
+                del machine.connected[peer]
+                machine.events.append(message)
+            case MembershipRefused(reason):
+                machine.refusal = reason
+            case MembershipEnded():
+                machine.has_ended = True
+                machine.is_up = False
+            case Knock():
+                self._knock(machine, message)
+            case AnswerDoor(handle, answer):
+                stranger = self._handles.pop(handle, None)
+                if stranger is not None and self._is_reachable(machine, stranger):
+                    door = Address(stranger.node.peer, "door")
+                    self._later(self.random.uniform(*self.delay_s), stranger, door, Knocked(answer))
+            case _:
+                raise AssertionError(f"nobody takes {message}")
+
+    def _knock(self, machine: Machine, knock: Knock) -> None:
+        handle = next(self._numbers)
+        self._handles[handle] = machine
+        opener = next(
+            (
+                m
+                for m in self.up()
+                if (m.record.door, m.record.curve_key) == (knock.endpoint, knock.server_key)
+            ),
+            None,
+        )
+        if opener is not None and self._is_reachable(machine, opener):
+            heard = DoorKnocked(handle, machine.record.curve_key, knock.join)
+            door = Address(opener.node.peer, "door")
+            self._later(self.random.uniform(*self.delay_s), opener, door, heard)
+        self._later(DOOR_TIMEOUT_S, machine, Address("", "world"), _GiveUp(handle))
+
+    def _transmit(self, machine: Machine, source: Address, target: Address, message: Message) -> None:
+        self.messages += 1
+        frame = encode(source.actor, target.actor, message)
+        receiver = self.machines.get(target.peer)
+        contact = machine.connected.get(target.peer)
+        if (
+            receiver is None
+            or contact is None
+            or contact.endpoint != receiver.record.endpoint
+            or source.peer not in receiver.connected
+            or not self._is_reachable(machine, receiver)
+            or self.random.random() < self.loss
+        ):
+            return
+        envelope = decode(frame)
+        self._later(self.random.uniform(*self.delay_s), receiver, source, envelope.message)
+
+    def _is_reachable(self, one: Machine, other: Machine) -> bool:
+        return self.side_of.get(one.node.peer) == self.side_of.get(other.node.peer)
+
+
+class _GiveUp(Message, frozen=True):
+    """The door port's own time-out."""
+
+    handle: int

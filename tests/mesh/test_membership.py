@@ -1,0 +1,850 @@
+"""Meshes of membership actors in virtual time, and single actors by their inputs and outputs."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from mesh.actor import Address, Message, Send
+from mesh.admission import refusal_of
+from mesh.certificate import RootKey, issue
+from mesh.config import MeshConfig
+from mesh.credentials import PeerCredentials
+from mesh.errors import ConfigError, LocalProtocolError
+from mesh.identity import Identity
+from mesh.joiner import Door, Joiner
+from mesh.members import MemberList, State, beats
+from mesh.membership import Membership
+from mesh.membership_messages import (
+    AnswerDoor,
+    ConnectPeer,
+    DisconnectPeer,
+    DoorKnocked,
+    Knock,
+    Knocked,
+    LeaveMesh,
+    MembershipEnded,
+    MembershipRefused,
+    Settle,
+    StopMembership,
+)
+from mesh.memory_table import MemoryTable
+from mesh.messages import (
+    GOSSIP_MAX,
+    MEMBERS_MAX,
+    JoinMesh,
+    JoinRefused,
+    LinksAccepted,
+    MemberRecord,
+    MembersTold,
+    MembersWanted,
+    Ping,
+    PingAnswered,
+    PingRequested,
+    Rumour,
+    RumoursSpread,
+    Welcomed,
+)
+from mesh.ownership import OwnershipChanged
+from mesh.prober import RELAYS_MAX, Prober
+from mesh.rumours import RumourQueue
+from mesh.slots import SlotTable
+from mesh.swim_settings import SwimSettings
+from tests.mesh.membership_world import CONFIG, TrustingCredentials, World, door_of, record_of
+
+SEEDS = range(3)
+
+
+# --- Joining -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("n", [1, 3, 20])
+def test_peers_that_join_through_one_bootstrap_agree_on_one_epoch(n: int, seed: int) -> None:
+    world = World(seed, loss=0.05)
+    peers = world.mesh(n, until=15.0)
+    assert len(world.epochs()) == 1
+    assert all(machine.observe().alive == n + 1 for machine in world.up())
+    assert {machine.observe().dead for machine in world.up()} == {0}
+    ownership = peers[0].ownership
+    assert ownership is not None
+    assert ownership.table.weights == {"boot": 0} | {machine.node.peer: 100 for machine in peers}
+
+
+def test_fifty_peers_agree_and_nobody_is_suspected_of_being_new() -> None:
+    world = World(1)
+    world.mesh(50, until=12.0)
+    assert len(world.epochs()) == 1
+    assert sum(machine.observe().refutations for machine in world.up()) == 0
+
+
+def test_the_table_grown_peer_by_peer_is_that_of_its_weights() -> None:
+    world = World(2)
+    for machine in world.mesh(5, until=10.0):
+        for ownership in machine.listener.ownerships:
+            table = ownership.table
+            anew = SlotTable(table.weights, CONFIG.slot_count, CONFIG.replicas)
+            assert (table.ranking == anew.ranking).all()
+
+
+def test_same_seed_same_history() -> None:
+    def history(seed: int) -> tuple[int, str]:
+        world = World(seed, loss=0.1)
+        world.mesh(8, until=20.0)
+        return world.messages, repr([machine.observe() for machine in world.up()])
+
+    assert history(5) == history(5)
+    assert history(5) != history(6)
+
+
+def test_a_stranger_waits_for_its_bootstrap_and_tries_the_next_door() -> None:
+    world = World(3)
+    late = world.add("peer00", [door_of("boot"), door_of("boot2")])
+    world.run(20.0)
+    assert late.ownership is None
+    assert not late.observe().is_member
+    world.add("boot2", weight=0)
+    world.run(60.0)
+    assert late.observe().is_member
+    assert len(world.epochs()) == 1
+
+
+def test_pauses_between_rounds_of_knocking_grow_to_their_limit() -> None:
+    settings = SwimSettings()
+    joiner = Joiner([door_of("a"), door_of("b"), door_of("a")], settings, Random(1))
+    joiner.start(0.0)
+    now, pauses = 0.0, []
+    for _ in range(12):
+        for name in ("a", "b"):
+            assert joiner.knocks(now) == door_of(name)
+            assert joiner.knocks(now) is None
+            is_round_over = joiner.move_on(now)
+        assert is_round_over
+        pauses.append(joiner.wake_at() - now)
+        now = joiner.wake_at()
+    assert 0.25 <= pauses[0] <= 0.75
+    assert 15.0 <= pauses[-1] <= 45.0
+
+
+def test_a_door_that_does_not_even_report_back_is_given_up() -> None:
+    membership = actor("me", doors=[door_of("a"), door_of("b")])
+    assert knocked_at(membership.wake(0.0)) == [door_of("a").endpoint]
+    assert membership.wake_at() == SwimSettings().knock_timeout_s
+    assert knocked_at(membership.wake(membership.wake_at())) == [door_of("b").endpoint]
+
+
+def test_an_own_door_is_not_knocked_at() -> None:
+    membership = actor("me", doors=[door_of("me")])
+    assert knocked_at(membership.wake(0.0)) == []
+    assert membership.observe().is_member
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"config": MeshConfig(name="other", root_key="00" * 32)}, "configured for mesh"),
+        ({"curve_key": b"another"}, "another key: make new keys"),
+    ],
+)
+def test_a_refused_stranger_says_why(changes: dict[str, Any], words: str) -> None:
+    world = World(4)
+    world.mesh(1, until=5.0)
+    peer = "peer00" if "curve_key" in changes else "stranger"
+    if peer == "peer00":
+        world.crash(peer)
+    stranger = world.add(peer, [door_of("boot")], **changes)
+    world.run(10.0)
+    assert words in stranger.refusal
+    assert stranger.observe().refusal == stranger.refusal
+    assert stranger.membership.wake_at() == float("inf")
+    assert world.machines["boot"].observe().joins_refused == 1
+
+
+def test_admission_refuses_with_one_sentence() -> None:
+    members = MemberList()
+    members.merge(Rumour(record_of("known"), State.ALIVE))
+    digest = CONFIG.digest()
+
+    def reason(record: MemberRecord, key: bytes | None = None, mesh: bytes = digest) -> str:
+        return refusal_of(
+            JoinMesh(record, mesh),
+            record.curve_key if key is None else key,
+            mesh_digest=digest,
+            members=members,
+            credentials=TrustingCredentials(),
+        )
+
+    stranger = record_of("stranger")
+    assert reason(stranger) == ""
+    assert "another key than the connection" in reason(stranger, key=b"x")
+    assert "configured for mesh" in reason(stranger, mesh=bytes(16))
+    assert "certificate" in reason(replace(stranger, signature=b"forged"))
+    assert "taken" in reason(record_of("known", curve_key=b"x"))
+    assert len(reason(stranger, mesh=bytes(128))) <= 300
+    for i in range(len(members), MEMBERS_MAX):
+        members.merge(Rumour(record_of(str(i)), State.ALIVE))
+    assert "full" in reason(stranger)
+    assert reason(record_of("known")) == ""
+
+
+def test_a_stranger_at_the_door_is_welcomed_with_all_members() -> None:
+    membership = founder()
+    sends = membership.receive(local("door"), knock_of(record_of("new", weight=0)), 1.0)
+    (answer,) = [send.message for send in sends if isinstance(send.message, AnswerDoor)]
+    assert answer.handle == 7
+    assert isinstance(answer.answer, Welcomed)
+    assert [rumour.record.peer for rumour in answer.answer.members] == ["me", "new"]
+    assert Send(local("network"), ConnectPeer(record_of("new", weight=0))) in sends
+    assert membership.observe().joins_admitted == 1
+
+
+def test_who_is_no_member_yet_admits_nobody() -> None:
+    membership = actor("me", doors=[door_of("a")])
+    sends = membership.receive(local("door"), knock_of(record_of("new")), 0.0)
+    assert not [send for send in sends if isinstance(send.message, AnswerDoor)]
+
+
+# --- Settled meshes ------------------------------------------------------------------------------
+
+
+def test_a_newcomer_to_a_settled_mesh_moves_no_slot() -> None:
+    world = World(6)
+    first = world.mesh(3, until=10.0)[0]
+    world.say("peer01", Settle())
+    world.run(13.0)
+    before = first.ownership
+    newcomer = world.add("late", [door_of("boot")])
+    world.run(20.0)
+    after = first.ownership
+    assert newcomer.observe().is_member
+    assert newcomer.observe().weight == 0
+    assert before is not None
+    assert after is not None
+    assert all(before.team_of(slot) == after.team_of(slot) for slot in range(CONFIG.slot_count))
+    assert len(world.epochs()) == 1
+
+
+def test_settling_is_said_once_in_a_new_incarnation() -> None:
+    membership = founder()
+    before = membership.observe().incarnation
+    membership.receive(local("controller"), Settle(), 1.0)
+    assert membership.observe().is_settled
+    assert membership.observe().incarnation == before + 1
+    membership.receive(local("controller"), Settle(), 2.0)
+    assert membership.observe().incarnation == before + 1
+
+
+def test_a_member_of_a_settled_mesh_comes_back_with_its_weight() -> None:
+    world = World(7)
+    first, *_ = world.mesh(3, until=10.0)
+    world.say("peer00", Settle())
+    world.run(12.0)
+    before = first.observe().epoch
+    world.crash("peer02")
+    world.run(30.0)
+    assert first.observe().epoch != before
+    assert first.ownership is not None
+    assert first.ownership.table.weights["peer02"] == 100
+    back = world.restart("peer02", weight=55)
+    world.run(40.0)
+    assert back.observe().weight == 100
+    assert world.epochs() == {before}
+
+
+def test_a_member_that_lost_its_disk_comes_back_with_its_weight_and_its_word() -> None:
+    world = World(8)
+    world.mesh(3, until=10.0)
+    world.say("peer02", Settle())
+    world.run(12.0)
+    before = world.epochs()
+    incarnation = world.machines["peer02"].observe().incarnation
+    world.crash("peer02")
+    world.run(12.5)
+    back = world.add("peer02", [door_of("boot")], endpoint="tcp://elsewhere:1")
+    world.run(30.0)
+    assert back.observe().incarnation > incarnation
+    assert back.observe().weight == 100
+    assert world.machines["peer00"].observe().is_settled
+    assert world.epochs() == before
+
+
+# --- Failure detection ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("n", [3, 10, 30])
+def test_a_crashed_peer_is_dead_everywhere_in_bounded_time(n: int, seed: int) -> None:
+    world = World(seed, loss=0.02)
+    peers = world.mesh(n, until=15.0)
+    world.crash("peer01")
+    settings = SwimSettings()
+    # SWIM's expected time to the first suspicion is under two intervals, and the round robin of n members
+    # makes far more than a few unlikely; then comes the suspicion, and twice the spreading of news.
+    bound = 6 * settings.probe_interval_s + settings.suspicion_s(n) + 4.0
+    world.run_until_all_believe("peer01", State.DEAD, within=bound)
+    world.run(world.now + 3.0)
+    assert len(world.epochs()) == 1
+    ownership = peers[0].ownership
+    assert ownership is not None
+    assert ownership.table.weights["peer01"] == 100, "a member that is down keeps its slots"
+    assert "peer01" not in ownership.alive
+
+
+def test_a_slow_peer_refutes() -> None:
+    world = World(10)
+    world.mesh(6, until=15.0)
+    before = world.machines["peer02"].observe().incarnation
+    world.pause("peer02", 3.5)
+    world.run(18.4)
+    assert State.SUSPECT in world.states_of("peer02").values()
+    epochs = world.epochs()
+    world.run(30.0)
+    assert set(world.states_of("peer02").values()) == {State.ALIVE}
+    assert world.machines["peer02"].observe().incarnation > before
+    assert world.machines["peer02"].observe().refutations > 0
+    assert world.epochs() == epochs, "a suspect counts as alive"
+
+
+def test_a_peer_paused_for_a_minute_is_taken_back() -> None:
+    world = World(11)
+    world.mesh(6, until=15.0)
+    world.pause("peer02", 60.0)
+    world.run(70.0)
+    assert set(world.states_of("peer02").values()) == {State.DEAD}
+    world.run(110.0)
+    assert len(world.epochs()) == 1
+    assert {machine.observe().alive for machine in world.up()} == {7}
+
+
+def test_a_lost_link_between_two_peers_makes_nobody_dead() -> None:
+    world = World(12)
+    world.mesh(5, until=15.0)
+    del world.machines["peer00"].connected["peer01"]
+    del world.machines["peer01"].connected["peer00"]
+    world.run(60.0)
+    assert {machine.observe().dead for machine in world.up()} == {0}
+    assert sum(machine.observe().refutations for machine in world.up()) == 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_restarted_peer_comes_back_with_a_higher_incarnation(seed: int) -> None:
+    world = World(seed)
+    world.mesh(5, until=15.0)
+    before = world.machines["peer03"].observe().incarnation
+    world.crash("peer03")
+    world.run_until_all_believe("peer03", State.DEAD, within=20.0)
+    back = world.restart("peer03", endpoint="tcp://peer03:99")
+    world.run_until_all_believe("peer03", State.ALIVE, within=5.0)
+    assert back.observe().incarnation > before
+    world.run(world.now + 5.0)
+    assert len(world.epochs()) == 1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_partitions_heal(seed: int) -> None:
+    world = World(seed)
+    world.mesh(9, until=15.0)
+    whole = world.epochs()
+    names = list(world.machines)
+    world.partition(names[:4], names[4:])
+    world.run(60.0)
+    assert {machine.observe().alive for machine in world.up()} == {4, 6}
+    world.heal()
+    world.run(80.0)
+    assert {machine.observe().alive for machine in world.up()} == {10}
+    assert world.epochs() == whole
+
+
+def test_ten_percent_loss_kills_nobody() -> None:
+    world = World(14, loss=0.1)
+    world.mesh(10, until=15.0)
+    world.run(120.0)
+    assert sum(machine.observe().dead for machine in world.up()) == 0
+
+
+def test_a_bootstrap_without_memory_is_found_again() -> None:
+    world = World(15)
+    world.mesh(4, until=15.0)
+    world.crash("boot")
+    world.run(25.0)
+    world.add("boot", weight=0)
+    world.run(65.0)
+    assert {machine.observe().alive for machine in world.up()} == {5}
+    assert len(world.epochs()) == 1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("moves", "within"), [(False, 5.0), (True, 120.0)])
+@pytest.mark.parametrize("ending", [StopMembership(), None])
+def test_a_mesh_that_was_all_down_comes_back_without_its_bootstrap(
+    ending: Message | None, moves: bool, within: float, seed: int
+) -> None:
+    world = World(seed)
+    world.mesh(4, until=15.0)
+    before = world.machines["peer00"].ownership
+    for peer in list(world.machines):
+        if ending is None:
+            world.crash(peer)
+        else:
+            world.say(peer, ending)
+    world.run(20.0)
+    for i in range(4):
+        world.restart(f"peer{i:02}", **({"endpoint": f"tcp://moved{i}:1"} if moves else {}))
+    world.run(world.now + within)
+    for machine in world.up():
+        others = [rumour for rumour in machine.membership._members if rumour.record.peer != "boot"]
+        assert {rumour.state for rumour in others} == {State.ALIVE}
+        assert min(rumour.record.incarnation for rumour in others) > 1
+    after = world.machines["peer00"].ownership
+    assert before is not None
+    assert after is not None
+    assert after.table.weights == before.table.weights
+
+
+def test_messages_per_member_and_second_do_not_grow_with_the_mesh() -> None:
+    def rate(n: int) -> float:
+        world = World(17)
+        world.mesh(n, until=30.0)
+        before = world.messages
+        world.run(90.0)
+        return (world.messages - before) / 60.0 / (n + 1)
+
+    rates = [rate(n) for n in (4, 16, 48)]
+    assert max(rates) < 2.5  # a ping and its answer per second, and now and then an exchange of all
+    assert max(rates) < 1.1 * min(rates)
+
+
+# --- Leaving -------------------------------------------------------------------------------------
+
+
+def test_a_leaver_of_a_mesh_that_is_not_settled_gives_its_slots_away() -> None:
+    world = World(18)
+    first, *_ = world.mesh(4, until=15.0)
+    world.say("peer03", LeaveMesh())
+    assert world.machines["peer03"].has_ended
+    world.run_until_all_believe("peer03", State.LEFT, within=2.0)
+    assert first.ownership is not None
+    assert set(first.ownership.table.weights) == {"boot", "peer00", "peer01", "peer02"}
+    assert len(world.epochs()) == 1
+    assert "peer03" not in first.connected
+    assert any(isinstance(event, DisconnectPeer) for event in first.events)
+
+
+def test_a_leaver_of_a_settled_mesh_has_its_slots_waiting_for_it() -> None:
+    world = World(19)
+    first, *_ = world.mesh(4, until=15.0)
+    world.say("peer00", Settle())
+    world.run(18.0)
+    world.say("peer03", LeaveMesh())
+    world.run_until_all_believe("peer03", State.LEFT, within=2.0)
+    assert first.ownership is not None
+    assert first.ownership.table.weights["peer03"] == 100
+    assert "peer03" not in first.ownership.alive
+    world.restart("peer03")
+    world.run_until_all_believe("peer03", State.ALIVE, within=5.0)
+    assert first.ownership.table.weights["peer03"] == 100
+    assert first.ownership.alive == {"boot", "peer00", "peer01", "peer02", "peer03"}
+    assert len(world.epochs()) == 1
+
+
+def test_a_leaver_that_lost_its_disk_too_is_let_in_again() -> None:
+    world = World(20)
+    first, *_ = world.mesh(3, until=15.0)
+    world.say("peer02", LeaveMesh())
+    world.run(18.0)
+    back = world.add("peer02", [door_of("boot")])
+    world.run(25.0)
+    assert back.observe().is_member
+    assert back.observe().weight == 100
+    assert first.ownership is not None
+    assert first.ownership.table.weights["peer02"] == 100
+    assert len(world.epochs()) == 1
+
+
+def test_a_stopped_peer_is_dead_at_once_and_comes_back() -> None:
+    world = World(21)
+    world.mesh(4, until=15.0)
+    world.say("peer03", StopMembership())
+    assert world.run_until_all_believe("peer03", State.DEAD, within=2.0) < 1.0
+    world.restart("peer03")
+    world.run_until_all_believe("peer03", State.ALIVE, within=3.0)
+
+
+def test_who_has_ended_is_silent() -> None:
+    membership = founder(record_of("a"))
+    sends = membership.receive(local("driver"), StopMembership(), 1.0)
+    assert sends[-1] == Send(local("driver"), MembershipEnded())
+    assert sends[0] == Send(
+        Address("a", "membership"), RumoursSpread((Rumour(own_record(membership), State.DEAD),))
+    )
+    assert membership.wake_at() == float("inf")
+    assert membership.receive(Address("a", "membership"), Ping(1), 2.0) == []
+    assert membership.receive(local("driver"), StopMembership(), 3.0) == [
+        Send(local("driver"), MembershipEnded())
+    ]
+
+
+# --- What others say -----------------------------------------------------------------------------
+
+
+def test_a_ping_is_answered_at_once() -> None:
+    membership = founder(record_of("a"))
+    (send,) = membership.receive(Address("a", "membership"), Ping(9), 30.0)
+    assert send.target == Address("a", "membership")
+    assert isinstance(send.message, PingAnswered)
+    assert (send.message.sequence, send.message.peer) == (9, "me")
+
+
+def test_a_probe_for_another_is_passed_on_and_its_answer_back() -> None:
+    membership = founder(record_of("a"), record_of("b"))
+    (send,) = membership.receive(Address("a", "membership"), PingRequested(9, "b"), 30.0)
+    assert send.target.peer == "b"
+    assert isinstance(send.message, Ping)
+    answer = PingAnswered(send.message.sequence, "b")
+    (send,) = membership.receive(Address("b", "membership"), answer, 30.1)
+    assert send.target.peer == "a"
+    assert isinstance(send.message, PingAnswered)
+    assert (send.message.sequence, send.message.peer) == (9, "b")
+    assert membership.receive(Address("b", "membership"), answer, 30.2) == []
+
+
+def test_probes_for_others_are_limited() -> None:
+    prober = Prober(SwimSettings(), Random(1))
+    for i in range(RELAYS_MAX):
+        assert prober.relay("a", PingRequested(i, "b"), 0.0) is not None
+    assert prober.relay("a", PingRequested(RELAYS_MAX, "b"), 0.0) is None
+    prober.next_probe(10.0, ["b"])
+    assert prober.relay("a", PingRequested(RELAYS_MAX, "b"), 10.0) is not None
+
+
+def test_a_probe_of_a_stranger_or_of_oneself_is_not_made_for_others() -> None:
+    membership = founder(record_of("a"))
+    for target in ("nobody", "me"):
+        assert membership.receive(Address("a", "membership"), PingRequested(9, target), 30.0) == []
+
+
+@pytest.mark.parametrize("state", list(State))
+def test_an_older_record_changes_nothing(state: State) -> None:
+    membership = founder(record_of("a", incarnation=5), record_of("b"))
+    before = members_of(membership)
+    older = Rumour(record_of("a", incarnation=4, weight=1, endpoint="tcp://evil:1"), state)
+    membership.receive(Address("b", "membership"), RumoursSpread((older,)), 1.0)
+    assert members_of(membership) == before
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        replace(record_of("a"), incarnation=9, signature=b"forged"),
+        replace(record_of("unknown"), signature=b"forged"),
+        record_of("a", incarnation=9, curve_key=b"another"),
+        replace(record_of("me"), incarnation=99, signature=b"forged"),
+    ],
+)
+@pytest.mark.parametrize("carrier", [RumoursSpread, MembersTold, MembersWanted, lambda g: Ping(1, g)])
+def test_a_forged_record_changes_nothing_and_is_counted(forged: MemberRecord, carrier: Any) -> None:
+    membership = founder(record_of("a"), record_of("b"))
+    before = members_of(membership)
+    membership.receive(Address("b", "membership"), carrier((Rumour(forged, State.ALIVE),)), 1.0)
+    assert members_of(membership) == before
+    assert membership.observe().records_refused == 1
+
+
+def test_a_member_told_to_be_dead_takes_that_back_and_tells() -> None:
+    membership = founder(record_of("a"))
+    own = own_record(membership)
+    rumour = Rumour(own, State.DEAD)
+    membership.receive(Address("a", "membership"), RumoursSpread((rumour,)), 1.0)
+    assert own_record(membership) == replace(own, incarnation=own.incarnation + 1)
+    spread = [send.message for send in membership.wake(1.5) if isinstance(send.message, RumoursSpread)]
+    assert Rumour(own_record(membership), State.ALIVE) in spread[0].gossip
+    membership.receive(Address("a", "membership"), RumoursSpread((rumour,)), 2.0)
+    assert membership.observe().refutations == 1, "an old rumour is not refuted again"
+
+
+def test_strangers_and_leavers_are_not_listened_to() -> None:
+    membership = founder(record_of("a"), record_of("b"))
+    assert membership.receive(Address("stranger", "membership"), Ping(1), 1.0) == []
+    left = RumoursSpread((Rumour(record_of("a"), State.LEFT),))
+    membership.receive(Address("b", "membership"), left, 1.0)
+    assert membership.receive(Address("a", "membership"), Ping(1), 1.0) == []
+    assert membership.observe().strangers_refused == 2
+
+
+def test_a_message_for_another_actor_is_a_strangers_fault_from_a_peer_and_ours_from_here() -> None:
+    membership = founder(record_of("a"))
+    assert membership.receive(Address("a", "membership"), LinksAccepted(1), 1.0) == []
+    assert membership.observe().strangers_refused == 1
+    with pytest.raises(LocalProtocolError):
+        membership.receive(local("controller"), LinksAccepted(1), 1.0)
+
+
+def test_local_orders_are_not_taken_from_other_peers() -> None:
+    membership = founder(record_of("a"))
+    for order in (LeaveMesh(), Settle(), StopMembership(), knock_of(record_of("b"))):
+        assert membership.receive(Address("a", "membership"), order, 1.0) == []
+    assert not membership.observe().is_settled
+    assert membership.observe().alive == 2
+
+
+def test_a_dead_member_that_speaks_is_sent_everything() -> None:
+    membership = founder(record_of("a"), record_of("b"))
+    dead = RumoursSpread((Rumour(record_of("a"), State.DEAD),))
+    membership.receive(Address("b", "membership"), dead, 1.0)
+    sends = membership.receive(Address("a", "membership"), Ping(1), 2.0)
+    wanted, answer = (send.message for send in sends)
+    assert isinstance(wanted, MembersWanted)
+    assert len(wanted.members) == 3
+    assert isinstance(answer, PingAnswered)
+    assert answer.gossip[:2] == (
+        Rumour(record_of("a"), State.DEAD),
+        Rumour(own_record(membership), State.ALIVE),
+    )
+    again = membership.receive(Address("a", "membership"), Ping(2), 2.1)
+    assert not [send for send in again if isinstance(send.message, MembersWanted)]
+
+
+def test_gossip_stays_within_its_limit() -> None:
+    membership = founder(record_of("a"))
+    told = tuple(Rumour(record_of(f"x{i:03}"), State.ALIVE) for i in range(3 * GOSSIP_MAX))
+    membership.receive(Address("a", "membership"), MembersTold(told), 1.0)
+    (send,) = [
+        send
+        for send in membership.receive(Address("a", "membership"), Ping(1), 2.0)
+        if isinstance(send.message, PingAnswered)
+    ]
+    assert isinstance(send.message, PingAnswered)
+    assert len(send.message.gossip) == GOSSIP_MAX
+
+
+def test_members_beyond_the_limit_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mesh.membership.MEMBERS_MAX", 3)
+    membership = founder(record_of("a"))
+    told = tuple(Rumour(record_of(f"x{i}"), State.ALIVE) for i in range(5))
+    membership.receive(Address("a", "membership"), MembersTold(told), 1.0)
+    assert membership.observe().alive == 3
+    assert membership.observe().records_refused == 4
+
+
+def test_a_data_folder_of_another_peer_is_refused_with_a_sentence() -> None:
+    table = MemoryTable()
+    actor("me", table=table).wake(0.0)
+    with pytest.raises(ConfigError, match="belongs to peer me"):
+        actor("you", table=table)
+
+
+def test_neighbours_hear_of_the_ownership_at_the_start() -> None:
+    membership = Membership(record_of("me"), CONFIG, Random(1), MemoryTable(), TrustingCredentials())
+    told = [send.target.actor for send in membership.wake(0.0) if isinstance(send.message, OwnershipChanged)]
+    assert told == ["controller", "cell", "indexer", "searcher"]
+
+
+def test_a_known_member_that_changes_address_is_connected_anew() -> None:
+    membership = founder(record_of("a"), record_of("b"))
+    moved = record_of("a", incarnation=1, endpoint="tcp://moved:1")
+    same = record_of("b", incarnation=1, weight=7)
+    told = MembersTold((Rumour(moved, State.ALIVE), Rumour(same, State.ALIVE)))
+    sends = membership.receive(Address("b", "membership"), told, 1.0)
+    assert [s.message.record for s in sends if isinstance(s.message, ConnectPeer)] == [moved]
+
+
+def test_a_refusal_after_joining_does_not_end_a_member() -> None:
+    membership = founder(record_of("a"))
+    assert membership.receive(local("door"), Knocked(JoinRefused("full")), 1.0) == []
+    assert membership.observe().refusal == ""
+
+
+def test_a_refusal_before_joining_ends_the_stranger() -> None:
+    membership = actor("me", doors=[door_of("a")])
+    membership.wake(0.0)
+    sends = membership.receive(local("door"), Knocked(JoinRefused("no")), 1.0)
+    assert sends == [Send(local("network"), MembershipRefused("no"))]
+
+
+# --- The merge rule --------------------------------------------------------------------------------
+
+RUMOURS = st.builds(
+    lambda incarnation, weight, state: Rumour(record_of("p", incarnation=incarnation, weight=weight), state),
+    st.integers(0, 3),
+    st.integers(0, 1),
+    st.sampled_from(State),
+)
+
+
+@given(st.lists(RUMOURS, min_size=1, max_size=4))
+def test_the_order_in_which_rumours_arrive_is_irrelevant(rumours: list[Rumour]) -> None:
+    beliefs = set()
+    for order in permutations(rumours):
+        members = MemberList()
+        for rumour in (*order, *order[:1]):  # one of them twice
+            members.merge(rumour)
+        beliefs.add(members.get("p"))
+    assert len(beliefs) == 1
+
+
+@given(RUMOURS, RUMOURS, RUMOURS)
+def test_rumours_about_a_peer_are_totally_ordered(a: Rumour, b: Rumour, c: Rumour) -> None:
+    assert beats(a, b) + beats(b, a) + (a == b) == 1
+    if beats(a, b) and beats(b, c):
+        assert beats(a, c)
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "wins"),
+    [
+        (("alive", 2), ("suspect", 1), True),
+        (("alive", 1), ("suspect", 1), False),
+        (("suspect", 1), ("alive", 1), True),
+        (("suspect", 1), ("alive", 2), False),
+        (("dead", 1), ("suspect", 1), True),
+        (("dead", 1), ("alive", 2), False),
+        (("alive", 2), ("dead", 1), True),
+        (("left", 1), ("dead", 1), True),
+    ],
+)
+def test_swim_4_2_precedence_of_rumours(new: tuple[str, int], old: tuple[str, int], wins: bool) -> None:
+    rumours = [Rumour(record_of("p", incarnation=i), State[name.upper()]) for name, i in (new, old)]
+    assert beats(*rumours) is wins
+
+
+# --- Parts -----------------------------------------------------------------------------------------
+
+
+def test_a_rumour_is_told_a_limited_number_of_times_fresh_ones_first() -> None:
+    queue = RumourQueue()
+    old, new = (Rumour(record_of(name), State.ALIVE) for name in ("old", "new"))
+    queue.put(old)
+    assert queue.take(1, 3) == (old,)
+    queue.put(new)
+    assert queue.take(1, 3) == (new,)
+    assert queue.take(5, 3) == (new, old)
+    assert queue.take(5, 3) == (new, old)
+    assert queue.take(5, 3) == ()
+    assert not queue
+
+
+def test_newer_news_about_a_peer_replaces_older() -> None:
+    queue = RumourQueue()
+    queue.put(Rumour(record_of("a"), State.ALIVE))
+    queue.take(1, 2)
+    queue.put(Rumour(record_of("a"), State.DEAD))
+    assert [rumour.state for rumour in queue.take(5, 2) + queue.take(5, 2)] == [State.DEAD, State.DEAD]
+    assert len(queue) == 0
+
+
+@pytest.mark.parametrize(
+    ("live", "suspicion_s", "transmissions"), [(1, 4.0, 4), (9, 4.0, 4), (99, 8.0, 8), (999, 12.0, 12)]
+)
+def test_pace_follows_memberlists_formulas(live: int, suspicion_s: float, transmissions: int) -> None:
+    assert SwimSettings().suspicion_s(live) == pytest.approx(suspicion_s)
+    assert SwimSettings().transmissions_max(live) == transmissions
+
+
+def test_a_timeout_beyond_the_interval_is_no_setting() -> None:
+    with pytest.raises(ValueError, match="probe_timeout_s"):
+        SwimSettings(probe_timeout_s=2.0)
+
+
+def test_every_member_is_probed_within_two_rounds() -> None:
+    prober = Prober(SwimSettings(), Random(3))
+    members = [f"p{i}" for i in range(10)]
+    probed = []
+    for second in range(40):
+        probe = prober.next_probe(float(second), members)
+        assert probe is not None
+        probed.append(probe[0])
+    for start in range(20):
+        assert set(probed[start : start + 19]) == set(members)
+
+
+# --- Real credentials ------------------------------------------------------------------------------
+
+
+def test_real_records_are_genuine_and_nothing_else_is() -> None:
+    root = RootKey.of_secret(bytes(32))
+    config = MeshConfig(name="real", root_key=root.public.hex())
+    identity, other = (Identity.of_secret(bytes([i]) * 32) for i in (1, 2))
+    credentials = PeerCredentials(identity, config)
+
+    def record(who: Identity, certified: MeshConfig = config) -> MemberRecord:
+        certificate = issue(root, certified.digest(), who.curve_public, who.signing_public)
+        return record_of(
+            who.peer_id,
+            curve_key=who.curve_public,
+            signing_key=who.signing_public,
+            certificate=certificate.signature,
+        )
+
+    genuine = credentials.sign(record(identity))
+    assert PeerCredentials(other, config).is_genuine(genuine)
+    changes: list[dict[str, Any]] = [
+        {"weight": 1},
+        {"incarnation": 1},
+        {"peer": other.peer_id},
+        {"is_settled": True},
+        {"signature": b""},
+        {"signing_key": other.signing_public},
+        {"curve_key": other.curve_public},
+        {"certificate": bytes(64)},
+        {"signing_key": b"short"},
+    ]
+    for change in changes:
+        assert not credentials.is_genuine(replace(genuine, **change)), change
+    elsewhere = MeshConfig(name="elsewhere", root_key=root.public.hex())
+    assert not credentials.is_genuine(credentials.sign(record(identity, certified=elsewhere)))
+
+
+# --- Builders --------------------------------------------------------------------------------------
+
+
+def actor(peer: str, doors: list[Door] | None = None, table: MemoryTable | None = None) -> Membership:
+    return Membership(
+        record_of(peer),
+        CONFIG,
+        Random(1),
+        MemoryTable() if table is None else table,
+        TrustingCredentials(),
+        doors or (),
+        listeners=(),
+    )
+
+
+def founder(*members: MemberRecord) -> Membership:
+    """A member at time 0 that was told of others by an exchange, and has told its news."""
+    membership = actor("me")
+    membership.wake(0.0)
+    for record in members:
+        membership.receive(local("door"), knock_of(record), 0.0)
+    for i in range(8):
+        membership._spread(0.01 * i + i)
+    membership._gossip_at = 0.0
+    membership._flush()
+    return membership
+
+
+def knock_of(record: MemberRecord) -> DoorKnocked:
+    return DoorKnocked(7, record.curve_key, JoinMesh(record, CONFIG.digest()))
+
+
+def local(name: str) -> Address:
+    return Address("me", name)
+
+
+def members_of(membership: Membership) -> list[Rumour]:
+    return list(membership._members)
+
+
+def own_record(membership: Membership) -> MemberRecord:
+    rumour = membership._members.get(membership.me)
+    assert rumour is not None
+    return rumour.record
+
+
+def knocked_at(sends: list[Send]) -> list[str]:
+    return [send.message.endpoint for send in sends if isinstance(send.message, Knock)]
