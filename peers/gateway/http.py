@@ -1,0 +1,200 @@
+"""The port that serves the gateway's pages and API over HTTP, on Hypercorn's trio worker. [io]"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, ClassVar, Final, TypeVar
+
+import trio
+from hypercorn.config import Config
+from hypercorn.trio import serve
+
+from mesh.actor import Address, Message
+from mesh.errors import ConfigError, LocalProtocolError
+from mesh.port import Deliver
+from peers.gateway.messages import (
+    PageFound,
+    PagesFound,
+    RequestRefused,
+    SeedsAdded,
+    StatusGathered,
+)
+from peers.gateway.routes import Busy, application
+from peers.gateway.stored_page import StoredPage, stored_page
+
+logger = logging.getLogger(__name__)
+
+# Waiting for the searcher at once. At 2 ms a search, the last of 64 waits 130 ms; more would wait longer than
+# they are worth, so they are told to come back.
+ASKS_IN_FLIGHT_MAX: Final = 64
+ASK_S_MAX: Final = 15.0  # over the sum of the searcher's own limits: only a bug gets here
+REQUEST_S_MAX: Final = 30.0  # from its head to the end of its answer, so that a slow body cannot stay
+HEAD_BYTES_MAX: Final = 16 << 10  # as node.js; a query of 500 Chinese characters has 4,500 bytes
+IDLE_S_MAX: Final = 20.0  # of a connection without a request
+CLOSING_S_MAX: Final = 1.0  # for requests under way when the peer stops
+STORED_READERS_MAX: Final = 2  # threads that unpack stored pages: up to 64 MB each
+BACKLOG: Final = 256
+
+Answer = TypeVar("Answer", bound=Message)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Bind the gateway's socket.
+
+    Args:
+      host: name or address of this machine; "" for all.
+      port: 0 for any that is free.
+
+    Raises:
+      ConfigError: it cannot be bound; the text says what to change.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except (OSError, OverflowError, UnicodeError) as error:
+        raise ConfigError(
+            f"the gateway cannot listen on {host or '*'}:{port} ({_reason(error)}): "
+            "stop the program that uses it or choose another address with --gateway HOST:PORT"
+        ) from error
+
+
+class Http:
+    """Hands what people ask to the searcher and its answers back to them."""
+
+    name: ClassVar[str] = "http"
+
+    def __init__(
+        self,
+        me: str,
+        listener: socket.socket,
+        statistics: Callable[[], Mapping[str, object]],
+        names: Collection[str] = (),
+    ) -> None:
+        """Take over a bound socket; `run` serves and closes it.
+
+        Args:
+          me: id of this peer.
+          listener: of `listen`.
+          statistics: all counters of this peer by actor or port, for /metrics.
+          names: host names under which people open the gateway, besides localhost and IP addresses.
+        """
+        self.port: int = listener.getsockname()[1]  # the real one, also after binding port 0
+        self._address = Address(me, self.name)
+        self._listener = listener
+        self._statistics = statistics
+        self._application = application(self, names)
+        self._deliver: Deliver | None = None
+        self._waiting: dict[int, _Waiter] = {}
+        self._next_ticket = 1
+        self._readers = trio.CapacityLimiter(STORED_READERS_MAX)
+        self._requests: dict[str, int] = {}  # by status class: 2xx, ...
+        self._seconds = 0.0
+        self._busy = 0
+
+    def receive(self, source: Address, message: Message) -> None:
+        match message:
+            case PagesFound() | PageFound() | StatusGathered() | SeedsAdded() | RequestRefused():
+                waiter = self._waiting.pop(message.ticket, None)
+                if waiter is not None:
+                    waiter.answer = message
+                    waiter.is_answered.set()
+            case _:
+                raise LocalProtocolError(f"the gateway got {type(message).__name__} from {source}")
+
+    async def run(self, deliver: Deliver) -> None:
+        """Serve until cancelled; then let requests under way end, for at most `CLOSING_S_MAX`."""
+        self._deliver = deliver
+        stopping = trio.Event()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._serve, stopping)
+            try:
+                await trio.sleep_forever()
+            finally:
+                self._deliver = None
+                for ticket in list(self._waiting):
+                    self.receive(self._address, RequestRefused(ticket, "this peer is stopping"))
+                stopping.set()
+
+    # --- What the application needs (routes.Backend) ---------------------------------------------
+
+    async def ask(self, order: Callable[[int], Message], answer: type[Answer]) -> Answer:
+        deliver = self._deliver
+        if deliver is None or len(self._waiting) >= ASKS_IN_FLIGHT_MAX:
+            self._busy += 1
+            raise Busy("this peer is stopping" if deliver is None else "too many requests at once")
+        ticket = self._next_ticket
+        self._next_ticket += 1
+        waiter = self._waiting[ticket] = _Waiter()
+        try:
+            deliver(self._address, "searcher", order(ticket))  # may answer before it returns
+            with trio.move_on_after(ASK_S_MAX):
+                await waiter.is_answered.wait()
+        finally:
+            self._waiting.pop(ticket, None)
+        match waiter.answer:
+            case RequestRefused(reason=reason):
+                self._busy += 1
+                raise Busy(reason)
+            case None:
+                raise Busy("no answer came")
+            case found:
+                assert isinstance(found, answer)
+                return found
+
+    async def read_stored(self, url: str, records: bytes) -> StoredPage:
+        return await trio.to_thread.run_sync(stored_page, url, records, limiter=self._readers)
+
+    def now(self) -> float:
+        return trio.current_time()
+
+    def statistics(self) -> Mapping[str, object]:
+        own = {"requests": self._requests, "seconds": self._seconds, "busy": self._busy}
+        return {**self._statistics(), self.name: {**own, "waiting": len(self._waiting)}}
+
+    # --- The server ------------------------------------------------------------------------------
+
+    async def _serve(self, stopping: trio.Event) -> None:
+        config = Config()
+        # The socket is bound, so that a port in use is told before anything has started; Hypercorn closes it.
+        config.bind = [f"fd://{self._listener.detach()}"]
+        config.accesslog = None
+        config.errorlog = logger
+        config.backlog = BACKLOG
+        config.include_server_header = False
+        config.h11_max_incomplete_size = HEAD_BYTES_MAX
+        config.keep_alive_timeout = IDLE_S_MAX
+        config.keep_alive_max_requests = 1_000_000  # a client may stay as long as it likes
+        config.graceful_timeout = CLOSING_S_MAX
+        with trio.CancelScope(shield=True):  # it is stopped by the trigger, in order
+            await serve(self._answer, config, shutdown_trigger=stopping.wait, mode="asgi")
+
+    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
+        """The ASGI application with a limit on time and counters around it."""
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+
+        async def send_and_count(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                kind = f"{message['status'] // 100}xx"
+                self._requests[kind] = self._requests.get(kind, 0) + 1
+            await send(message)
+
+        began = trio.current_time()
+        with trio.move_on_after(REQUEST_S_MAX):
+            await self._application(scope, receive, send_and_count)
+        self._seconds += trio.current_time() - began
+
+
+class _Waiter:
+    """One request that waits for the searcher."""
+
+    def __init__(self) -> None:
+        self.is_answered = trio.Event()
+        self.answer: Message | None = None
+
+
+def _reason(error: Exception) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()

@@ -1,0 +1,415 @@
+"""What the gateway answers to which request. The web application, without the server that carries it.
+
+Nothing a client sends is trusted: queries, numbers and bodies have limits, `Host` is never used to build
+an address, and only a page of this gateway itself may post (`_is_foreign`): a web page somewhere else
+must not make its reader's peer crawl.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+from ipaddress import ip_address
+from typing import Any, Final, Protocol, TypeVar
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from mesh.actor import Message
+from mesh.errors import CorruptionError, RemoteProtocolError
+from mesh.messages import HITS_MAX, SNIPPETS_MAX
+from mesh.urls import canonical
+from peers.gateway import metrics, pages, status
+from peers.gateway.messages import (
+    AddSeeds,
+    Coverage,
+    FindPage,
+    GatherStatus,
+    PageFound,
+    PagesFound,
+    SearchPages,
+    SeedsAdded,
+    StatusGathered,
+)
+from peers.gateway.pages import HITS_PER_PAGE, PAGES_MAX, QUERY_CHARS_MAX, Reader
+from peers.gateway.stored_page import StoredPage
+from peers.gateway.texts import language_of
+
+logger = logging.getLogger(__name__)
+
+BODY_BYTES_MAX: Final = 1 << 20  # of seeds: 10,000 URLs of 100 characters
+SEEDS_MAX: Final = 10_000  # in one request
+INVALID_SHOWN_MAX: Final = 100  # of the seeds that are no URLs
+URL_PARAMETER_CHARS_MAX: Final = 8_192
+
+Answer = TypeVar("Answer", bound=Message)
+
+
+class Busy(Exception):
+    """The searcher cannot take this now; the text says why."""
+
+
+class Backend(Protocol):
+    """What stands behind the application: the searcher, worker threads, a clock."""
+
+    async def ask(self, order: Callable[[int], Message], answer: type[Answer]) -> Answer:
+        """Send the order that is made with a ticket and wait for its answer.
+
+        Raises:
+          Busy: too many are waiting, or no answer came.
+        """
+
+    async def read_stored(self, url: str, records: bytes) -> StoredPage:
+        """Call `stored_page` where it does not hold up others. CorruptionError."""
+
+    def now(self) -> float:
+        """Seconds of a clock that only goes forward."""
+
+    def statistics(self) -> Mapping[str, object]:
+        """All counters of this peer, for `metrics.exposition`."""
+
+
+class _FoundHit(msgspec.Struct, frozen=True):
+    url: str
+    title: str
+    snippet: str
+    score: float
+    host: str
+    fetched_at: float  # seconds since the epoch, 0 when not known
+    peer: str
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """The JSON of /api/search."""
+
+    query: str
+    terms: tuple[str, ...]
+    total: int
+    took_ms: float
+    coverage: Coverage
+    hits: tuple[_FoundHit, ...]
+
+
+class _Seeded(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The JSON of POST /api/seeds."""
+
+    accepted: int
+    invalid: list[str]
+    error: str = ""
+
+
+class _Refusal(Exception):
+    """A request that cannot be answered as it is."""
+
+    def __init__(self, status_code: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status_code = status_code
+        self.detail = detail
+
+
+class _Routes:
+    """The handlers, over one backend."""
+
+    def __init__(self, backend: Backend, names: Collection[str]) -> None:
+        self._backend = backend
+        self._names = names
+
+    # --- For people ------------------------------------------------------------------------------
+
+    async def start(self, request: Request) -> Response:
+        return _html(pages.start_page(_reader(request)))
+
+    async def search(self, request: Request) -> Response:
+        reader = _reader(request)
+        query = request.query_params.get("q", "").strip()
+        page = _page_number(request.query_params.get("page", ""))
+        if not query:
+            return _html(pages.start_page(reader))
+        if len(query) > QUERY_CHARS_MAX:
+            text = reader.say("too_long", limit=QUERY_CHARS_MAX)
+            return _html(pages.message_page(reader, text, query[:QUERY_CHARS_MAX]), 400)
+        began = self._backend.now()
+        offset = (page - 1) * HITS_PER_PAGE
+        try:
+            found = await self._backend.ask(
+                lambda ticket: SearchPages(ticket, query, HITS_PER_PAGE, offset), PagesFound
+            )
+        except Busy:
+            return _html(pages.message_page(reader, reader.say("busy"), query), 503)
+        return _html(pages.result_page(reader, query, page, found, self._backend.now() - began))
+
+    async def page(self, request: Request) -> Response:
+        reader = _reader(request)
+        url = _url_parameter(request)
+        if url is None:
+            return _html(pages.message_page(reader, reader.say("stored_bad_url")), 400)
+        try:
+            found = await self._backend.ask(lambda ticket: FindPage(ticket, url), PageFound)
+        except Busy:
+            return _html(pages.message_page(reader, reader.say("busy")), 503)
+        if not found.records:
+            return _html(pages.message_page(reader, reader.say("stored_none")), 404)
+        try:
+            stored = await self._backend.read_stored(url, found.records)
+        except CorruptionError as error:
+            logger.warning("stored page unreadable url=%s error=%s", url, error)
+            return _html(pages.message_page(reader, reader.say("stored_damaged")), 502)
+        return _html(pages.stored_page_view(reader, url, found.fetched_at, stored), policy=_STORED_POLICY)
+
+    async def style(self, request: Request) -> Response:
+        headers = {"Cache-Control": "public, max-age=31536000, immutable", **_SAFE_HEADERS}
+        return Response(pages.STYLE, media_type="text/css", headers=headers)
+
+    # --- For programs ----------------------------------------------------------------------------
+
+    async def api_search(self, request: Request) -> Response:
+        began = self._backend.now()
+        parameters = request.query_params
+        query = parameters.get("q", "").strip()
+        if not query:
+            raise _Refusal(400, "give the words to search for in the parameter q")
+        if len(query) > QUERY_CHARS_MAX:
+            raise _Refusal(400, f"the query is longer than {QUERY_CHARS_MAX} characters; use fewer words")
+        k = _number(parameters.get("k", "10"), "k", 1, SNIPPETS_MAX)
+        offset = _number(parameters.get("offset", "0"), "offset", 0, HITS_MAX - 1)
+        found = await self._backend.ask(lambda ticket: SearchPages(ticket, query, k, offset), PagesFound)
+        hits = tuple(
+            _FoundHit(hit.url, hit.title, hit.snippet, hit.score, hit.host, hit.fetched_at, hit.peer)
+            for hit in found.hits
+        )
+        took_ms = round((self._backend.now() - began) * 1_000, 3)
+        return _json(_Found(query, found.terms, found.total, took_ms, found.coverage, hits))
+
+    async def api_status(self, request: Request) -> Response:
+        gathered = await self._backend.ask(GatherStatus, StatusGathered)
+        return _json(status.report_of(map(status.decode, gathered.statuses)))
+
+    async def api_seeds(self, request: Request) -> Response:
+        if _is_foreign(request, self._names):
+            raise _Refusal(403, "seeds are only taken from pages of this gateway and from programs")
+        given = _seeds_in(await _body(request))
+        urls: dict[str, None] = {}
+        invalid: list[str] = []
+        for text in given:
+            url = canonical(text)
+            if url is None:
+                invalid.append(text[:200])
+            else:
+                urls[url] = None
+        if not urls:
+            seeded = _Seeded(
+                0, invalid[:INVALID_SHOWN_MAX], "no URL among these begins with http:// or https://"
+            )
+            return _json(seeded, 400)
+        order = tuple(urls)
+        added = await self._backend.ask(lambda ticket: AddSeeds(ticket, order), SeedsAdded)
+        seeded = _Seeded(added.accepted, invalid[:INVALID_SHOWN_MAX])
+        if added.accepted < len(urls):
+            error = f"{len(urls) - added.accepted} URLs were not taken in time; post them again in a moment"
+            return _json(msgspec.structs.replace(seeded, error=error), 503)
+        return _json(seeded)
+
+    async def healthz(self, request: Request) -> Response:
+        return _json({"status": "ok"})
+
+    async def metrics(self, request: Request) -> Response:
+        text = metrics.exposition(self._backend.statistics())
+        return Response(text, media_type=metrics.MEDIA_TYPE, headers=_SAFE_HEADERS)
+
+
+def application(backend: Backend, names: Collection[str] = ()) -> Starlette:
+    """The ASGI application of a gateway.
+
+    Args:
+      names: host names under which people open it, besides localhost and IP addresses.
+    """
+    routes = _Routes(backend, names)
+    return Starlette(
+        routes=[
+            Route("/api/search", routes.api_search),
+            Route("/search", routes.search),
+            Route("/", routes.start),
+            Route("/page", routes.page),
+            Route("/static/style.css", routes.style),
+            Route("/api/status", routes.api_status),
+            Route("/api/seeds", routes.api_seeds, methods=["POST"]),
+            Route("/healthz", routes.healthz),
+            Route("/metrics", routes.metrics),
+        ],
+        exception_handlers={
+            _Refusal: _on_refusal,
+            Busy: _on_busy,
+            HTTPException: _on_http_exception,
+            RemoteProtocolError: _on_remote_error,
+            Exception: _on_error,
+        },
+    )
+
+
+# --- Requests ------------------------------------------------------------------------------------
+
+
+def _reader(request: Request) -> Reader:
+    chosen = request.query_params.get("lang", "")
+    language = language_of(request.headers.get("accept-language", ""), chosen)
+    return Reader(language, chosen == language)
+
+
+def _page_number(text: str) -> int:
+    """Of a page of results; what makes no sense is the first."""
+    return min(max(int(text), 1), PAGES_MAX) if text.isascii() and text.isdigit() and len(text) < 9 else 1
+
+
+def _number(text: str, name: str, least: int, most: int) -> int:
+    if text.isascii() and text.isdigit() and len(text) < 9 and least <= int(text) <= most:
+        return int(text)
+    raise _Refusal(400, f"{name} has to be a whole number from {least} to {most}")
+
+
+def _url_parameter(request: Request) -> str | None:
+    text = request.query_params.get("url", "").strip()
+    return canonical(text) if len(text) <= URL_PARAMETER_CHARS_MAX else None
+
+
+def _is_foreign(request: Request, names: Collection[str]) -> bool:
+    """Does a page of another site send this?
+
+    Browsers name the site in `Origin`. That it equals `Host` is not enough: a site may let its name point
+    to this machine (DNS rebinding). So the name must be one that nobody else can own: an IP address,
+    localhost, or one of ours. Programs send no `Origin`.
+    """
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return True
+    origin = request.headers.get("origin")
+    if origin is None:
+        return False
+    scheme, _, authority = origin.partition("://")
+    is_same = scheme in ("http", "https") and authority == request.headers.get("host", "")
+    return not (is_same and _is_ours(authority, names))
+
+
+def _is_ours(authority: str, names: Collection[str]) -> bool:
+    name = authority.rpartition(":")[0] if authority.rpartition(":")[2].isdigit() else authority
+    if name == "localhost" or name in names:
+        return True
+    try:
+        ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
+
+
+async def _body(request: Request) -> bytes:
+    too_large = _Refusal(413, f"the body is larger than {BODY_BYTES_MAX} bytes; post the seeds in parts")
+    length = request.headers.get("content-length", "0")
+    if length.isdigit() and int(length[:20]) > BODY_BYTES_MAX:
+        raise too_large
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > BODY_BYTES_MAX:
+            raise too_large
+    return bytes(body)
+
+
+class _Seeds(msgspec.Struct):
+    urls: list[str]
+
+
+def _seeds_in(body: bytes) -> list[str]:
+    """The seeds of a JSON object or of lines; blank lines and lines that begin with # do not count."""
+    hint = 'post {"urls": ["http://..."]} or one URL a line, in UTF-8'
+    if body.lstrip()[:1] == b"{":
+        try:
+            seeds = msgspec.json.decode(body, type=_Seeds).urls
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            raise _Refusal(400, f"the JSON is not understood ({error}); {hint}") from error
+    else:
+        try:
+            lines = [line.strip() for line in body.decode().splitlines()]
+        except UnicodeDecodeError as error:
+            raise _Refusal(400, f"the body is not UTF-8; {hint}") from error
+        seeds = [line for line in lines if line and not line.startswith("#")]
+    if not seeds:
+        raise _Refusal(400, f"there is no URL in the body; {hint}")
+    if len(seeds) > SEEDS_MAX:
+        raise _Refusal(400, f"these are {len(seeds)} URLs; post at most {SEEDS_MAX} at once")
+    return seeds
+
+
+# --- Responses -----------------------------------------------------------------------------------
+
+_SAFE_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",  # a query is nobody else's business
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_PAGE_POLICY: Final = (
+    "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+# The frame inherits this: no script, no form, nothing loaded, an origin of its own. Its links may open
+# the live web in a new tab, which is not sandboxed then.
+_STORED_POLICY: Final = (
+    "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; "
+    "style-src 'self' 'unsafe-inline'; img-src data:; form-action 'none'; frame-ancestors 'none'"
+)
+_encoder: Final = msgspec.json.Encoder()
+
+
+def _html(text: str, status_code: int = 200, policy: str = _PAGE_POLICY) -> Response:
+    headers = {
+        "Content-Security-Policy": policy,
+        "Vary": "Accept-Language",
+        "Cache-Control": "private, no-cache",
+        **_SAFE_HEADERS,
+    }
+    if status_code == 503:
+        headers["Retry-After"] = "1"
+    # A lone surrogate from a hostile title has no UTF-8 form.
+    body = text.encode("utf-8", "replace")
+    return Response(body, status_code, headers, media_type="text/html; charset=utf-8")
+
+
+def _json(value: Any, status_code: int = 200) -> Response:
+    headers = {"Cache-Control": "no-store", **_SAFE_HEADERS}
+    if status_code == 503:
+        headers["Retry-After"] = "1"
+    return Response(_encoder.encode(value), status_code, headers, media_type="application/json")
+
+
+def _error(request: Request, status_code: int, detail: str, key: str) -> Response:
+    """An error for a program as JSON, for a person as a page."""
+    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
+        return _json({"error": detail}, status_code)
+    reader = _reader(request)
+    return _html(pages.message_page(reader, reader.say(key)), status_code)
+
+
+async def _on_refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, _Refusal)
+    return _json({"error": error.detail}, error.status_code)
+
+
+async def _on_busy(request: Request, error: Exception) -> Response:
+    return _json({"error": f"{error}; ask again in a moment"}, 503)
+
+
+async def _on_http_exception(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    response = _error(request, error.status_code, error.detail.lower(), "not_found")
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _on_remote_error(request: Request, error: Exception) -> Response:
+    return _json({"error": f"another peer sent what is not understood: {error}"}, 502)
+
+
+async def _on_error(request: Request, error: Exception) -> Response:
+    """The server logs the error; the client learns no details."""
+    return _error(request, 500, "something went wrong here; see the log of this peer", "failed")

@@ -1,0 +1,139 @@
+"""What the gateway's pages say, in each language, and which language a reader wants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+DEFAULT_LANGUAGE: Final = "en"
+HEADER_CHARS_MAX: Final = 300  # of Accept-Language; browsers send up to 100
+
+TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "en": {
+        "html_lang": "en",
+        "this_language": "English",
+        "name": "Tianmesh",
+        "tagline": "A search engine made of ordinary machines",
+        "search_label": "Search for",
+        "search_placeholder": "Words, 词语, “a phrase”",
+        "search_button": "Search",
+        "home": "Tianmesh, start page",
+        "syntax": "“quotation marks” for a phrase, -word to leave a word out, site:example.org for one site",
+        "languages": "Language",
+        "results_of": "Results for “{query}”",
+        "results": "Results",
+        "one_result": "1 page",
+        "many_results": "{total} pages",
+        "page_of": "page {page}",
+        "took": "{ms} ms",
+        "covered": "the whole mesh answered",
+        "covered_partly": "{percent} of the mesh answered in time, so pages may be missing. Ask again shortly.",
+        "fallback": "No page has all of these words. These pages have some of them.",
+        "nothing": "No page matches “{query}”.",
+        "nothing_here": "There are no more results on this page.",
+        "nothing_first": "See the first page of results",
+        "advice_words": "Try fewer or more general words, or another spelling.",
+        "advice_operators": "Leave out quotation marks, site: and words with a minus.",
+        "advice_time": "The mesh may still be fetching the page you look for.",
+        "fetched": "fetched {date}",
+        "cached": "Stored copy",
+        "cached_of": "Stored copy of {title}",
+        "pages": "Pages of results",
+        "previous": "Previous",
+        "next": "Next",
+        "page_number": "Page {page}",
+        "too_long": "That is longer than {limit} characters. Ask with fewer words.",
+        "busy": "Too many people are asking this peer at once. Ask again in a moment.",
+        "starting": "This peer is not ready yet. Ask again in a moment.",
+        "failed": "Something went wrong here. It has been written to the log of this peer.",
+        "not_found": "There is nothing at this address.",
+        "stored_copy": "Stored copy",
+        "stored_from": "This is the page as it was fetched on {date}. It may have changed since.",
+        "stored_safe": "Scripts, forms and pictures from elsewhere are switched off.",
+        "stored_cut": "Only the beginning is shown: the page is very long.",
+        "stored_live": "Open the live page",
+        "stored_frame": "The stored page",
+        "stored_none": "The mesh has no stored copy of this page.",
+        "stored_other": "The stored copy is not text ({kind}) and is not shown here.",
+        "stored_damaged": "The stored copy is damaged and cannot be shown.",
+        "stored_bad_url": "That is not the address of a web page. It has to begin with http:// or https://.",
+    },
+    "zh": {
+        "html_lang": "zh-Hans",
+        "this_language": "中文",
+        "name": "天网 Tianmesh",
+        "tagline": "由普通机器织成的搜索引擎",
+        "search_label": "搜索",
+        "search_placeholder": "词语、words、“短语”",
+        "search_button": "搜索",
+        "home": "天网首页",
+        "syntax": "用“引号”查找短语，-词 排除词语，site:example.org 只看一个网站",
+        "languages": "语言",
+        "results_of": "“{query}”的搜索结果",
+        "results": "搜索结果",
+        "one_result": "1 个网页",
+        "many_results": "{total} 个网页",
+        "page_of": "第 {page} 页",
+        "took": "{ms} 毫秒",
+        "covered": "全网均已应答",
+        "covered_partly": "只有 {percent} 的网络及时应答，结果可能不全，请稍后再试。",
+        "fallback": "没有网页包含全部词语，以下网页包含其中一部分。",
+        "nothing": "没有找到与“{query}”相符的网页。",
+        "nothing_here": "这一页没有更多结果了。",
+        "nothing_first": "查看第一页结果",
+        "advice_words": "试试更少或更常用的词语，或换一种写法。",
+        "advice_operators": "去掉引号、site: 和带减号的词语。",
+        "advice_time": "您要找的网页可能还在抓取之中。",
+        "fetched": "抓取于 {date}",
+        "cached": "网页快照",
+        "cached_of": "{title} 的网页快照",
+        "pages": "结果分页",
+        "previous": "上一页",
+        "next": "下一页",
+        "page_number": "第 {page} 页",
+        "too_long": "查询超过了 {limit} 个字符，请减少词语。",
+        "busy": "同时查询的人太多，请稍后再试。",
+        "starting": "本节点尚未就绪，请稍后再试。",
+        "failed": "出了点问题，已记入本节点的日志。",
+        "not_found": "这个地址没有内容。",
+        "stored_copy": "网页快照",
+        "stored_from": "这是该网页在 {date} 抓取时的样子，之后可能已有变化。",
+        "stored_safe": "脚本、表单和外部图片已停用。",
+        "stored_cut": "网页很长，只显示开头部分。",
+        "stored_live": "打开原网页",
+        "stored_frame": "已保存的网页",
+        "stored_none": "天网没有保存这个网页。",
+        "stored_other": "保存的内容不是文本（{kind}），在此不予显示。",
+        "stored_damaged": "保存的副本已损坏，无法显示。",
+        "stored_bad_url": "这不是网页地址，地址应以 http:// 或 https:// 开头。",
+    },
+}
+
+
+def language_of(accept_language: str, wanted: str = "") -> str:
+    """Choose a language of `TEXTS`.
+
+    Args:
+      accept_language: the header's value (RFC 9110, 12.5.4), of any quality.
+      wanted: what the reader chose by hand, which wins when we have it.
+    """
+    if wanted in TEXTS:
+        return wanted
+    best, best_quality = DEFAULT_LANGUAGE, 0.0
+    for part in accept_language[:HEADER_CHARS_MAX].lower().split(","):
+        tag, _, parameter = part.partition(";")
+        language = tag.strip().partition("-")[0]
+        quality = _quality(parameter)
+        if language in TEXTS and quality > best_quality:
+            best, best_quality = language, quality
+    return best
+
+
+def _quality(parameter: str) -> float:
+    name, _, value = parameter.partition("=")
+    if name.strip() != "q":
+        return 1.0
+    try:
+        return float(value)
+    except ValueError:
+        return 0.0
