@@ -294,6 +294,8 @@ class AlignedText:
             for start, end, length in _clusters(piece[0]):
                 starts += [piece.start() + start] * length
                 ends += [piece.start() + end] * length
+                if length == 0 and ends:
+                    ends[-1] = piece.start() + end  # an accent belongs to the letter before it
             done = piece.end()
         starts += range(done, len(text))
         ends += range(done + 1, len(text) + 1)

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from peers.index.analysis import (
+    JiebaSegmenter,
+    RjiebaSegmenter,
+    RunKind,
+    analyse,
+    atoms,
+    fold,
+    kind_of,
+    offsets,
+    runs_of,
+)
+from tests.peers.index.samples import any_text
+from tests.shared_data import shared
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("Hello, World!", ["hello", "world"]),
+        ("Ｆｕｌｌ　ｗｉｄｔｈ１２", ["full", "width12"]),
+        ("Café NAÏVE Łódź Straße", ["cafe", "naive", "lodz", "strasse"]),
+        ("cafe\u0301", ["cafe"]),
+        ("Й Ω ΟΔΟΣ", ["й", "ω", "οδοσ"]),
+        ("UTF-8 x86_64 3.14", ["utf", "8", "x86", "64", "3", "14"]),
+        ("中华人民共和国", ["中华", "华人", "人民", "共和", "共和国", "中华人民共和国"]),
+        ("GNU系统和T恤", ["gnu", "系统", "和", "t", "恤"]),
+        ("カタカナ한국어", ["カタ", "タカ", "カナ", "ナ한", "한국", "국어"]),
+        ("ｶﾞ", ["ガ"]),
+        ("the of 的 了", ["the", "of", "的", "了"]),
+        ("", []),
+        ("…，。!\x00", []),
+        ("x" * 100, ["x" * 64]),
+    ],
+)
+def test_text_becomes_terms(text: str, terms: list[str]) -> None:
+    assert analyse(text) == terms
+
+
+def test_atoms_are_cjk_characters_and_other_words() -> None:
+    assert atoms("GNU系统, 東京タワー café") == ["gnu", "系", "统", "東", "京", "タ", "ワ", "ー", "cafe"]
+
+
+@settings(deadline=None)
+@given(any_text)
+def test_folding_is_idempotent(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
+
+
+@settings(deadline=None)
+@given(any_text)
+def test_terms_are_analysed_to_themselves_or_their_parts(text: str) -> None:
+    for term in analyse(text):
+        assert analyse(term)[-1] == term or kind_of(term) is RunKind.HAN
+
+
+@settings(deadline=None)
+@given(any_text)
+def test_composed_and_decomposed_text_have_the_same_terms(text: str) -> None:
+    composed = unicodedata.normalize("NFC", text)
+    assert analyse(unicodedata.normalize("NFC", unicodedata.normalize("NFD", composed))) == analyse(composed)
+
+
+@settings(deadline=None)
+@given(any_text)
+def test_kinds_of_characters_agree_with_the_expression_that_cuts_runs(text: str) -> None:
+    folded = fold(text)
+    cut = runs_of(folded)
+    assert all(len({kind_of(c) for c in run}) == 1 for run in cut)
+    assert sum(map(len, cut)) == sum(kind_of(c) is not RunKind.SEPARATOR for c in folded)
+
+
+@settings(deadline=None)
+@given(any_text, any_text)
+def test_atoms_do_not_depend_on_context(left: str, right: str) -> None:
+    assert atoms(f"{left} {right}") == atoms(left) + atoms(right)
+
+
+@settings(deadline=None)
+@given(any_text)
+def test_offsets_give_the_terms_of_analysis(text: str) -> None:
+    assert [span.term for span in offsets(text)] == analyse(text)
+
+
+@settings(deadline=None)
+@given(any_text)
+def test_offsets_are_places_whose_text_has_the_term(text: str) -> None:
+    for span in offsets(text):
+        assert 0 <= span.start < span.end <= len(text)
+        assert span.term in fold(text[span.start : span.end])
+
+
+def test_offsets_survive_characters_that_fold_to_several() -> None:
+    text = "½ cafe\u0301 ㌔ 北京大学"
+    assert [(s.term, text[s.start : s.end]) for s in offsets(text)] == [
+        ("1", "½"),
+        ("2", "½"),
+        ("cafe", "cafe\u0301"),
+        ("キロ", "㌔"),
+        ("北京", "北京"),
+        ("大学", "大学"),
+        ("北京大学", "北京大学"),
+    ]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FD5), min_size=1, max_size=40))
+def test_rjieba_and_jieba_cut_random_han_runs_alike(run: str) -> None:
+    assert RjiebaSegmenter().search(run) == JiebaSegmenter().search(run)
+    assert RjiebaSegmenter().cut(run) == JiebaSegmenter().cut(run)
+
+
+def test_rjieba_and_jieba_cut_real_han_runs_alike() -> None:
+    corpus = shared("suites/ir/cmrc2018-known-item/corpus.jsonl").read_text("utf-8").splitlines()
+    texts = [json.loads(line)["text"] for line in corpus[:150]]
+    runs = sorted({run for text in texts for run in re.findall("[\u4e00-\u9fd5]+", text)})
+    assert len(runs) > 5000
+    joined = "\n".join(runs)
+    assert RjiebaSegmenter().search(joined) == JiebaSegmenter().search(joined)
