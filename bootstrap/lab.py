@@ -191,12 +191,20 @@ class Lab:
         with trio.move_on_after(JOIN_S):
             while True:
                 self.check()
-                peers = (await self.report())["peers"]
+                peers = await self._peers_seen()
                 views = {(peer["members"], peer["epoch"]) for peer in peers}
                 if len(peers) == self._options.peers and len(views) == 1 and views.pop()[0] == wanted:
                     return
                 await trio.sleep(0.1)
         raise LabError(f"the peers did not find each other in {JOIN_S:g} s" + self._ends_of_logs())
+
+    async def _peers_seen(self) -> list[dict[str, Any]]:
+        """The peers in the report; none while no peer is a member yet."""
+        try:
+            peers: list[dict[str, Any]] = (await self.report())["peers"]
+        except LabError:
+            return []
+        return peers
 
     def _is_done(self, before: Report, after: Report) -> bool:
         def activity(report: Report) -> dict[str, int]:

@@ -38,6 +38,14 @@ _CLOCK_STEP_S: Final = 60.0  # how often the clock is written down
 logger = logging.getLogger(__name__)
 
 
+class RuntimeStatistics(Statistics, frozen=True):
+    """Counts since the start."""
+
+    refused: int  # frames and messages from other peers that broke the protocol
+    lost: int  # messages to peers that are unknown or do not keep up; their senders repeat them
+    commits: int
+
+
 class MeshClock:
     """Seconds since the epoch that never go back, neither by a step of the wall clock nor by a restart."""
 
@@ -63,8 +71,7 @@ class Runtime:
     """Drives one node until it is stopped."""
 
     def __init__(self, node: Node, table: LmdbTable, transport: Transport, ports: Iterable[Port]) -> None:
-        self.refused_count = 0  # frames and messages from other peers that broke the protocol
-        self.lost_count = 0  # messages to peers that are unknown or do not keep up; senders repeat
+        self._refused = self._lost = self._commits = 0
         self._node = node
         self._table = table
         self._transport = transport
@@ -111,6 +118,9 @@ class Runtime:
             self._is_delivering = False
         self._note_changes()
 
+    def statistics(self) -> RuntimeStatistics:
+        return RuntimeStatistics(self._refused, self._lost, self._commits)
+
     def observe(self) -> dict[str, Statistics]:
         """What each actor lets be seen, by actor name."""
         return self._node.observe()
@@ -123,7 +133,7 @@ class Runtime:
                 raise RemoteProtocolError(f"message for {envelope.target}, which others cannot reach")
             self.deliver(Address(peer, envelope.source), envelope.target, envelope.message)
         except (RemoteProtocolError, LocalProtocolError) as error:
-            self.refused_count += 1
+            self._refused += 1
             logger.warning("message refused peer=%s error=%s", peer, error)
 
     def _carry_out(self, outgoing: list[Outgoing]) -> None:
@@ -143,7 +153,7 @@ class Runtime:
         elif target.peer == EVERYBODY:
             self._transport.publish(target.actor.encode(), encode(source.actor, target.actor, message))
         elif not self._transport.send(target.peer, encode(source.actor, target.actor, message)):
-            self.lost_count += 1
+            self._lost += 1
 
     def _wake_if_due(self, now: float) -> None:
         wake_at = self._node.wake_at()
@@ -209,6 +219,7 @@ class Runtime:
                 self._promises = promises + self._promises
                 raise
             self._table.finish_commit(batch)
+            self._commits += 1
         for source, target, message in promises:
             if target.peer == self._node.peer and self._node.has_actor(target.actor):
                 self.deliver(source, target.actor, message)

@@ -63,7 +63,7 @@ def seed(
         print_json(answer)
         return
     Console().print(f"{answer['accepted']} of {len(urls)} seeds accepted")
-    for url in answer.get("refused", []):
+    for url in answer["invalid"]:
         Console(stderr=True).print(f"refused: {escape(str(url))}")
 
 
@@ -148,10 +148,9 @@ def error_count(fetch_status: dict[str, int]) -> int:
 def _show_hits(answer: dict[str, Any]) -> None:
     console = Console(highlight=False)
     coverage = answer["coverage"]
-    missing = (
-        f", {coverage['missing']:,} of {coverage['slots']:,} slots missing" if coverage["missing"] else ""
-    )
-    console.print(f"[dim]{answer['total']:,} pages, {answer['took_ms']:.1f} ms{missing}[/dim]")
+    console.print(f"[dim]{answer['total']:,} pages, {answer['took_ms']:.1f} ms[/dim]")
+    if coverage["missing"]:
+        console.print(f"[red]{coverage['missing']:,} of {coverage['slots']:,} slots did not answer[/red]")
     for rank, hit in enumerate(answer["hits"], 1):
         console.print(f"\n[bold]{rank}. {escape(hit['title'] or hit['url'])}[/bold]")
         console.print(f"   [green]{escape(hit['url'])}[/green]")

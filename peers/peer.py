@@ -14,6 +14,7 @@ from mesh.config import load_config
 from mesh.errors import ConfigError
 from mesh.lmdb_table import LmdbTable
 from mesh.member import Member
+from mesh.port import Port
 from mesh.process import Tell
 from mesh.runtime import Runtime
 from mesh.table import TableSection
@@ -26,9 +27,10 @@ from peers.crawler.messages import StopCrawl
 from peers.crawler.parser_port import ParserPort
 from peers.crawler.recorder import TraceRecorder
 from peers.crawler.resolver import FixedResolver, Resolver, SystemResolver
-from peers.gateway.http import HttpPort
+from peers.gateway.http import Http, listen
 from peers.gateway.meter import Meter
 from peers.gateway.searcher import Searcher
+from peers.gateway.status import PeerStatus
 from peers.index.index import Index
 from peers.index.index_reader import IndexReader
 from peers.index.indexer import Indexer
@@ -54,32 +56,40 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
     config = load_config(config_file, PeerConfig)
     folder = config_file.parent
     data = folder / config.storage.folder
-    http = await HttpPort.open(config.gateway.listen)
+    gateway_host, _, gateway_port = config.gateway.listen.rpartition(":")
+    listener = listen(gateway_host, int(gateway_port))
+    gateway = f"http://{gateway_host}:{listener.getsockname()[1]}"
     table = LmdbTable(data / "table")
-    member = Member(folder, config.mesh, config.member, table, http.url)
+    member = Member(folder, config.mesh, config.member, table, gateway)
     me = member.peer_id
+
+    # Two ports tell of the whole peer; they are asked when all of it is there.
+    def statistics() -> dict[str, object]:
+        return {**runtime.observe(), "runtime": runtime.statistics(), "transport": member.transport.observe()}
+
+    def measure() -> PeerStatus:
+        return vitals.measure()
+
     with Archive(data / "archive", me) as archive, Index.open(data / "index") as index:
-        http.address = Address(me, "http")
         actors = [
             Controller(me, TableSection(table, b"C"), config.crawl),
             Cell(me, TableSection(table, b"S")),
             Indexer(me, IndexReader(index)),
             Searcher(me, first_errand=time.time_ns() // 1_000_000),
         ]
-        meter = Meter(me, lambda: vitals.measure())
-        ports = [
+        ports: list[Port] = [
             FetcherPort(me, _fetcher(folder, config.web)),
             ParserPort(me, config.web.parsers),
             ArchivePort(me, archive),
             SegmentsPort(me, index),
-            meter,
-            http,
+            Meter(me, measure),
+            Http(me, listener, statistics),
         ]
         if config.web.trace:
             ports.append(TraceRecorder(folder / config.web.trace))
         runtime = member.assemble(actors, ports)
-        vitals = Vitals(member, runtime, index, http.url)
-        tell({"id": me, "endpoint": member.record.endpoint, "gateway": http.url})
+        vitals = Vitals(member, runtime, index, gateway)
+        tell({"id": me, "endpoint": member.record.endpoint, "gateway": gateway})
         await member.run(stop, before_stop=lambda: _drain(me, runtime))
 
 

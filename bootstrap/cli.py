@@ -1,0 +1,337 @@
+"""The commands that found a mesh and start nodes of it: init, bootstrap, up, demo. [io]
+
+They join the command `tianmesh` through the entry point `tianmesh.commands`.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
+
+import trio
+import typer
+from rich.console import Console
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Table
+
+from bootstrap.demo_web import serve_demo_web
+from bootstrap.lab import Lab, LabOptions, Report, running_lab
+from bootstrap.provision import (
+    BOOTSTRAP,
+    NodeOptions,
+    PeerOptions,
+    create_mesh,
+    identity_in,
+    open_mesh,
+    write_bootstrap,
+    write_peer,
+)
+from bootstrap.rendezvous import run_bootstrap
+from mesh.errors import ConfigError, TianmeshError
+from mesh.gateway_client import GatewayClient
+from mesh.process import first_error, run_node
+
+DEMO_QUERIES: Final = ("软件包 安装", "virtual host")
+LAB_BACKOFF_S: Final = 1.0  # a lab's hosts are near: a failure is tried again soon
+LAB_HOST_FAILURES_MAX: Final = 3
+DATA: Final = Path("tianmesh-data")
+FIRST_PORT: Final = 7_400  # of a node that others reach: inbox, multicast, door
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+OnceOption = Annotated[bool, typer.Option("--once", help="End when nothing is left to do.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this package to the application."""
+    app.command(epilog="Example: tianmesh init mymesh --peers 3")(init)
+    app.command(epilog="Example: tianmesh bootstrap --config mymesh/bootstrap/config.toml")(bootstrap)
+    app.command(
+        epilog="Examples: tianmesh up https://www.debian.org/ --peers 3   "
+        "tianmesh up --seeds seeds.txt --data lab --once --report report.json"
+    )(up)
+    app.command(epilog="Example: tianmesh demo --once --json")(demo)
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="Folder for the keys and configurations of the mesh.")],
+    peers: Annotated[int, typer.Option(min=1, help="How many peers there shall be.")] = 1,
+    host: Annotated[str, typer.Option(help="Address of this machine for the others.")] = "127.0.0.1",
+    name: Annotated[str, typer.Option(help="Name of the mesh; by default that of the folder.")] = "",
+    replicas: Annotated[int, typer.Option(min=1, max=8, help="Copies of every page.")] = 2,
+) -> None:
+    """Found a mesh: write its keys and a commented configuration for every node.
+
+    Run again with more --peers it adds nodes; existing keys and configurations stay.
+    """
+    if (folder / "mesh.toml").exists():
+        mesh_folder = open_mesh(folder)
+    else:
+        mesh_folder = create_mesh(folder, name or folder.resolve().name, replicas)
+    everywhere = "127.0.0.1" if host == "127.0.0.1" else "0.0.0.0"
+    if not (folder / BOOTSTRAP / "config.toml").exists():
+        write_bootstrap(
+            mesh_folder, NodeOptions(listen=everywhere, announce=host, first_port=FIRST_PORT, weight=0)
+        )
+    door = _door_of(folder / BOOTSTRAP, host)
+    console = Console(highlight=False)
+    for number in range(1, peers + 1):
+        if (folder / f"peer-{number}" / "config.toml").exists():
+            continue
+        node = NodeOptions(
+            listen=everywhere, announce=host, first_port=FIRST_PORT + 10 * number, doors=(door,)
+        )
+        gateway = PeerOptions().gateway if number == 1 else f"127.0.0.1:{8016 + number}"
+        write_peer(mesh_folder, number, node, PeerOptions(gateway=gateway))
+    console.print(f"mesh [bold]{escape(mesh_folder.mesh.name)}[/bold] in {escape(str(folder))}")
+    console.print(f"keep {escape(str(folder / 'root.key'))} safe: it admits new peers")
+    console.print("copy a peer's folder to its machine, set member.announce there to its address, and run")
+    console.print(f"  tianmesh bootstrap --config {escape(str(folder / BOOTSTRAP / 'config.toml'))}")
+    for number in range(1, peers + 1):
+        console.print(f"  tianmesh peer --config {escape(str(folder / f'peer-{number}' / 'config.toml'))}")
+
+
+def bootstrap(
+    config: Annotated[Path, typer.Option(help="Configuration written by `tianmesh init`.")],
+    while_stdin: Annotated[bool, typer.Option("--while-stdin", hidden=True)] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Log what happens.")] = False,
+) -> None:
+    """Run a bootstrap node in the foreground: newcomers find the mesh at its door."""
+    main = partial(run_bootstrap, config)
+    raise typer.Exit(run_node(main, while_stdin=while_stdin, verbose=verbose))
+
+
+def up(
+    seed_urls: Annotated[list[str] | None, typer.Argument(help="Pages to start from.")] = None,
+    seeds: Annotated[Path | None, typer.Option(help="File of pages to start from, one a line.")] = None,
+    peers: Annotated[int, typer.Option(min=1, help="How many peers to start.")] = 3,
+    data: Annotated[Path, typer.Option(help="Folder of the mesh; an existing one goes on.")] = DATA,
+    resolver: Annotated[Path | None, typer.Option(help="JSON table of hosts to use instead of DNS.")] = None,
+    delay: Annotated[float, typer.Option(min=0, help="Seconds between two requests to one host.")] = 2.0,
+    allow_private: Annotated[
+        bool,
+        typer.Option("--allow-private", help="Allow private addresses to the seeds' hosts and the table's."),
+    ] = False,
+    gateway: Annotated[
+        str, typer.Option(help="Where the first peer answers; the others count up. Port 0: any.")
+    ] = "127.0.0.1:8017",
+    replicas: Annotated[int, typer.Option(min=1, max=8, help="Copies of every page, in a new mesh.")] = 2,
+    pages_per_host: Annotated[int, typer.Option(min=1, help="Requests to one host at most.")] = 100_000,
+    once: OnceOption = False,
+    report: Annotated[Path | None, typer.Option(help="Write the report of all peers here.")] = None,
+    record: Annotated[Path | None, typer.Option(help="Record a trace for `tianmesh sim replay`.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Start several peers of one mesh on this machine and crawl from the seeds.
+
+    Ctrl-C ends cleanly with nothing lost; the same --data without seeds goes on.
+    """
+    urls = [*(seed_urls or []), *_read_seeds(seeds)]
+    if not urls and not (data / "mesh.toml").exists():
+        raise ConfigError("there is nothing to crawl: give seed URLs, or --data with a folder to go on in")
+    peer = PeerOptions(
+        gateway=gateway,
+        delay_s=delay,
+        backoff_s=LAB_BACKOFF_S,
+        host_failures_max=LAB_HOST_FAILURES_MAX,
+        pages_per_host_max=pages_per_host,
+        resolver=str(resolver.resolve()) if resolver else "",
+        allow_private=_private_names(urls, resolver) if allow_private else (),
+    )
+    options = LabOptions(data, peers, replicas, peer, is_traced=record is not None)
+    last = _run(_up, options, urls, once, as_json)
+    _write_results(last, options, report, record)
+    if as_json:
+        print(json.dumps(last, ensure_ascii=False))
+
+
+def demo(once: OnceOption = False, as_json: JsonOption = False) -> None:
+    """Crawl the bundled demo web with three peers and search it; needs no network."""
+    last = _run(_demo, once, as_json)
+    if as_json:
+        print(json.dumps(last, ensure_ascii=False))
+
+
+# --- up ---
+
+
+async def _up(options: LabOptions, urls: list[str], once: bool, quiet: bool) -> Report:
+    async with running_lab(options) as lab:
+        if urls:
+            await lab.add_seeds(urls)
+        return await _watch(lab, once, quiet)
+
+
+async def _watch(lab: Lab, once: bool, quiet: bool) -> Report:
+    """Show progress until everything is done (`once`) or the user has enough; return the last report."""
+    last: Report = {}
+
+    def keep(report: Report) -> None:
+        nonlocal last
+        last = report
+
+    with _progress(lab, quiet) as show:
+
+        def keep_and_show(report: Report) -> None:
+            keep(report)
+            show(report)
+
+        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            async with trio.open_nursery() as nursery:
+
+                async def stop_on_signal() -> None:
+                    async for _ in signals:
+                        nursery.cancel_scope.cancel()
+
+                nursery.start_soon(stop_on_signal)
+                if once:
+                    await lab.wait_until_done(keep_and_show)
+                    nursery.cancel_scope.cancel()
+                else:
+                    await lab.watch(keep_and_show)
+    return last
+
+
+@contextmanager
+def _progress(lab: Lab, quiet: bool) -> Any:
+    """A live table on stderr, nothing when quiet."""
+    if quiet:
+        yield lambda report: None
+        return
+    console = Console(stderr=True)
+    console.print(f"gateways: {'  '.join(lab.gateways)}   Ctrl-C stops", highlight=False)
+    with Live(console=console, refresh_per_second=4, transient=not console.is_terminal) as live:
+        yield lambda report: live.update(progress_table(report))
+
+
+def progress_table(report: Report) -> Table:
+    """A report as a table: a row a peer, a last row for all."""
+    table = Table()
+    for name in ("peer", "pages", "pages/s", "hosts", "queue", "in flight", "indexed", "errors"):
+        table.add_column(name, justify="left" if name == "peer" else "right")
+    for row in [*report["peers"], report["total"] | {"id": "all"}]:
+        frontier, status = row["frontier"], row["fetch_status"]
+        errors = sum(count for what, count in status.items() if not what.startswith(("2", "3")))
+        numbers = (row["pages_stored"], frontier["hosts"], frontier["queued"], frontier["in_flight"])
+        stored, hosts, queued, in_flight = (f"{number:,}" for number in numbers)
+        table.add_row(
+            row["id"],
+            stored,
+            f"{row['pages_per_second']:.1f}",
+            hosts,
+            queued,
+            in_flight,
+            f"{row['pages_indexed']:,}",
+            f"{errors:,}",
+        )
+    return table
+
+
+def _write_results(last: Report, options: LabOptions, report: Path | None, record: Path | None) -> None:
+    if report is not None:
+        report.write_text(json.dumps(last, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    if record is not None:
+        from mesh.trace import merge_traces
+
+        merge_traces(sorted(options.folder.glob("peer-*/trace")), record)
+
+
+# --- demo ---
+
+
+async def _demo(once: bool, quiet: bool) -> dict[str, Any]:
+    """Serve the demo web, crawl it, ask a Chinese and an English question of two different gateways."""
+    with tempfile.TemporaryDirectory(prefix="tianmesh-demo-") as folder:
+        async with serve_demo_web() as served:
+            resolver = Path(folder) / "resolver.json"
+            resolver.write_text(json.dumps(served.resolver), encoding="utf-8")
+            peer = PeerOptions(
+                gateway="127.0.0.1:0" if once else "127.0.0.1:8017",
+                delay_s=0.0,
+                backoff_s=LAB_BACKOFF_S,
+                host_failures_max=LAB_HOST_FAILURES_MAX,
+                resolver=str(resolver),
+                allow_private=tuple(served.resolver),
+            )
+            async with running_lab(LabOptions(Path(folder) / "demo", 3, 2, peer)) as lab:
+                await lab.add_seeds(served.seeds)
+                report = await _watch(lab, once=True, quiet=quiet)
+                answers = [
+                    await _ask(lab.gateways[number % 3], query) for number, query in enumerate(DEMO_QUERIES)
+                ]
+                if not quiet:
+                    _show_answers(answers)
+                if not once:
+                    Console(stderr=True).print("open a gateway in your browser; Ctrl-C ends the demo")
+                    report = await _watch(lab, once=False, quiet=quiet) or report
+                return {"report": report, "answers": answers}
+
+
+async def _ask(gateway: str, query: str) -> dict[str, Any]:
+    client = GatewayClient(gateway)
+    try:
+        return await trio.to_thread.run_sync(lambda: client.search(query, 3)) | {"gateway": gateway}
+    finally:
+        client.close()
+
+
+def _show_answers(answers: list[dict[str, Any]]) -> None:
+    console = Console(highlight=False)
+    for answer in answers:
+        console.print(
+            f"\n[bold]{escape(answer['query'])}[/bold]  "
+            f"[dim]{answer['total']} pages in {answer['took_ms']:.1f} ms, asked of {answer['gateway']}[/dim]"
+        )
+        for hit in answer["hits"]:
+            console.print(f"  {escape(hit['title'] or hit['url'])}")
+            console.print(f"  [green]{escape(hit['url'])}[/green]")
+            console.print(f"  [dim]{escape(hit['snippet'])}[/dim]")
+
+
+# --- details ---
+
+
+def _run(main: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+    """Run an async command; the first error of its tasks is the one to show."""
+    errors: list[TianmeshError] = []
+    result: dict[str, Any] = {}
+    try:
+        result = trio.run(main, *arguments)
+    except* TianmeshError as group:
+        errors.append(first_error(group))
+    if errors:
+        raise errors[0]
+    return result
+
+
+def _read_seeds(path: Path | None) -> list[str]:
+    if path is None:
+        return []
+    try:
+        lines = sys.stdin.readlines() if str(path) == "-" else path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read the seeds in {path}: {error}") from error
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+def _private_names(urls: list[str], resolver: Path | None) -> tuple[str, ...]:
+    """The names that --allow-private allows: those the user has written down."""
+    names = [urlsplit(url).hostname or "" for url in urls]
+    if resolver is not None:
+        try:
+            names += json.loads(resolver.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"cannot read the resolver table {resolver}: {error}") from error
+    return tuple(sorted({name for name in names if name}))
+
+
+def _door_of(folder: Path, host: str) -> tuple[str, str]:
+    return f"tcp://{host}:{FIRST_PORT + 2}", identity_in(folder).curve_public.decode()
