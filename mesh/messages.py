@@ -190,6 +190,7 @@ class ReplicateAnchors(Message, frozen=True, array_like=True, tag=32):
     url: Url
     slot: Slot
     anchors: Annotated[tuple[Anchor, ...], Meta(max_length=ANCHORS_MAX)]
+    at: float = 0.0  # mesh clock when they became these; what comes late does not undo what is newer
 
 
 class AnchorsReplicated(Message, frozen=True, array_like=True, tag=33):

@@ -21,7 +21,7 @@ with them. What crosses the wire is repeated with growing pauses.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import inf, isfinite
+from math import inf, isfinite, nextafter
 from typing import ClassVar
 
 import msgspec
@@ -158,7 +158,7 @@ class Cell(Actor):
         self._early_anchors: dict[str, StoreAnchors] = {}  # of pages in _pages, until those are done
         self._reads: dict[tuple[str, float], _Reading] = {}
         self._indexing: dict[tuple[str, float], bytes] = {}  # at the indexer; identity
-        self._indexing_anchors: dict[str, bytes] = {}
+        self._indexing_anchors: dict[str, Anchors] = {}  # the last ones sent
         self._recovering = 0  # of _reads, those to be indexed
         self._recovered_to = b""  # where the walk over the marks has come to
         self._recovered_anchors_to = b""
@@ -344,9 +344,19 @@ class Cell(Actor):
         sends: list[Send] = []
         totals, document = self._ledger.totals, page.document
         place = Place(
-            page.url, page.fetched_at, page.status, at.segment, at.offset, at.length, document is not None
+            url=page.url,
+            fetched_at=page.fetched_at,
+            status=page.status,
+            segment=at.segment,
+            offset=at.offset,
+            length=at.length,
+            has_document=document is not None,
+            anchors_at=page.fetched_at,
         )
-        if self._ledger.keep(identity, place) and document is not None:
+        is_newest = self._ledger.keep(identity, place)
+        if is_newest:
+            self._drop_older_anchors(page)
+        if is_newest and document is not None:
             self._ledger.mark_page(identity, page.fetched_at, document.anchors)
             sends += self._index(identity, page.fetched_at, document)
         if pending.is_own:
@@ -364,6 +374,12 @@ class Cell(Actor):
             sends += self._store_early_anchors(page.url, now)
         self._ledger.save_totals()
         return sends
+
+    def _drop_older_anchors(self, page: StoredPage) -> None:
+        """Forget link texts on their way when a version comes that brings newer ones."""
+        self._indexing_anchors.pop(page.url, None)
+        for peer in self._ledger.creditors():
+            self._ledger.pay(peer, identity_of(page.slot, page.url))
 
     def _note_refused(self, url: str, fetched_at: float, now: float) -> list[Send]:
         pending = self._pages.get((url, fetched_at))
@@ -420,11 +436,10 @@ class Cell(Actor):
             if identity is not None:
                 self._ledger.unmark_page(identity, fetched_at)
         for url, anchors in message.anchors:
-            identity = self._indexing_anchors.get(url)
-            if identity is not None:
-                self._ledger.unmark_anchors(identity, anchors)
-                if self._ledger.marked_anchors_of(identity) is None:
-                    del self._indexing_anchors[url]
+            sent = self._indexing_anchors.get(url)
+            if sent is not None and sent.anchors == anchors:
+                del self._indexing_anchors[url]
+                self._ledger.unmark_anchors(identity_of(sent.slot, url), anchors)
         sends = self._recover(now) if self._is_behind() else []
         self._ledger.save_totals()
         return sends
@@ -494,15 +509,15 @@ class Cell(Actor):
         for identity, mark in marks:
             self._recovered_anchors_to = identity
             if mark.url not in self._indexing_anchors:
-                sends += self._index_anchors(identity, mark)
+                sends += self._index_anchors(mark)
         if len(marks) < limit:
             self._recovered_anchors_to = b""
         return sends
 
-    def _index_anchors(self, identity: bytes, anchors: Anchors) -> list[Send]:
+    def _index_anchors(self, anchors: Anchors) -> list[Send]:
         if len(self._indexing_anchors) >= self._settings.anchors_indexing_max:
             return []
-        self._indexing_anchors[anchors.url] = identity
+        self._indexing_anchors[anchors.url] = anchors
         return [Send(self._indexer, IndexAnchors(anchors.url, anchors.slot, anchors.anchors))]
 
     # --- Link texts
@@ -520,12 +535,13 @@ class Cell(Actor):
             return []
         if not place.has_document:
             return []
-        anchors = Anchors(message.url, message.slot, message.anchors)
-        sends = self._take_anchors(identity, anchors)
+        at = max(now, nextafter(place.anchors_at, inf))  # later than those before, even within one tick
+        anchors = Anchors(message.url, message.slot, message.anchors, at)
+        sends = self._take_anchors(identity, place, anchors)
         for peer in self._ownership.team_of(message.slot):
             if peer != self._me:
                 self._ledger.owe_anchors(peer, identity, anchors)
-                if self._debts.offer(peer, identity, now):
+                if self._debts.offer_anchors(peer, identity, now):
                     sends.append(self._anchors_to(peer, anchors))
         self._ledger.save_totals()
         return sends
@@ -547,18 +563,20 @@ class Cell(Actor):
         if place is None:
             return []  # no promise: the owner repeats it until the page has come
         sends: list[Send] = []
-        if place.has_document:
-            sends = self._take_anchors(identity, Anchors(message.url, message.slot, message.anchors))
+        if place.has_document and message.at > place.anchors_at:
+            anchors = Anchors(message.url, slot_in(identity), message.anchors, message.at)
+            sends = self._take_anchors(identity, place, anchors)
             self._ledger.save_totals()
         sends.append(Send(Address(owner, self.name), AnchorsReplicated(message.url, message.anchors)))
         return sends
 
-    def _take_anchors(self, identity: bytes, anchors: Anchors) -> list[Send]:
+    def _take_anchors(self, identity: bytes, place: Place, anchors: Anchors) -> list[Send]:
         """Mark link texts and give them to the indexer, unless their page may still be on its way there."""
+        self._ledger.date_anchors(identity, place, anchors.at)
         self._ledger.mark_anchors(identity, anchors)
         if self._pages_are_behind() or self._recovering:
             return []
-        return self._index_anchors(identity, anchors)
+        return self._index_anchors(anchors)
 
     def _note_anchors_replicated(
         self, peer: str, url: str, anchors: tuple[str, ...], now: float
@@ -584,7 +602,8 @@ class Cell(Actor):
         return sends
 
     def _anchors_to(self, peer: str, anchors: Anchors) -> Send:
-        return Send(Address(peer, self.name), ReplicateAnchors(anchors.url, anchors.slot, anchors.anchors))
+        message = ReplicateAnchors(anchors.url, anchors.slot, anchors.anchors, anchors.at)
+        return Send(Address(peer, self.name), message)
 
     # --- Reading back
 
@@ -646,8 +665,7 @@ class Cell(Actor):
         sends: list[Send] = []
         for peer, anchors in reading.creditors.items():
             if reading.records:
-                owed = self._ledger.anchors_owed(peer, identity) or anchors
-                page = _page_of(reading, reading.records, _with_anchors(document, owed))
+                page = _page_of(reading, reading.records, _with_anchors(document, anchors))
                 sends.append(Send(Address(peer, self.name), ReplicatePage(page)))
             else:
                 sends += self._pay(self._debts.settle(peer, page_debt(identity, place.fetched_at), now))

@@ -12,7 +12,7 @@ from math import inf
 import msgspec
 
 from mesh.ownership import Ownership
-from peers.storage.ledger import IDENTITY_BYTES, Debt, Ledger, slot_in
+from peers.storage.ledger import Debt, Ledger, slot_in
 
 
 class DebtSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -57,14 +57,14 @@ class Creditors:
                 chosen += self._choose(peer)
         return chosen
 
-    def offer(self, peer: str, debt_key: bytes, now: float) -> bool:
-        """Take note of a new debt; return whether it may be sent at once."""
+    def offer_anchors(self, peer: str, identity: bytes, now: float) -> bool:
+        """Take note of link texts that have just become owed; return whether to send them at once."""
         if not self.expect(peer, now):
             return False
         creditor = self._creditors[peer]
-        if len(creditor.in_flight) >= self._settings.in_flight_max:
+        if len(creditor.in_flight) >= self._settings.in_flight_max or self._ledger.owes_page(peer, identity):
             return False
-        creditor.in_flight.add(debt_key)
+        creditor.in_flight.add(identity)
         return True
 
     def expect(self, peer: str, now: float) -> bool:
@@ -116,15 +116,15 @@ class Creditors:
         assert self._ownership is not None
         creditor, limit = self._creditors[peer], self._settings.in_flight_max
         chosen: list[tuple[str, Debt]] = []
-        debts = self._ledger.debts(peer, 2 * limit)
-        with_page = {debt.key[:IDENTITY_BYTES] for debt in debts if debt.is_page}
-        for debt in debts:
+        for debt in self._ledger.debts(peer, 2 * limit):
             if len(creditor.in_flight) >= limit:
                 break
             if peer not in self._ownership.team_of(slot_in(debt.key)):
                 self._ledger.pay(peer, debt.key)  # no longer a standby of that slot
-            elif debt.key not in creditor.in_flight and (debt.is_page or debt.key not in with_page):
-                # A standby takes no link texts of a page it lacks: the page goes first.
+            elif debt.key not in creditor.in_flight and (
+                debt.is_page or not self._ledger.owes_page(peer, debt.key)
+            ):
+                # A version that comes after its link texts would undo them: it goes first.
                 creditor.in_flight.add(debt.key)
                 chosen.append((peer, debt))
         if not self._ledger.debt_count(peer):

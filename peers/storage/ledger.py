@@ -50,6 +50,7 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
     offset: int  # bytes
     length: int  # bytes
     has_document: bool  # False: it is kept, but not to be indexed
+    anchors_at: float  # mesh clock: when the texts of the links to it last changed
 
 
 class Totals(msgspec.Struct, array_like=True):
@@ -69,6 +70,7 @@ class Anchors(msgspec.Struct, frozen=True, array_like=True):
     url: str
     slot: int
     anchors: tuple[str, ...]
+    at: float  # mesh clock, when they became these
 
 
 class Debt(NamedTuple):
@@ -127,7 +129,10 @@ class Ledger:
         return None if value is None else _decode_place(value)
 
     def keep(self, identity: bytes, place: Place) -> bool:
-        """Note a version that is not there yet; return whether it is the newest of its page."""
+        """Note a version that is not there yet; return whether it is the newest of its page.
+
+        Link texts that wait to be indexed are superseded by those that came with a newer version.
+        """
         newest = self.newest(identity)
         self.totals.archive_bytes += place.length
         if newest is None:
@@ -137,8 +142,13 @@ class Ledger:
             return False
         else:
             self._put_older(identity, newest)
+            self._unmark_anchors(identity)
         self._table.put(_PLACE + identity, _encode(place))
         return True
+
+    def date_anchors(self, identity: bytes, place: Place, at: float) -> None:
+        """Note in the newest place when the link texts changed."""
+        self._table.put(_PLACE + identity, _encode(msgspec.structs.replace(place, anchors_at=at)))
 
     def _put_older(self, identity: bytes, place: Place) -> None:
         self._table.put(_PLACE + identity + _newest_first(place.fetched_at), _encode(place))
@@ -181,6 +191,10 @@ class Ledger:
     def unmark_anchors(self, identity: bytes, anchors: tuple[str, ...]) -> None:
         """Take back the mark unless it has newer texts by now."""
         if self.marked_anchors_of(identity) == anchors:
+            self._unmark_anchors(identity)
+
+    def _unmark_anchors(self, identity: bytes) -> None:
+        if self._table.get(_ANCHORS_MARK + identity) is not None:
             self._table.delete(_ANCHORS_MARK + identity)
             self.totals.anchors_marked -= 1
 
@@ -215,6 +229,13 @@ class Ledger:
         prefix = _debts_to(peer)
         rows = self._table.scan_prefix(prefix, limit=limit)
         return [Debt(key[len(prefix) :], value) for key, value in rows]
+
+    def owes_page(self, peer: str, identity: bytes) -> bool:
+        """Is a version of this page owed to a standby?"""
+        if self.debt_count(peer) < 2:
+            return False  # asked for a page of which link texts are owed: that is the one debt
+        prefix = _debts_to(peer) + identity
+        return any(len(key) > len(prefix) for key, _ in self._table.scan_prefix(prefix, limit=2))
 
     def debt_count(self, peer: str) -> int:
         return self._debt_counts.get(peer, 0)
