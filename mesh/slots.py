@@ -31,7 +31,7 @@ SLOTS_MAX: Final = 65_536  # a slot fits an unsigned 16-bit number in keys and i
 WEIGHT_MAX: Final = 1 << 16
 NOBODY: Final = -1  # a rank that no peer fills
 
-_LOG_BITS: Final = 14  # table of 2^14 mantissas; linear interpolation leaves an error below 2^-30
+_LOG_BITS: Final = 14  # table of 2^14 mantissas; the error of the logarithm stays below 2^-28
 _FRACTION_BITS: Final = 32  # fixed point of the logarithm: 32 bits after the point
 _U64 = np.uint64
 
