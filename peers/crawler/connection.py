@@ -86,6 +86,7 @@ class Connection:
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=limits.header_bytes_max)
         self._bytes_received = 0  # of the current answer
         self._is_used = False  # has carried a complete exchange before
+        self._has_head = False  # of the current answer
         self._is_at_end = False
 
     async def ask(self, request: h11.Request, wants_body: Callable[[h11.Response], None]) -> Answer:
@@ -100,11 +101,13 @@ class Connection:
           StaleConnection: used before, and closed before the first byte of this answer.
         """
         self._bytes_received = 0
+        self._has_head = False
         head = self._http.send(request)
         end = self._http.send(h11.EndOfMessage())
         try:
             await self._send_all((head or b"") + (end or b""))
             response = await self._read_head()
+            self._has_head = True
             wants_body(response)
             body = await self._read_body()
         except h11.RemoteProtocolError as error:
@@ -182,6 +185,9 @@ class Connection:
             self._http.receive_data(bytes(data))
 
     def _translated(self, error: h11.RemoteProtocolError) -> ExchangeError:
+        rest = self._http.trailing_data[0]
+        if not self._has_head and not rest.startswith(b"HTTP/"[: len(rest)]):
+            return ExchangeError(FailureReason.PROTOCOL, f"not HTTP: {rest[:40]!r}")
         if self._is_at_end:
             return ExchangeError(FailureReason.RESET, "closed before the answer was complete")
         if error.error_status_hint == 431:

@@ -61,6 +61,8 @@ def decode(body: bytes, content_encoding: str, bytes_max: int) -> Decoded:
         if not body:  # as 304 and many redirects come
             break
         body, layer_is_whole = decoder(body, bytes_max)
+        if not body and not layer_is_whole:
+            raise Undecodable(f"nothing sound in the {name} data")
         is_whole = is_whole and layer_is_whole
     return Decoded(body, is_whole)
 

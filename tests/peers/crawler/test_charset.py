@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from peers.crawler.charset import codec_of, decode_text, meta_encoding
+from tests.shared_data import shared
+
+CHINESE = "中文网页内容，测试编码检测。这是一个关于搜索引擎的页面，天网。" * 3
+TRADITIONAL = "中文資料測試，關於搜尋引擎的頁面，內容使用繁體字。" * 3
+
+
+def html5lib_cases() -> Iterator[tuple[bytes, str]]:
+    for name in ("tests1.dat", "tests2.dat", "test-yahoo-jp.dat"):
+        data = shared(f"suites/html5lib/encoding/{name}").read_bytes()
+        for case in data.split(b"#data\n")[1:]:
+            page, _, encoding = case.partition(b"\n#encoding\n")
+            yield page, encoding.split()[0].decode()
+
+
+def test_html5lib_encoding_cases() -> None:
+    cases = list(html5lib_cases())
+    assert len(cases) == 82
+    wrong = [
+        (page[:80], expected)
+        for page, expected in cases
+        if not page.startswith(b"\xef\xbb\xbf") and (meta_encoding(page) or "cp1252") != codec_of(expected)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("label", "codec"),
+    [
+        ("gb2312", "gb18030"), ("GBK", "gb18030"), ("gb18030", "gb18030"), ("utf8", "utf-8"),
+        ("UTF-8 ", "utf-8"),
+        ("latin1", "cp1252"), ("ascii", "cp1252"), ("big5", "big5hkscs"), ("euc-kr", "cp949"),
+        ("shift_jis", "cp932"), ("windows-1251", "cp1251"), ("x-user-defined", "cp1252"),
+        ("nonsense", None), ("", None), ("hz-gb-2312", None), ("utf-7", None), ("rot13", None),
+        ("x" * 100, None),
+    ],
+)  # fmt: skip
+def test_labels_mean_what_browsers_take_them_for(label: str, codec: str | None) -> None:
+    assert codec_of(label) == codec
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "encoding"),
+    [
+        (CHINESE.encode(), None, "utf-8"),
+        (CHINESE.encode("gb18030"), None, "gb18030"),
+        (CHINESE.encode("gbk"), "text/html; charset=gb2312", "gb18030"),
+        (b"<meta charset=gbk>" + CHINESE.encode("gbk"), None, "gb18030"),
+        (CHINESE.encode("gbk"), "text/html; charset=utf-8", "gb18030"),  # wrong header
+        (CHINESE.encode(), "text/html; charset=gb2312", "utf-8"),  # wrong header
+        (b"<meta charset=gbk>" + CHINESE.encode(), None, "utf-8"),  # wrong meta
+        (b"<meta charset=big5>" + CHINESE.encode("gbk"), 'text/html;charset="GBK"', "gb18030"),  # header wins
+        (TRADITIONAL.encode("big5"), None, "big5hkscs"),
+        (b"\xff\xfe" + CHINESE.encode("utf-16-le"), "text/html; charset=gbk", "utf-16-le"),
+        (b"\xfe\xff" + CHINESE.encode("utf-16-be"), None, "utf-16-be"),
+        (b"\xef\xbb\xbf" + CHINESE.encode(), "text/html; charset=gbk", "utf-8"),
+        (CHINESE.encode("utf-16-le"), "text/html; charset=utf-16", "utf-16-le"),
+        (b" " * 2000 + b"<meta charset=gbk>" + CHINESE.encode("gbk"), None, "gb18030"),  # after 1,024 bytes
+    ],
+)
+def test_text_comes_out_whatever_the_label(body: bytes, content_type: str | None, encoding: str) -> None:
+    decoded = decode_text(body, content_type)
+    assert decoded.encoding == encoding
+    assert decoded.replacement_count == 0
+    assert decoded.text.endswith((CHINESE, TRADITIONAL))
+    assert not decoded.text.startswith("\ufeff")
+
+
+@pytest.mark.parametrize("content_type", [None, "text/html; charset=utf-8"])
+def test_half_a_character_at_the_end_is_one_replacement(content_type: str | None) -> None:
+    decoded = decode_text(CHINESE.encode()[:-1], content_type)
+    assert decoded.encoding == "utf-8"
+    assert decoded.replacement_count == 1
+    assert decoded.text == CHINESE[:-1] + "\ufffd"
+
+
+def test_replacement_characters_of_the_page_itself_are_not_counted() -> None:
+    assert decode_text("\ufffd 中".encode() + b"\xe4", "text/html; charset=utf-8").replacement_count <= 1
+    assert decode_text("\ufffd 中文".encode()).replacement_count == 0
+
+
+def test_a_short_latin_page_is_read() -> None:
+    assert decode_text("déjà vu, café, naïve".encode("cp1252"), "text/html; charset=iso-8859-1").text == (
+        "déjà vu, café, naïve"
+    )
+
+
+@given(
+    st.binary(max_size=400),
+    st.sampled_from([None, "text/html; charset=gbk", "a; charset=utf-16", "charset=;"]),
+)
+def test_any_bytes_decode_to_text_that_encodes(body: bytes, content_type: str | None) -> None:
+    decoded = decode_text(body, content_type)
+    decoded.text.encode()
+    assert decoded.replacement_count >= 0
+
+
+@given(st.text(alphabet="<!->/ mMetaAcharset='\"=gbk;\t\n", max_size=200))
+def test_any_markup_is_prescanned(markup: str) -> None:
+    meta_encoding(b"<meta " + markup.encode())

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import gzip
+import time
+import tracemalloc
+import zlib
+
+import brotli
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from peers.crawler.decoding import GZIP_MEMBERS_MAX, Decoded, TooLarge, Undecodable, decode
+from tests.shared_data import shared
+
+LIMIT = 1 << 20
+
+
+def suite(name: str) -> bytes:
+    return shared(f"suites/scrapy-bombs/compressed/{name}").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("file", "codings"),
+    [
+        ("html-gzip.bin", "gzip"),
+        ("html-zlibdeflate.bin", "deflate"),
+        ("html-rawdeflate.bin", "deflate"),
+        ("html-br.bin", "br"),
+        ("html-zstd-static-content-size.bin", "zstd"),
+        ("html-zstd-static-no-content-size.bin", "zstd"),
+        ("html-zstd-streaming-no-content-size.bin", "zstd"),
+        ("html-gzip-deflate.bin", "gzip,deflate"),
+        ("html-gzip-deflate-gzip.bin", " gzip , Deflate,, identity, gzip"),
+    ],
+)
+def test_scrapy_pages_decode(file: str, codings: str) -> None:
+    body, is_whole = decode(suite(file), codings, LIMIT)
+    assert is_whole
+    assert len(body) in (74_837, 74_840)
+    assert body.startswith(b"<!DOCTYPE HTML>")
+
+
+@pytest.mark.parametrize(
+    ("file", "coding"),
+    [
+        ("bomb-gzip.bin", "gzip"),
+        ("bomb-deflate.bin", "deflate"),
+        ("bomb-br.bin", "br"),
+        ("bomb-zstd.bin", "zstd"),
+    ],
+)
+def test_bombs_never_exceed_the_limit_in_memory(file: str, coding: str) -> None:
+    bomb = suite(file)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TooLarge):
+            decode(bomb, coding, LIMIT)
+        assert tracemalloc.get_traced_memory()[1] < 5 * LIMIT  # limit, its pieces, tables of the decoder
+    finally:
+        tracemalloc.stop()
+
+
+def test_nested_bombs_never_exceed_the_limit() -> None:
+    nested = gzip.compress(gzip.compress(gzip.compress(bytes(50_000_000))))
+    assert len(nested) < 2_000
+    with pytest.raises(TooLarge):
+        decode(nested, "gzip, gzip, gzip", LIMIT)
+
+
+def test_exactly_the_limit_is_allowed() -> None:
+    for coding, compress in (("gzip", gzip.compress), ("br", brotli.compress), ("zstd", zstandard.compress)):
+        assert decode(compress(bytes(1000)), coding, 1000).body == bytes(1000)
+        with pytest.raises(TooLarge):
+            decode(compress(bytes(1001)), coding, 1000)
+
+
+def test_a_truncated_gzip_yields_what_came_before() -> None:
+    body, is_whole = decode(suite("unexpected-eof.gz"), "gzip", LIMIT)
+    assert not is_whole
+    assert body.decode("latin-1").encode() == suite("unexpected-eof-output.txt")
+
+
+@pytest.mark.parametrize("file", ["truncated-crc-error.gz", "truncated-crc-error-short.gz"])
+def test_a_wrong_checksum_yields_the_data_and_is_told(file: str) -> None:
+    body, is_whole = decode(suite(file), "gzip", LIMIT)
+    assert not is_whole
+    assert b"</body>" in body
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd"])
+def test_other_truncated_codings_are_told(coding: str) -> None:
+    text = b"".join(b"%d some text " % number for number in range(50_000))
+    encoded = brotli.compress(text, quality=1) if coding == "br" else zstandard.compress(text)
+    body, is_whole = decode(encoded[: len(encoded) // 2], coding, LIMIT)
+    assert not is_whole
+    assert body
+    assert text.startswith(body)
+
+
+def test_gzip_members_are_joined_and_what_follows_is_ignored() -> None:
+    packed = gzip.compress(b"a") + gzip.compress(b"b") + b"\0\0padding"
+    assert decode(packed, "gzip", LIMIT) == Decoded(b"ab", True)
+
+
+def test_gzip_members_without_end_are_refused_quickly() -> None:
+    started = time.perf_counter()
+    with pytest.raises(Undecodable):
+        decode(gzip.compress(b"") * 100_000, "gzip", LIMIT)
+    assert time.perf_counter() - started < 2.0
+    assert decode(gzip.compress(b"") * GZIP_MEMBERS_MAX, "gzip", LIMIT).is_whole
+
+
+@pytest.mark.parametrize("codings", ["compress", "sdch", "gzip, what", ", ".join(["gzip"] * 6), "x" * 1000])
+def test_unknown_and_too_many_codings_are_refused(codings: str) -> None:
+    with pytest.raises(Undecodable):
+        decode(b"x", codings, LIMIT)
+
+
+def test_an_empty_body_needs_no_decoding() -> None:
+    assert decode(b"", "gzip, br", LIMIT) == Decoded(b"", True)
+
+
+def test_no_coding_leaves_the_body_alone() -> None:
+    assert decode(b"abc", "identity", 1) == Decoded(b"abc", True)
+
+
+@given(st.binary(max_size=300), st.sampled_from(["gzip", "deflate", "br", "zstd"]), st.booleans())
+def test_any_bytes_decode_or_are_refused(body: bytes, coding: str, has_header: bool) -> None:
+    if has_header:
+        body = gzip.compress(b"x" * 50)[:12] + body
+    try:
+        decoded, _ = decode(body, coding, 1000)
+    except (TooLarge, Undecodable):
+        return
+    assert len(decoded) <= 1000
+
+
+@given(st.binary(max_size=5_000))
+def test_what_was_encoded_comes_back(body: bytes) -> None:
+    assert decode(gzip.compress(body), "gzip", 5_000) == Decoded(body, True)
+    assert decode(zlib.compress(body), "deflate", 5_000) == Decoded(body, True)
+    assert decode(brotli.compress(body), "br", 5_000) == Decoded(body, True)
+    assert decode(zstandard.compress(body), "zstd", 5_000) == Decoded(body, True)

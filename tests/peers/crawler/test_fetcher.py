@@ -1,0 +1,652 @@
+from __future__ import annotations
+
+import gzip
+import socket
+import ssl
+import tracemalloc
+import zlib
+from ipaddress import ip_network
+from pathlib import Path
+
+import brotli
+import pytest
+import trio
+import trustme
+import zstandard
+
+from peers.crawler.addresses import AddressPolicy
+from peers.crawler.connection import FetchLimits
+from peers.crawler.exchange import (
+    FailureReason,
+    Fetched,
+    FetchFailed,
+    FetchRequest,
+    FetchResult,
+    header_of,
+    location_of,
+    response_head,
+)
+from peers.crawler.fetcher import Fetcher, tls_context
+from peers.crawler.resolver import Endpoints, FixedEndpoint, FixedResolver, LookupFailed
+from tests.peers.crawler.web_host import (
+    QUICK,
+    Behaviour,
+    WebHost,
+    fetch_from,
+    fetcher_for,
+    page,
+    repeating,
+    saying,
+)
+from tests.shared_data import shared
+
+HELLO = page(b"<title>hello</title>")
+SHORT = FetchLimits(connect_s=0.3, total_s=0.3)
+
+
+def reason_of(result: FetchResult) -> FailureReason:
+    assert isinstance(result, FetchFailed), result
+    return result.reason
+
+
+def body_of(result: FetchResult) -> bytes:
+    assert isinstance(result, Fetched), result
+    return result.body
+
+
+# --- what works -----------------------------------------------------------------------------------------
+
+
+async def test_a_page_comes_with_all_the_archive_needs(nursery: trio.Nursery) -> None:
+    answer = page(b"<p>x", "X-Odd-Case: Yes", "Set-Cookie: a", "set-cookie: b")
+    host = WebHost(saying(answer))
+    await host.start(nursery)
+    result = await fetcher_for(host).fetch(
+        FetchRequest("http://h0.test/a?b=c", headers=(("If-None-Match", "e"),))
+    )
+    assert isinstance(result, Fetched)
+    assert (result.url, result.status, result.reason_phrase, result.http_version) == (
+        "http://h0.test/a?b=c",
+        200,
+        "OK",
+        "1.1",
+    )
+    assert result.body == b"<p>x"
+    assert result.ip == "127.0.0.1"
+    assert ("X-Odd-Case", "Yes") in result.headers
+    assert [value for name, value in result.headers if name.lower() == "set-cookie"] == ["a", "b"]
+    assert result.request_head == host.requests[0]
+    assert result.request_head.startswith(b"GET /a?b=c HTTP/1.1\r\nHost: h0.test\r\nUser-Agent: tianmesh/")
+    assert b"If-None-Match: e\r\n" in result.request_head
+    assert result.bytes_received == len(answer)
+    assert 0 < result.seconds < 5
+    assert result.is_whole
+
+
+async def test_a_connection_serves_one_request_after_another(nursery: trio.Nursery) -> None:
+    host = WebHost(saying(HELLO))
+    await host.start(nursery)
+    fetcher = fetcher_for(host)
+    for _ in range(3):
+        assert body_of(await fetcher.fetch(FetchRequest("http://h0.test/"))) == b"<title>hello</title>"
+    assert host.connection_count == 1
+    assert fetcher.idle_connections == 1
+    fetcher.close()
+    assert fetcher.idle_connections == 0
+
+
+async def test_a_connection_closed_while_idle_is_replaced_unnoticed(nursery: trio.Nursery) -> None:
+    host = WebHost(saying(HELLO, close=True))  # announces no close, and does it
+    await host.start(nursery)
+    fetcher = fetcher_for(host)
+    for _ in range(3):
+        assert body_of(await fetcher.fetch(FetchRequest("http://h0.test/"))) == b"<title>hello</title>"
+    assert host.connection_count == 3
+    assert len(host.requests) == 3
+
+
+async def test_a_new_connection_closed_without_an_answer_is_not_asked_twice(nursery: trio.Nursery) -> None:
+    host = WebHost(saying(b"", close=True))
+    await host.start(nursery)
+    assert reason_of(await fetcher_for(host).fetch(FetchRequest("http://h0.test/"))) is FailureReason.RESET
+    assert host.connection_count == 1
+
+
+async def test_connection_close_is_honoured(nursery: trio.Nursery) -> None:
+    host = WebHost(saying(page(b"x", "Connection: close")))
+    await host.start(nursery)
+    fetcher = fetcher_for(host)
+    assert body_of(await fetcher.fetch(FetchRequest("http://h0.test/"))) == b"x"
+    assert fetcher.idle_connections == 0
+
+
+async def test_idle_connections_are_limited_in_number_and_time(nursery: trio.Nursery) -> None:
+    hosts = [WebHost(saying(HELLO)) for _ in range(3)]
+    for host in hosts:
+        await host.start(nursery)
+    fetcher = fetcher_for(*hosts, limits=FetchLimits(connections_idle_max=2, keep_alive_s=1000.0))
+    for index in range(3):
+        await fetcher.fetch(FetchRequest(f"http://h{index}.test/"))
+    assert fetcher.idle_connections == 2
+    fetcher.close_idle(500.0)
+    assert fetcher.idle_connections == 2
+    fetcher.close_idle(0.0)
+    assert fetcher.idle_connections == 0
+
+
+async def test_an_http_1_0_body_ends_with_the_connection(nursery: trio.Nursery) -> None:
+    answer = b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n<p>old"
+    assert body_of(await fetch_from(nursery, saying(answer, close=True))) == b"<p>old"
+
+
+async def test_bare_line_feeds_are_tolerated(nursery: trio.Nursery) -> None:
+    answer = b"HTTP/1.1 200 OK\nContent-Length: 2\nContent-Type: text/html\n\nok"
+    assert body_of(await fetch_from(nursery, saying(answer))) == b"ok"
+
+
+async def test_a_chunked_body_is_put_together(nursery: trio.Nursery) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n"
+    assert body_of(await fetch_from(nursery, saying(answer))) == b"abcde"
+
+
+async def test_a_few_informational_answers_are_skipped(nursery: trio.Nursery) -> None:
+    assert body_of(
+        await fetch_from(nursery, saying(b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" * 2 + HELLO))
+    )
+
+
+async def test_errors_of_the_server_are_answers(nursery: trio.Nursery) -> None:
+    for status in (403, 404, 410, 429, 500, 503):
+        result = await fetch_from(nursery, saying(page(b"no", "Retry-After: 3", status=f"{status} No")))
+        assert isinstance(result, Fetched)
+        assert result.status == status
+        assert header_of(result, "retry-after") == "3"
+
+
+# --- redirects ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("location", "target"),
+    [
+        ("/b?c#d", "http://h0.test/b?c"),
+        ("//other.test", "http://other.test/"),
+        ("HTTPS://Other.test:443/x", "https://other.test/x"),
+        ("/中", "http://h0.test/%E4%B8%AD"),
+        ("http://127.0.0.1/", "http://127.0.0.1/"),  # judged when it is fetched
+        ("file:///etc/passwd", None),
+        ("gopher://x/", None),
+        ("javascript:alert(1)", None),
+        ("http://[", None),
+    ],
+)
+async def test_a_redirect_is_not_followed_but_told(
+    nursery: trio.Nursery, location: str, target: str | None
+) -> None:
+    head = b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + location.encode() + b"\r\n\r\n"
+    host = WebHost(saying(head))
+    await host.start(nursery)
+    result = await fetcher_for(host).fetch(FetchRequest("http://h0.test/a/"))
+    assert isinstance(result, Fetched)
+    assert location_of(result) == target
+    assert len(host.requests) == 1
+
+
+async def test_an_answer_that_is_no_redirect_leads_nowhere(nursery: trio.Nursery) -> None:
+    result = await fetch_from(nursery, saying(page(b"x", "Location: /b")))
+    assert isinstance(result, Fetched)
+    assert location_of(result) is None
+
+
+# --- A4: time and size ----------------------------------------------------------------------------------
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        repeating(HEAD + b"Content-Length: 1000000\r\n\r\n", b"x", 0.01),
+        repeating(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n", 0.01),
+        repeating(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n", 0.01),
+        repeating(b"", b"H", 0.05),
+        repeating(HEAD + b"Content-Length: 5\r\n\r\n", b"", 0.05),
+        repeating(b"", b"", 0.05),
+    ],
+    ids=["slow body", "slow chunks", "slow headers", "slow status line", "stalled body", "silence"],
+)
+async def test_a_server_that_dawdles_gets_no_more_than_its_time(
+    nursery: trio.Nursery, behaviour: Behaviour
+) -> None:
+    started = trio.current_time()
+    assert reason_of(await fetch_from(nursery, behaviour, SHORT)) is FailureReason.TIMEOUT
+    assert trio.current_time() - started < SHORT.total_s + 1.0
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        repeating(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 1000),
+        repeating(b"HTTP/1.1 200 OK\r\nX: ", b"y" * 10_000),
+        repeating(b"HTTP/1.1 200 ", b"H" * 10_000),
+        saying(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 501 + b"\r\n"),
+        saying(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 1_000_000 + b"\r\n\r\n"),
+    ],
+    ids=["endless headers", "endless line", "endless status line", "501 headers", "1 MB line"],
+)
+async def test_endless_headers_are_cut_off(nursery: trio.Nursery, behaviour: Behaviour) -> None:
+    assert reason_of(await fetch_from(nursery, behaviour)) is FailureReason.HEADER_TOO_LARGE
+
+
+SMALL = FetchLimits(connect_s=2.0, total_s=5.0, body_bytes_max=100_000)
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        repeating(HEAD + b"\r\n", b"x" * 10_000),
+        repeating(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"3E8\r\n" + b"x" * 1000 + b"\r\n"),
+        saying(HEAD + b"Content-Length: 30000000\r\n\r\n"),
+    ],
+    ids=["endless", "endless chunks", "announced"],
+)
+async def test_a_body_too_large_is_cut_off(nursery: trio.Nursery, behaviour: Behaviour) -> None:
+    assert reason_of(await fetch_from(nursery, behaviour, SMALL)) is FailureReason.BODY_TOO_LARGE
+
+
+async def test_a_body_of_exactly_the_limit_is_taken(nursery: trio.Nursery) -> None:
+    assert len(body_of(await fetch_from(nursery, saying(page(b"x" * 100_000)), SMALL))) == 100_000
+
+
+async def test_a_body_in_pieces_of_a_byte_is_cut_off(nursery: trio.Nursery) -> None:
+    behaviour = repeating(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * 1000)
+    limits = FetchLimits(body_pieces_max=2_000)
+    assert reason_of(await fetch_from(nursery, behaviour, limits)) is FailureReason.PROTOCOL
+
+
+async def test_informational_answers_for_ever_are_cut_off(nursery: trio.Nursery) -> None:
+    behaviour = repeating(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 100)
+    assert reason_of(await fetch_from(nursery, behaviour)) is FailureReason.PROTOCOL
+
+
+async def test_a_slow_host_does_not_slow_the_others(nursery: trio.Nursery) -> None:
+    slow, quick = WebHost(repeating(b"", b"", 0.05)), WebHost(saying(HELLO))
+    await slow.start(nursery)
+    await quick.start(nursery)
+    fetcher = fetcher_for(slow, quick)
+    nursery.start_soon(fetcher.fetch, FetchRequest("http://h0.test/"))
+    with trio.fail_after(2):
+        for _ in range(20):
+            body_of(await fetcher.fetch(FetchRequest("http://h1.test/")))
+
+
+# --- A11: what is not HTTP ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"<html>HTTP/0.9 had no headers</html>",
+        b"SSH-2.0-OpenSSH_9.2p1\r\n",
+        b"\x00\x01\x02\xff" * 100,
+        b"HTTP/1.1 abc OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1e3\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nbroken header line\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n",
+    ],
+)
+async def test_garbage_is_a_protocol_failure(nursery: trio.Nursery, answer: bytes) -> None:
+    assert reason_of(await fetch_from(nursery, saying(answer, close=True))) is FailureReason.PROTOCOL
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\nContent-Le",
+        HEAD + b"Content-Length: 100\r\n\r\nonly this",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhel",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+    ],
+)
+async def test_a_connection_closed_early_is_a_reset(nursery: trio.Nursery, answer: bytes) -> None:
+    assert reason_of(await fetch_from(nursery, saying(answer, close=True))) is FailureReason.RESET
+
+
+async def test_a_reset_in_the_body_is_a_reset(nursery: trio.Nursery) -> None:
+    async def behave(stream: trio.abc.Stream, head: bytes) -> None:
+        assert isinstance(stream, trio.SocketStream)
+        await stream.send_all(HEAD + b"Content-Length: 100\r\n\r\nonly this")
+        stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        await stream.aclose()
+
+    assert reason_of(await fetch_from(nursery, behave)) is FailureReason.RESET
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        HELLO + b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nsmuggled",
+        HEAD + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nsmuggled",
+        page(b"right") + b"too long",
+    ],
+    ids=["second answer", "length and chunks", "wrong length"],
+)
+async def test_nothing_is_smuggled_into_the_next_answer(nursery: trio.Nursery, answer: bytes) -> None:
+    host = WebHost(saying(answer))
+    await host.start(nursery)
+    fetcher = fetcher_for(host)
+    for count in (1, 2):
+        assert b"smuggled" not in body_of(await fetcher.fetch(FetchRequest("http://h0.test/")))
+        assert host.connection_count == count
+
+
+# --- A3: content coding ---------------------------------------------------------------------------------
+
+TEXT = b"<p>" + b"some text, and more of it. " * 500
+
+
+@pytest.mark.parametrize(
+    ("coding", "encoded"),
+    [
+        ("gzip", gzip.compress(TEXT)),
+        ("x-gzip", gzip.compress(TEXT)),
+        ("GZIP", gzip.compress(TEXT)),
+        ("br", brotli.compress(TEXT)),
+        ("zstd", zstandard.compress(TEXT)),
+        ("deflate", zlib.compress(TEXT)),
+        ("gzip, br", brotli.compress(gzip.compress(TEXT))),
+        ("identity", TEXT),
+        ("", TEXT),
+    ],
+)
+async def test_the_body_is_decoded(nursery: trio.Nursery, coding: str, encoded: bytes) -> None:
+    result = await fetch_from(nursery, saying(page(encoded, f"Content-Encoding: {coding}")))
+    assert isinstance(result, Fetched)
+    assert result.body == TEXT
+    assert result.is_whole
+    assert result.bytes_received < len(encoded) + 200
+
+
+async def test_the_archived_head_is_true_of_the_decoded_body(nursery: trio.Nursery) -> None:
+    answer = page(gzip.compress(TEXT), "content-encoding: gzip", "ETag: x")
+    result = await fetch_from(nursery, saying(answer))
+    assert isinstance(result, Fetched)
+    assert response_head(result) == (
+        b"HTTP/1.1 200 OK\r\n"
+        b"Content-Type: text/html\r\n"
+        b"X-Crawler-Content-Length: %d\r\n"
+        b"X-Crawler-content-encoding: gzip\r\n"
+        b"ETag: x\r\n"
+        b"Content-Length: %d\r\n\r\n" % (len(gzip.compress(TEXT)), len(TEXT))
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "coding"),
+    [
+        ("bomb-gzip.bin", "gzip"),
+        ("bomb-deflate.bin", "deflate"),
+        ("bomb-br.bin", "br"),
+        ("bomb-zstd.bin", "zstd"),
+    ],
+)
+async def test_a_bomb_takes_no_more_memory_than_the_limit(
+    nursery: trio.Nursery, file: str, coding: str
+) -> None:
+    bomb = shared(f"suites/scrapy-bombs/compressed/{file}").read_bytes()
+    behaviour = saying(page(bomb, f"Content-Encoding: {coding}"))
+    limits = FetchLimits(body_bytes_max=1 << 20)
+    tracemalloc.start()
+    try:
+        assert reason_of(await fetch_from(nursery, behaviour, limits)) is FailureReason.BODY_TOO_LARGE
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+
+
+async def test_what_is_not_in_its_coding_is_a_decoding_failure(nursery: trio.Nursery) -> None:
+    for coding in ("gzip", "br", "zstd", "compress", "gzip, gzip, gzip, gzip, gzip, gzip"):
+        result = await fetch_from(nursery, saying(page(b"plain text", f"Content-Encoding: {coding}")))
+        assert reason_of(result) is FailureReason.DECODING
+
+
+async def test_a_truncated_gzip_yields_its_beginning_and_says_so(nursery: trio.Nursery) -> None:
+    cut = gzip.compress(TEXT)[:-20]
+    result = await fetch_from(nursery, saying(page(cut, "Content-Encoding: gzip")))
+    assert isinstance(result, Fetched)
+    assert TEXT.startswith(result.body)
+    assert result.body
+    assert not result.is_whole
+
+
+# --- A12: media types -----------------------------------------------------------------------------------
+
+
+async def test_the_body_of_another_media_type_is_not_read(nursery: trio.Nursery) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-iso9660-image\r\n\r\n"
+    assert reason_of(await fetch_from(nursery, repeating(head, b"x" * 10_000))) is FailureReason.NOT_HTML
+
+
+@pytest.mark.parametrize(
+    "content_type", ["TEXT/HTML; charset=gbk", "application/xhtml+xml", "text/plain", ""]
+)
+async def test_pages_are_wanted(nursery: trio.Nursery, content_type: str) -> None:
+    assert body_of(await fetch_from(nursery, saying(page(b"x", content_type=content_type)))) == b"x"
+
+
+async def test_robots_txt_is_wanted_under_any_media_type(nursery: trio.Nursery) -> None:
+    host = WebHost(saying(page(b"User-agent: *", content_type="application/octet-stream")))
+    await host.start(nursery)
+    request = FetchRequest("http://h0.test/robots.txt", media_types=())
+    assert body_of(await fetcher_for(host).fetch(request)) == b"User-agent: *"
+
+
+# --- A1, A2: addresses ----------------------------------------------------------------------------------
+
+
+class ScriptedResolver:
+    """Gives one answer after another, as a name server in hostile hands would."""
+
+    def __init__(self, *answers: tuple[str, ...]) -> None:
+        self._answers = list(answers)
+        self.port = 0
+
+    async def resolve(self, hostname: str, port: int) -> Endpoints:
+        return Endpoints(self._answers.pop(0) if len(self._answers) > 1 else self._answers[0], self.port)
+
+
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        ("127.0.0.1",),
+        ("93.184.216.34", "127.0.0.1"),
+        ("::ffff:127.0.0.1",),
+        ("64:ff9b::7f00:1",),
+        ("10.0.0.1",),
+    ],
+)
+async def test_a_name_with_any_private_address_is_refused_unconnected(
+    nursery: trio.Nursery, addresses: tuple[str, ...]
+) -> None:
+    trap = WebHost(saying(HELLO))
+    await trap.start(nursery)
+    resolver = ScriptedResolver(addresses)
+    resolver.port = trap.port
+    result = await Fetcher(resolver, limits=QUICK).fetch(FetchRequest("http://evil.test/"))
+    assert reason_of(result) is FailureReason.PRIVATE_ADDRESS
+    assert trap.connection_count == 0
+
+
+@pytest.mark.parametrize("spelling", ["127.0.0.1", "[::1]", "[::ffff:7f00:1]"])
+async def test_an_address_as_a_name_is_judged_alike(nursery: trio.Nursery, spelling: str) -> None:
+    trap = WebHost(saying(HELLO))
+    await trap.start(nursery)
+    fetcher = Fetcher(FixedResolver({}), limits=QUICK)
+    result = await fetcher.fetch(FetchRequest(f"http://{spelling}:{trap.port}/"))
+    assert reason_of(result) is FailureReason.PRIVATE_ADDRESS
+    assert trap.connection_count == 0
+
+
+async def test_every_new_connection_is_judged_anew(nursery: trio.Nursery) -> None:
+    host = WebHost(saying(HELLO, close=True))
+    await host.start(nursery)
+    resolver = ScriptedResolver(("127.0.0.1",), ("127.0.0.2",))
+    resolver.port = host.port
+    policy = AddressPolicy(allowed_networks=(ip_network("127.0.0.1/32"),))
+    fetcher = Fetcher(resolver, limits=QUICK, addresses=policy)
+    body_of(await fetcher.fetch(FetchRequest("http://rebinding.test/")))
+    result = await fetcher.fetch(FetchRequest("http://rebinding.test/"))
+    assert reason_of(result) is FailureReason.PRIVATE_ADDRESS
+    assert host.connection_count == 1
+
+
+async def test_a_private_host_may_be_allowed_by_name(nursery: trio.Nursery) -> None:
+    host = WebHost(saying(HELLO))
+    await host.start(nursery)
+    fetcher = fetcher_for(host, host, addresses=AddressPolicy(frozenset({"h0.test"})))
+    body_of(await fetcher.fetch(FetchRequest("http://h0.test/")))
+    assert reason_of(await fetcher.fetch(FetchRequest("http://h1.test/"))) is FailureReason.PRIVATE_ADDRESS
+
+
+@pytest.mark.parametrize("port", [22, 25, 6667])
+async def test_ports_of_other_protocols_are_refused(port: int) -> None:
+    fetcher = Fetcher(FixedResolver({"h.test": FixedEndpoint("93.184.216.34")}))
+    assert reason_of(await fetcher.fetch(FetchRequest(f"http://h.test:{port}/"))) is FailureReason.URL
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://a/", "http:", "http://a.test", "http://a.test/a b", "http://a.test/\r\nX: y", "/x"]
+)
+async def test_what_is_not_canonical_is_refused(url: str) -> None:
+    assert reason_of(await Fetcher(FixedResolver({})).fetch(FetchRequest(url))) is FailureReason.URL
+
+
+# --- names and connecting -------------------------------------------------------------------------------
+
+
+async def test_an_unknown_name_is_a_dns_failure() -> None:
+    assert (
+        reason_of(await Fetcher(FixedResolver({})).fetch(FetchRequest("http://no.test/")))
+        is FailureReason.DNS
+    )
+
+
+async def test_a_name_server_that_fails_is_told_apart() -> None:
+    class Failing:
+        async def resolve(self, hostname: str, port: int) -> Endpoints:
+            raise LookupFailed("try again")
+
+    result = await Fetcher(Failing()).fetch(FetchRequest("http://a.test/"))
+    assert reason_of(result) is FailureReason.DNS_TEMPORARY
+
+
+async def test_a_closed_port_is_refused(nursery: trio.Nursery) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # bound but not listening
+        host = WebHost(saying(HELLO))
+        host.port = unused.getsockname()[1]
+        result = await fetcher_for(host).fetch(FetchRequest("http://h0.test/"))
+    assert reason_of(result) is FailureReason.REFUSED
+
+
+async def test_the_next_address_is_tried_when_one_refuses(nursery: trio.Nursery) -> None:
+    host = WebHost(saying(HELLO))
+    await host.start(nursery)
+    resolver = ScriptedResolver(("127.0.0.2", "127.0.0.1"))  # listens on the second only
+    resolver.port = host.port
+    policy = AddressPolicy(allowed_networks=(ip_network("127.0.0.0/8"),))
+    result = await Fetcher(resolver, limits=QUICK, addresses=policy).fetch(FetchRequest("http://a.test/"))
+    assert isinstance(result, Fetched)
+    assert result.ip == "127.0.0.1"
+
+
+async def test_a_listener_that_never_accepts_times_out() -> None:
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        address = full.getsockname()
+        waiting = []
+        for _ in range(4):  # fill its backlog
+            client = socket.socket()
+            client.setblocking(False)
+            client.connect_ex(address)
+            waiting.append(client)
+        host = WebHost(saying(HELLO))
+        host.port = address[1]
+        result = await fetcher_for(host, limits=SHORT).fetch(FetchRequest("http://h0.test/"))
+        for client in waiting:
+            client.close()
+    assert reason_of(result) is FailureReason.TIMEOUT
+
+
+async def test_a_cancelled_fetch_closes_its_connection(nursery: trio.Nursery) -> None:
+    host = WebHost(repeating(b"", b"", 0.01))
+    await host.start(nursery)
+    fetcher = fetcher_for(host)
+    with trio.move_on_after(0.2) as scope:
+        await fetcher.fetch(FetchRequest("http://h0.test/"))
+    assert scope.cancelled_caught
+    assert fetcher.idle_connections == 0
+
+
+# --- TLS ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+def server_context(authority: trustme.CA, name: str) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(name).configure_cert(context)
+    return context
+
+
+def client_context(authority: trustme.CA, tmp_path: Path) -> ssl.SSLContext:
+    path = tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(str(path))
+    return tls_context(path)
+
+
+async def test_https_with_a_good_certificate(
+    nursery: trio.Nursery, authority: trustme.CA, tmp_path: Path
+) -> None:
+    host = WebHost(saying(HELLO))
+    await host.start(nursery, server_context(authority, "h0.test"))
+    fetcher = fetcher_for(host, tls=client_context(authority, tmp_path))
+    for _ in range(2):
+        body_of(await fetcher.fetch(FetchRequest("https://h0.test/")))
+    assert host.connection_count == 1
+    fetcher.close()
+
+
+@pytest.mark.parametrize(("name", "is_trusted"), [("other.test", True), ("h0.test", False)])
+async def test_https_with_a_bad_certificate_is_a_tls_failure(
+    nursery: trio.Nursery, authority: trustme.CA, tmp_path: Path, name: str, is_trusted: bool
+) -> None:
+    host = WebHost(saying(HELLO))
+    await host.start(nursery, server_context(authority, name))
+    tls = client_context(authority, tmp_path) if is_trusted else None
+    result = await fetcher_for(host, tls=tls).fetch(FetchRequest("https://h0.test/"))
+    assert reason_of(result) is FailureReason.TLS
+    assert host.requests == []
+
+
+async def test_plain_http_on_a_tls_port_is_a_tls_failure(nursery: trio.Nursery) -> None:
+    async def behave_badly(stream: trio.SocketStream) -> None:
+        await stream.send_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    listeners = await nursery.start(
+        lambda task_status: trio.serve_tcp(behave_badly, 0, host="127.0.0.1", task_status=task_status)
+    )
+    host = WebHost(saying(HELLO))
+    host.port = listeners[0].socket.getsockname()[1]
+    result = await fetcher_for(host).fetch(FetchRequest("https://h0.test/"))
+    assert reason_of(result) is FailureReason.TLS

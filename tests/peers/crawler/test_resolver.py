@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+import trio.testing
+
+from peers.crawler import resolver as resolver_module
+from peers.crawler.resolver import (
+    LOOKUP_S_MAX,
+    Endpoints,
+    FixedResolver,
+    LookupFailed,
+    NoSuchName,
+    SystemResolver,
+)
+
+
+class NameServer(trio.abc.HostnameResolver):
+    """Stands in for the system's look-up; counts the questions."""
+
+    def __init__(self) -> None:
+        self.questions: list[str] = []
+        self.answers: dict[str, Any] = {"a.test": ["1.2.3.4", "1.2.3.4", "2606::1"]}
+        self.delay_s = 0.0
+
+    async def getaddrinfo(self, host: Any, port: Any, *_: Any, **__: Any) -> Any:
+        name = host.decode() if isinstance(host, bytes) else host
+        self.questions.append(name)
+        await trio.sleep(self.delay_s)
+        answer = self.answers.get(name, socket.gaierror(socket.EAI_NONAME, "no such name"))
+        if isinstance(answer, Exception):
+            raise answer
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, 0)) for ip in answer]
+
+    async def getnameinfo(self, *_: Any) -> Any:
+        raise NotImplementedError
+
+
+@pytest.fixture
+async def asked() -> NameServer:
+    server = NameServer()
+    trio.socket.set_custom_hostname_resolver(server)
+    return server
+
+
+async def test_answers_are_distinct_and_remembered_for_a_while(
+    asked: NameServer, autojump_clock: trio.testing.MockClock
+) -> None:
+    resolver = SystemResolver(cache_s=100.0)
+    for _ in range(3):
+        assert await resolver.resolve("a.test", 8080) == Endpoints(("1.2.3.4", "2606::1"), 8080)
+    assert len(asked.questions) == 1
+    await trio.sleep(101)
+    await resolver.resolve("a.test", 80)
+    assert len(asked.questions) == 2
+
+
+async def test_a_name_that_does_not_exist_is_remembered_for_less(
+    asked: NameServer, autojump_clock: trio.testing.MockClock
+) -> None:
+    resolver = SystemResolver()
+    for _ in range(2):
+        with pytest.raises(NoSuchName):
+            await resolver.resolve("no.test", 80)
+    assert len(asked.questions) == 1
+    await trio.sleep(resolver_module.CACHE_FAILURE_S + 1)
+    with pytest.raises(NoSuchName):
+        await resolver.resolve("no.test", 80)
+    assert len(asked.questions) == 2
+
+
+async def test_a_failing_name_server_is_no_proof_and_is_not_remembered(asked: NameServer) -> None:
+    asked.answers["b.test"] = socket.gaierror(socket.EAI_AGAIN, "try again")
+    resolver = SystemResolver()
+    with pytest.raises(LookupFailed):
+        await resolver.resolve("b.test", 80)
+    asked.answers["b.test"] = ["1.2.3.5"]
+    assert (await resolver.resolve("b.test", 80)).addresses == ("1.2.3.5",)
+
+
+async def test_a_name_server_that_does_not_answer_is_given_up(
+    asked: NameServer, autojump_clock: trio.testing.MockClock
+) -> None:
+    asked.delay_s = LOOKUP_S_MAX * 2
+    with pytest.raises(LookupFailed):
+        await SystemResolver().resolve("a.test", 80)
+    assert trio.current_time() == pytest.approx(LOOKUP_S_MAX)
+
+
+async def test_the_memory_is_bounded(asked: NameServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolver_module, "CACHE_ENTRIES_MAX", 2)
+    resolver = SystemResolver()
+    asked.answers = {f"h{n}.test": [f"1.2.3.{n}"] for n in range(3)}
+    for n in (0, 1, 2, 0):
+        await resolver.resolve(f"h{n}.test", 80)
+    assert len(asked.questions) == 4
+
+
+async def test_a_label_too_long_for_dns_does_not_exist() -> None:
+    with pytest.raises(NoSuchName):
+        await SystemResolver().resolve("a" * 64 + ".test", 80)
+
+
+async def test_an_address_resolves_to_itself() -> None:
+    assert await SystemResolver().resolve("127.0.0.1", 80) == Endpoints(("127.0.0.1",), 80)
+    assert await FixedResolver({}).resolve("::1", 80) == Endpoints(("::1",), 80)
+
+
+async def test_a_table_gives_addresses_and_stand_ins_for_the_default_ports(tmp_path: Path) -> None:
+    path = tmp_path / "resolver.json"
+    path.write_text('{"a.test": {"ip": "127.0.0.2", "http": 8082, "https": null}, "b.test": "127.0.0.3"}')
+    resolver = FixedResolver.load(path)
+    assert await resolver.resolve("a.test", 80) == Endpoints(("127.0.0.2",), 8082)
+    assert await resolver.resolve("a.test", 8082) == Endpoints(("127.0.0.2",), 8082)
+    assert await resolver.resolve("a.test", 443) == Endpoints(("127.0.0.2",), 443)
+    assert await resolver.resolve("b.test", 80) == Endpoints(("127.0.0.3",), 80)
+    with pytest.raises(NoSuchName):
+        await resolver.resolve("c.test", 80)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"a": 1}', '{"a": {"port": 1}}', '{"a": {"ip": "x", "http": "y"}}']
+)
+def test_a_broken_table_is_a_value_error(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "resolver.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r".+"):
+        FixedResolver.load(path)

@@ -1,0 +1,113 @@
+"""A web host on loopback that says exactly what a test wants, byte by byte."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import trio
+
+from peers.crawler.addresses import ALLOW_ALL, AddressPolicy
+from peers.crawler.connection import FetchLimits
+from peers.crawler.exchange import FetchRequest, FetchResult
+from peers.crawler.fetcher import Fetcher
+from peers.crawler.resolver import FixedEndpoint, FixedResolver
+
+Behaviour = Callable[[trio.abc.Stream, bytes], Awaitable[None]]
+
+QUICK = FetchLimits(connect_s=2.0, total_s=5.0)
+
+
+class WebHost:
+    """Answers each request by one behaviour; counts what comes."""
+
+    def __init__(self, behaviour: Behaviour) -> None:
+        self.behaviour = behaviour
+        self.requests: list[bytes] = []
+        self.connection_count = 0
+        self.port = 0
+        self.tls: ssl.SSLContext | None = None
+
+    async def start(self, nursery: trio.Nursery, tls: ssl.SSLContext | None = None) -> None:
+        """Listen on a free port of 127.0.0.1 until the nursery is cancelled."""
+        self.tls = tls
+        listeners = await nursery.start(partial(trio.serve_tcp, self._serve, 0, host="127.0.0.1"))
+        self.port = listeners[0].socket.getsockname()[1]
+
+    async def _serve(self, raw: trio.SocketStream) -> None:
+        self.connection_count += 1
+        stream: trio.abc.Stream = raw
+        if self.tls is not None:
+            stream = trio.SSLStream(raw, self.tls, server_side=True, https_compatible=True)
+        try:
+            while head := await self._head(stream):
+                self.requests.append(head)
+                await self.behaviour(stream, head)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass  # the fetcher hung up, which is its right
+        finally:
+            await trio.aclose_forcefully(stream)
+
+    async def _head(self, stream: trio.abc.Stream) -> bytes:
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            data = await stream.receive_some()
+            if not data:
+                return b""
+            head += bytes(data)
+        return head
+
+
+def saying(answer: bytes, *, close: bool = False) -> Behaviour:
+    """A behaviour: always these bytes, then maybe close."""
+
+    async def behave(stream: trio.abc.Stream, head: bytes) -> None:
+        await stream.send_all(answer)
+        if close:
+            await stream.aclose()
+
+    return behave
+
+
+def repeating(start: bytes, piece: bytes, pause_s: float = 0.0) -> Behaviour:
+    """A behaviour: a beginning, then the same piece for ever."""
+
+    async def behave(stream: trio.abc.Stream, head: bytes) -> None:
+        await stream.send_all(start)
+        while True:
+            await stream.send_all(piece)
+            await trio.sleep(pause_s)
+
+    return behave
+
+
+def page(body: bytes, *headers: str, status: str = "200 OK", content_type: str = "text/html") -> bytes:
+    """A complete answer with Content-Length."""
+    lines = [f"HTTP/1.1 {status}", f"Content-Type: {content_type}", f"Content-Length: {len(body)}", *headers]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def fetcher_for(
+    *hosts: WebHost,
+    limits: FetchLimits = QUICK,
+    addresses: AddressPolicy = ALLOW_ALL,
+    tls: ssl.SSLContext | None = None,
+) -> Fetcher:
+    """A fetcher that finds the hosts under the names h0.test, h1.test ..."""
+    table = {
+        f"h{index}.test": FixedEndpoint("127.0.0.1", host.port, host.port) for index, host in enumerate(hosts)
+    }
+    return Fetcher(FixedResolver(table), limits=limits, addresses=addresses, tls=tls)
+
+
+async def fetch_from(
+    nursery: trio.Nursery, behaviour: Behaviour, limits: FetchLimits = QUICK, path: str = "/p"
+) -> FetchResult:
+    """Start a host with this behaviour and fetch one page of it."""
+    host = WebHost(behaviour)
+    await host.start(nursery)
+    fetcher = fetcher_for(host, limits=limits)
+    result = await fetcher.fetch(FetchRequest(f"http://h0.test{path}"))
+    fetcher.close()
+    return result
