@@ -211,10 +211,10 @@ def _plan(query: Query, statistics: Statistics, weights: RankingWeights) -> _Pla
         n_words=len(query.words),
         n_scoring=len(scoring),
         idf=idf_of(scoring, statistics),
-        weights=np.array(weights.weights),
+        weights=np.array(weights.weights, np.float64),
         base=base,
         slope=slope,
-        k1=weights.k1,
+        k1=float(weights.k1),
         needs_all=needs_all,
         matched_min=matched_min,
     )
