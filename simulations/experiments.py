@@ -112,7 +112,7 @@ def replay(
     delay_s: float = 0.0,
     progress: Progress | None = None,
 ) -> ReplayResult:
-    """Let 1 peer and then `peer_counts` peers fetch a recorded trace, and compare.
+    """Let 1, 2, 4, ... peers fetch a recorded trace, and compare each run with that of 1 peer.
 
     The book's experiment 1 (section 6.2): pages per peer and hour, their variance over the peers held
     against a split of 2 : 3, speed-up, and traffic of cross URLs.
@@ -142,9 +142,9 @@ def replay(
         crawls[count] = SimulatedCrawl(web, peers=count, seed=seed, replicas=1, settings=settings)
         crawls[count].run(progress)
     times = {count: pages_by_peer(run.log, run.peers) for count, run in crawls.items()}
-    interval_s = interval_for(min(_compared_s(found) for found in times.values()))
+    interval_s = interval_for(min(map(_compared_s, times.values())))
     runs = [_replay_run(crawls[count], times[count], interval_s) for count in counts]
-    alone = max(1, runs[0].pages)
+    alone = runs[0]
     return ReplayResult(
         pages=web.pages,
         hosts=web.host_count,
@@ -154,7 +154,13 @@ def replay(
         interval_s=interval_s,
         reference_variance=REFERENCE_VARIANCE,
         runs=tuple(
-            replace(run, speed_up=run.pages / alone) for run in runs if run.peers in (1, *peer_counts)
+            replace(
+                run,
+                speed_up=run.pages / max(1, alone.pages),
+                speed_up_to_half=alone.half_seconds / run.half_seconds,
+            )
+            for run in runs
+            if run.peers in peer_counts
         ),
         notes=_notes(web, counts[-1], fetches_in_flight, interval_s),
     )
@@ -192,6 +198,8 @@ def _replay_run(run: SimulatedCrawl, times: dict[str, list[float]], interval_s: 
         variance_max=variance_max,
         is_below_reference=variance_max < REFERENCE_VARIANCE,
         speed_up=1.0,
+        speed_up_to_half=1.0,
+        half_seconds=_compared_s(times),
         virtual_seconds=max(until for each in times.values() for until in each[-1:]),
         cross_links=_cross_links(run),
     )

@@ -66,6 +66,8 @@ class ReplayRun(msgspec.Struct, frozen=True):
     variance_max: float  # of the intervals
     is_below_reference: bool  # every interval is
     speed_up: float  # pages of this run over those of one peer, in the same time
+    speed_up_to_half: float  # time in which one peer fetches half of the pages over that of this run
+    half_seconds: float  # virtual, until half of the pages were fetched
     virtual_seconds: float  # until everything was fetched
     cross_links: CrossLinks
 

@@ -1,0 +1,145 @@
+"""The commands `tianmesh sim crawl` and `tianmesh sim replay`. [io]
+
+They join the main command through the entry points of the group `tianmesh.commands`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from mesh.errors import ConfigError
+
+PROGRESS_AFTER_S: Final = 2.0  # shorter runs show no bar
+
+sim = typer.Typer(
+    help="Run the peers' own code in virtual time, from one seed.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+SeedOption = Annotated[int, typer.Option(help="Decides everything: same seed, same digest.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Mount `sim` on the main command."""
+    app.add_typer(sim, name="sim")
+
+
+@sim.command(epilog="Example: tianmesh sim crawl --peers 8 --seed 7 --pages 100000 --json")
+def crawl(
+    peers: Annotated[int, typer.Option(min=1, max=1_000, help="Peers of the mesh.")] = 8,
+    seed: SeedOption = 7,
+    pages: Annotated[int, typer.Option(min=1, max=10_000_000, help="Pages of the synthetic web.")] = 10_000,
+    replicas: Annotated[int, typer.Option(min=1, max=8, help="Peers that keep each page.")] = 2,
+    delay: Annotated[float, typer.Option(min=0, help="Seconds between two fetches from a host.")] = 2.0,
+    loss: Annotated[float, typer.Option(min=0, max=0.9, help="Share of frames that are lost.")] = 0.0,
+    record: Annotated[Path | None, typer.Option(help="Trace to write, for `sim replay`.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Crawl a synthetic web to its end and check what must hold; exit code 1 if it does not."""
+    from peers.crawler.settings import CrawlSettings
+    from peers.crawler.trace import TracedPage, write_trace
+    from simulations import experiments
+    from simulations.report import crawl_table
+
+    trace: list[TracedPage] | None = None if record is None else []
+    with _progress(f"crawling with {peers} peers") as progress:
+        result = experiments.crawl(
+            peers=peers,
+            seed=seed,
+            pages=pages,
+            replicas=replicas,
+            loss=loss,
+            settings=CrawlSettings(delay_s=delay, is_recorded=trace is not None),
+            trace=trace,
+            progress=progress,
+        )
+    if record is not None and trace is not None:
+        write_trace(record, trace)
+    _print(result, crawl_table(result), as_json)
+    if result.checks.total:
+        raise typer.Exit(1)
+
+
+@sim.command(epilog="Example: tianmesh sim replay crawl.trace --peers 1,2,4,8,16 --figure replay.png")
+def replay(
+    trace: Annotated[Path, typer.Argument(help="File that `up --record` or `sim crawl --record` wrote.")],
+    peers: Annotated[str, typer.Option(help="Sizes of the mesh, by comma.")] = "1,2,4,8,16",
+    seed: SeedOption = 7,
+    delay: Annotated[float, typer.Option(min=0, help="Seconds between two fetches from a host.")] = 0.0,
+    fetches: Annotated[
+        int | None,
+        typer.Option(min=1, max=10_000, help="Of each peer at a time; chosen by the hosts if absent."),
+    ] = None,
+    figure: Annotated[Path | None, typer.Option(help="Image to draw (.png, .svg, .pdf).")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let meshes of several sizes fetch a recorded crawl: balance, speed-up, traffic of cross links.
+
+    The first experiment of Li, Yan, Wang 2004, section 6.2.
+    """
+    from peers.crawler.trace import read_trace
+    from simulations import experiments
+    from simulations.report import draw_replay, replay_table
+
+    pages = list(read_trace(trace))
+    if not pages:
+        raise ConfigError(f"the trace {trace} has no pages; record a crawl that fetches some")
+    with _progress("replaying") as progress:
+        result = experiments.replay(
+            pages,
+            _peer_counts(peers),
+            seed=seed,
+            fetches_in_flight=fetches,
+            delay_s=delay,
+            progress=progress,
+        )
+    if figure is not None:
+        draw_replay(result, figure)
+    _print(result, replay_table(result), as_json)
+
+
+def _peer_counts(text: str) -> list[int]:
+    try:
+        counts = sorted({int(part) for part in text.split(",")})
+    except ValueError:
+        counts = []
+    if not counts or counts[0] < 1 or counts[-1] > 1_000:
+        raise typer.BadParameter(
+            "give numbers from 1 to 1000 with commas, such as 1,2,4", param_hint="--peers"
+        )
+    return counts
+
+
+def _print(result: msgspec.Struct, table: Any, as_json: bool) -> None:
+    if as_json:
+        print(msgspec.json.encode(result).decode())
+    else:
+        Console().print(table)
+
+
+@contextmanager
+def _progress(description: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr, from two seconds on."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    started = time.monotonic()
+    with Progress(*columns, console=console, disable=not sys.stderr.isatty(), transient=True) as bar:
+        task = bar.add_task(description, total=None, visible=False)
+
+        def update(done: int, total: int) -> None:
+            is_visible = time.monotonic() - started > PROGRESS_AFTER_S
+            bar.update(task, completed=done, total=total, visible=is_visible)
+
+        yield update

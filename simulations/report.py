@@ -1,0 +1,122 @@
+"""Results for people: tables, and the book's figures 6-5 to 6-7 as an image."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from mesh.errors import ConfigError
+from simulations.results import CrawlResult, ReplayResult
+
+
+def crawl_table(result: CrawlResult) -> RenderableType:
+    """A simulated crawl: what happened, per peer, and whether everything held that must."""
+    table = Table(title=f"{result.pages:,} pages on {result.hosts:,} hosts, seed {result.seed}")
+    table.add_column("peer")
+    table.add_column("pages", justify="right")
+    table.add_column("share", justify="right")
+    for peer, pages in result.pages_per_peer.items():
+        table.add_row(peer, f"{pages:,}", f"{pages / max(1, result.pages_fetched):.1%}")
+    table.add_row("all", f"{result.pages_fetched:,}", f"max/mean {result.balance.max_over_mean:.2f}")
+    links, checks = result.cross_links, result.checks
+    traffic, real = result.traffic, result.real_seconds
+    lines = [
+        f"{result.virtual_seconds:,.0f} virtual seconds, {result.events:,} events, {real:.1f} s of real time",
+        f"{traffic.messages:,} messages between peers, {traffic.bytes / 1e6:,.1f} MB without page bodies",
+        f"{links.sent:,} of {links.found:,} links sent on, {links.bytes_per_link:.0f} bytes each",
+        "checks: " + ("all hold" if checks.total == 0 else f"{checks.total:,} violations"),
+        *(f"  {example}" for example in checks.examples),
+        f"digest {result.digest}",
+    ]
+    return Group(table, Text("\n".join(lines)))
+
+
+def replay_table(result: ReplayResult) -> RenderableType:
+    """The first experiment: one row for each number of peers, then the notes."""
+    units = len(result.runs[0].intervals)
+    table = Table(
+        title=f"{result.pages:,} pages, {result.hosts:,} hosts, {units} units of {result.interval_s:g} s",
+        pad_edge=False,
+    )
+    below = f"<{result.reference_variance:g}"
+    for heading in (
+        "peers",
+        "pages/\nunit",
+        "vari-\nance",
+        below,
+        "CV",
+        "max/\nmean",
+        "speed-\nup",
+        "to\nhalf",
+        "cross\nURLs",
+        "bytes",
+    ):
+        table.add_column(heading, justify="right")
+    for run in result.runs:
+        table.add_row(
+            str(run.peers),
+            f"{run.pages / run.peers / len(run.intervals):,.1f}",
+            f"{run.variance_max:.4f}",
+            "yes" if run.is_below_reference else "no",
+            f"{run.total.variation:.3f}",
+            f"{run.total.max_over_mean:.2f}",
+            f"{run.speed_up:.2f}",
+            f"{run.speed_up_to_half:.2f}",
+            f"{run.cross_links.sent / max(1, run.cross_links.found):.1%}",
+            f"{run.cross_links.bytes_per_link:.0f}",
+        )
+    legend = (
+        "pages/unit: of each peer on average. variance: of the peers' shares, in the worst unit; every one "
+        f"is to be below {result.reference_variance:g}, two peers that split 2 : 3. CV (coefficient of "
+        "variation) and max/mean: of the peers' pages in all units. speed-up: pages in the same time over "
+        "those of one peer; to half: time until half of the pages, likewise. cross URLs: share of all links "
+        f"that went to another peer; bytes of each. Each peer fetched {result.fetches_in_flight} at a time, "
+        f"{result.delay_s:g} s between two fetches from a host."
+    )
+    return Group(table, Text("\n".join([legend, *(f"note: {note}" for note in result.notes)])))
+
+
+def draw_replay(result: ReplayResult, path: Path) -> None:
+    """Draw variance per unit, pages over time and speed-up side by side; the ending names the format.
+
+    Raises:
+      ConfigError: matplotlib is not installed, or the file cannot be written.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ConfigError("figures need matplotlib: pip install 'tianmesh[simulations]'") from error
+    figure = Figure(figsize=(15, 4.5), layout="constrained")
+    variance, pages, speed = figure.subplots(1, 3)
+    units = range(1, len(result.runs[0].intervals) + 1)
+    for run in result.runs:
+        label = f"{run.peers} peers" if run.peers > 1 else "1 peer"
+        done = accumulate(sum(interval.pages) for interval in run.intervals)
+        pages.plot(units, list(done), marker=".", label=label)
+        if run.peers > 1:
+            variance.plot(units, [each.balance.variance for each in run.intervals], marker=".", label=label)
+    variance.axhline(result.reference_variance, linestyle="--", color="black", label="reference 2:3")
+    counts = [run.peers for run in result.runs]
+    speed.plot(counts, [run.speed_up for run in result.runs], marker="o", label="pages in the same time")
+    speed.plot(
+        counts, [run.speed_up_to_half for run in result.runs], marker="s", label="time to half the pages"
+    )
+    speed.plot(counts, counts, linestyle="--", color="black", label="linear")
+    unit = f"units of {result.interval_s:g} s"
+    for axes, title, x, y in (
+        (variance, "Variance of the peers' shares", unit, "variance"),
+        (pages, "Pages fetched", unit, "pages"),
+        (speed, "Speed-up", "peers", "times one peer"),
+    ):
+        axes.set_title(title)
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        axes.legend()
+    try:
+        figure.savefig(path)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot write the figure {path}: {error}") from error

@@ -1,0 +1,284 @@
+"""The world with toy actors: time, order, loss, promises, crashes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+from random import Random
+from typing import ClassVar
+
+import pytest
+
+from mesh.actor import EVERYBODY, Actor, Address, Message, Send
+from mesh.errors import LocalProtocolError
+from mesh.messages import LinksAccepted, Ping, PingAnswered
+from mesh.node import Node
+from simulations.network import Network
+from simulations.world import Answer, World
+
+
+class Order(Message, frozen=True):
+    """To the toy port."""
+
+    number: int
+
+
+class Echo(Actor):
+    """Answers pings, notes what it hears and when; sends and wakes as it is told."""
+
+    name: ClassVar[str] = "membership"
+
+    def __init__(self, peer: str) -> None:
+        self.peer = peer
+        self.heard: list[tuple[float, Message]] = []
+        self.woken: list[float] = []
+        self.alarms: list[float] = []
+        self.to_send: list[Send] = []
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        self.heard.append((now, message))
+        match message:
+            case Ping(sequence):
+                return [Send(source, PingAnswered(sequence, self.peer))]
+            case Order(number):
+                return [Send(Address(self.peer, "clock"), message)] if number == 0 else []
+        return []
+
+    def wake(self, now: float) -> list[Send]:
+        self.woken.append(now)
+        self.alarms = [at for at in self.alarms if at > now]
+        sends, self.to_send = self.to_send, []
+        return sends
+
+    def wake_at(self) -> float:
+        return min(self.alarms, default=inf)
+
+
+class Clock:
+    """A port that answers three seconds later."""
+
+    name = "clock"
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        return (Answer(3.0, source, Order(1)),)
+
+
+def world_of(*peers: str, **network: float) -> tuple[World, dict[str, Echo]]:
+    world = World(Network(Random(1), **network))
+    actors = {peer: Echo(peer) for peer in peers}
+    for peer, actor in actors.items():
+        world.add_peer(Node(peer, [actor]), [Clock()], MemoryTableThatCommits())
+    return world, actors
+
+
+class MemoryTableThatCommits:
+    """Only counts."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def commit(self) -> None:
+        self.calls.append("commit")
+
+    def revert(self) -> None:
+        self.calls.append("revert")
+
+
+def send_at(world: World, actor: Echo, at: float, *sends: Send) -> None:
+    """Let an actor send something when it wakes at a time."""
+
+    def tell() -> None:
+        actor.to_send += sends
+        actor.alarms.append(at)
+        world.deliver(Address(actor.peer, "clock"), Address(actor.peer, "membership"), Order(9))
+
+    world.plan(world.now, tell)
+
+
+def to(peer: str, actor: str = "membership") -> Address:
+    return Address(peer, actor)
+
+
+def test_a_frame_arrives_after_the_delay_of_the_network() -> None:
+    world, actors = world_of("a", "b", delay_min_s=0.5, delay_mean_s=0.5)
+    send_at(world, actors["a"], 1.0, Send(to("b"), PingAnswered(1, "a")))
+    world.run(until=10.0)
+    assert actors["b"].heard == [(1.5, PingAnswered(1, "a"))]
+    assert world.now == 10.0
+
+
+def test_a_port_answers_after_its_delay_and_nobody_else_hears_it() -> None:
+    world, actors = world_of("a", "b")
+    world.deliver(to("a", "clock"), to("a"), Order(0))
+    world.run(until=10.0)
+    assert [(at, message) for at, message in actors["a"].heard] == [(0.0, Order(0)), (3.0, Order(1))]
+    assert actors["b"].heard == []
+
+
+def test_a_peer_wakes_at_its_time_and_not_at_one_it_has_given_up() -> None:
+    world, actors = world_of("a")
+    echo = actors["a"]
+    echo.alarms = [5.0]
+    world.deliver(to("a", "clock"), to("a"), Order(9))
+    echo.alarms = [2.0, 7.0]
+    world.deliver(to("a", "clock"), to("a"), Order(9))
+    echo.alarms = [7.0]  # what was planned for 2 has gone: nothing may happen then
+    world.run(until=10.0)
+    assert echo.woken == [7.0]
+
+
+def test_a_multicast_reaches_all_other_peers_and_is_counted_for_each() -> None:
+    world, actors = world_of("a", "b", "c")
+    send_at(world, actors["a"], 1.0, Send(to(EVERYBODY), PingAnswered(4, "a")))
+    world.run(until=10.0)
+    assert [message for _, message in actors["a"].heard if isinstance(message, PingAnswered)] == [
+        PingAnswered(4, "a")  # the node itself delivers here
+    ]
+    assert [message for _, message in actors["b"].heard] == [PingAnswered(4, "a")]
+    assert [message for _, message in actors["c"].heard] == [PingAnswered(4, "a")]
+    assert world.traffic.sent["PingAnswered"].messages == 2
+    assert world.traffic.delivered == 2
+
+
+def test_frames_of_a_link_keep_their_order() -> None:
+    world, actors = world_of("a", "b", delay_min_s=0.0, delay_mean_s=5.0)
+    send_at(world, actors["a"], 0.0, *(Send(to("b"), PingAnswered(n, "a")) for n in range(200)))
+    world.run(until=1_000.0)
+    numbers = [message.sequence for _, message in actors["b"].heard if isinstance(message, PingAnswered)]
+    assert numbers == list(range(200))
+
+
+def test_lost_frames_are_counted_and_messages_balance() -> None:
+    world, actors = world_of("a", "b", loss=0.5)
+    send_at(world, actors["a"], 0.0, *(Send(to("b"), PingAnswered(n, "a")) for n in range(1_000)))
+    world.run(until=100.0)
+    assert 400 < world.traffic.lost < 600
+    assert world.traffic.lost + world.traffic.delivered == 1_000
+    assert world.in_flight == 0
+
+
+def test_the_sides_of_a_partition_do_not_hear_each_other_until_it_heals() -> None:
+    network = Network(Random(1))
+    network.part(["a", "b"], ["c"])
+    assert network.arrival("a", "c", is_multicast=False, now=0.0) is None
+    assert network.arrival("c", "b", is_multicast=True, now=0.0) is None
+    assert network.arrival("a", "b", is_multicast=False, now=0.0) is not None
+    network.heal()
+    assert network.arrival("a", "c", is_multicast=False, now=0.0) is not None
+
+
+def test_a_promise_waits_for_the_commit_and_other_messages_do_not() -> None:
+    world, actors = world_of("a", "b", delay_min_s=0.0, delay_mean_s=0.0)
+    promise, other = LinksAccepted(1), PingAnswered(1, "a")
+    send_at(world, actors["a"], 1.0, Send(to("b"), promise), Send(to("b"), other))
+    world.run(until=10.0)
+    assert actors["b"].heard == [(1.0, other), (1.02, promise)]
+
+
+def test_a_promise_to_an_actor_of_the_same_peer_waits_too() -> None:
+    world, actors = world_of("a")
+    send_at(world, actors["a"], 1.0, Send(to("a"), LinksAccepted(1)))
+    world.run(until=1.01)
+    assert LinksAccepted(1) not in [message for _, message in actors["a"].heard]
+    world.run(until=2.0)
+    assert actors["a"].heard[-1] == (1.02, LinksAccepted(1))
+
+
+def test_a_crash_takes_promises_that_were_not_committed_and_reverts_the_table() -> None:
+    world = World(Network(Random(1)))
+    table, actor, other = MemoryTableThatCommits(), Echo("a"), Echo("b")
+    world.add_peer(Node("a", [actor]), [Clock()], table)
+    world.add_peer(Node("b", [other]), [])
+    send_at(world, actor, 1.0, Send(to("b"), LinksAccepted(1)))
+    world.plan(1.01, lambda: world.crash("a"))
+    world.run(until=2.0)
+    assert other.heard == []
+    assert table.calls == ["revert"]
+    assert not world.is_up("a")
+
+
+def test_what_a_port_was_doing_for_a_peer_that_crashed_is_not_told_to_its_next_life() -> None:
+    world, actors = world_of("a")
+    world.deliver(to("a", "clock"), to("a"), Order(0))
+    world.run(until=1.0)
+    world.crash("a")
+    again = Echo("a")
+    world.add_peer(Node("a", [again]), [Clock()])
+    world.run(until=10.0)
+    assert again.heard == []
+    assert actors["a"].heard == [(0.0, Order(0))]
+
+
+def test_frames_to_a_peer_that_is_down_are_lost() -> None:
+    world, actors = world_of("a", "b")
+    world.crash("b")
+    send_at(world, actors["a"], 1.0, Send(to("b"), PingAnswered(1, "a")), Send(to("z"), PingAnswered(1, "a")))
+    world.run(until=10.0)
+    assert world.traffic.lost == 2
+    assert actors["b"].heard == []
+
+
+def test_a_frame_for_a_port_is_refused_and_counted() -> None:
+    world, actors = world_of("a", "b")
+    send_at(world, actors["a"], 1.0, Send(to("b", "clock"), PingAnswered(1, "a")))
+    world.run(until=10.0)
+    assert world.traffic.refused == 1
+    assert world.in_flight == 0
+
+
+def test_a_message_that_is_none_of_the_wire_does_not_get_through() -> None:
+    world, actors = world_of("a", "b")
+    send_at(world, actors["a"], 1.0, Send(to("b"), Order(5)))
+    with pytest.raises(Exception, match="frame"):
+        world.run(until=10.0)
+
+
+def test_an_order_to_a_port_that_is_not_there_is_our_bug() -> None:
+    world, actors = world_of("a")
+    send_at(world, actors["a"], 1.0, Send(to("a", "fetcher"), Order(5)))
+    with pytest.raises(LocalProtocolError, match="nobody"):
+        world.run(until=10.0)
+
+
+def test_an_actor_that_wakes_in_a_loop_is_found_out() -> None:
+    class Restless(Echo):
+        def wake_at(self) -> float:
+            return 4.0
+
+    world = World(Network(Random(1)))
+    world.add_peer(Node("a", [Restless("a")]), [])
+    with pytest.raises(LocalProtocolError, match="again and again"):
+        world.run(until=10.0)
+
+
+def digest_of(seed: int) -> str:
+    world = World(Network(Random(seed), loss=0.1))
+    peers = "abcdef"
+    actors = {peer: Echo(peer) for peer in peers}
+    for peer, actor in actors.items():
+        world.add_peer(Node(peer, [actor]), [Clock()])
+        send_at(world, actor, 1.0, *(Send(to(other), Ping(n)) for other in peers for n in range(5)))
+    world.run(until=100.0)
+    return world.digest
+
+
+def test_one_seed_gives_one_run_and_another_seed_another() -> None:
+    assert digest_of(1) == digest_of(1)
+    assert digest_of(1) != digest_of(2)
+
+
+def test_the_digest_changes_with_the_time_of_a_message() -> None:
+    digests = set()
+    for at in (1.0, 1.5):
+        world, actors = world_of("a", "b", delay_min_s=0.0, delay_mean_s=0.0)
+        send_at(world, actors["a"], at, Send(to("b"), PingAnswered(1, "a")))
+        world.run(until=10.0)
+        digests.add(world.digest)
+    assert len(digests) == 2
+
+
+def test_a_peer_without_a_table_that_commits_cannot_crash() -> None:
+    world = World(Network(Random(1)))
+    world.add_peer(Node("a", [Echo("a")]), [])
+    with pytest.raises(AssertionError, match="cannot crash"):
+        world.crash("a")
