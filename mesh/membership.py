@@ -13,11 +13,11 @@ it believes of them, so that they refute. A dead member that speaks is sent the 
 sides of a partition find together by the first message that gets through.
 
 *Joining.* A stranger knocks at the doors of bootstrap nodes, with weight 0: it holds no slots until it
-knows the mesh. Once welcomed it takes its share, if the mesh is not
-*settled*: as long as no member has seen a URL, slots can move without anything to be handed over. In a
-settled mesh it stays at weight 0, while a member that comes back has the weight it had. When no
-door answers, a peer that was a member before goes on with those it knew. A member knocks again now and
-then at the doors of the dead, who may be back without their memory or with another address.
+knows the mesh. Once welcomed it takes its share, if the mesh is not *settled*: as long as no member has
+seen a URL, slots can move without anything to be handed over. In a settled mesh it stays at weight 0,
+while a member that comes back has the weight it had. When no door answers, a peer that was a member
+before goes on with those it knew. A member knocks again now and then at the doors of the dead, who may
+be back without their memory or with another address.
 
 *Leaving.* For the same reason a leaver of a mesh that is not settled gives up its weight and so its
 slots, and one that leaves a settled mesh keeps them, waiting as for a member that is down. The leaver
@@ -87,6 +87,10 @@ LISTENERS: Final = ("controller", "cell", "indexer", "searcher")  # of `Ownershi
 GRACE_INTERVALS: Final = 3
 
 ALONE_PINGS: Final = 8  # dead members that one without live ones tries at a time
+
+# Times that a member hears itself say what it did not say, before it concludes that its key is in use
+# twice. Once or twice can happen to a peer that lost its disk while old news of it is under way.
+ECHOES_MAX: Final = 5
 
 FAREWELLS: Final = 4  # members told at once by one that goes; they tell the rest
 
@@ -173,6 +177,7 @@ class Membership(Actor):
         self._reconnect_at = inf
         self._greet_at = 0.0  # the next time a dead member that speaks may be sent the whole list
         self._refusal = ""
+        self._echoes = 0  # own words heard that were not ours
         self._ownership: Ownership | None = None
         self._has_changed = False  # the weights or who is alive, maybe, since the last ownership
         self._outbox: list[Send] = []
@@ -367,8 +372,10 @@ class Membership(Actor):
             self._synchronise_with([opener.record.peer] if opener else self._others())
 
     def _be_refused(self, reason: str) -> None:
-        if self._is_member:
-            return
+        if not self._is_member:
+            self._give_up(reason)
+
+    def _give_up(self, reason: str) -> None:
         self._refusal = reason
         self._is_ended = True
         self._outbox.append(Send(self._here["network"], MembershipRefused(reason)))
@@ -478,7 +485,10 @@ class Membership(Actor):
         if not self._rumours or now < self._gossip_at or not self._is_member:
             return
         self._gossip_at = now + self._settings.gossip_interval_s
-        for peer in self._some_of(self._others(), self._settings.gossip_fanout):
+        others = self._others()
+        if not others:
+            self._rumours.clear()  # whoever turns up is told everything, news and not
+        for peer in self._some_of(others, self._settings.gossip_fanout):
             gossip = self._gossip_for(peer)
             if gossip:
                 self._send(peer, RumoursSpread(gossip))
@@ -569,6 +579,11 @@ class Membership(Actor):
             self._counts["records_refused"] += 1
             return
         own = self._own
+        if self._is_member and heard.incarnation > own.incarnation:
+            self._echoes += 1
+            if self._echoes > ECHOES_MAX:
+                self._give_up("another process runs with the key file of this peer: end one of the two")
+                return
         if not self._is_member and not self._is_known:
             # Our own words that we do not remember: we were a member and lost our table. To come back
             # with another weight would move slots of a settled mesh.

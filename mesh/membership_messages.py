@@ -7,7 +7,7 @@ from mesh.messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
 
 
 class Knock(Message, frozen=True):
-    """Membership to door: ask for admission there. Answered by `Knocked`, one at a time."""
+    """Membership to door: ask for admission there. Always answered by `Knocked`."""
 
     endpoint: str  # tcp://host:port of the door
     server_key: bytes  # Z85 text of the CURVE key its owner must prove to have

@@ -26,6 +26,10 @@ class RumourQueue:
         self._rumours[peer] = rumour
         self._transmissions[peer] = 0
 
+    def clear(self) -> None:
+        self._rumours.clear()
+        self._transmissions.clear()
+
     def take(self, limit: int, transmissions_max: int) -> tuple[Rumour, ...]:
         """Up to `limit` rumours for one message; drops what has been passed on often enough."""
         newest_first = reversed(self._rumours)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from itertools import permutations
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -20,7 +24,7 @@ from mesh.errors import ConfigError, LocalProtocolError
 from mesh.identity import Identity
 from mesh.joiner import Door, Joiner
 from mesh.members import MemberList, State, beats
-from mesh.membership import Membership
+from mesh.membership import ECHOES_MAX, Membership
 from mesh.membership_messages import (
     AnswerDoor,
     ConnectPeer,
@@ -93,14 +97,27 @@ def test_the_table_grown_peer_by_peer_is_that_of_its_weights() -> None:
             assert (table.ranking == anew.ranking).all()
 
 
-def test_same_seed_same_history() -> None:
-    def history(seed: int) -> tuple[int, str]:
-        world = World(seed, loss=0.1)
-        world.mesh(8, until=20.0)
-        return world.messages, repr([machine.observe() for machine in world.up()])
+def history(seed: int) -> str:
+    world = World(seed, loss=0.1)
+    world.mesh(8, until=20.0)
+    return f"{world.messages} {[machine.observe() for machine in world.up()]}"
 
+
+def test_same_seed_same_history() -> None:
     assert history(5) == history(5)
     assert history(5) != history(6)
+
+
+def test_same_seed_same_history_under_another_hash_seed() -> None:
+    output = subprocess.run(
+        [sys.executable, "-c", "from tests.mesh.test_membership import history; print(history(5))"],
+        env=os.environ | {"PYTHONHASHSEED": "4242"},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout
+    assert output.strip() == history(5)
 
 
 def test_a_stranger_waits_for_its_bootstrap_and_tries_the_next_door() -> None:
@@ -566,6 +583,26 @@ def test_a_member_told_to_be_dead_takes_that_back_and_tells() -> None:
     assert Rumour(own_record(membership), State.ALIVE) in spread[0].gossip
     membership.receive(Address("a", "membership"), RumoursSpread((rumour,)), 2.0)
     assert membership.observe().refutations == 1, "an old rumour is not refuted again"
+
+
+def test_a_key_that_is_in_use_twice_ends_the_peer_with_a_sentence() -> None:
+    membership = founder(record_of("a"))
+    sends: list[Send] = []
+    for i in range(ECHOES_MAX + 1):
+        assert membership.observe().refusal == ""
+        twin = Rumour(record_of("me", incarnation=10 * (i + 1), endpoint="tcp://twin:1"), State.ALIVE)
+        sends = membership.receive(Address("a", "membership"), RumoursSpread((twin,)), float(i))
+    (refused,) = (send.message for send in sends)
+    assert isinstance(refused, MembershipRefused)
+    assert "another process" in refused.reason
+    assert membership.wake_at() == float("inf")
+
+
+def test_a_lone_member_does_not_wake_to_tell_news_to_nobody() -> None:
+    membership = actor("me")
+    membership.wake(0.0)
+    membership.wake(0.0)
+    assert membership.wake_at() > 0.5
 
 
 def test_strangers_and_leavers_are_not_listened_to() -> None:
