@@ -1,0 +1,302 @@
+"""Several peers that keep pages for each other, on a network and a clock that a seed makes hostile.
+
+Real cells and indexers; controllers, archives, indexes and parsers are as small as can be. Messages come
+late, twice, in any order or, between peers, never; peers crash at any moment and lose all that was in no
+commit of their table.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import msgspec
+
+from mesh.actor import Address, Message
+from mesh.document import Document
+from mesh.errors import CorruptionError, StorageFull
+from mesh.memory_table import MemoryTable
+from mesh.messages import StoredPage
+from mesh.node import Node, Outgoing
+from mesh.ownership import Ownership, OwnershipChanged
+from mesh.slots import SlotTable
+from mesh.urls import host_of
+from peers.index.indexer import Indexer, IndexerSettings
+from peers.index.messages import CommitDocuments, DocumentsCommitted
+from peers.index.segments_twin import CountingIndex
+from peers.storage.archive_twin import ArchiveTwin
+from peers.storage.cell import Cell, CellSettings
+from peers.storage.creditors import DebtSettings
+from peers.storage.extent import Extent
+from peers.storage.ledger import Ledger, identity_of
+from peers.storage.messages import (
+    AppendRecords,
+    PageStored,
+    ParseRecords,
+    ReadRecords,
+    RecordsParsed,
+    StoreAnchors,
+    StorePage,
+)
+
+SLOTS = 64
+SETTINGS = CellSettings(
+    indexing_max=8,
+    anchors_indexing_max=4,
+    recoveries_max=3,
+    anchors_per_look=2,
+    debts=DebtSettings(in_flight_max=3),
+)
+
+
+class ListStore:
+    """An archive that takes any bytes."""
+
+    def __init__(self) -> None:
+        self.items: list[bytes] = []
+        self.is_full = False
+        self.refused: set[bytes] = set()
+
+    def append(self, batch: list[bytes]) -> list[Extent | None]:
+        if self.is_full:
+            raise StorageFull("no space is left")
+        return [None if item in self.refused else self._append(item) for item in batch]
+
+    def _append(self, item: bytes) -> Extent:
+        self.items.append(item)
+        return Extent(1, len(self.items) - 1, len(item))
+
+    def read(self, extent: Extent) -> bytes:
+        if extent.offset >= len(self.items):
+            raise CorruptionError("no such place")
+        return self.items[extent.offset]
+
+
+class TinyIndex(CountingIndex):
+    """Remembers documents, and takes link texts as the real one does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.documents: dict[str, Document] = {}
+
+    def receive(self, message: Message) -> list[tuple[str, Message]]:
+        assert isinstance(message, CommitDocuments)
+        for _, document in message.documents:
+            self.documents[document.url] = document
+        for _, url, anchors in message.anchors:
+            if url in self.documents:
+                self.documents[url] = msgspec.structs.replace(self.documents[url], anchors=anchors)
+        self.generation += 1
+        return [("indexer", DocumentsCommitted(message.batch, self.generation))]
+
+
+class Peer:
+    """One peer: what survives a crash of it, and its node while it is up."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.table = MemoryTable()
+        self.committed: dict[bytes, bytes] = {}
+        self.store = ListStore()
+        self.index = TinyIndex()
+        self.acknowledged: dict[str, float] = {}  # by commits: what its controller may rely on
+        self.told: dict[str, float] = {}  # since the last commit
+        self.outstanding: set[str] = set()  # pages that its controller waits for
+        self.unsure: set[str] = set()  # pages whose link texts its controller sent since the last commit
+        self.promises: list[Outgoing] = []
+        self.start()
+
+    def start(self) -> None:
+        self.is_up = True
+        self.archive = ArchiveTwin(self.store)
+        self.cell = Cell(self.name, self.table, SETTINGS)
+        self.node = Node(
+            self.name, [self.cell, Indexer(self.name, self.index, IndexerSettings(documents_max=3))]
+        )
+
+    def commit(self) -> list[Outgoing]:
+        self.committed = dict(self.table.scan(b""))
+        for url, at in self.told.items():
+            self.acknowledged[url] = max(at, self.acknowledged.get(url, at))
+        promises, self.promises, self.told, self.unsure = self.promises, [], {}, set()
+        return promises
+
+    def crash(self) -> None:
+        self.is_up = False
+        self.table = MemoryTable()
+        for key, value in self.committed.items():
+            self.table.put(key, value)
+        self.promises, self.told, self.outstanding = [], {}, set()
+
+    def has(self, slot: int, url: str, fetched_at: float) -> bool:
+        """Is this version in the table and, where that says, in the archive?"""
+        place = Ledger(self.table).version(identity_of(slot, url), fetched_at)
+        if place is None:
+            return False
+        return self.store.read(Extent(place.segment, place.offset, place.length)) == records_of(
+            url, fetched_at
+        )
+
+
+class Team:
+    """Peers and what is under way between them."""
+
+    def __init__(self, seed: int, n_peers: int = 3, replicas: int = 2) -> None:
+        self.random = Random(seed)
+        self.now = 0.0
+        self.loss = self.duplication = 0.0
+        self.table = SlotTable({f"peer{n}": 100 for n in range(n_peers)}, SLOTS, replicas)
+        self.peers = {name: Peer(name) for name in self.table.peers}
+        self.anchors: dict[str, tuple[str, ...]] = {}  # what the controllers know of each page
+        self.latest: dict[str, float] = {}  # time of the newest fetch of each page
+        self.under_way: list[tuple[Address, Address, Message]] = []
+        self.tell_ownership()
+
+    # --- What controllers do
+
+    def slot_of(self, url: str) -> int:
+        return Ownership("peer0", self.table, ()).slot_of(host_of(url))
+
+    def owner_of(self, url: str) -> Peer:
+        owner = self.table.owner_of(self.slot_of(url))
+        assert owner is not None
+        return self.peers[owner]
+
+    def store(self, url: str) -> None:
+        """Have the owner keep a version fetched now, unless its cell still has the one before."""
+        owner = self.owner_of(url)
+        if owner.is_up and url not in owner.outstanding:
+            owner.outstanding.add(url)
+            fetched_at = self.latest[url] = self.now
+            page = page_of(url, self.slot_of(url), fetched_at, self.anchors.get(url, ()))
+            self._do(owner, Address(owner.name, "controller"), "cell", StorePage(page))
+
+    def store_anchors(self, url: str, text: str) -> None:
+        """Find one more text for a page that the owner was given before."""
+        owner = self.owner_of(url)
+        if owner.is_up and url in self.latest:
+            self.anchors[url] = tuple(sorted({*self.anchors.get(url, ()), text}))
+            self._send_anchors(url, owner)
+
+    def _send_anchors(self, url: str, owner: Peer) -> None:
+        owner.unsure.add(url)
+        message = StoreAnchors(url, self.slot_of(url), self.anchors[url])
+        self._do(owner, Address(owner.name, "controller"), "cell", message)
+
+    # --- What happens
+
+    def step(self) -> None:
+        """Deliver some message that is under way, whichever."""
+        if not self.under_way:
+            return
+        at = self.random.randrange(len(self.under_way))
+        source, target, message = self.under_way[at]
+        is_remote = source.peer != target.peer
+        if self.random.random() >= self.duplication:
+            self.under_way.pop(at)
+        if is_remote and self.random.random() < self.loss:
+            return
+        peer = self.peers[target.peer]
+        if peer.is_up:
+            self._do(peer, source, target.actor, message)
+
+    def commit(self, name: str) -> None:
+        peer = self.peers[name]
+        if peer.is_up:
+            for item in peer.commit():
+                self._send(peer, item)
+
+    def pass_time(self, seconds: float) -> None:
+        self.now += seconds
+        for peer in self.peers.values():
+            if peer.is_up and peer.node.wake_at() <= self.now:
+                self._carry_out(peer, peer.node.wake(self.now))
+
+    def crash(self, name: str) -> None:
+        self.peers[name].crash()
+        # What it had on its way to itself is gone; what it sent to others may still come.
+        self.under_way = [item for item in self.under_way if item[1].peer != name or item[0].peer != name]
+        self.tell_ownership()
+
+    def restart(self, name: str) -> None:
+        """Start a peer again; its controller takes up what its last commit says is not done."""
+        peer = self.peers[name]
+        peer.start()
+        self.tell_ownership()
+        self.now += 1.0
+        for url, fetched_at in list(self.latest.items()):
+            if self.owner_of(url) is peer and peer.acknowledged.get(url) != fetched_at:
+                self.store(url)
+        for url in sorted(peer.unsure):
+            self._send_anchors(url, peer)
+
+    def tell_ownership(self) -> None:
+        alive = [name for name, peer in self.peers.items() if peer.is_up]
+        for name in alive:
+            changed = OwnershipChanged(Ownership(name, self.table, alive))
+            for actor in ("cell", "indexer"):
+                self._do(self.peers[name], Address(name, "membership"), actor, changed)
+
+    def settle(self) -> None:
+        """Let everything come to rest on a kind network."""
+        self.loss = self.duplication = 0.0
+        for name, peer in self.peers.items():
+            if not peer.is_up:
+                self.restart(name)
+        for _ in range(400):
+            while self.under_way:
+                self.step()
+            for name in self.peers:
+                self.commit(name)
+            if not self.under_way:
+                if all(self.is_at_rest(peer) for peer in self.peers.values()):
+                    return
+                self.pass_time(1.0)
+        raise AssertionError({name: peer.cell.observe() for name, peer in self.peers.items()})
+
+    def is_at_rest(self, peer: Peer) -> bool:
+        cell = peer.cell.observe()
+        return not (cell.pending or cell.unindexed or cell.anchors_unindexed or cell.replicas_waiting)
+
+    def _do(self, peer: Peer, source: Address, actor: str, message: Message) -> None:
+        self._carry_out(peer, peer.node.receive(source, actor, message, self.now))
+
+    def _carry_out(self, peer: Peer, outgoing: list[Outgoing]) -> None:
+        for item in outgoing:
+            if item.message.is_promise:
+                peer.promises.append(item)
+            else:
+                self._send(peer, item)
+
+    def _send(self, peer: Peer, item: Outgoing) -> None:
+        source, target, message = item
+        match message:
+            case PageStored(url, fetched_at):
+                peer.told[url] = max(fetched_at, peer.told.get(url, fetched_at))
+                peer.outstanding.discard(url)
+            case AppendRecords() | ReadRecords():
+                self._answer(peer, target, peer.archive.receive(message))
+            case ParseRecords(url, fetched_at):
+                parsed = RecordsParsed(url, fetched_at, page_of(url, 0, fetched_at).document)
+                self._answer(peer, target, [("cell", parsed)])
+            case CommitDocuments():
+                self._answer(peer, target, peer.index.receive(message))
+            case _:
+                self.under_way.append((source, target, message))
+
+    def _answer(self, peer: Peer, port: Address, answers: list[tuple[str, Message]]) -> None:
+        for actor, answer in answers:
+            if actor != "controller":
+                self.under_way.append((port, Address(peer.name, actor), answer))
+
+
+def records_of(url: str, fetched_at: float) -> bytes:
+    return f"{url} at {fetched_at}".encode()
+
+
+def page_of(
+    url: str, slot: int, fetched_at: float, anchors: tuple[str, ...] = (), *, has_document: bool = True
+) -> StoredPage:
+    document = Document(url, title="t", text="x", anchors=anchors, fetched_at=fetched_at)
+    return StoredPage(
+        url, slot, fetched_at, 200, records_of(url, fetched_at), document if has_document else None
+    )

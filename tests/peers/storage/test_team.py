@@ -1,0 +1,86 @@
+"""What was acknowledged is kept, replicated and indexed, whatever happens on the way."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.peers.storage.team import Peer, Team
+
+URLS = [f"http://host{n % 7}.example/{n}" for n in range(20)]
+
+
+def test_page_and_link_texts_reach_the_index_of_every_member_of_the_team() -> None:
+    team = Team(seed=1)
+    for url in URLS:
+        team.store(url)
+        team.store_anchors(url, "a")
+    team.settle()
+    assert_kept(team)
+    assert sum(peer.cell.observe().stored for peer in team.peers.values()) == len(URLS)
+    assert sum(peer.cell.observe().replicated for peer in team.peers.values()) == len(URLS)
+
+
+def test_standby_that_was_down_gets_what_it_missed() -> None:
+    team = Team(seed=2)
+    team.crash("peer1")
+    for _ in range(3):
+        for url in URLS:
+            team.store(url)
+            team.store_anchors(url, f"at {team.now}")
+        team.pass_time(5.0)
+        for _ in range(300):
+            team.step()
+        for name in team.peers:
+            team.commit(name)
+    assert any(peer.cell.observe().replicas_waiting for peer in team.peers.values())
+    team.settle()
+    assert_kept(team)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_nothing_acknowledged_is_lost_on_a_hostile_network_with_crashes(seed: int) -> None:
+    team = Team(seed, n_peers=2 + seed % 3, replicas=1 + seed % 3)
+    random = team.random
+    team.loss, team.duplication = random.choice([0.0, 0.3]), random.choice([0.0, 0.2])
+    crash_share = random.choice([0.0, 0.01, 0.05])
+    for _ in range(600):
+        name = random.choice(list(team.peers))
+        draw = random.random()
+        if draw < crash_share:
+            team.crash(name) if team.peers[name].is_up else team.restart(name)
+        elif draw < 0.15:
+            team.store(random.choice(URLS))
+        elif draw < 0.25:
+            team.store_anchors(random.choice(URLS), f"text {random.randrange(5)}")
+        elif draw < 0.35:
+            team.commit(name)
+        elif draw < 0.45:
+            team.pass_time(random.expovariate(1.0))
+        else:
+            team.step()
+    team.settle()
+    assert_kept(team)
+
+
+def assert_kept(team: Team) -> None:
+    for url, fetched_at in team.latest.items():
+        slot = team.slot_of(url)
+        assert team.owner_of(url).acknowledged[url] == fetched_at
+        for name in team.table.team_of(slot):
+            peer: Peer = team.peers[name]
+            for at in versions_of(team, url):
+                assert peer.has(slot, url, at), f"{name} lacks {url} at {at}"
+            document = peer.index.documents[url]
+            assert document.fetched_at == fetched_at, f"{name} does not find the newest {url}"
+            assert document.anchors == team.anchors.get(url, ()), f"{name} finds {url} by other texts"
+
+
+def versions_of(team: Team, url: str) -> list[float]:
+    """All versions that the owner has kept."""
+    owner, slot = team.owner_of(url), team.slot_of(url)
+    times = {
+        float(item.decode().split(" at ")[1])
+        for item in owner.store.items
+        if item.decode().startswith(f"{url} at ")
+    }
+    return [at for at in times if owner.has(slot, url, at)]
