@@ -153,6 +153,7 @@ _BLOCKS: Final = frozenset([
 _HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _INVISIBLE: Final = frozenset(("script", "style", "noscript", "template", "iframe", "noframes", "noembed"))
 _SPECIAL: Final = frozenset(("a", "area", "frame", "iframe", "base", "meta", "img", "html", "title"))
+_NOTABLE: Final = _BLOCKS | _INVISIBLE | _SPECIAL  # asked first: most elements are none of these
 _BREAK: Final = "\0"  # between blocks; pages have none, they were removed
 _REFRESH: Final = re.compile(r"[\d.\s]*[;,\s]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
 _LANGUAGE: Final = re.compile(r"\s*([A-Za-z]{2,8})(?![A-Za-z])")
@@ -201,6 +202,8 @@ class _Collector:
         self._depth += 1
         if self._depth > self.depth_max or self._element_count > ELEMENTS_MAX:
             raise _Enough
+        if tag not in _NOTABLE:
+            return
         if tag in _BLOCKS:
             self.pieces.append(_BREAK)
             if tag in _HEADINGS:
@@ -212,6 +215,8 @@ class _Collector:
 
     def end(self, tag: str) -> None:
         self._depth -= 1
+        if tag not in _NOTABLE:
+            return
         if tag == "a":
             self._end_link()
         elif tag in _BLOCKS:

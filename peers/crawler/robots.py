@@ -122,10 +122,13 @@ def _text_of(body: bytes) -> str:
 
     So patterns compare byte by byte with the escapes of canonical URLs, in any encoding.
     """
+    is_cut = len(body) > ROBOTS_BYTES_MAX
     body = body[:ROBOTS_BYTES_MAX]
     if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         body = body.decode("utf-16", "replace").encode()
     body = body.removeprefix(codecs.BOM_UTF8)
+    if is_cut:  # half a rule would be another rule
+        body = body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
     return _HIGH_BYTE.sub(lambda match: b"%%%02X" % match.group()[0], body).decode("ascii")
 
 
