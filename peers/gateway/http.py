@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, Final, TypeVar
@@ -197,4 +198,7 @@ class _Waiter:
 
 
 def _reason(error: Exception) -> str:
-    return (getattr(error, "strerror", None) or str(error)).lower()
+    number = getattr(error, "errno", None) or 0
+    # Python adds the address to the text of some errors; name resolution has numbers of its own, below 0.
+    text = os.strerror(number) if number > 0 else getattr(error, "strerror", None) or str(error)
+    return text.lower()

@@ -19,7 +19,7 @@ from peers.gateway.texts import TEXTS
 
 HITS_PER_PAGE: Final = 10
 PAGES_MAX: Final = HITS_MAX // HITS_PER_PAGE
-PAGES_AROUND: Final = 3  # linked on both sides of the current one; ten numbers do not fit a phone
+PAGES_AROUND: Final = 2  # linked on both sides of the current one; ten numbers do not fit a phone
 ADDRESS_CHARS_MAX: Final = 90
 QUERY_CHARS_MAX: Final = 500
 
@@ -133,7 +133,8 @@ def stored_page_view(reader: Reader, url: str, fetched_at: float, page: StoredPa
         is_shown=page.kind is not Kind.OTHER,
         media_type=page.media_type[:100],
         is_cut=page.is_cut,
-        fetched=_date(fetched_at),
+        address=_address(url),
+        fetched=_date(fetched_at) or "?",
         document=framed_html(url, page),
     )
 

@@ -162,6 +162,8 @@ class _Routes:
 
     async def style(self, request: Request) -> Response:
         headers = {"Cache-Control": "public, max-age=31536000, immutable", **_SAFE_HEADERS}
+        # The page around a stored copy is sandboxed: its origin is not ours, but it wants our style.
+        headers["Cross-Origin-Resource-Policy"] = "cross-origin"
         return Response(pages.STYLE, media_type="text/css", headers=headers)
 
     # --- For programs ----------------------------------------------------------------------------

@@ -1,0 +1,160 @@
+"""A searcher behind the gateway that knows three pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mesh.actor import Address, Message
+from peers.gateway.http import Http
+from peers.gateway.messages import (
+    AddSeeds,
+    Coverage,
+    FindPage,
+    FoundPage,
+    GatherStatus,
+    PageFound,
+    PagesFound,
+    SearchPages,
+    SeedsAdded,
+    StatusGathered,
+)
+from peers.gateway.status import PeerStatus, encode
+from peers.storage.warc import response_record
+
+DAY = 1_750_000_000.0  # 2025-06-15
+FULL = Coverage(50_000, 50_000, 0)
+
+CHINESE_URL = "http://zh.docs.test/%E7%88%AC%E8%99%AB/%E7%AE%80%E4%BB%8B.html"
+ENGLISH_URL = "http://docs.test/guide/crawling.html"
+HOSTILE_URL = "http://evil.test/?a=1&b=%27%22"
+
+
+def _found(url: str, title: str, snippet: str, *words: str, score: float, peer: str = "bob") -> FoundPage:
+    return FoundPage(
+        url=url,
+        title=title,
+        snippet=snippet,
+        highlights=_spans(snippet, words),
+        title_highlights=_spans(title, words),
+        score=score,
+        host=url[: url.index("/", 8)],
+        fetched_at=DAY,
+        peer=peer,
+    )
+
+
+def _spans(text: str, words: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    lowered = text.lower()
+    return tuple(
+        (at, at + len(word))
+        for word in words
+        for at in range(len(text))
+        if lowered.startswith(word.lower(), at)
+    )
+
+
+CHINESE = _found(
+    CHINESE_URL,
+    "网络爬虫简介：从种子到全网",
+    "…网络爬虫从一组种子网址出发，下载网页，取出其中的链接，再去下载链接所指的网页。礼貌的爬虫在两次访问同一"
+    "主机之间会等待一段时间，并遵守 robots.txt 的规定。分布式爬虫把主机按散列分给各个节点…",
+    "爬虫",
+    score=7.25,
+)
+ENGLISH = _found(
+    ENGLISH_URL,
+    "How a crawler walks the web",
+    "A crawler starts from seeds, fetches pages, and follows their links. A polite one never asks a host "
+    "faster than its delay allows, and a distributed crawler gives every host to exactly one peer…",
+    "crawler",
+    score=5.5,
+    peer="ann",
+)
+HOSTILE = FoundPage(
+    url=HOSTILE_URL,
+    title="</a><script>alert('title')</script>",
+    snippet='<img src=x onerror=alert(1)> & "quotes" </mark>',
+    highlights=((40, 5), (-3, 2), (0, 4), (2, 9), (30, 10_000)),
+    title_highlights=(),
+    score=1.0,
+    host="http://evil.test",
+    fetched_at=float("nan"),
+    peer="eve",
+)
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=%s\r\n\r\n"
+CHINESE_HTML = """<!doctype html><html><head><title>网络爬虫简介</title>
+<style>body { font: 16px/1.7 serif; max-width: 40em; margin: 2em auto } h1 { color: #204a87 }</style>
+<script>document.documentElement.className = 'script-ran'</script></head>
+<body onload="document.body.className='script-ran'"><h1>网络爬虫简介</h1>
+<p id="body-text">网络爬虫从一组种子网址出发，下载网页，取出其中的链接。</p>
+<p><a href="../next.html">下一页</a> <img src="http://evil.test/pixel.png" alt="像素"></p>
+<form action="http://evil.test/"><input name="a"></form></body></html>"""
+STORED = {
+    CHINESE_URL: response_record(CHINESE_URL, HEAD % b"gbk", CHINESE_HTML.encode("gbk"), DAY),
+    ENGLISH_URL: response_record(
+        ENGLISH_URL, b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n", b"\x89PNG", DAY
+    ),
+    HOSTILE_URL: b"not a record",
+}
+STATUSES = tuple(
+    encode(
+        PeerStatus(
+            id=peer, pages_fetched=pages, seconds=10.0 * pages, fetch_status={"200": pages}, cpu_seconds=0.5
+        )
+    )
+    for peer, pages in (("ann", 1), ("bob", 2))
+)
+
+
+def answer_to(order: Message) -> Message:
+    """What the searcher would say."""
+    match order:
+        case SearchPages(ticket=ticket, text=text):
+            return _search(ticket, text, order.offset)
+        case FindPage(ticket=ticket, url=url):
+            return PageFound(ticket, url, DAY, STORED.get(url, b""))
+        case GatherStatus(ticket=ticket):
+            return StatusGathered(ticket, STATUSES)
+        case AddSeeds(ticket=ticket, urls=urls):
+            return SeedsAdded(ticket, len(urls))
+        case _:
+            raise AssertionError(order)
+
+
+def _search(ticket: int, text: str, offset: int) -> PagesFound:
+    match text:
+        case "爬虫" | "crawler":
+            order = (CHINESE, ENGLISH) if text == "爬虫" else (ENGLISH, CHINESE)
+            return PagesFound(ticket, (text,), 2, 0.004, FULL, order if offset == 0 else ())
+        case "hostile":
+            return PagesFound(ticket, (text,), 1, 0.004, FULL, (HOSTILE,))
+        case "many":
+            hits = tuple(
+                _found(f"http://h{i}.test/", f"Result {i} of many", "One of many pages.", "many", score=1.0)
+                for i in range(offset, min(offset + 10, 1_234))
+            )
+            return PagesFound(ticket, (text,), 1_234, 0.004, FULL, hits)
+        case "partly":
+            return PagesFound(ticket, (text,), 1, 0.004, Coverage(50_000, 33_333, 16_667), (ENGLISH,))
+        case "any words":
+            return PagesFound(ticket, ("any", "words"), 1, 0.004, FULL, (ENGLISH,), True)
+        case _:
+            return PagesFound(ticket, (text,), 0, 0.004, FULL, ())
+
+
+class FakeSearcher:
+    """Answers an `Http` port at once, and keeps what it was asked."""
+
+    def __init__(self, answer: Callable[[Message], Message | None] = answer_to) -> None:
+        self.orders: list[Message] = []
+        self._answer = answer
+        self.http: Http | None = None
+
+    def deliver(self, source: Address, actor: str, message: Message) -> None:
+        assert (source.actor, actor) == ("http", "searcher")
+        self.orders.append(message)
+        answer = self._answer(message)
+        if answer is not None:
+            assert self.http is not None
+            self.http.receive(Address("ann", "searcher"), answer)

@@ -1,0 +1,121 @@
+"""Three peers as the searcher of one of them sees them, and answers with boring defaults."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from mesh.actor import Address, Message, Send
+from mesh.messages import Excerpt, ExcerptsRead, Hit, HitsFound, TermsCounted
+from mesh.ownership import Ownership, OwnershipChanged
+from mesh.slots import SlotTable
+from mesh.urls import host_of
+from peers.gateway.messages import PagesFound, SearchPages
+from peers.gateway.searcher import Searcher
+
+SLOT_COUNT = 64
+PEERS = ("ann", "bob", "cyd")
+EVERY_INDEXER = Address("*", "indexer")
+
+
+def ownership(alive: tuple[str, ...] = PEERS, members: tuple[str, ...] = PEERS) -> Ownership:
+    return Ownership("ann", SlotTable(dict.fromkeys(members, 100), SLOT_COUNT, 2), alive)
+
+
+def searcher_of(view: Ownership) -> Searcher:
+    searcher = Searcher("ann")
+    membership = Address("ann", "membership")
+    assert searcher.receive(membership, OwnershipChanged(view), 0.0) == []
+    return searcher
+
+
+def url_of(peer: str, number: int = 0, view: Ownership | None = None) -> str:
+    """The number-th URL, of as many hosts, that the index of `peer` answers for."""
+    view = view or ownership()
+    urls = (f"http://host{i}.test/" for i in count())
+    fitting = (url for url in urls if view.answerer_of(view.slot_of(host_of(url))) == peer)
+    return next(url for i, url in enumerate(fitting) if i == number)
+
+
+class Conversation:
+    """One searcher with what it sent last; answers name the question they are for."""
+
+    def __init__(self, view: Ownership | None = None) -> None:
+        self.view = view or ownership()
+        self.searcher = searcher_of(self.view)
+        self.now = 0.0
+        self.sent: list[Send] = []
+
+    def order(self, message: Message) -> list[Send]:
+        return self._note(self.searcher.receive(Address("ann", "http"), message, self.now))
+
+    def search(self, text: str, k: int = 10, offset: int = 0, ticket: int = 1) -> list[Send]:
+        return self.order(SearchPages(ticket, text, k, offset))
+
+    def wait(self, seconds: float) -> list[Send]:
+        self.now += seconds
+        return self._note(self.searcher.wake(self.now))
+
+    def from_peer(self, peer: str, message: Message, actor: str = "indexer") -> list[Send]:
+        return self._note(self.searcher.receive(Address(peer, actor), message, self.now))
+
+    def change_ownership(self, view: Ownership) -> list[Send]:
+        self.view = view
+        return self._note(
+            self.searcher.receive(Address("ann", "membership"), OwnershipChanged(view), self.now)
+        )
+
+    def counted(
+        self, peer: str, doc_freqs: tuple[int, ...], generation: int = 1, epoch: bytes | None = None
+    ) -> list[Send]:
+        return self.from_peer(
+            peer,
+            TermsCounted(
+                self.request, self.epoch(epoch), generation, 100, (100, 10, 100, 1_000, 100), doc_freqs
+            ),
+        )
+
+    def found(
+        self,
+        peer: str,
+        *hits: tuple[str, float],
+        total: int | None = None,
+        generation: int = 1,
+        epoch: bytes | None = None,
+    ) -> list[Send]:
+        n = len(hits) if total is None else total
+        message = HitsFound(
+            self.request, self.epoch(epoch), generation, n, tuple(Hit(url, score) for url, score in hits)
+        )
+        return self.from_peer(peer, message)
+
+    def read(self, peer: str, *urls: str, title: str = "") -> list[Send]:
+        excerpts = tuple(
+            Excerpt(url, title or f"title of {url}", "the snippet", ((4, 11),), (), 7.0) for url in urls
+        )
+        return self.from_peer(peer, ExcerptsRead(self.request, excerpts))
+
+    def epoch(self, epoch: bytes | None) -> bytes:
+        return self.view.epoch if epoch is None else epoch
+
+    def all_counted(self, *doc_freqs: int, generation: int = 1) -> list[Send]:
+        for peer in PEERS[:-1]:
+            assert self.counted(peer, doc_freqs, generation) == []
+        return self.counted(PEERS[-1], doc_freqs, generation)
+
+    @property
+    def request(self) -> int:
+        """Of the last question asked."""
+        return self._request
+
+    def answer(self) -> PagesFound:
+        """The one thing sent last, to HTTP."""
+        [(target, message)] = self.sent
+        assert target == Address("ann", "http")
+        assert isinstance(message, PagesFound)
+        return message
+
+    def _note(self, sends: list[Send]) -> list[Send]:
+        self.sent = sends
+        for send in sends:
+            self._request = getattr(send.message, "request", getattr(self, "_request", 0))
+        return sends

@@ -1,0 +1,189 @@
+"""The HTTP port over real sockets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+
+from mesh.actor import Address, Message
+from mesh.errors import ConfigError, LocalProtocolError
+from peers.gateway.http import ASKS_IN_FLIGHT_MAX, Http, listen
+from peers.gateway.messages import RequestRefused, SearchPages
+from tests.peers.gateway.fake_searcher import FakeSearcher, answer_to
+
+pytestmark = pytest.mark.live
+
+
+@asynccontextmanager
+async def running(searcher: FakeSearcher) -> AsyncIterator[Http]:
+    """A gateway on a free port of loopback."""
+    http = Http("ann", listen("127.0.0.1", 0), lambda: {"searcher": {"searches": 3}})
+    searcher.http = http
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(http.run, searcher.deliver)
+        yield http
+        nursery.cancel_scope.cancel()
+
+
+async def exchange(port: int, request: str) -> bytes:
+    """Send a request that asks to close, and read to the end."""
+    stream = await trio.open_tcp_stream("127.0.0.1", port)
+    async with stream:
+        parts: list[bytes] = []
+        try:
+            await stream.send_all(request.encode())
+            parts += [part async for part in stream]
+        except trio.BrokenResourceError:
+            pass  # the server has heard enough
+        return b"".join(parts)
+
+
+async def get(port: int, target: str) -> bytes:
+    return await exchange(port, f"GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+
+
+def body_of(reply: bytes) -> object:
+    return json.loads(reply.partition(b"\r\n\r\n")[2])
+
+
+async def test_search_is_answered_over_the_wire() -> None:
+    searcher = FakeSearcher()
+    async with running(searcher) as http:
+        reply = await get(http.port, "/api/search?q=crawler&k=5")
+    assert reply.startswith(b"HTTP/1.1 200")
+    assert b"server:" not in reply.lower()
+    found = body_of(reply)
+    assert isinstance(found, dict)
+    assert found["total"] == 2
+    assert found["took_ms"] < 1_000
+    assert searcher.orders == [SearchPages(1, "crawler", 5, 0)]
+
+
+async def test_one_connection_carries_many_requests() -> None:
+    async with running(FakeSearcher()) as http:
+        stream = await trio.open_tcp_stream("127.0.0.1", http.port)
+        async with stream:
+            for _ in range(5):
+                await stream.send_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+                reply = await stream.receive_some()
+                while b'{"status":"ok"}' not in reply:
+                    reply += await stream.receive_some()
+                assert reply.startswith(b"HTTP/1.1 200")
+
+
+async def test_metrics_count_the_answers() -> None:
+    async with running(FakeSearcher()) as http:
+        await get(http.port, "/api/search?q=crawler")
+        await get(http.port, "/api/search")
+        text = (await get(http.port, "/metrics")).decode()
+    assert 'tianmesh_http_requests{key="2xx"} 1\n' in text
+    assert 'tianmesh_http_requests{key="4xx"} 1\n' in text
+    assert "tianmesh_searcher_searches 3\n" in text
+
+
+async def test_stored_copy_is_unpacked_in_a_thread() -> None:
+    async with running(FakeSearcher()) as http:
+        reply = await get(http.port, "/page?url=http://zh.docs.test/%25E7%2588%25AC/")
+        assert reply.startswith(b"HTTP/1.1 404")
+        reply = await get(http.port, "/page?url=http%3A%2F%2Fdocs.test%2Fguide%2Fcrawling.html")
+        assert b"image/png" in reply
+
+
+async def test_refusal_of_the_searcher_is_told() -> None:
+    def refuse(order: Message) -> Message:
+        assert isinstance(order, SearchPages)
+        return RequestRefused(order.ticket, "this peer is starting")
+
+    async with running(FakeSearcher(refuse)) as http:
+        reply = await get(http.port, "/api/search?q=a")
+    assert reply.startswith(b"HTTP/1.1 503")
+    assert b"retry-after: 1" in reply
+    assert body_of(reply) == {"error": "this peer is starting; ask again in a moment"}
+
+
+async def test_when_too_many_searches_wait_more_are_sent_away() -> None:
+    searcher = FakeSearcher(lambda order: None)
+    async with running(searcher) as http:
+        async with trio.open_nursery() as nursery:
+            for _ in range(ASKS_IN_FLIGHT_MAX):
+                nursery.start_soon(get, http.port, "/api/search?q=a")
+            while len(searcher.orders) < ASKS_IN_FLIGHT_MAX:
+                await trio.sleep(0.005)
+            reply = await get(http.port, "/api/search?q=a")
+            assert reply.startswith(b"HTTP/1.1 503")
+            for order in searcher.orders:
+                assert isinstance(order, SearchPages)
+                answer = answer_to(order)
+                http.receive(Address("ann", "searcher"), answer)
+                http.receive(Address("ann", "searcher"), answer)  # twice does no harm
+        assert (await get(http.port, "/healthz")).startswith(b"HTTP/1.1 200")
+
+
+async def test_waiting_requests_are_answered_when_the_peer_stops() -> None:
+    searcher = FakeSearcher(lambda order: None)
+    replies: list[bytes] = []
+
+    async def ask(port: int) -> None:
+        replies.append(await get(port, "/api/search?q=a"))
+
+    async with trio.open_nursery() as nursery:
+        async with running(searcher) as http:
+            nursery.start_soon(ask, http.port)
+            while not searcher.orders:
+                await trio.sleep(0.005)
+    assert replies[0].startswith(b"HTTP/1.1 503")
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        "\0\0\0\0\r\n\r\n",
+        "GET / HTTP/1.1\r\n\r\n",
+        "GET /" + "a" * 200_000 + " HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nX: " + "a" * 200_000 + "\r\n\r\n",
+        "POST /api/seeds HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        "POST /api/seeds HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    ],
+)
+async def test_broken_requests_do_not_disturb_others(request_text: str) -> None:
+    async with running(FakeSearcher()) as http:
+        with trio.fail_after(5):
+            assert not (await exchange(http.port, request_text)).startswith(b"HTTP/1.1 200")
+            assert (await get(http.port, "/healthz")).startswith(b"HTTP/1.1 200")
+
+
+async def test_client_that_goes_away_while_waiting_does_not_disturb_others() -> None:
+    searcher = FakeSearcher(lambda order: None)
+    async with running(searcher) as http:
+        stream = await trio.open_tcp_stream("127.0.0.1", http.port)
+        await stream.send_all(b"GET /api/search?q=a HTTP/1.1\r\nHost: x\r\n\r\n")
+        while not searcher.orders:
+            await trio.sleep(0.005)
+        await stream.aclose()
+        order = searcher.orders[0]
+        http.receive(Address("ann", "searcher"), answer_to(order))
+        assert (await get(http.port, "/healthz")).startswith(b"HTTP/1.1 200")
+
+
+def test_port_in_use_is_said_in_one_sentence() -> None:
+    with listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(
+            ConfigError, match=rf"127.0.0.1:{port} \(address already in use\): stop the program"
+        ):
+            listen("127.0.0.1", port)
+
+
+@pytest.mark.parametrize(("host", "port"), [("no such host", 80), ("192.0.2.1", 0), ("127.0.0.1", 70_000)])
+def test_address_that_is_not_ours_is_said_in_one_sentence(host: str, port: int) -> None:
+    with pytest.raises(ConfigError, match="choose another address with --gateway HOST:PORT"):
+        listen(host, port)
+
+
+def test_message_that_is_not_for_it_is_refused() -> None:
+    with listen("127.0.0.1", 0) as listener, pytest.raises(LocalProtocolError):
+        Http("ann", listener, dict).receive(Address("ann", "searcher"), Message())

@@ -1,0 +1,398 @@
+"""What the gateway answers, without a server in between."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from urllib.parse import quote
+
+import pytest
+from starlette.applications import Starlette
+
+from mesh.actor import Message
+from peers.gateway.messages import AddSeeds, SearchPages, SeedsAdded
+from peers.gateway.pages import QUERY_CHARS_MAX, STYLE_URL
+from peers.gateway.routes import BODY_BYTES_MAX, SEEDS_MAX, Answer, Busy, application
+from peers.gateway.stored_page import StoredPage, stored_page
+from tests.peers.gateway.asgi_client import Reply, ask
+from tests.peers.gateway.fake_searcher import (
+    CHINESE_URL,
+    ENGLISH_URL,
+    HOSTILE_URL,
+    answer_to,
+)
+
+ZH = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.5"}
+
+
+class FakeBackend:
+    """Answers at once."""
+
+    def __init__(self, answer: Callable[[Message], Message] = answer_to) -> None:
+        self.orders: list[Message] = []
+        self._answer = answer
+
+    async def ask(self, order: Callable[[int], Message], answer: type[Answer]) -> Answer:
+        self.orders.append(order(7))
+        found = self._answer(self.orders[-1])
+        assert isinstance(found, answer)
+        return found
+
+    async def read_stored(self, url: str, records: bytes) -> StoredPage:
+        return stored_page(url, records)
+
+    def now(self) -> float:
+        return 100.0
+
+    def statistics(self) -> Mapping[str, object]:
+        return {"searcher": {"searches": 3}}
+
+
+class BusyBackend(FakeBackend):
+    async def ask(self, order: Callable[[int], Message], answer: type[Answer]) -> Answer:
+        raise Busy("too many requests at once")
+
+
+@pytest.fixture
+def backend() -> FakeBackend:
+    return FakeBackend()
+
+
+@pytest.fixture
+def gateway(backend: FakeBackend) -> Starlette:
+    return application(backend, names={"search.example"})
+
+
+async def post(gateway: Starlette, body: bytes, **headers: str) -> Reply:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return await ask(gateway, "/api/seeds", "POST", named, body)
+
+
+# --- /api/search ---------------------------------------------------------------------------------
+
+
+async def test_search_answers_with_exactly_these_fields(gateway: Starlette) -> None:
+    reply = await ask(gateway, "/api/search?q=crawler")
+    assert reply.status == 200
+    assert reply.headers["content-type"] == "application/json"
+    assert list(reply.json) == ["query", "terms", "total", "took_ms", "coverage", "hits"]
+    assert reply.json["coverage"] == {"slots": 50_000, "answered": 50_000, "missing": 0}
+    assert list(reply.json["hits"][0]) == [
+        "url",
+        "title",
+        "snippet",
+        "score",
+        "host",
+        "fetched_at",
+        "peer",
+    ]
+    assert reply.json["hits"][0]["url"] == ENGLISH_URL
+    assert reply.json["query"] == "crawler"
+
+
+async def test_search_passes_its_parameters_on(gateway: Starlette, backend: FakeBackend) -> None:
+    await ask(gateway, f"/api/search?q={quote(' 网络 爬虫 ')}&k=100&offset=900")
+    assert backend.orders == [SearchPages(7, "网络 爬虫", 100, 900)]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        *("", "q=", "q=%20", "q=" + "a" * (QUERY_CHARS_MAX + 1)),
+        *("q=a&k=0", "q=a&k=101", "q=a&k=x", "q=a&k=-1", "q=a&k=%D9%A3", "q=a&k=" + "9" * 5_000),
+        *("q=a&offset=1000", "q=a&offset=1e3"),
+    ],
+)
+async def test_bad_parameters_are_told_what_to_do(gateway: Starlette, parameters: str) -> None:
+    reply = await ask(gateway, f"/api/search?{parameters}")
+    assert reply.status == 400
+    assert list(reply.json) == ["error"]
+    assert len(reply.json["error"]) > 20
+
+
+async def test_query_that_is_no_utf8_is_searched_as_it_can_be_read(gateway: Starlette) -> None:
+    reply = await ask(gateway, "/api/search?q=%ff%fe")
+    assert reply.status == 200
+    assert reply.json["query"] == "\ufffd\ufffd"
+
+
+async def test_when_too_many_ask_they_are_told_when_to_come_back() -> None:
+    gateway = application(BusyBackend())
+    for target in ("/api/search?q=a", "/search?q=a", "/page?url=http://a/", "/api/status"):
+        reply = await ask(gateway, target)
+        assert reply.status == 503
+        assert reply.headers["retry-after"] == "1"
+
+
+async def test_what_goes_wrong_inside_is_not_told() -> None:
+    def fail(order: Message) -> Message:
+        raise RuntimeError("secret")
+
+    replies = []
+    for target in ("/api/search?q=a", "/search?q=a"):
+        with pytest.raises(RuntimeError):  # for the server to log
+            replies.append(await ask(application(FakeBackend(fail)), target))
+    assert all("secret" not in reply.text for reply in replies)
+
+
+# --- /search -------------------------------------------------------------------------------------
+
+
+async def test_results_have_title_address_snippet_and_stored_copy(gateway: Starlette) -> None:
+    reply = await ask(gateway, f"/search?q={quote('爬虫')}", headers=ZH)
+    assert reply.headers["content-type"] == "text/html; charset=utf-8"
+    assert '<html lang="zh-Hans">' in reply.text
+    assert "网络<mark>爬虫</mark>简介：从种子到全网" in reply.text
+    assert "…网络<mark>爬虫</mark>从一组种子网址出发" in reply.text
+    assert "zh.docs.test/爬虫/简介.html" in reply.text
+    assert f'href="/page?url={quote(CHINESE_URL, safe="")}"' in reply.text
+    assert "全网均已应答" in reply.text
+
+
+async def test_language_follows_the_browser_unless_chosen(gateway: Starlette) -> None:
+    assert '<html lang="en">' in (await ask(gateway, "/")).text
+    assert '<html lang="zh-Hans">' in (await ask(gateway, "/", headers=ZH)).text
+    chosen = await ask(gateway, "/search?q=many&lang=en", headers=ZH)
+    assert '<html lang="en">' in chosen.text
+    assert "/search?q=many&amp;page=2&amp;lang=en" in chosen.text
+    assert chosen.headers["vary"] == "Accept-Language"
+
+
+async def test_page_of_results_is_asked_by_its_offset(gateway: Starlette, backend: FakeBackend) -> None:
+    reply = await ask(gateway, "/search?q=many&page=5")
+    assert backend.orders == [SearchPages(7, "many", 10, 40)]
+    assert '<span class="number" aria-current="page">5</span>' in reply.text
+    assert 'rel="prev" href="/search?q=many&amp;page=4"' in reply.text
+    assert 'rel="next" href="/search?q=many&amp;page=6"' in reply.text
+
+
+@pytest.mark.parametrize(("page", "offset"), [("0", 0), ("-1", 0), ("x", 0), ("", 0), ("100", 990)])
+async def test_page_number_that_makes_no_sense_is_the_first(
+    gateway: Starlette, backend: FakeBackend, page: str, offset: int
+) -> None:
+    await ask(gateway, f"/search?q=many&page={page}")
+    assert backend.orders == [SearchPages(7, "many", 10, offset)]
+
+
+async def test_page_number_is_bounded(gateway: Starlette, backend: FakeBackend) -> None:
+    reply = await ask(gateway, "/search?q=many&page=99999999")
+    assert backend.orders == [SearchPages(7, "many", 10, 990)]
+    assert 'rel="next"' not in reply.text
+
+
+async def test_remarks_say_what_is_missing(gateway: Starlette) -> None:
+    assert "66.6 % of the mesh answered in time" in (await ask(gateway, "/search?q=partly")).text
+    assert "No page has all of these words" in (await ask(gateway, "/search?q=any+words")).text
+    assert "No page matches “zilch”." in (await ask(gateway, "/search?q=zilch")).text
+    assert "no more results" in (await ask(gateway, "/search?q=crawler&page=9")).text
+
+
+async def test_search_for_nothing_is_the_start_page(gateway: Starlette, backend: FakeBackend) -> None:
+    assert "A search engine made of ordinary machines" in (await ask(gateway, "/search")).text
+    assert backend.orders == []
+
+
+async def test_query_that_is_too_long_is_refused_kindly(gateway: Starlette) -> None:
+    reply = await ask(gateway, "/search?q=" + "a" * (QUERY_CHARS_MAX + 1))
+    assert reply.status == 400
+    assert "longer than 500 characters" in reply.text
+
+
+async def test_pages_need_no_script_and_load_nothing_from_elsewhere(gateway: Starlette) -> None:
+    for target in ("/", "/search?q=many", "/search?q=zilch"):
+        reply = await ask(gateway, target)
+        assert "<script" not in reply.text
+        assert "default-src 'none'" in reply.headers["content-security-policy"]
+        assert reply.headers["referrer-policy"] == "no-referrer"
+        assert reply.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_style_is_kept_under_an_address_of_its_own(gateway: Starlette) -> None:
+    reply = await ask(gateway, STYLE_URL)
+    assert reply.headers["content-type"].startswith("text/css")
+    assert "immutable" in reply.headers["cache-control"]
+
+
+# --- Hostile text --------------------------------------------------------------------------------
+
+ATTACKS = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "' autofocus onfocus=alert(1) x='",
+    "</title><script>alert(1)</script>",
+    "javascript:alert(1)",
+    "{{ 7 * 7 }}",
+    "\u202egnp.exe",
+]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("path", ["/search?q=", "/search?lang=", "/search?q=many&lang=", "/page?url="])
+async def test_nothing_of_a_request_becomes_markup(gateway: Starlette, path: str, attack: str) -> None:
+    reply = await ask(gateway, path + quote(attack, safe=""))
+    assert "<script" not in reply.text
+    assert "<img" not in reply.text
+    assert ' onfocus=alert(1) x="' not in reply.text
+    assert "' autofocus" not in reply.text
+    assert ">49<" not in reply.text
+    assert 'href="javascript' not in reply.text
+
+
+async def test_nothing_of_a_page_becomes_markup(gateway: Starlette) -> None:
+    text = (await ask(gateway, "/search?q=hostile")).text
+    assert "<script" not in text
+    assert "<img" not in text
+    assert "<mark>&lt;img</mark> src=x onerror" in text
+    assert "&lt;/a&gt;&lt;script&gt;" in text
+
+
+async def test_error_pages_do_not_repeat_the_address(gateway: Starlette) -> None:
+    reply = await ask(gateway, "/%3Cscript%3E", headers={"Accept": "text/html"})
+    assert reply.status == 404
+    assert "script" not in reply.text
+
+
+# --- /page ---------------------------------------------------------------------------------------
+
+
+async def test_stored_copy_is_shown_in_a_frame_without_powers(gateway: Starlette) -> None:
+    reply = await ask(gateway, f"/page?url={quote(CHINESE_URL, safe='')}", headers=ZH)
+    assert reply.status == 200
+    assert "网络爬虫从一组种子网址出发" in reply.text  # decoded from GBK
+    assert "<script" not in reply.text  # all of it is inside an attribute
+    assert 'sandbox="allow-popups allow-popups-to-escape-sandbox"' in reply.text
+    policy = reply.headers["content-security-policy"]
+    assert policy.startswith("sandbox ")
+    assert "allow-scripts" not in policy
+    assert "allow-same-origin" not in policy
+    assert "default-src 'none'" in policy
+
+
+async def test_stored_copy_that_is_no_text_is_not_shown(gateway: Starlette) -> None:
+    reply = await ask(gateway, f"/page?url={quote(ENGLISH_URL, safe='')}")
+    assert "not text (image/png)" in reply.text
+    assert "<iframe" not in reply.text
+
+
+async def test_stored_copy_that_is_damaged_is_said_to_be(gateway: Starlette) -> None:
+    reply = await ask(gateway, f"/page?url={quote(HOSTILE_URL, safe='')}")
+    assert reply.status == 502
+    assert "damaged" in reply.text
+
+
+async def test_page_that_is_not_stored_is_not_found(gateway: Starlette) -> None:
+    assert (await ask(gateway, "/page?url=http://unknown.test/")).status == 404
+
+
+@pytest.mark.parametrize("url", ["", "javascript:alert(1)", "file:///etc/passwd", "http://" + "a" * 9_000])
+async def test_stored_copy_of_what_is_no_url_is_refused(gateway: Starlette, url: str) -> None:
+    assert (await ask(gateway, f"/page?url={quote(url, safe='')}")).status == 400
+
+
+# --- /api/seeds ----------------------------------------------------------------------------------
+
+
+async def test_seeds_are_brought_into_their_canonical_form(gateway: Starlette, backend: FakeBackend) -> None:
+    body = json.dumps(
+        {"urls": ["HTTP://Docs.Test:80/a/../b#c", "http://docs.test/b", "ftp://x/", "nonsense"]}
+    )
+    reply = await post(gateway, body.encode(), content_type="application/json")
+    assert backend.orders == [AddSeeds(7, ("http://docs.test/b",))]
+    assert reply.json == {"accepted": 1, "invalid": ["ftp://x/", "nonsense"]}
+
+
+async def test_seeds_may_be_lines(gateway: Starlette, backend: FakeBackend) -> None:
+    reply = await post(gateway, "# 种子\n\nhttp://a.test/\r\nhttp://中文.test/\n".encode())
+    assert reply.json == {"accepted": 2, "invalid": []}
+    assert backend.orders == [AddSeeds(7, ("http://a.test/", "http://xn--fiq228c.test/"))]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"\n\n", b"{", b'{"urls": 1}', b'{"urls": []}', b"\xff", b"nonsense", b"x\n" * (SEEDS_MAX + 1)],
+)
+async def test_seeds_that_are_none_are_told_what_to_do(gateway: Starlette, body: bytes) -> None:
+    reply = await post(gateway, body)
+    assert reply.status == 400
+    assert reply.json["error"]
+
+
+async def test_deeply_nested_json_is_refused(gateway: Starlette) -> None:
+    assert (await post(gateway, b'{"urls": ' + b"[" * 100_000)).status == 400
+
+
+async def test_body_of_seeds_is_bounded(gateway: Starlette, backend: FakeBackend) -> None:
+    assert (await post(gateway, b"x" * (BODY_BYTES_MAX + 1))).status == 413
+    assert (await post(gateway, b"", content_length=str(BODY_BYTES_MAX + 1))).status == 413
+    assert (await post(gateway, b"", content_length="9" * 5_000)).status == 413
+    assert backend.orders == []
+
+
+async def test_seeds_that_were_not_taken_in_time_are_not_claimed() -> None:
+    gateway = application(FakeBackend(lambda order: SeedsAdded(7, 1)))
+    reply = await post(gateway, b"http://a.test/\nhttp://b.test/")
+    assert reply.status == 503
+    assert reply.json["accepted"] == 1
+    assert "post them again" in reply.json["error"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "is_taken"),
+    [
+        ({}, True),
+        ({"Host": "127.0.0.1:8080", "Origin": "http://127.0.0.1:8080"}, True),
+        ({"Host": "[::1]:8080", "Origin": "http://[::1]:8080"}, True),
+        ({"Host": "localhost:8080", "Origin": "http://localhost:8080"}, True),
+        ({"Host": "search.example", "Origin": "https://search.example"}, True),
+        ({"Host": "127.0.0.1:8080", "Origin": "http://evil.test"}, False),
+        ({"Host": "127.0.0.1:8080", "Origin": "http://127.0.0.1:9090"}, False),
+        ({"Host": "127.0.0.1:8080", "Origin": "null"}, False),
+        ({"Host": "evil.test:8080", "Origin": "http://evil.test:8080"}, False),  # DNS rebinding
+        ({"Host": "127.0.0.1.evil.test", "Origin": "http://127.0.0.1.evil.test"}, False),
+        ({"Host": "127.0.0.1", "Origin": "file://127.0.0.1"}, False),
+        ({"Host": "127.0.0.1", "Sec-Fetch-Site": "cross-site"}, False),
+        ({"Host": "127.0.0.1", "Sec-Fetch-Site": "same-site"}, False),
+    ],
+)
+async def test_only_programs_and_its_own_pages_may_post(
+    gateway: Starlette, backend: FakeBackend, headers: dict[str, str], is_taken: bool
+) -> None:
+    reply = await ask(gateway, "/api/seeds", "POST", headers, b"http://a.test/")
+    assert reply.status == (200 if is_taken else 403)
+    assert bool(backend.orders) == is_taken
+
+
+async def test_seeds_cannot_be_added_by_a_link(gateway: Starlette) -> None:
+    reply = await ask(gateway, "/api/seeds?urls=http://a.test/")
+    assert reply.status == 405
+    assert reply.headers["allow"] == "POST"
+
+
+# --- The rest ------------------------------------------------------------------------------------
+
+
+async def test_status_reports_every_peer_and_their_sum(gateway: Starlette) -> None:
+    report = (await ask(gateway, "/api/status")).json
+    assert [peer["id"] for peer in report["peers"]] == ["ann", "bob"]
+    assert report["total"]["pages_fetched"] == 3
+    assert report["total"]["pages_per_second"] == 3 / 20
+    assert report["total"]["fetch_status"] == {"200": 3}
+
+
+async def test_health_and_metrics(gateway: Starlette) -> None:
+    assert (await ask(gateway, "/healthz")).json == {"status": "ok"}
+    reply = await ask(gateway, "/metrics")
+    assert reply.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert "tianmesh_searcher_searches 3\n" in reply.text
+
+
+async def test_addresses_that_do_not_exist_are_not_found(gateway: Starlette) -> None:
+    assert (await ask(gateway, "/api/nothing")).json == {"error": "not found"}
+    assert (await ask(gateway, "/static/../routes.py")).status == 404
+    page = await ask(gateway, "/nothing", headers={"Accept": "text/html"} | ZH)
+    assert page.status == 404
+    assert "这个地址没有内容" in page.text
+
+
+async def test_head_is_answered_like_get(gateway: Starlette) -> None:
+    assert (await ask(gateway, "/", "HEAD")).status == 200

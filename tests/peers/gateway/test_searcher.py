@@ -1,0 +1,639 @@
+"""The searcher, by what goes in and what comes out."""
+
+from __future__ import annotations
+
+from math import inf, nan
+
+import pytest
+
+from mesh.actor import Address, Message, Send
+from mesh.errors import LocalProtocolError
+from mesh.messages import (
+    HITS_MAX,
+    CountTerms,
+    HitsFound,
+    LinksAccepted,
+    LinksFound,
+    PageRead,
+    Ping,
+    ReadExcerpts,
+    ReadPage,
+    SearchSlots,
+    StatusTold,
+    StatusWanted,
+)
+from mesh.urls import host_of
+from peers.gateway.messages import (
+    AddSeeds,
+    Coverage,
+    FindPage,
+    GatherStatus,
+    MeterRead,
+    PageFound,
+    PagesFound,
+    ReadMeter,
+    RequestRefused,
+    SearchPages,
+    SeedsAdded,
+    StatusGathered,
+)
+from peers.gateway.page_lookup import LOOKUP_S_MAX
+from peers.gateway.round import REPEAT_AFTER_S
+from peers.gateway.search import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
+from peers.gateway.searcher import ERRANDS_MAX, METER_READERS_MAX, Searcher
+from peers.gateway.seeding import REPEAT_S, SEEDING_S_MAX
+from peers.gateway.status import PeerStatus, encode
+from tests.peers.gateway.mesh_of_three import (
+    EVERY_INDEXER,
+    PEERS,
+    SLOT_COUNT,
+    Conversation,
+    ownership,
+    url_of,
+)
+
+HTTP = Address("ann", "http")
+
+
+def only(sends: list[Send]) -> Message:
+    [send] = sends
+    return send.message
+
+
+def searching(doc_freqs: tuple[int, ...] = (1,), text: str = "crawler", **order: int) -> Conversation:
+    """A search whose terms have been counted by all: the hits are awaited."""
+    talk = Conversation()
+    talk.search(text, **order)
+    talk.all_counted(*doc_freqs)
+    return talk
+
+
+# --- The three rounds ----------------------------------------------------------------------------
+
+
+def test_search_counts_searches_reads_and_answers() -> None:
+    talk = Conversation()
+    ann, bob = url_of("ann"), url_of("bob")
+    [counting] = talk.search("web crawler")
+    assert counting.target == EVERY_INDEXER
+    assert isinstance(counting.message, CountTerms)
+    assert counting.message.terms == ("web", "crawler")
+    [asking] = talk.all_counted(2, 3)
+    assert asking.target == EVERY_INDEXER
+    assert isinstance(asking.message, SearchSlots)
+    assert asking.message.document_count == 300
+    assert asking.message.field_lengths == (300, 30, 300, 3_000, 300)
+    assert asking.message.doc_freqs == (6, 9)
+    assert asking.message.k == 10
+    assert talk.found("ann", (ann, 1.5)) == []
+    assert talk.found("bob", (bob, 2.5), total=4) == []
+    reading = talk.found("cyd")
+    assert {send.target for send in reading} == {Address("ann", "indexer"), Address("bob", "indexer")}
+    assert {send.message.urls for send in reading if isinstance(send.message, ReadExcerpts)} == {
+        (ann,),
+        (bob,),
+    }
+    talk.read("ann", ann)
+    talk.read("bob", bob)
+    answer = talk.answer()
+    assert [(hit.url, hit.score, hit.peer) for hit in answer.hits] == [(bob, 2.5, "bob"), (ann, 1.5, "ann")]
+    assert answer.hits[0].title == f"title of {bob}"
+    assert answer.hits[0].highlights == ((4, 11),)
+    assert answer.hits[0].host == host_of(bob)
+    assert answer.hits[0].fetched_at == 7.0
+    assert answer.total == 5
+    assert answer.terms == ("web", "crawler")
+    assert answer.coverage == Coverage(SLOT_COUNT, SLOT_COUNT, 0)
+    assert not answer.is_fallback
+    assert talk.searcher.wake_at() == inf
+
+
+def test_statistics_are_asked_once_per_term() -> None:
+    talk = searching((1,))
+    for peer in PEERS:
+        talk.found(peer)
+    [asking] = talk.search("crawler", ticket=2)
+    assert isinstance(asking.message, SearchSlots)
+    for peer in PEERS:
+        talk.found(peer)
+    assert talk.answer().ticket == 2
+
+
+def test_merge_ties_go_by_url() -> None:
+    talk = searching()
+    urls = sorted([url_of("ann"), url_of("bob"), url_of("cyd")])
+    for peer in PEERS:
+        talk.found(peer, (url_of(peer), 1.0))
+    for peer in PEERS:
+        talk.read(peer, url_of(peer))
+    assert [hit.url for hit in talk.answer().hits] == urls
+
+
+def test_offset_pages_through_the_merged_hits() -> None:
+    talk = Conversation()
+    talk.search("crawler", k=2, offset=2)
+    asking = only(talk.all_counted(1))
+    assert isinstance(asking, SearchSlots)
+    assert asking.k == 4
+    hits = {peer: [(url_of(peer, i), 10.0 - i) for i in range(3)] for peer in PEERS}
+    merged = sorted((hit for of_peer in hits.values() for hit in of_peer), key=lambda hit: (-hit[1], hit[0]))
+    for peer in PEERS:
+        talk.found(peer, *hits[peer])
+    for target, message in talk.sent:
+        assert isinstance(message, ReadExcerpts)
+        talk.read(target.peer, *message.urls)
+    assert [(hit.url, hit.score) for hit in talk.answer().hits] == merged[2:4]
+    assert talk.answer().total == 9
+
+
+def test_depth_asked_of_peers_is_bounded() -> None:
+    talk = Conversation()
+    talk.search("crawler", k=100, offset=HITS_MAX - 10)
+    asking = only(talk.all_counted(1))
+    assert isinstance(asking, SearchSlots)
+    assert asking.k == HITS_MAX
+
+
+def test_query_without_a_word_is_answered_at_once() -> None:
+    talk = Conversation()
+    talk.search("?! ...")
+    assert talk.answer() == PagesFound(1, (), 0, 0.0, Coverage(SLOT_COUNT, SLOT_COUNT, 0), ())
+
+
+def test_peer_alone_asks_only_itself() -> None:
+    alone = ownership(alive=("ann",), members=("ann",))
+    talk = Conversation(alone)
+    assert talk.search("crawler") == [
+        Send(Address("ann", "indexer"), CountTerms(talk.request, ("crawler",))),
+    ]
+    [asking] = talk.counted("ann", (1,))
+    assert asking.target == Address("ann", "indexer")
+    url = url_of("ann", view=alone)
+    talk.found("ann", (url, 1.0))
+    talk.read("ann", url)
+    assert talk.answer().coverage == Coverage(SLOT_COUNT, SLOT_COUNT, 0)
+
+
+# --- All words, or any ---------------------------------------------------------------------------
+
+
+def test_when_no_page_has_all_words_those_with_any_are_searched() -> None:
+    talk = searching((1, 1), "web crawler")
+    talk.found("ann")
+    talk.found("bob")
+    again = only(talk.found("cyd"))
+    assert isinstance(again, SearchSlots)
+    talk.found("ann", (url_of("ann"), 1.0))
+    talk.found("bob")
+    talk.found("cyd")
+    talk.read("ann", url_of("ann"))
+    assert talk.answer().is_fallback
+    assert talk.answer().total == 1
+
+
+def test_one_word_has_nothing_to_fall_back_to() -> None:
+    talk = searching()
+    for peer in PEERS:
+        talk.found(peer)
+    assert not talk.answer().is_fallback
+
+
+def test_fallback_that_finds_nothing_ends() -> None:
+    talk = searching((0, 0), "web crawler")
+    for peer in PEERS * 2:
+        talk.found(peer)
+    assert talk.answer().total == 0
+
+
+# --- What gets lost or comes late ----------------------------------------------------------------
+
+
+def test_peer_that_has_not_answered_is_asked_again_directly() -> None:
+    talk = searching()
+    talk.found("ann")
+    assert talk.searcher.wake_at() == talk.now + REPEAT_AFTER_S
+    [again] = talk.wait(REPEAT_AFTER_S)[:1]
+    assert [send.target for send in talk.sent] == [Address("bob", "indexer"), Address("cyd", "indexer")]
+    assert isinstance(again.message, SearchSlots)
+    talk.found("bob")
+    talk.found("cyd")
+    assert talk.answer().coverage.missing == 0
+
+
+def test_peer_that_never_answers_is_said_to_be_missing() -> None:
+    talk = searching()
+    talk.found("ann")
+    talk.found("bob")
+    talk.wait(REPEAT_AFTER_S)
+    talk.wait(SEARCHING_S_MAX)
+    missing = talk.view.slots_answered["cyd"]
+    assert talk.answer().coverage == Coverage(SLOT_COUNT, SLOT_COUNT - missing, missing)
+
+
+def test_nobody_waits_twice_for_a_silent_peer() -> None:
+    talk = Conversation()
+    talk.search("crawler")
+    talk.counted("ann", (1,))
+    talk.counted("bob", (1,))
+    talk.wait(REPEAT_AFTER_S)
+    [asking] = talk.wait(COUNTING_S_MAX)
+    assert isinstance(asking.message, SearchSlots)
+    assert asking.message.document_count == 200
+    talk.found("ann")
+    talk.found("bob")
+    assert talk.searcher.wake_at() == talk.now + REPEAT_AFTER_S
+    talk.wait(REPEAT_AFTER_S)
+    assert talk.answer().coverage.missing > 0
+
+
+def test_silent_peer_that_answers_is_waited_for_again() -> None:
+    talk = searching()
+    talk.found("ann")
+    talk.found("bob")
+    talk.wait(REPEAT_AFTER_S)
+    talk.wait(SEARCHING_S_MAX)
+    assert talk.searcher.observe().silent_peers == 1
+    talk.found("cyd")  # too late for its search
+    assert talk.searcher.observe().silent_peers == 0
+    assert talk.searcher.observe().ignored == 1
+
+
+def test_statistics_that_came_too_late_make_the_search_start_again() -> None:
+    talk = Conversation()
+    talk.search("crawler")
+    talk.counted("ann", (1,))
+    talk.counted("bob", (1,))
+    talk.wait(COUNTING_S_MAX)
+    talk.found("cyd")
+    talk.found("ann")
+    counting = talk.found("bob")
+    assert counting[0].target == Address("cyd", "indexer")
+    asking = only(talk.counted("cyd", (1,)))
+    assert isinstance(asking, SearchSlots)
+    assert asking.document_count == 300
+
+
+def test_excerpts_that_do_not_come_leave_the_url() -> None:
+    talk = searching()
+    talk.found("ann", (url_of("ann"), 2.0))
+    talk.found("bob", (url_of("bob"), 1.0))
+    talk.found("cyd")
+    talk.read("ann", url_of("ann"))
+    talk.wait(REPEAT_AFTER_S)
+    talk.wait(READING_S_MAX)
+    assert [(hit.url, hit.title) for hit in talk.answer().hits] == [
+        (url_of("ann"), f"title of {url_of('ann')}"),
+        (url_of("bob"), ""),
+    ]
+    assert talk.answer().coverage.missing == 0
+
+
+def test_answer_that_comes_twice_counts_once() -> None:
+    talk = searching()
+    talk.found("ann", total=5)
+    talk.found("ann", total=5)
+    talk.found("bob")
+    talk.found("cyd")
+    assert talk.answer().total == 5
+
+
+# --- Exactness: generations and epochs -----------------------------------------------------------
+
+
+def test_newer_index_than_was_counted_starts_the_search_again() -> None:
+    talk = searching()
+    talk.found("ann")
+    talk.found("bob", generation=2)
+    [counting] = talk.found("cyd")
+    assert counting.target == Address("bob", "indexer")
+    assert isinstance(counting.message, CountTerms)
+    asking = only(talk.counted("bob", (7,), generation=2))
+    assert isinstance(asking, SearchSlots)
+    assert asking.doc_freqs == (9,)
+    talk.found("ann")
+    talk.found("bob", generation=2)
+    talk.found("cyd")
+    assert talk.answer().total == 0
+    assert talk.searcher.observe().restarts == 1
+
+
+def test_index_that_changes_all_the_time_is_not_chased() -> None:
+    talk = searching()
+    for generation in (2, 3, 4):
+        talk.found("ann")
+        talk.found("bob", generation=generation)
+        talk.found("cyd")
+        if talk.sent[0].target != HTTP:
+            talk.counted("bob", (1,), generation=generation)
+    assert talk.answer().coverage.missing == 0
+
+
+def test_hits_of_another_epoch_are_asked_for_once_more_and_then_missing() -> None:
+    talk = searching()
+    talk.found("ann")
+    talk.found("bob")
+    assert talk.found("cyd", epoch=b"other") == []
+    [again] = talk.wait(REPEAT_AFTER_S)
+    assert again.target == Address("cyd", "indexer")
+    talk.found("cyd", epoch=b"other")
+    missing = talk.view.slots_answered["cyd"]
+    assert talk.answer().coverage == Coverage(SLOT_COUNT, SLOT_COUNT - missing, missing)
+
+
+def test_statistics_of_another_epoch_are_not_added() -> None:
+    talk = Conversation()
+    talk.search("crawler")
+    talk.counted("ann", (1,))
+    talk.counted("bob", (1,))
+    talk.counted("cyd", (1,), epoch=b"other")
+    talk.wait(REPEAT_AFTER_S)
+    asking = only(talk.counted("cyd", (1,), epoch=b"other"))
+    assert isinstance(asking, SearchSlots)
+    assert asking.document_count == 200
+
+
+def test_change_of_members_starts_the_search_again_under_the_new_epoch() -> None:
+    talk = searching()
+    talk.found("ann", (url_of("ann"), 1.0))
+    [counting] = talk.change_ownership(ownership(alive=("ann", "bob")))
+    assert isinstance(counting.message, CountTerms)
+    talk.counted("ann", (1,))
+    talk.counted("bob", (1,))
+    talk.found("ann")
+    talk.found("bob")
+    assert talk.answer().coverage == Coverage(SLOT_COUNT, SLOT_COUNT, 0)
+    assert talk.answer().total == 0
+
+
+def test_slots_whose_whole_team_is_down_are_missing() -> None:
+    talk = Conversation(ownership(alive=("ann",)))
+    talk.search("crawler")
+    talk.counted("ann", (1,))
+    talk.found("ann")
+    coverage = talk.answer().coverage
+    assert coverage.answered == talk.view.slots_answered["ann"]
+    assert coverage.missing > 0
+
+
+def test_same_ownership_told_twice_changes_nothing() -> None:
+    talk = searching()
+    assert talk.change_ownership(ownership()) == []
+    assert talk.searcher.observe().terms_cached == 3
+
+
+# --- Peers that lie ------------------------------------------------------------------------------
+
+
+def test_answers_count_only_from_those_asked() -> None:
+    talk = searching()
+    talk.found("ann")
+    talk.found("bob")
+    assert talk.found("eve", (url_of("cyd"), 9.0)) == []
+    message = HitsFound(talk.request, talk.view.epoch, 1, 0, ())
+    assert talk.from_peer("cyd", message, actor="searcher") == []
+    talk.found("cyd")
+    assert talk.answer().total == 0
+
+
+@pytest.mark.parametrize("score", [nan, inf, -inf])
+def test_scores_that_are_no_numbers_are_dropped(score: float) -> None:
+    talk = searching()
+    talk.found("ann", (url_of("ann"), score))
+    talk.found("bob")
+    talk.found("cyd")
+    assert talk.answer().hits == ()
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "http://", "http:///", "ftp://x/", "http://no-path"])
+def test_hits_that_are_no_canonical_url_are_dropped(url: str) -> None:
+    talk = searching()
+    talk.found("ann", (url, 1.0))
+    talk.found("bob", (url, 1.0))
+    talk.found("cyd", ("x", 1.0))
+    for target, message in talk.sent:
+        if isinstance(message, ReadExcerpts):
+            talk.read(target.peer)
+    assert all(hit.url.startswith("http://") and hit.host for hit in talk.answer().hits)
+
+
+def test_hits_for_slots_of_others_are_dropped() -> None:
+    talk = searching()
+    talk.found("ann", (url_of("bob"), 9.0), (url_of("ann"), 1.0))
+    talk.found("bob")
+    talk.found("cyd")
+    talk.read("ann", url_of("ann"))
+    assert [hit.url for hit in talk.answer().hits] == [url_of("ann")]
+    assert talk.searcher.observe().hits_refused == 1
+
+
+def test_counts_beyond_all_measure_do_not_break_the_sum() -> None:
+    talk = Conversation()
+    talk.search("crawler")
+    asking = only(talk.all_counted((1 << 64) - 1))
+    assert isinstance(asking, SearchSlots)
+    assert asking.doc_freqs == (1 << 53,)
+
+
+def test_statistics_of_the_wrong_shape_are_not_added() -> None:
+    talk = Conversation()
+    talk.search("crawler")
+    talk.counted("ann", (1,))
+    talk.counted("bob", (1,))
+    assert talk.counted("cyd", (1, 2)) == []
+    talk.wait(REPEAT_AFTER_S)
+    asking = only(talk.counted("cyd", ()))
+    assert isinstance(asking, SearchSlots)
+    assert asking.document_count == 200
+
+
+# --- Limits --------------------------------------------------------------------------------------
+
+
+def test_before_the_first_ownership_orders_are_refused() -> None:
+    searcher = Searcher("ann")
+    for order in (SearchPages(1, "x"), FindPage(1, "http://a/"), GatherStatus(1), AddSeeds(1, ())):
+        assert isinstance(only(searcher.receive(HTTP, order, 0.0)), RequestRefused)
+
+
+def test_over_the_limit_the_oldest_order_is_refused() -> None:
+    talk = Conversation()
+    for ticket in range(ERRANDS_MAX):
+        talk.search("crawler", ticket=ticket)
+    refusal = talk.search("crawler", ticket=ERRANDS_MAX)[0]
+    assert refusal.target == HTTP
+    assert isinstance(refusal.message, RequestRefused)
+    assert refusal.message.ticket == 0
+    assert talk.searcher.observe().in_flight == ERRANDS_MAX
+
+
+def test_message_that_is_not_for_it_is_refused() -> None:
+    with pytest.raises(LocalProtocolError):
+        Conversation().from_peer("bob", Ping(1))
+
+
+def test_errand_numbers_of_a_former_life_do_not_meet_those_of_this_one() -> None:
+    searcher = Searcher("ann", first_errand=1_700_000_000_000)
+    old, new = Conversation(), Conversation()
+    new.searcher = searcher
+    new.change_ownership(ownership())
+    old.search("crawler")
+    new.search("crawler")
+    assert new.request > old.request
+    assert new.request < 1 << 63
+
+
+# --- Stored copies -------------------------------------------------------------------------------
+
+
+def test_page_is_asked_of_its_owner() -> None:
+    talk = Conversation()
+    url = url_of("bob")
+    assert talk.order(FindPage(3, url)) == [Send(Address("bob", "cell"), ReadPage(talk.request, url))]
+    answer = talk.from_peer("bob", PageRead(talk.request, url, 5.0, b"records"), "cell")
+    assert answer == [Send(HTTP, PageFound(3, url, 5.0, b"records"))]
+
+
+def test_page_its_owner_does_not_have_is_asked_of_the_standby() -> None:
+    talk = Conversation()
+    url = url_of("bob")
+    standby = talk.view.team_of(talk.view.slot_of(host_of(url)))[1]
+    talk.order(FindPage(3, url))
+    [again] = talk.from_peer("bob", PageRead(talk.request, url, 0.0, b""), "cell")
+    assert again.target == Address(standby, "cell")
+    assert only(talk.from_peer(standby, PageRead(talk.request, url, 0.0, b""), "cell")) == PageFound(
+        3, url, 0.0, b""
+    )
+
+
+def test_page_of_an_owner_that_does_not_answer_comes_from_the_standby() -> None:
+    talk = Conversation()
+    url = url_of("bob")
+    standby = talk.view.team_of(talk.view.slot_of(host_of(url)))[1]
+    talk.order(FindPage(3, url))
+    assert talk.wait(REPEAT_AFTER_S)[0].target == Address(standby, "cell")
+    found = only(talk.from_peer(standby, PageRead(talk.request, url, 5.0, b"r"), "cell"))
+    assert found == PageFound(3, url, 5.0, b"r")
+
+
+def test_page_that_nobody_sends_is_not_found_in_the_end() -> None:
+    talk = Conversation()
+    talk.order(FindPage(3, url_of("bob")))
+    talk.wait(REPEAT_AFTER_S)
+    assert [send.target.actor for send in talk.wait(REPEAT_AFTER_S)] == ["cell", "cell"]
+    assert only(talk.wait(LOOKUP_S_MAX)) == PageFound(3, url_of("bob"), 0.0, b"")
+
+
+def test_page_from_a_peer_that_was_not_asked_is_ignored() -> None:
+    talk = Conversation()
+    url = url_of("bob")
+    talk.order(FindPage(3, url))
+    assert talk.from_peer("eve", PageRead(talk.request, url, 5.0, b"forged"), "cell") == []
+    assert talk.from_peer("bob", PageRead(talk.request, "http://other/", 5.0, b"x"), "cell") == []
+
+
+def test_page_of_a_team_that_is_down_is_not_found() -> None:
+    talk = Conversation(ownership(alive=("ann",)))
+    teams = {url_of(peer, n): None for peer in PEERS for n in range(9)}
+    url = next(u for u in teams if "ann" not in talk.view.team_of(talk.view.slot_of(host_of(u))))
+    assert only(talk.order(FindPage(3, url))) == PageFound(3, url, 0.0, b"")
+
+
+# --- Status --------------------------------------------------------------------------------------
+
+
+def test_status_is_gathered_from_all_live_peers() -> None:
+    talk = Conversation()
+    [wanted] = talk.order(GatherStatus(4))
+    assert wanted == Send(Address("*", "searcher"), StatusWanted(talk.request))
+    told = {peer: encode(PeerStatus(id=peer)) for peer in PEERS}
+    for peer in ("cyd", "ann"):
+        assert talk.from_peer(peer, StatusTold(talk.request, told[peer]), "searcher") == []
+    gathered = only(talk.from_peer("bob", StatusTold(talk.request, told["bob"]), "searcher"))
+    assert gathered == StatusGathered(4, tuple(told[peer] for peer in PEERS))
+
+
+def test_status_of_a_peer_that_does_not_answer_is_left_out() -> None:
+    talk = Conversation()
+    talk.order(GatherStatus(4))
+    told = encode(PeerStatus(id="ann"))
+    talk.from_peer("ann", StatusTold(talk.request, told), "searcher")
+    assert [send.target.peer for send in talk.wait(REPEAT_AFTER_S)] == ["bob", "cyd"]
+    assert only(talk.wait(1.0)) == StatusGathered(4, (told,))
+
+
+def test_status_that_is_forged_or_garbage_is_left_out() -> None:
+    talk = Conversation(ownership(alive=("ann", "bob")))
+    talk.order(GatherStatus(4))
+    talk.from_peer("ann", StatusTold(talk.request, encode(PeerStatus(id="bob"))), "searcher")
+    gathered = only(talk.from_peer("bob", StatusTold(talk.request, b"\xff"), "searcher"))
+    assert gathered == StatusGathered(4, ())
+
+
+def test_gateway_that_asks_is_told_what_the_meter_reads() -> None:
+    talk = Conversation()
+    [reading] = talk.from_peer("bob", StatusWanted(77), "searcher")
+    assert reading.target == Address("ann", "meter")
+    assert isinstance(reading.message, ReadMeter)
+    told = talk.from_peer("ann", MeterRead(reading.message.request, b"status"), "meter")
+    assert told == [Send(Address("bob", "searcher"), StatusTold(77, b"status"))]
+    assert talk.from_peer("ann", MeterRead(reading.message.request, b"status"), "meter") == []
+
+
+def test_meter_readers_are_bounded() -> None:
+    talk = Conversation()
+    first = only(talk.from_peer("bob", StatusWanted(1), "searcher"))
+    for request in range(METER_READERS_MAX):
+        talk.from_peer("bob", StatusWanted(request), "searcher")
+    assert isinstance(first, ReadMeter)
+    assert talk.from_peer("ann", MeterRead(first.request, b"status"), "meter") == []
+
+
+# --- Seeds ---------------------------------------------------------------------------------------
+
+
+def batch_of(send: Send) -> int:
+    assert isinstance(send.message, LinksFound)
+    return send.message.batch
+
+
+def test_seeds_go_to_the_owners_of_their_hosts_once_accepted_all_are_counted() -> None:
+    talk = Conversation()
+    urls = (url_of("bob"), url_of("cyd"), url_of("bob") + "x", url_of("bob"))
+    to_bob, to_cyd = talk.order(AddSeeds(5, urls))
+    assert to_bob.target == Address("bob", "controller")
+    assert isinstance(to_bob.message, LinksFound)
+    assert [link.url for link in to_bob.message.links] == [urls[0], urls[2]]
+    assert all(link.depth == 0 for link in to_bob.message.links)
+    assert talk.from_peer("bob", LinksAccepted(batch_of(to_bob)), "controller") == []
+    done = talk.from_peer("cyd", LinksAccepted(batch_of(to_cyd)), "controller")
+    assert done == [Send(HTTP, SeedsAdded(5, 3))]
+
+
+def test_seeds_are_repeated_until_accepted() -> None:
+    talk = Conversation()
+    [first] = talk.order(AddSeeds(5, (url_of("bob"),)))
+    assert talk.wait(REPEAT_S) == [first]
+    assert talk.from_peer("cyd", LinksAccepted(batch_of(first)), "controller") == []
+    assert talk.from_peer("bob", LinksAccepted(batch_of(first)), "controller") == [
+        Send(HTTP, SeedsAdded(5, 1))
+    ]
+
+
+def test_seeds_of_an_owner_that_is_down_are_left_with_our_own_controller() -> None:
+    talk = Conversation()
+    url = url_of("bob")
+    [first] = talk.order(AddSeeds(5, (url,)))
+    talk.change_ownership(ownership(alive=("ann", "cyd")))
+    [second] = talk.wait(REPEAT_S)
+    assert second == Send(Address("ann", "controller"), first.message)
+    assert only(talk.from_peer("ann", LinksAccepted(batch_of(first)), "controller")) == SeedsAdded(5, 1)
+
+
+def test_seeds_that_nobody_accepts_are_not_counted() -> None:
+    talk = Conversation()
+    talk.order(AddSeeds(5, (url_of("bob"),)))
+    assert only(talk.wait(SEEDING_S_MAX)) == SeedsAdded(5, 0)
+
+
+def test_no_seeds_are_added_at_once() -> None:
+    assert only(Conversation().order(AddSeeds(5, ()))) == SeedsAdded(5, 0)

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from mesh.errors import CorruptionError
+from peers.gateway.stored_page import SHOWN_CHARS_MAX, Kind, framed_html, stored_page
+from peers.storage.warc import request_record, response_record
+
+URL = "http://a.test/dir/page.html"
+
+
+def records(body: bytes, content_type: str = "text/html", more: str = "", url: str = URL) -> bytes:
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\n{more}\r\n".encode()
+    return response_record(url, head, body, 7.0) + request_record(url, b"GET / HTTP/1.1\r\n\r\n", 7.0)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        ("天网".encode("gbk"), "text/html; charset=gbk"),
+        ("<meta charset=gb2312>天网".encode("gb18030"), "text/html"),
+        ("天网".encode("big5"), 'text/html; charset="big5"'),
+        ("天网".encode(), "text/plain"),
+    ],
+)
+def test_stored_page_is_decoded_by_its_charset(body: bytes, content_type: str) -> None:
+    expected = "天網" if "big5" in content_type else "天网"
+    body = "天網".encode("big5") if "big5" in content_type else body
+    assert stored_page(URL, records(body, content_type)).text.endswith(expected)
+
+
+def test_content_coding_is_undone_if_it_is_still_there() -> None:
+    packed = records(gzip.compress(b"<p>text"), more="Content-Encoding: gzip\r\n")
+    unpacked = records(b"<p>text", more="Content-Encoding: gzip\r\n")
+    assert stored_page(URL, packed).text == stored_page(URL, unpacked).text == "<p>text"
+
+
+def test_what_is_no_text_is_not_shown() -> None:
+    page = stored_page(URL, records(b"\x89PNG", "image/PNG; x=y"))
+    assert (page.kind, page.media_type, page.text) == (Kind.OTHER, "image/png", "")
+
+
+def test_long_page_is_cut() -> None:
+    page = stored_page(URL, records(b"a" * (SHOWN_CHARS_MAX + 1)))
+    assert page.is_cut
+    assert len(page.text) == SHOWN_CHARS_MAX
+
+
+@pytest.mark.parametrize("data", [b"", b"garbage", records(b"x")[:100], records(b"x", url="http://b.test/")])
+def test_records_that_are_not_of_the_page_are_refused(data: bytes) -> None:
+    with pytest.raises(CorruptionError):
+        stored_page(URL, data)
+
+
+@pytest.mark.parametrize(
+    ("head", "base"),
+    [
+        ("", URL),
+        ("<BASE target=x HREF='/other/'>", "http://a.test/other/"),
+        ("<base href=//b.test/>", "http://b.test/"),
+        ("<base href='javascript:alert(1)'>", URL),
+        ('<base href="?a=1&amp;b=2">', "http://a.test/dir/page.html?a=1&amp;b=2"),
+    ],
+)
+def test_links_lead_where_they_led_on_the_live_page(head: str, base: str) -> None:
+    page = stored_page(URL, records(f"<html><head>{head}</head>".encode()))
+    assert framed_html(URL, page).startswith(f'<!doctype html><base href="{base}" target="_blank"><html>')
+
+
+def test_plain_text_is_not_taken_for_markup() -> None:
+    page = stored_page(URL, records(b"<script>1</script><base href=http://evil.test/>", "text/plain"))
+    framed = framed_html(URL, page)
+    assert "<script>" not in framed
+    assert f'<base href="{URL}"' in framed
