@@ -110,7 +110,7 @@ wire_messages = st.one_of([structs_of(kind) for kind in WIRE_MESSAGES])
 
 @pytest.mark.parametrize("kind", WIRE_MESSAGES, ids=lambda kind: str(kind.__name__))
 @given(data=st.data())
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_every_message_comes_back_as_it_went(kind: type[Message], data: st.DataObject) -> None:
     message = data.draw(structs_of(kind))
     frame = encode("here", "there", message)
@@ -144,13 +144,13 @@ def test_another_reader_sees_plain_messagepack_arrays() -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_any_bytes_are_refused_or_read(frame: bytes) -> None:
     read_or_refused(frame)
 
 
 @given(wire_messages, st.data())
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_damaged_frames_are_refused_or_read(message: Message, data: st.DataObject) -> None:
     frame = bytearray(encode("here", "there", message))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -169,7 +169,7 @@ json_like = st.recursive(
 
 
 @given(st.integers(0, 60), json_like)
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_well_formed_nonsense_is_refused_or_read(tag: int, nonsense: Any) -> None:
     read_or_refused(msgpack.packb([PROTOCOL_VERSION, "a", "b", [tag, nonsense]]))
     read_or_refused(msgpack.packb([PROTOCOL_VERSION, "a", "b", nonsense]))

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -133,8 +133,8 @@ def test_a_stranger_waits_for_its_bootstrap_and_tries_the_next_door() -> None:
 
 
 def test_pauses_between_rounds_of_knocking_grow_to_their_limit() -> None:
-    settings = SwimSettings()
-    joiner = Joiner([door_of("a"), door_of("b"), door_of("a")], settings, Random(1))
+    pace = SwimSettings()
+    joiner = Joiner([door_of("a"), door_of("b"), door_of("a")], pace, Random(1))
     joiner.start(0.0)
     now, pauses = 0.0, []
     for _ in range(12):
@@ -300,10 +300,10 @@ def test_a_crashed_peer_is_dead_everywhere_in_bounded_time(n: int, seed: int) ->
     world = World(seed, loss=0.02)
     peers = world.mesh(n, until=15.0)
     world.crash("peer01")
-    settings = SwimSettings()
+    pace = SwimSettings()
     # SWIM's expected time to the first suspicion is under two intervals, and the round robin of n members
     # makes far more than a few unlikely; then comes the suspicion, and twice the spreading of news.
-    bound = 6 * settings.probe_interval_s + settings.suspicion_s(n) + 4.0
+    bound = 6 * pace.probe_interval_s + pace.suspicion_s(n) + 4.0
     world.run_until_all_believe("peer01", State.DEAD, within=bound)
     world.run(world.now + 3.0)
     assert len(world.epochs()) == 1
@@ -714,6 +714,7 @@ RUMOURS = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(RUMOURS, min_size=1, max_size=4))
 def test_the_order_in_which_rumours_arrive_is_irrelevant(rumours: list[Rumour]) -> None:
     beliefs = set()
@@ -725,6 +726,7 @@ def test_the_order_in_which_rumours_arrive_is_irrelevant(rumours: list[Rumour]) 
     assert len(beliefs) == 1
 
 
+@settings(deadline=None)
 @given(RUMOURS, RUMOURS, RUMOURS)
 def test_rumours_about_a_peer_are_totally_ordered(a: Rumour, b: Rumour, c: Rumour) -> None:
     assert beats(a, b) + beats(b, a) + (a == b) == 1

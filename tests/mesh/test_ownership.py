@@ -69,7 +69,7 @@ def test_epoch_is_the_same_on_all_peers_that_agree() -> None:
     st.sets(st.sampled_from("abcd")),
     st.sets(st.sampled_from("abcd")),
 )
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 def test_epochs_are_equal_exactly_when_weights_and_live_members_are(
     weights: dict[str, int], other_weights: dict[str, int], alive: set[str], other_alive: set[str]
 ) -> None:

@@ -63,6 +63,7 @@ def test_table_is_the_same_bits_in_a_process_with_another_hash_seed(hash_seed: s
     assert output.split() == [GOLDEN, str(slot_of("http://a", 50_000))]
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60), st.integers(1, SLOTS_MAX))
 def test_every_host_has_a_slot(host: str, slot_count: int) -> None:
     assert 0 <= slot_of(host, slot_count) < slot_count
@@ -75,7 +76,7 @@ def test_hosts_spread_evenly_over_slots() -> None:
 
 
 @given(weights_of_meshes, st.integers(1, 4), st.randoms(use_true_random=False))
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_order_of_joining_is_irrelevant_and_growing_equals_rebuilding(
     weights: dict[str, int], replicas: int, random: object
 ) -> None:
@@ -91,7 +92,7 @@ def test_order_of_joining_is_irrelevant_and_growing_equals_rebuilding(
 
 
 @given(weights_of_meshes, st.integers(1, WEIGHT_MAX))
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_a_peer_without_weight_may_take_some_up_later(weights: dict[str, int], weight: int) -> None:
     before = SlotTable(weights | {"later": 0}, 300, 2)
     after = before.with_peer("later", weight)
@@ -105,7 +106,7 @@ def test_a_peer_with_weight_does_not_join_twice() -> None:
 
 
 @given(weights_of_meshes, st.integers(0, WEIGHT_MAX), st.integers(1, 3))
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_a_newcomer_takes_slots_for_itself_and_moves_nothing_between_others(
     weights: dict[str, int], weight: int, replicas: int
 ) -> None:
@@ -120,7 +121,7 @@ def test_a_newcomer_takes_slots_for_itself_and_moves_nothing_between_others(
 
 
 @given(weights_of_meshes, st.integers(1, 3))
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_a_leaver_gives_up_its_slots_and_moves_nothing_else(weights: dict[str, int], replicas: int) -> None:
     leaver = min(weights)
     rest = {peer: weight for peer, weight in weights.items() if peer != leaver}
@@ -146,7 +147,7 @@ def test_slots_are_shared_by_weight() -> None:
 
 
 @given(weights_of_meshes)
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_weight_zero_holds_no_slot_and_no_peer_holds_a_slot_twice(weights: dict[str, int]) -> None:
     table = SlotTable(weights, 300, 3)
     holders = [peer for peer, weight in weights.items() if weight > 0]
@@ -166,7 +167,7 @@ def test_masks_of_a_rank_partition_the_slots() -> None:
 
 
 @given(weights_of_meshes, st.data())
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_the_best_ranked_live_peer_answers(weights: dict[str, int], data: st.DataObject) -> None:
     table = SlotTable(weights, 100, 3)
     alive = frozenset(data.draw(st.sets(st.sampled_from(sorted(weights)))))
