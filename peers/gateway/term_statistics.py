@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from mesh.messages import TermsCounted
+from peers.index.indexer import COUNT_MAX
 from peers.index.kernels import FIELD_COUNT
 
 TERMS_CACHED_MAX: Final = 20_000  # a peer; 2 MB each; the oldest go first
-COUNT_MAX: Final = 1 << 53  # what a float holds exactly; a peer that claims more must not break the sum
 
 
 class Totals(NamedTuple):
@@ -25,7 +25,7 @@ class Totals(NamedTuple):
 
 
 def total_of(counts: Iterable[int]) -> int:
-    """The sum, at most `COUNT_MAX`."""
+    """The sum, at most what indexers believe: a peer that claims more must not silence the others."""
     return min(sum(counts), COUNT_MAX)
 
 

@@ -43,6 +43,7 @@ from peers.gateway.search import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
 from peers.gateway.searcher import ERRANDS_MAX, METER_READERS_MAX, Searcher
 from peers.gateway.seeding import REPEAT_S, SEEDING_S_MAX
 from peers.gateway.status import PeerStatus, encode
+from peers.index.indexer import COUNT_MAX
 from tests.peers.gateway.mesh_of_three import (
     EVERY_INDEXER,
     PEERS,
@@ -431,7 +432,7 @@ def test_counts_beyond_all_measure_do_not_break_the_sum() -> None:
     talk.search("crawler")
     asking = only(talk.all_counted((1 << 64) - 1))
     assert isinstance(asking, SearchSlots)
-    assert asking.doc_freqs == (1 << 53,)
+    assert asking.doc_freqs == (COUNT_MAX,)
 
 
 def test_statistics_of_the_wrong_shape_are_not_added() -> None:

@@ -1,0 +1,105 @@
+"""The pages in a real browser: Debian's Chromium, headless. It reaches loopback only."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import trio
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.wait import WebDriverWait
+
+from tests.peers.gateway.fake_searcher import CHINESE_URL, FakeSearcher
+from tests.peers.gateway.test_http import running
+
+pytestmark = pytest.mark.live
+
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --disable-dev-shm-usage --proxy-server=direct:// "
+    "--window-size=1280,900"
+)
+PHONE = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+WAIT_S = 10
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        message = f"no {name} on this machine: apt-get install chromium chromium-driver"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    return found
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[webdriver.Chrome]:
+    options = Options()
+    options.binary_location = _program("chromium")
+    for flag in FLAGS.split():
+        options.add_argument(flag)
+    options.add_argument(f"--user-data-dir={tmp_path / 'profile'}")
+    options.add_experimental_option("prefs", {"intl.accept_languages": "zh-CN,zh"})
+    driver = webdriver.Chrome(options=options, service=Service(_program("chromedriver")))
+    yield driver
+    driver.quit()
+
+
+def _wait_for(browser: webdriver.Chrome, selector: str) -> None:
+    WebDriverWait(browser, WAIT_S).until(lambda b: b.find_elements(By.CSS_SELECTOR, selector))
+
+
+def _search_and_open_the_stored_copy(browser: webdriver.Chrome, gateway: str) -> None:
+    browser.get(gateway)
+    assert browser.find_element(By.TAG_NAME, "html").get_attribute("lang") == "zh-Hans"
+    assert browser.switch_to.active_element.get_attribute("id") == "q"
+
+    browser.switch_to.active_element.send_keys("爬虫", Keys.ENTER)
+    _wait_for(browser, "ol.results li")
+    assert browser.find_element(By.ID, "q").get_attribute("value") == "爬虫"
+    marks = browser.find_elements(By.CSS_SELECTOR, ".snippet mark")
+    assert marks[0].text == "爬虫"
+    paper = browser.find_element(By.TAG_NAME, "body").value_of_css_property("background-color")
+    assert marks[0].value_of_css_property("background-color") not in (paper, "rgba(0, 0, 0, 0)")
+    title = browser.find_element(By.CSS_SELECTOR, "ol.results h2 a")
+    assert title.get_attribute("href") == CHINESE_URL
+
+    browser.find_element(By.CSS_SELECTOR, "a.cached").click()
+    _wait_for(browser, "iframe")
+    assert "抓取时的样子" in browser.find_element(By.TAG_NAME, "header").text
+    # The style is ours although the page's origin is not.
+    assert browser.find_element(By.TAG_NAME, "body").value_of_css_property("display") == "flex"
+    browser.switch_to.frame(browser.find_element(By.TAG_NAME, "iframe"))
+    assert browser.find_element(By.ID, "body-text").text.startswith("网络爬虫从一组种子网址出发")
+    assert "script-ran" not in (browser.find_element(By.TAG_NAME, "html").get_attribute("class") or "")
+    assert "script-ran" not in (browser.find_element(By.TAG_NAME, "body").get_attribute("class") or "")
+    link = browser.find_element(By.TAG_NAME, "a")
+    assert link.get_attribute("href") == "http://zh.docs.test/next.html"
+    picture = browser.find_element(By.TAG_NAME, "img")
+    assert picture.get_property("naturalWidth") == 0
+    browser.switch_to.default_content()
+
+
+def _nothing_is_wider_than_a_phone(browser: webdriver.Chrome, gateway: str) -> None:
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
+    for path in ("/", "/search?q=many&page=50", "/search?q=hostile", "/search?q=zilch", "/nothing"):
+        browser.get(gateway + path)
+        root = browser.find_element(By.TAG_NAME, "html")
+        assert root.get_property("scrollWidth") <= PHONE["width"], path
+
+
+async def test_chinese_query_finds_highlighted_hits_and_opens_a_stored_copy(
+    browser: webdriver.Chrome,
+) -> None:
+    async with running(FakeSearcher()) as http:
+        gateway = f"http://127.0.0.1:{http.port}"
+        await trio.to_thread.run_sync(_search_and_open_the_stored_copy, browser, gateway)
+        await trio.to_thread.run_sync(_nothing_is_wider_than_a_phone, browser, gateway)
