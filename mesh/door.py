@@ -98,13 +98,12 @@ class Door:
         self._listener.socket.close()
 
     async def _receive_visitor(self, stream: trio.SocketStream) -> None:
+        """Serve one connection; `trio.serve_listeners` closes it afterwards."""
         with self._visitor_scope():
             try:
                 await self._exchange(stream)
             except (trio.BrokenResourceError, RemoteProtocolError):
                 self.refused_count += 1
-        with trio.move_on_after(0):  # aclose in a cancelled scope closes at once, without ceremony
-            await stream.aclose()
 
     @contextmanager
     def _visitor_scope(self) -> Iterator[None]:
