@@ -238,6 +238,9 @@ async def _connect_to(
             return Connection(raw, connecting.recv, raw.send_all, address, limits)
         stream = trio.SSLStream(raw, tls, server_hostname=server_name, https_compatible=True)
         await stream.do_handshake()
+    except ValueError as error:  # a name no certificate can be for, such as one with a leading dot
+        connecting.close()
+        raise ExchangeError(FailureReason.TLS, str(error)) from error
     except trio.BrokenResourceError as error:
         connecting.close()
         if isinstance(error.__cause__, ssl.SSLError):

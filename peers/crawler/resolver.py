@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import socket
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 import trio
@@ -19,6 +21,9 @@ CACHE_ENTRIES_MAX = 10_000  # as Scrapy and BUbiNG
 CACHE_S = 600.0  # the system does not tell the TTL; long enough for a visit, short enough for a move
 CACHE_FAILURE_S = 60.0  # as BUbiNG
 ADDRESSES_MAX = 16  # of one name; more are not looked at, and none is connected to unjudged
+
+
+Lookup: TypeAlias = Callable[[str], Awaitable[list[str]]]
 
 
 class Endpoints(NamedTuple):
@@ -51,13 +56,18 @@ class Resolver(Protocol):
 class SystemResolver:
     """Asks the operating system (getaddrinfo in a thread) and remembers, up to a limit."""
 
-    def __init__(self, cache_s: float = CACHE_S, lookups_max: int = 32) -> None:
+    def __init__(self, cache_s: float = CACHE_S, lookups_max: int = 32, lookup: Lookup | None = None) -> None:
+        """Make a resolver; `lookup` stands in for the system's, and fails as it does."""
         self._cache_s = cache_s
         # Name to expiry and addresses, none for a name that does not exist.
         self._cache: OrderedDict[str, tuple[float, tuple[str, ...]]] = OrderedDict()
-        self._lookups = trio.CapacityLimiter(lookups_max)  # slow names must not take all threads
+        # An own limiter: look-ups that were given up go on in their threads and must not take those of all.
+        self._threads = trio.CapacityLimiter(lookups_max)
+        self._lookup = lookup or self._ask_system
 
     async def resolve(self, hostname: str, port: int) -> Endpoints:
+        if _is_address(hostname):
+            return Endpoints((hostname,), port)
         remembered = self._cache.get(hostname)
         if remembered is not None and remembered[0] > trio.current_time():
             addresses = remembered[1]
@@ -70,8 +80,7 @@ class SystemResolver:
     async def _ask(self, hostname: str) -> tuple[str, ...]:
         try:
             with trio.fail_after(LOOKUP_S_MAX):
-                async with self._lookups:
-                    found = await trio.socket.getaddrinfo(hostname, None, type=socket.SOCK_STREAM)
+                found = await self._lookup(hostname)
         except trio.TooSlowError:
             raise LookupFailed(f"no answer for {hostname} in {LOOKUP_S_MAX:g} s") from None
         except UnicodeError:  # labels longer than 63 or empty: no name server has them
@@ -80,8 +89,12 @@ class SystemResolver:
             if error.errno not in _NO_SUCH_NAME:
                 raise LookupFailed(f"{hostname}: {error.strerror}") from error
             return self._remember(hostname, (), CACHE_FAILURE_S)
-        addresses = tuple(dict.fromkeys(str(entry[4][0]) for entry in found))[:ADDRESSES_MAX]
-        return self._remember(hostname, addresses, self._cache_s)
+        return self._remember(hostname, tuple(dict.fromkeys(found))[:ADDRESSES_MAX], self._cache_s)
+
+    async def _ask_system(self, hostname: str) -> list[str]:
+        lookup = partial(socket.getaddrinfo, hostname, None, type=socket.SOCK_STREAM)
+        found = await trio.to_thread.run_sync(lookup, abandon_on_cancel=True, limiter=self._threads)
+        return [str(address[0]) for _, _, _, _, address in found]
 
     def _remember(self, hostname: str, addresses: tuple[str, ...], seconds: float) -> tuple[str, ...]:
         self._cache[hostname] = (trio.current_time() + seconds, addresses)

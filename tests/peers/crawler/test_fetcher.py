@@ -14,7 +14,7 @@ import trio
 import trustme
 import zstandard
 
-from peers.crawler.addresses import AddressPolicy
+from peers.crawler.addresses import ALLOW_ALL, AddressPolicy
 from peers.crawler.connection import FetchLimits
 from peers.crawler.exchange import (
     FailureReason,
@@ -27,7 +27,7 @@ from peers.crawler.exchange import (
     response_head,
 )
 from peers.crawler.fetcher import Fetcher, tls_context
-from peers.crawler.resolver import Endpoints, FixedEndpoint, FixedResolver, LookupFailed
+from peers.crawler.resolver import Endpoints, FixedEndpoint, FixedResolver, LookupFailed, SystemResolver
 from tests.peers.crawler.web_host import (
     QUICK,
     Behaviour,
@@ -650,3 +650,13 @@ async def test_plain_http_on_a_tls_port_is_a_tls_failure(nursery: trio.Nursery) 
     host.port = listeners[0].socket.getsockname()[1]
     result = await fetcher_for(host).fetch(FetchRequest("https://h0.test/"))
     assert reason_of(result) is FailureReason.TLS
+
+
+@pytest.mark.parametrize("name", [".", "..", ".a.test", "a..test"])
+async def test_odd_names_fail_without_raising(nursery: trio.Nursery, name: str) -> None:
+    host = WebHost(saying(HELLO))
+    await host.start(nursery)
+    resolver = FixedResolver({name: FixedEndpoint("127.0.0.1", host.port, host.port)})
+    fetcher = Fetcher(resolver, limits=SHORT, addresses=ALLOW_ALL)
+    assert isinstance(await fetcher.fetch(FetchRequest(f"https://{name}/")), FetchFailed)
+    assert isinstance(await Fetcher(SystemResolver()).fetch(FetchRequest(f"https://{name}/")), FetchFailed)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trio
@@ -19,38 +18,32 @@ from peers.crawler.resolver import (
 )
 
 
-class NameServer(trio.abc.HostnameResolver):
+class NameServer:
     """Stands in for the system's look-up; counts the questions."""
 
     def __init__(self) -> None:
         self.questions: list[str] = []
-        self.answers: dict[str, Any] = {"a.test": ["1.2.3.4", "1.2.3.4", "2606::1"]}
+        self.answers: dict[str, list[str] | Exception] = {"a.test": ["1.2.3.4", "1.2.3.4", "2606::1"]}
         self.delay_s = 0.0
 
-    async def getaddrinfo(self, host: Any, port: Any, *_: Any, **__: Any) -> Any:
-        name = host.decode() if isinstance(host, bytes) else host
-        self.questions.append(name)
+    async def lookup(self, hostname: str) -> list[str]:
+        self.questions.append(hostname)
         await trio.sleep(self.delay_s)
-        answer = self.answers.get(name, socket.gaierror(socket.EAI_NONAME, "no such name"))
+        answer = self.answers.get(hostname, socket.gaierror(socket.EAI_NONAME, "no such name"))
         if isinstance(answer, Exception):
             raise answer
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, 0)) for ip in answer]
-
-    async def getnameinfo(self, *_: Any) -> Any:
-        raise NotImplementedError
+        return answer
 
 
 @pytest.fixture
-async def asked() -> NameServer:
-    server = NameServer()
-    trio.socket.set_custom_hostname_resolver(server)
-    return server
+def asked() -> NameServer:
+    return NameServer()
 
 
 async def test_answers_are_distinct_and_remembered_for_a_while(
     asked: NameServer, autojump_clock: trio.testing.MockClock
 ) -> None:
-    resolver = SystemResolver(cache_s=100.0)
+    resolver = SystemResolver(cache_s=100.0, lookup=asked.lookup)
     for _ in range(3):
         assert await resolver.resolve("a.test", 8080) == Endpoints(("1.2.3.4", "2606::1"), 8080)
     assert len(asked.questions) == 1
@@ -62,7 +55,7 @@ async def test_answers_are_distinct_and_remembered_for_a_while(
 async def test_a_name_that_does_not_exist_is_remembered_for_less(
     asked: NameServer, autojump_clock: trio.testing.MockClock
 ) -> None:
-    resolver = SystemResolver()
+    resolver = SystemResolver(lookup=asked.lookup)
     for _ in range(2):
         with pytest.raises(NoSuchName):
             await resolver.resolve("no.test", 80)
@@ -75,7 +68,7 @@ async def test_a_name_that_does_not_exist_is_remembered_for_less(
 
 async def test_a_failing_name_server_is_no_proof_and_is_not_remembered(asked: NameServer) -> None:
     asked.answers["b.test"] = socket.gaierror(socket.EAI_AGAIN, "try again")
-    resolver = SystemResolver()
+    resolver = SystemResolver(lookup=asked.lookup)
     with pytest.raises(LookupFailed):
         await resolver.resolve("b.test", 80)
     asked.answers["b.test"] = ["1.2.3.5"]
@@ -87,13 +80,13 @@ async def test_a_name_server_that_does_not_answer_is_given_up(
 ) -> None:
     asked.delay_s = LOOKUP_S_MAX * 2
     with pytest.raises(LookupFailed):
-        await SystemResolver().resolve("a.test", 80)
+        await SystemResolver(lookup=asked.lookup).resolve("a.test", 80)
     assert trio.current_time() == pytest.approx(LOOKUP_S_MAX)
 
 
 async def test_the_memory_is_bounded(asked: NameServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resolver_module, "CACHE_ENTRIES_MAX", 2)
-    resolver = SystemResolver()
+    resolver = SystemResolver(lookup=asked.lookup)
     asked.answers = {f"h{n}.test": [f"1.2.3.{n}"] for n in range(3)}
     for n in (0, 1, 2, 0):
         await resolver.resolve(f"h{n}.test", 80)
@@ -130,3 +123,7 @@ def test_a_broken_table_is_a_value_error(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(ValueError, match=r".+"):
         FixedResolver.load(path)
+
+
+async def test_the_system_is_asked_in_a_thread() -> None:
+    assert "127.0.0.1" in (await SystemResolver().resolve("localhost", 80)).addresses
