@@ -62,7 +62,10 @@ class Actor(ABC):
         return []
 
     def wake_at(self) -> float:
-        """The next time this actor has something to do; inf when only messages can tell."""
+        """The next time this actor has something to do; inf when only messages can tell.
+
+        It changes only in `receive` and `wake`: a node asks after these and remembers the answer.
+        """
         return inf
 
     def observe(self) -> Statistics:

@@ -31,26 +31,30 @@ class Node:
         self.peer = peer
         self._actors = {actor.name: actor for actor in actors}
         self._addresses = {name: Address(peer, name) for name in self._actors}
+        # What each actor last answered, so that not all are asked after every message.
+        self._wake_times = {name: actor.wake_at() for name, actor in self._actors.items()}
 
     def has_actor(self, name: str) -> bool:
         return name in self._actors
 
     def receive(self, source: Address, actor: str, message: Message, now: float) -> list[Outgoing]:
         """Hand a message to one actor, deliver what stays here, return what leaves."""
-        sends = self._actors[actor].receive(source, message, now)
+        sends = self._hand(actor, source, message, now)
         return self._deliver(self._addresses[actor], sends, now) if sends else []
 
     def wake(self, now: float) -> list[Outgoing]:
         """Wake every actor that is due at `now`."""
         leaving: list[Outgoing] = []
         for name, actor in self._actors.items():
-            if actor.wake_at() <= now:
-                leaving += self._deliver(self._addresses[name], actor.wake(now), now)
+            if self._wake_times[name] <= now:
+                sends = actor.wake(now)
+                self._wake_times[name] = actor.wake_at()
+                leaving += self._deliver(self._addresses[name], sends, now)
         return leaving
 
     def wake_at(self) -> float:
         """The earliest time any actor has something to do, in seconds of the mesh clock."""
-        return min(actor.wake_at() for actor in self._actors.values())
+        return min(self._wake_times.values())
 
     def observe(self) -> dict[str, Statistics]:
         """What each actor lets be seen, by actor name."""
@@ -67,5 +71,13 @@ class Node:
             if actor is None or message.is_promise or target.peer not in (self.peer, EVERYBODY):
                 continue
             here = self._addresses[target.actor]
-            queue.extend((here, send) for send in actor.receive(source, message, now))
+            sends = self._hand(target.actor, source, message, now)
+            if sends:
+                queue.extend([(here, send) for send in sends])
         return leaving
+
+    def _hand(self, name: str, source: Address, message: Message, now: float) -> list[Send]:
+        actor = self._actors[name]
+        sends = actor.receive(source, message, now)
+        self._wake_times[name] = actor.wake_at()
+        return sends
