@@ -24,7 +24,7 @@ def make_actors(
     """
     return [
         Controller(me, TableSection(table, b"C"), settings),
-        Cell(me, TableSection(table, b"P")),
+        Cell(me, TableSection(table, b"S")),
         Indexer(me, index),
         Searcher(me, first_errand),
     ]

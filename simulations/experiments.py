@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
-from math import ceil, log10
+from math import ceil, floor, log10
 from random import Random
 from typing import Final
 
@@ -93,7 +93,7 @@ def crawl(
         pages_per_peer=fetched,
         urls_seen=sum(each.urls_seen for each in statistics),
         fetch_status=dict(sorted(status.items())),
-        virtual_seconds=run.log[-1].until_s if run.log else 0.0,
+        virtual_seconds=max(request.until_s for request in run.log),
         real_seconds=real_seconds,
         events=run.world.n_events,
         traffic=_traffic(run.world),
@@ -171,8 +171,8 @@ def interval_for(seconds: float) -> float:
     wanted = seconds / INTERVALS
     if wanted >= HOUR_S:
         return HOUR_S
-    power = 10.0 ** ceil(log10(wanted) - 1)
-    return max(step * power for step in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0) if step * power <= wanted * 1.0001)
+    power = 10.0 ** floor(log10(wanted))
+    return max(step * power for step in (0.5, 1.0, 2.0, 5.0) if step * power <= wanted * 1.0001)
 
 
 def _compared_s(times: dict[str, list[float]]) -> float:

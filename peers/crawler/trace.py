@@ -7,7 +7,7 @@ died may have left half a value at the end; it is not read, and an appending rec
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
@@ -53,6 +53,22 @@ def read_trace(path: Path) -> Iterator[TracedPage]:
     except OSError as error:
         raise ConfigError(
             f"cannot read the trace {path}: {error.strerror}; give the file of a --record"
+        ) from error
+
+
+def write_trace(path: Path, pages: Iterable[TracedPage]) -> None:
+    """Write a whole trace at once, over what is there.
+
+    Raises:
+      ConfigError: the file cannot be written.
+    """
+    try:
+        with path.open("wb") as file:
+            file.write(pack_header())
+            file.writelines(map(pack_page, pages))
+    except OSError as error:
+        raise ConfigError(
+            f"cannot write the trace {path}: {error.strerror}; give another file name"
         ) from error
 
 

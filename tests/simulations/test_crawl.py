@@ -1,0 +1,143 @@
+"""Whole crawls by the peers' own code in virtual time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from random import Random
+
+import pytest
+
+from peers.crawler.settings import CrawlSettings
+from peers.crawler.trace import TracedPage
+from simulations.crawl import SimulatedCrawl
+from simulations.experiments import HOUR_S, crawl, interval_for, replay
+from simulations.network import Network
+from simulations.trace import TraceWeb
+from simulations.web import SyntheticWeb, WebShape
+
+
+def test_a_crawl_fetches_every_page_once_and_politely_and_keeps_two_copies() -> None:
+    result = crawl(peers=4, seed=11, pages=600)
+    assert result.checks.total == 0, result.checks
+    assert result.pages_fetched == 600
+    assert sum(result.pages_per_peer.values()) == 600
+    assert all(result.pages_per_peer.values())
+    assert result.cross_links.sent > 0
+    assert result.cross_links.bytes_per_link <= 128  # book, section 6.2
+
+
+def test_nothing_is_lost_or_fetched_twice_when_a_fifth_of_the_frames_is_lost() -> None:
+    result = crawl(peers=3, seed=12, pages=300, loss=0.2)
+    assert result.checks.total == 0, result.checks
+    assert result.pages_fetched == 300
+    assert result.traffic.messages > 300
+
+
+def test_one_peer_alone_sends_no_messages() -> None:
+    result = crawl(peers=1, seed=13, pages=200)
+    assert result.checks.total == 0, result.checks
+    assert result.traffic.messages == 0
+
+
+def test_more_replicas_are_more_copies() -> None:
+    run = SimulatedCrawl(SyntheticWeb(14, 100), peers=4, seed=14, replicas=3)
+    run.run()
+    assert run.judge().total == 0
+    assert sum(len(archive.pages) for archive in run.archives.values()) == 3 * 100
+    assert sum(len(index.urls) for index in run.indexes.values()) == 3 * 100
+
+
+def test_peers_fetch_the_same_pages_whatever_the_network_does() -> None:
+    found = []
+    for delay_s in (0.001, 2.0):
+        network = Network(Random(1), delay_min_s=0.0, delay_mean_s=delay_s)
+        run = SimulatedCrawl(SyntheticWeb(15, 300), peers=3, seed=15, network=network)
+        run.run()
+        found.append({request.url for request in run.log})
+    assert found[0] == found[1]
+
+
+def test_a_crawl_comes_back_after_a_partition() -> None:
+    network = Network(Random(16))
+    run = SimulatedCrawl(SyntheticWeb(16, 400), peers=4, seed=16, network=network)
+    run.world.plan(60.0, lambda: network.part(["p0", "p1"], ["p2", "p3"]))
+    run.world.plan(400.0, network.heal)
+    run.run()
+    findings = run.judge()
+    assert findings.total == 0, findings
+
+
+def _digest_under(hash_seed: str, seed: int = 7) -> str:
+    code = f"from simulations.experiments import crawl; print(crawl(peers=3, seed={seed}, pages=200).digest)"
+    environment = os.environ | {"PYTHONHASHSEED": hash_seed}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_the_same_seed_gives_the_same_digest_under_two_hash_seeds() -> None:
+    assert _digest_under("1") == _digest_under("2")
+
+
+def test_another_seed_gives_another_digest() -> None:
+    assert crawl(peers=3, seed=7, pages=100).digest != crawl(peers=3, seed=8, pages=100).digest
+
+
+def test_a_politer_crawl_takes_longer() -> None:
+    quick = crawl(peers=2, seed=9, pages=200, settings=CrawlSettings(delay_s=1.0))
+    slow = crawl(peers=2, seed=9, pages=200, settings=CrawlSettings(delay_s=8.0))
+    assert slow.checks.total == quick.checks.total == 0
+    assert slow.virtual_seconds > 1.5 * quick.virtual_seconds
+
+
+# --- The book's first experiment ---
+
+
+@pytest.fixture(scope="module")
+def trace() -> list[TracedPage]:
+    """A crawl of 4,000 pages on 200 hosts."""
+    pages: list[TracedPage] = []
+    web = SyntheticWeb(21, 4_000, WebShape(pages_per_host=20, slow_hosts_share=0))
+    settings = CrawlSettings(is_recorded=True, delay_s=0.1)
+    SimulatedCrawl(web, peers=2, seed=21, settings=settings, trace=pages).run()
+    return pages
+
+
+def test_a_replay_fetches_what_was_recorded(trace: list[TracedPage]) -> None:
+    web = TraceWeb(trace)
+    run = SimulatedCrawl(web, peers=3, seed=1, settings=CrawlSettings(delay_s=0.0))
+    run.run()
+    assert run.judge().total == 0, run.judge()
+    assert {request.url for request in run.log if request.status == 200} == {page.url for page in trace}
+
+
+def test_book_6_2_more_peers_fetch_more_in_the_same_time(trace: list[TracedPage]) -> None:
+    result = replay(trace, [2, 4, 8])
+    assert [run.peers for run in result.runs] == [2, 4, 8]
+    two, four, eight = result.runs
+    assert 1.5 < two.speed_up_to_half < 3
+    assert two.speed_up_to_half < four.speed_up_to_half < eight.speed_up_to_half
+    assert all(len(run.intervals) == 10 for run in result.runs)
+    assert eight.cross_links.bytes_per_link <= 128
+    assert result.pages == len(trace)
+    assert any("unit of time" in note for note in result.notes)
+
+
+def test_a_replay_of_one_host_says_that_hosts_bound_the_speed() -> None:
+    pages = [
+        TracedPage(f"http://a.test/{n}", float(n), 0.1, 1_000, (f"http://a.test/{n + 1}",)) for n in range(50)
+    ]
+    result = replay(pages, [1, 2])
+    assert result.runs[1].speed_up_to_half == pytest.approx(1.0, rel=0.05)
+    assert any("hosts" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "interval_s"),
+    [(360_000.0, HOUR_S), (36_000.0, HOUR_S), (35_999.0, 2_000.0), (600.0, 50.0), (100.0, 10.0), (0.7, 0.05)],
+)
+def test_the_unit_of_time_is_an_hour_or_a_round_number_of_seconds(seconds: float, interval_s: float) -> None:
+    assert interval_for(seconds) == pytest.approx(interval_s)
