@@ -41,7 +41,7 @@ from mesh.ownership import Ownership, OwnershipChanged
 from peers.index import ranking
 from peers.index.kernels import FIELD_COUNT
 from peers.index.messages import CommitDocuments, DocumentsCommitted, IndexAnchors, IndexPage, PagesIndexed
-from peers.index.query import QUERY_PHRASES_MAX, QUERY_SITES_MAX, QUERY_TERMS_MAX, Query
+from peers.index.query import Query
 
 QUERY_BYTES_MAX: Final = 65_536  # encoded; the longest one that `parse_query` makes has some 20 kB
 COUNT_MAX: Final = 1 << 50  # of documents or tokens in a mesh; sums stay exact in doubles
@@ -297,24 +297,16 @@ class Indexer(Actor):
 
 
 def query_of(encoded: bytes) -> Query | None:
-    """Decode a query from another peer; None when it is none or over the limits of `parse_query`."""
+    """Decode a query from another peer; None when it is none or over the limits of a query."""
     if len(encoded) > QUERY_BYTES_MAX:
         return None
     try:
         query = _decode_query(encoded)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        query.check_limits()
+    except (ValueError, RecursionError):  # DecodeError and UnicodeDecodeError are ValueErrors
         return None
-    literals = (*query.phrases, *query.excluded)
-    is_within_limits = (
-        len(query.terms) <= QUERY_TERMS_MAX
-        and len(query.phrases) <= QUERY_PHRASES_MAX
-        and len(query.excluded) <= QUERY_PHRASES_MAX
-        and len(query.sites) <= QUERY_SITES_MAX
-        and len(query.excluded_sites) <= QUERY_SITES_MAX
-        and all(0 < len(literal) <= QUERY_TERMS_MAX for literal in literals)
-        and len(set(query.terms)) == len(query.terms)
-    )
-    return query if is_within_limits else None
+    # Kernels count how many distinct terms a document has.
+    return query if len(set(query.terms)) == len(query.terms) else None
 
 
 def statistics_in(question: SearchSlots) -> ranking.Statistics | None:

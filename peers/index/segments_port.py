@@ -57,7 +57,7 @@ class SegmentsPort:
         """Serve until cancelled; a commit that was begun ends.
 
         Raises:
-          StorageError: the disk failed.
+          ExceptionGroup: of a StorageError: the disk failed.
         """
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._merge)  # what an earlier run has left

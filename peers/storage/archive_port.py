@@ -56,7 +56,7 @@ class ArchivePort:
         """Serve until cancelled, then append what had come before.
 
         Raises:
-          StorageError: the disk failed; the archive has to be opened anew.
+          ExceptionGroup: of a StorageError: the disk failed; the archive has to be opened anew.
         """
         try:
             async with trio.open_nursery() as nursery:

@@ -1,0 +1,404 @@
+"""The indexer by its inputs and outputs: what goes into a commit, and who is answered what."""
+
+from __future__ import annotations
+
+from math import inf, isfinite
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mesh.actor import Address, Message, Send
+from mesh.codec import decode, encode
+from mesh.document import Document
+from mesh.errors import LocalProtocolError
+from mesh.messages import (
+    CountTerms,
+    ExcerptsRead,
+    HitsFound,
+    Ping,
+    ReadExcerpts,
+    SearchSlots,
+    TermsCounted,
+)
+from mesh.ownership import Ownership, OwnershipChanged
+from mesh.slots import SlotTable
+from peers.index.index import Index
+from peers.index.index_reader import IndexReader
+from peers.index.indexer import Indexer, IndexerSettings, IndexView, query_of
+from peers.index.messages import CommitDocuments, DocumentsCommitted, IndexAnchors, IndexPage, PagesIndexed
+from peers.index.query import Mode, Query, parse_query
+from peers.index.segments_twin import CountingIndex, SegmentsTwin
+from peers.index.storage import MemoryStorage
+
+ME, OTHER = "a", "b"
+SLOTS = 16
+CELL, SEGMENTS, GATEWAY = Address(ME, "cell"), Address(ME, "segments"), Address(OTHER, "searcher")
+
+
+class Driven:
+    """An indexer and a clock."""
+
+    def __init__(self, index: IndexView | None = None, settings: IndexerSettings | None = None) -> None:
+        self.indexer = Indexer(ME, index or CountingIndex(), settings)
+        self.now = 100.0
+
+    def tell(self, message: Message, source: Address = CELL) -> list[Send]:
+        return self.indexer.receive(source, message, self.now)
+
+    def wake(self, after: float) -> list[Send]:
+        self.now += after
+        return self.indexer.wake(self.now) if self.indexer.wake_at() <= self.now else []
+
+
+def page(n: int, fetched_at: float = 1.0, text: str = "x", anchors: tuple[str, ...] = ()) -> Document:
+    return Document(
+        f"http://host.example/{n}", title=f"t{n}", text=text, anchors=anchors, fetched_at=fetched_at
+    )
+
+
+def commit(
+    batch: int, *documents: Document, anchors: tuple[tuple[int, str, tuple[str, ...]], ...] = ()
+) -> Send:
+    return Send(SEGMENTS, CommitDocuments(batch, tuple((3, document) for document in documents), anchors))
+
+
+def indexed(*pages: Document, anchors: tuple[tuple[str, tuple[str, ...]], ...] = ()) -> Send:
+    return Send(CELL, PagesIndexed(tuple((each.url, each.fetched_at) for each in pages), anchors))
+
+
+# --- Gathering and committing ----------------------------------------------------------------
+
+
+def test_batch_is_committed_half_a_second_after_its_first_page() -> None:
+    driven = Driven()
+    assert driven.indexer.wake_at() == inf
+    assert driven.tell(IndexPage(3, page(1))) == []
+    assert driven.wake(0.4) == []
+    assert driven.tell(IndexPage(3, page(2))) == []
+    assert driven.wake(0.1) == [commit(1, page(1), page(2))]
+    assert driven.indexer.wake_at() == inf
+
+
+def test_cell_is_told_what_was_committed_once() -> None:
+    driven = Driven()
+    driven.tell(IndexPage(3, page(1)))
+    driven.wake(0.5)
+    assert driven.tell(DocumentsCommitted(7, 1), SEGMENTS) == []
+    assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == [indexed(page(1))]
+    assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == []
+    observed = driven.indexer.observe()
+    assert (observed.committed, observed.batches, observed.generation, observed.waiting) == (1, 1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "settings", [IndexerSettings(documents_max=2), IndexerSettings(text_chars_max=10)], ids=["pages", "text"]
+)
+def test_full_batch_is_committed_at_once(settings: IndexerSettings) -> None:
+    driven = Driven(settings=settings)
+    first, second = page(1, text="x" * 6), page(2, text="x" * 4)
+    assert driven.tell(IndexPage(3, first)) == []
+    assert driven.tell(IndexPage(3, second)) == [commit(1, first, second)]
+
+
+def test_one_batch_is_under_way_and_the_next_one_collects() -> None:
+    driven = Driven(settings=IndexerSettings(documents_max=2))
+    for n in (1, 2, 3, 4, 5):
+        driven.tell(IndexPage(3, page(n)))
+    assert driven.wake(10.0) == []
+    assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == [
+        indexed(page(1), page(2)),
+        commit(2, page(3), page(4)),
+    ]
+    assert driven.tell(DocumentsCommitted(2, 2), SEGMENTS) == [indexed(page(3), page(4)), commit(3, page(5))]
+
+
+def test_of_a_page_the_newest_version_goes_in_and_all_count_as_indexed() -> None:
+    driven = Driven()
+    for fetched_at in (1.0, 3.0, 2.0):
+        driven.tell(IndexPage(3, page(1, fetched_at)))
+    assert driven.wake(0.5) == [commit(1, page(1, 3.0))]
+    done = indexed(page(1, 1.0), page(1, 3.0), page(1, 2.0))
+    assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == [done]
+
+
+def test_link_texts_join_the_page_that_waits() -> None:
+    driven = Driven()
+    driven.tell(IndexPage(3, page(1)))
+    driven.tell(IndexAnchors(page(1).url, 3, ("a",)))
+    assert driven.wake(0.5) == [commit(1, page(1, anchors=("a",)))]
+    done = indexed(page(1), anchors=((page(1).url, ("a",)),))
+    assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == [done]
+
+
+def test_link_texts_of_a_page_in_the_index_go_alone_and_the_last_ones_count() -> None:
+    driven = Driven()
+    driven.tell(IndexAnchors(page(1).url, 3, ("a",)))
+    driven.tell(IndexAnchors(page(1).url, 3, ("a", "b")))
+    assert driven.wake(0.5) == [commit(1, anchors=((3, page(1).url, ("a", "b")),))]
+    assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == [indexed(anchors=((page(1).url, ("a", "b")),))]
+
+
+def test_newer_version_of_a_page_brings_its_own_link_texts() -> None:
+    driven = Driven()
+    driven.tell(IndexAnchors(page(1).url, 3, ("old",)))
+    driven.tell(IndexPage(3, page(1, anchors=("new",))))
+    assert driven.wake(0.5) == [commit(1, page(1, anchors=("new",)))]
+
+
+def test_link_texts_get_a_share_of_every_batch() -> None:
+    driven = Driven(settings=IndexerSettings(documents_max=4))
+    driven.tell(IndexPage(3, page(0)))
+    driven.wake(0.5)
+    for n in range(1, 9):
+        driven.tell(IndexPage(3, page(n)))
+        driven.tell(IndexAnchors(page(100 + n).url, 3, ("a",)))
+    sent = driven.tell(DocumentsCommitted(1, 1), SEGMENTS)[-1].message
+    assert isinstance(sent, CommitDocuments)
+    assert (len(sent.documents), len(sent.anchors)) == (2, 2)
+
+
+def test_message_that_is_not_for_the_indexer_is_refused() -> None:
+    with pytest.raises(LocalProtocolError):
+        Driven().tell(Ping(1))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("pac"), st.integers(0, 4), st.integers(0, 9)), max_size=60))
+def test_everything_taken_is_committed_and_told(events: list[tuple[str, int, int]]) -> None:
+    driven = Driven(settings=IndexerSettings(documents_max=3))
+    index = SegmentsTwin(Index(MemoryStorage()))
+    pages: set[tuple[str, float]] = set()
+    newest: dict[str, float] = {}
+    told: set[tuple[str, float]] = set()
+    outgoing: list[Send] = []
+    for kind, n, value in [*events, *[("c", 0, 0)] * 40]:
+        if kind == "p":
+            # The cell gives an older version only while the newer one waits, never after it.
+            document = page(n, max(float(value), newest.get(page(n).url, 0.0)))
+            newest[document.url] = document.fetched_at
+            pages.add((document.url, document.fetched_at))
+            outgoing += driven.tell(IndexPage(3, document))
+        elif kind == "a":
+            outgoing += driven.tell(IndexAnchors(page(n).url, 3, (f"text {value}",)))
+        else:
+            outgoing += driven.wake(0.5)
+            sent, outgoing = outgoing, []
+            for _, message in sent:
+                if isinstance(message, PagesIndexed):
+                    told |= set(message.pages)
+                else:
+                    for _, answer in index.receive(message):
+                        outgoing += driven.tell(answer, SEGMENTS)
+    assert told == pages
+    observed = driven.indexer.observe()
+    assert (observed.waiting, observed.committing) == (0, 0)
+    view = index._index.snapshot().everything()
+    stored = [view.stored(url) for url in newest]
+    assert {document.url: document.fetched_at for document in stored if document} == newest
+
+
+# --- Answering -------------------------------------------------------------------------------
+
+
+def mine_and_others(alive: tuple[str, ...] = (ME, OTHER)) -> Ownership:
+    return Ownership(ME, SlotTable({ME: 100, OTHER: 100}, SLOTS, 2), alive)
+
+
+@pytest.fixture
+def index() -> Index:
+    """One page in every slot: "common" in all, "rare" in slot 5 alone."""
+    index = Index(MemoryStorage())
+    documents = [
+        Document(
+            f"http://host{slot}.example/", title="a common title", text="rare words" if slot == 5 else "words"
+        )
+        for slot in range(SLOTS)
+    ]
+    index.add(list(enumerate(documents)))
+    index.commit()
+    return index
+
+
+@pytest.fixture
+def driven(index: Index) -> Driven:
+    return Driven(IndexReader(index))
+
+
+def answer(driven: Driven, question: Message) -> Message:
+    """Ask over the wire, as a gateway does; the answer has to survive the wire as well."""
+    asked = decode(encode("searcher", "indexer", question)).message
+    ((target, message),) = driven.tell(asked, GATEWAY)
+    assert target == GATEWAY
+    return decode(encode("indexer", "searcher", message)).message
+
+
+def search_for(text: str, k: int = 10) -> SearchSlots:
+    query = parse_query(text)
+    freqs = tuple(1 for _ in query.terms)
+    return SearchSlots(9, msgspec.msgpack.encode(query), SLOTS, (48, 0, 0, 24, 48), query.terms, freqs, k)
+
+
+def test_nothing_is_answered_before_the_slots_are_known(driven: Driven) -> None:
+    for question in (CountTerms(1, ("common",)), search_for("common")):
+        assert driven.tell(question, GATEWAY) == []
+    assert driven.indexer.observe().queries_refused == 2
+
+
+def test_statistics_are_those_of_the_slots_this_peer_answers_for(driven: Driven, index: Index) -> None:
+    ownership = mine_and_others()
+    driven.tell(OwnershipChanged(ownership))
+    counted = answer(driven, CountTerms(1, ("common", "nowhere")))
+    assert isinstance(counted, TermsCounted)
+    n_mine = int(ownership.answers.sum())
+    assert 0 < n_mine < SLOTS
+    assert (counted.request, counted.epoch, counted.generation) == (1, ownership.epoch, index.generation)
+    assert (counted.document_count, counted.doc_freqs) == (n_mine, (n_mine, 0))
+    assert counted.field_lengths[0] == 3 * n_mine
+
+
+def test_hits_are_from_the_slots_this_peer_answers_for(driven: Driven) -> None:
+    ownership = mine_and_others()
+    driven.tell(OwnershipChanged(ownership))
+    found = answer(driven, search_for("common"))
+    assert isinstance(found, HitsFound)
+    mine = sorted(f"http://host{slot}.example/" for slot in np.flatnonzero(ownership.answers))
+    assert sorted(hit.url for hit in found.hits) == mine
+    assert [hit.url for hit in found.hits] == sorted(mine), "equal scores: by URL"
+    assert (found.total, found.epoch) == (len(mine), ownership.epoch)
+
+
+def test_standby_answers_for_the_dead(driven: Driven) -> None:
+    driven.tell(OwnershipChanged(mine_and_others(alive=(ME,))))
+    found = answer(driven, search_for("common", k=3))
+    assert isinstance(found, HitsFound)
+    assert (found.total, len(found.hits)) == (SLOTS, 3)
+
+
+def test_excerpts_come_in_the_order_asked_without_pages_that_are_gone(driven: Driven) -> None:
+    driven.tell(OwnershipChanged(mine_and_others(alive=(ME,))))
+    urls = ("http://host5.example/", "http://gone.example/", "http://host2.example/")
+    read = answer(driven, ReadExcerpts(4, msgspec.msgpack.encode(parse_query("rare common")), urls))
+    assert isinstance(read, ExcerptsRead)
+    assert [excerpt.url for excerpt in read.excerpts] == [urls[0], urls[2]]
+    first = read.excerpts[0]
+    assert (first.snippet, first.highlights) == ("rare words", ((0, 4),))
+    assert (first.title, first.title_highlights) == ("a common title", ((2, 8),))
+
+
+def test_excerpt_of_the_longest_title_crosses_the_wire() -> None:
+    index = Index(MemoryStorage())
+    index.add([(0, Document("http://host.example/", title="标" * 5_000, text="题 " * 50_000))])
+    index.commit()
+    driven = Driven(IndexReader(index))
+    driven.tell(OwnershipChanged(mine_and_others(alive=(ME,))))
+    query = msgspec.msgpack.encode(parse_query("标 题"))
+    read = answer(driven, ReadExcerpts(1, query, ("http://host.example/",)))
+    assert isinstance(read, ExcerptsRead)
+    assert len(read.excerpts) == 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        b"",
+        b"\xc1",
+        b"\x93\x00\x00\x00",
+        b"\x91" * 70_000,
+        msgspec.msgpack.encode([[str(n) for n in range(65)]]),
+        msgspec.msgpack.encode([["a", "a"]]),
+        msgspec.msgpack.encode([[], [[]]]),
+        msgspec.msgpack.encode([[], [], [], [["x"] * 65]]),
+        msgspec.msgpack.encode([[], [], [], [], ["a.example"] * 17]),
+    ],
+    ids=["nothing", "garbage", "types", "long", "terms", "twice", "empty phrase", "long phrase", "sites"],
+)
+def test_query_that_no_gateway_sends_is_counted_and_dropped(driven: Driven, query: bytes) -> None:
+    driven.tell(OwnershipChanged(mine_and_others()))
+    assert query_of(query) is None
+    assert driven.tell(SearchSlots(1, query, 1, (1,) * 5, (), (), 10), GATEWAY) == []
+    assert driven.tell(ReadExcerpts(1, query, ("http://host5.example/",)), GATEWAY) == []
+    assert driven.indexer.observe().queries_refused == 2
+
+
+@pytest.mark.parametrize(
+    "statistics",
+    [
+        {"field_lengths": (1,)},
+        {"doc_freqs": ()},
+        {"document_count": 1 << 60},
+        {"doc_freqs": (1 << 63,)},
+        {"field_lengths": (1 << 60, 0, 0, 0, 0)},
+    ],
+)
+def test_statistics_that_are_none_are_counted_and_dropped(
+    driven: Driven, statistics: dict[str, object]
+) -> None:
+    driven.tell(OwnershipChanged(mine_and_others()))
+    question = msgspec.structs.replace(search_for("common"), **statistics)
+    assert driven.tell(question, GATEWAY) == []
+
+
+@pytest.mark.parametrize(
+    "statistics",
+    [
+        {"document_count": 0},
+        {"field_lengths": (0, 0, 0, 0, 0)},
+        {"doc_freqs": (0,)},
+        {"doc_freqs": (1 << 50,), "field_lengths": (1 << 50,) * 5},
+        {"terms": ("other",)},
+    ],
+)
+def test_wrong_statistics_give_an_answer_and_do_no_harm(
+    driven: Driven, statistics: dict[str, object]
+) -> None:
+    driven.tell(OwnershipChanged(mine_and_others()))
+    found = answer(driven, msgspec.structs.replace(search_for("common"), **statistics))
+    assert isinstance(found, HitsFound)
+    assert found.total > 0
+
+
+def test_longest_query_that_can_be_typed_is_within_the_limits() -> None:
+    for text in (
+        "龘" * 1_000,
+        '"' + "中国" * 400 + '"',
+        "-a " * 300,
+        "site:a.example " * 60,
+        "\U0002070e" * 1_000,
+    ):
+        assert query_of(msgspec.msgpack.encode(parse_query(text))) is not None
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=200))
+def test_no_bytes_raise(encoded: bytes) -> None:
+    query_of(encoded)
+
+
+ODD_TERMS = st.sampled_from(
+    ["", "common", "rare", "\0", "(", "[a", "\\", "天网", "\U0002070e", "x" * 256, " "]
+)
+ODD_LITERALS = st.lists(st.lists(ODD_TERMS, min_size=1, max_size=3).map(tuple), max_size=3).map(tuple)
+ODD_QUERIES = st.builds(
+    Query,
+    words=st.lists(ODD_TERMS, max_size=3, unique=True).map(tuple),
+    phrases=ODD_LITERALS,
+    excluded=ODD_LITERALS,
+    sites=st.lists(ODD_TERMS, max_size=2).map(tuple),
+    excluded_sites=st.lists(ODD_TERMS, max_size=2).map(tuple),
+    mode=st.sampled_from(Mode),
+)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ODD_QUERIES, st.integers(0, 1 << 50))
+def test_odd_queries_of_hostile_gateways_are_answered(driven: Driven, query: Query, count: int) -> None:
+    driven.tell(OwnershipChanged(mine_and_others()))
+    encoded = msgspec.msgpack.encode(query)
+    freqs = (count,) * len(query.terms)
+    found = answer(driven, SearchSlots(1, encoded, count, (count,) * 5, query.terms, freqs, 10))
+    assert isinstance(found, HitsFound)
+    assert all(isfinite(hit.score) for hit in found.hits)
+    assert isinstance(answer(driven, ReadExcerpts(1, encoded, ("http://host5.example/",))), ExcerptsRead)

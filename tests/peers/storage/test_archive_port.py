@@ -1,0 +1,207 @@
+"""The port "archive" on a real archive, and its twin."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from mesh.actor import Address, Message
+from mesh.errors import LocalProtocolError, StorageError
+from peers.storage.archive import Archive
+from peers.storage.archive_port import ArchivePort
+from peers.storage.archive_twin import ArchiveTwin, RecordStore
+from peers.storage.extent import Extent
+from peers.storage.memory_archive import MemoryArchive
+from peers.storage.messages import (
+    AppendRecords,
+    DiskFilled,
+    ParseRecords,
+    ReadRecords,
+    RecordsAppended,
+    RecordsRead,
+    RecordsRefused,
+)
+from peers.storage.warc import request_record
+from tests.peers.storage.team import ListStore
+
+CELL = Address("me", "cell")
+Delivered = tuple[str, Message]
+
+
+class Served:
+    """A running port and what it has delivered."""
+
+    def __init__(self, port: ArchivePort) -> None:
+        self.port = port
+        self.delivered: list[Delivered] = []
+        self._more = trio.Event()
+
+    def deliver(self, source: Address, actor: str, message: Message) -> None:
+        assert source == Address("me", "archive")
+        self.delivered.append((actor, message))
+        self._more.set()
+
+    async def wait_until(self, is_enough: Callable[[list[Delivered]], bool]) -> None:
+        while not is_enough(self.delivered):
+            self._more = trio.Event()
+            await self._more.wait()
+
+
+@asynccontextmanager
+async def serving(store: RecordStore, retry_s: float = 0.01) -> AsyncIterator[Served]:
+    served = Served(ArchivePort("me", store, retry_s=retry_s))
+    with trio.fail_after(20):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(served.port.run, served.deliver)
+            yield served
+            nursery.cancel_scope.cancel()
+
+
+def order(n: int) -> AppendRecords:
+    url = f"http://host.example/{n}"
+    return AppendRecords(url, float(n), request_record(url, b"GET / HTTP/1.1\r\n\r\n", float(n)))
+
+
+def place_in(appended: RecordsAppended) -> tuple[int, int, int]:
+    return appended.segment, appended.offset, appended.length
+
+
+async def test_records_are_read_back_from_where_the_answer_says(tmp_path: Path) -> None:
+    with Archive(tmp_path, "me") as archive:
+        async with serving(archive) as served:
+            for n in range(20):
+                served.port.receive(CELL, order(n))
+            await served.wait_until(lambda delivered: len(delivered) == 20)
+            appended = [message for actor, message in served.delivered if actor == "cell"]
+            for n, message in enumerate(appended):
+                assert isinstance(message, RecordsAppended)
+                assert (message.url, message.fetched_at) == (order(n).url, float(n))
+                served.port.receive(CELL, ReadRecords(message.url, message.fetched_at, *place_in(message)))
+            await served.wait_until(lambda delivered: len(delivered) == 40)
+    read = {
+        message.url: message.records for _, message in served.delivered if isinstance(message, RecordsRead)
+    }
+    assert read == {order(n).url: order(n).records for n in range(20)}
+
+
+async def test_what_comes_during_an_append_goes_into_the_next_one() -> None:
+    class SlowStore(ListStore):
+        def append(self, batch: list[bytes]) -> list[Extent | None]:
+            trio.from_thread.run(gate.wait)
+            batches.append(len(batch))
+            return super().append(batch)
+
+    gate, batches = trio.Event(), list[int]()
+    async with serving(SlowStore()) as served:
+        served.port.receive(CELL, order(0))
+        await trio.testing.wait_all_tasks_blocked()
+        for n in range(1, 100):
+            served.port.receive(CELL, order(n))
+        gate.set()
+        await served.wait_until(lambda delivered: len(delivered) == 100)
+    assert batches == [1, 99]
+    assert (served.port.n_appends, served.port.n_appended) == (2, 100)
+
+
+async def test_batch_has_at_most_the_limit_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("peers.storage.archive_port.BATCH_BYTES_MAX", 3 * len(order(1).records))
+    async with serving(ListStore()) as served:
+        for n in range(1, 8):
+            served.port.receive(CELL, order(n))
+        await served.wait_until(lambda delivered: len(delivered) == 7)
+    assert served.port.n_appends == 3
+
+
+async def test_full_disk_is_told_and_nothing_is_lost() -> None:
+    store = ListStore()
+    store.is_full = True
+    async with serving(store) as served:
+        served.port.receive(CELL, order(1))
+        await served.wait_until(lambda delivered: len(delivered) >= 4)
+        assert {actor for actor, _ in served.delivered} == {"cell", "controller"}
+        assert {type(message) for _, message in served.delivered} == {DiskFilled}
+        served.port.receive(CELL, order(2))
+        store.is_full = False
+        await served.wait_until(lambda delivered: isinstance(delivered[-1][1], RecordsAppended))
+    assert store.items == [order(1).records, order(2).records]
+
+
+async def test_records_that_are_not_whole_are_refused(tmp_path: Path) -> None:
+    with Archive(tmp_path, "me") as archive:
+        async with serving(archive) as served:
+            served.port.receive(CELL, AppendRecords("http://host.example/", 1.0, b"not a record"))
+            served.port.receive(CELL, order(2))
+            await served.wait_until(lambda delivered: len(delivered) == 2)
+    assert served.delivered[0] == ("cell", RecordsRefused("http://host.example/", 1.0))
+    assert isinstance(served.delivered[1][1], RecordsAppended)
+
+
+async def test_place_that_is_not_there_reads_as_nothing(tmp_path: Path) -> None:
+    with Archive(tmp_path, "me") as archive:
+        async with serving(archive) as served:
+            served.port.receive(CELL, ReadRecords("http://host.example/", 1.0, 9, 0, 10))
+            await served.wait_until(lambda delivered: len(delivered) == 1)
+    assert served.delivered == [("cell", RecordsRead("http://host.example/", 1.0, b""))]
+
+
+async def test_what_came_before_the_end_is_appended(tmp_path: Path) -> None:
+    with Archive(tmp_path, "me") as archive:
+        async with serving(archive) as served:
+            for n in range(5):
+                served.port.receive(CELL, order(n))
+    assert [type(message) for _, message in served.delivered] == [RecordsAppended] * 5
+
+
+async def test_full_disk_does_not_hold_up_the_end() -> None:
+    store = ListStore()
+    store.is_full = True
+    async with serving(store, retry_s=60.0) as served:
+        served.port.receive(CELL, order(1))
+        await served.wait_until(lambda delivered: len(delivered) == 2)
+    assert store.items == []
+
+
+async def test_broken_disk_stops_the_port() -> None:
+    class BrokenStore(ListStore):
+        def append(self, batch: list[bytes]) -> list[Extent | None]:
+            raise StorageError("the disk failed")
+
+    port = ArchivePort("me", BrokenStore())
+    port.receive(CELL, order(1))
+    with pytest.raises(ExceptionGroup) as caught:
+        await port.run(Served(port).deliver)
+    assert caught.group_contains(StorageError)
+
+
+async def test_message_that_is_not_for_the_archive_is_refused() -> None:
+    with pytest.raises(LocalProtocolError):
+        ArchivePort("me", ListStore()).receive(CELL, ParseRecords("u", 1.0, b""))
+    with pytest.raises(LocalProtocolError):
+        ArchiveTwin(ListStore()).receive(ParseRecords("u", 1.0, b""))
+
+
+def test_twin_answers_as_the_port_does() -> None:
+    twin = ArchiveTwin(MemoryArchive())
+    ((actor, appended),) = twin.receive(order(1))
+    assert actor == "cell"
+    assert isinstance(appended, RecordsAppended)
+    read = ReadRecords(order(1).url, 1.0, *place_in(appended))
+    assert twin.receive(read) == [("cell", RecordsRead(order(1).url, 1.0, order(1).records))]
+    missing = ReadRecords(order(1).url, 1.0, 9, 0, 10)
+    assert twin.receive(missing) == [("cell", RecordsRead(order(1).url, 1.0, b""))]
+    assert twin.receive(AppendRecords("u", 1.0, b"x")) == [("cell", RecordsRefused("u", 1.0))]
+
+
+def test_twin_keeps_what_a_full_disk_left() -> None:
+    store = ListStore()
+    store.is_full = True
+    twin = ArchiveTwin(store)
+    assert [actor for actor, _ in twin.receive(order(1))] == ["cell", "controller"]
+    store.is_full = False
+    assert [type(message) for _, message in twin.receive(order(2))] == [RecordsAppended] * 2
+    assert twin.append() == []
