@@ -243,7 +243,7 @@ class _Inverter:
 
     def _add_text(self, number: int, field: int, text: str) -> None:
         if text:
-            folded = fold(text[:FIELD_CHARS_MAX])
+            folded = fold(text[:FIELD_CHARS_MAX])[:FIELD_CHARS_MAX]  # one character may fold to 18
             self._texts.append(folded)
             self._text_keys.append(number << DOCUMENT_SHIFT | field << FIELD_SHIFT)
             self._batch_chars += len(folded)

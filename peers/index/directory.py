@@ -43,6 +43,7 @@ class DirectoryStorage:
             raise DirectoryInUseError(
                 f"the index in {path} is open in another process, stop it first"
             ) from None
+        self._is_open = True
         for name in os.listdir(path):
             if name.endswith(_TEMPORARY_SUFFIX):
                 self.remove(name)
@@ -70,8 +71,10 @@ class DirectoryStorage:
         (self.path / name).unlink(missing_ok=True)
 
     def close(self) -> None:
-        os.close(self._lock)
-        os.close(self._directory)
+        if self._is_open:
+            self._is_open = False
+            os.close(self._lock)
+            os.close(self._directory)
 
     def _write_durably(self, name: str, parts: Iterable[Buffer]) -> None:
         with open(self.path / name, "wb") as file:

@@ -40,8 +40,8 @@ from peers.index.segment import CorruptIndexError, Segment, SegmentData, encode_
 from peers.index.snapshot import Part, Snapshot
 from peers.index.storage import Storage
 
-# Text waiting in memory before it becomes a segment without a commit; inverting takes some 30 bytes a byte.
-BUFFER_BYTES_MAX = 16 * 1024 * 1024
+# Text waiting in memory before it becomes a segment without a commit; inverting takes some 15 bytes a byte.
+BUFFER_BYTES_MAX = 8 * 1024 * 1024
 
 
 class _WorkingPart:

@@ -84,42 +84,38 @@ def _write(data: Bytes, at: int, value: int) -> int:
 
 
 @_leaf
-def _read_posting(data: Bytes, at: int, is_atom: bool, frequencies: Ints) -> tuple[int, int, int]:
-    """Read a posting into `frequencies` (one number a field); return (delta, bytes of positions, next)."""
-    head, at = _read(data, at)
+def _read_fields(data: Bytes, at: int, frequencies: Ints) -> int:
+    """Read field bits and frequencies into `frequencies`, all zero before; return the index after them."""
+    bits = int(np.int64(data[at]))
+    at += 1
     for field in range(FIELD_COUNT):
-        frequencies[field] = 0
-    if head & 1:
-        frequencies[BODY] = 1
-    else:
-        bits = int(np.int64(data[at]))
-        at += 1
-        for field in range(FIELD_COUNT):
-            if bits >> field & 1:
-                frequencies[field], at = _read(data, at)
-    n_bytes = 0
-    if is_atom:
-        n_bytes, at = _read(data, at)
-    return head >> 1, n_bytes, at
+        if bits >> field & 1:
+            frequencies[field], at = _read(data, at)
+    return at
+
+
+@_leaf
+def _skip_fields(data: Bytes, at: int) -> int:
+    """Return the index after the field bits and frequencies that start at `at`."""
+    bits = int(np.int64(data[at]))
+    at += 1
+    while bits:
+        if bits & 1:
+            while data[at] >= 128:
+                at += 1
+            at += 1
+        bits >>= 1
+    return at
 
 
 @_leaf
 def _skip_posting(data: Bytes, at: int, is_atom: bool) -> tuple[int, int]:
     """Return (delta, next)."""
     head, at = _read(data, at)
-    n_numbers = 0
     if not head & 1:
-        bits = int(np.int64(data[at]))
-        at += 1
-        while bits:
-            n_numbers += bits & 1
-            bits >>= 1
+        at = _skip_fields(data, at)
     if is_atom:
-        n_numbers += 1
-    while n_numbers:
-        if data[at] < 128:
-            n_numbers -= 1
-        at += 1
+        _, at = _read(data, at)
     return head >> 1, at
 
 
@@ -357,36 +353,57 @@ def phrase(
     n_matches = 0
     for atom in range(len(starts)):
         at = starts[atom]
+        end = ends[atom]
         place = places[atom]
+        distance = distances[atom]
         document = -1
         read = 0
         kept = 0
-        while at < ends[atom] and (atom == 0 or read < n_matches):
-            delta, n_bytes, at = _read_posting(postings, at, True, frequencies)
-            document += delta
-            while atom > 0 and read < n_matches and matches[read] >> DOCUMENT_SHIFT < document:
-                read += 1
-            if atom == 0 or (read < n_matches and matches[read] >> DOCUMENT_SHIFT == document):
-                p = place
-                for field in range(FIELD_COUNT):
-                    position = -distances[atom]
-                    for _ in range(frequencies[field]):
-                        step, p = _read(positions, p)
-                        position += step
-                        if position < 0:
-                            continue
-                        key = document << DOCUMENT_SHIFT | field << FIELD_SHIFT | position
-                        if atom == 0:
-                            matches[kept] = key
-                            kept += 1
-                        else:
-                            while read < n_matches and matches[read] < key:
-                                read += 1
-                            if read < n_matches and matches[read] == key:
-                                matches[kept] = key
-                                kept += 1
-                                read += 1
+        wanted = -1  # the next document with a match so far
+        if atom > 0 and n_matches:
+            wanted = matches[0] >> DOCUMENT_SHIFT
+        while at < end and (atom == 0 or read < n_matches):
+            head, at = _read(postings, at)
+            document += head >> 1
+            if atom > 0:
+                while wanted < document and read < n_matches:
+                    read += 1
+                    if read < n_matches:
+                        wanted = matches[read] >> DOCUMENT_SHIFT
+                if wanted != document or read == n_matches:
+                    if not head & 1:
+                        at = _skip_fields(postings, at)
+                    n_bytes, at = _read(postings, at)
+                    place += n_bytes
+                    continue
+            frequencies[:] = 0
+            if head & 1:
+                frequencies[BODY] = 1
+            else:
+                at = _read_fields(postings, at, frequencies)
+            n_bytes, at = _read(postings, at)
+            p = place
             place += n_bytes
+            for field in range(FIELD_COUNT):
+                position = -distance
+                for _ in range(frequencies[field]):
+                    step, p = _read(positions, p)
+                    position += step
+                    if position < 0:
+                        continue
+                    key = document << DOCUMENT_SHIFT | field << FIELD_SHIFT | position
+                    if atom == 0:
+                        matches[kept] = key
+                        kept += 1
+                        continue
+                    while read < n_matches and matches[read] < key:
+                        read += 1
+                    if read < n_matches and matches[read] == key:
+                        matches[kept] = key
+                        kept += 1
+                        read += 1
+            if read < n_matches:
+                wanted = matches[read] >> DOCUMENT_SHIFT
         n_matches = kept
     return n_matches
 
@@ -439,28 +456,40 @@ def score(
     Returns:
       The number of documents touched.
     """
-    frequencies = np.zeros(FIELD_COUNT, np.int64)
     n_touched = 0
     for term in range(len(starts)):
         at = starts[term]
         end = ends[term]
         document = -1
         is_required = term < n_required
+        skips_positions = is_atom[term] != 0
         # What `matched` must be for this term to count, or 0 when any value will do.
         expected = 0
         if needs_all and n_required:
             expected = min(term, n_required) + 1
         while at < end:
-            delta, _, at = _read_posting(data, at, is_atom[term] != 0, frequencies)
-            document += delta
+            head, at = _read(data, at)
+            document += head >> 1
             seen = int(np.int64(matched[document]))
             if expected and max(seen, 1) != expected:
+                if not head & 1:
+                    at = _skip_fields(data, at)
+                if skips_positions:
+                    _, at = _read(data, at)
                 continue
             weighted = 0.0
-            for field in range(FIELD_COUNT):
-                if frequencies[field]:
-                    norm = base[field] + slope[field] * lengths[document, field]
-                    weighted += weights[field] * frequencies[field] / norm
+            if head & 1:
+                weighted = weights[BODY] / (base[BODY] + slope[BODY] * lengths[document, BODY])
+            else:
+                bits = int(np.int64(data[at]))
+                at += 1
+                for field in range(FIELD_COUNT):
+                    if bits >> field & 1:
+                        frequency, at = _read(data, at)
+                        norm = base[field] + slope[field] * lengths[document, field]
+                        weighted += frequency * (weights[field] / norm)
+            if skips_positions:
+                _, at = _read(data, at)
             scores[document] += idf[term] * (weighted * (k1 + 1.0) / (k1 + weighted))
             if seen == 0:
                 touched[n_touched] = document
@@ -636,7 +665,6 @@ def merge_postings(
     Returns:
       The number of postings written.
     """
-    frequencies = np.zeros(FIELD_COUNT, np.int64)
     widest = 0
     n_terms = len(order_starts) - 1
     for term in range(n_terms):
@@ -672,11 +700,15 @@ def merge_postings(
                     if next_at[s] >= ends[source]:
                         new[s] = done
                         break
-                    head, body_at[s] = _read(postings, next_at[s])
+                    head, after = _read(postings, next_at[s])
                     simple[s] = head & 1
-                    is_atom = place_ends[source] > places[source]
-                    delta, n_bytes[s], next_at[s] = _read_posting(postings, next_at[s], is_atom, frequencies)
-                    old[s] += delta
+                    body_at[s] = after
+                    if not head & 1:
+                        after = _skip_fields(postings, after)
+                    if place_ends[source] > places[source]:
+                        n_bytes[s], after = _read(postings, after)
+                    next_at[s] = after
+                    old[s] += head >> 1
                     new[s] = documents[document_bases[source] + old[s]]
                 if new[s] < done and (least < 0 or new[s] < new[least]):
                     least = s

@@ -46,6 +46,19 @@ class Query(msgspec.Struct, frozen=True, array_like=True):
     excluded_sites: tuple[str, ...] = ()
     mode: Mode = Mode.AND
 
+    def check_limits(self) -> None:
+        """Raise ValueError when a query, made elsewhere than in `parse_query`, is beyond the limits.
+
+        `View.search` does it: kernels rely on the limits.
+        """
+        if len(self.terms) > QUERY_TERMS_MAX:
+            raise ValueError(f"more than {QUERY_TERMS_MAX} terms: {len(self.terms)}")
+        for phrases in (self.phrases, self.excluded):
+            if len(phrases) > QUERY_PHRASES_MAX or not all(0 < len(p) <= QUERY_TERMS_MAX for p in phrases):
+                raise ValueError(f"more than {QUERY_PHRASES_MAX} phrases, or one is empty or too long")
+        if max(len(self.sites), len(self.excluded_sites)) > QUERY_SITES_MAX:
+            raise ValueError(f"more than {QUERY_SITES_MAX} sites")
+
     @property
     def terms(self) -> tuple[str, ...]:
         """The distinct terms that score: those whose statistics a search needs."""

@@ -1,7 +1,7 @@
 """BM25F over statistics of the whole mesh.
 
     score(d) = sum over terms t of idf(t) * tf(t, d) * (k1 + 1) / (k1 + tf(t, d))
-    tf(t, d) = sum over fields f of weight_f * frequency_f(t, d) / (1 - b_f + b_f * length_f(d) / average_f)
+    tf(t, d) = sum over fields f of frequency_f(t, d) * (weight_f / (1 - b_f + b_f * length_f(d) / average_f))
     idf(t)   = log(1 + (N - n + 0.5) / (n + 0.5))
     N documents, n of them with the term in any field; average_f = total length of f / N
 
@@ -53,6 +53,11 @@ class Statistics(msgspec.Struct, frozen=True, array_like=True):
     document_count: int = 0
     field_lengths: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)  # terms in all documents, by field
     doc_freqs: Mapping[str, int] = {}  # documents with the term in any field; absent means 0
+
+    def __post_init__(self) -> None:
+        # They come from other peers, and logarithms are taken of them.
+        if min((self.document_count, *self.field_lengths, *self.doc_freqs.values())) < 0:
+            raise ValueError("statistics are counts, none is negative")
 
     def __add__(self, other: Statistics) -> Statistics:
         a, b = self.field_lengths, other.field_lengths

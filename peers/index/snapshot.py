@@ -166,7 +166,11 @@ class View:
         Returns:
           (documents that match, hits by falling score and, where scores are equal, rising URL). The best
           k of the hits of disjoint views are exactly the hits of their union.
+
+        Raises:
+          ValueError: the query is beyond its limits.
         """
+        query.check_limits()
         if query.is_empty or k < 0:
             return 0, []
         plan = _plan(query, statistics, weights)
@@ -296,9 +300,10 @@ def _literally(segment: Segment, atoms: Sequence[int]) -> Bytes:
     if len(atoms) == 1:
         return _any_of(segment, atoms)
     marks = np.zeros(segment.document_count, np.uint8)
-    if min(atoms) < 0:
-        return marks
     numbers = np.array(atoms, np.int64)
+    # An entry without positions is no atom: no honest peer asks for it.
+    if numbers.min() < 0 or not _are_atoms(segment, numbers).all():
+        return marks
     order = np.argsort(segment.doc_freqs[numbers], kind="stable")
     numbers = numbers[order]
     places = segment.positions_starts[numbers]

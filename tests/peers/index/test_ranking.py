@@ -18,7 +18,8 @@ from peers.index.ranking import RankingWeights
 from tests.peers.index.samples import index_of, random_documents, search
 from tests.shared_data import shared
 
-BODY_ONLY = RankingWeights(weights=(0.0, 0.0, 0.0, 1.0, 0.0), b=(0.0, 0.0, 0.0, 0.75, 0.0))
+# tantivy has k1 = 1.2 and b = 0.75 built in.
+BODY_ONLY = RankingWeights(weights=(0.0, 0.0, 0.0, 1.0, 0.0), b=(0.0, 0.0, 0.0, 0.75, 0.0), k1=1.2)
 
 
 def fields_of(document: Document) -> list[list[str]]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mesh.document import Document
 from peers.index.analysis import atoms
 from peers.index.index import Index
-from peers.index.query import Mode, parse_query
+from peers.index.query import Mode, Query, parse_query
 from peers.index.ranking import RankingWeights, Statistics, sum_statistics
 from peers.index.snapshot import Hit
 from peers.index.storage import MemoryStorage
@@ -268,6 +268,70 @@ def test_weights_decide_which_field_counts() -> None:
 
     assert best(title=1.0) == "http://a/2"
     assert best(body=1.0) == "http://a/1"
+
+
+def test_weights_may_be_whole_numbers() -> None:
+    view = index_of([page("a/1", "word")]).snapshot().everything()
+    query = parse_query("word")
+    statistics = view.statistics(query.terms)
+    whole = RankingWeights(weights=(0, 0, 0, 1, 0), b=(0, 0, 0, 1, 0), k1=1)
+    real = RankingWeights(weights=(0.0, 0.0, 0.0, 1.0, 0.0), b=(0.0, 0.0, 0.0, 1.0, 0.0), k1=1.0)
+    assert view.search(query, statistics, 1, whole) == view.search(query, statistics, 1, real)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query(phrases=(("中华", "人民"),)),
+        Query(words=("中华",), excluded=(("中华", "人民"), ("人民", "w"))),
+        Query(words=("\x01中", "\x02a", "", "w", "w"), mode=Mode.OR),
+        Query(words=("w",) * 64),
+        Query(words=("w",), phrases=(("\x02a", "w"), ("",))),
+        Query(sites=("", "\x00", "a" * 10_000)),
+    ],
+)
+def test_queries_that_no_honest_peer_sends_are_survived(query: Query) -> None:
+    view = index_of([page("a/1", "中华人民共和国 w w"), page("b/2", "w 人民")]).snapshot().everything()
+    total, hits = view.search(query, view.statistics(query.terms), 10)
+    assert total == len(hits) <= 2
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Query(words=("w",) * 65),
+        Query(phrases=((),)),
+        Query(excluded=(("w",),) * 17),
+        Query(sites=("a",) * 17),
+    ],
+)
+def test_queries_beyond_the_limits_are_refused(query: Query) -> None:
+    view = index_of([page("a/1", "w")]).snapshot().everything()
+    with pytest.raises(ValueError, match="more than"):
+        view.search(query, Statistics(), 10)
+
+
+@pytest.mark.parametrize("counts", [(-1,), (1, (0, 0, -1, 0, 0)), (1, (0, 0, 0, 0, 0), {"a": -1})])
+def test_negative_statistics_are_refused(counts: tuple[int]) -> None:
+    with pytest.raises(ValueError, match="negative"):
+        Statistics(*counts)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.builds(Document, *[st.text() | any_text] * 4, st.lists(st.text() | any_text).map(tuple)),
+        max_size=5,
+    ),
+    any_text,
+)
+def test_no_document_is_an_error(documents: list[Document], query: str) -> None:
+    view = index_of([(1, document) for document in documents]).snapshot().everything()
+    assert view.document_count == len({document.url for document in documents})
+    for mode in Mode:
+        total, hits = search(view, query, 10, mode)
+        assert total == len(hits)
+        assert all(view.stored(hit.url) is not None for hit in hits)
 
 
 @pytest.mark.parametrize(
