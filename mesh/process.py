@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
@@ -21,6 +22,10 @@ Main: TypeAlias = Callable[[trio.Event, Tell], Awaitable[None]]
 # every hop of a message.
 SWITCH_INTERVAL_S: Final = 0.0005
 
+# Objects made between two passes of the cyclic collector. Python's 700 has it walk a crawl's young
+# objects all the time, 6 % of its processor time; hardly any of them is in a cycle.
+GC_THRESHOLDS: Final = (50_000, 50, 100)
+
 logger = logging.getLogger(__name__)
 
 
@@ -37,6 +42,8 @@ def run_node(main: Main, *, while_stdin: bool, verbose: bool) -> int:
         stream=sys.stderr,
     )
     sys.setswitchinterval(SWITCH_INTERVAL_S)
+    gc.freeze()  # what is imported stays, the collector need not look at it
+    gc.set_threshold(*GC_THRESHOLDS)
     exit_code = 0
     try:
         trio.run(_run, main, while_stdin)
