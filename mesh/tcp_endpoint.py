@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import re
 import socket
+from ipaddress import ip_address
 
 from mesh.errors import ConfigError, RemoteProtocolError
 
@@ -25,6 +26,24 @@ def host_and_port(endpoint: str) -> tuple[str, int]:
     if match is None or int(match[3]) > 65_535:
         raise RemoteProtocolError(f"endpoint is not tcp://host:port: {endpoint[:300]!r}")
     return match[1] or match[2], int(match[3])
+
+
+def check_address(endpoint: str) -> None:
+    """Make sure that ZeroMQ can connect there without asking anybody for a name.
+
+    libzmq resolves names in the one thread that does all its I/O: a hostile record with a name whose
+    server is slow would stop all our connections for seconds at a time.
+
+    Raises:
+      RemoteProtocolError: it is not tcp://ADDRESS:PORT with a numeric address and a port from 1 on.
+    """
+    host, port = host_and_port(endpoint)
+    try:
+        ip_address(host)
+    except ValueError as error:
+        raise RemoteProtocolError(f"endpoint has no numeric address: {endpoint[:300]!r}") from error
+    if port == 0:
+        raise RemoteProtocolError(f"endpoint has port 0: {endpoint[:300]!r}")
 
 
 def endpoint_of(address: tuple[str, int] | tuple[str, int, int, int]) -> str:

@@ -27,7 +27,7 @@ from zmq.utils.monitor import parse_monitor_message
 from mesh.door import Door, Visit, knock
 from mesh.errors import ConfigError
 from mesh.identity import Identity, is_curve_key
-from mesh.tcp_endpoint import BACKLOG, bind_error, checked_own_endpoint, host_and_port
+from mesh.tcp_endpoint import BACKLOG, bind_error, check_address, checked_own_endpoint
 from mesh.zap import AllowList, require_curve_server
 from mesh.zmq_socket import TrioSocket
 
@@ -197,11 +197,11 @@ class Transport:
         queued is lost. Until the handshake is done up to 1,000 messages wait in the queue.
 
         Raises:
-          RemoteProtocolError: an endpoint of the peer's record is not tcp://host:port.
+          RemoteProtocolError: an endpoint of the peer's record is not tcp://ADDRESS:PORT, both numeric.
         """
         assert is_curve_key(curve_public), "certificates are checked before keys get here"
         for each in (endpoint, multicast_endpoint):
-            host_and_port(each)
+            check_address(each)
         link = self._links.get(peer_id)
         if link is not None and link.leads_to(endpoint, multicast_endpoint, curve_public):
             return
