@@ -49,6 +49,8 @@ RECONNECT_IVL_MS = 200  # plus as much at random; a peer that starts again is fo
 RECONNECT_IVL_MAX_MS = 5_000  # doubles up to here while nobody listens; libzmq's default is no back-off
 CONNECT_TIMEOUT_MS = 5_000  # the kernel's is about two minutes
 
+STUCK_S = 10.0  # a queue that refuses for so long gets a new connection; see `_renew_if_stuck`
+
 CURVE_BYTES = 64  # what encryption adds to a frame before libzmq checks its size: 33, and some slack
 
 _OPTIONS = {
@@ -101,6 +103,7 @@ class _Link:
     dealer: ZmqSocket
     large: deque[tuple[zmq.MessageTracker | None, int]] = field(default_factory=deque)  # (done?, bytes)
     large_bytes: int = 0
+    refuses_since: float | None = None  # trio's clock; None while the queue takes messages
 
     def leads_to(self, endpoint: str, multicast_endpoint: str, curve_public: bytes) -> bool:
         return (self.endpoint, self.multicast_endpoint, self.curve_public) == (
@@ -232,7 +235,10 @@ class Transport:
         link = self._links.get(peer_id)
         if link is None or not _queued(link, parts, size):
             self._counts["sends_refused"] += 1
+            if link is not None:
+                self._renew_if_stuck(peer_id, link)
             return False
+        link.refuses_since = None
         self._counts["messages_sent"] += 1
         self._counts["bytes_sent"] += size
         return True
@@ -285,6 +291,19 @@ class Transport:
             visitors_refused=0 if door is None else door.refused_count,
             visitors_turned_out=0 if door is None else door.turned_out_count,
         )
+
+    def _renew_if_stuck(self, peer_id: str, link: _Link) -> None:
+        """Connect anew when the queue has refused for 10 s, though its messages are lost.
+
+        libzmq gives a connection up for good when the other side breaks the protocol, as another
+        program does that has got the port of a peer that is down; then every send is refused.
+        """
+        now = trio.current_time()
+        if link.refuses_since is None:
+            link.refuses_since = now
+        elif now - link.refuses_since > STUCK_S:
+            self.disconnect(peer_id)
+            self.connect(peer_id, link.endpoint, link.multicast_endpoint, link.curve_public)
 
     def _connect_publisher(self, multicast_endpoint: str) -> None:
         """Connect to an ear that one peer claims; of a contested one no connection may be made.

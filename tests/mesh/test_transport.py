@@ -193,6 +193,38 @@ async def test_a_peer_that_starts_again_at_its_endpoint_is_found_again() -> None
         await again.aclose()
 
 
+async def test_a_peer_is_found_again_after_another_program_had_its_port(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """libzmq gives up for good on who breaks the protocol."""
+    identity = Identity.of_secret(b"d" * 32)
+    down = Transport(identity)
+    endpoints = down.endpoint, down.multicast_endpoint
+    await down.aclose()
+
+    async def talk_http(stream: trio.SocketStream) -> None:
+        await stream.receive_some()
+        await stream.send_all(b"HTTP/1.1 400 Bad Request\r\n\r\n" + bytes(100))
+
+    async with peers(1) as (one,):
+        async with trio.open_nursery() as nursery:
+            (listener,) = await trio.open_tcp_listeners(host_and_port(endpoints[0])[1], host="127.0.0.1")
+            nursery.start_soon(trio.serve_listeners, talk_http, [listener])
+            one.transport.connect(identity.peer_id, *endpoints, identity.curve_public)
+            await until(lambda: not one.transport.send(identity.peer_id, b"x"))
+            nursery.cancel_scope.cancel()
+        back = Peer(identity, Transport(identity, endpoint=endpoints[0], multicast_endpoint=endpoints[1]))
+        back.allow(one)
+        monkeypatch.setattr(mesh.transport, "STUCK_S", 0.1)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(back.transport.serve)
+            await until(lambda: one.transport.send(identity.peer_id, b"found"))
+            messages = await received(back, 1)
+            assert messages[-1] == (one.peer_id, [b"found"])
+            nursery.cancel_scope.cancel()
+        await back.transport.aclose()
+
+
 async def test_a_key_admitted_after_its_first_attempt_gets_through_soon() -> None:
     async with peers(2) as (one, two):
         one.connect(two)
