@@ -12,7 +12,8 @@ either a page that was never acknowledged or a table that knows what is left to 
 A standby that is down, or that stays silent too long, does not hold a page up: what it lacks is noted as a
 *debt* in the table and paid when it is back, from the archive. Link texts go the same way: marked until
 indexed here, owed to each standby until it promises them. A standby promises link texts only of pages it
-has; so the debt stays until the page has arrived.
+has; so the debt stays until the page has arrived. They carry the time when they became what they are, and a
+version of a page brings those known when it was stored: what is late never undoes what is newer.
 
 The archive, the parser and the indexer of the same peer are not asked twice: they answer or the peer dies
 with them. What crosses the wire is repeated with growing pauses.
@@ -377,9 +378,11 @@ class Cell(Actor):
 
     def _drop_older_anchors(self, page: StoredPage) -> None:
         """Forget link texts on their way when a version comes that brings newer ones."""
+        assert self._ownership is not None
         self._indexing_anchors.pop(page.url, None)
-        for peer in self._ledger.creditors():
-            self._ledger.pay(peer, identity_of(page.slot, page.url))
+        for peer in self._ownership.team_of(page.slot):
+            if peer != self._me:
+                self._ledger.pay(peer, identity_of(page.slot, page.url))
 
     def _note_refused(self, url: str, fetched_at: float, now: float) -> list[Send]:
         pending = self._pages.get((url, fetched_at))
@@ -476,7 +479,7 @@ class Cell(Actor):
         marks = self._ledger.marked_pages(self._recovered_to, limit)
         for identity, fetched_at, anchors in marks:
             if not room:
-                return sends
+                break
             self._recovered_to = mark_key(identity, fetched_at)
             newest = self._ledger.newest(identity)
             assert newest is not None, "a mark without a place"
@@ -490,8 +493,9 @@ class Cell(Actor):
             room -= 1
             self._recovering += 1
             self._read(newest, identity, sends).marked_anchors = anchors
-        if len(marks) < limit:
-            self._recovered_to = b""  # begin anew
+        else:
+            if len(marks) < limit:
+                self._recovered_to = b""  # that was the last one: begin anew
         self._ledger.save_totals()
         return sends
 
@@ -551,9 +555,9 @@ class Cell(Actor):
         return [] if early is None else self._store_anchors(early, now)
 
     def _replicate_anchors(self, owner: str, message: ReplicateAnchors) -> list[Send]:
-        identity = self._identity_of(message.url)
-        ownership = self._ownership
-        if identity is None or ownership is None:
+        ownership, identity = self._ownership, self._identity_of(message.url)
+        if ownership is None or identity is None or not isfinite(message.at):
+            self._replicas_refused += 1
             return []
         team = ownership.team_of(slot_in(identity))
         if owner not in team or self._me not in team:
@@ -608,6 +612,8 @@ class Cell(Actor):
     # --- Reading back
 
     def _read_for(self, reader: Address, request: int, url: str) -> list[Send]:
+        if self._ownership is None:
+            return []  # nobody can say yet whether the page is here
         identity = self._identity_of(url)
         place = None if identity is None else self._ledger.newest(identity)
         if identity is None or place is None:

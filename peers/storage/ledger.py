@@ -104,15 +104,18 @@ class Ledger:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        totals = table.get(_TOTALS)
-        self.totals = Totals() if totals is None else _decode_totals(totals)
+        self._saved_totals = table.get(_TOTALS)
+        self.totals = Totals() if self._saved_totals is None else _decode_totals(self._saved_totals)
         self._debt_counts = {
             key[len(_DEBT_COUNT) :].decode(): int.from_bytes(value, "big")
             for key, value in table.scan_prefix(_DEBT_COUNT)
         }
 
     def save_totals(self) -> None:
-        self._table.put(_TOTALS, _encode(self.totals))
+        encoded = _encode(self.totals)
+        if encoded != self._saved_totals:  # what changes nothing shall not cause a commit
+            self._saved_totals = encoded
+            self._table.put(_TOTALS, encoded)
 
     # --- Places
 

@@ -488,6 +488,20 @@ def test_gateway_is_told_that_a_page_is_unknown(alone: Driven, url: str) -> None
     assert alone.tell(ReadPage(7, url), GATEWAY) == [Send(GATEWAY, PageRead(7, url, 0.0, b""))]
 
 
+def test_reading_a_page_changes_nothing_in_the_table(alone: Driven) -> None:
+    alone.store(page())
+    before = dict(alone.table.scan(b""))
+    alone.table.put = None  # type: ignore[method-assign, assignment]
+    alone.tell(ReadPage(7, URL), GATEWAY)
+    alone.tell(RecordsRead(URL, 5.0, b"records"), ARCHIVE)
+    assert dict(alone.table.scan(b"")) == before
+
+
+def test_gateway_is_not_answered_before_the_slots_are_known(alone: Driven) -> None:
+    alone.store(page())
+    assert Driven(alone.table).tell(ReadPage(7, URL), GATEWAY) == []
+
+
 def test_gateways_beyond_the_limit_are_counted_and_not_answered() -> None:
     driven = Driven(settings=CellSettings(readers_max=1))
     driven.tell(owned(ME, replicas=1, peers=(ME,)))
