@@ -152,7 +152,7 @@ class _HanNumbers:
         self._keys: Ints = np.zeros(2, np.int64)
         self._numbers: Ints = np.zeros(2, np.int64)
         self._known = 0
-        self.numbers([_BREAK])
+        self.numbers([_BREAK])  # which has its number, 0, in the vocabulary already
 
     def numbers(self, tokens: list[str]) -> Ints:
         self._make_room(len(tokens))

@@ -1,8 +1,8 @@
 """The piece of a page that shows why it was found.
 
 Words are looked for in the folded text as they stand, without segmentation: a Chinese term wherever its
-characters are, a latin one where it is a whole word. That costs 20 us for a page where analysing it
-again would cost 500, and highlights what a reader would.
+characters are, a latin one where it is a whole word. That costs half of analysing the page again, and
+marks what a reader would.
 """
 
 from __future__ import annotations
