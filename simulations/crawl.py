@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
 from typing import Final, TypeAlias
 
@@ -11,6 +11,7 @@ from mesh.memory_table import MemoryTable
 from mesh.node import Node
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import WEIGHT_MAX, SlotTable, slot_of
+from mesh.table import Table
 from mesh.urls import host_of
 from peers.actors import make_actors
 from peers.crawler.controller import CrawlStatistics
@@ -31,6 +32,7 @@ from simulations.ports import (
     VirtualRecorder,
     VirtualSegments,
 )
+from simulations.revertible_table import RevertibleTable
 from simulations.web import Web
 from simulations.world import World
 
@@ -45,8 +47,8 @@ Progress: TypeAlias = Callable[[int, int], None]
 class SimulatedCrawl:
     """One crawl; the same arguments make the same crawl, message by message.
 
-    The peers know each other from the start and stay: membership does not run, each is told at time 0
-    which slots it owns.
+    The peers know each other from the start: membership does not run, each is told at its start which
+    slots it owns. One that crashes keeps them, and comes back.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class SimulatedCrawl:
         settings: CrawlSettings | None = None,
         network: Network | None = None,
         trace: list[TracedPage] | None = None,
+        crashing: Iterable[str] = (),
     ) -> None:
         """Set up peers p0, p1, ... and the world between them.
 
@@ -66,6 +69,7 @@ class SimulatedCrawl:
           peers: how many.
           seed: of everything that is drawn beside the web, which has its own.
           trace: pages are added to it as a live crawl with --record writes them.
+          crashing: peers that `plan_crash` may name; their tables remember what was committed.
         """
         assert peers >= 1
         self.web = web
@@ -77,8 +81,11 @@ class SimulatedCrawl:
         self.indexes: dict[str, CountingIndex] = {}
         self.world = World(network or Network(Random(f"network {seed}")))
         self._trace = trace
+        self._tables: dict[str, RevertibleTable] = {}
+        self._crashing = frozenset(crashing)
         for peer in self.peers:
-            self._add(peer)
+            self.archives[peer], self.indexes[peer] = VirtualArchive(), CountingIndex()
+            self._start(peer)
 
     def run(self, progress: Progress | None = None) -> None:
         """Start from the web's seeds and go on until no peer has anything left to do.
@@ -109,9 +116,15 @@ class SimulatedCrawl:
                     self.web.pages,
                 )
 
+    def plan_crash(self, peer: str, at_s: float, down_s: float) -> None:
+        """Have a peer killed at a time, and started again on its disk after it was down for a while."""
+        assert peer in self._crashing, f"{peer} is not among the peers that may crash"
+        self.world.plan(at_s, lambda: self.world.crash(peer))
+        self.world.plan(at_s + down_s, lambda: self._start(peer))
+
     def is_at_rest(self) -> bool:
         """Do all peers say that nothing is due, in flight or waiting to be stored, sent or indexed?"""
-        return all(
+        return all(map(self.world.is_up, self.peers)) and all(
             _is_at_rest(statistics) for peer in self.peers for statistics in self.observe(peer).values()
         )
 
@@ -141,10 +154,10 @@ class SimulatedCrawl:
     def _copies(self) -> int:
         return min(self.table.replicas, len(self.peers))
 
-    def _add(self, peer: str) -> None:
-        index = self.indexes[peer] = CountingIndex()
-        actors = make_actors(peer, MemoryTable(), self.settings, index)
-        self.archives[peer] = VirtualArchive()
+    def _start(self, peer: str) -> None:
+        """Begin a life of a peer, the first or another one, on what its disk holds."""
+        index = self.indexes[peer]
+        actors = make_actors(peer, self._table_of(peer), self.settings, index, self._next_errand())
         ports = [
             VirtualFetcher(peer, self.web, self.log),
             VirtualParser(self.web),
@@ -153,11 +166,19 @@ class SimulatedCrawl:
             VirtualRecorder(self._trace) if self._trace is not None else Listener("recorder"),
             *map(Listener, ("http", "meter", "membership")),
         ]
-        node = Node(peer, actors)
-        self.world.add_peer(node, ports)
+        self.world.add_peer(Node(peer, actors), ports, self._tables.get(peer))
         ownership = OwnershipChanged(Ownership(peer, self.table, self.peers))
         for name in ("controller", "cell", "indexer", "searcher"):
             self.world.deliver(Address(peer, "membership"), Address(peer, name), ownership)
+
+    def _table_of(self, peer: str) -> Table:
+        if peer in self._crashing:
+            return self._tables.setdefault(peer, RevertibleTable())
+        return MemoryTable()
+
+    def _next_errand(self) -> int:
+        """As the live peer does: milliseconds, so that no number of an earlier life comes again."""
+        return int(self.world.now * 1_000) + 1
 
     def _slot_of(self, host: str) -> int:
         return slot_of(host, SLOT_COUNT)

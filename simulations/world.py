@@ -63,7 +63,11 @@ class VirtualPort(Protocol):
 
 
 class CommittedTable(Protocol):
-    """A table that can tell what is durable, for worlds in which peers crash."""
+    """A table that can tell what is durable, for peers that may crash."""
+
+    @property
+    def has_changes(self) -> bool:
+        """Was anything written since the last commit?"""
 
     def commit(self) -> None:
         """All that was written so far survives a crash."""
@@ -199,9 +203,12 @@ class World:
         """Do what the actors of a peer want done, then see when it has to wake next."""
         for item in outgoing:
             if item.message.is_promise:
-                self._hold(peer, item)
+                peer.promises.append(item)
             else:
                 self._send(peer, item)
+        if not peer.is_committing and (peer.promises or (peer.table is not None and peer.table.has_changes)):
+            peer.is_committing = True
+            self._push(self.now + self._commit_s, self._commit, peer)
         if peer.node.wake_at() < peer.wake_at:
             self._schedule_wake(peer)
 
@@ -261,12 +268,6 @@ class World:
             return
         self._note(source, target, _encode(message))
         self._carry_out(peer, peer.node.receive(source, target.actor, message, self.now))
-
-    def _hold(self, peer: _Peer, item: Outgoing) -> None:
-        peer.promises.append(item)
-        if not peer.is_committing:
-            peer.is_committing = True
-            self._push(self.now + self._commit_s, self._commit, peer)
 
     def _commit(self, peer: _Peer) -> None:
         if not peer.is_up:

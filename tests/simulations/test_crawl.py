@@ -11,6 +11,7 @@ import pytest
 
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.trace import TracedPage
+from simulations.checks import duplicates
 from simulations.crawl import SimulatedCrawl
 from simulations.experiments import HOUR_S, crawl, interval_for, replay
 from simulations.network import Network
@@ -67,6 +68,20 @@ def test_a_crawl_comes_back_after_a_partition() -> None:
     run.run()
     findings = run.judge()
     assert findings.total == 0, findings
+
+
+def test_a_peer_that_is_killed_goes_on_and_repeats_only_what_was_in_progress() -> None:
+    run = SimulatedCrawl(SyntheticWeb(17, 600), peers=3, seed=17, crashing=["p1"])
+    crashes = (31.0, 62.5, 120.25, 301.0)
+    for at_s in crashes:
+        run.plan_crash("p1", at_s, down_s=20.0)
+    run.run()
+    findings = run.judge()
+    assert findings.total == findings.duplicates, findings
+    first = {request.url: request for request in reversed(run.log)}
+    for url in duplicates(run.log):
+        # Fetched, parsed, stored and settled takes less than a second after the answer.
+        assert any(first[url].at_s <= at_s <= first[url].until_s + 1.0 for at_s in crashes), first[url]
 
 
 def _digest_under(hash_seed: str, seed: int = 7) -> str:

@@ -72,7 +72,9 @@ def world_of(*peers: str, **network: float) -> tuple[World, dict[str, Echo]]:
 
 
 class MemoryTableThatCommits:
-    """Only counts."""
+    """Only notes what is asked of it."""
+
+    has_changes = False
 
     def __init__(self) -> None:
         self.calls: list[str] = []

@@ -1,0 +1,53 @@
+"""A table in memory that remembers its last commit, for peers that crash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mesh.memory_table import MemoryTable
+
+
+class RevertibleTable:
+    """A `mesh.table.Table` whose changes since the last commit can be undone."""
+
+    def __init__(self) -> None:
+        self._table = MemoryTable()
+        self._before: dict[bytes, bytes | None] = {}  # of changed keys: the value at the last commit
+
+    def get(self, key: bytes) -> bytes | None:
+        return self._table.get(key)
+
+    def put(self, key: bytes, value: bytes) -> None:
+        if key not in self._before:
+            self._before[key] = self._table.get(key)
+        self._table.put(key, value)
+
+    def delete(self, key: bytes) -> None:
+        if key not in self._before:
+            self._before[key] = self._table.get(key)
+        self._table.delete(key)
+
+    def scan(
+        self, start: bytes, stop: bytes | None = None, *, limit: int | None = None
+    ) -> Iterator[tuple[bytes, bytes]]:
+        return self._table.scan(start, stop, limit=limit)
+
+    def scan_prefix(self, prefix: bytes, *, limit: int | None = None) -> Iterator[tuple[bytes, bytes]]:
+        return self._table.scan_prefix(prefix, limit=limit)
+
+    @property
+    def has_changes(self) -> bool:
+        return bool(self._before)
+
+    def commit(self) -> None:
+        """What was written so far stays."""
+        self._before.clear()
+
+    def revert(self) -> None:
+        """Undo everything since the last commit."""
+        for key, value in self._before.items():
+            if value is None:
+                self._table.delete(key)
+            else:
+                self._table.put(key, value)
+        self._before.clear()
