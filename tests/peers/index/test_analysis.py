@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import unicodedata
 
 import pytest
@@ -14,6 +15,7 @@ from peers.index.analysis import (
     RunKind,
     analyse,
     atoms,
+    available_segmenter,
     fold,
     kind_of,
     offsets,
@@ -126,3 +128,13 @@ def test_rjieba_and_jieba_cut_real_han_runs_alike() -> None:
     assert len(runs) > 5000
     joined = "\n".join(runs)
     assert RjiebaSegmenter().search(joined) == JiebaSegmenter().search(joined)
+
+
+def test_jieba_takes_over_where_rjieba_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "GNU系统与中华人民共和国，长春市长春药店。"
+    expected = analyse(text), offsets(text)
+    monkeypatch.setitem(sys.modules, "rjieba", None)
+    segmenter = available_segmenter()
+    assert isinstance(segmenter, JiebaSegmenter)
+    monkeypatch.setattr("peers.index.analysis._segmenter", segmenter)
+    assert (analyse(text), offsets(text)) == expected
