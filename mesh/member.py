@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import socket
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from random import Random
@@ -137,11 +138,15 @@ class Member:
         )
 
     def _announced(self, endpoint: str) -> str:
-        """The endpoint by the name under which others reach this machine."""
-        if not self._config.announce:
+        """The endpoint by the address under which others reach this machine; ZeroMQ wants no names."""
+        announce = self._config.announce
+        if not announce or not endpoint:
             return endpoint
-        port = endpoint.rpartition(":")[2]
-        return f"tcp://{self._config.announce}:{port}"
+        try:
+            address = socket.gethostbyname(announce)
+        except OSError as error:
+            raise ConfigError(f"member.announce: {announce!r} leads to no address ({error})") from error
+        return f"tcp://{address}:{endpoint.rpartition(':')[2]}"
 
     def _check_certificate(self) -> None:
         """Find out before the others do that this key is none of the mesh's."""

@@ -48,7 +48,7 @@ class MemberRecord(Message, frozen=True, array_like=True):
 
     peer: Name
     endpoint: Endpoint  # tcp://host:port of the inbox
-    multicast: Endpoint  # tcp://host:port of the publisher
+    multicast: Endpoint  # tcp://host:port where it listens for multicasts
     door: Endpoint  # where strangers may ask for admission, "" for none
     gateway: Endpoint  # http://host:port, "" for none
     curve_key: Key  # Z85 text of the public CURVE key

@@ -6,6 +6,7 @@ import gc
 import json
 import logging
 import os
+import resource
 import signal
 import sys
 from collections.abc import Awaitable, Callable
@@ -42,6 +43,7 @@ def run_node(main: Main, *, while_stdin: bool, verbose: bool) -> int:
         stream=sys.stderr,
     )
     sys.setswitchinterval(SWITCH_INTERVAL_S)
+    _raise_file_limit()
     gc.freeze()  # what is imported stays, the collector need not look at it
     gc.set_threshold(*GC_THRESHOLDS)
     exit_code = 0
@@ -60,6 +62,13 @@ def first_error(group: BaseExceptionGroup[TianmeshError]) -> TianmeshError:
         error = error.exceptions[0]
     assert isinstance(error, TianmeshError)
     return error
+
+
+def _raise_file_limit() -> None:
+    """Take all the file descriptors we may have: every connection to a member or a host is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 async def _run(main: Main, while_stdin: bool) -> None:

@@ -34,6 +34,6 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     retry_after_max_s: Seconds = 3_600.0  # the longest Retry-After we wait for
     robots_ttl_s: Seconds = 86_400.0  # RFC 9309, 2.4: not longer than 24 hours
     # Pages whose link texts have changed are indexed anew together, at this interval or as soon as
-    # nothing is left to fetch.
-    anchors_interval_s: Seconds = 30.0
+    # nothing is left to fetch. Shorter ones index a page again and again while its site is crawled.
+    anchors_interval_s: Seconds = 300.0
     is_recorded: bool = False  # tell the recorder of every page, for traces
