@@ -354,8 +354,9 @@ class Cell(Actor):
             has_document=document is not None,
             anchors_at=page.fetched_at,
         )
+        n_pages = totals.pages
         is_newest = self._ledger.keep(identity, place)
-        if is_newest:
+        if is_newest and totals.pages == n_pages:  # not the first version of its page
             self._drop_older_anchors(page)
         if is_newest and document is not None:
             self._ledger.mark_page(identity, page.fetched_at, document.anchors)
