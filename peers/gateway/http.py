@@ -34,6 +34,7 @@ ASK_S_MAX: Final = 15.0  # over the sum of the searcher's own limits: only a bug
 REQUEST_S_MAX: Final = 30.0  # from its head to the end of its answer, so that a slow body cannot stay
 HEAD_BYTES_MAX: Final = 16 << 10  # as node.js; a query of 500 Chinese characters has 4,500 bytes
 IDLE_S_MAX: Final = 20.0  # of a connection without a request
+UNREAD_MS_MAX: Final = 10_000  # without the client taking any of its answer; then the connection ends
 CLOSING_S_MAX: Final = 1.0  # for requests under way when the peer stops
 STORED_READERS_MAX: Final = 2  # threads that unpack stored pages: up to 64 MB each
 BACKLOG: Final = 256
@@ -53,12 +54,15 @@ def listen(host: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:
         raise ConfigError(
             f"the gateway cannot listen on {host or '*'}:{port} ({_reason(error)}): "
             "stop the program that uses it or choose another address with --gateway HOST:PORT"
         ) from error
+    # Connections inherit it. Hypercorn itself waits for a client to read for ever, even when told to stop.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_MS_MAX)
+    return listener
 
 
 class Http:

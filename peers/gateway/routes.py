@@ -308,7 +308,7 @@ def _is_ours(authority: str, names: Collection[str]) -> bool:
 async def _body(request: Request) -> bytes:
     too_large = _Refusal(413, f"the body is larger than {BODY_BYTES_MAX} bytes; post the seeds in parts")
     length = request.headers.get("content-length", "0")
-    if length.isdigit() and int(length[:20]) > BODY_BYTES_MAX:
+    if length.isascii() and length.isdigit() and int(length[:20]) > BODY_BYTES_MAX:
         raise too_large
     body = bytearray()
     async for part in request.stream():

@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from random import Random
 
 import pytest
 import trio
 
 from mesh.actor import Address, Message
 from mesh.errors import ConfigError, LocalProtocolError
+from peers.gateway import http as http_port
 from peers.gateway.http import ASKS_IN_FLIGHT_MAX, Http, listen
-from peers.gateway.messages import RequestRefused, SearchPages
-from tests.peers.gateway.fake_searcher import FakeSearcher, answer_to
+from peers.gateway.messages import FindPage, PageFound, RequestRefused, SearchPages
+from peers.storage.warc import response_record
+from tests.peers.gateway.fake_searcher import HEAD, FakeSearcher, answer_to
 
 pytestmark = pytest.mark.live
+
+STORED_CHARS = 3_900_000  # more than the socket buffers of both sides hold
 
 
 @asynccontextmanager
@@ -167,6 +172,27 @@ async def test_client_that_goes_away_while_waiting_does_not_disturb_others() -> 
         order = searcher.orders[0]
         http.receive(Address("ann", "searcher"), answer_to(order))
         assert (await get(http.port, "/healthz")).startswith(b"HTTP/1.1 200")
+
+
+async def test_client_that_does_not_read_cannot_keep_the_peer_from_stopping(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_port, "UNREAD_MS_MAX", 300)
+    letters = bytes(Random(1).choices(range(97, 123), k=STORED_CHARS))
+    records = response_record("http://a.test/", HEAD % b"utf-8", letters, 7.0)
+
+    def send_much(order: Message) -> Message:
+        assert isinstance(order, FindPage)
+        return PageFound(order.ticket, order.url, 7.0, records)
+
+    with trio.fail_after(8):
+        async with running(FakeSearcher(send_much)) as http:
+            client = trio.socket.socket()
+            client.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_RCVBUF, 4_096)
+            await client.connect(("127.0.0.1", http.port))
+            await client.send(b"GET /page?url=http://a.test/ HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert await client.recv(100)  # the answer has begun
+    client.close()
 
 
 def test_port_in_use_is_said_in_one_sentence() -> None:
