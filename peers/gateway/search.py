@@ -100,13 +100,14 @@ class Search(Errand):
         return self._count(now)
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
-        match message:
-            case TermsCounted(request=request) if self._round.accepts(source, request):
-                self._take_counts(source.peer, message)
-            case HitsFound(request=request) if self._round.accepts(source, request):
-                self._take_hits(source.peer, message)
-            case ExcerptsRead(request=request) if self._round.accepts(source, request):
-                self._take_excerpts(source.peer, message)
+        # An answer must fit the question: a peer may send anything under its number.
+        match self._phase, message:
+            case _Phase.COUNTING, TermsCounted() as counted if self._round.accepts(source, counted.request):
+                self._take_counts(source.peer, counted)
+            case _Phase.SEARCHING, HitsFound() as found if self._round.accepts(source, found.request):
+                self._take_hits(source.peer, found)
+            case _Phase.READING, ExcerptsRead() as read if self._round.accepts(source, read.request):
+                self._take_excerpts(source.peer, read)
             case _:
                 return None
         return self._advance(now)

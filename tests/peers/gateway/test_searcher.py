@@ -396,6 +396,23 @@ def test_answers_count_only_from_those_asked() -> None:
     assert talk.answer().total == 0
 
 
+def test_answers_count_only_if_they_fit_the_question() -> None:
+    talk = Conversation()
+    talk.search("crawler")
+    assert talk.found("bob", (url_of("bob"), 9.0)) == []  # to a question for statistics
+    assert talk.read("bob", url_of("bob")) == []
+    talk.all_counted(1)
+    assert talk.counted("bob", (9,)) == []
+    assert talk.read("bob", url_of("bob")) == []
+    talk.found("ann", (url_of("ann"), 1.0))
+    talk.found("bob")
+    talk.found("cyd")
+    assert talk.found("ann", (url_of("ann"), 9.0)) == []
+    assert talk.counted("ann", (9,)) == []
+    talk.read("ann", url_of("ann"))
+    assert [hit.score for hit in talk.answer().hits] == [1.0]
+
+
 @pytest.mark.parametrize("score", [nan, inf, -inf])
 def test_scores_that_are_no_numbers_are_dropped(score: float) -> None:
     talk = searching()
