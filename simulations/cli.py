@@ -44,6 +44,10 @@ def crawl(
     replicas: Annotated[int, typer.Option(min=1, max=8, help="Peers that keep each page.")] = 2,
     delay: Annotated[float, typer.Option(min=0, help="Seconds between two fetches from a host.")] = 2.0,
     loss: Annotated[float, typer.Option(min=0, max=0.9, help="Share of frames that are lost.")] = 0.0,
+    membership: Annotated[
+        bool,
+        typer.Option("--membership", help="Let the peers join and probe each other; slower."),
+    ] = False,
     record: Annotated[Path | None, typer.Option(help="Trace to write, for `sim replay`.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -61,6 +65,7 @@ def crawl(
             pages=pages,
             replicas=replicas,
             loss=loss,
+            with_membership=membership,
             settings=CrawlSettings(delay_s=delay, is_recorded=trace is not None),
             trace=trace,
             progress=progress,

@@ -7,11 +7,13 @@ from random import Random
 from typing import Final, TypeAlias
 
 from mesh.actor import Address, Statistics
+from mesh.config import WEIGHT_DEFAULT
+from mesh.membership import MembershipStatistics
 from mesh.memory_table import MemoryTable
 from mesh.node import Node
 from mesh.ownership import Ownership, OwnershipChanged
-from mesh.slots import WEIGHT_MAX, SlotTable, slot_of
-from mesh.table import Table
+from mesh.slots import SlotTable, slot_of
+from mesh.table import Table, TableSection
 from mesh.urls import host_of
 from peers.actors import make_actors
 from peers.crawler.controller import CrawlStatistics
@@ -22,6 +24,7 @@ from peers.gateway.messages import AddSeeds
 from peers.index.segments_twin import CountingIndex
 from peers.storage.cell import CellStatistics
 from simulations.checks import Findings, judge
+from simulations.members import Members, VirtualDoor
 from simulations.network import Network
 from simulations.ports import (
     Listener,
@@ -34,11 +37,13 @@ from simulations.ports import (
 )
 from simulations.revertible_table import RevertibleTable
 from simulations.web import Web
-from simulations.world import World
+from simulations.world import VirtualPort, World
 
 SLOT_COUNT: Final = 50_000  # as a mesh has by default
 LOOK_EVERY_S: Final = 10.0  # virtual seconds between two looks at whether the crawl is over
 EVENTS_WITHOUT_PAGE_MAX: Final = 2_000_000  # a crawl that gets nowhere is ended: two peers repeat something
+
+JOINED_S_MAX: Final = 300.0  # for all members to know each other
 
 # progress(pages fetched so far, pages there are)
 Progress: TypeAlias = Callable[[int, int], None]
@@ -47,8 +52,9 @@ Progress: TypeAlias = Callable[[int, int], None]
 class SimulatedCrawl:
     """One crawl; the same arguments make the same crawl, message by message.
 
-    The peers know each other from the start: membership does not run, each is told at its start which
-    slots it owns. One that crashes keeps them, and comes back.
+    Without `members` membership does not run: peers p0, p1, ... know each other from the start, each is
+    told at its start which slots it owns, and one that crashes keeps them. With it they join through the
+    door of the first, and probe each other all the time: true to life, and slower by as much.
     """
 
     def __init__(
@@ -62,20 +68,28 @@ class SimulatedCrawl:
         network: Network | None = None,
         trace: list[TracedPage] | None = None,
         crashing: Iterable[str] = (),
+        members: Members | None = None,
     ) -> None:
-        """Set up peers p0, p1, ... and the world between them.
+        """Set up the peers and the world between them.
 
         Args:
-          peers: how many.
+          peers: how many; with `members`, all of them.
           seed: of everything that is drawn beside the web, which has its own.
           trace: pages are added to it as a live crawl with --record writes them.
+          members: of the mesh; they bring their own number of replicas.
           crashing: peers that `plan_crash` may name; their tables remember what was committed.
         """
         assert peers >= 1
+        assert members is None or len(members.peers) == peers
+        if members is not None:
+            replicas = members.config.replicas
         self.web = web
         self.settings = settings or CrawlSettings()
-        self.peers = tuple(f"p{number}" for number in range(peers))
-        self.table = SlotTable(dict.fromkeys(self.peers, WEIGHT_MAX // 2), SLOT_COUNT, replicas)
+        self.peers = members.peers if members else tuple(f"p{number}" for number in range(peers))
+        self.table = SlotTable(dict.fromkeys(self.peers, WEIGHT_DEFAULT), SLOT_COUNT, replicas)
+        self._members = members
+        self._doors: dict[str, VirtualDoor] = {}
+        self._lives = dict.fromkeys(self.peers, 0)
         self.log: list[Request] = []
         self.archives: dict[str, VirtualArchive] = {}
         self.indexes: dict[str, CountingIndex] = {}
@@ -93,6 +107,7 @@ class SimulatedCrawl:
         Raises:
           RuntimeError: the peers go on sending messages without fetching anything.
         """
+        self._wait_for_members()
         first = self.peers[0]
         order = AddSeeds(ticket=1, urls=self.web.seeds)
         self.world.deliver(Address(first, "http"), Address(first, "searcher"), order)
@@ -157,19 +172,41 @@ class SimulatedCrawl:
     def _start(self, peer: str) -> None:
         """Begin a life of a peer, the first or another one, on what its disk holds."""
         index = self.indexes[peer]
-        actors = make_actors(peer, self._table_of(peer), self.settings, index, self._next_errand())
-        ports = [
+        table = self._table_of(peer)
+        actors = make_actors(peer, table, self.settings, index, self._next_errand())
+        ports: list[VirtualPort] = [
             VirtualFetcher(peer, self.web, self.log),
             VirtualParser(self.web),
             self.archives[peer],
             VirtualSegments(index),
             VirtualRecorder(self._trace) if self._trace is not None else Listener("recorder"),
-            *map(Listener, ("http", "meter", "membership")),
+            *map(Listener, ("http", "meter")),
         ]
+        self._lives[peer] += 1
+        if self._members is not None:
+            section = TableSection(table, b"M")
+            actors = [self._members.membership(peer, section, self._lives[peer]), *actors]
+            ports += [VirtualDoor(peer, self._doors, self.world.is_up), Listener("network")]
+        else:
+            ports.append(Listener("membership"))
         self.world.add_peer(Node(peer, actors), ports, self._tables.get(peer))
+        if self._members is None:
+            self._tell_ownership(peer)
+
+    def _tell_ownership(self, peer: str) -> None:
         ownership = OwnershipChanged(Ownership(peer, self.table, self.peers))
         for name in ("controller", "cell", "indexer", "searcher"):
             self.world.deliver(Address(peer, "membership"), Address(peer, name), ownership)
+
+    def _wait_for_members(self) -> None:
+        """Let the mesh form, as a person does who waits for all peers before giving seeds."""
+        while self._members is not None and self.world.now < JOINED_S_MAX:
+            self.world.run(until=self.world.now + 1.0)
+            seen = [self.observe(peer)["membership"] for peer in self.peers]
+            if all(isinstance(each, MembershipStatistics) and each.alive == len(self.peers) for each in seen):
+                self.world.run(until=self.world.now + 1.0)
+                return
+        assert self._members is None, "the members have not found together"
 
     def _table_of(self, peer: str) -> Table:
         if peer in self._crashing:

@@ -21,6 +21,7 @@ from peers.crawler.trace import TracedPage
 from simulations.balance import REFERENCE_VARIANCE, balance_of
 from simulations.checks import pages_by_peer
 from simulations.crawl import Progress, SimulatedCrawl
+from simulations.members import Members
 from simulations.network import Network
 from simulations.results import (
     CrawlResult,
@@ -51,6 +52,7 @@ def crawl(
     pages: int = 100_000,
     replicas: int = 2,
     loss: float = 0.0,
+    with_membership: bool = False,
     settings: CrawlSettings | None = None,
     trace: list[TracedPage] | None = None,
     progress: Progress | None = None,
@@ -62,11 +64,13 @@ def crawl(
       pages: that the web has.
       replicas: R, peers that keep each page.
       loss: probability that a frame between peers is lost.
+      with_membership: the peers join, probe and gossip as live ones do, instead of knowing each other.
       trace: takes the pages as a recorder would write them.
     """
     web = SyntheticWeb(seed, pages)
     network = Network(Random(f"network {seed}"), loss=loss)
-    started = time.perf_counter()
+    members = Members(seed, peers, replicas) if with_membership else None
+    started, cpu_started = time.perf_counter(), time.process_time()
     run = SimulatedCrawl(
         web,
         peers=peers,
@@ -75,9 +79,10 @@ def crawl(
         settings=settings,
         network=network,
         trace=trace,
+        members=members,
     )
     run.run(progress)
-    real_seconds = time.perf_counter() - started
+    real_seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
     statistics = run.crawl_statistics().values()
     fetched = {peer: len(times) for peer, times in pages_by_peer(run.log, run.peers).items()}
     status: Counter[str] = Counter()
@@ -95,6 +100,7 @@ def crawl(
         fetch_status=dict(sorted(status.items())),
         virtual_seconds=max(request.until_s for request in run.log),
         real_seconds=real_seconds,
+        cpu_seconds=cpu_seconds,
         events=run.world.n_events,
         traffic=_traffic(run.world),
         cross_links=_cross_links(run),

@@ -38,8 +38,9 @@ class CrawlResult(msgspec.Struct, frozen=True):
     pages_per_peer: dict[str, int]
     urls_seen: int
     fetch_status: dict[str, int]  # by HTTP status or reason
-    virtual_seconds: float
-    real_seconds: float
+    virtual_seconds: float  # until the last answer of a web server
+    real_seconds: float  # of the run, without the checks
+    cpu_seconds: float  # likewise, of this process
     events: int
     traffic: Traffic
     cross_links: CrossLinks

@@ -19,11 +19,11 @@ PAGES = int(os.environ.get("TIANMESH_BENCH_PAGES", "100000"))
 def test_simulated_crawl_by_eight_peers(benchmark: BenchmarkFixture) -> None:
     result = benchmark.pedantic(crawl, kwargs={"peers": 8, "seed": 7, "pages": PAGES}, rounds=1)
     benchmark.extra_info["pages"] = PAGES
-    benchmark.extra_info["seconds"] = result.real_seconds
-    benchmark.extra_info["microseconds_per_event"] = 1e6 * result.real_seconds / result.events
+    benchmark.extra_info["cpu_seconds"] = result.cpu_seconds
+    benchmark.extra_info["microseconds_per_event"] = 1e6 * result.cpu_seconds / result.events
     benchmark.extra_info["digest"] = result.digest
     assert result.checks.total == 0
-    assert result.real_seconds < 60 * PAGES / 100_000
+    assert result.cpu_seconds < 60 * PAGES / 100_000
 
 
 def test_walk_over_the_synthetic_web(benchmark: BenchmarkFixture) -> None:

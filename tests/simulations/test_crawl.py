@@ -9,14 +9,20 @@ from random import Random
 
 import pytest
 
+from mesh.actor import Address
+from mesh.membership_messages import AnswerDoor, Knock, Knocked
+from mesh.memory_table import MemoryTable
+from mesh.messages import JoinMesh, JoinRefused
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.trace import TracedPage
 from simulations.checks import duplicates
 from simulations.crawl import SimulatedCrawl
 from simulations.experiments import HOUR_S, crawl, interval_for, replay
+from simulations.members import SHUT_S, Members, VirtualDoor, door_endpoint
 from simulations.network import Network
 from simulations.trace import TraceWeb
 from simulations.web import SyntheticWeb, WebShape
+from simulations.world import Answer
 
 
 def test_a_crawl_fetches_every_page_once_and_politely_and_keeps_two_copies() -> None:
@@ -82,6 +88,27 @@ def test_a_peer_that_is_killed_goes_on_and_repeats_only_what_was_in_progress() -
     for url in duplicates(run.log):
         # Fetched, parsed, stored and settled takes less than a second after the answer.
         assert any(first[url].at_s <= at_s <= first[url].until_s + 1.0 for at_s in crashes), first[url]
+
+
+def test_peers_that_join_and_probe_crawl_as_those_that_know_each_other() -> None:
+    result = crawl(peers=4, seed=5, pages=300, with_membership=True)
+    assert result.checks.total == 0, result.checks
+    assert result.pages_fetched == 300
+    assert result.traffic.by_message["Ping"][0] > 100
+    assert result.digest == crawl(peers=4, seed=5, pages=300, with_membership=True).digest
+
+
+def test_a_newcomer_knocks_in_vain_at_a_door_that_nobody_opens() -> None:
+    members = Members(6, 2, 2)
+    first, second = members.peers
+    doors: dict[str, VirtualDoor] = {}
+    VirtualDoor(first, doors, lambda peer: peer != first)
+    door = VirtualDoor(second, doors, lambda peer: peer != first)
+    record = members.membership(second, MemoryTable(), 1)._own
+    knock = Knock(door_endpoint(first), b"", JoinMesh(record, members.config.digest()))
+    source = Address(second, "membership")
+    assert list(door.receive(source, knock, 0.0)) == [Answer(SHUT_S, source, Knocked(None))]
+    assert list(door.receive(source, AnswerDoor(77, JoinRefused("late")), 0.0)) == []
 
 
 def _digest_under(hash_seed: str, seed: int = 7) -> str:

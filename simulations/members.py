@@ -1,0 +1,120 @@
+"""Simulated members with real keys, and the doors by which they join.
+
+Keys follow from the seed, so a mesh of the same seed has the same peers; signatures and certificates are
+the real ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from hashlib import blake2b
+from random import Random
+from typing import Final
+
+from mesh.actor import Address, Message
+from mesh.certificate import RootKey, issue
+from mesh.config import WEIGHT_DEFAULT, MeshConfig
+from mesh.credentials import PeerCredentials
+from mesh.errors import LocalProtocolError
+from mesh.identity import Identity
+from mesh.joiner import Door
+from mesh.membership import Membership
+from mesh.membership_messages import AnswerDoor, DoorKnocked, Knock, Knocked
+from mesh.messages import JoinMesh, MemberRecord
+from mesh.table import Table
+from simulations.world import Answer
+
+ROUND_TRIP_S: Final = 0.1  # to a door: connection, handshake and question
+SHUT_S: Final = 4.0  # until one who knocks at a door that nobody opens gives up
+
+
+class Members:
+    """The mesh's root key, and for every peer its keys, its record and its membership actor."""
+
+    def __init__(self, seed: int, count: int, replicas: int) -> None:
+        self._seed = seed
+        self._root = RootKey.of_secret(_secret(seed, "root"))
+        self.config = MeshConfig(
+            name=f"simulation {seed}", root_key=self._root.public.hex(), replicas=replicas
+        )
+        identities = [Identity.of_secret(_secret(seed, f"peer {number}")) for number in range(count)]
+        self.identities = {identity.peer_id: identity for identity in identities}
+        self.peers = tuple(self.identities)
+
+    def membership(self, peer: str, table: Table, life: int) -> Membership:
+        """Make the actor; all know the door of the first peer. `life` counts the starts of this peer."""
+        identity, first = self.identities[peer], self.identities[self.peers[0]]
+        return Membership(
+            self._record(identity),
+            self.config,
+            Random(f"membership {self._seed} {peer} {life}"),
+            table,
+            PeerCredentials(identity, self.config),
+            [Door(door_endpoint(first.peer_id), first.curve_public)],
+        )
+
+    def _record(self, identity: Identity) -> MemberRecord:
+        keys = identity.curve_public, identity.signing_public
+        peer = identity.peer_id
+        return MemberRecord(
+            peer=peer,
+            endpoint=f"tcp://{peer}:1",
+            multicast=f"tcp://{peer}:2",
+            door=door_endpoint(peer),
+            gateway="",
+            curve_key=identity.curve_public,
+            signing_key=identity.signing_public,
+            certificate=issue(self._root, self.config.digest(), *keys).signature,
+            incarnation=0,
+            weight=WEIGHT_DEFAULT,
+        )
+
+
+class VirtualDoor:
+    """Port `door` of one peer: where it knocks, and where others do."""
+
+    name = "door"
+
+    def __init__(self, peer: str, doors: dict[str, VirtualDoor], is_up: Callable[[str], bool]) -> None:
+        """Make a door and open it.
+
+        Args:
+          doors: all of the world by endpoint; this one is added, in the place of an earlier life's.
+          is_up: whether a peer's process runs.
+        """
+        self._peer = peer
+        self._doors = doors
+        self._is_up = is_up
+        self._visitors: dict[int, str] = {}  # by handle
+        self._handles = 0
+        doors[door_endpoint(peer)] = self
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        match message:
+            case Knock(endpoint, _, join):
+                door = self._doors.get(endpoint)
+                if door is None or not self._is_up(door._peer):
+                    return (Answer(SHUT_S, source, Knocked(None)),)
+                return (door._be_knocked_at(self._peer, join),)
+            case AnswerDoor(handle, answer):
+                visitor = self._visitors.pop(handle, None)
+                if visitor is None:
+                    return ()
+                return (Answer(ROUND_TRIP_S, Address(visitor, "membership"), Knocked(answer)),)
+        raise LocalProtocolError(f"door does not understand {type(message).__name__}")
+
+    def _be_knocked_at(self, visitor: str, join: JoinMesh) -> Answer:
+        self._handles += 1
+        self._visitors[self._handles] = visitor
+        # The twin of the seal on a question: who asks has proved to hold this key.
+        knocked = DoorKnocked(self._handles, join.record.curve_key, join)
+        return Answer(ROUND_TRIP_S, Address(self._peer, "membership"), knocked)
+
+
+def door_endpoint(peer: str) -> str:
+    """The address of a peer's door, which in a simulation follows from its id."""
+    return f"tcp://{peer}:3"
+
+
+def _secret(seed: int, purpose: str) -> bytes:
+    return blake2b(f"simulation {seed} {purpose}".encode(), digest_size=32).digest()
