@@ -42,7 +42,6 @@ from simulations.world import VirtualPort, World
 SLOT_COUNT: Final = 50_000  # as a mesh has by default
 LOOK_EVERY_S: Final = 10.0  # virtual seconds between two looks at whether the crawl is over
 EVENTS_WITHOUT_PAGE_MAX: Final = 2_000_000  # a crawl that gets nowhere is ended: two peers repeat something
-
 JOINED_S_MAX: Final = 300.0  # for all members to know each other
 
 # progress(pages fetched so far, pages there are)
@@ -105,7 +104,8 @@ class SimulatedCrawl:
         """Start from the web's seeds and go on until no peer has anything left to do.
 
         Raises:
-          RuntimeError: the peers go on sending messages without fetching anything.
+          RuntimeError: the members do not find together, or the peers go on sending messages without
+            fetching anything.
         """
         self._wait_for_members()
         first = self.peers[0]
@@ -126,10 +126,8 @@ class SimulatedCrawl:
                     f"nothing was fetched for {EVENTS_WITHOUT_PAGE_MAX} events, until {before}"
                 )
             if progress is not None:
-                progress(
-                    sum(len(archive.pages) for archive in self.archives.values()) // self._copies,
-                    self.web.pages,
-                )
+                copies = sum(len(archive.pages) for archive in self.archives.values())
+                progress(copies // min(self.table.replicas, len(self.peers)), self.web.pages)
 
     def plan_crash(self, peer: str, at_s: float, down_s: float) -> None:
         """Have a peer killed at a time, and started again on its disk after it was down for a while."""
@@ -165,10 +163,6 @@ class SimulatedCrawl:
             unbalanced_messages=self.world.in_flight,
         )
 
-    @property
-    def _copies(self) -> int:
-        return min(self.table.replicas, len(self.peers))
-
     def _start(self, peer: str) -> None:
         """Begin a life of a peer, the first or another one, on what its disk holds."""
         index = self.indexes[peer]
@@ -200,13 +194,15 @@ class SimulatedCrawl:
 
     def _wait_for_members(self) -> None:
         """Let the mesh form, as a person does who waits for all peers before giving seeds."""
-        while self._members is not None and self.world.now < JOINED_S_MAX:
+        if self._members is None:
+            return
+        while self.world.now < JOINED_S_MAX:
             self.world.run(until=self.world.now + 1.0)
             seen = [self.observe(peer)["membership"] for peer in self.peers]
             if all(isinstance(each, MembershipStatistics) and each.alive == len(self.peers) for each in seen):
-                self.world.run(until=self.world.now + 1.0)
+                self.world.run(until=self.world.now + 1.0)  # for the last table of slots to be made
                 return
-        assert self._members is None, "the members have not found together"
+        raise RuntimeError(f"the members have not found together in {JOINED_S_MAX:g} virtual seconds")
 
     def _table_of(self, peer: str) -> Table:
         if peer in self._crashing:
