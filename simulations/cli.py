@@ -52,8 +52,8 @@ def crawl(
     as_json: JsonOption = False,
 ) -> None:
     """Crawl a synthetic web to its end and check what must hold; exit code 1 if it does not."""
+    from mesh.trace import TracedPage, write_trace
     from peers.crawler.settings import CrawlSettings
-    from peers.crawler.trace import TracedPage, write_trace
     from simulations import experiments
     from simulations.report import crawl_table
 
@@ -94,7 +94,7 @@ def replay(
 
     The first experiment of Li, Yan, Wang 2004, section 6.2.
     """
-    from peers.crawler.trace import read_trace
+    from mesh.trace import read_trace
     from simulations import experiments
     from simulations.report import draw_replay, replay_table
 

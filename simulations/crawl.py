@@ -14,12 +14,12 @@ from mesh.node import Node
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable, slot_of
 from mesh.table import Table, TableSection
+from mesh.trace import TracedPage
 from mesh.urls import host_of
 from peers.actors import make_actors
 from peers.crawler.controller import CrawlStatistics
 from peers.crawler.robots import CRAWL_DELAY_S_MAX
 from peers.crawler.settings import CrawlSettings
-from peers.crawler.trace import TracedPage
 from peers.gateway.messages import AddSeeds
 from peers.index.segments_twin import CountingIndex
 from peers.storage.cell import CellStatistics

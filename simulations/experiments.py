@@ -16,8 +16,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from mesh.trace import TracedPage
 from peers.crawler.settings import CrawlSettings
-from peers.crawler.trace import TracedPage
 from simulations.balance import REFERENCE_VARIANCE, balance_of
 from simulations.checks import pages_by_peer
 from simulations.crawl import Progress, SimulatedCrawl

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple, Protocol
 from mesh.actor import Address, Message
 from mesh.document import Document
 from mesh.errors import LocalProtocolError
+from mesh.trace import TracedPage
 from peers.crawler.exchange import Fetched, FetchFailed, FetchRequest
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
-from peers.crawler.trace import TracedPage
 from peers.index.messages import CommitDocuments
 from peers.storage.messages import (
     AppendRecords,

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from mesh.messages import FoundLink
+from mesh.trace import TracedPage
 from mesh.urls import host_of
 from peers.crawler.exchange import FailureReason
-from peers.crawler.trace import TracedPage
 from simulations.web import Served
 
 ERROR_SECONDS = 0.1  # of answers that the trace does not have

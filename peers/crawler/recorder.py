@@ -11,8 +11,8 @@ import trio
 from mesh.actor import Address, Message
 from mesh.errors import ConfigError, LocalProtocolError
 from mesh.port import Deliver
+from mesh.trace import TracedPage, pack_header, pack_page, whole_bytes
 from peers.crawler.messages import RecordPage
-from peers.crawler.trace import TracedPage, pack_header, pack_page, whole_bytes
 
 PAGES_WAITING_MAX: Final = 10_000  # some seconds of the fastest crawl; what is over is counted and left out
 WRITE_INTERVAL_S: Final = 1.0  # pages are gathered so long and written together

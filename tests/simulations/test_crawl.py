@@ -13,8 +13,8 @@ from mesh.actor import Address
 from mesh.membership_messages import AnswerDoor, Knock, Knocked
 from mesh.memory_table import MemoryTable
 from mesh.messages import JoinMesh, JoinRefused
+from mesh.trace import TracedPage
 from peers.crawler.settings import CrawlSettings
-from peers.crawler.trace import TracedPage
 from simulations.checks import duplicates
 from simulations.crawl import SimulatedCrawl
 from simulations.experiments import HOUR_S, crawl, interval_for, replay

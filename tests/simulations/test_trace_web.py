@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mesh.trace import TracedPage
 from peers.crawler.exchange import FailureReason
-from peers.crawler.trace import TracedPage
 from simulations.trace import TraceWeb
 
 

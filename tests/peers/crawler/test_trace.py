@@ -11,9 +11,9 @@ import trio.testing
 
 from mesh.actor import Address
 from mesh.errors import ConfigError, LocalProtocolError
+from mesh.trace import TracedPage, merge_traces, pack_header, pack_page, read_trace, write_trace
 from peers.crawler.messages import RecordPage, StopCrawl
 from peers.crawler.recorder import PAGES_WAITING_MAX, TraceRecorder
-from peers.crawler.trace import TracedPage, pack_header, pack_page, read_trace, write_trace
 
 CONTROLLER = Address("a", "controller")
 PAGES = [
@@ -166,3 +166,10 @@ async def test_pages_over_the_limit_are_left_out_and_counted(tmp_path: Path) -> 
 async def test_a_recorder_understands_nothing_else(tmp_path: Path) -> None:
     with pytest.raises(LocalProtocolError):
         TraceRecorder(tmp_path / "trace").receive(CONTROLLER, StopCrawl())
+
+
+def test_traces_of_several_peers_merge_in_the_order_of_fetching(tmp_path: Path) -> None:
+    write_trace(tmp_path / "one", [PAGES[0], PAGES[2]])
+    write_trace(tmp_path / "two", [PAGES[1]])
+    merge_traces([tmp_path / "one", tmp_path / "two"], tmp_path / "all")
+    assert list(read_trace(tmp_path / "all")) == PAGES

@@ -1,4 +1,4 @@
-"""A trace: what a crawl fetched, page by page, in a file that simulations play.
+"""A trace: what a crawl fetched, page by page, in a file that peers write and simulations play.
 
 The file is a stream of MessagePack values, readable with any implementation of it: a map that says
 what the file is, then one array per page: [url, fetched_at, seconds, n_bytes, [link, ...]]. A crawl that
@@ -70,6 +70,16 @@ def write_trace(path: Path, pages: Iterable[TracedPage]) -> None:
         raise ConfigError(
             f"cannot write the trace {path}: {error.strerror}; give another file name"
         ) from error
+
+
+def merge_traces(parts: Iterable[Path], path: Path) -> None:
+    """Write the traces of several peers as one, in the order in which the pages were fetched.
+
+    Raises:
+      ConfigError: a part is no trace, or the file cannot be written.
+    """
+    pages = (page for part in parts for page in read_trace(part))
+    write_trace(path, sorted(pages, key=lambda page: page.fetched_at))
 
 
 def whole_bytes(file: BinaryIO | FileIO, path: Path) -> int:
