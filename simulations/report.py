@@ -50,7 +50,7 @@ def replay_table(result: ReplayResult) -> RenderableType:
         below,
         "CV",
         "max/\nmean",
-        "speed-\nup",
+        "times\n1 peer",
         "to\nhalf",
         "cross\nURLs",
         "bytes",
@@ -72,8 +72,8 @@ def replay_table(result: ReplayResult) -> RenderableType:
     legend = (
         "pages/unit: of each peer on average. variance: of the peers' shares, in the worst unit; every one "
         f"is to be below {result.reference_variance:g}, two peers that split 2 : 3. CV (coefficient of "
-        "variation) and max/mean: of the peers' pages in all units. speed-up: pages in the same time over "
-        "those of one peer; to half: time until half of the pages, likewise. cross URLs: share of all links "
+        "variation) and max/mean: of the peers' pages in all units. times 1 peer: speed-up, pages in the same "
+        "time over those of one peer; to half: in the time until half of the pages. cross URLs: share of all links "
         f"that went to another peer; bytes of each. Each peer fetched {result.fetches_in_flight} at a time, "
         f"{result.delay_s:g} s between two fetches from a host."
     )
