@@ -24,8 +24,8 @@ _LEAD_COLUMNS = 60
 _WORD_CHARS_MAX = 24
 # Text that is looked through for matches: what is behind this is not worth the time.
 _SEARCHED_CHARS_MAX = 200_000
-_MATCHES_MAX = 2_000  # of a piece
-_PIECE_CHARS = 8_000  # most pages are shorter
+_PLACES_MAX = 16  # of one term in one piece; the best window is rarely further on
+_PIECE_CHARS = 3_000
 
 _WIDE = re.compile(
     "[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60"
@@ -112,7 +112,7 @@ def _matches_in(text: str, terms: Sequence[str]) -> list[tuple[int, int, str]]:
     found = [
         (start, start + len(term), term)
         for term in terms
-        for start in _places(aligned.folded, term, _MATCHES_MAX // len(terms))
+        for start in _places(aligned.folded, term, _PLACES_MAX)
     ]
     # At one place the longest first, so that a word counts whole before the words inside it.
     found.sort(key=lambda match: (match[0], -match[1]))
