@@ -230,8 +230,8 @@ def _notes(
         )
     if any(runs[0].half_seconds / run.half_seconds > SUPERLINEAR * run.peers for run in runs):
         notes.append(
-            "the speed-up is more than linear: hosts are asked in turn, so slow ones hold one peer up longer; "
-            "the more fetches there are for each host, the smaller is their part before the comparison ends"
+            "the speed-up is more than linear: hosts are asked in turn, so slow ones hold one peer up "
+            "longer; the more fetches for each host, the smaller their part before the comparison ends"
         )
     return tuple(notes)
 

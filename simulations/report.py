@@ -72,10 +72,10 @@ def replay_table(result: ReplayResult) -> RenderableType:
     legend = (
         "pages/unit: of each peer on average. variance: of the peers' shares, in the worst unit; every one "
         f"is to be below {result.reference_variance:g}, two peers that split 2 : 3. CV (coefficient of "
-        "variation) and max/mean: of the peers' pages in all units. times 1 peer: speed-up, pages in the same "
-        "time over those of one peer; to half: in the time until half of the pages. cross URLs: share of all links "
-        f"that went to another peer; bytes of each. Each peer fetched {result.fetches_in_flight} at a time, "
-        f"{result.delay_s:g} s between two fetches from a host."
+        "variation) and max/mean: of the peers' pages in all units. times 1 peer: speed-up, pages in the "
+        "same time over those of one peer; to half: in the time until half of the pages. cross URLs: share "
+        "of all links that went to another peer; bytes of each. Each peer fetched "
+        f"{result.fetches_in_flight} at a time, {result.delay_s:g} s between two fetches from a host."
     )
     return Group(table, Text("\n".join([legend, *(f"note: {note}" for note in result.notes)])))
 
