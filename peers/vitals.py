@@ -47,7 +47,7 @@ class Vitals:
             gateway=self._gateway,
             pages_fetched=crawl.pages_fetched,
             pages_stored=cell.stored,
-            pages_indexed=indexer.committed,
+            pages_indexed=indexer.documents,
             urls_seen=crawl.urls_seen,
             fetch_status=crawl.fetch_status,
             bytes_fetched=crawl.bytes_fetched,

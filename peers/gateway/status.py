@@ -27,16 +27,16 @@ class FrontierSize(msgspec.Struct, frozen=True):
 
 
 class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """One peer since its start; counters grow, gauges are as of now."""
+    """One peer since its start, where nothing else is said; counters grow, gauges are as of now."""
 
     id: Text
     pid: Count = 0
     endpoint: Text = ""  # tcp://host:port of its inbox
     gateway: Text = ""  # http://host:port
     pages_fetched: Count = 0
-    pages_stored: Count = 0
-    pages_indexed: Count = 0
-    urls_seen: Count = 0
+    pages_stored: Count = 0  # ever, as the owner of their slots
+    pages_indexed: Count = 0  # found by searches that this peer answers: over all peers, every page once
+    urls_seen: Count = 0  # ever
     fetch_status: Annotated[dict[Text, Count], Meta(max_length=REASONS_MAX)] = {}  # status or reason
     bytes_fetched: Count = 0
     links_found: Count = 0
@@ -47,7 +47,7 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     cpu_seconds: Amount = 0.0  # of the process, user and system
     pages_per_second: Amount = 0.0
     rss_bytes: Count = 0
-    documents: Count = 0  # in the index
+    documents: Count = 0  # in the index, those of other owners included
     index_bytes: Count = 0
     archive_bytes: Count = 0
     idle: bool = False  # nothing is due, in flight or waiting to be stored, sent or indexed

@@ -84,6 +84,7 @@ class IndexerStatistics(Statistics, frozen=True):
     waiting: int  # gauge: documents and link texts for the next batches
     committing: int  # gauge: those at the port
     generation: int  # last commit heard of
+    documents: int  # gauge: committed, of the slots that this peer answers for
     committed: int  # count: documents and link texts in commits
     batches: int  # count: commits
     queries_answered: int
@@ -160,11 +161,17 @@ class Indexer(Actor):
             waiting=len(self._pages) + len(self._anchors),
             committing=self._batch.size if self._batch else 0,
             generation=self._generation,
+            documents=self._document_count(),
             committed=self._committed,
             batches=self._n_batches,
             queries_answered=self._queries_answered,
             queries_refused=self._queries_refused,
         )
+
+    def _document_count(self) -> int:
+        if self._ownership is None:
+            return 0
+        return self._index.over(self._ownership.answers).statistics(()).document_count
 
     # --- Gathering and committing
 
