@@ -9,8 +9,8 @@ import json
 import signal
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -19,9 +19,7 @@ from urllib.parse import urlsplit
 import trio
 import typer
 from rich.console import Console
-from rich.live import Live
 from rich.markup import escape
-from rich.table import Table
 
 from bootstrap.demo_web import serve_demo_web
 from bootstrap.lab import Lab, LabOptions, Report, running_lab
@@ -36,11 +34,14 @@ from bootstrap.provision import (
     write_peer,
 )
 from bootstrap.rendezvous import run_bootstrap
+from bootstrap.screen import Screen
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient
 from mesh.process import first_error, run_node
+from mesh.trace import merge_traces
 
 DEMO_QUERIES: Final = ("软件包 安装", "virtual host")
+LAB_PEERS: Final = 3
 LAB_BACKOFF_S: Final = 1.0  # a lab's hosts are near: a failure is tried again soon
 LAB_HOST_FAILURES_MAX: Final = 3
 DATA: Final = Path("tianmesh-data")
@@ -112,7 +113,9 @@ def bootstrap(
 def up(
     seed_urls: Annotated[list[str] | None, typer.Argument(help="Pages to start from.")] = None,
     seeds: Annotated[Path | None, typer.Option(help="File of pages to start from, one a line.")] = None,
-    peers: Annotated[int, typer.Option(min=1, help="How many peers to start.")] = 3,
+    peers: Annotated[
+        int | None, typer.Option(min=1, help="How many peers to start: 3, or as many as --data has.")
+    ] = None,
     data: Annotated[Path, typer.Option(help="Folder of the mesh; an existing one goes on.")] = DATA,
     resolver: Annotated[Path | None, typer.Option(help="JSON table of hosts to use instead of DNS.")] = None,
     delay: Annotated[float, typer.Option(min=0, help="Seconds between two requests to one host.")] = 2.0,
@@ -135,6 +138,9 @@ def up(
     Ctrl-C ends cleanly with nothing lost; the same --data without seeds goes on.
     """
     urls = [*(seed_urls or []), *_read_seeds(seeds)]
+    _check_seeds(urls)
+    for path in (report, record):
+        _check_writable(path)
     if not urls and not (data / "mesh.toml").exists():
         raise ConfigError("there is nothing to crawl: give seed URLs, or --data with a folder to go on in")
     peer = PeerOptions(
@@ -146,42 +152,61 @@ def up(
         resolver=str(resolver.resolve()) if resolver else "",
         allow_private=_private_names(urls, resolver) if allow_private else (),
     )
-    options = LabOptions(data, peers, replicas, peer, is_traced=record is not None)
-    last = _run(_up, options, urls, once, as_json)
-    _write_results(last, options, report, record)
+    options = LabOptions(data, peers or _peer_count(data), replicas, peer, is_traced=record is not None)
+    result = _run(_up, options, urls, once, Screen(quiet=as_json))
+    _write_results(result["report"], options, report, record)
     if as_json:
-        print(json.dumps(last, ensure_ascii=False))
+        print(json.dumps(result["report"], ensure_ascii=False))
+    if once and not result["is_done"]:
+        raise typer.Exit(1)
 
 
 def demo(once: OnceOption = False, as_json: JsonOption = False) -> None:
     """Crawl the bundled demo web with three peers and search it; needs no network."""
-    last = _run(_demo, once, as_json)
+    result = _run(_demo, once, Screen(quiet=as_json), not as_json)
+    if not result:
+        raise typer.Exit(1)
     if as_json:
-        print(json.dumps(last, ensure_ascii=False))
+        print(json.dumps(result, ensure_ascii=False))
 
 
 # --- up ---
 
 
-async def _up(options: LabOptions, urls: list[str], once: bool, quiet: bool) -> Report:
-    async with running_lab(options) as lab:
+async def _up(options: LabOptions, urls: list[str], once: bool, screen: Screen) -> dict[str, Any]:
+    async with _lab_on(screen, options) as lab:
         if urls:
-            await lab.add_seeds(urls)
-        return await _watch(lab, once, quiet)
+            answer = await lab.add_seeds(urls)
+            for url in answer["invalid"]:
+                screen.warn(f"no URL, left out: {url}")
+        last, is_done = await _watch(lab, once, screen)
+    if not is_done:
+        screen.say(f"stopped, nothing is lost: `tianmesh up --data {escape(str(options.folder))}` goes on")
+    return {"report": last, "is_done": is_done}
 
 
-async def _watch(lab: Lab, once: bool, quiet: bool) -> Report:
-    """Show progress until everything is done (`once`) or the user has enough; return the last report."""
+@asynccontextmanager
+async def _lab_on(screen: Screen, options: LabOptions) -> AsyncIterator[Lab]:
+    """A running lab of which the screen tells."""
+    async with AsyncExitStack() as stack:
+        with screen.starting(options.peers):
+            lab = await stack.enter_async_context(running_lab(options))
+        screen.show_gateways(lab.peers)
+        yield lab
+
+
+async def _watch(lab: Lab, once: bool, screen: Screen) -> tuple[Report, bool]:
+    """Show progress until everything is done (`once`) or the user has enough.
+
+    Returns:
+      The last report, and whether everything was done.
+    """
     last: Report = {}
-
-    def keep(report: Report) -> None:
-        nonlocal last
-        last = report
-
-    with _progress(lab, quiet) as show:
+    is_done = False
+    with screen.progress(lab.peers) as show:
 
         def keep_and_show(report: Report) -> None:
-            keep(report)
+            last.update(report)
             show(report)
 
         with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
@@ -194,63 +219,30 @@ async def _watch(lab: Lab, once: bool, quiet: bool) -> Report:
                 nursery.start_soon(stop_on_signal)
                 if once:
                     await lab.wait_until_done(keep_and_show)
+                    is_done = True
                     nursery.cancel_scope.cancel()
                 else:
-                    await lab.watch(keep_and_show)
-    return last
-
-
-@contextmanager
-def _progress(lab: Lab, quiet: bool) -> Any:
-    """A live table on stderr, nothing when quiet."""
-    if quiet:
-        yield lambda report: None
-        return
-    console = Console(stderr=True)
-    console.print(f"gateways: {'  '.join(lab.gateways)}   Ctrl-C stops", highlight=False)
-    with Live(console=console, refresh_per_second=4, transient=not console.is_terminal) as live:
-        yield lambda report: live.update(progress_table(report))
-
-
-def progress_table(report: Report) -> Table:
-    """A report as a table: a row a peer, a last row for all."""
-    table = Table()
-    for name in ("peer", "pages", "pages/s", "hosts", "queue", "in flight", "indexed", "errors"):
-        table.add_column(name, justify="left" if name == "peer" else "right")
-    for row in [*report["peers"], report["total"] | {"id": "all"}]:
-        frontier, status = row["frontier"], row["fetch_status"]
-        errors = sum(count for what, count in status.items() if not what.startswith(("2", "3")))
-        numbers = (row["pages_stored"], frontier["hosts"], frontier["queued"], frontier["in_flight"])
-        stored, hosts, queued, in_flight = (f"{number:,}" for number in numbers)
-        table.add_row(
-            row["id"],
-            stored,
-            f"{row['pages_per_second']:.1f}",
-            hosts,
-            queued,
-            in_flight,
-            f"{row['pages_indexed']:,}",
-            f"{errors:,}",
-        )
-    return table
+                    await lab.watch(keep_and_show, screen.warn)
+    return last, is_done
 
 
 def _write_results(last: Report, options: LabOptions, report: Path | None, record: Path | None) -> None:
     if report is not None:
         report.write_text(json.dumps(last, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     if record is not None:
-        from mesh.trace import merge_traces
-
         merge_traces(sorted(options.folder.glob("peer-*/trace")), record)
 
 
 # --- demo ---
 
 
-async def _demo(once: bool, quiet: bool) -> dict[str, Any]:
+async def _demo(once: bool, screen: Screen, is_shown: bool) -> dict[str, Any]:
     """Serve the demo web, crawl it, ask a Chinese and an English question of two different gateways."""
     with tempfile.TemporaryDirectory(prefix="tianmesh-demo-") as folder:
         async with serve_demo_web() as served:
+            screen.say(
+                f"the demo web: {len(served.seeds)} documentation sites on loopback, no network needed"
+            )
             resolver = Path(folder) / "resolver.json"
             resolver.write_text(json.dumps(served.resolver), encoding="utf-8")
             peer = PeerOptions(
@@ -261,17 +253,19 @@ async def _demo(once: bool, quiet: bool) -> dict[str, Any]:
                 resolver=str(resolver),
                 allow_private=tuple(served.resolver),
             )
-            async with running_lab(LabOptions(Path(folder) / "demo", 3, 2, peer)) as lab:
+            async with _lab_on(screen, LabOptions(Path(folder) / "demo", 3, 2, peer)) as lab:
                 await lab.add_seeds(served.seeds)
-                report = await _watch(lab, once=True, quiet=quiet)
+                report, is_done = await _watch(lab, once=True, screen=screen)
+                if not is_done:
+                    return {}
                 answers = [
                     await _ask(lab.gateways[number % 3], query) for number, query in enumerate(DEMO_QUERIES)
                 ]
-                if not quiet:
+                if is_shown:
                     _show_answers(answers)
                 if not once:
-                    Console(stderr=True).print("open a gateway in your browser; Ctrl-C ends the demo")
-                    report = await _watch(lab, once=False, quiet=quiet) or report
+                    screen.say(f"\nopen {escape(lab.gateways[0])} in your browser; Ctrl-C ends the demo")
+                    report = (await _watch(lab, once=False, screen=screen))[0] or report
                 return {"report": report, "answers": answers}
 
 
@@ -301,12 +295,14 @@ def _show_answers(answers: list[dict[str, Any]]) -> None:
 
 def _run(main: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
     """Run an async command; the first error of its tasks is the one to show."""
-    errors: list[TianmeshError] = []
+    errors: list[Exception] = []
     result: dict[str, Any] = {}
     try:
         result = trio.run(main, *arguments)
     except* TianmeshError as group:
         errors.append(first_error(group))
+    except* KeyboardInterrupt:  # while the lab was starting or stopping
+        errors.append(typer.Abort())
     if errors:
         raise errors[0]
     return result
@@ -320,6 +316,28 @@ def _read_seeds(path: Path | None) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read the seeds in {path}: {error}") from error
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+def _check_seeds(urls: list[str]) -> None:
+    """Refuse what is surely a slip before anything is started."""
+    for url in urls:
+        if not url.lower().startswith(("http://", "https://")):
+            raise ConfigError(f"the seed {url!r} is no URL: it must begin with http:// or https://")
+
+
+def _check_writable(path: Path | None) -> None:
+    """Find out before the crawl that its result could not be written after it."""
+    if path is None:
+        return
+    try:
+        path.open("ab").close()
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror}; give another file name") from error
+
+
+def _peer_count(data: Path) -> int:
+    """As many as an existing mesh has."""
+    return (len(open_mesh(data).peers) if (data / "mesh.toml").exists() else 0) or LAB_PEERS
 
 
 def _private_names(urls: list[str], resolver: Path | None) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ JOIN_S: Final = 30.0
 STOP_S: Final = 30.0  # for finishing the pages in progress
 POLL_S: Final = 0.5
 LOG_LINES_SHOWN: Final = 15
+SENTENCE_BEGIN: Final = "tianmesh: "  # of what a node that cannot run says last
 
 Report = dict[str, Any]
 
@@ -61,13 +62,20 @@ class Lab:
     def __init__(self, options: LabOptions) -> None:
         self._options = options
         self._nodes: dict[str, trio.Process] = {}
+        self._log_starts: dict[str, int] = {}  # bytes that earlier runs left in a node's log
+        self._lost: set[str] = set()  # peers that have ended on their own while others go on
         self.descriptions: dict[str, dict[str, Any]] = {}
         self.mesh_folder = self._found_or_open()
 
     @property
+    def peers(self) -> dict[str, dict[str, Any]]:
+        """What each peer said of itself at its start (id, pid, gateway) by its name, peer-1 first."""
+        return {name: at for name, at in self.descriptions.items() if name != BOOTSTRAP}
+
+    @property
     def gateways(self) -> list[str]:
         """URLs of the gateways, peer-1 first."""
-        return [at["gateway"] for name, at in self.descriptions.items() if name != BOOTSTRAP]
+        return [at["gateway"] for at in self.peers.values()]
 
     async def report(self) -> Report:
         """The status of the whole mesh, asked of the first gateway that answers.
@@ -109,10 +117,19 @@ class Lab:
             before = report
             await trio.sleep(POLL_S)
 
-    async def watch(self, show: Callable[[Report], None]) -> None:
-        """Show reports until cancelled."""
+    async def watch(self, show: Callable[[Report], None], tell: Callable[[str], None]) -> None:
+        """Show reports until cancelled; `tell` of nodes that have ended, without which the others go on.
+
+        Raises:
+          LabError: the last peer has ended.
+        """
         while True:
-            self.check()
+            for name, process in self._nodes.items():
+                if process.poll() is not None and name not in self._lost:
+                    self._lost.add(name)
+                    tell(self._how_it_ended(name))
+            if self._lost.issuperset(self.peers):
+                raise LabError("all peers have ended; start again with the same --data to go on")
             show(await self.report())
             await trio.sleep(POLL_S)
 
@@ -120,7 +137,9 @@ class Lab:
         """Raise LabError when a node has ended on its own."""
         for name, process in self._nodes.items():
             if process.poll() is not None:
-                raise LabError(f"{name} ended with exit code {process.returncode}" + self._end_of_log(name))
+                raise LabError(
+                    f"{self._how_it_ended(name)}; start again with the same --data and without seeds to go on"
+                )
 
     async def start(self) -> None:
         """Start the bootstrap node, then the peers, and wait until all have found each other."""
@@ -132,8 +151,10 @@ class Lab:
         for number in range(1, self._options.peers + 1):
             write_peer(self.mesh_folder, number, node, self._peer_options(number))
             names.append(f"peer-{number}")
+        # The first peer of a fresh installation compiles the search kernels; the others find them.
+        await self._start_node(names[0], "peer")
         async with trio.open_nursery() as starting:
-            for name in names:
+            for name in names[1:]:
                 starting.start_soon(self._start_node, name, "peer")
         self.descriptions = {name: self.descriptions[name] for name in (BOOTSTRAP, *names)}
         await self._wait_for_members()
@@ -149,9 +170,16 @@ class Lab:
 
     def _found_or_open(self) -> MeshFolder:
         options = self._options
-        if (options.folder / "mesh.toml").exists():
-            return open_mesh(options.folder)
-        return create_mesh(options.folder, options.folder.name or "lab", options.replicas)
+        if not (options.folder / "mesh.toml").exists():
+            return create_mesh(options.folder, options.folder.resolve().name or "lab", options.replicas)
+        mesh_folder = open_mesh(options.folder)
+        there = len(mesh_folder.peers)
+        if options.peers < there:
+            raise ConfigError(
+                f"the mesh in {options.folder} has {there} peers that hold a share each: "
+                f"give --peers {there}, or leave it out"
+            )
+        return mesh_folder
 
     def _peer_options(self, number: int) -> PeerOptions:
         """Gateways of a lab count up from the first one's port; port 0 takes free ones."""
@@ -174,6 +202,7 @@ class Lab:
         arguments = [sys.executable, "-m", "peers.cli", command, "--while-stdin"]
         arguments += ["--config", str(folder / "config.toml")]
         with (folder / "log").open("ab") as log:
+            self._log_starts[name] = log.tell()
             # A session of its own: Ctrl-C is for the lab, which then stops its nodes in order.
             process = await trio.lowlevel.open_process(
                 arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
@@ -216,12 +245,27 @@ class Lab:
             and activity(before) == activity(after)
         )
 
+    def _how_it_ended(self, name: str) -> str:
+        code = self._nodes[name].returncode
+        how = (
+            f"was killed by signal {-code}"
+            if code is not None and code < 0
+            else f"ended with exit code {code}"
+        )
+        return f"{name} {how}{self._end_of_log(name)}"
+
     def _end_of_log(self, name: str) -> str:
+        """What a node said last: the sentence it ended with, if there is one, else the end of its log."""
         try:
-            text = (self.mesh_folder.folder / name / "log").read_text(encoding="utf-8", errors="replace")
+            log = (self.mesh_folder.folder / name / "log").read_bytes()[self._log_starts.get(name, 0) :]
         except OSError:
             return ""
-        return "; the end of its log:\n" + "\n".join(text.splitlines()[-LOG_LINES_SHOWN:])
+        lines = log.decode(errors="replace").splitlines()[-LOG_LINES_SHOWN:]
+        if not lines:
+            return ""
+        if lines[-1].startswith(SENTENCE_BEGIN):
+            return ": " + lines[-1].removeprefix(SENTENCE_BEGIN)
+        return "; the end of its log:\n" + "\n".join(lines) + "\n"
 
     def _ends_of_logs(self) -> str:
         return "".join(f"\n{name}{self._end_of_log(name)}" for name in self._nodes if name != BOOTSTRAP)

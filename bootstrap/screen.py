@@ -1,0 +1,120 @@
+"""What a person sees of a lab on the terminal: a table that keeps up, and what to do next.
+
+Everything goes to stderr; stdout is for results. Nothing is written when the user wants JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+COLUMNS: Final = ("peer", "pages", "pages/s", "hosts", "queue", "fetching", "searchable", "errors")
+REFRESHES_PER_S: Final = 4
+
+Report = dict[str, Any]
+
+
+class Screen:
+    """One lab's messages to the person who started it."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._console = Console(stderr=True, quiet=quiet, highlight=False)
+
+    def say(self, text: str) -> None:
+        """Print a line; rich markup in it counts."""
+        self._console.print(text)
+
+    def warn(self, text: str) -> None:
+        """Print what went wrong although things go on."""
+        self._console.print(f"[yellow]{escape(text)}[/yellow]")
+
+    @contextmanager
+    def starting(self, peers: int) -> Iterator[None]:
+        """Say what takes so long while a lab starts."""
+        text = (
+            f"starting {peers} {'peer' if peers == 1 else 'peers'}; "
+            "the first start after an installation compiles the search kernels, about 15 s"
+        )
+        if not self._console.is_terminal:
+            self.say(text)
+            yield
+            return
+        with self._console.status(text):
+            yield
+
+    def show_gateways(self, peers: dict[str, dict[str, Any]]) -> None:
+        """Say where to search.
+
+        Args:
+          peers: what each peer said of itself, by its name.
+        """
+        self.say("search at any of these, they give the same answer:")
+        for name, at in peers.items():
+            self.say(f"  {name}  [bold]{escape(at['gateway'])}[/bold]")
+
+    @contextmanager
+    def progress(self, peers: dict[str, dict[str, Any]]) -> Iterator[Callable[[Report], None]]:
+        """A table for the reports that the yielded function is given; a terminal's keeps up with them."""
+        names = {at["id"]: name for name, at in peers.items()}
+        if not self._console.is_terminal:
+            last: Report = {}
+            yield last.update
+            if last:
+                self._console.print(progress_table(last, names))
+            return
+        with Live(console=self._console, refresh_per_second=REFRESHES_PER_S) as live:
+            yield lambda report: live.update(Group(progress_table(report, names), _summary(report)))
+
+
+def progress_table(report: Report, names: dict[str, str]) -> Table:
+    """A row a peer and one for all.
+
+    Args:
+      names: of all peers, by id; those that are not in the report do not answer.
+    """
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column in COLUMNS:
+        table.add_column(column, justify="left" if column == "peer" else "right")
+    rows = {row["id"]: row for row in report["peers"]}
+    for peer in sorted({*names, *rows}, key=lambda peer: names.get(peer, peer)):
+        if peer in rows:
+            table.add_row(*_cells(names.get(peer, peer), rows[peer]))
+        else:
+            table.add_row(names[peer], "down", style="yellow")
+    table.add_section()
+    table.add_row(*_cells("all", report["total"]), style="bold")
+    return table
+
+
+def error_count(fetch_status: dict[str, int]) -> int:
+    """Answers that were no page and no redirect, and fetches without answer; not what we chose to leave."""
+    left = ("robots", "host_budget", "busy")
+    return sum(n for what, n in fetch_status.items() if not what.startswith(("2", "3")) and what not in left)
+
+
+def _cells(name: str, row: dict[str, Any]) -> list[str]:
+    frontier = row["frontier"]
+    counts = (frontier["hosts"], frontier["queued"], frontier["in_flight"], row["pages_indexed"])
+    return [
+        name,
+        f"{row['pages_stored']:,}",
+        f"{row['pages_per_second']:.1f}",
+        *(f"{count:,}" for count in counts),
+        f"{error_count(row['fetch_status']):,}",
+    ]
+
+
+def _summary(report: Report) -> Text:
+    total = report["total"]
+    megabytes, minutes = total["bytes_fetched"] / 1e6, int(total["seconds"]) // 60
+    doing = "nothing left to fetch" if total["idle"] else f"{total['pending']:,} pages and batches under way"
+    text = f"{doing}; {megabytes:,.1f} MB fetched in {minutes}:{int(total['seconds']) % 60:02d}; Ctrl-C stops"
+    return Text(text, style="dim")
