@@ -21,7 +21,7 @@ import msgspec
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError
 from mesh.membership_messages import Settle
-from mesh.messages import FoundLink, LinksAccepted, LinksFound, StoredPage
+from mesh.messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, StoredPage
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.table import Table, TableSection
 from mesh.urls import canonical, host_of, looks_like_trap
@@ -35,9 +35,12 @@ from peers.storage.messages import DiskFilled, PageRefused, PageStored, StoreAnc
 
 FLUSH_S: Final = 0.05  # links to other peers and finished pages wait this long for company
 FLUSH_PAGES: Final = 64
+ROBOTS_HOPS_MAX: Final = 5  # RFC 9309, 2.3.1.2: at least five redirects, even to another authority
+BUSY_PAUSE_S: Final = 1.0  # before asking again whether the host that a robots.txt redirects to is free
 LINKS_REMEMBERED: Final = 1 << 16  # per generation of the sent-cache: about 20 MB
 HOSTS_REMEMBERED: Final = 1 << 16  # hosts whose slot is cached
 EXCLUSIONS_PER_TURN: Final = 100  # URLs a host may lose to its rules before another host has its turn
+VAIN_TURNS_MAX: Final = 10  # of hosts that have nothing to offer, before other messages have theirs
 ANCHORS_PER_TURN: Final = 200
 DISK_FULL_PAUSE_S: Final = 10.0
 LOCAL_FAILURE_PAUSE_S: Final = 5.0
@@ -69,11 +72,13 @@ class CrawlStatistics(Statistics, frozen=True):
     links_found: int
     links_sent: int  # to other peers
     links_received: int  # from other peers and users
+    links_refused: int  # of those: not canonical, or too deep
     hosts: int
     queued: int
     due: int  # queued on hosts that were not given up
     in_flight: int
     in_progress: int  # fetched, not yet settled
+    bytes_in_progress: int  # of the bodies of fetched pages that are not stored yet
     outbox: int  # links that no other peer has accepted yet
     anchors_changed: int  # stored pages whose new link texts are not indexed yet
     is_idle: bool  # nothing is due and nothing is on its way
@@ -88,11 +93,15 @@ class _Fetch(NamedTuple):
 
 
 class _Page(msgspec.Struct):
-    """A page between the fetcher and its being settled."""
+    """A page between the fetcher and its being settled; the parser has its body."""
 
     state: HostState
     taken: QueuedUrl
-    fetched: Fetched
+    status: int
+    fetched_at: float
+    seconds: float
+    bytes_received: int
+    body_bytes: int
     links: tuple[FoundLink, ...] = ()
     anchors: tuple[str, ...] = ()  # that it was stored with
 
@@ -112,7 +121,10 @@ class Controller(Actor):
         }
         self._me = me
         self._fetches: dict[str, _Fetch] = {}
+        self._asked: set[str] = set()  # hosts of these, one of each at a time
+        self._robots_moved: dict[str, tuple[str, int]] = {}  # host to where its robots.txt is, after hops
         self._pages: dict[str, _Page] = {}
+        self._bytes_in_progress = 0
         self._finishing: list[_Page] = []
         self._unsent: dict[str, list[FoundLink]] = defaultdict(list)
         self._flush_at_s = inf
@@ -125,7 +137,7 @@ class Controller(Actor):
         self._sent_before: set[tuple[str, str]] = set()
         self._fetch_status: Counter[str] = Counter()
         self._pages_fetched = self._pages_stored = self._bytes_fetched = 0
-        self._links_found = self._links_sent = self._links_received = 0
+        self._links_found = self._links_sent = self._links_received = self._links_refused = 0
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         match message:
@@ -133,14 +145,14 @@ class Controller(Actor):
                 sends = self._fetched(message, now)
             case PageParsed():
                 sends = self._parsed(message)
-            case PageStored(url):
-                sends = self._stored(url, now)
+            case PageStored(url, fetched_at):
+                sends = self._stored(url, fetched_at, now)
             case FetchFailed(url, reason):
                 sends = self._fetch_failed(url, reason, now)
             case ParseFailed(url, reason):
                 sends = self._page_lost(url, reason)
-            case PageRefused(url):
-                sends = self._page_lost(url, "archive")
+            case PageRefused(url, fetched_at):
+                sends = self._page_refused(url, fetched_at)
             case LinksFound(batch, links):
                 sends = self._links_found_elsewhere(source, batch, links, now)
             case LinksAccepted(batch):
@@ -184,11 +196,13 @@ class Controller(Actor):
             links_found=self._links_found,
             links_sent=self._links_sent,
             links_received=self._links_received,
+            links_refused=self._links_refused,
             hosts=frontier.host_count,
             queued=frontier.queued_count,
             due=frontier.due_count,
             in_flight=len(self._fetches),
             in_progress=len(self._pages) + len(self._finishing),
+            bytes_in_progress=self._bytes_in_progress,
             outbox=self._outbox.link_count + sum(map(len, self._unsent.values())),
             anchors_changed=frontier.changed_anchors_count,
             is_idle=self._is_idle(),
@@ -197,43 +211,49 @@ class Controller(Actor):
     # --- fetching ---
 
     def _may_fetch(self) -> bool:
+        settings = self._settings
         return (
-            self._ownership is not None
+            self._has_owners()
             and not self._is_stopped
-            and len(self._fetches) < self._settings.fetches_in_flight_max
-            and len(self._pages) + len(self._fetches) < self._settings.pages_in_progress_max
+            and len(self._fetches) < settings.fetches_in_flight_max
+            and len(self._pages) + len(self._fetches) < settings.pages_in_progress_max
+            and self._bytes_in_progress < settings.page_bytes_in_progress_max
         )
 
     def _start_fetches(self, now: float) -> list[Send]:
         sends: list[Send] = []
-        while now >= self._paused_until_s and self._may_fetch():
+        vain_turns = 0
+        while now >= self._paused_until_s and vain_turns < VAIN_TURNS_MAX and self._may_fetch():
             state = self._frontier.take_host(now)
             if state is None:
                 break
+            if self._owner_of(state.slot) != self._me:
+                sends += self._pass_on(state, now)
+                continue
             request = self._next_request(state, now)
             if request is None:
+                vain_turns += 1
                 self._frontier.release(state, now)
             else:
                 sends.append(Send(self._addresses["fetcher"], request))
         return sends
 
     def _next_request(self, state: HostState, now: float) -> FetchRequest | None:
-        """What to ask of a host that may be asked now; None when its queue has nothing to offer."""
+        """What to ask of a host that may be asked now; None when it has to wait or offers nothing."""
         self._frontier.take_courage(state)
+        if state.host in self._asked:  # for the robots.txt of another host
+            self._wait(state, now + BUSY_PAUSE_S)
+            return None
         if state.record.robots_expires_s <= now:
-            return self._robots_request(state, f"{state.host}/robots.txt", 0)
+            return self._robots_request(state, now)
         for _ in range(EXCLUSIONS_PER_TURN):
             taken = self._frontier.take_url(state)
             if taken is None:
                 return None
             excluded = self._reason_to_exclude(state, taken)
             if excluded is None:
-                self._fetches[taken.url] = _Fetch(state, taken)
-                # The clock runs from here in case we die before the answer.
-                self._frontier.save(
-                    state, fetched=state.record.fetched + 1, next_fetch_s=now + self._delay_s(state)
-                )
-                return FetchRequest(taken.url)
+                self._frontier.save(state, fetched=state.record.fetched + 1)
+                return self._request(FetchRequest(taken.url), _Fetch(state, taken), now)
             self._fetch_status[excluded] += 1
             self._frontier.settle(state, taken, "X", excluded)
         return None
@@ -243,13 +263,45 @@ class Controller(Actor):
             return FailureReason.ROBOTS
         if state.record.fetched >= self._settings.pages_per_host_max:
             return "host_budget"
-        if taken.url in self._fetches:  # as the target of a robots.txt redirect
-            return "busy"
         return None
 
-    def _robots_request(self, state: HostState, url: str, hops: int) -> FetchRequest:
-        self._fetches[url] = _Fetch(state, None, hops)
-        return FetchRequest(url, media_types=())
+    def _robots_request(self, state: HostState, now: float) -> FetchRequest | None:
+        """Ask for the robots.txt of a host, at another one if it has moved there and that may be asked."""
+        url, hops = self._robots_moved.get(state.host, (f"{state.host}/robots.txt", 0))
+        host = host_of(url)
+        other = self._frontier.find(host)
+        if host in self._asked:
+            self._wait(state, now + BUSY_PAUSE_S)
+            return None
+        # If it has to be left alone for longer than its delay it fails: so will our question, and be done.
+        if other is not None and now < other.record.next_fetch_s <= now + self._delay_s(other):
+            self._wait(state, other.record.next_fetch_s)
+            return None
+        return self._request(FetchRequest(url, media_types=()), _Fetch(state, None, hops), now)
+
+    def _request(self, request: FetchRequest, fetch: _Fetch, now: float) -> FetchRequest:
+        self._fetches[request.url] = fetch
+        self._asked.add(host_of(request.url))
+        self._run_clocks(request.url, fetch.state, now)  # from here, in case we die before the answer
+        return request
+
+    def _answered(self, url: str, now: float) -> _Fetch | None:
+        """What was asked, now that there is an answer; None when there was no such question."""
+        fetch = self._fetches.pop(url, None)
+        if fetch is not None:
+            self._asked.remove(host_of(url))
+            self._run_clocks(url, fetch.state, now)
+        return fetch
+
+    def _run_clocks(self, url: str, state: HostState, now: float) -> None:
+        """Let the politeness delay begin, on both hosts if a robots.txt was asked of another one."""
+        self._wait(state, now + self._delay_s(state))
+        other = None if url.startswith(f"{state.host}/") else self._frontier.find(host_of(url))
+        if other is not None:
+            self._wait(other, max(other.record.next_fetch_s, now + self._delay_s(other)))
+
+    def _wait(self, state: HostState, until_s: float) -> None:
+        self._frontier.save(state, next_fetch_s=until_s)
 
     def _delay_s(self, state: HostState) -> float:
         """The pause that both our policy and the site want: the longer of the two."""
@@ -260,26 +312,39 @@ class Controller(Actor):
     # --- answers of the fetcher ---
 
     def _fetched(self, fetched: Fetched, now: float) -> list[Send]:
-        fetch = self._fetches.pop(fetched.url, None)
+        fetch = self._answered(fetched.url, now)
         if fetch is None:
             return []
+        state, taken = fetch.state, fetch.taken
         self._bytes_fetched += fetched.bytes_received
-        if fetch.taken is None:
-            return self._robots_fetched(fetch, fetched, now)
-        self._fetch_status[str(fetched.status)] += 1
-        if fetched.status in _MAY_PASS:
-            retry_after_s = _retry_after_s(fetched)
-            self._back_off(fetch.state, now, retry_after_s)
-            self._retry_or_fail(fetch.state, fetch.taken, str(fetched.status))
-            self._frontier.release(fetch.state, now)
-            return []
-        self._contact_made(fetch.state, now)
-        return self._page_fetched(fetch.state, fetch.taken, fetched, now)
+        sends: list[Send] = []
+        if taken is None:
+            self._robots_fetched(fetch, fetched, now)
+        else:
+            self._fetch_status[str(fetched.status)] += 1
+            if fetched.status in _MAY_PASS:
+                self._back_off(state, now, _retry_after_s(fetched))
+                self._retry_or_fail(state, taken, str(fetched.status))
+            else:
+                self._frontier.save(state, failures=0)
+                sends = self._page_fetched(state, taken, fetched, now)
+        self._frontier.release(state, now)
+        return sends
 
     def _page_fetched(self, state: HostState, taken: QueuedUrl, fetched: Fetched, now: float) -> list[Send]:
+        page = _Page(
+            state,
+            taken,
+            status=fetched.status,
+            fetched_at=fetched.started_at,
+            seconds=fetched.seconds,
+            bytes_received=fetched.bytes_received,
+            body_bytes=len(fetched.body),
+        )
         if fetched.status == 200:
             self._pages_fetched += 1
-            self._pages[taken.url] = _Page(state, taken, fetched)
+            self._pages[taken.url] = page
+            self._bytes_in_progress += page.body_bytes
             return [Send(self._addresses["parser"], ParsePage(fetched))]
         target = location_of(fetched)
         if fetched.status >= 400:
@@ -290,61 +355,65 @@ class Controller(Actor):
         else:
             if target is not None:
                 self._links_found += 1
-                self._route(FoundLink(target, "", taken.depth + 1, taken.hops + 1), now)
-            self._finish(_Page(state, taken, fetched), now)
+                self._route(FoundLink(target, "", taken.depth, taken.hops + 1), now)
+            self._finish(page, now)
         return []
 
-    def _robots_fetched(self, fetch: _Fetch, fetched: Fetched, now: float) -> list[Send]:
+    def _robots_fetched(self, fetch: _Fetch, fetched: Fetched, now: float) -> None:
         state = fetch.state
         target = location_of(fetched)
-        # RFC 9309, 2.3.1.2: at least five hops, even to another authority.
-        if target is not None and fetch.robots_hops < 5 and target not in self._fetches:
-            return [
-                Send(self._addresses["fetcher"], self._robots_request(state, target, fetch.robots_hops + 1))
-            ]
-        if fetched.status >= 500 or fetched.status == 429:
+        self._robots_moved.pop(state.host, None)
+        if target is not None and fetch.robots_hops < ROBOTS_HOPS_MAX:
+            self._robots_moved[state.host] = (target, fetch.robots_hops + 1)
+        elif fetched.status >= 500 or fetched.status == 429:
             # RFC 9309, 2.3.1.4: unreachable is complete disallow; the host is asked again later.
             self._fetch_status[f"robots_{fetched.status}"] += 1
             self._back_off(state, now, _retry_after_s(fetched))
         else:
             self._keep_robots(state, fetched.status, fetched.body, now)
-        self._frontier.release(state, now)
-        return []
 
     def _keep_robots(self, state: HostState, status: int, body: bytes, now: float) -> None:
         kept = body[:ROBOTS_BYTES_MAX] if 200 <= status < 300 else b""
         self._frontier.save_robots(state, status, kept, now + self._settings.robots_ttl_s)
-        self._frontier.save(state, next_fetch_s=now + self._delay_s(state))
-
-    def _contact_made(self, state: HostState, now: float) -> None:
-        self._frontier.save(state, next_fetch_s=now + self._delay_s(state), failures=0)
-        self._frontier.release(state, now)
+        self._wait(state, now + self._delay_s(state))  # which may be longer than we knew
 
     def _fetch_failed(self, url: str, reason: FailureReason, now: float) -> list[Send]:
-        fetch = self._fetches.pop(url, None)
+        fetch = self._answered(url, now)
         if fetch is None:
             return []
         state, taken = fetch.state, fetch.taken
         self._fetch_status[reason] += 1
-        if reason is FailureReason.LOCAL:
-            self._paused_until_s = now + LOCAL_FAILURE_PAUSE_S
-            if taken is not None:
-                self._frontier.put_back(state, taken)
-        elif reason in _HOPELESS:
-            self._frontier.give_up(state, now + self._settings.give_up_s)
-            if taken is not None:
-                self._frontier.put_back(state, taken)
-        elif reason in _HOST_FAILURES:
-            self._back_off(state, now, 0.0)
-            if taken is not None:
-                self._retry_or_fail(state, taken, reason)
-        elif taken is None:  # whatever it was, it was no rules: as a robots.txt that is not there
-            self._keep_robots(state, 404, b"", now)
+        if taken is None:
+            self._robots_failed(state, reason, now)
         else:
-            self._frontier.settle(state, taken, "F", reason)
-            self._frontier.save(state, next_fetch_s=now + self._delay_s(state), failures=0)
+            self._page_failed(state, taken, reason, now)
         self._frontier.release(state, now)
         return []
+
+    def _robots_failed(self, state: HostState, reason: FailureReason, now: float) -> None:
+        self._robots_moved.pop(state.host, None)
+        if reason is FailureReason.LOCAL:
+            self._paused_until_s = now + LOCAL_FAILURE_PAUSE_S
+        elif reason in _HOPELESS:
+            self._frontier.give_up(state, now + self._settings.give_up_s)
+        elif reason in _HOST_FAILURES:
+            self._back_off(state, now, 0.0)
+        else:  # whatever it was, it was no rules: as a robots.txt that is not there
+            self._keep_robots(state, 404, b"", now)
+
+    def _page_failed(self, state: HostState, taken: QueuedUrl, reason: FailureReason, now: float) -> None:
+        if reason is FailureReason.LOCAL:
+            self._paused_until_s = now + LOCAL_FAILURE_PAUSE_S
+            self._frontier.put_back(state, taken)
+        elif reason in _HOPELESS:
+            self._frontier.give_up(state, now + self._settings.give_up_s)
+            self._frontier.put_back(state, taken)
+        elif reason in _HOST_FAILURES:
+            self._back_off(state, now, 0.0)
+            self._retry_or_fail(state, taken, reason)
+        else:
+            self._frontier.settle(state, taken, "F", reason)
+            self._frontier.save(state, failures=0)
 
     def _back_off(self, state: HostState, now: float, retry_after_s: float) -> None:
         """Leave a host alone for backoff x 2^(failures - 1), or what it asks for if that is longer."""
@@ -352,7 +421,7 @@ class Controller(Actor):
         if failures >= settings.host_failures_max:
             self._frontier.give_up(state, now + settings.give_up_s)
             return
-        pause = min(settings.backoff_s * 2 ** (failures - 1), settings.backoff_max_s)
+        pause = min(settings.backoff_s * 2.0 ** min(failures - 1, 64), settings.backoff_max_s)
         pause = max(pause, self._delay_s(state), min(retry_after_s, settings.retry_after_max_s))
         self._frontier.save(state, failures=failures, next_fetch_s=now + pause)
 
@@ -369,15 +438,15 @@ class Controller(Actor):
         if page is None:
             return []
         page.links = parsed.links
+        page.anchors = self._frontier.anchors_of(parsed.url, page.state.slot)
         document = parsed.document
         if document is not None:
-            page.anchors = self._frontier.anchors_of(parsed.url, page.state.slot)
             document = msgspec.structs.replace(document, anchors=page.anchors)
         stored = StoredPage(
             url=parsed.url,
             slot=page.state.slot,
-            fetched_at=page.fetched.started_at,
-            status=page.fetched.status,
+            fetched_at=page.fetched_at,
+            status=page.status,
             records=parsed.records,
             document=document,
         )
@@ -386,14 +455,21 @@ class Controller(Actor):
     def _page_lost(self, url: str, reason: str) -> list[Send]:
         page = self._pages.pop(url, None)
         if page is not None:
+            self._bytes_in_progress -= page.body_bytes
             self._fetch_status[reason] += 1
             self._frontier.settle(page.state, page.taken, "F", reason)
         return []
 
-    def _stored(self, url: str, now: float) -> list[Send]:
-        page = self._pages.pop(url, None)
-        if page is None:
+    def _page_refused(self, url: str, fetched_at: float) -> list[Send]:
+        page = self._pages.get(url)
+        return self._page_lost(url, "archive") if page is not None and page.fetched_at == fetched_at else []
+
+    def _stored(self, url: str, fetched_at: float, now: float) -> list[Send]:
+        page = self._pages.get(url)
+        if page is None or page.fetched_at != fetched_at:  # of a fetch before this one
             return []
+        del self._pages[url]
+        self._bytes_in_progress -= page.body_bytes
         self._pages_stored += 1
         self._links_found += len(page.links)
         depth = page.taken.depth + 1
@@ -420,14 +496,14 @@ class Controller(Actor):
         return sends
 
     def _settle_page(self, page: _Page) -> list[Send]:
-        state, taken, fetched = page.state, page.taken, page.fetched
-        self._frontier.settle(state, taken, "D", str(fetched.status))
-        if page.anchors != self._frontier.anchors_of(taken.url, state.slot):
+        state, taken = page.state, page.taken
+        self._frontier.settle(state, taken, "D", str(page.status))
+        if page.status == 200 and page.anchors != self._frontier.anchors_of(taken.url, state.slot):
             self._frontier.mark_anchors_changed(taken.url, state.slot)
         if not self._settings.is_recorded:
             return []
         links = tuple(link.url for link in page.links)
-        record = RecordPage(taken.url, fetched.started_at, fetched.seconds, fetched.bytes_received, links)
+        record = RecordPage(taken.url, page.fetched_at, page.seconds, page.bytes_received, links)
         return [Send(self._addresses["recorder"], record)]
 
     # --- links ---
@@ -458,12 +534,13 @@ class Controller(Actor):
         self, source: Address, batch: int, links: tuple[FoundLink, ...], now: float
     ) -> list[Send]:
         """Take in links for our slots and pass on those of others; then promise that none is lost."""
-        if self._ownership is None or not self._ownership.table.peers:
+        if not self._has_owners():
             return []  # the sender repeats them
         self._links_received += len(links)
         elsewhere: dict[str, list[FoundLink]] = defaultdict(list)
         for link in links:
             if canonical(link.url) != link.url or link.depth > self._settings.depth_max:
+                self._links_refused += 1
                 continue
             host = host_of(link.url)
             slot = self._slot_of(host)
@@ -472,28 +549,44 @@ class Controller(Actor):
                 self._add(link, host, slot, now)
             else:
                 elsewhere[owner].append(link)
-        sends = [Send(source, LinksAccepted(batch)), *self._settle_mesh()]
         for peer, theirs in elsewhere.items():
-            sends += self._send_links(self._outbox.add(peer, theirs, now))
-        return sends
+            # They go out with the first repetition: two peers whose tables differ must not throw
+            # links at each other as fast as they can.
+            self._outbox.add(peer, theirs, now)
+        return [Send(source, LinksAccepted(batch)), *self._settle_mesh()]
 
-    def _send_links(self, batches: list[tuple[int, Batch]]) -> list[Send]:
-        sends = []
-        for number, batch in batches:
-            self._links_sent += len(batch.links)
-            sends.append(Send(Address(batch.peer, self.name), LinksFound(number, batch.links)))
-        return sends
+    def _pass_on(self, state: HostState, now: float) -> list[Send]:
+        """Give the queue of a host, or a batch of it, to the peer that owns its slot by now."""
+        links: list[FoundLink] = []
+        while len(links) < LINKS_MAX:
+            taken = self._frontier.take_url(state)
+            if taken is None:
+                break
+            anchors = self._frontier.anchors_of(taken.url, state.slot) or ("",)
+            links += [FoundLink(taken.url, anchor, taken.depth, taken.hops) for anchor in anchors]
+            self._frontier.forget(state, taken)
+        self._frontier.release(state, now)
+        return self._send_links(self._outbox.add(self._owner_of(state.slot), links, now))
+
+    def _send_links(self, batches: list[Batch]) -> list[Send]:
+        self._links_sent += sum(len(batch.links) for batch in batches)
+        return [self._links_to(batch) for batch in batches]
+
+    def _links_to(self, batch: Batch) -> Send:
+        return Send(Address(batch.peer, self.name), LinksFound(batch.number, batch.links))
 
     def _resend(self, now: float) -> list[Send]:
         """Send unanswered batches again, to whoever owns their links now."""
-        if self._ownership is None:
-            self._outbox.due(now)
+        due, ownership = self._outbox.due(now), self._ownership
+        if ownership is None or not self._has_owners():
             return []
         sends: list[Send] = []
-        for number, batch in self._outbox.due(now):
-            owners = {self._owner_of(self._slot_of(host_of(link.url))) for link in batch.links}
-            if owners == {batch.peer}:
-                sends.append(Send(Address(batch.peer, self.name), LinksFound(number, batch.links)))
+        for number, peer in due:
+            if peer in ownership.table.weights and peer not in ownership.alive:
+                continue  # it will be back
+            batch = self._outbox.batch(number)
+            if all(self._owner_of(self._slot_of(host_of(link.url))) == peer for link in batch.links):
+                sends.append(self._links_to(batch))
             else:
                 self._outbox.remove(number)
                 for link in batch.links:
@@ -514,11 +607,14 @@ class Controller(Actor):
             slot = self._slots[host] = self._ownership.slot_of(host)
         return slot
 
+    def _has_owners(self) -> bool:
+        """Does anybody own slots? All are owned or none is."""
+        return self._ownership is not None and self._ownership.owner_of(0) is not None
+
     def _owner_of(self, slot: int) -> str:
+        """Who crawls a slot; we keep its links while nobody does."""
         assert self._ownership is not None
-        owner = self._ownership.owner_of(slot)
-        assert owner is not None, "links are taken in only when somebody owns slots"
-        return owner
+        return self._ownership.owner_of(slot) or self._me
 
     def _settle_mesh(self) -> list[Send]:
         """Once it has URLs the mesh is settled: newcomers take no slots unasked."""
@@ -546,7 +642,7 @@ class Controller(Actor):
         if not frontier.changed_anchors_count:
             return inf
         is_quiet = not (frontier.due_count or self._fetches or self._pages or self._finishing)
-        return min(self._anchors_at_s, self._flush_at_s) if not is_quiet else -inf
+        return -inf if is_quiet else self._anchors_at_s
 
     def _store_anchors(self, now: float) -> list[Send]:
         changed = self._frontier.take_changed_anchors(ANCHORS_PER_TURN)

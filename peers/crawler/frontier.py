@@ -38,12 +38,13 @@ from mesh.table import Table
 from mesh.urls import fingerprint
 from peers.crawler.robots import RobotsRules, rules_for_status
 
-WINDOW_URLS: Final = 64  # queue entries of a host held in memory: one scan per so many fetches
-DEPTH_MAX: Final = 0xFFFF  # two bytes of the queue key
+# Queue entries of a host held in memory, at most twice as many: one scan per so many fetches.
+WINDOW_URLS: Final = 64
 
 Outcome: TypeAlias = Literal["D", "F", "X"]  # done, failed, excluded: the last three states of a URL
 
 _QUEUED: Final = b"Q"
+_STORED: Final = b"D200"
 _COMPLETE: Final = None  # a window bound: nothing is in the table that is not in the window
 
 
@@ -81,7 +82,6 @@ class HostState:
         "rules",
         "slot",
         "window",
-        "window_last",
     )
 
     def __init__(self, slot: int, record: HostRecord) -> None:
@@ -91,9 +91,8 @@ class HostState:
         self.rules: RobotsRules | None = None  # parsed from the table when first needed
         self.queued = 0
         self.is_busy = False  # it stands in the heap or among the ready, or is taken
-        # The window holds all queue keys below the bound; _COMPLETE when there are no others.
+        # A heap of all queue keys below the bound that are not taken; _COMPLETE when there are no others.
         self.window: list[tuple[bytes, str, int, int]] = []
-        self.window_last = b""
         self.bound: bytes | None = _COMPLETE
 
     @property
@@ -110,6 +109,7 @@ class Frontier:
         self._waiting: list[tuple[float, int, HostState]] = []  # heap by next_fetch_s
         self._ready_new: deque[HostState] = deque()  # may be asked now, no page asked so far
         self._ready: deque[HostState] = deque()
+        self._taken: set[bytes] = set()  # queue keys of URLs that are out
         self._changed: dict[str, int] = {}  # stored pages with new anchors, and their slots
         self._ties = 0
         self._number = 0  # of the next queue entry; order of arrival
@@ -150,7 +150,7 @@ class Frontier:
             if largest == text:
                 return
         self._table.put(key, _encode(anchors))
-        if (self._table.get(_url_key(slot, b"u", url)) or b"")[:1] == b"D":
+        if self._table.get(_url_key(slot, b"u", url)) == _STORED:
             self.mark_anchors_changed(url, slot)
 
     def anchors_of(self, url: str, slot: int) -> tuple[str, ...]:
@@ -178,21 +178,22 @@ class Frontier:
         while self._waiting and self._waiting[0][0] <= now:
             state = heappop(self._waiting)[2]
             (self._ready if state.record.fetched else self._ready_new).append(state)
-        if self._ready_new:
-            state = self._ready_new.popleft()
-        elif self._ready:
-            state = self._ready.popleft()
-        else:
-            return None
-        return state
+        for ready in (self._ready_new, self._ready):
+            while ready:
+                state = ready.popleft()
+                if state.record.next_fetch_s <= now:
+                    return state
+                self._wait(state)  # its clock was put forward meanwhile
+        return None
 
     def take_url(self, state: HostState) -> QueuedUrl | None:
         """The next URL of a host; it stays queued in the table until `settle` or `retry`."""
-        if not state.window and state.bound is not _COMPLETE:
-            self._refill(state)
+        while not state.window and state.bound is not _COMPLETE:
+            self._refill(state, state.bound)
         if not state.window:
             return None
         key, url, attempts, hops = heappop(state.window)
+        self._taken.add(key)
         return QueuedUrl(url, key, int.from_bytes(key[11:13], "big"), attempts, hops)
 
     def release(self, state: HostState, now: float) -> None:
@@ -202,8 +203,10 @@ class Frontier:
 
     def save(self, state: HostState, **changes: object) -> None:
         """Change the record of a host, here and in the table."""
-        state.record = msgspec.structs.replace(state.record, **changes)
-        self._table.put(_host_key(state), _encode(state.record))
+        record = msgspec.structs.replace(state.record, **changes)
+        if record != state.record:
+            state.record = record
+            self._table.put(_host_key(state), _encode(record))
 
     def save_robots(self, state: HostState, status: int, body: bytes, expires_s: float) -> None:
         """Keep the robots.txt of a host; `status` is that of the answer (RFC 9309, 2.3.1)."""
@@ -232,21 +235,32 @@ class Frontier:
 
     def settle(self, state: HostState, taken: QueuedUrl, outcome: Outcome, detail: str) -> None:
         """Bring a URL that was taken into its last state."""
-        self._table.delete(taken.key)
+        self._dequeue(state, taken)
         self._table.put(_url_key(state.slot, b"u", taken.url), f"{outcome}{detail}".encode())
-        self._count_queued(state, -1)
+
+    def forget(self, state: HostState, taken: QueuedUrl) -> None:
+        """Unlearn a URL that was taken: another peer has to know it from now on."""
+        self._dequeue(state, taken)
+        self._table.delete(_url_key(state.slot, b"u", taken.url))
+        self._table.delete(_url_key(state.slot, b"a", taken.url))
+        self.url_count -= 1
 
     def retry(self, state: HostState, taken: QueuedUrl) -> None:
         """Queue a URL that was taken once more, behind the others of its depth."""
-        self._table.delete(taken.key)
-        self._count_queued(state, -1)
+        self._dequeue(state, taken)
         self._enqueue(state, taken.url, taken.depth, taken.attempts + 1, taken.hops)
 
     def put_back(self, state: HostState, taken: QueuedUrl) -> None:
         """Undo `take_url`."""
-        heappush(state.window, (taken.key, taken.url, taken.attempts, taken.hops))
+        self._taken.remove(taken.key)
+        if state.bound is _COMPLETE or taken.key < state.bound:
+            heappush(state.window, (taken.key, taken.url, taken.attempts, taken.hops))
 
     # --- looking ---
+
+    def find(self, host: str) -> HostState | None:
+        """What is known of a host; None when it was never heard of."""
+        return self._hosts.get(host)
 
     def next_time(self) -> float:
         """When a host may be asked next, mesh clock; -inf when one may now, inf when none ever."""
@@ -272,10 +286,6 @@ class Frontier:
     def changed_anchors_count(self) -> int:
         return len(self._changed)
 
-    def hosts_waiting(self) -> int:
-        """Hosts that have something queued."""
-        return len(self._waiting) + len(self._ready) + len(self._ready_new)
-
     # --- details ---
 
     def _host(self, host: str, slot: int) -> HostState:
@@ -290,11 +300,17 @@ class Frontier:
         self._number += 1
         self._table.put(key, _encode((url, attempts, hops)))
         self._count_queued(state, +1)
-        if state.bound is _COMPLETE and len(state.window) >= WINDOW_URLS and key > state.window_last:
-            state.bound = key
-        elif state.bound is _COMPLETE or key < state.bound:
+        if state.bound is _COMPLETE or key < state.bound:
             heappush(state.window, (key, url, attempts, hops))
-            state.window_last = max(state.window_last, key)
+            if len(state.window) > 2 * WINDOW_URLS:
+                state.window.sort()
+                state.bound = state.window[WINDOW_URLS][0]
+                del state.window[WINDOW_URLS:]
+
+    def _dequeue(self, state: HostState, taken: QueuedUrl) -> None:
+        self._taken.remove(taken.key)
+        self._table.delete(taken.key)
+        self._count_queued(state, -1)
 
     def _count_queued(self, state: HostState, change: int) -> None:
         state.queued += change
@@ -309,18 +325,20 @@ class Frontier:
         if state.record.next_fetch_s <= now:
             (self._ready if state.record.fetched else self._ready_new).append(state)
         else:
-            self._ties += 1
-            heappush(self._waiting, (state.record.next_fetch_s, self._ties, state))
+            self._wait(state)
 
-    def _refill(self, state: HostState) -> None:
-        prefix = _queue_prefix(state)
-        start = state.bound or prefix
-        rows = list(self._table.scan(start, prefix + b"\xff" * 11, limit=WINDOW_URLS + 1))
+    def _wait(self, state: HostState) -> None:
+        self._ties += 1
+        heappush(self._waiting, (state.record.next_fetch_s, self._ties, state))
+
+    def _refill(self, state: HostState, start: bytes) -> None:
+        """Read the next keys of a queue, from its bound on, into an empty window."""
+        end = _queue_prefix(state) + b"\xff" * 11
+        rows = list(self._table.scan(start, end, limit=WINDOW_URLS + 1))
         state.bound = rows[WINDOW_URLS][0] if len(rows) > WINDOW_URLS else _COMPLETE
         for key, value in rows[:WINDOW_URLS]:
-            url, attempts, hops = _entry_decoder.decode(value)
-            state.window.append((key, url, attempts, hops))
-            state.window_last = key
+            if key not in self._taken:
+                state.window.append((key, *_entry_decoder.decode(value)))
 
     def _load(self) -> None:
         """Rebuild what is in memory from the table, in one pass over its keys."""

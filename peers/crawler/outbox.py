@@ -1,7 +1,12 @@
-"""Links on their way to the peers that own them: kept in the table until accepted."""
+"""Links on their way to the peers that own them: kept in the table until accepted.
+
+In memory there are only the numbers of the batches and when they are due: a peer that is down for a
+day may have millions of links waiting for it.
+"""
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Final, NamedTuple
 
@@ -12,13 +17,22 @@ from mesh.table import Table
 
 RESEND_S: Final = 2.0  # first pause before an unanswered batch goes out again; doubled each time
 RESEND_MAX_S: Final = 60.0
+BATCHES_PER_TURN: Final = 32  # that `due` returns at once: reading and sending them takes some milliseconds
 
 
 class Batch(NamedTuple):
-    """Links that go to one peer, and when they were last sent there."""
+    """Links that go to one peer."""
 
+    number: int
     peer: str
     links: tuple[FoundLink, ...]
+
+
+class _Waiting(NamedTuple):
+    """What is in memory of a batch that was not accepted so far."""
+
+    peer: str
+    link_count: int
     resend_at_s: float
     pause_s: float
 
@@ -28,57 +42,84 @@ class Outbox:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._batches: dict[int, Batch] = {}
+        self._waiting: dict[int, _Waiting] = {}
+        self._due: list[tuple[float, int]] = []  # heap; without void entries at its top
         self.link_count = 0
         for key, value in table.scan(b""):
             peer, links = _decoder.decode(value)
             # After a restart everything is due at once.
-            self._batches[int.from_bytes(key, "big")] = Batch(peer, links, 0.0, RESEND_S)
+            self._waiting[int.from_bytes(key, "big")] = _Waiting(peer, len(links), 0.0, RESEND_S)
             self.link_count += len(links)
-        self._next = max(self._batches, default=0) + 1
-        self._due_at_s = 0.0 if self._batches else inf  # a lower bound: an early look costs little
+        self._due = [(0.0, number) for number in self._waiting]
+        heapify(self._due)
+        self._last = max(self._waiting, default=0)
 
-    def add(self, peer: str, links: list[FoundLink], now: float) -> list[tuple[int, Batch]]:
-        """Keep links for a peer; return the numbered batches that are to be sent now."""
+    def add(self, peer: str, links: list[FoundLink], now: float) -> list[Batch]:
+        """Keep links for a peer; return the batches to be sent now."""
         added = []
         for start in range(0, len(links), LINKS_MAX):
-            batch = Batch(peer, tuple(links[start : start + LINKS_MAX]), now + RESEND_S, RESEND_S)
-            number, self._next = self._next, self._next + 1
-            self._batches[number] = batch
-            self._table.put(number.to_bytes(8, "big"), _encode((peer, batch.links)))
+            # Numbers follow the mesh clock, so that those of an earlier life do not come again: a late
+            # answer to one of them must not pass for the answer to a batch that never arrived.
+            self._last = max(self._last + 1, int(now * 1_000))
+            batch = Batch(self._last, peer, tuple(links[start : start + LINKS_MAX]))
+            self._table.put(_key(batch.number), _encode((peer, batch.links)))
             self.link_count += len(batch.links)
-            self._due_at_s = min(self._due_at_s, batch.resend_at_s)
-            added.append((number, batch))
+            self._wait(batch.number, _Waiting(peer, len(batch.links), now + RESEND_S, RESEND_S))
+            added.append(batch)
         return added
 
     def accepted(self, number: int, peer: str) -> bool:
         """Forget a batch that its peer has promised to keep; False when there is none such."""
-        batch = self._batches.get(number)
-        if batch is None or batch.peer != peer:
+        waiting = self._waiting.get(number)
+        if waiting is None or waiting.peer != peer:
             return False
         self.remove(number)
         return True
 
     def remove(self, number: int) -> None:
-        self.link_count -= len(self._batches.pop(number).links)
-        self._table.delete(number.to_bytes(8, "big"))
+        self.link_count -= self._waiting.pop(number).link_count
+        self._table.delete(_key(number))
+        while self._due and self._is_void(*self._due[0]):
+            heappop(self._due)
 
-    def due(self, now: float) -> list[tuple[int, Batch]]:
-        """Batches that have waited long enough for an answer; their next pause is longer."""
-        due = [(number, batch) for number, batch in self._batches.items() if batch.resend_at_s <= now]
-        for number, batch in due:
-            pause = min(batch.pause_s * 2, RESEND_MAX_S)
-            self._batches[number] = batch._replace(resend_at_s=now + pause, pause_s=pause)
-        self._due_at_s = min((batch.resend_at_s for batch in self._batches.values()), default=inf)
+    def due(self, now: float) -> list[tuple[int, str]]:
+        """Numbers and peers of batches that have waited long enough; their next pause is longer."""
+        due: list[tuple[int, str]] = []
+        while self._due and self._due[0][0] <= now and len(due) < BATCHES_PER_TURN:
+            at, number = heappop(self._due)
+            if self._is_void(at, number):
+                continue
+            waiting = self._waiting[number]
+            pause = min(waiting.pause_s * 2, RESEND_MAX_S)
+            self._wait(number, waiting._replace(resend_at_s=now + pause, pause_s=pause))
+            due.append((number, waiting.peer))
         return due
+
+    def batch(self, number: int) -> Batch:
+        """Read a batch that waits."""
+        value = self._table.get(_key(number))
+        assert value is not None, "what waits is in the table"
+        return Batch(number, *_decoder.decode(value))
 
     def next_time(self) -> float:
         """When to call `due` next, seconds of the mesh clock."""
-        return self._due_at_s
+        return self._due[0][0] if self._due else inf
 
     @property
     def batch_count(self) -> int:
-        return len(self._batches)
+        return len(self._waiting)
+
+    def _wait(self, number: int, waiting: _Waiting) -> None:
+        self._waiting[number] = waiting
+        heappush(self._due, (waiting.resend_at_s, number))
+
+    def _is_void(self, at: float, number: int) -> bool:
+        waiting = self._waiting.get(number)
+        return waiting is None or waiting.resend_at_s != at
+
+
+def _key(number: int) -> bytes:
+    return number.to_bytes(8, "big")
 
 
 _encode = msgspec.msgpack.Encoder().encode

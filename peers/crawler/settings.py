@@ -18,8 +18,9 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     # Marginalia 1 to 2.5 s.
     delay_s: Seconds = 2.0
     fetches_in_flight_max: Limit = 200  # about as many as Tianwang's fetchers per node
-    # Pages between being fetched and being stored; their bodies are in memory.
+    # Pages between being fetched and being stored; their bodies are in memory. With more no fetch begins.
     pages_in_progress_max: Limit = 256
+    page_bytes_in_progress_max: Limit = 256 << 20  # of decoded bodies; ordinary pages make 10 MB
     pages_per_host_max: Limit = 100_000  # requests; what traps can cost us at most
     depth_max: Annotated[int, Meta(ge=0, le=65_535)] = 1_000  # clicks from a seed
     redirects_max: Annotated[int, Meta(ge=0, le=255)] = (
