@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from random import Random
 from typing import Final, TypeAlias
 
 from mesh.actor import Address, Statistics
@@ -23,6 +22,7 @@ from peers.crawler.settings import CrawlSettings
 from peers.gateway.messages import AddSeeds
 from peers.index.segments_twin import CountingIndex
 from peers.storage.cell import CellStatistics
+from simulations.chance import random_of
 from simulations.checks import Findings, judge
 from simulations.members import Members, VirtualDoor
 from simulations.network import Network
@@ -92,7 +92,7 @@ class SimulatedCrawl:
         self.log: list[Request] = []
         self.archives: dict[str, VirtualArchive] = {}
         self.indexes: dict[str, CountingIndex] = {}
-        self.world = World(network or Network(Random(f"network {seed}")))
+        self.world = World(network or Network(random_of(seed, "network")))
         self._trace = trace
         self._tables: dict[str, RevertibleTable] = {}
         self._crashing = frozenset(crashing)

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from math import ceil, floor, log10
-from random import Random
 from typing import Final
 
 from msgspec.structs import replace
@@ -19,6 +18,7 @@ from msgspec.structs import replace
 from mesh.trace import TracedPage
 from peers.crawler.settings import CrawlSettings
 from simulations.balance import REFERENCE_VARIANCE, balance_of
+from simulations.chance import random_of
 from simulations.checks import pages_by_peer
 from simulations.crawl import Progress, SimulatedCrawl
 from simulations.members import Members
@@ -70,7 +70,7 @@ def crawl(
       trace: takes the pages as a recorder would write them.
     """
     web = SyntheticWeb(seed, pages)
-    network = Network(Random(f"network {seed}"), loss=loss)
+    network = Network(random_of(seed, "network"), loss=loss)
     members = Members(seed, peers, replicas) if with_membership else None
     started, cpu_started = time.perf_counter(), time.process_time()
     run = SimulatedCrawl(

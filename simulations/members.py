@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from random import Random
 from typing import Final
 
 from mesh.actor import Address, Message
@@ -22,6 +21,7 @@ from mesh.membership import Membership
 from mesh.membership_messages import AnswerDoor, DoorKnocked, Knock, Knocked
 from mesh.messages import JoinMesh, MemberRecord
 from mesh.table import Table
+from simulations.chance import random_of
 from simulations.world import Answer
 
 ROUND_TRIP_S: Final = 0.1  # to a door: connection, handshake and question
@@ -47,7 +47,7 @@ class Members:
         return Membership(
             self._record(identity),
             self.config,
-            Random(f"membership {self._seed} {peer} {life}"),
+            random_of(self._seed, f"membership of {peer} in life {life}"),
             table,
             PeerCredentials(identity, self.config),
             [Door(door_endpoint(first.peer_id), first.curve_public)],

@@ -10,8 +10,10 @@ from the same peer to the same peer. Unicast and multicast are two connections, 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from random import Random
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from random import Random
 
 DELAY_MIN_S: Final = 0.001  # two machines in one building
 DELAY_MEAN_S: Final = 0.020  # machines of one country; the tail is exponential
