@@ -119,6 +119,11 @@ class LmdbTable:
     def scan_prefix(self, prefix: bytes, *, limit: int | None = None) -> Iterator[tuple[bytes, bytes]]:
         return self.scan(prefix, prefix_end(prefix), limit=limit)
 
+    @property
+    def has_changes(self) -> bool:
+        """Was anything written since the last commit was begun?"""
+        return len(self._overlay) > 0
+
     def begin_commit(self) -> Batch | None:
         """Freeze what changed since the last commit, None when nothing did.
 
@@ -126,7 +131,7 @@ class LmdbTable:
         `abandon_commit` when writing failed. One batch at a time.
         """
         assert self._batch is None, "the batch before is still being written"
-        if not len(self._overlay):
+        if not self.has_changes:
             return None
         self._make_room(self._overlay_bytes + len(self._overlay) * PAGES_PER_CHANGE * PAGE_BYTES)
         self._frozen, self._overlay = self._overlay, SortedMap()

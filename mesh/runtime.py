@@ -33,7 +33,6 @@ from mesh.transport import Transport
 COMMIT_PAUSE_S: Final = 0.02  # between commits: at most 50 a second, so that each carries a group
 STORAGE_RETRY_S: Final = 5.0  # before a commit that failed is tried again
 _CLOCK_KEY: Final = b"\x00clock"
-_CLOCK_STEP_S: Final = 60.0  # how often the clock is written down
 
 logger = logging.getLogger(__name__)
 
@@ -54,17 +53,13 @@ class MeshClock:
         stored = table.get(_CLOCK_KEY)
         self._start = max(time.time(), float(stored.decode()) if stored else 0.0)
         self._started = time.monotonic()
-        self._written = 0.0
 
     def now(self) -> float:
         return self._start + time.monotonic() - self._started
 
     def write_down(self) -> None:
-        """Put the time into the table now and then, so that a restart does not begin before it."""
-        now = self.now()
-        if now - self._written > _CLOCK_STEP_S:
-            self._written = now
-            self._table.put(_CLOCK_KEY, repr(now).encode())
+        """Put the time into every commit: no time in the table is later than where a restart begins."""
+        self._table.put(_CLOCK_KEY, repr(self.now()).encode())
 
 
 class Runtime:
@@ -87,6 +82,8 @@ class Runtime:
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Drive the node until cancelled; ports and a last commit then finish what was begun.
 
+        After an error nothing more is committed: a handler may have stopped half way.
+
         Raises:
           StorageError: the last commit failed; what was promised before is durable all the same.
         """
@@ -98,15 +95,26 @@ class Runtime:
                 nursery.start_soon(self._commit_forever)
                 nursery.start_soon(self._receive_forever)
                 task_status.started()
-        finally:
-            with trio.CancelScope(shield=True):
-                await self._commit()
+        except BaseException as error:
+            if _is_cancellation(error):
+                with trio.CancelScope(shield=True):
+                    await self._commit()
+            raise
 
     def deliver(self, source: Address, actor: str, message: Message) -> None:
         """Hand a message of this process to an actor, after those that are already waiting."""
         self._waiting.append((source, actor, message))
-        if self._is_delivering:
-            return
+        if not self._is_delivering:
+            self._work_off()
+
+    def statistics(self) -> RuntimeStatistics:
+        return RuntimeStatistics(self._refused, self._lost, self._commits)
+
+    def observe(self) -> dict[str, Statistics]:
+        """What each actor lets be seen, by actor name."""
+        return self._node.observe()
+
+    def _work_off(self) -> None:
         self._is_delivering = True
         try:
             while self._waiting:
@@ -116,14 +124,7 @@ class Runtime:
                 self._wake_if_due(now)
         finally:
             self._is_delivering = False
-        self._note_changes()
-
-    def statistics(self) -> RuntimeStatistics:
-        return RuntimeStatistics(self._refused, self._lost, self._commits)
-
-    def observe(self) -> dict[str, Statistics]:
-        """What each actor lets be seen, by actor name."""
-        return self._node.observe()
+        self._has_work_to_commit.set()
 
     def _receive_frame(self, peer: str, frame: bytes) -> None:
         """Hand a frame of another peer to the actor it is for; whatever is wrong with it is counted."""
@@ -179,9 +180,7 @@ class Runtime:
             self._carry_out(self._node.wake(self.clock.now()))
         finally:
             self._is_delivering = False
-        if self._waiting:
-            self.deliver(*self._waiting.popleft())
-        self._note_changes()
+        self._work_off()
 
     async def _receive_forever(self) -> None:
         while True:
@@ -190,15 +189,10 @@ class Runtime:
 
     # --- commits ---
 
-    def _note_changes(self) -> None:
-        if not self._has_work_to_commit.is_set():
-            self._has_work_to_commit.set()
-
     async def _commit_forever(self) -> None:
         while True:
             await self._has_work_to_commit.wait()
             self._has_work_to_commit = trio.Event()
-            self.clock.write_down()
             try:
                 await self._commit()
             except StorageError as error:
@@ -209,8 +203,10 @@ class Runtime:
 
     async def _commit(self) -> None:
         """Make all changes so far durable, then keep the promises that were waiting for it."""
-        promises, self._promises = self._promises, []
+        if self._table.has_changes:
+            self.clock.write_down()
         batch = self._table.begin_commit()
+        promises, self._promises = self._promises, []
         if batch is not None:
             try:
                 await trio.to_thread.run_sync(batch.write)
@@ -225,3 +221,9 @@ class Runtime:
                 self.deliver(source, target.actor, message)
             else:
                 self._send(Outgoing(source, target, message))
+
+
+def _is_cancellation(error: BaseException) -> bool:
+    if isinstance(error, BaseExceptionGroup):
+        return all(map(_is_cancellation, error.exceptions))
+    return isinstance(error, trio.Cancelled)
