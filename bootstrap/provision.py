@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from mesh.certificate import RootKey, issue
-from mesh.config import MeshConfig, load_config
+from mesh.config import NAME_CHARS_MAX, MeshConfig, load_config
 from mesh.errors import ConfigError
 from mesh.identity import Identity
 from mesh.key_file import (
@@ -127,8 +127,10 @@ def create_mesh(folder: Path, name: str, replicas: int) -> MeshFolder:
     """Found a mesh: its root key and what its peers agree on.
 
     Raises:
-      ConfigError: there is one in the folder already.
+      ConfigError: there is one in the folder already, or the name is of no use.
     """
+    if not 1 <= len(name) <= NAME_CHARS_MAX:
+        raise ConfigError(f"the name of a mesh has 1 to {NAME_CHARS_MAX} characters, not {len(name)}")
     if (folder / "mesh.toml").exists():
         raise ConfigError(f"{folder} holds a mesh already: name another folder, or leave out what founds one")
     root = new_root_key()

@@ -16,6 +16,7 @@ from mesh.slots import SLOTS_MAX
 Port = Annotated[int, Meta(ge=0, le=65_535)]
 
 WEIGHT_DEFAULT: Final = 100
+NAME_CHARS_MAX: Final = 64
 
 Config = TypeVar("Config")
 
@@ -23,7 +24,7 @@ Config = TypeVar("Config")
 class MeshConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The constitution of a mesh. Two peers with different digests refuse each other."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=64)]
+    name: Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
     root_key: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]  # Ed25519 public key, signs certificates
     # 50,000 logical nodes, as Li, Yan, Wang 2004, section 6.2: enough for balance over 1,000 peers.
     slot_count: Annotated[int, Meta(ge=1, le=SLOTS_MAX)] = 50_000
@@ -46,7 +47,7 @@ class MemberConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     """One member's keys and addresses. Paths are relative to the configuration file."""
 
     key_file: str = "peer.key"  # the secret; readable by its owner only
-    certificate: Annotated[str, Meta(pattern="^[0-9a-f]*$")] = ""  # the mesh root's signature
+    certificate: Annotated[str, Meta(pattern="^([0-9a-f]{2})*$")] = ""  # the mesh root's signature
     listen: str = "127.0.0.1"  # address of the network card to bind, 0.0.0.0 for all
     announce: str = ""  # the name or address by which others reach this machine; "" is `listen`
     inbox_port: Port = 0  # 0 takes a free one

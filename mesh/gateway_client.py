@@ -7,6 +7,8 @@ import json
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
+import msgspec
+
 from mesh.errors import ConfigError, TianmeshError
 
 TIMEOUT_S: Final = 15.0  # a mesh with dead peers answers within its deadlines, about 3 s
@@ -22,15 +24,9 @@ class GatewayClient:
 
     def __init__(self, url: str) -> None:
         """Args: url: http://host:port, also without the scheme."""
-        parts = urlsplit(url if "//" in url else f"//{url}")
-        try:
-            port = parts.port
-        except ValueError:
-            port = None
-        if parts.hostname is None or port is None or parts.scheme not in ("", "http"):
-            raise ConfigError(f"{url!r} is no gateway: give http://host:port as `tianmesh up` prints it")
-        self.url = f"http://{parts.hostname}:{port}"
-        self._connection = http.client.HTTPConnection(parts.hostname, port, timeout=TIMEOUT_S)
+        host, port = _host_and_port(url)
+        self.url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        self._connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
 
     def status(self) -> dict[str, Any]:
         """The report of the whole mesh, as /api/status gives it."""
@@ -61,9 +57,9 @@ class GatewayClient:
                 "`tianmesh up` starts some, --gateway names another"
             ) from error
         try:
-            decoded: dict[str, Any] = json.loads(answer)
-        except ValueError as error:
-            raise GatewayError(f"{self.url} is no gateway of ours: its answer is no JSON") from error
+            decoded: dict[str, Any] = _decoder.decode(answer)
+        except msgspec.MsgspecError as error:
+            raise GatewayError(f"{self.url} is no gateway of ours: its answer is no JSON object") from error
         if status >= 400:
             raise GatewayError(str(decoded.get("error", f"{self.url} answered {status}")))
         return decoded
@@ -75,3 +71,16 @@ class GatewayClient:
         self._connection.request(method, path, body, headers)
         response = self._connection.getresponse()
         return response.status, response.read(ANSWER_BYTES_MAX)
+
+
+_decoder = msgspec.json.Decoder(dict[str, Any])
+
+
+def _host_and_port(url: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(url if "//" in url else f"//{url}")
+        if parts.scheme in ("", "http") and parts.hostname and parts.port:
+            return parts.hostname, parts.port
+    except ValueError:  # a port that is none, or half a pair of brackets
+        pass
+    raise ConfigError(f"{url!r} is no gateway: give http://host:port as `tianmesh up` prints it")

@@ -10,6 +10,7 @@ import logging
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Iterable
+from ipaddress import ip_address
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -33,6 +34,7 @@ from mesh.node import Node
 from mesh.port import Port
 from mesh.runtime import Runtime
 from mesh.table import TableSection
+from mesh.tcp_endpoint import endpoint_of, host_and_port
 from mesh.transport import Transport
 
 FAREWELL_S: Final = 2.0  # for telling the others that we go
@@ -124,11 +126,13 @@ class Member:
             self.table.close()
 
     def _own_record(self, gateway: str) -> MemberRecord:
+        door = self.transport.door_endpoint
+        assert door is not None, "every member opens its door"
         return MemberRecord(
             peer=self.peer_id,
             endpoint=self._announced(self.transport.endpoint),
             multicast=self._announced(self.transport.multicast_endpoint),
-            door=self._announced(self.transport.door_endpoint or ""),
+            door=self._announced(door),
             gateway=gateway,
             curve_key=self.identity.curve_public,
             signing_key=self.identity.signing_public,
@@ -140,13 +144,17 @@ class Member:
     def _announced(self, endpoint: str) -> str:
         """The endpoint by the address under which others reach this machine; ZeroMQ wants no names."""
         announce = self._config.announce
-        if not announce or not endpoint:
-            return endpoint
-        try:
-            address = socket.gethostbyname(announce)
-        except OSError as error:
-            raise ConfigError(f"member.announce: {announce!r} leads to no address ({error})") from error
-        return f"tcp://{address}:{endpoint.rpartition(':')[2]}"
+        host, port = host_and_port(endpoint)
+        if announce:
+            try:
+                host = socket.gethostbyname(announce)
+            except OSError as error:
+                raise ConfigError(f"member.announce: {announce!r} leads to no address ({error})") from error
+        if ip_address(host).is_unspecified:
+            raise ConfigError(
+                f"others cannot connect to {host}: set member.announce to the address of this machine"
+            )
+        return endpoint_of((host, port))
 
     def _check_certificate(self) -> None:
         """Find out before the others do that this key is none of the mesh's."""

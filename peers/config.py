@@ -44,3 +44,7 @@ class PeerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     web: WebConfig = WebConfig()
     crawl: CrawlSettings = CrawlSettings()
     gateway: GatewayConfig = GatewayConfig()
+
+    def __post_init__(self) -> None:
+        if self.crawl.is_recorded and not self.web.trace:
+            raise ValueError("crawl.is_recorded needs the name of a file in web.trace")
