@@ -30,7 +30,7 @@ class Findings(msgspec.Struct, frozen=True):
     forbidden: int  # requests for what robots.txt forbids
     unreached: int  # pages that a breadth-first walk finds and the crawl did not
     under_replicated: int  # copies of fetched pages missing on peers of their team
-    unbalanced_messages: int  # sent, but neither delivered nor lost
+    unbalanced_messages: int  # sent, but neither on their way nor delivered, lost or refused
     examples: tuple[str, ...] = ()
 
     @property

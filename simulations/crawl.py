@@ -160,7 +160,7 @@ class SimulatedCrawl:
             delay_of=self._delay_of,
             teams=self._team_of,
             stored={peer: archive.pages for peer, archive in self.archives.items()},
-            unbalanced_messages=self.world.in_flight,
+            unbalanced_messages=self.world.unbalanced,
         )
 
     def _start(self, peer: str) -> None:

@@ -147,9 +147,15 @@ class World:
 
     @property
     def in_flight(self) -> int:
-        """Frames that were sent and have neither arrived nor been lost."""
+        """Frames on their way."""
+        return sum(act == self._arrive for _, _, act, _ in self._events)
+
+    @property
+    def unbalanced(self) -> int:
+        """Frames that were sent, but are neither on their way nor were delivered, lost or refused: none."""
         traffic = self.traffic
-        return traffic.total().messages - traffic.delivered - traffic.lost - traffic.refused
+        ended = traffic.delivered + traffic.lost + traffic.refused
+        return traffic.total().messages - ended - self.in_flight
 
     def add_peer(self, node: Node, ports: Sequence[VirtualPort], table: CommittedTable | None = None) -> None:
         """Let a peer take part from now on; with `table` it may crash. A crashed one may come again."""

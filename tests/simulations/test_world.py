@@ -157,7 +157,16 @@ def test_lost_frames_are_counted_and_messages_balance() -> None:
     world.run(until=100.0)
     assert 400 < world.traffic.lost < 600
     assert world.traffic.lost + world.traffic.delivered == 1_000
-    assert world.in_flight == 0
+    assert (world.in_flight, world.unbalanced) == (0, 0)
+
+
+def test_frames_on_their_way_are_in_the_balance() -> None:
+    world, actors = world_of("a", "b", delay_min_s=5.0, delay_mean_s=5.0)
+    send_at(world, actors["a"], 1.0, *(Send(to("b"), PingAnswered(n, "a")) for n in range(7)))
+    world.run(until=3.0)
+    assert (world.traffic.delivered, world.in_flight, world.unbalanced) == (0, 7, 0)
+    world.run(until=10.0)
+    assert (world.traffic.delivered, world.in_flight, world.unbalanced) == (7, 0, 0)
 
 
 def test_the_sides_of_a_partition_do_not_hear_each_other_until_it_heals() -> None:
@@ -226,7 +235,7 @@ def test_a_frame_for_a_port_is_refused_and_counted() -> None:
     send_at(world, actors["a"], 1.0, Send(to("b", "clock"), PingAnswered(1, "a")))
     world.run(until=10.0)
     assert world.traffic.refused == 1
-    assert world.in_flight == 0
+    assert world.unbalanced == 0
 
 
 def test_a_message_that_is_none_of_the_wire_does_not_get_through() -> None:
