@@ -277,6 +277,7 @@ class AlignedText:
 
     def __init__(self, text: str) -> None:
         self.folded = fold(text)
+        self.original_chars = len(text)
         self._starts: list[int] | None = None  # None: character i came from character i
         self._ends: list[int] = []
         pieces = [] if text.isascii() else [m for m in _ODD.finditer(text) if _is_uneven(m[0])]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -24,7 +24,7 @@ _LEAD_COLUMNS = 60
 _WORD_CHARS_MAX = 24
 # Text that is looked through for matches: what is behind this is not worth the time.
 _SEARCHED_CHARS_MAX = 200_000
-_PLACES_MAX = 16  # of one term in one piece; the best window is rarely further on
+_PLACES_MAX = 16  # of one term in one piece; the best window is rarely behind them
 _PIECE_CHARS = 3_000
 
 _WIDE = re.compile(
@@ -43,7 +43,25 @@ class Snippet(msgspec.Struct, frozen=True, array_like=True):
     highlights: tuple[tuple[int, int], ...] = ()  # text[start:end], ascending, apart from each other
 
 
-def snippet_of(text: str, query: Query, columns: int = SNIPPET_COLUMNS) -> Snippet:
+class SearchedText:
+    """A text in which words are looked for, once or again: what was folded for one query serves the next."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text[:_SEARCHED_CHARS_MAX]
+        self._pieces: list[AlignedText] = []
+        self._folded_chars = 0
+
+    def pieces(self) -> Iterator[AlignedText]:
+        """Yield the text folded piece by piece, about to the ends of lines."""
+        yield from self._pieces
+        while self._folded_chars < len(self.text):
+            piece = AlignedText(_piece(self.text, self._folded_chars))
+            self._pieces.append(piece)
+            self._folded_chars += piece.original_chars
+            yield piece
+
+
+def snippet_of(text: str | SearchedText, query: Query, columns: int = SNIPPET_COLUMNS) -> Snippet:
     """Choose the best window of a page's text: most of the query's distinct words, then most matches.
 
     Without any match it is the beginning of the text.
@@ -51,8 +69,9 @@ def snippet_of(text: str, query: Query, columns: int = SNIPPET_COLUMNS) -> Snipp
     Args:
       columns: width in latin characters; a CJK character counts for two.
     """
-    text = text[:_SEARCHED_CHARS_MAX]
-    matches = _matches(text, query)
+    searched = SearchedText(text) if isinstance(text, str) else text
+    text = searched.text
+    matches = _matches(searched, query)
     start = _window_start(text, matches, columns)
     end = _forward(text, start, columns)
     if end < len(text):
@@ -69,7 +88,7 @@ def snippet_of(text: str, query: Query, columns: int = SNIPPET_COLUMNS) -> Snipp
 
 def highlights_of(text: str, query: Query) -> tuple[tuple[int, int], ...]:
     """Return where the words of the query are in a short text, such as a title."""
-    return _united([(a, b) for a, b, _ in _matches(text[:_SEARCHED_CHARS_MAX], query)])
+    return _united([(a, b) for a, b, _ in _matches(SearchedText(text), query)])
 
 
 def marked_html(text: str, highlights: Sequence[tuple[int, int]]) -> str:
@@ -82,22 +101,49 @@ def marked_html(text: str, highlights: Sequence[tuple[int, int]]) -> str:
     return "".join(parts) + html.escape(text[done:])
 
 
-def _matches(text: str, query: Query) -> list[tuple[int, int, str]]:
+def _matches(searched: SearchedText, query: Query) -> list[tuple[int, int, str]]:
     """Return (start, end, term) of the query's terms in the original text, ascending.
 
     A long text is read piece by piece until every term has been seen: folding costs 5 us for 1,000
     characters, and what is best among the first matches is good enough.
     """
+    terms = [(term, kind_of(term) is RunKind.WORD) for term in query.terms]
     found: list[tuple[int, int, str]] = []
     missing = set(query.terms)
     start = 0
-    while missing and start < len(text):
-        piece = _piece(text, start)
-        matches = _matches_in(piece, query.terms)
-        found += [(start + a, start + b, term) for a, b, term in matches]
-        missing.difference_update(term for _, _, term in matches)
-        start += len(piece)
+    for piece in searched.pieces() if missing else ():
+        for term, is_word in terms:
+            for place in _places(piece.folded, term, is_word):
+                a, b = piece.span(place, place + len(term))
+                found.append((start + a, start + b, term))
+                missing.discard(term)
+        if not missing:
+            break
+        start += piece.original_chars
+    # At one place the longest first, so that a word counts whole before the words inside it.
+    found.sort(key=lambda match: (match[0], -match[1]))
     return found
+
+
+def _places(folded: str, term: str, is_word: bool) -> list[int]:
+    """Return where a term stands in folded text: a word as a whole, a Chinese term anywhere.
+
+    `str.find` for each term: a pattern for all of them takes milliseconds to compile for every new
+    query, and five times as long to search with.
+    """
+    places: list[int] = []
+    place = folded.find(term)
+    while place >= 0 and len(places) < _PLACES_MAX:
+        end = place + len(term)
+        if not is_word or not (_is_letter(folded, place - 1) or _is_letter(folded, end)):
+            places.append(place)
+        place = folded.find(term, end)
+    return places
+
+
+def _is_letter(folded: str, place: int) -> bool:
+    """Tell whether a word would go on there. It ends where its script does: T恤, GNU系统."""
+    return 0 <= place < len(folded) and _LETTER.match(folded, place) is not None
 
 
 def _piece(text: str, start: int) -> str:
@@ -105,40 +151,6 @@ def _piece(text: str, start: int) -> str:
     end = start + _PIECE_CHARS
     line_end = text.rfind("\n", start + _PIECE_CHARS // 2, end)
     return text[start : line_end + 1 if line_end > 0 and end < len(text) else end]
-
-
-def _matches_in(text: str, terms: Sequence[str]) -> list[tuple[int, int, str]]:
-    aligned = AlignedText(text)
-    found = [
-        (start, start + len(term), term)
-        for term in terms
-        for start in _places(aligned.folded, term, _PLACES_MAX)
-    ]
-    # At one place the longest first, so that a word counts whole before the words inside it.
-    found.sort(key=lambda match: (match[0], -match[1]))
-    return [(*aligned.span(start, end), term) for start, end, term in found]
-
-
-def _places(folded: str, term: str, limit: int) -> list[int]:
-    """Return where a term stands in folded text: a Chinese one anywhere, another as a whole word.
-
-    `str.find` for each term takes a tenth of the time of compiling one pattern for all, which every
-    peer would have to do for every new query.
-    """
-    is_word = kind_of(term) is RunKind.WORD
-    places: list[int] = []
-    start = folded.find(term)
-    while start >= 0 and len(places) < limit:
-        end = start + len(term)
-        if not is_word or not (_is_letter(folded, start - 1) or _is_letter(folded, end)):
-            places.append(start)
-        start = folded.find(term, end)
-    return places
-
-
-def _is_letter(folded: str, place: int) -> bool:
-    """Tell whether a word would go on there. It ends where its script does: T恤, GNU系统."""
-    return 0 <= place < len(folded) and _LETTER.match(folded, place) is not None
 
 
 def _window_start(text: str, matches: Sequence[tuple[int, int, str]], columns: int) -> int:
