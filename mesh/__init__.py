@@ -1,0 +1,33 @@
+"""What all peers agree on, and how they talk. Imports nothing of ours.
+
+Agreement
+    `config`       the constitution of a mesh, and how one member is reached
+    `urls`         the canonical form of URLs, hosts, fingerprints
+    `slots`        host -> slot -> owner and standbys: the two-level mapping
+    `ownership`    one peer's view of that at one epoch
+    `document`     a page as the index sees it
+
+Actors
+    `actor`        the contract: messages in, sends out, no I/O
+    `node`         the actors of one peer and the routing between them
+    `messages`     everything that crosses the wire, by conversation
+    `codec`        messages to bytes and back
+    `table`        the ordered key-value view that actors keep state in
+                   (`memory_table`, `lmdb_table`, `sorted_map`)
+    `port`         the code that may block, addressed like an actor
+
+Membership (the actor `membership`)
+    `membership`   joining, leaving, what follows from the members
+    `members`      the list and the rule by which rumours are merged
+    `prober`, `rumours`, `joiner`, `admission`, `swim_settings`, `membership_messages`
+    `credentials`, `identity`, `certificate`, `key_file`: keys and who may be a member
+
+Live [io]
+    `runtime`      a node under trio: time, messages, commits
+    `transport`    ZeroMQ with CURVE (`zmq_socket`, `zap`, `door`, `tcp_endpoint`)
+    `network_port`, `door_port`: what the membership orders of the transport
+    `member`       all that as one running member; `process` as a process of its own
+    `gateway_client`, `trace`: what users' commands and labs share
+
+Errors are in `errors`, sorted by whose fault they are.
+"""

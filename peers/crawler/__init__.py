@@ -1,0 +1,11 @@
+"""From a URL that is due to a page that was parsed, politely.
+
+Actor: `controller` decides what is fetched when, over `frontier` (URLs and hosts, on a table) and
+`outbox` (links to other peers); its policy is `settings`, its messages are `messages`.
+
+Ports [io]: `fetcher_port` over `fetcher` (`connection`, `resolver`), `parser_port` over `extraction`
+(`parser`, `charset`), `recorder` for traces.
+
+Pure leaves: `exchange` (one question to a web server and what came of it), `addresses` (what may be
+connected to), `decoding` (content codings within limits), `robots` (RFC 9309).
+"""

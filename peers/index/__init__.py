@@ -1,0 +1,10 @@
+"""The index engine, usable without a mesh, and the actor that runs it for one.
+
+Library: `index` (add, delete, commit, merge; `Index.open`), `snapshot` (search and statistics over the
+documents of some slots), `query`, `ranking` (BM25F), `snippet`, `analysis` (text to terms). A segment's
+format is described in `segment`; `builder` and `merging` write it, `kernels` search it, `manifest` says
+which segments count, `storage` and `directory` keep the files.
+
+Actor: `indexer` collects pages and answers the gateways' questions through `index_reader`; the port
+`segments_port` [io] commits in a thread; `segments_twin` stands in for it in simulations.
+"""
