@@ -4,7 +4,7 @@
     `storage/`   WARC archive and replication; the actor `cell`
     `index/`     the index engine, a library of its own; the actor `indexer`
     `gateway/`   the search of the whole mesh, HTTP; the actor `searcher`
-    `peer`       the composition root: puts these together and runs them
+    `actors`     makes the four, for a peer and for a simulation; `peer` is the composition root
     `config`     the configuration file; `vitals` the status; `cli` the command line
 
 The way of a page:

@@ -17,10 +17,10 @@ from mesh.member import Member
 from mesh.port import Port
 from mesh.process import Tell
 from mesh.runtime import Runtime
-from mesh.table import TableSection
+from peers.actors import make_actors
 from peers.config import PeerConfig, WebConfig
 from peers.crawler.addresses import AddressPolicy
-from peers.crawler.controller import Controller, CrawlStatistics
+from peers.crawler.controller import CrawlStatistics
 from peers.crawler.fetcher import Fetcher
 from peers.crawler.fetcher_port import FetcherPort
 from peers.crawler.messages import StopCrawl
@@ -29,15 +29,12 @@ from peers.crawler.recorder import TraceRecorder
 from peers.crawler.resolver import FixedResolver, Resolver, SystemResolver
 from peers.gateway.http import Http, listen
 from peers.gateway.meter import Meter
-from peers.gateway.searcher import Searcher
 from peers.gateway.status import PeerStatus
 from peers.index.index import Index
 from peers.index.index_reader import IndexReader
-from peers.index.indexer import Indexer
 from peers.index.segments_port import SegmentsPort
 from peers.storage.archive import Archive
 from peers.storage.archive_port import ArchivePort
-from peers.storage.cell import Cell
 from peers.vitals import Vitals
 
 DRAIN_S: Final = 20.0  # for pages that were fetched to be stored before the peer ends
@@ -71,12 +68,8 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
         return vitals.measure()
 
     with Archive(data / "archive", me) as archive, Index.open(data / "index") as index:
-        actors = [
-            Controller(me, TableSection(table, b"C"), config.crawl),
-            Cell(me, TableSection(table, b"S")),
-            Indexer(me, IndexReader(index)),
-            Searcher(me, first_errand=time.time_ns() // 1_000_000),
-        ]
+        first_errand = time.time_ns() // 1_000_000
+        actors = make_actors(me, table, config.crawl, IndexReader(index), first_errand)
         ports: list[Port] = [
             FetcherPort(me, _fetcher(folder, config.web)),
             ParserPort(me, config.web.parsers),

@@ -1,0 +1,80 @@
+"""The rules that keep the packages apart: who imports whom, and which files touch the world."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("mesh", "peers", "bootstrap", "simulations")
+
+# simulations -> peers, bootstrap -> mesh
+MAY_IMPORT = {
+    "mesh": {"mesh"},
+    "peers": {"peers", "mesh"},
+    "bootstrap": {"bootstrap", "mesh"},
+    "simulations": set(PACKAGES),
+}
+
+# Only files marked [io] may touch these: tasks, sockets, processes, wall time, chance.
+WORLD = {
+    "trio",
+    "zmq",
+    "socket",
+    "ssl",
+    "threading",
+    "time",
+    "random",
+    "secrets",
+    "subprocess",
+    "multiprocessing",
+    "signal",
+    "hypercorn",
+}
+
+MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+
+
+def test_there_is_something_to_check() -> None:
+    assert len(MODULES) > 50
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_packages_import_only_those_below_them(path: Path) -> None:
+    package = path.relative_to(ROOT).parts[0]
+    ours = {name for name in _imported(path, typing_too=True) if name in PACKAGES}
+    assert ours <= MAY_IMPORT[package]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_only_files_marked_io_touch_the_world(path: Path) -> None:
+    first_line = path.read_text(encoding="utf-8").partition("\n")[0]
+    touched = set(_imported(path, typing_too=False)) & WORLD
+    assert not touched or "[io]" in first_line
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_module_says_what_it_is(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert not text or ast.get_docstring(ast.parse(text))
+
+
+def _imported(path: Path, *, typing_too: bool) -> Iterator[str]:
+    """Top-level names of the modules a file imports, anywhere in it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for_types = {
+        id(node)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for node in ast.walk(block)
+    }
+    for node in ast.walk(tree):
+        if not typing_too and id(node) in for_types:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (name.name.partition(".")[0] for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
