@@ -1,0 +1,59 @@
+"""Builders of messages and views with boring defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mesh.document import Document
+from mesh.messages import FoundLink
+from mesh.ownership import Ownership, OwnershipChanged
+from mesh.slots import SlotTable
+from peers.crawler.exchange import Fetched
+from peers.crawler.messages import PageParsed
+
+ME = "me"
+SLOT_COUNT = 64
+
+
+def owned_by(peers: Iterable[str] = (ME,), me: str = ME, alive: Iterable[str] | None = None) -> Ownership:
+    """All peers weigh the same; with `me` alone it owns every slot."""
+    weights = dict.fromkeys(peers, 100)
+    return Ownership(me, SlotTable(weights, SLOT_COUNT, 1), weights if alive is None else alive)
+
+
+def ownership_changed(
+    peers: Iterable[str] = (ME,), me: str = ME, alive: Iterable[str] | None = None
+) -> OwnershipChanged:
+    return OwnershipChanged(owned_by(peers, me, alive))
+
+
+def fetched(url: str, status: int = 200, body: bytes = b"", **changes: Any) -> Fetched:
+    values: dict[str, Any] = {
+        "url": url,
+        "status": status,
+        "reason_phrase": "",
+        "http_version": "1.1",
+        "headers": (("Content-Type", "text/html"),),
+        "body": body,
+        "request_head": b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n",
+        "ip": "203.0.113.1",
+        "started_at": 1_000.0,
+        "seconds": 0.1,
+        "bytes_received": 100,
+    }
+    return Fetched(**(values | changes))
+
+
+def redirect(url: str, target: str, status: int = 301, **changes: Any) -> Fetched:
+    return fetched(url, status, headers=(("Location", target),), **changes)
+
+
+def parsed(url: str, *links: str | FoundLink, **changes: Any) -> PageParsed:
+    values: dict[str, Any] = {
+        "url": url,
+        "records": b"records of " + url.encode(),
+        "document": Document(url, title="title", text="text"),
+        "links": tuple(FoundLink(link) if isinstance(link, str) else link for link in links),
+    }
+    return PageParsed(**(values | changes))

@@ -1,0 +1,543 @@
+"""The frontier against a model that is too simple to be wrong, and its promises one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from mesh.memory_table import MemoryTable
+from mesh.messages import ANCHORS_MAX
+from peers.crawler import frontier as frontier_module
+from peers.crawler.frontier import Frontier, HostState, Outcome, QueuedUrl
+
+HOST = "http://a.test"
+
+
+def slot_of(host: str) -> int:
+    return len(host) % 3  # several hosts share a slot
+
+
+def url_of(path: int, host: str = HOST) -> str:
+    return f"{host}/{path}"
+
+
+def filled(n: int, host: str = HOST, depth: int = 0) -> Frontier:
+    frontier = Frontier(MemoryTable())
+    for path in range(n):
+        frontier.add(url_of(path, host), host, slot_of(host), depth, 0, now=0.0)
+    return frontier
+
+
+def must_take(frontier: Frontier, now: float = 0.0) -> tuple[HostState, QueuedUrl]:
+    state = frontier.take_host(now)
+    assert state is not None
+    taken = frontier.take_url(state)
+    assert taken is not None
+    return state, taken
+
+
+# --- Against a model ---
+
+
+@dataclass
+class Queued:
+    """A URL of the model that is not settled."""
+
+    url: str
+    depth: int
+    number: int
+    attempts: int = 0
+    hops: int = 0
+    taken: QueuedUrl | None = None
+
+
+@dataclass
+class ModelHost:
+    """A host of the model."""
+
+    clock: float = 0.0
+    fetched: int = 0
+    is_out: bool = False
+    given_up: bool = False
+    queue: list[Queued] = field(default_factory=list)
+
+    def untaken(self) -> list[Queued]:
+        free = [each for each in self.queue if each.taken is None]
+        return sorted(free, key=lambda each: (each.depth, each.number))
+
+
+HOSTS = ["http://a.test", "http://bb.test", "http://ccc.test", "http://d.test"]
+
+
+class FrontierMachine(RuleBasedStateMachine):
+    """Every step on the frontier is made on the model too; then both must look alike."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.window = frontier_module.WINDOW_URLS
+        frontier_module.WINDOW_URLS = 2  # type: ignore[misc]
+        self.table = MemoryTable()
+        self.frontier = Frontier(self.table)
+        self.model: dict[str, ModelHost] = {}
+        self.settled: dict[str, str] = {}
+        self.out: list[HostState] = []
+        self.now = 0.0
+        self.number = 0
+
+    def teardown(self) -> None:
+        frontier_module.WINDOW_URLS = self.window  # type: ignore[misc]
+
+    @rule(host=st.sampled_from(HOSTS), path=st.integers(0, 30), depth=st.integers(0, 3))
+    def add(self, host: str, path: int, depth: int) -> None:
+        url = url_of(path, host)
+        is_known = url in self.settled or any(
+            each.url == url for mine in self.model.values() for each in mine.queue
+        )
+        assert self.frontier.add(url, host, slot_of(host), depth, path % 3, self.now) == (not is_known)
+        if not is_known:
+            queued = Queued(url, depth, self.number, hops=path % 3)
+            self.model.setdefault(host, ModelHost()).queue.append(queued)
+            self.number += 1
+
+    @rule(host=st.sampled_from(HOSTS), depth=st.integers(0, 3), n=st.integers(3, 12))
+    def add_many(self, host: str, depth: int, n: int) -> None:
+        for path in range(self.number, self.number + n):
+            self.add(host, 100 + path, depth)
+
+    @rule(seconds=st.sampled_from([0.5, 1.0, 5.0]))
+    def let_time_pass(self, seconds: float) -> None:
+        self.now += seconds
+
+    @rule()
+    def take_host(self) -> None:
+        may = [
+            host
+            for host in self.model.values()
+            if not host.is_out and host.untaken() and host.clock <= self.now
+        ]
+        state = self.frontier.take_host(self.now)
+        if state is None:
+            assert not may
+            return
+        host = self.model[state.host]
+        assert not host.is_out
+        assert host.clock <= self.now
+        if any(each.fetched == 0 for each in may):
+            assert host.fetched == 0, "a host without any page had to come first"
+        host.is_out = True
+        if host.given_up:
+            host.given_up = False
+            self.frontier.take_courage(state)
+        self.out.append(state)
+
+    @precondition(lambda self: self.out)
+    @rule(data=st.data())
+    def take_url(self, data: Any) -> None:
+        state = data.draw(st.sampled_from(self.out))
+        host = self.model[state.host]
+        taken = self.frontier.take_url(state)
+        first = next(iter(host.untaken()), None)
+        if first is None:
+            assert taken is None
+            return
+        assert taken is not None
+        assert taken[0] == first.url
+        assert taken[2:] == (first.depth, first.attempts, first.hops)
+        first.taken = taken
+        host.fetched += 1
+        self.frontier.save(state, fetched=host.fetched)
+
+    def a_taken(self, data: Any, *, is_out: bool) -> tuple[HostState, ModelHost, Queued] | None:
+        found = [
+            (name, each)
+            for name, host in self.model.items()
+            for each in host.queue
+            if each.taken is not None and (host.is_out or not is_out)
+        ]
+        if not found:
+            return None
+        name, queued = data.draw(st.sampled_from(found))
+        state = self.frontier.find(name)
+        assert state is not None
+        return state, self.model[name], queued
+
+    @rule(data=st.data(), outcome=st.sampled_from(["D", "F", "X"]))
+    def settle(self, data: Any, outcome: Outcome) -> None:
+        found = self.a_taken(data, is_out=False)
+        if found is not None:
+            state, host, queued = found
+            assert queued.taken is not None
+            self.frontier.settle(state, queued.taken, outcome, "200")
+            self.settled[queued.url] = f"{outcome}200"
+            host.queue.remove(queued)
+
+    @rule(data=st.data())
+    def forget(self, data: Any) -> None:
+        found = self.a_taken(data, is_out=False)
+        if found is not None:
+            state, host, queued = found
+            assert queued.taken is not None
+            self.frontier.forget(state, queued.taken)
+            host.queue.remove(queued)
+
+    @rule(data=st.data())
+    def retry(self, data: Any) -> None:
+        found = self.a_taken(data, is_out=True)
+        if found is not None:
+            state, _, queued = found
+            assert queued.taken is not None
+            self.frontier.retry(state, queued.taken)
+            queued.taken, queued.attempts, queued.number = None, queued.attempts + 1, self.number
+            self.number += 1
+
+    @rule(data=st.data())
+    def put_back(self, data: Any) -> None:
+        found = self.a_taken(data, is_out=True)
+        if found is not None:
+            state, _, queued = found
+            assert queued.taken is not None
+            self.frontier.put_back(state, queued.taken)
+            queued.taken = None
+
+    @precondition(lambda self: self.out)
+    @rule(data=st.data(), pause=st.sampled_from([0.0, 0.5, 3.0]), gives_up=st.booleans())
+    def release(self, data: Any, pause: float, gives_up: bool) -> None:
+        state = data.draw(st.sampled_from(self.out))
+        host = self.model[state.host]
+        host.clock = self.now + pause
+        if gives_up:
+            host.given_up = True
+            self.frontier.give_up(state, host.clock)
+        else:
+            self.frontier.save(state, next_fetch_s=host.clock)
+        self.frontier.release(state, self.now)
+        self.out.remove(state)
+        host.is_out = False
+
+    @precondition(lambda self: self.model)
+    @rule(data=st.data(), pause=st.sampled_from([0.5, 3.0]))
+    def put_a_clock_forward(self, data: Any, pause: float) -> None:
+        name = data.draw(st.sampled_from(sorted(self.model)))
+        state, host = self.frontier.find(name), self.model[name]
+        assert state is not None
+        host.clock = max(host.clock, self.now + pause)
+        self.frontier.save(state, next_fetch_s=host.clock)
+
+    @rule()
+    def start_again(self) -> None:
+        self.frontier = Frontier(self.table)
+        self.out.clear()
+        for host in self.model.values():
+            host.is_out = False
+            for queued in host.queue:
+                queued.taken = None
+
+    @invariant()
+    def every_url_is_in_exactly_one_state(self) -> None:
+        queued = [each.url for host in self.model.values() for each in host.queue]
+        states = dict.fromkeys(queued, "Q") | self.settled
+        for host in HOSTS:
+            for url in [each for each in states if each.startswith(host + "/")]:
+                assert self.frontier.state_of(url, slot_of(host)) == states[url]
+        kinds = [key[2:3] for key, _ in self.table.scan(b"")]
+        assert kinds.count(b"u") == len(states) == self.frontier.url_count
+        assert kinds.count(b"q") == len(queued) == self.frontier.queued_count
+        alive = [each for host in self.model.values() if not host.given_up for each in host.queue]
+        assert self.frontier.due_count == len(alive)
+        assert self.frontier.host_count == len(self.model)
+
+    @invariant()
+    def a_host_takes_a_window_of_memory(self) -> None:
+        for name in self.model:
+            state = self.frontier.find(name)
+            assert state is not None
+            assert len(state.window) <= 2 * frontier_module.WINDOW_URLS
+
+    @invariant()
+    def nobody_who_may_be_asked_is_slept_over(self) -> None:
+        clocks = [host.clock for host in self.model.values() if not host.is_out and host.untaken()]
+        assert self.frontier.next_time() <= min(clocks, default=float("inf"))
+
+
+TestFrontierMachine = FrontierMachine.TestCase
+TestFrontierMachine.settings = settings(max_examples=150, stateful_step_count=50, deadline=None)
+
+
+# --- Order ---
+
+
+def test_a_url_is_added_once() -> None:
+    frontier = filled(1)
+    assert frontier.add(url_of(0), HOST, slot_of(HOST), 5, 0, 0.0) is False
+    assert frontier.url_count == frontier.queued_count == 1
+
+
+def test_urls_come_breadth_first_and_then_in_the_order_of_their_arrival() -> None:
+    frontier = Frontier(MemoryTable())
+    for path, depth in enumerate([2, 0, 1, 0, 2, 1]):
+        frontier.add(url_of(path), HOST, 0, depth, 0, 0.0)
+    state = frontier.take_host(0.0)
+    assert state is not None
+    order = [frontier.take_url(state) for _ in range(6)]
+    assert [taken.url for taken in order if taken] == [url_of(path) for path in (1, 3, 2, 5, 0, 4)]
+    assert frontier.take_url(state) is None
+
+
+def test_order_holds_beyond_the_window_whatever_comes_in_between() -> None:
+    n = 5 * frontier_module.WINDOW_URLS
+    frontier = filled(n, depth=7)
+    state = frontier.take_host(0.0)
+    assert state is not None
+    depths = []
+    for turn in range(n):
+        taken = frontier.take_url(state)
+        assert taken is not None
+        depths.append(taken.depth)
+        frontier.settle(state, taken, "D", "200")
+        if turn % 10 == 0:
+            frontier.add(url_of(10_000 + turn), HOST, slot_of(HOST), 3, 0, 0.0)
+    assert depths.count(3) == n / 10
+    for turn in range(0, n - 1, 10):
+        assert depths[turn + 1] == 3
+    assert frontier.queued_count == n / 10
+
+
+def test_webcrawler_every_known_host_gives_a_page_before_any_gives_its_second() -> None:
+    frontier = Frontier(MemoryTable())
+    for path in range(3):
+        for number in range(20):
+            host = f"http://h{number}.test"
+            frontier.add(url_of(path, host), host, number, 0, 0, 0.0)
+    order = []
+    while (state := frontier.take_host(0.0)) is not None:
+        taken = frontier.take_url(state)
+        assert taken is not None
+        order.append(state.host)
+        frontier.save(state, fetched=state.record.fetched + 1)
+        frontier.settle(state, taken, "D", "200")
+        frontier.release(state, 0.0)
+        if len(order) == 25:
+            frontier.add("http://late.test/", "http://late.test", 1, 9, 0, 0.0)
+    assert len(set(order[:20])) == 20
+    assert order[25] == "http://late.test"
+    assert len(order) == 61
+
+
+def test_a_host_that_is_out_is_not_given_to_anybody_else() -> None:
+    frontier = filled(5)
+    state, _ = must_take(frontier)
+    assert frontier.take_host(0.0) is None
+    assert frontier.next_time() == float("inf")
+    frontier.release(state, 0.0)
+    assert frontier.take_host(0.0) is state
+
+
+# --- Clocks ---
+
+
+def test_the_politeness_clock_survives_a_restart() -> None:
+    table = MemoryTable()
+    frontier = Frontier(table)
+    frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
+    frontier.add(url_of(2), HOST, 0, 0, 0, 0.0)
+    state, _ = must_take(frontier, 10.0)
+    frontier.save(state, next_fetch_s=17.0)
+    again = Frontier(table)
+    assert again.next_time() == 17.0
+    assert again.take_host(16.9) is None
+    assert again.take_host(17.0) is not None
+
+
+def test_a_restart_repeats_only_what_was_out() -> None:
+    table = MemoryTable()
+    frontier = Frontier(table)
+    for path in range(4):
+        frontier.add(url_of(path), HOST, 0, 0, 0, 0.0)
+    state, first = must_take(frontier)
+    second = frontier.take_url(state)
+    assert second is not None
+    frontier.settle(state, first, "D", "200")
+    again = Frontier(table)
+    assert again.queued_count == 3
+    state, repeated = must_take(again)
+    assert repeated.url == second.url
+    assert again.state_of(first.url, 0) == "D200"
+
+
+def test_a_host_without_a_queue_is_remembered_and_left_alone() -> None:
+    table = MemoryTable()
+    frontier = Frontier(table)
+    frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
+    state, taken = must_take(frontier)
+    frontier.save(state, fetched=9, next_fetch_s=50.0)
+    frontier.settle(state, taken, "F", "404")
+    again = Frontier(table)
+    assert (again.host_count, again.queued_count, again.next_time()) == (1, 0, float("inf"))
+    again.add(url_of(2), HOST, 0, 0, 0, 1.0)
+    assert again.next_time() == 50.0
+    found = again.find(HOST)
+    assert found is not None
+    assert found.record.fetched == 9
+
+
+def test_the_record_and_the_rules_of_a_host_survive_a_restart() -> None:
+    table = MemoryTable()
+    frontier = Frontier(table)
+    frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
+    state, _ = must_take(frontier)
+    frontier.save_robots(state, 200, b"User-agent: *\nDisallow: /private\nCrawl-delay: 7", 99.0)
+    frontier.save(state, failures=3)
+    again = Frontier(table).find(HOST)
+    assert again is not None
+    assert again.record == state.record
+    assert (again.record.robots_status, again.record.robots_expires_s, again.record.failures) == (
+        200,
+        99.0,
+        3,
+    )
+    rules = Frontier(table).rules_of(again)
+    assert not rules.allows(url_of(1).replace("/1", "/private/1"))
+    assert rules.crawl_delay_s == 7.0
+
+
+def test_new_rules_take_the_place_of_old_ones() -> None:
+    frontier = filled(1)
+    state, _ = must_take(frontier)
+    frontier.save_robots(state, 200, b"User-agent: *\nDisallow: /", 1.0)
+    assert not frontier.rules_of(state).allows(url_of(1))
+    frontier.save_robots(state, 404, b"", 2.0)
+    assert frontier.rules_of(state).allows(url_of(1))
+
+
+# --- Hosts that were given up ---
+
+
+def test_a_host_that_was_given_up_keeps_its_urls_and_comes_back() -> None:
+    table = MemoryTable()
+    frontier = Frontier(table)
+    for path in range(3):
+        frontier.add(url_of(path), HOST, 0, 0, 0, 0.0)
+    state, taken = must_take(frontier)
+    frontier.give_up(state, 100.0)
+    frontier.put_back(state, taken)
+    frontier.release(state, 0.0)
+    assert (frontier.due_count, frontier.queued_count) == (0, 3)
+    again = Frontier(table)
+    assert (again.due_count, again.queued_count, again.given_up_count) == (0, 3, 3)
+    again.add(url_of(3), HOST, 0, 0, 0, 0.0)
+    assert (again.due_count, again.queued_count) == (0, 4)
+    assert again.take_host(99.0) is None
+    state, taken = must_take(again, 100.0)
+    again.take_courage(state)
+    assert (again.due_count, again.given_up_count) == (4, 0)
+    assert state.record.failures == 0
+
+
+def test_giving_up_twice_counts_once() -> None:
+    frontier = filled(3)
+    state, _ = must_take(frontier)
+    frontier.give_up(state, 10.0)
+    frontier.give_up(state, 20.0)
+    assert frontier.given_up_count == 3
+    frontier.take_courage(state)
+    frontier.take_courage(state)
+    assert frontier.given_up_count == 0
+
+
+# --- Memory ---
+
+
+def test_links_of_less_depth_do_not_make_the_window_grow() -> None:
+    frontier = Frontier(MemoryTable())
+    n = 20 * frontier_module.WINDOW_URLS
+    for path in range(n):
+        frontier.add(url_of(path), HOST, 0, n - path, 0, 0.0)
+    state = frontier.take_host(0.0)
+    assert state is not None
+    assert len(state.window) <= 2 * frontier_module.WINDOW_URLS
+    depths = [taken.depth for _ in range(n) if (taken := frontier.take_url(state))]
+    assert depths == sorted(depths)
+    assert len(depths) == n
+
+
+def test_a_url_that_is_out_is_not_read_from_the_table_a_second_time() -> None:
+    """Links of less depth push the window's bound below a URL that is out; refilling came to it again."""
+    frontier = filled(3, depth=9)
+    state, first = must_take(frontier)
+    for path in range(100, 100 + 4 * frontier_module.WINDOW_URLS):
+        frontier.add(url_of(path), HOST, slot_of(HOST), 1, 0, 0.0)
+    urls = []
+    while (taken := frontier.take_url(state)) is not None:
+        urls.append(taken.url)
+    assert first.url not in urls
+    assert len(urls) == len(set(urls)) == 2 + 4 * frontier_module.WINDOW_URLS
+
+
+# --- Anchors ---
+
+
+def kept(texts: list[str]) -> tuple[str, ...]:
+    frontier = Frontier(MemoryTable())
+    for text in texts:
+        frontier.add_anchor(url_of(1), 0, text)
+    return frontier.anchors_of(url_of(1), 0)
+
+
+@given(st.lists(st.text(min_size=1, max_size=8), max_size=80), st.randoms(use_true_random=False))
+@settings(deadline=None)
+def test_which_anchors_are_kept_does_not_depend_on_the_order_of_their_arrival(
+    texts: list[str], random: Any
+) -> None:
+    shuffled = texts + texts[: len(texts) // 2]
+    random.shuffle(shuffled)
+    anchors = kept(texts)
+    assert anchors == kept(shuffled)
+    assert len(anchors) == min(len(set(texts)), ANCHORS_MAX)
+    assert set(anchors) <= set(texts)
+    assert list(anchors) == sorted(anchors)
+
+
+def stored_page(table: MemoryTable) -> Frontier:
+    frontier = Frontier(table)
+    frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
+    frontier.add_anchor(url_of(1), 0, "before")
+    state, taken = must_take(frontier)
+    assert frontier.changed_anchors_count == 0
+    frontier.settle(state, taken, "D", "200")
+    return frontier
+
+
+def test_a_new_anchor_of_a_stored_page_is_noted_until_it_is_taken_restart_or_not() -> None:
+    table = MemoryTable()
+    frontier = stored_page(table)
+    frontier.add_anchor(url_of(1), 0, "before")
+    assert frontier.changed_anchors_count == 0
+    frontier.add_anchor(url_of(1), 0, "after")
+    frontier.add_anchor(url_of(1), 0, "later")
+    again = Frontier(table)
+    assert again.changed_anchors_count == 1
+    assert again.take_changed_anchors(10) == [(url_of(1), 0)]
+    assert again.take_changed_anchors(10) == []
+    assert Frontier(table).changed_anchors_count == 0
+    assert again.anchors_of(url_of(1), 0) == ("after", "before", "later")
+
+
+@pytest.mark.parametrize(("outcome", "detail"), [("F", "404"), ("X", "robots"), ("D", "301")])
+def test_anchors_of_what_is_no_stored_page_change_nothing(outcome: Outcome, detail: str) -> None:
+    frontier = filled(1)
+    state, taken = must_take(frontier)
+    frontier.settle(state, taken, outcome, detail)
+    frontier.add_anchor(url_of(0), slot_of(HOST), "text")
+    assert frontier.changed_anchors_count == 0
+
+
+def test_changed_anchors_are_taken_in_portions() -> None:
+    frontier = Frontier(MemoryTable())
+    for path in range(5):
+        frontier.mark_anchors_changed(url_of(path), 0)
+    assert [len(frontier.take_changed_anchors(2)) for _ in range(4)] == [2, 2, 1, 0]
