@@ -28,6 +28,7 @@ from bootstrap.provision import (
     NodeOptions,
     PeerOptions,
     create_mesh,
+    draw_keys,
     identity_in,
     open_mesh,
     write_bootstrap,
@@ -253,7 +254,9 @@ async def _demo(once: bool, screen: Screen, is_shown: bool) -> dict[str, Any]:
                 resolver=str(resolver),
                 allow_private=tuple(served.resolver),
             )
-            async with _lab_on(screen, LabOptions(Path(folder) / "demo", 3, 2, peer)) as lab:
+            data = Path(folder) / "demo"
+            draw_keys(create_mesh(data, "demo", replicas=2), LAB_PEERS, list(served.resolver))
+            async with _lab_on(screen, LabOptions(data, LAB_PEERS, 2, peer)) as lab:
                 await lab.add_seeds(served.seeds)
                 report, is_done = await _watch(lab, once=True, screen=screen)
                 if not is_done:

@@ -28,6 +28,7 @@ from bootstrap.provision import (
     write_bootstrap,
     write_peer,
 )
+from mesh.config import NAME_CHARS_MAX
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient, GatewayError
 
@@ -171,7 +172,8 @@ class Lab:
     def _found_or_open(self) -> MeshFolder:
         options = self._options
         if not (options.folder / "mesh.toml").exists():
-            return create_mesh(options.folder, options.folder.resolve().name or "lab", options.replicas)
+            name = options.folder.resolve().name[:NAME_CHARS_MAX] or "lab"
+            return create_mesh(options.folder, name, options.replicas)
         mesh_folder = open_mesh(options.folder)
         there = len(mesh_folder.peers)
         if options.peers < there:

@@ -12,12 +12,13 @@ the door of the bootstrap node.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from mesh.certificate import RootKey, issue
-from mesh.config import NAME_CHARS_MAX, MeshConfig, load_config
+from mesh.config import NAME_CHARS_MAX, WEIGHT_DEFAULT, MeshConfig, load_config
 from mesh.errors import ConfigError
 from mesh.identity import Identity
 from mesh.key_file import (
@@ -28,6 +29,7 @@ from mesh.key_file import (
     save_identity,
     save_root_key,
 )
+from mesh.slots import SlotTable, slot_of
 
 BOOTSTRAP: Final = "bootstrap"
 
@@ -156,6 +158,25 @@ def identity_in(folder: Path) -> Identity:
     if not key_file.exists():
         save_identity(key_file, new_identity())
     return load_identity(key_file)
+
+
+def draw_keys(mesh_folder: MeshFolder, peers: int, hosts: Sequence[str]) -> None:
+    """Make keys for new peers with which each of them owns one of these hosts at least.
+
+    Keys decide who owns what. With a handful of hosts chance would leave one of three peers without any
+    in every third mesh, which shows nobody how a mesh shares its work.
+    """
+    assert len(hosts) >= peers
+    mesh = mesh_folder.mesh
+    slots = [slot_of(f"http://{host}", mesh.slot_count) for host in hosts]
+    owners: set[str] = set()
+    while len(owners) < peers:
+        identities = [new_identity() for _ in range(peers)]
+        weights = dict.fromkeys((identity.peer_id for identity in identities), WEIGHT_DEFAULT)
+        table = SlotTable(weights, mesh.slot_count, replicas=1)
+        owners = {table.team_of(slot)[0] for slot in slots}
+    for number, identity in enumerate(identities, 1):
+        save_identity(mesh_folder.folder / f"peer-{number}" / "peer.key", identity)
 
 
 def write_bootstrap(mesh_folder: MeshFolder, node: NodeOptions) -> Identity:
