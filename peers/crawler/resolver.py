@@ -113,7 +113,11 @@ class FixedEndpoint(msgspec.Struct, frozen=True):
 
 
 class FixedResolver:
-    """Answers from a table alone; names that are not in it do not exist."""
+    """Answers from a table alone, which stands for the whole web: nothing that is not in it exists.
+
+    So a crawl of a copy never asks the original, whether a link names its host or its public address.
+    Private addresses are none of a web's; whether they may be asked is for `AddressPolicy` to say.
+    """
 
     def __init__(self, table: dict[str, FixedEndpoint]) -> None:
         self._table = table
@@ -131,7 +135,7 @@ class FixedResolver:
 
     async def resolve(self, hostname: str, port: int) -> Endpoints:
         endpoint = self._table.get(hostname)
-        if endpoint is None and _is_address(hostname):
+        if endpoint is None and _is_address(hostname) and not ip_address(hostname).is_global:
             return Endpoints((hostname,), port)
         if endpoint is None:
             raise NoSuchName(f"not in the resolver's table: {hostname}")

@@ -11,6 +11,7 @@ from peers.crawler import resolver as resolver_module
 from peers.crawler.resolver import (
     LOOKUP_S_MAX,
     Endpoints,
+    FixedEndpoint,
     FixedResolver,
     LookupFailed,
     NoSuchName,
@@ -113,6 +114,15 @@ async def test_a_table_gives_addresses_and_stand_ins_for_the_default_ports(tmp_p
     assert await resolver.resolve("b.test", 80) == Endpoints(("127.0.0.3",), 80)
     with pytest.raises(NoSuchName):
         await resolver.resolve("c.test", 80)
+
+
+async def test_a_table_leads_to_no_public_address_that_is_not_in_it() -> None:
+    resolver = FixedResolver({"8.8.4.4": FixedEndpoint("127.0.0.2")})
+    assert await resolver.resolve("8.8.4.4", 80) == Endpoints(("127.0.0.2",), 80)
+    for public in ("8.8.8.8", "2001:4860:4860::8888"):
+        with pytest.raises(NoSuchName):
+            await resolver.resolve(public, 80)
+    assert await resolver.resolve("10.0.0.1", 80) == Endpoints(("10.0.0.1",), 80)
 
 
 @pytest.mark.parametrize(
