@@ -130,6 +130,7 @@ class Controller(Actor):
         self._flush_at_s = inf
         self._anchors_at_s = 0.0
         self._paused_until_s = -inf
+        self._restarted_s = -inf
         self._is_stopped = False
         self._is_settled = False
         self._slots: dict[str, int] = {}
@@ -159,6 +160,8 @@ class Controller(Actor):
                 self._outbox.accepted(batch, source.peer)
                 return []
             case OwnershipChanged(ownership):
+                if self._ownership is None:
+                    self._begin(now)
                 self._ownership = ownership
                 sends = self._settle_mesh()
             case DiskFilled():
@@ -210,6 +213,12 @@ class Controller(Actor):
 
     # --- fetching ---
 
+    def _begin(self, now: float) -> None:
+        """After a restart take every host for just asked: we may have died before that was durable."""
+        if self._frontier.url_count:
+            self._restarted_s = now
+            self._paused_until_s = now + self._settings.delay_s
+
     def _may_fetch(self) -> bool:
         settings = self._settings
         return (
@@ -243,6 +252,9 @@ class Controller(Actor):
         self._frontier.take_courage(state)
         if state.host in self._asked:  # for the robots.txt of another host
             self._wait(state, now + BUSY_PAUSE_S)
+            return None
+        if now < self._restarted_s + self._delay_s(state):  # longer than ours, which is over
+            self._wait(state, self._restarted_s + self._delay_s(state))
             return None
         if state.record.robots_expires_s <= now:
             return self._robots_request(state, now)

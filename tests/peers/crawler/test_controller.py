@@ -1,0 +1,982 @@
+"""The controller by its inputs and outputs, then whole crawls of small webs with crashes at any moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+from typing import Any
+
+import msgspec
+import pytest
+
+from mesh.actor import Address, Message, Send
+from mesh.errors import LocalProtocolError
+from mesh.membership_messages import Settle
+from mesh.memory_table import MemoryTable
+from mesh.messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, Ping, StoredPage
+from mesh.urls import host_of
+from peers.crawler import controller as controller_module
+from peers.crawler.controller import (
+    ANCHORS_PER_TURN,
+    DISK_FULL_PAUSE_S,
+    EXCLUSIONS_PER_TURN,
+    FLUSH_S,
+    LOCAL_FAILURE_PAUSE_S,
+    VAIN_TURNS_MAX,
+    Controller,
+    CrawlStatistics,
+)
+from peers.crawler.exchange import FailureReason, FetchFailed, FetchRequest
+from peers.crawler.messages import ParseFailed, ParsePage, RecordPage, StopCrawl
+from peers.crawler.outbox import RESEND_S
+from peers.crawler.settings import CrawlSettings
+from peers.storage.messages import DiskFilled, PageRefused, PageStored, StoreAnchors, StorePage
+from tests.helpers import ME, fetched, owned_by, ownership_changed, parsed, redirect
+
+HOST = "http://a.test"
+HOME = f"{HOST}/"
+ROBOTS = f"{HOST}/robots.txt"
+OTHER = "you"  # another peer
+SETTINGS = CrawlSettings(delay_s=2.0, backoff_s=30.0)
+
+
+def host_of_peer(peer: str, number: int = 0) -> str:
+    """A host that belongs to one of two peers."""
+    ownership = owned_by((ME, OTHER))
+    hosts = (f"http://h{n}.test" for n in range(1_000))
+    return [host for host in hosts if ownership.owner_of(ownership.slot_of(host)) == peer][number]
+
+
+MINE, THEIRS = host_of_peer(ME), host_of_peer(OTHER)
+
+
+class Desk:
+    """A controller, its table and the time."""
+
+    def __init__(
+        self,
+        settings: CrawlSettings = SETTINGS,
+        table: MemoryTable | None = None,
+        peers: Iterable[str] = (ME,),
+        now: float = 1_000.0,
+        **changes: Any,
+    ) -> None:
+        self.settings = msgspec.structs.replace(settings, **changes)
+        self.table = table or MemoryTable()
+        self.peers = tuple(peers)
+        self.now = now
+        self.start()
+
+    def start(self) -> None:
+        self.controller = Controller(ME, self.table, self.settings)
+        self.started = self.tell(ownership_changed(self.peers), "membership")
+
+    def tell(self, message: Message, actor: str = "fetcher", peer: str = ME) -> list[Send]:
+        return self.controller.receive(Address(peer, actor), message, self.now)
+
+    def wake(self, after_s: float = 0.0) -> list[Send]:
+        self.now += after_s
+        return self.controller.wake(self.now)
+
+    def seed(self, *urls: str, **changes: Any) -> list[Send]:
+        links = tuple(FoundLink(url, **changes) for url in urls)
+        return self.tell(LinksFound(1, links), "searcher")
+
+    def fail(self, url: str, reason: FailureReason) -> list[Send]:
+        return self.tell(FetchFailed(url, reason))
+
+    def allow(self, host: str = HOST, robots: bytes = b"", status: int = 200) -> list[Send]:
+        """Answer the request for robots.txt and let the delay pass."""
+        sends = self.tell(fetched(f"{host}/robots.txt", status, robots))
+        return sends + self.wake(self.settings.delay_s)
+
+    def with_home_asked(self, *more: str, host: str = HOST) -> Desk:
+        """The desk when the home page of the host has been asked for."""
+        self.seed(f"{host}/", *more)
+        assert asked(self.allow(host)) == [f"{host}/"]
+        return self
+
+    def store(self, url: str, *links: str | FoundLink, at: float = 1_000.0) -> list[Send]:
+        """Bring a page that was asked for to where it waits for being settled."""
+        sends = self.tell(fetched(url, started_at=at))
+        sends += self.tell(parsed(url, *links), "parser")
+        return sends + self.tell(PageStored(url, at), "cell")
+
+    def state_of(self, url: str) -> str | None:
+        slot = owned_by(self.peers).slot_of(host_of(url))
+        return self.controller._frontier.state_of(url, slot)
+
+    def observe(self) -> CrawlStatistics:
+        return self.controller.observe()
+
+
+def asked(sends: list[Send]) -> list[str]:
+    return [send.message.url for send in sends if isinstance(send.message, FetchRequest)]
+
+
+def of_kind(sends: list[Send], kind: type[Message]) -> list[Any]:
+    return [send.message for send in sends if isinstance(send.message, kind)]
+
+
+# --- Robots first ---
+
+
+def test_robots_txt_comes_first_and_whatever_type_it_has() -> None:
+    desk = Desk()
+    assert desk.seed(HOME) == [
+        Send(Address(ME, "searcher"), LinksAccepted(1)),
+        Send(Address(ME, "membership"), Settle()),
+        Send(Address(ME, "fetcher"), FetchRequest(ROBOTS, media_types=())),
+    ]
+    assert asked(desk.allow()) == [HOME]
+
+
+def test_without_an_ownership_nothing_is_taken_in_or_asked() -> None:
+    controller = Controller(ME, MemoryTable(), SETTINGS)
+    links = LinksFound(1, (FoundLink(HOME),))
+    assert controller.receive(Address(OTHER, "controller"), links, 0.0) == []
+    assert controller.wake_at() == inf
+    assert not controller.observe().urls_seen
+
+
+def test_a_mesh_in_which_nobody_owns_slots_takes_no_links_in() -> None:
+    desk = Desk(peers=())
+    assert desk.seed(HOME) == []
+    weightless = Controller(ME, MemoryTable(), SETTINGS)
+    changed = ownership_changed((ME,))
+    table = type(changed.ownership.table)({ME: 0}, changed.ownership.table.slot_count, 1)
+    weightless.receive(
+        Address(ME, "membership"), type(changed)(type(changed.ownership)(ME, table, (ME,))), 0.0
+    )
+    assert weightless.receive(Address(ME, "searcher"), LinksFound(1, (FoundLink(HOME),)), 0.0) == []
+
+
+@pytest.mark.parametrize("status", [404, 403, 410, 304])
+def test_rfc9309_2_3_1_3_an_absent_robots_txt_allows_all(status: int) -> None:
+    desk = Desk()
+    desk.seed(HOME)
+    assert asked(desk.allow(status=status)) == [HOME]
+
+
+@pytest.mark.parametrize("status", [500, 503, 429])
+def test_rfc9309_2_3_1_4_an_unreachable_robots_txt_forbids_all_until_it_answers(status: int) -> None:
+    desk = Desk()
+    desk.seed(HOME)
+    assert desk.tell(fetched(ROBOTS, status)) == []
+    assert desk.controller.wake_at() == desk.now + 30.0
+    assert asked(desk.wake(29.9)) == []
+    assert asked(desk.wake(0.1)) == [ROBOTS]
+    assert desk.observe().fetch_status == {f"robots_{status}": 1}
+    assert asked(desk.allow()) == [HOME]
+
+
+@pytest.mark.parametrize("reason", [FailureReason.TIMEOUT, FailureReason.REFUSED, FailureReason.RESET])
+def test_a_robots_txt_that_cannot_be_had_forbids_all_for_the_back_off(reason: FailureReason) -> None:
+    desk = Desk()
+    desk.seed(HOME)
+    assert desk.fail(ROBOTS, reason) == []
+    assert asked(desk.wake(29.9)) == []
+    assert asked(desk.wake(0.1)) == [ROBOTS]
+
+
+def test_what_is_no_robots_txt_at_all_allows_all() -> None:
+    desk = Desk()
+    desk.seed(HOME)
+    desk.fail(ROBOTS, FailureReason.PROTOCOL)
+    assert asked(desk.wake(2.0)) == [HOME]
+
+
+def test_what_robots_txt_forbids_is_excluded_and_counted() -> None:
+    desk = Desk()
+    desk.seed(HOME, f"{HOST}/private/1", f"{HOST}/private/2")
+    desk.allow(robots=b"User-agent: *\nDisallow: /private/")
+    desk.tell(fetched(HOME, 404))
+    assert asked(desk.wake(2.0)) == []
+    assert desk.state_of(f"{HOST}/private/1") == "Xrobots"
+    assert desk.observe().fetch_status == {"404": 1, "robots": 2}
+    assert desk.observe().is_idle
+
+
+def test_robots_txt_is_asked_for_again_when_it_is_a_day_old() -> None:
+    desk = Desk(robots_ttl_s=100.0).with_home_asked(f"{HOST}/2", f"{HOST}/3")
+    desk.tell(fetched(HOME, 404))
+    assert asked(desk.wake(97.0)) == [f"{HOST}/2"]
+    desk.tell(fetched(f"{HOST}/2", 404))
+    assert asked(desk.wake(2.0)) == [ROBOTS]
+
+
+def test_a_robots_txt_that_moved_is_followed_five_times_after_the_delay() -> None:
+    desk = Desk()
+    requested = asked(desk.seed(HOME))
+    for hop in range(1, 6):
+        assert asked(desk.tell(redirect(requested[-1], f"{HOST}/robots{hop}.txt"))) == []
+        assert asked(desk.wake(1.9)) == []
+        requested += asked(desk.wake(0.1))
+    assert requested == [ROBOTS] + [f"{HOST}/robots{hop}.txt" for hop in range(1, 6)]
+    # RFC 9309, 2.3.1.2: after that it may be taken for absent.
+    desk.tell(redirect(requested[-1], f"{HOST}/robots6.txt"))
+    assert asked(desk.wake(2.0)) == [HOME]
+
+
+def test_the_rules_of_a_robots_txt_that_moved_hold_for_the_host_that_moved_it() -> None:
+    desk = Desk()
+    desk.seed(HOME)
+    desk.tell(redirect(ROBOTS, "https://a.test/robots.txt"))
+    assert asked(desk.wake(2.0)) == ["https://a.test/robots.txt"]
+    desk.tell(fetched("https://a.test/robots.txt", body=b"User-agent: *\nDisallow: /"))
+    assert asked(desk.wake(2.0)) == []
+    assert desk.state_of(HOME) == "Xrobots"
+
+
+def test_a_robots_txt_that_moved_to_a_host_that_is_being_asked_waits_for_it() -> None:
+    """It was taken for one redirect too many, and so for leave to fetch anything."""
+    desk = Desk()
+    secure = "https://a.test"
+    assert asked(desk.seed(HOME, f"{secure}/")) == [ROBOTS, f"{secure}/robots.txt"]
+    desk.tell(redirect(ROBOTS, f"{secure}/robots.txt"))
+    assert asked(desk.wake(2.0)) == []
+    desk.tell(fetched(f"{secure}/robots.txt", body=b"User-agent: *\nDisallow: /"))
+    assert asked(desk.wake(1.9)) == []
+    assert asked(desk.wake(0.1)) == [f"{secure}/robots.txt"]
+    desk.tell(fetched(f"{secure}/robots.txt", body=b"User-agent: *\nDisallow: /"))
+    desk.wake(2.0)
+    assert (desk.state_of(HOME), desk.state_of(f"{secure}/")) == ("Xrobots", "Xrobots")
+
+
+def test_a_page_that_is_being_fetched_as_somebodys_robots_txt_is_fetched_afterwards() -> None:
+    desk = Desk()
+    busy = "http://b.test"
+    desk.seed(f"{busy}/")
+    desk.allow(busy)
+    desk.tell(fetched(f"{busy}/", 404))
+    desk.seed(HOME)
+    desk.tell(redirect(ROBOTS, f"{busy}/page"))
+    assert asked(desk.wake(2.0)) == [f"{busy}/page"]
+    desk.seed(f"{busy}/page")
+    assert asked(desk.wake(2.0)) == []
+    desk.tell(fetched(f"{busy}/page", 404))
+    assert asked(desk.wake(1.9)) == []
+    assert sorted(asked(desk.wake(0.1))) == [HOME, f"{busy}/page"]
+
+
+# --- Politeness ---
+
+
+def test_a_host_is_asked_one_thing_at_a_time() -> None:
+    desk = Desk(delay_s=0.0).with_home_asked(f"{HOST}/2")
+    assert asked(desk.wake(3_600.0)) == []
+    assert asked(desk.tell(fetched(HOME, 404))) == [f"{HOST}/2"]
+
+
+def test_the_delay_runs_from_the_end_of_a_fetch_to_the_start_of_the_next() -> None:
+    desk = Desk().with_home_asked(f"{HOST}/2")
+    desk.now += 10.0
+    assert desk.tell(fetched(HOME, 404)) == []
+    assert desk.controller.wake_at() == desk.now + 2.0
+    assert asked(desk.wake(1.9)) == []
+    assert asked(desk.wake(0.1)) == [f"{HOST}/2"]
+
+
+@pytest.mark.parametrize(
+    "reason", [reason for reason in FailureReason if reason not in ("local", "dns", "private_address")]
+)
+def test_the_delay_holds_after_every_kind_of_failure(reason: FailureReason) -> None:
+    desk = Desk(backoff_s=0.0).with_home_asked(f"{HOST}/2")
+    assert asked(desk.fail(HOME, reason)) == []
+    assert asked(desk.wake(1.9)) == []
+    assert len(asked(desk.wake(0.1))) == 1
+
+
+def test_a_crawl_delay_longer_than_ours_holds_and_a_shorter_one_does_not() -> None:
+    for crawl_delay, wait_s in ((b"7", 7.0), (b"0.5", 2.0)):
+        desk = Desk()
+        desk.seed(HOME, f"{HOST}/2")
+        desk.tell(fetched(ROBOTS, body=b"User-agent: *\nCrawl-delay: " + crawl_delay))
+        assert desk.controller.wake_at() == desk.now + wait_s
+        assert asked(desk.wake(wait_s)) == [HOME]
+        desk.tell(fetched(HOME, 404))
+        assert desk.controller.wake_at() == desk.now + wait_s
+
+
+def test_after_a_restart_every_host_counts_as_just_asked() -> None:
+    desk = Desk()
+    desk.seed(HOME, f"{HOST}/2", "http://b.test/")
+    desk.tell(fetched(ROBOTS, body=b"User-agent: *\nCrawl-delay: 7"))
+    desk.tell(fetched("http://b.test/robots.txt", 404))
+    desk.now += 60.0
+    desk.start()
+    assert asked(desk.started) == []
+    assert asked(desk.wake(1.9)) == []
+    assert asked(desk.wake(0.1)) == ["http://b.test/"]
+    assert asked(desk.wake(4.9)) == []
+    assert asked(desk.wake(0.1)) == [HOME]
+
+
+def test_a_longer_pause_survives_a_restart() -> None:
+    desk = Desk().with_home_asked()
+    desk.fail(HOME, FailureReason.TIMEOUT)
+    due = desk.now + 30.0
+    desk.start()
+    assert desk.controller.wake_at() == due
+
+
+def test_a_fresh_start_waits_for_nothing() -> None:
+    assert asked(Desk(now=5.0).seed(HOME)) == [ROBOTS]
+
+
+# --- Failures ---
+
+
+def test_the_back_off_doubles_and_then_the_host_is_given_up_for_a_day() -> None:
+    desk = Desk(attempts_max=10, give_up_s=1_000.0).with_home_asked(f"{HOST}/2")
+    url, pauses = HOME, []
+    for _ in range(5):
+        desk.fail(url, FailureReason.TIMEOUT)
+        pause = desk.controller.wake_at() - desk.now
+        pauses.append(pause)
+        (url,) = asked(desk.wake(pause))
+    assert pauses == [30.0, 60.0, 120.0, 240.0, 1_000.0]
+
+
+def test_the_back_off_has_a_limit_however_many_failures_are_allowed() -> None:
+    desk = Desk(attempts_max=5_000, host_failures_max=5_000, backoff_max_s=100.0).with_home_asked()
+    for _ in range(1_100):  # 2^1,024 is no float
+        desk.fail(HOME, FailureReason.TIMEOUT)
+        assert asked(desk.wake(100.0)) == [HOME]
+
+
+def test_a_url_is_tried_three_times() -> None:
+    desk = Desk().with_home_asked()
+    for _ in range(2):
+        desk.fail(HOME, FailureReason.TIMEOUT)
+        assert asked(desk.wake(desk.controller.wake_at() - desk.now)) == [HOME]
+    desk.fail(HOME, FailureReason.TIMEOUT)
+    assert desk.state_of(HOME) == "Ftimeout"
+    assert desk.observe().fetch_status == {"timeout": 3}
+
+
+def test_a_success_forgives_the_failures_before() -> None:
+    desk = Desk().with_home_asked(f"{HOST}/2")
+    desk.fail(HOME, FailureReason.TIMEOUT)
+    desk.wake(30.0)  # the second page: the first one queues behind it
+    desk.tell(fetched(f"{HOST}/2", 404))
+    desk.wake(2.0)
+    desk.fail(HOME, FailureReason.TIMEOUT)
+    assert desk.controller.wake_at() == desk.now + 30.0
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 408, 425])
+def test_statuses_that_may_pass_are_tried_again(status: int) -> None:
+    desk = Desk().with_home_asked()
+    desk.tell(fetched(HOME, status))
+    assert desk.state_of(HOME) == "Q"
+    assert desk.controller.wake_at() == desk.now + 30.0
+    assert asked(desk.wake(30.0)) == [HOME]
+
+
+@pytest.mark.parametrize(
+    ("value", "pause_s"),
+    [("120", 120.0), ("5", 30.0), ("999999", 3_600.0), ("9999999999999", 30.0), ("-5", 30.0), ("١٢٠", 30.0)],
+)
+def test_retry_after_makes_the_pause_longer_within_limits(value: str, pause_s: float) -> None:
+    desk = Desk().with_home_asked()
+    desk.tell(fetched(HOME, 503, headers=(("Retry-After", value),)))
+    assert desk.controller.wake_at() == desk.now + pause_s
+
+
+@pytest.mark.parametrize("reason", [FailureReason.DNS, FailureReason.PRIVATE_ADDRESS])
+def test_a_name_that_does_not_exist_is_given_up_at_once_and_keeps_its_urls(reason: FailureReason) -> None:
+    desk = Desk(give_up_s=500.0)
+    desk.seed(HOME, f"{HOST}/2")
+    desk.fail(ROBOTS, reason)
+    assert desk.controller.wake_at() == desk.now + 500.0
+    seen = desk.observe()
+    assert (seen.queued, seen.due, seen.is_idle) == (2, 0, True)
+    assert seen.fetch_status == {str(reason): 1}
+    assert asked(desk.wake(500.0)) == [ROBOTS]
+    assert asked(desk.allow()) == [HOME]
+    assert desk.observe().due == 2
+
+
+def test_a_failure_of_this_machine_is_not_the_hosts() -> None:
+    desk = Desk().with_home_asked(f"{HOST}/2")
+    desk.fail(HOME, FailureReason.LOCAL)
+    assert asked(desk.wake(LOCAL_FAILURE_PAUSE_S - 0.1)) == []
+    assert asked(desk.wake(0.1)) == [HOME]
+    desk.fail(HOME, FailureReason.TIMEOUT)
+    assert desk.controller.wake_at() == desk.now + 30.0  # the first of its failures
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 410, 451])
+def test_client_errors_are_final(status: int) -> None:
+    desk = Desk().with_home_asked()
+    desk.tell(fetched(HOME, status))
+    assert desk.state_of(HOME) == f"F{status}"
+    assert desk.observe().is_idle
+
+
+@pytest.mark.parametrize(
+    "reason", [FailureReason.NOT_HTML, FailureReason.BODY_TOO_LARGE, FailureReason.DECODING]
+)
+def test_what_is_wrong_with_one_page_is_final_for_that_page(reason: FailureReason) -> None:
+    desk = Desk().with_home_asked()
+    desk.fail(HOME, reason)
+    assert desk.state_of(HOME) == f"F{reason}"
+
+
+def test_answers_to_no_question_change_nothing() -> None:
+    desk = Desk().with_home_asked()
+    before = desk.observe()
+    for message in (
+        fetched(f"{HOST}/2"),
+        FetchFailed(f"{HOST}/2", FailureReason.DNS),
+        parsed(HOME),
+        ParseFailed(HOME, "not_html"),
+        PageStored(HOME, 1_000.0),
+        PageRefused(HOME, 1_000.0),
+        LinksAccepted(7),
+    ):
+        assert desk.tell(message) == []
+    assert desk.observe() == before
+
+
+def test_a_message_that_is_not_for_it_is_our_bug() -> None:
+    with pytest.raises(LocalProtocolError, match="controller does not understand Ping"):
+        Desk().tell(Ping(1))
+
+
+# --- Redirects ---
+
+
+def test_a_redirect_leads_to_its_target_and_is_done() -> None:
+    desk = Desk().with_home_asked()
+    desk.tell(redirect(HOME, "http://b.test/there"))
+    desk.wake(FLUSH_S)
+    assert desk.state_of(HOME) == "D301"
+    assert desk.state_of("http://b.test/there") == "Q"
+    assert desk.observe().links_found == 1
+
+
+def test_redirects_in_a_row_end_at_their_limit() -> None:
+    desk = Desk(delay_s=0.0, redirects_max=3).with_home_asked()
+    url = HOME
+    for hop in range(1, 5):
+        (following,) = asked(desk.tell(redirect(url, f"{HOST}/{hop}"))) or [""]
+        desk.wake(FLUSH_S)
+        if not following:
+            break
+        url = following
+    assert url == f"{HOST}/3"
+    assert desk.state_of(url) == "Ftoo_many_redirects"
+    assert desk.state_of(f"{HOST}/4") is None
+    assert desk.observe().is_idle
+
+
+def test_a_redirect_to_itself_ends() -> None:
+    desk = Desk().with_home_asked()
+    desk.tell(redirect(HOME, HOME))
+    desk.wake(FLUSH_S)
+    assert desk.state_of(HOME) == "D301"
+    assert desk.observe().is_idle
+
+
+def test_a_redirect_at_the_greatest_depth_is_followed() -> None:
+    """It counted as a click, and the depth went beyond what its key can hold."""
+    desk = Desk(depth_max=65_535)
+    desk.seed(HOME, depth=65_535)
+    desk.allow()
+    desk.tell(redirect(HOME, f"{HOST}/2"))
+    assert desk.state_of(f"{HOST}/2") == "Q"
+
+
+@pytest.mark.parametrize("status", [204, 206, 300, 304])
+def test_other_answers_are_done_without_being_stored(status: int) -> None:
+    desk = Desk().with_home_asked()
+    assert desk.tell(fetched(HOME, status)) == []
+    desk.wake(FLUSH_S)
+    assert desk.state_of(HOME) == f"D{status}"
+
+
+# --- From page to done ---
+
+
+def test_a_page_goes_from_hand_to_hand_and_is_settled_last() -> None:
+    desk = Desk()
+    desk.seed(HOME, anchor="the home page")
+    desk.allow()
+    answer = fetched(HOME, body=b"<p>", started_at=1_234.5)
+    assert desk.tell(answer) == [Send(Address(ME, "parser"), ParsePage(answer))]
+    said = parsed(HOME, f"{HOST}/2")
+    assert said.document is not None
+    document = msgspec.structs.replace(said.document, anchors=("the home page",))
+    slot = owned_by().slot_of(HOST)
+    page = StoredPage(HOME, slot, 1_234.5, 200, said.records, document)
+    assert desk.tell(said, "parser") == [Send(Address(ME, "cell"), StorePage(page))]
+    assert desk.state_of(f"{HOST}/2") is None
+    assert desk.tell(PageStored(HOME, 1_234.5), "cell") == []
+    assert (desk.state_of(HOME), desk.state_of(f"{HOST}/2")) == ("Q", "Q")
+    desk.wake(FLUSH_S)
+    assert desk.state_of(HOME) == "D200"
+
+
+def test_a_page_that_is_not_to_be_indexed_is_stored_all_the_same() -> None:
+    desk = Desk()
+    desk.seed(HOME, anchor="the home page")
+    desk.allow()
+    desk.tell(fetched(HOME))
+    (store,) = of_kind(desk.tell(parsed(HOME, document=None)), StorePage)
+    assert store.page.document is None
+    desk.tell(PageStored(HOME, 1_000.0))
+    desk.wake(FLUSH_S)
+    assert desk.observe().anchors_changed == 0
+
+
+def test_a_late_answer_of_the_cell_for_an_earlier_fetch_does_not_settle_this_one() -> None:
+    desk = Desk().with_home_asked()
+    desk.tell(fetched(HOME, started_at=2_000.0))
+    for late in (PageStored(HOME, 1_000.0), PageRefused(HOME, 1_000.0)):
+        assert desk.tell(late, "cell") == []
+    assert desk.observe().in_progress == 1
+    desk.tell(parsed(HOME, f"{HOST}/2"))
+    desk.tell(PageStored(HOME, 2_000.0), "cell")
+    assert desk.state_of(f"{HOST}/2") == "Q"
+
+
+@pytest.mark.parametrize(
+    ("message", "state"),
+    [
+        (ParseFailed(HOME, FailureReason.NOT_HTML), "Fnot_html"),
+        (PageRefused(HOME, 1_000.0), "Farchive"),
+    ],
+)
+def test_a_page_that_is_no_page_is_done_with(message: Message, state: str) -> None:
+    desk = Desk().with_home_asked()
+    desk.tell(fetched(HOME, body=b"12345"))
+    assert desk.observe().bytes_in_progress == 5
+    desk.tell(message)
+    assert desk.state_of(HOME) == state
+    seen = desk.observe()
+    assert (seen.in_progress, seen.bytes_in_progress, seen.fetch_status[state[1:]]) == (0, 0, 1)
+
+
+def test_many_finished_pages_do_not_wait_for_the_flush(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(controller_module, "FLUSH_PAGES", 2)
+    desk = Desk(delay_s=0.0).with_home_asked(f"{HOST}/2")
+    desk.store(HOME)
+    assert desk.state_of(HOME) == "Q"
+    desk.store(f"{HOST}/2")
+    assert (desk.state_of(HOME), desk.state_of(f"{HOST}/2")) == ("D200", "D200")
+
+
+def test_the_recorder_hears_of_pages_and_redirects_if_a_trace_is_kept() -> None:
+    desk = Desk(is_recorded=True, delay_s=0.0).with_home_asked(f"{HOST}/2")
+    desk.store(HOME, f"{HOST}/2", f"{HOST}/3", at=1_000.0)
+    desk.tell(redirect(f"{HOST}/2", HOME, started_at=1_001.0))
+    sends = desk.wake(FLUSH_S)
+    recorded = [send for send in sends if send.target.actor == "recorder"]
+    assert recorded == [
+        Send(Address(ME, "recorder"), RecordPage(HOME, 1_000.0, 0.1, 100, (f"{HOST}/2", f"{HOST}/3"))),
+        Send(Address(ME, "recorder"), RecordPage(f"{HOST}/2", 1_001.0, 0.1, 100, ())),
+    ]
+
+
+# --- Links ---
+
+
+def test_links_to_others_go_out_together_and_only_then_is_the_page_settled() -> None:
+    desk = Desk(peers=(ME, OTHER)).with_home_asked(host=MINE)
+    theirs = FoundLink(f"{THEIRS}/x", "text")
+    assert of_kind(desk.store(f"{MINE}/", theirs, f"{MINE}/2"), LinksFound) == []
+    (send,) = [send for send in desk.wake(FLUSH_S) if isinstance(send.message, LinksFound)]
+    assert send.target == Address(OTHER, "controller")
+    assert isinstance(send.message, LinksFound)
+    assert send.message.links == (FoundLink(f"{THEIRS}/x", "text", depth=1),)
+    assert desk.state_of(f"{MINE}/") == "D200"
+    seen = desk.observe()
+    assert (seen.links_found, seen.links_sent, seen.outbox, seen.is_idle) == (2, 1, 1, False)
+
+
+def batch_to_other(desk: Desk) -> LinksFound:
+    """Have the desk send a link to the other peer; the host MINE must have been asked."""
+    desk.store(f"{MINE}/", f"{THEIRS}/x")
+    (batch,) = of_kind(desk.wake(FLUSH_S), LinksFound)
+    assert isinstance(batch, LinksFound)
+    return batch
+
+
+def test_links_are_sent_again_until_they_are_accepted() -> None:
+    desk = Desk(peers=(ME, OTHER)).with_home_asked(host=MINE)
+    batch = batch_to_other(desk)
+    assert of_kind(desk.wake(RESEND_S - 0.1), LinksFound) == []
+    assert of_kind(desk.wake(0.1), LinksFound) == [batch]
+    assert desk.tell(LinksAccepted(batch.batch), "controller", "another peer") == []
+    assert desk.observe().outbox == 1
+    assert desk.tell(LinksAccepted(batch.batch), "controller", OTHER) == []
+    assert desk.observe().outbox == 0
+    assert desk.tell(LinksAccepted(batch.batch), "controller", OTHER) == []
+    assert desk.observe().is_idle
+    assert desk.controller.wake_at() == inf
+
+
+def test_links_that_nobody_accepted_survive_a_restart() -> None:
+    desk = Desk(peers=(ME, OTHER)).with_home_asked(host=MINE)
+    batch = batch_to_other(desk)
+    desk.start()
+    assert of_kind(desk.wake(), LinksFound) == [batch]
+
+
+def test_links_to_a_peer_that_is_down_wait_until_it_is_back() -> None:
+    desk = Desk(peers=(ME, OTHER)).with_home_asked(host=MINE)
+    batch = batch_to_other(desk)
+    desk.tell(ownership_changed((ME, OTHER), alive=(ME,)), "membership")
+    for _ in range(10):
+        assert of_kind(desk.wake(60.0), LinksFound) == []
+    desk.tell(ownership_changed((ME, OTHER)), "membership")
+    assert of_kind(desk.wake(60.0), LinksFound) == [batch]
+
+
+def test_links_whose_owner_changed_go_to_the_new_one() -> None:
+    desk = Desk(peers=(ME, OTHER)).with_home_asked(host=MINE)
+    batch_to_other(desk)
+    desk.tell(ownership_changed((ME, "third")), "membership")
+    sends = desk.wake(RESEND_S) + desk.wake(FLUSH_S)
+    ownership = owned_by((ME, "third"))
+    owner = ownership.owner_of(ownership.slot_of(THEIRS))
+    if owner == ME:
+        assert desk.controller._frontier.state_of(f"{THEIRS}/x", ownership.slot_of(THEIRS)) == "Q"
+    else:
+        assert [send.target.peer for send in sends if isinstance(send.message, LinksFound)] == [owner]
+
+
+def test_a_link_is_not_sent_twice_in_a_row() -> None:
+    desk = Desk(peers=(ME, OTHER), delay_s=0.0).with_home_asked(f"{MINE}/2", host=MINE)
+    batch_to_other(desk)
+    desk.store(f"{MINE}/2", f"{THEIRS}/x", FoundLink(f"{THEIRS}/x", "another text"))
+    (batch,) = of_kind(desk.wake(FLUSH_S), LinksFound)
+    assert batch.links == (FoundLink(f"{THEIRS}/x", "another text", depth=1),)
+
+
+def test_the_memory_of_what_was_sent_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(controller_module, "LINKS_REMEMBERED", 2)
+    desk = Desk(peers=(ME, OTHER), delay_s=0.0).with_home_asked(f"{MINE}/2", f"{MINE}/3", host=MINE)
+    many = [f"{THEIRS}/{number}" for number in range(5)]
+    desk.store(f"{MINE}/", *many)
+    desk.store(f"{MINE}/2", *many[-2:])
+    (first,) = of_kind(desk.wake(FLUSH_S), LinksFound)
+    assert len(first.links) == 5
+    desk.store(f"{MINE}/3", many[0])
+    (again,) = of_kind(desk.wake(FLUSH_S), LinksFound)
+    assert [link.url for link in again.links] == [many[0]]
+
+
+def test_links_that_look_like_a_trap_are_dropped() -> None:
+    desk = Desk().with_home_asked()
+    trap = f"{HOST}/a/a/a/a"
+    desk.store(HOME, trap)
+    assert desk.state_of(trap) is None
+
+
+def test_links_beyond_the_greatest_depth_are_dropped() -> None:
+    desk = Desk(depth_max=1, delay_s=0.0).with_home_asked()
+    desk.store(HOME, f"{HOST}/1")
+    desk.store(f"{HOST}/1", f"{HOST}/2")
+    assert (desk.state_of(f"{HOST}/1"), desk.state_of(f"{HOST}/2")) == ("Q", None)
+
+
+def test_links_of_others_are_taken_in_and_answered_as_often_as_they_come() -> None:
+    desk = Desk(peers=(ME, OTHER))
+    links = LinksFound(9, (FoundLink(f"{MINE}/1", "text"), FoundLink(f"{MINE}/2")))
+    first = desk.tell(links, "controller", OTHER)
+    assert first[0] == Send(Address(OTHER, "controller"), LinksAccepted(9))
+    before = desk.observe()
+    assert desk.tell(links, "controller", OTHER) == [Send(Address(OTHER, "controller"), LinksAccepted(9))]
+    after = desk.observe()
+    assert (before.urls_seen, before.links_received, after.urls_seen, after.links_received) == (2, 2, 2, 4)
+
+
+def test_links_for_others_are_passed_on_with_the_first_repetition() -> None:
+    desk = Desk(peers=(ME, OTHER, "third"))
+    ownership = owned_by((ME, OTHER, "third"))
+    theirs = next(
+        host
+        for host in (f"http://h{n}.test" for n in range(100))
+        if ownership.owner_of(ownership.slot_of(host)) == "third"
+    )
+    links = (FoundLink(f"{theirs}/1", "text", depth=3, hops=2),)
+    assert desk.tell(LinksFound(9, links), "controller", OTHER) == [
+        Send(Address(OTHER, "controller"), LinksAccepted(9))
+    ]
+    desk.start()  # the promise outlives us
+    (send,) = [send for send in desk.wake() if isinstance(send.message, LinksFound)]
+    assert send.target == Address("third", "controller")
+    assert isinstance(send.message, LinksFound)
+    assert send.message.links == links
+
+
+def test_hostile_links_are_refused_one_by_one_and_counted() -> None:
+    desk = Desk()
+    hostile = [
+        "HTTP://A.test/",
+        "http://a.test",
+        "http://a.test/#x",
+        "http://a.test/a/../b",
+        "javascript:alert(1)",
+        "ftp://a.test/",
+        "x",
+        "http:///",
+        "http://a.test:80/",
+        "http://[::1/",
+        "http://user@a.test/",
+        "\ud800",
+    ]
+    links = (*map(FoundLink, hostile), FoundLink(HOME, depth=60_000), FoundLink(HOME, hops=255))
+    sends = desk.tell(LinksFound(3, links), "controller", OTHER)
+    assert sends[0] == Send(Address(OTHER, "controller"), LinksAccepted(3))
+    seen = desk.observe()
+    assert (seen.urls_seen, seen.links_received, seen.links_refused) == (1, len(links), len(hostile) + 1)
+    assert asked(sends) == [ROBOTS]
+    desk.allow()
+    desk.tell(redirect(HOME, f"{HOST}/2"))
+    assert desk.state_of(HOME) == "Ftoo_many_redirects"
+
+
+# --- Ownership ---
+
+
+def test_the_queue_of_a_host_that_went_to_another_peer_is_passed_on() -> None:
+    desk = Desk()
+    desk.seed(f"{THEIRS}/1", f"{THEIRS}/2", anchor="text", depth=4)
+    desk.allow(THEIRS)
+    desk.tell(ownership_changed((ME, OTHER)), "membership")
+    sends = desk.tell(fetched(f"{THEIRS}/1", 404))
+    sends += desk.wake(2.0)
+    assert asked(sends) == []
+    (batch,) = of_kind(sends, LinksFound)
+    assert batch.links == (FoundLink(f"{THEIRS}/2", "text", depth=4),)
+    seen = desk.observe()
+    assert (seen.due, seen.outbox, seen.is_idle) == (0, 1, False)
+    desk.tell(LinksAccepted(batch.batch), "controller", OTHER)
+    assert desk.observe().is_idle
+    assert desk.state_of(f"{THEIRS}/2") is None
+
+
+def test_a_long_queue_is_passed_on_batch_by_batch() -> None:
+    desk = Desk()
+    urls = [f"{THEIRS}/{number}" for number in range(LINKS_MAX + 10)]
+    desk.tell(LinksFound(1, tuple(map(FoundLink, urls))), "searcher")
+    desk.allow(THEIRS, status=500)
+    desk.tell(ownership_changed((ME, OTHER)), "membership")
+    batches = of_kind(desk.wake(desk.controller.wake_at() - desk.now), LinksFound)
+    assert [link.url for batch in batches for link in batch.links] == urls
+
+
+def test_pages_in_progress_are_finished_whoever_owns_them_by_then() -> None:
+    desk = Desk().with_home_asked(host=THEIRS)
+    desk.tell(ownership_changed((ME, OTHER)), "membership")
+    desk.store(f"{THEIRS}/", f"{MINE}/1", f"{THEIRS}/2")
+    (batch,) = of_kind(desk.wake(FLUSH_S), LinksFound)
+    assert [link.url for link in batch.links] == [f"{THEIRS}/2"]
+    assert desk.state_of(f"{MINE}/1") == "Q"
+
+
+def test_the_mesh_is_settled_once() -> None:
+    desk = Desk()
+    assert len(of_kind(desk.seed(HOME), Settle)) == 1
+    assert of_kind(desk.seed(f"{HOST}/2"), Settle) == []
+    desk.start()
+    assert of_kind(desk.started, Settle) == [Settle()]
+
+
+# --- Anchors ---
+
+
+def stored_home(desk: Desk) -> Desk:
+    desk.with_home_asked(f"{HOST}/2")
+    desk.store(HOME)
+    desk.wake(FLUSH_S)
+    return desk
+
+
+def test_changed_anchors_are_indexed_as_soon_as_nothing_else_is_left() -> None:
+    desk = stored_home(Desk())
+    desk.wake(2.0)
+    slot = owned_by().slot_of(HOST)
+    sends = desk.store(f"{HOST}/2", FoundLink(HOME, "one"), FoundLink(HOME, "two"))
+    assert of_kind(sends, StoreAnchors) == []
+    assert desk.observe().anchors_changed == 1
+    assert of_kind(desk.wake(FLUSH_S), StoreAnchors) == [StoreAnchors(HOME, slot, ("one", "two"))]
+    assert desk.observe().is_idle
+
+
+def test_changed_anchors_are_indexed_at_their_interval_while_the_crawl_goes_on() -> None:
+    desk = stored_home(Desk(anchors_interval_s=30.0))
+    slot = owned_by().slot_of(HOST)
+    desk.seed(HOME, anchor="one")
+    desk.seed(HOME, anchor="two")
+    assert of_kind(desk.wake(), StoreAnchors) == [StoreAnchors(HOME, slot, ("one", "two"))]
+    desk.seed(HOME, anchor="three")
+    assert of_kind(desk.wake(29.9), StoreAnchors) == []
+    assert of_kind(desk.wake(0.1), StoreAnchors) == [StoreAnchors(HOME, slot, ("one", "three", "two"))]
+
+
+def test_anchors_that_came_while_the_page_was_stored_are_not_forgotten() -> None:
+    desk = Desk().with_home_asked()
+    desk.tell(fetched(HOME))
+    desk.tell(parsed(HOME))
+    desk.seed(HOME, anchor="in between")
+    desk.tell(PageStored(HOME, 1_000.0))
+    slot = owned_by().slot_of(HOST)
+    assert of_kind(desk.wake(FLUSH_S), StoreAnchors) == [StoreAnchors(HOME, slot, ("in between",))]
+
+
+def test_many_changed_anchors_are_handed_over_in_portions() -> None:
+    desk = Desk()
+    for number in range(ANCHORS_PER_TURN + 5):
+        desk.controller._frontier.mark_anchors_changed(f"{HOST}/{number}", 0)
+    assert desk.controller.wake_at() == -inf
+    assert len(of_kind(desk.wake(), StoreAnchors)) == ANCHORS_PER_TURN
+    assert desk.controller.wake_at() == -inf
+    assert len(of_kind(desk.wake(), StoreAnchors)) == 5
+    assert desk.controller.wake_at() == inf
+
+
+# --- Limits ---
+
+
+def test_a_host_gives_so_many_pages_and_no_more() -> None:
+    desk = Desk(pages_per_host_max=1, delay_s=0.0).with_home_asked(f"{HOST}/2", f"{HOST}/3")
+    assert asked(desk.tell(fetched(HOME, 404))) == []
+    assert desk.state_of(f"{HOST}/2") == "Xhost_budget"
+    assert desk.observe().fetch_status == {"404": 1, "host_budget": 2}
+
+
+def hosts(n: int) -> list[str]:
+    return [f"http://h{number}.test" for number in range(n)]
+
+
+def test_so_many_fetches_are_in_flight_and_no_more() -> None:
+    desk = Desk(fetches_in_flight_max=3)
+    sends = desk.seed(*(f"{host}/" for host in hosts(5)))
+    assert asked(sends) == [f"{host}/robots.txt" for host in hosts(3)]
+    assert desk.controller.wake_at() == inf
+    assert asked(desk.fail(f"{hosts(1)[0]}/robots.txt", FailureReason.DNS)) == ["http://h3.test/robots.txt"]
+
+
+def with_homes_asked(desk: Desk, n: int) -> Desk:
+    desk.seed(*(f"{host}/" for host in hosts(n)))
+    for host in hosts(n):
+        desk.tell(fetched(f"{host}/robots.txt", 404))
+    desk.wake(desk.settings.delay_s)
+    return desk
+
+
+def test_so_many_pages_are_in_progress_and_no_more() -> None:
+    desk = with_homes_asked(Desk(pages_in_progress_max=2), 2)
+    desk.seed(HOME)
+    for host in hosts(2):
+        assert asked(desk.tell(fetched(f"{host}/"))) == []
+    assert desk.controller.wake_at() == inf
+    assert asked(desk.tell(ParseFailed(f"{hosts(1)[0]}/", "not_html"))) == [ROBOTS]
+
+
+def test_so_many_bytes_of_pages_are_in_progress_and_no_more() -> None:
+    desk = with_homes_asked(Desk(page_bytes_in_progress_max=1_000), 2)
+    first, second = hosts(2)
+    desk.seed(HOME)
+    desk.tell(fetched(ROBOTS, 404))
+    desk.tell(fetched(f"{first}/", body=b"x" * 600))
+    desk.tell(fetched(f"{second}/", body=b"x" * 600))
+    assert desk.observe().bytes_in_progress == 1_200
+    assert asked(desk.wake(10.0)) == []
+    desk.tell(parsed(f"{first}/"))
+    assert asked(desk.tell(PageStored(f"{first}/", 1_000.0))) == [HOME]
+    assert desk.observe().bytes_in_progress == 600
+
+
+def test_a_full_disk_stops_fetching_for_a_while() -> None:
+    desk = Desk().with_home_asked(f"{HOST}/2")
+    assert desk.tell(DiskFilled("no space"), "archive") == []
+    desk.tell(fetched(HOME, 404))
+    assert desk.controller.wake_at() == desk.now + DISK_FULL_PAUSE_S
+    assert asked(desk.wake(DISK_FULL_PAUSE_S - 0.1)) == []
+    assert asked(desk.wake(0.1)) == [f"{HOST}/2"]
+
+
+def test_after_stop_nothing_begins_and_what_was_begun_is_finished() -> None:
+    desk = Desk(peers=(ME, OTHER), delay_s=0.0).with_home_asked(f"{MINE}/2", host=MINE)
+    desk.tell(fetched(f"{MINE}/"))
+    assert desk.tell(StopCrawl()) == []
+    sends = desk.tell(fetched(f"{MINE}/2"))
+    assert asked(sends) == []
+    for url in (f"{MINE}/", f"{MINE}/2"):
+        desk.tell(parsed(url, f"{THEIRS}/1"))
+        desk.tell(PageStored(url, 1_000.0))
+    (batch,) = of_kind(desk.wake(FLUSH_S), LinksFound)
+    assert [link.url for link in batch.links] == [f"{THEIRS}/1"]
+    seen = desk.observe()
+    assert (seen.in_flight, seen.in_progress, desk.state_of(f"{MINE}/")) == (0, 0, "D200")
+
+
+def test_long_queues_of_excluded_urls_do_not_hold_up_other_messages() -> None:
+    n = EXCLUSIONS_PER_TURN * (VAIN_TURNS_MAX + 1)
+    desk = Desk(delay_s=0.0)
+    urls = [f"{HOST}/{number}" for number in range(n)]
+    for start in range(0, n, LINKS_MAX):
+        desk.tell(LinksFound(start, tuple(map(FoundLink, urls[start : start + LINKS_MAX]))), "searcher")
+    desk.tell(fetched(ROBOTS, body=b"User-agent: *\nDisallow: /"))
+    assert desk.observe().queued == EXCLUSIONS_PER_TURN
+    assert desk.controller.wake_at() <= desk.now
+    desk.wake()
+    assert desk.observe().is_idle
+
+
+# --- Statistics ---
+
+
+def test_what_it_lets_be_seen_adds_up() -> None:
+    desk = Desk(peers=(ME, OTHER), delay_s=0.0).with_home_asked(
+        f"{MINE}/2", f"{MINE}/3", f"{MINE}/4", host=MINE
+    )
+    desk.store(f"{MINE}/", f"{THEIRS}/1", f"{MINE}/5")
+    desk.tell(fetched(f"{MINE}/2", 404))
+    desk.fail(f"{MINE}/3", FailureReason.NOT_HTML)
+    desk.tell(fetched(f"{MINE}/4", body=b"abc"))
+    assert desk.observe() == CrawlStatistics(
+        pages_fetched=2,
+        pages_stored=1,
+        urls_seen=5,
+        fetch_status={"200": 2, "404": 1, "not_html": 1},
+        bytes_fetched=400,
+        links_found=2,
+        links_sent=0,
+        links_received=4,
+        links_refused=0,
+        hosts=1,
+        queued=3,
+        due=3,
+        in_flight=1,
+        in_progress=2,
+        bytes_in_progress=3,
+        outbox=1,
+        anchors_changed=0,
+        is_idle=False,
+    )
+
+
+def test_a_controller_that_has_nothing_is_idle() -> None:
+    desk = Desk()
+    assert desk.observe().is_idle
+    assert desk.controller.wake_at() == inf
+
+
+def test_everything_it_remembers_is_let_go() -> None:
+    """Nothing of a finished crawl stays in memory but its hosts."""
+    desk = Desk().with_home_asked()
+    desk.store(HOME)
+    desk.wake(FLUSH_S)
+    controller = desk.controller
+    assert not controller._fetches
+    assert not controller._asked
+    assert not controller._pages
+    assert not controller._robots_moved
+    assert not controller._frontier._taken
