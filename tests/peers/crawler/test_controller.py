@@ -1,4 +1,4 @@
-"""The controller by its inputs and outputs, then whole crawls of small webs with crashes at any moment."""
+"""The controller by its inputs and outputs; see `test_small_crawls.py` for whole crawls."""
 
 from __future__ import annotations
 
@@ -339,7 +339,8 @@ def test_the_back_off_doubles_and_then_the_host_is_given_up_for_a_day() -> None:
 
 
 def test_the_back_off_has_a_limit_however_many_failures_are_allowed() -> None:
-    desk = Desk(attempts_max=5_000, host_failures_max=5_000, backoff_max_s=100.0).with_home_asked()
+    desk = Desk(attempts_max=5_000, host_failures_max=5_000, backoff_max_s=100.0, robots_ttl_s=1e9)
+    desk.with_home_asked()
     for _ in range(1_100):  # 2^1,024 is no float
         desk.fail(HOME, FailureReason.TIMEOUT)
         assert asked(desk.wake(100.0)) == [HOME]

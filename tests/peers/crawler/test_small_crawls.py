@@ -1,0 +1,48 @@
+"""Whole crawls by two controllers: each URL once, politely, whatever crashes or gets lost."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.peers.crawler.small_crawl import PEERS, SmallCrawl
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_page_that_can_be_reached_is_fetched_once_and_politely(seed: int) -> None:
+    crawl = SmallCrawl(seed)
+    crawl.run()
+    crawl.check()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_link_is_lost_when_a_third_of_the_frames_is(seed: int) -> None:
+    crawl = SmallCrawl(seed, loss=0.33)
+    crawl.run()
+    crawl.check()
+
+
+def test_a_crash_between_any_two_steps_loses_no_link_and_repeats_what_was_in_progress() -> None:
+    whole = SmallCrawl(3, n_hosts=3, n_pages=3)
+    first = whole.steps + 1
+    whole.run()
+    for step in range(first, whole.steps):
+        for victim in PEERS:
+            crawl = SmallCrawl(3, n_hosts=3, n_pages=3)
+            crawl.run(crash_at_step=step, victim=victim)
+            crawl.check()
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    crashes=st.lists(st.tuples(st.integers(1, 60), st.sampled_from(PEERS)), max_size=6),
+    loss=st.sampled_from([0.0, 0.2]),
+)
+@settings(max_examples=60, deadline=None)
+def test_crashes_at_any_moments_lose_no_link(seed: int, crashes: list[tuple[int, str]], loss: float) -> None:
+    crawl = SmallCrawl(seed, loss=loss)
+    for steps, victim in crashes:
+        crawl.run(crash_at_step=crawl.steps + steps, victim=victim)
+    crawl.run()
+    crawl.check()
