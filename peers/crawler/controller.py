@@ -651,7 +651,7 @@ class Controller(Actor):
     def _anchors_due_s(self) -> float:
         """When changed link texts go to the index: at their interval, or once nothing is to be fetched."""
         frontier = self._frontier
-        if not frontier.changed_anchors_count:
+        if not frontier.changed_anchors_count or self._ownership is None:
             return inf
         is_quiet = not (frontier.due_count or self._fetches or self._pages or self._finishing)
         return -inf if is_quiet else self._anchors_at_s
