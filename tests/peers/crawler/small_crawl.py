@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import heappop, heappush
+from itertools import pairwise
 from random import Random
 
 from mesh.actor import Address, Message, Send
@@ -174,7 +176,7 @@ class SmallCrawl:
     def _check_politeness(self) -> None:
         for host in self.web.hosts:
             requests = [request for request in self.log if host_of(request.url) == host]
-            for before, after in zip(requests, requests[1:], strict=False):
+            for before, after in pairwise(requests):
                 is_known = not before.url.endswith("/robots.txt")
                 delay_s = max(SETTINGS.delay_s, self.web.crawl_delays[host] if is_known else 0.0)
                 assert after.start_s >= before.end_s + delay_s - 1e-6, (before, after)
@@ -211,7 +213,7 @@ class SmallCrawl:
             else:
                 self._send(peer, send)
         if peer.table.has_changes or peer.promises:
-            self._after(COMMIT_S, lambda life=peer.life: self._commit(peer, life))
+            self._after(COMMIT_S, partial(self._commit, peer, peer.life))
 
     def _commit(self, peer: Peer, life: int) -> None:
         if life == peer.life:
@@ -226,10 +228,11 @@ class SmallCrawl:
             frame = encode("controller", target.actor, message)
             for _ in range(self.random.choice([1, 1, 1, 2])):
                 if self.random.random() >= self.loss:
-                    other = self.peers[target.peer]
-                    source = Address(peer.name, "controller")
-                    delay_s = self.random.choice([0.001, 0.01, 3.0])
-                    self._after(delay_s, lambda: self._hand(other, source, decode(frame).message))
+                    received = decode(frame).message
+                    hand = partial(
+                        self._hand, self.peers[target.peer], Address(peer.name, "controller"), received
+                    )
+                    self._after(self.random.choice([0.001, 0.01, 3.0]), hand)
             return
         match message:
             case FetchRequest(url):
