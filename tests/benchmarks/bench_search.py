@@ -1,0 +1,111 @@
+"""Search at the gateway of a mesh of three peers that holds real pages, and its exactness.
+
+    pytest tests/benchmarks/bench_search.py --benchmark-enable -s
+
+Three peers with R = 2 hold the documentation sites of the live tests (about 4,600 pages). Four clients
+send 1,000 distinct queries, the keywords of LibreOffice's help authors in Chinese and English, to one
+gateway, each with one request under way; the time is that of the whole HTTP request. Then 200 of the
+queries are asked of a mesh of one peer on the same pages: the top ten must be the same, scores included.
+For a physical limit the same clients ask /healthz, which costs the HTTP server and nothing else.
+
+FIGURES
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import pytest
+
+from tests.live.lab_process import search, up
+from tests.live.web import ServedWeb, served_web, web_packages
+from tests.shared_data import shared
+
+CLIENTS = 4
+QUERIES = 1_000
+COMPARED = 200
+
+
+@pytest.mark.timeout(1_800)
+def test_search_over_three_peers(tmp_path: Path) -> None:
+    """Print latencies of the gateway, and compare hits and scores with those of a single peer."""
+    queries = judged_queries()
+    with served_web(web_packages()) as web:
+        with crawled(web, tmp_path / "three", peers=3, replicas=2) as gateway:
+            ask_all(gateway, [f"/api/search?q={quote(text)}" for text in queries[-100:]])  # warm up
+            idle = ask_all(gateway, ["/healthz"] * QUERIES)
+            took = ask_all(gateway, [f"/api/search?k=10&q={quote(text)}" for text in queries[:QUERIES]])
+            of_three = [top_ten(gateway, text) for text in queries[:COMPARED]]
+        with crawled(web, tmp_path / "one", peers=1, replicas=1) as gateway:
+            of_one = [top_ten(gateway, text) for text in queries[:COMPARED]]
+    same = sum(three == one for three, one in zip(of_three, of_one, strict=True))
+    print(f"\n/healthz p50 {idle[len(idle) // 2]:.2f} ms, p99 {idle[len(idle) * 99 // 100]:.2f} ms")
+    print(f"search   p50 {took[len(took) // 2]:.2f} ms, p99 {took[len(took) * 99 // 100]:.2f} ms")
+    print(f"same top ten and scores on one peer and on three: {same} of {COMPARED}")
+    assert same == COMPARED
+
+
+@contextmanager
+def crawled(web: ServedWeb, folder: Path, peers: int, replicas: int) -> Iterator[str]:
+    """A mesh that has crawled the web and rests; yields its first gateway."""
+    options = ["--peers", str(peers), "--replicas", str(replicas)]
+    with up(folder, web, *options, seeds=web.seeds) as lab:
+        lab.wait_until_idle(600)
+        yield lab.gateways()[0]
+
+
+def ask_all(gateway: str, paths: list[str]) -> list[float]:
+    """Ask with several clients at once; return the sorted times in milliseconds."""
+    waiting = iter(paths)
+    lock = threading.Lock()
+    times: list[float] = []
+
+    def client() -> None:
+        connection = http.client.HTTPConnection(urlsplit(gateway).netloc)
+        while True:
+            with lock:
+                path = next(waiting, None)
+            if path is None:
+                connection.close()
+                return
+            started = time.perf_counter()
+            connection.request("GET", path)
+            response = connection.getresponse()
+            body = response.read()
+            took = (time.perf_counter() - started) * 1e3
+            assert response.status == 200, body
+            with lock:
+                times.append(took)
+
+    threads = [threading.Thread(target=client) for _ in range(CLIENTS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sorted(times)
+
+
+def judged_queries() -> list[str]:
+    """The distinct keywords of the help authors, Chinese and English mixed, always in the same order."""
+    texts: dict[str, None] = {}
+    for language in ("zh-CN", "en-US"):
+        lines = shared(f"judged/lo.{language}.queries.tsv").read_text(encoding="utf-8").splitlines()
+        texts |= dict.fromkeys(line.split("\t")[1] for line in lines)
+    chosen = list(texts)
+    random.Random(20041).shuffle(chosen)
+    return chosen
+
+
+def top_ten(gateway: str, text: str) -> list[tuple[str, float]]:
+    answer: dict[str, Any] = json.loads(json.dumps(search(gateway, text)))
+    assert answer["coverage"]["missing"] == 0
+    return [(hit["url"], hit["score"]) for hit in answer["hits"]]

