@@ -54,6 +54,7 @@ _HOST_FAILURES: Final = frozenset(
         FailureReason.TIMEOUT,
         FailureReason.RESET,
         FailureReason.TLS,
+        FailureReason.FETCHER,
     )
 )
 # Asking again soon cannot help: the host is given up at once.
@@ -335,7 +336,7 @@ class Controller(Actor):
         else:
             self._fetch_status[str(fetched.status)] += 1
             if fetched.status in _MAY_PASS:
-                self._back_off(state, now, _retry_after_s(fetched))
+                self._back_off(state, now, _retry_after_s(fetched), taken.attempts)
                 self._retry_or_fail(state, taken, str(fetched.status))
             else:
                 self._frontier.save(state, failures=0)
@@ -421,16 +422,20 @@ class Controller(Actor):
             self._frontier.give_up(state, now + self._settings.give_up_s)
             self._frontier.put_back(state, taken)
         elif reason in _HOST_FAILURES:
-            self._back_off(state, now, 0.0)
+            self._back_off(state, now, 0.0, taken.attempts)
             self._retry_or_fail(state, taken, reason)
         else:
             self._frontier.settle(state, taken, "F", reason)
             self._frontier.save(state, failures=0)
 
-    def _back_off(self, state: HostState, now: float, retry_after_s: float) -> None:
-        """Leave a host alone for backoff x 2^(failures - 1), or what it asks for if that is longer."""
+    def _back_off(self, state: HostState, now: float, retry_after_s: float, attempts: int = 0) -> None:
+        """Leave a host alone for backoff x 2^(failures - 1), or what it asks for if that is longer.
+
+        After too many failures in a row it is given up, but not because of a URL that has failed before:
+        bad pages, which queue up for their next attempts together, say nothing new of the host.
+        """
         settings, failures = self._settings, state.record.failures + 1
-        if failures >= settings.host_failures_max:
+        if failures >= settings.host_failures_max and not attempts:
             self._frontier.give_up(state, now + settings.give_up_s)
             return
         pause = min(settings.backoff_s * 2.0 ** min(failures - 1, 64), settings.backoff_max_s)

@@ -328,7 +328,7 @@ def test_a_fresh_start_waits_for_nothing() -> None:
 
 
 def test_the_back_off_doubles_and_then_the_host_is_given_up_for_a_day() -> None:
-    desk = Desk(attempts_max=10, give_up_s=1_000.0).with_home_asked(f"{HOST}/2")
+    desk = Desk(give_up_s=1_000.0).with_home_asked(*(f"{HOST}/{n}" for n in range(2, 6)))
     url, pauses = HOME, []
     for _ in range(5):
         desk.fail(url, FailureReason.TIMEOUT)
@@ -336,6 +336,25 @@ def test_the_back_off_doubles_and_then_the_host_is_given_up_for_a_day() -> None:
         pauses.append(pause)
         (url,) = asked(desk.wake(pause))
     assert pauses == [30.0, 60.0, 120.0, 240.0, 1_000.0]
+
+
+def test_pages_that_fail_again_and_again_do_not_cost_the_whole_host() -> None:
+    desk = Desk(host_failures_max=4)
+    bad = [f"{HOST}/bad{n}" for n in range(3)]
+    desk.seed(*bad, HOME)
+    (url,) = asked(desk.allow())
+    for _ in range(4):  # the bad ones once and the good one
+        desk.tell(fetched(url, 404 if url == HOME else 500))
+        (url,) = asked(desk.wake(desk.controller.wake_at() - desk.now))
+    for n in range(6):  # the bad ones twice more
+        assert url == bad[n % 3]
+        desk.tell(fetched(url, 500))
+        (url,) = asked(desk.wake(desk.controller.wake_at() - desk.now)) if n < 5 else ("",)
+    assert [desk.state_of(page) for page in bad] == ["F500"] * 3
+    desk.seed(f"{HOST}/new")
+    pause_s = desk.controller.wake_at() - desk.now
+    assert pause_s < 3_600.0
+    assert asked(desk.wake(pause_s)) == [f"{HOST}/new"]
 
 
 def test_the_back_off_has_a_limit_however_many_failures_are_allowed() -> None:
