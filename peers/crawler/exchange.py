@@ -33,6 +33,7 @@ class FailureReason(StrEnum):
     DECODING = "decoding"  # Content-Encoding unknown, too deep, or not what the body is in
     NOT_HTML = "not_html"  # a media type nobody asked for, or binary data under the name of text
     PARSER = "parser"  # our parser failed on it: a bug, with a traceback in the log
+    FETCHER = "fetcher"  # and the same of our fetcher
     LOCAL = "local"  # this machine is out of sockets or ports: not the host's fault
     ROBOTS = "robots"  # by the controller: the site asks not to
     TOO_MANY_REDIRECTS = "too_many_redirects"  # by the controller
