@@ -44,7 +44,7 @@ from mesh.trace import merge_traces
 DEMO_QUERIES: Final = ("软件包 安装", "virtual host")
 LAB_PEERS: Final = 3
 LAB_BACKOFF_S: Final = 1.0  # a lab's hosts are near: a failure is tried again soon
-LAB_HOST_FAILURES_MAX: Final = 3
+PATIENCE_S: Final = 5.0  # a start takes about 3 s
 DATA: Final = Path("tianmesh-data")
 FIRST_PORT: Final = 7_400  # of a node that others reach: inbox, multicast, door
 
@@ -148,7 +148,6 @@ def up(
         gateway=gateway,
         delay_s=delay,
         backoff_s=LAB_BACKOFF_S,
-        host_failures_max=LAB_HOST_FAILURES_MAX,
         pages_per_host_max=pages_per_host,
         resolver=str(resolver.resolve()) if resolver else "",
         allow_private=_private_names(urls, resolver) if allow_private else (),
@@ -190,10 +189,18 @@ async def _up(options: LabOptions, urls: list[str], once: bool, screen: Screen) 
 async def _lab_on(screen: Screen, options: LabOptions) -> AsyncIterator[Lab]:
     """A running lab of which the screen tells."""
     async with AsyncExitStack() as stack:
-        with screen.starting(options.peers):
-            lab = await stack.enter_async_context(running_lab(options))
+        with screen.starting(options.peers) as explain:
+            async with trio.open_nursery() as waiting:
+                waiting.start_soon(_call_after, PATIENCE_S, explain)
+                lab = await stack.enter_async_context(running_lab(options))
+                waiting.cancel_scope.cancel()
         screen.show_gateways(lab.peers)
         yield lab
+
+
+async def _call_after(seconds: float, function: Callable[[], None]) -> None:
+    await trio.sleep(seconds)
+    function()
 
 
 async def _watch(lab: Lab, once: bool, screen: Screen) -> tuple[Report, bool]:
@@ -250,7 +257,6 @@ async def _demo(once: bool, screen: Screen, is_shown: bool) -> dict[str, Any]:
                 gateway="127.0.0.1:0" if once else "127.0.0.1:8017",
                 delay_s=0.0,
                 backoff_s=LAB_BACKOFF_S,
-                host_failures_max=LAB_HOST_FAILURES_MAX,
                 resolver=str(resolver),
                 allow_private=tuple(served.resolver),
             )

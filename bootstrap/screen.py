@@ -30,25 +30,23 @@ class Screen:
 
     def say(self, text: str) -> None:
         """Print a line; rich markup in it counts."""
-        self._console.print(text)
+        self._console.print(text, soft_wrap=True)
 
     def warn(self, text: str) -> None:
         """Print what went wrong although things go on."""
-        self._console.print(f"[yellow]{escape(text)}[/yellow]")
+        self._console.print(f"[yellow]{escape(text)}[/yellow]", soft_wrap=True)
 
     @contextmanager
-    def starting(self, peers: int) -> Iterator[None]:
-        """Say what takes so long while a lab starts."""
-        text = (
-            f"starting {peers} {'peer' if peers == 1 else 'peers'}; "
-            "the first start after an installation compiles the search kernels, about 15 s"
-        )
-        if not self._console.is_terminal:
+    def starting(self, peers: int) -> Iterator[Callable[[], None]]:
+        """Say that a lab starts; call what is yielded when it takes long, to say why."""
+        text = f"starting {peers} {'peer' if peers == 1 else 'peers'}"
+        why = "the first start after an installation compiles the search kernels, some 15 s"
+        if self._console.is_terminal:
+            with self._console.status(text) as status:
+                yield lambda: status.update(f"{text}; {why}")
+        else:
             self.say(text)
-            yield
-            return
-        with self._console.status(text):
-            yield
+            yield lambda: self.say(why)
 
     def show_gateways(self, peers: dict[str, dict[str, Any]]) -> None:
         """Say where to search.
