@@ -69,7 +69,7 @@ class Screen:
                 self._console.print(progress_table(last, names))
             return
         with Live(console=self._console, refresh_per_second=REFRESHES_PER_S) as live:
-            yield lambda report: live.update(Group(progress_table(report, names), _summary(report)))
+            yield lambda report: live.update(Group(progress_table(report, names), _summary(report, names)))
 
 
 def progress_table(report: Report, names: dict[str, str]) -> Table:
@@ -110,9 +110,13 @@ def _cells(name: str, row: dict[str, Any]) -> list[str]:
     ]
 
 
-def _summary(report: Report) -> Text:
+def _summary(report: Report, names: dict[str, str]) -> Text:
+    """What is going on, in a line."""
+    full = [names.get(row["id"], row["id"]) for row in report["peers"] if row["disk_full"]]
+    if full:
+        return Text(f"disk full: {', '.join(full)} fetches nothing until there is space", style="yellow")
     total = report["total"]
-    megabytes, minutes = total["bytes_fetched"] / 1e6, int(total["seconds"]) // 60
+    megabytes, seconds = total["bytes_fetched"] / 1e6, int(total["seconds"])
     doing = "nothing left to fetch" if total["idle"] else f"{total['pending']:,} pages and batches under way"
-    text = f"{doing}; {megabytes:,.1f} MB fetched in {minutes}:{int(total['seconds']) % 60:02d}; Ctrl-C stops"
+    text = f"{doing}; {megabytes:,.1f} MB fetched in {seconds // 60}:{seconds % 60:02d}; Ctrl-C stops"
     return Text(text, style="dim")

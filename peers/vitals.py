@@ -63,6 +63,7 @@ class Vitals:
             index_bytes=snapshot.index_bytes,
             archive_bytes=cell.archive_bytes,
             idle=crawl.is_idle and not waiting,
+            disk_full=cell.is_full,
             frontier=FrontierSize(hosts=crawl.hosts, queued=crawl.due, in_flight=crawl.in_flight),
             pending=crawl.in_progress + crawl.outbox + crawl.anchors_changed + waiting,
             members=membership.alive,

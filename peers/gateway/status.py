@@ -51,6 +51,7 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     index_bytes: Count = 0
     archive_bytes: Count = 0
     idle: bool = False  # nothing is due, in flight or waiting to be stored, sent or indexed
+    disk_full: bool = False  # it fetches nothing until there is space again
     frontier: FrontierSize = FrontierSize()
     pending: Count = 0  # pages and batches begun and not yet durable where they belong
     members: Count = 0  # live members this peer sees, itself included
@@ -79,6 +80,7 @@ class Total(msgspec.Struct, frozen=True, kw_only=True):
     index_bytes: int = 0
     archive_bytes: int = 0
     idle: bool = False  # every peer is
+    disk_full: bool = False  # any peer's is
     frontier: FrontierSize = FrontierSize()
     pending: int = 0
     activity: int = 0
@@ -130,6 +132,7 @@ def total_of(peers: Iterable[PeerStatus]) -> Total:
         seconds=seconds,
         pages_per_second=pages / seconds if seconds else 0.0,
         idle=bool(peers) and all(peer.idle for peer in peers),
+        disk_full=any(peer.disk_full for peer in peers),
         frontier=FrontierSize(
             hosts=sum(peer.frontier.hosts for peer in peers),
             queued=sum(peer.frontier.queued for peer in peers),

@@ -45,6 +45,7 @@ class SegmentsPort:
         self._orders, self._inbox = trio.open_memory_channel[CommitDocuments](float("inf"))
         self._writing = trio.Lock()
         self._is_merging = False
+        self._is_full = False
 
     def receive(self, source: Address, message: Message) -> None:
         match message:
@@ -80,6 +81,7 @@ class SegmentsPort:
     def _commit_in_thread(self, order: CommitDocuments) -> int:
         started = time.thread_time()
         generation = commit_documents(self._index, order)
+        self._is_full = False
         self.cpu_s += time.thread_time() - started
         self.n_documents += len(order.documents)
         return generation
@@ -88,7 +90,9 @@ class SegmentsPort:
         if error.errno not in _NO_SPACE:
             raise StorageError(f"the index cannot be written, check its disk: {error}") from error
         detail = "no space is left for the index: free some, nothing that was kept is lost"
-        logger.error("disk full, fetching stops: %s", detail)
+        if not self._is_full:
+            self._is_full = True
+            logger.error("disk full, fetching stops: %s", detail)
         for actor in ("cell", "controller"):
             deliver(self._address, actor, DiskFilled(detail))
 
