@@ -74,7 +74,7 @@ def _raise_file_limit() -> None:
 async def _run(main: Main, while_stdin: bool) -> None:
     stop = trio.Event()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_stop_on_signal, stop)
+        await nursery.start(_stop_on_signal, stop)  # before anybody is told that we are ready
         if while_stdin:
             nursery.start_soon(_stop_on_eof, stop)
         await main(stop, _tell)
@@ -85,8 +85,9 @@ def _tell(description: dict[str, object]) -> None:
     print(json.dumps({"pid": os.getpid()} | description), flush=True)
 
 
-async def _stop_on_signal(stop: trio.Event) -> None:
+async def _stop_on_signal(stop: trio.Event, task_status: trio.TaskStatus[None]) -> None:
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
         async for _ in signals:
             if stop.is_set():
                 os._exit(1)  # asked twice: what is committed is safe, the rest is repeated

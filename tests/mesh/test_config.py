@@ -1,0 +1,100 @@
+"""Configuration files: what is wrong with them is said in one sentence that names file and field."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mesh.config import NAME_CHARS_MAX, MeshConfig, load_config
+from mesh.errors import ConfigError
+from peers.config import PeerConfig
+
+ROOT = "ab" * 32
+MESH = f'[mesh]\nname = "m"\nroot_key = "{ROOT}"\n'
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "config.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_defaults_fill_what_is_not_said(tmp_path: Path) -> None:
+    config = load_config(written(tmp_path, MESH + "[member]\n"), PeerConfig)
+    assert config.mesh == MeshConfig(name="m", root_key=ROOT)
+    assert (config.mesh.slot_count, config.mesh.replicas, config.member.listen) == (50_000, 2, "127.0.0.1")
+    assert config.crawl.delay_s == 2.0
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[member]\n", "missing required field `mesh`"),
+        ("[mesh]\n[member]\n", "missing required field `name` - at `$.mesh`"),
+        (MESH + "surprise = 1\n[member]\n", "unknown field `surprise` - at `$.mesh`"),
+        (MESH + "[member]\nport = 1\n", "unknown field `port` - at `$.member`"),
+        (MESH + "[member]\n[crawling]\n", "unknown field `crawling`"),
+        (MESH + "slot_count = 0\n[member]\n", "`$.mesh.slot_count`"),
+        (MESH + "slot_count = 65537\n[member]\n", "`$.mesh.slot_count`"),
+        (MESH + 'slot_count = "many"\n[member]\n', "`$.mesh.slot_count`"),
+        (MESH + "replicas = 9\n[member]\n", "`$.mesh.replicas`"),
+        (MESH.replace(ROOT, "AB" * 32) + "[member]\n", "`$.mesh.root_key`"),
+        (MESH.replace(ROOT, "ab") + "[member]\n", "`$.mesh.root_key`"),
+        (MESH.replace('"m"', '""') + "[member]\n", "`$.mesh.name`"),
+        (MESH + "[member]\ninbox_port = 70000\n", "`$.member.inbox_port`"),
+        (MESH + "[member]\nweight = -1\n", "`$.member.weight`"),
+        (MESH + '[member]\ncertificate = "abc"\n', "`$.member.certificate`"),
+        (MESH + '[member]\ncertificate = "zz"\n', "`$.member.certificate`"),
+        (MESH + '[[member.doors]]\nendpoint = "http://x"\nkey = ""\n', "`$.member.doors[0]"),
+        (MESH + "[member]\n[crawl]\ndelay_s = -1\n", "`$.crawl.delay_s`"),
+        (MESH + "[member]\n[crawl]\nfetches_in_flight_max = 0\n", "`$.crawl.fetches_in_flight_max`"),
+        (MESH + "[member]\n[crawl]\nis_recorded = true\n", "crawl.is_recorded needs the name of a file"),
+        (MESH + '[member]\n[gateway]\nlisten = "8017"\n', "`$.gateway.listen`"),
+        (MESH + "[member]\n[web]\nparsers = 0\n", "`$.web.parsers`"),
+        ("[mesh\n", "line 1"),
+        ("mesh = 1\nmesh = 2\n", "line 2"),
+    ],
+)
+def test_what_is_wrong_is_said_with_file_and_field(tmp_path: Path, text: str, complaint: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(ConfigError) as caught:
+        load_config(path, PeerConfig)
+    sentence = str(caught.value)
+    assert sentence.startswith(f"{path}: ")
+    assert complaint in sentence
+    assert sentence.endswith("start again")
+    assert "\n" not in sentence
+
+
+@pytest.mark.parametrize("kind", ["absent", "a folder", "not UTF-8"])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "config.toml"
+    if kind == "a folder":
+        path.mkdir()
+    elif kind == "not UTF-8":
+        path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match=r"cannot read .*config\.toml.*tianmesh init"):
+        load_config(path, PeerConfig)
+
+
+def test_the_digest_of_a_mesh_changes_with_every_field() -> None:
+    mesh = MeshConfig(name="m", root_key=ROOT)
+    others = [
+        MeshConfig(name="n", root_key=ROOT),
+        MeshConfig(name="m", root_key="cd" * 32),
+        MeshConfig(name="m", root_key=ROOT, slot_count=1),
+        MeshConfig(name="m", root_key=ROOT, replicas=1),
+        MeshConfig(name="m", root_key=ROOT, analysis_version=2),
+    ]
+    digests = {config.digest() for config in [mesh, *others]}
+    assert len(digests) == 6
+    assert {len(digest) for digest in digests} == {16}
+    assert MeshConfig(root_key=ROOT, name="m").digest() == mesh.digest()
+
+
+def test_a_mesh_has_a_name_of_some_length(tmp_path: Path) -> None:
+    config = load_config(
+        written(tmp_path, MESH.replace('"m"', f'"{"天" * NAME_CHARS_MAX}"') + "[member]\n"), PeerConfig
+    )
+    assert len(config.mesh.name) == NAME_CHARS_MAX

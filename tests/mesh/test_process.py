@@ -1,0 +1,116 @@
+"""A node as a process: the line that says it is ready, signals, exit codes, one sentence on errors."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from mesh.errors import ConfigError, StorageError
+from mesh.process import first_error
+
+PROGRAM = """
+import sys, trio
+from mesh.errors import ConfigError, StorageError
+from mesh.process import run_node
+
+async def main(stop, tell):
+    how = sys.argv[1]
+    if how == "wrong":
+        raise ConfigError("choose another port")
+    if how == "late":
+        tell({"id": "x"})
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(fail)
+            nursery.start_soon(trio.sleep_forever)
+    if how == "bug":
+        raise ZeroDivisionError("a bug")
+    tell({"id": "x"})
+    await stop.wait()
+    if how == "stuck":
+        print("stopping", flush=True)
+        await trio.sleep_forever()
+
+async def fail():
+    raise StorageError("the disk is full")
+
+sys.exit(run_node(main, while_stdin=sys.argv[2] == "stdin", verbose=False))
+"""
+WAIT_S = 20.0
+
+
+def started(how: str, watch: str = "") -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, how, watch],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+
+
+def stream(pipe: IO[str] | None) -> IO[str]:
+    assert pipe is not None
+    return pipe
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_node_says_that_it_is_ready_and_ends_cleanly_when_told_to(how: signal.Signals) -> None:
+    with started("well") as process:
+        assert json.loads(stream(process.stdout).readline()) == {"pid": process.pid, "id": "x"}
+        process.send_signal(how)
+        assert process.wait(WAIT_S) == 0
+        assert stream(process.stderr).read() == ""
+
+
+def test_a_second_signal_ends_at_once() -> None:
+    with started("stuck") as process:
+        stream(process.stdout).readline()
+        process.send_signal(signal.SIGINT)
+        assert stream(process.stdout).readline() == "stopping\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(WAIT_S) == 1
+
+
+def test_a_node_ends_with_its_standard_input_if_asked_to() -> None:
+    with started("well", "stdin") as process:
+        stream(process.stdout).readline()
+        stream(process.stdin).close()
+        assert process.wait(WAIT_S) == 0
+
+
+def test_a_node_outlives_its_standard_input_otherwise() -> None:
+    with started("well") as process:
+        stream(process.stdout).readline()
+        stream(process.stdin).close()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.3)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(WAIT_S) == 0
+
+
+@pytest.mark.parametrize(
+    ("how", "sentence"), [("wrong", "choose another port"), ("late", "the disk is full")]
+)
+def test_what_is_wrong_is_one_sentence_and_exit_code_1(how: str, sentence: str) -> None:
+    with started(how) as process:
+        assert process.wait(WAIT_S) == 1
+        assert stream(process.stderr).read() == f"tianmesh: {sentence}\n"
+
+
+def test_a_bug_shows_its_traceback() -> None:
+    with started("bug") as process:
+        assert process.wait(WAIT_S) == 1
+        assert "ZeroDivisionError: a bug" in stream(process.stderr).read()
+
+
+def test_the_first_of_several_errors_is_told() -> None:
+    inner = BaseExceptionGroup("", [ConfigError("first"), StorageError("second")])
+    group: Any = BaseExceptionGroup("", [inner, StorageError("third")])
+    assert str(first_error(group)) == "first"
