@@ -431,11 +431,12 @@ class Controller(Actor):
     def _back_off(self, state: HostState, now: float, retry_after_s: float, attempts: int = 0) -> None:
         """Leave a host alone for backoff x 2^(failures - 1), or what it asks for if that is longer.
 
-        After too many failures in a row it is given up, but not because of a URL that has failed before:
-        bad pages, which queue up for their next attempts together, say nothing new of the host.
+        A URL that has failed before does not count again: bad pages, which queue up for their next
+        attempts together, say nothing new of the host. After too many failures in a row it is given up.
         """
-        settings, failures = self._settings, state.record.failures + 1
-        if failures >= settings.host_failures_max and not attempts:
+        settings = self._settings
+        failures = state.record.failures + 1 if not attempts else max(state.record.failures, 1)
+        if failures >= settings.host_failures_max:
             self._frontier.give_up(state, now + settings.give_up_s)
             return
         pause = min(settings.backoff_s * 2.0 ** min(failures - 1, 64), settings.backoff_max_s)
