@@ -1,0 +1,223 @@
+"""Real members on loopback: they find each other through a bootstrap node, or say why not."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+import pytest
+import trio
+
+from bootstrap.provision import MeshFolder, NodeOptions, create_mesh, write_bootstrap, write_peer
+from bootstrap.provision import PeerOptions as Options
+from bootstrap.rendezvous import run_bootstrap
+from mesh.actor import Actor, Address, Message, Send
+from mesh.config import load_config
+from mesh.errors import ConfigError
+from mesh.lmdb_table import LmdbTable
+from mesh.member import Member
+from mesh.ownership import Ownership, OwnershipChanged
+from peers.config import PeerConfig
+
+SECONDS_MAX = 30.0
+
+
+class Listener(Actor):
+    """Remembers who owns what."""
+
+    name: ClassVar[str] = "controller"
+
+    def __init__(self) -> None:
+        self.ownership: Ownership | None = None
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        assert isinstance(message, OwnershipChanged)
+        self.ownership = message.ownership
+        return []
+
+    @property
+    def alive(self) -> set[str]:
+        return set() if self.ownership is None else set(self.ownership.alive)
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    with trio.fail_after(SECONDS_MAX):
+        while not is_so():
+            await trio.sleep(0.01)
+
+
+@asynccontextmanager
+async def bootstrapped(mesh: MeshFolder) -> AsyncIterator[dict[str, Any]]:
+    """A running bootstrap node; its description."""
+    write_bootstrap(mesh, NodeOptions(weight=0))
+    told: list[dict[str, Any]] = []
+    stop = trio.Event()
+    with trio.fail_after(2 * SECONDS_MAX):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(run_bootstrap, mesh.folder / "bootstrap" / "config.toml", stop, told.append)
+            await until(lambda: bool(told))
+            yield told[0]
+            stop.set()
+
+
+def config_of(
+    mesh: MeshFolder, number: int, door: dict[str, Any] | None = None, **changes: Any
+) -> PeerConfig:
+    doors = ((door["door"], door["key"]),) if door else ()
+    write_peer(mesh, number, NodeOptions(doors=doors), Options())
+    config = load_config(mesh.folder / f"peer-{number}" / "config.toml", PeerConfig)
+    return msgspec.structs.replace(config, member=msgspec.structs.replace(config.member, **changes))
+
+
+def member_of(mesh: MeshFolder, number: int, config: PeerConfig) -> Member:
+    folder = mesh.folder / f"peer-{number}"
+    table = LmdbTable(folder / "table")
+    try:
+        return Member(folder, config.mesh, config.member, table)
+    except ConfigError:
+        table.close()
+        raise
+
+
+@asynccontextmanager
+async def running(
+    mesh: MeshFolder, number: int, door: dict[str, Any]
+) -> AsyncIterator[tuple[Member, Listener, trio.Event]]:
+    """A member that ends with the block at the latest."""
+    member, listener, stop = member_of(mesh, number, config_of(mesh, number, door)), Listener(), trio.Event()
+    member.assemble([listener], [])
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(member.run, stop)
+        yield member, listener, stop
+        stop.set()
+
+
+@pytest.fixture
+def mesh(tmp_path: Path) -> MeshFolder:
+    return create_mesh(tmp_path / "mesh", "test", replicas=2)
+
+
+async def test_members_find_each_other_and_notice_when_one_goes(mesh: MeshFolder) -> None:
+    async with AsyncExitStack() as stack:
+        door = await stack.enter_async_context(bootstrapped(mesh))
+        one, hears_one, _ = await stack.enter_async_context(running(mesh, 1, door))
+        two, hears_two, stop_two = await stack.enter_async_context(running(mesh, 2, door))
+        everybody = {door["id"], one.peer_id, two.peer_id}
+        await until(lambda: hears_one.alive == hears_two.alive == everybody)
+        assert hears_one.ownership is not None
+        assert hears_two.ownership is not None
+        assert hears_one.ownership.epoch == hears_two.ownership.epoch
+        assert hears_one.ownership.table.weights == {door["id"]: 0, one.peer_id: 100, two.peer_id: 100}
+        stop_two.set()
+        await until(lambda: hears_one.alive == everybody - {two.peer_id})
+
+
+async def test_a_member_that_comes_back_is_the_one_it_was(mesh: MeshFolder) -> None:
+    async with AsyncExitStack() as stack:
+        door = await stack.enter_async_context(bootstrapped(mesh))
+        one, hears_one, _ = await stack.enter_async_context(running(mesh, 1, door))
+        async with running(mesh, 2, door) as (two, _, _):
+            await until(lambda: two.peer_id in hears_one.alive)
+        await until(lambda: two.peer_id not in hears_one.alive)
+        async with running(mesh, 2, door) as (again, hears_again, _):
+            await until(lambda: two.peer_id in hears_one.alive and one.peer_id in hears_again.alive)
+            assert again.peer_id == two.peer_id
+
+
+async def test_what_is_to_be_finished_is_finished_while_everything_runs(mesh: MeshFolder) -> None:
+    member, listener, stop = member_of(mesh, 1, config_of(mesh, 1)), Listener(), trio.Event()
+    member.assemble([listener], [])
+    steps: list[str] = []
+
+    async def finish() -> None:
+        await trio.sleep(0.01)
+        assert member.runtime is not None
+        steps.append(f"controller is {'up' if listener.alive else 'down'}")
+
+    stop.set()
+    with trio.fail_after(SECONDS_MAX):
+        await member.run(stop, finish)
+    assert steps == ["controller is up"]
+
+
+# --- What is wrong is one sentence ---
+
+
+async def test_the_member_of_another_mesh_is_refused(mesh: MeshFolder, tmp_path: Path) -> None:
+    other = create_mesh(tmp_path / "other", "other", replicas=2)
+    async with bootstrapped(mesh) as door:
+        stranger = member_of(other, 1, config_of(other, 1, door))
+        stranger.assemble([Listener()], [])
+        with trio.fail_after(SECONDS_MAX), pytest.raises(BaseExceptionGroup) as caught:
+            await stranger.run(trio.Event())
+    assert caught.group_contains(ConfigError, match=r"^the mesh refused this peer: ")
+
+
+def test_a_certificate_of_another_mesh_is_found_out_before_the_start(
+    mesh: MeshFolder, tmp_path: Path
+) -> None:
+    other = create_mesh(tmp_path / "other", "other", replicas=2)
+    theirs = config_of(other, 1).member.certificate
+    with pytest.raises(ConfigError, match=r"certificate of peer .* is not from mesh 'test': copy"):
+        member_of(mesh, 1, config_of(mesh, 1, certificate=theirs))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "complaint"),
+    [
+        (lambda path: path.unlink(), "cannot read the key file"),
+        (lambda path: path.chmod(0o644), "others can read the key file"),
+        (lambda path: path.write_text('peer_secret = "00"'), "is damaged"),
+        (lambda path: path.write_bytes(b"\xff\xff"), "is no key file"),
+    ],
+)
+def test_a_bad_key_file_is_named(mesh: MeshFolder, spoil: Callable[[Path], Any], complaint: str) -> None:
+    config = config_of(mesh, 1)
+    path = mesh.folder / "peer-1" / "peer.key"
+    spoil(path)
+    with pytest.raises(ConfigError, match=complaint) as caught:
+        member_of(mesh, 1, config)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("which", ["inbox_port", "multicast_port", "door_port"])
+def test_a_port_in_use_is_named(mesh: MeshFolder, which: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigError, match=rf"^tcp://127\.0\.0\.1:{port} is in use: stop"):
+            member_of(mesh, 1, config_of(mesh, 1, **{which: port}))
+
+
+@pytest.mark.parametrize("listen", ["203.0.113.77", "not an address", ""])
+def test_an_address_of_another_machine_is_named(mesh: MeshFolder, listen: str) -> None:
+    with pytest.raises(ConfigError, match=r"cannot listen on|write the endpoint"):
+        member_of(mesh, 1, config_of(mesh, 1, listen=listen))
+
+
+def test_a_member_that_listens_everywhere_has_to_say_where_it_is_found(mesh: MeshFolder) -> None:
+    with pytest.raises(ConfigError, match=r"^others cannot connect to 0\.0\.0\.0: set member\.announce"):
+        member_of(mesh, 1, config_of(mesh, 1, listen="0.0.0.0"))
+
+
+async def test_what_is_announced_is_the_address_of_a_name(mesh: MeshFolder) -> None:
+    member = member_of(mesh, 1, config_of(mesh, 1, listen="0.0.0.0", announce="localhost"))
+    for endpoint in (member.record.endpoint, member.record.multicast, member.record.door):
+        assert endpoint.startswith("tcp://127.0.0.1:")
+    await member.transport.aclose()
+    member.table.close()
+
+
+def test_a_name_that_leads_nowhere_is_not_announced(mesh: MeshFolder) -> None:
+    with pytest.raises(ConfigError, match=r"member\.announce: 'no\.such\.name\.invalid' leads to no address"):
+        member_of(mesh, 1, config_of(mesh, 1, announce="no.such.name.invalid"))
+
+
+def test_a_table_in_use_is_named(mesh: MeshFolder, tmp_path: Path) -> None:
+    table = LmdbTable(tmp_path / "table")
+    with pytest.raises(ConfigError, match="is in use: stop the peer"):
+        LmdbTable(tmp_path / "table")
+    table.close()
