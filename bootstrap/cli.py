@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable
@@ -254,7 +255,7 @@ async def _demo(once: bool, screen: Screen, is_shown: bool) -> dict[str, Any]:
             resolver = Path(folder) / "resolver.json"
             resolver.write_text(json.dumps(served.resolver), encoding="utf-8")
             peer = PeerOptions(
-                gateway="127.0.0.1:0" if once else "127.0.0.1:8017",
+                gateway="127.0.0.1:0" if once else _demo_gateway(),
                 delay_s=0.0,
                 backoff_s=LAB_BACKOFF_S,
                 resolver=str(resolver),
@@ -276,6 +277,18 @@ async def _demo(once: bool, screen: Screen, is_shown: bool) -> dict[str, Any]:
                     screen.say(f"\nopen {escape(lab.gateways[0])} in your browser; Ctrl-C ends the demo")
                     report = (await _watch(lab, once=False, screen=screen))[0] or report
                 return {"report": report, "answers": answers}
+
+
+def _demo_gateway() -> str:
+    """The default gateway, which the other commands ask; any port when one of those needed is taken."""
+    first = PeerOptions().gateway
+    host, _, port = first.rpartition(":")
+    try:
+        for number in range(LAB_PEERS):
+            socket.create_server((host, int(port) + number)).close()
+    except OSError:
+        return f"{host}:0"
+    return first
 
 
 async def _ask(gateway: str, query: str) -> dict[str, Any]:
