@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from mesh.certificate import RootKey, issue
-from mesh.config import NAME_CHARS_MAX, WEIGHT_DEFAULT, MeshConfig, load_config
+from mesh.config import WEIGHT_DEFAULT, MeshConfig, load_config
 from mesh.errors import ConfigError
 from mesh.identity import Identity
 from mesh.key_file import (
@@ -129,15 +131,18 @@ def create_mesh(folder: Path, name: str, replicas: int) -> MeshFolder:
     """Found a mesh: its root key and what its peers agree on.
 
     Raises:
-      ConfigError: there is one in the folder already, or the name is of no use.
+      ConfigError: there is one in the folder already, or there can be none such.
     """
-    if not 1 <= len(name) <= NAME_CHARS_MAX:
-        raise ConfigError(f"the name of a mesh has 1 to {NAME_CHARS_MAX} characters, not {len(name)}")
     if (folder / "mesh.toml").exists():
         raise ConfigError(f"{folder} holds a mesh already: name another folder, or leave out what founds one")
     root = new_root_key()
+    try:
+        mesh = msgspec.convert(
+            {"name": name, "root_key": root.public.hex(), "replicas": replicas}, MeshConfig
+        )
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"no peer would take part in such a mesh: {error}; choose another value") from error
     save_root_key(folder / "root.key", root)
-    mesh = MeshConfig(name=name, root_key=root.public.hex(), replicas=replicas)
     _write(folder / "mesh.toml", mesh_text(mesh))
     return MeshFolder(folder, mesh, root)
 
@@ -194,7 +199,7 @@ def write_peer(mesh_folder: MeshFolder, number: int, node: NodeOptions, peer: Pe
         pages_per_host_max=peer.pages_per_host_max,
         is_recorded="true" if peer.trace else "false",
         resolver=quoted(peer.resolver),
-        allow_private=json.dumps(list(peer.allow_private)),
+        allow_private="[" + ", ".join(map(quoted, peer.allow_private)) + "]",
         trace=quoted(peer.trace),
     )
     return _write_node(mesh_folder, mesh_folder.folder / f"peer-{number}", node, text)
@@ -230,8 +235,8 @@ def mesh_text(mesh: MeshConfig) -> str:
 
 
 def quoted(value: str) -> str:
-    """A TOML string; JSON's are a subset."""
-    return json.dumps(value, ensure_ascii=False)
+    """A TOML string: as in JSON, which does not escape DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _write(path: Path, text: str) -> None:
@@ -240,3 +245,7 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror}; choose a folder of yours") from error
+    except UnicodeEncodeError as error:
+        raise ConfigError(
+            f"cannot write {path}: a setting is no text but bytes; write it as UTF-8"
+        ) from error

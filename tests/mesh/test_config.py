@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.config import NAME_CHARS_MAX, MeshConfig, load_config
+from mesh.config import MeshConfig, load_config
 from mesh.errors import ConfigError
 from peers.config import PeerConfig
 
@@ -91,10 +91,3 @@ def test_the_digest_of_a_mesh_changes_with_every_field() -> None:
     assert len(digests) == 6
     assert {len(digest) for digest in digests} == {16}
     assert MeshConfig(root_key=ROOT, name="m").digest() == mesh.digest()
-
-
-def test_a_mesh_has_a_name_of_some_length(tmp_path: Path) -> None:
-    config = load_config(
-        written(tmp_path, MESH.replace('"m"', f'"{"天" * NAME_CHARS_MAX}"') + "[member]\n"), PeerConfig
-    )
-    assert len(config.mesh.name) == NAME_CHARS_MAX
