@@ -12,6 +12,7 @@ from bootstrap.provision import (
     NodeOptions,
     PeerOptions,
     create_mesh,
+    draw_keys,
     identity_in,
     open_mesh,
     quoted,
@@ -22,6 +23,7 @@ from bootstrap.rendezvous import BootstrapConfig
 from mesh.certificate import Certificate
 from mesh.config import DoorConfig, load_config
 from mesh.errors import ConfigError
+from mesh.slots import SlotTable, slot_of
 from peers.config import PeerConfig
 from peers.crawler.settings import CrawlSettings
 
@@ -133,6 +135,15 @@ def test_writing_a_peer_again_keeps_its_key(mesh: MeshFolder) -> None:
     assert first.peer_id == second.peer_id
     assert peer_config(mesh).crawl.delay_s == 0.0
     assert write_peer(mesh, 2, NodeOptions(), PeerOptions()).peer_id != first.peer_id
+
+
+def test_keys_can_be_drawn_so_that_every_peer_owns_a_host(mesh: MeshFolder) -> None:
+    hosts = ["a.test", "b.test", "c.test", "d.test"]
+    draw_keys(mesh, 3, hosts)
+    peers = [write_peer(mesh, number, NodeOptions(), PeerOptions()).peer_id for number in (1, 2, 3)]
+    table = SlotTable(dict.fromkeys(peers, 100), mesh.mesh.slot_count, mesh.mesh.replicas)
+    owners = {table.owner_of(slot_of(f"http://{host}", mesh.mesh.slot_count)) for host in hosts}
+    assert owners == set(peers)
 
 
 def test_the_configuration_explains_itself(mesh: MeshFolder) -> None:
