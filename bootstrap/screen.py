@@ -5,6 +5,7 @@ Everything goes to stderr; stdout is for results. Nothing is written when the us
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -18,6 +19,8 @@ from rich.text import Text
 
 COLUMNS: Final = ("peer", "pages", "pages/s", "hosts", "queue", "fetching", "searchable", "errors")
 REFRESHES_PER_S: Final = 4
+RECENT_REPORTS: Final = 10  # about 5 s, over which the speed is taken
+REASONS_SHOWN: Final = 6
 
 Report = dict[str, Any]
 
@@ -68,27 +71,36 @@ class Screen:
             if last:
                 self._console.print(progress_table(last, names))
             return
+        recent: deque[Report] = deque(maxlen=RECENT_REPORTS)
         with Live(console=self._console, refresh_per_second=REFRESHES_PER_S) as live:
-            yield lambda report: live.update(Group(progress_table(report, names), _summary(report, names)))
+
+            def show(report: Report) -> None:
+                recent.append(report)
+                table = progress_table(report, names, since=recent[0])
+                live.update(Group(table, _summary(report, names)))
+
+            yield show
 
 
-def progress_table(report: Report, names: dict[str, str]) -> Table:
+def progress_table(report: Report, names: dict[str, str], since: Report | None = None) -> Table:
     """A row a peer and one for all.
 
     Args:
       names: of all peers, by id; those that are not in the report do not answer.
+      since: an earlier report, to tell the speed of now; without it, that since the start.
     """
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column in COLUMNS:
         table.add_column(column, justify="left" if column == "peer" else "right")
     rows = {row["id"]: row for row in report["peers"]}
+    before = {row["id"]: row for row in since["peers"]} if since else {}
     for peer in sorted({*names, *rows}, key=lambda peer: names.get(peer, peer)):
         if peer in rows:
-            table.add_row(*_cells(names.get(peer, peer), rows[peer]))
+            table.add_row(*_cells(names.get(peer, peer), rows[peer], before.get(peer)))
         else:
             table.add_row(names[peer], "down", style="yellow")
     table.add_section()
-    table.add_row(*_cells("all", report["total"]), style="bold")
+    table.add_row(*_cells("all", report["total"], since["total"] if since else None), style="bold")
     return table
 
 
@@ -98,25 +110,37 @@ def error_count(fetch_status: dict[str, int]) -> int:
     return sum(n for what, n in fetch_status.items() if not what.startswith(("2", "3")) and what not in left)
 
 
-def _cells(name: str, row: dict[str, Any]) -> list[str]:
+def _cells(name: str, row: dict[str, Any], before: dict[str, Any] | None) -> list[str]:
     frontier = row["frontier"]
     counts = (frontier["hosts"], frontier["queued"], frontier["in_flight"], row["pages_indexed"])
     return [
         name,
         f"{row['pages_stored']:,}",
-        f"{row['pages_per_second']:.1f}",
+        f"{_pages_per_second(row, before):.1f}",
         *(f"{count:,}" for count in counts),
         f"{error_count(row['fetch_status']):,}",
     ]
 
 
-def _summary(report: Report, names: dict[str, str]) -> Text:
-    """What is going on, in a line."""
-    full = [names.get(row["id"], row["id"]) for row in report["peers"] if row["disk_full"]]
-    if full:
-        return Text(f"disk full: {', '.join(full)} fetches nothing until there is space", style="yellow")
+def _pages_per_second(row: dict[str, Any], before: dict[str, Any] | None) -> float:
+    seconds = row["seconds"] - before["seconds"] if before else 0.0
+    pages = row["pages_fetched"] - before["pages_fetched"] if before else 0
+    # A peer that was started again counts from nothing.
+    return pages / seconds if seconds > 0 and pages >= 0 else row["pages_per_second"]
+
+
+def _summary(report: Report, names: dict[str, str]) -> Group:
+    """What is going on, and what was no page."""
     total = report["total"]
     megabytes, seconds = total["bytes_fetched"] / 1e6, int(total["seconds"])
     doing = "nothing left to fetch" if total["idle"] else f"{total['pending']:,} pages and batches under way"
-    text = f"{doing}; {megabytes:,.1f} MB fetched in {seconds // 60}:{seconds % 60:02d}; Ctrl-C stops"
-    return Text(text, style="dim")
+    lines = [f"{doing}; {megabytes:,.1f} MB fetched in {seconds // 60}:{seconds % 60:02d}; Ctrl-C stops"]
+    others = [(n, what) for what, n in total["fetch_status"].items() if what != "200"]
+    if others:
+        named = ", ".join(f"{n:,} {what}" for n, what in sorted(others, reverse=True)[:REASONS_SHOWN])
+        lines.insert(0, f"no pages: {named}")
+    full = [names.get(row["id"], row["id"]) for row in report["peers"] if row["disk_full"]]
+    if full:
+        warning = f"disk full: {', '.join(full)} fetches nothing until there is space"
+        return Group(*(Text(line, style="dim") for line in lines), Text(warning, style="yellow"))
+    return Group(*(Text(line, style="dim") for line in lines))

@@ -16,6 +16,7 @@ from mesh.slots import SLOTS_MAX
 Port = Annotated[int, Meta(ge=0, le=65_535)]
 
 WEIGHT_DEFAULT: Final = 100
+NAME_CHARS_MAX: Final = 64
 
 Config = TypeVar("Config")
 
@@ -23,7 +24,7 @@ Config = TypeVar("Config")
 class MeshConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The constitution of a mesh. Two peers with different digests refuse each other."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=64)]
+    name: Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
     root_key: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]  # Ed25519 public key, signs certificates
     # 50,000 logical nodes, as Li, Yan, Wang 2004, section 6.2: enough for balance over 1,000 peers.
     slot_count: Annotated[int, Meta(ge=1, le=SLOTS_MAX)] = 50_000
