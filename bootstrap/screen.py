@@ -135,9 +135,9 @@ def _summary(report: Report, names: dict[str, str]) -> Group:
     megabytes, seconds = total["bytes_fetched"] / 1e6, int(total["seconds"])
     doing = "nothing left to fetch" if total["idle"] else f"{total['pending']:,} pages and batches under way"
     lines = [f"{doing}; {megabytes:,.1f} MB fetched in {seconds // 60}:{seconds % 60:02d}; Ctrl-C stops"]
-    others = [(n, what) for what, n in total["fetch_status"].items() if what != "200"]
+    others = sorted(((n, what) for what, n in total["fetch_status"].items() if what != "200"), reverse=True)
     if others:
-        named = ", ".join(f"{n:,} {what}" for n, what in sorted(others, reverse=True)[:REASONS_SHOWN])
+        named = ", ".join(f"{what} ({n:,})" for n, what in others[:REASONS_SHOWN])
         lines.insert(0, f"no pages: {named}")
     full = [names.get(row["id"], row["id"]) for row in report["peers"] if row["disk_full"]]
     if full:
