@@ -215,7 +215,10 @@ class Controller(Actor):
     # --- fetching ---
 
     def _begin(self, now: float) -> None:
-        """After a restart take every host for just asked: we may have died before that was durable."""
+        """After a restart take every host for just asked: we may have died before that was durable.
+
+        Not in a life that finds nothing in its table: an earlier one can only have lasted milliseconds.
+        """
         if self._frontier.url_count:
             self._restarted_s = now
             self._paused_until_s = now + self._settings.delay_s

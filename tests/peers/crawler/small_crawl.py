@@ -85,6 +85,7 @@ class Peer:
     controller: Controller
     table: RevertibleTable = field(default_factory=RevertibleTable)
     life: int = 0
+    has_committed: bool = False
     promises: list[Send] = field(default_factory=list)
     crashes: list[float] = field(default_factory=list)
 
@@ -111,7 +112,7 @@ class SmallCrawl:
             self._begin(peer)
         owner = self._owner(self.web.seed)
         self._hand(owner, Address(owner.name, "searcher"), LinksFound(1, (FoundLink(self.web.seed),)))
-        while not self._is_seeded:  # before its first commit a peer cannot know that it asked anybody
+        while not self._is_seeded:
             self.step()
 
     # --- running ---
@@ -138,8 +139,13 @@ class SmallCrawl:
             self._carry_out(peer, peer.controller.wake(self.now))
 
     def crash(self, name: str) -> None:
-        """Kill a peer and start it again."""
+        """Kill a peer and start it again, unless it has not made its first commit.
+
+        Before that it cannot know in its next life that it has asked anybody.
+        """
         peer = self.peers[name]
+        if not peer.has_committed:
+            return
         peer.table.revert()
         peer.life += 1
         peer.promises.clear()
@@ -217,6 +223,7 @@ class SmallCrawl:
 
     def _commit(self, peer: Peer, life: int) -> None:
         if life == peer.life:
+            peer.has_committed = peer.has_committed or peer.table.has_changes
             peer.table.commit()
             promises, peer.promises = peer.promises, []
             for send in promises:
