@@ -43,6 +43,10 @@ class Listener(Actor):
     def alive(self) -> set[str]:
         return set() if self.ownership is None else set(self.ownership.alive)
 
+    @property
+    def weights(self) -> dict[str, int]:
+        return {} if self.ownership is None else dict(self.ownership.table.weights)
+
 
 async def until(is_so: Callable[[], bool]) -> None:
     with trio.fail_after(SECONDS_MAX):
@@ -107,11 +111,12 @@ async def test_members_find_each_other_and_notice_when_one_goes(mesh: MeshFolder
         one, hears_one, _ = await stack.enter_async_context(running(mesh, 1, door))
         two, hears_two, stop_two = await stack.enter_async_context(running(mesh, 2, door))
         everybody = {door["id"], one.peer_id, two.peer_id}
+        weights = {door["id"]: 0, one.peer_id: 100, two.peer_id: 100}
+        await until(lambda: hears_one.weights == hears_two.weights == weights)
         await until(lambda: hears_one.alive == hears_two.alive == everybody)
         assert hears_one.ownership is not None
         assert hears_two.ownership is not None
         assert hears_one.ownership.epoch == hears_two.ownership.epoch
-        assert hears_one.ownership.table.weights == {door["id"]: 0, one.peer_id: 100, two.peer_id: 100}
         stop_two.set()
         await until(lambda: hears_one.alive == everybody - {two.peer_id})
 
