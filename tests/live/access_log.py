@@ -1,0 +1,88 @@
+"""What a web server saw: the log of nginx as `serve_web.py` sets it up."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+_LINE: Final = re.compile(
+    r"(?P<at>[\d.]+) (?P<port>\d+) \S+ (?P<host>\S+) (?P<status>\d+) \d+ (?P<took>[\d.]+)"
+    r' "(?P<method>\S+) (?P<target>\S+) [^"]*" "(?P<agent>[^"]*)" "[^"]*"'
+)
+CLOCK_S: Final = 0.005  # nginx reads its clock once per turn of its event loop, and logs milliseconds
+
+
+class Access(NamedTuple):
+    """One request. Times are in seconds since the epoch."""
+
+    began_s: float
+    ended_s: float
+    connection: int  # port of the client
+    host: str
+    target: str  # path and query
+    status: int
+    agent: str
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}{self.target}"
+
+    @property
+    def is_robots(self) -> bool:
+        return self.target == "/robots.txt"
+
+
+def read_access_log(path: Path) -> list[Access]:
+    """Read what there is; a last line that is still being written is left out."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return [_access(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+def page_counts(accesses: Iterable[Access]) -> Counter[str]:
+    """How often each URL but robots.txt was asked for."""
+    return Counter(access.url for access in accesses if not access.is_robots)
+
+
+def by_host(accesses: Iterable[Access]) -> dict[str, list[Access]]:
+    """The requests to each host in the order of their beginning."""
+    hosts: dict[str, list[Access]] = defaultdict(list)
+    for access in sorted(accesses):
+        hosts[access.host].append(access)
+    return hosts
+
+
+def assert_polite(accesses: Iterable[Access], delay_s: float) -> None:
+    """Between the end of one request to a host and the beginning of the next there is the delay."""
+    for host, asked in by_host(accesses).items():
+        for before, after in itertools.pairwise(asked):
+            pause_s = after.began_s - before.ended_s
+            assert pause_s >= delay_s - CLOCK_S, f"{host}: {pause_s:.3f} s between {before} and {after}"
+
+
+def assert_one_connection_at_a_time(accesses: Iterable[Access]) -> None:
+    """No request to a host begins while another is being answered or another connection is in use."""
+    for host, asked in by_host(accesses).items():
+        connections = [access.connection for access in asked]
+        changes = [b for a, b in itertools.pairwise(connections) if a != b]
+        assert len(changes) == len(set(changes)), f"{host}: connections take turns"
+        for before, after in itertools.pairwise(asked):
+            assert after.began_s >= before.ended_s - CLOCK_S, f"{host}: {before} and {after} overlap"
+
+
+def _access(line: str) -> Access:
+    match = _LINE.match(line)
+    assert match is not None, f"not a line of the log: {line!r}"
+    ended_s = float(match["at"])
+    return Access(
+        ended_s - float(match["took"]),
+        ended_s,
+        int(match["port"]),
+        match["host"],
+        match["target"],
+        int(match["status"]),
+        match["agent"],
+    )

@@ -1,0 +1,182 @@
+"""`tianmesh up` as a user starts it, a process to be watched, interrupted and killed. [io]"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+from mesh.gateway_client import GatewayClient, GatewayError
+from tests.live.web import ServedWeb
+
+COMMAND: Final = (sys.executable, "-m", "peers.cli")
+START_S: Final = 90.0
+PAUSE_S: Final = 0.05  # between two looks at what is going on
+
+Value = TypeVar("Value")
+
+
+def tianmesh(*arguments: str | Path, timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
+    """Run one command to its end."""
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=timeout, check=False
+    )
+
+
+def wait_for(look: Callable[[], Value | None], what: str, timeout: float = 30.0) -> Value:
+    """Look again and again until there is something."""
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        found = look()
+        if found:
+            return found
+        time.sleep(PAUSE_S)
+    raise AssertionError(f"no {what} after {timeout:g} s")
+
+
+class Up:
+    """A running `tianmesh up`."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        self.process = process
+        self.log = log  # what it writes to stderr
+
+    @property
+    def messages(self) -> str:
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def gateways(self) -> list[str]:
+        """URLs of all gateways, as the lab prints them once the peers have met."""
+
+        def printed() -> list[str]:
+            assert self.process.poll() is None, self.messages
+            return re.findall(r"http://127\.0\.0\.1:\d+", self.messages)
+
+        return wait_for(printed, f"gateways in {self.log}", START_S)
+
+    def status(self) -> dict[str, Any]:
+        """The report of the mesh, from the first gateway that answers."""
+        for url in self.gateways():
+            client = GatewayClient(url)
+            try:
+                return client.status()
+            except GatewayError:
+                continue
+            finally:
+                client.close()
+        raise AssertionError(f"no gateway answers: {self.messages}")
+
+    def wait_until(self, is_so: Callable[[dict[str, Any]], bool], timeout: float = 60.0) -> dict[str, Any]:
+        """Wait for a report that is so."""
+
+        def fitting() -> dict[str, Any] | None:
+            report = self.status()
+            return report if is_so(report) else None
+
+        return wait_for(fitting, "such a report", timeout)
+
+    def wait_until_idle(self, timeout: float = 120.0) -> dict[str, Any]:
+        """Wait until all peers rest for two reports in a row, and stored pages are searchable."""
+        before: dict[str, Any] = {}
+
+        def at_rest(report: dict[str, Any]) -> bool:
+            nonlocal before
+            total, before_total = report["total"], before.get("total", {})
+            before = report
+            return bool(
+                total["idle"] and before_total.get("idle") and total["activity"] == before_total["activity"]
+            )
+
+        return self.wait_until(at_rest, timeout)
+
+    def end(self, timeout: float = 60.0) -> int:
+        """Wait for the command to end by itself; return its exit code."""
+        return self.process.wait(timeout)
+
+    def interrupt(self) -> int:
+        """Ctrl-C; return the exit code."""
+        self.process.send_signal(signal.SIGINT)
+        return self.end()
+
+
+@contextmanager
+def up(
+    folder: Path, web: ServedWeb, *arguments: str | Path, seeds: Sequence[str] = (), delay_s: float = 0.0
+) -> Iterator[Up]:
+    """Start `tianmesh up --data FOLDER/mesh` on a served web; whatever still runs at the end is stopped."""
+    options = ["--data", folder / "mesh", "--gateway", "127.0.0.1:0", "--delay", delay_s]
+    options += ["--resolver", web.resolver, "--allow-private"]
+    command = [*COMMAND, "up", *map(str, [*options, *arguments, *seeds])]
+    folder.mkdir(parents=True, exist_ok=True)
+    log = folder / f"up-{time.monotonic_ns()}.log"
+    with log.open("wb") as stderr:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr, start_new_session=True)
+    try:
+        yield Up(process, log)
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:
+                process.kill()  # its peers end with their standard input
+                process.wait()
+
+
+@contextmanager
+def node(kind: str, config: Path) -> Iterator[dict[str, Any]]:
+    """Run `tianmesh peer` or `tianmesh bootstrap`, started by hand; yields what it says when it is ready."""
+    command = [*COMMAND, kind, "--config", str(config)]
+    with (config.parent / "log").open("ab") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    try:
+        assert line, (config.parent / "log").read_text()
+        yield json.loads(line)
+    finally:
+        process.terminate()
+        process.wait(60)
+        process.stdout.close()
+
+
+def kill(pid: int) -> None:
+    """kill -9, and wait until the process is gone."""
+    os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: not _is_running(pid), f"end of process {pid}")
+
+
+def get(gateway: str, path: str, **parameters: str) -> tuple[int, str]:
+    """Ask a gateway over HTTP; return the status and the body."""
+    connection = http.client.HTTPConnection(urlsplit(gateway).netloc, timeout=20)
+    connection.request("GET", path + ("?" + urlencode(parameters) if parameters else ""))
+    response = connection.getresponse()
+    body = response.read().decode()
+    connection.close()
+    return response.status, body
+
+
+def search(gateway: str, query: str, k: int = 10) -> dict[str, Any]:
+    """Ask a gateway over its JSON interface."""
+    status, body = get(gateway, "/api/search", q=query, k=str(k))
+    assert status == 200, body
+    answer: dict[str, Any] = json.loads(body)
+    return answer
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"

@@ -1,0 +1,86 @@
+"""What a complete crawl must find: a plain breadth-first search, with other tools than the crawler's. [io]
+
+One request after the other, no robots.txt, selectolax for the links, ada for joining them to their base
+(urllib's urljoin drops the empty segment of `zh-CN//text`, which browsers keep). Only the canonical form
+of URLs is ours, because two forms of one URL must not count as two pages.
+"""
+
+from __future__ import annotations
+
+import http.client
+from collections import deque
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+from ada_url import join_url
+from selectolax.lexbor import LexborHTMLParser
+
+from mesh.urls import canonical
+from tests.live.web import PORT, ServedWeb
+
+LINKS: Final = "a[href],area[href],frame[src],iframe[src]"
+
+
+@dataclass(slots=True)
+class Reachable:
+    """URLs that links lead to from the seeds, by what the server says to them."""
+
+    pages: set[str] = field(default_factory=set)  # HTML with status 200
+    by_status: dict[int, set[str]] = field(default_factory=dict)  # HTML pages included
+
+
+def reachable(web: ServedWeb, *, without: Collection[str] = ()) -> Reachable:
+    """Follow http links from the seeds through the hosts of the web, but those `without`."""
+    found = Reachable()
+    hosts = web.addresses.keys() - set(without)
+    queue = deque(seed for seed in web.seeds if urlsplit(seed).netloc in hosts)
+    seen = set(queue)
+    connections = {
+        host: http.client.HTTPConnection(address, PORT, timeout=20) for host, address in web.addresses.items()
+    }
+    while queue:
+        url = queue.popleft()
+        for link in _visit(url, connections[urlsplit(url).hostname or ""], found):
+            target = canonical(link)
+            if target is None or target in seen or not _is_of(target, hosts):
+                continue
+            seen.add(target)
+            queue.append(target)
+    for connection in connections.values():
+        connection.close()
+    return found
+
+
+def _visit(url: str, connection: http.client.HTTPConnection, found: Reachable) -> Iterator[str]:
+    parts = urlsplit(url)
+    target = parts.path + (f"?{parts.query}" if parts.query else "")
+    connection.request("GET", target, headers={"Host": parts.netloc, "User-Agent": "oracle"})
+    response = connection.getresponse()
+    body = response.read()
+    found.by_status.setdefault(response.status, set()).add(url)
+    if response.status in (301, 302):
+        yield join_url(url, response.getheader("Location") or "")
+    elif response.status == 200 and (response.getheader("Content-Type") or "").startswith("text/html"):
+        found.pages.add(url)
+        yield from _links(url, body)
+
+
+def _links(url: str, body: bytes) -> Iterator[str]:
+    tree = LexborHTMLParser(body)
+    base = tree.css_first("base[href]")
+    if base is not None:
+        url = join_url(url, base.attributes["href"] or "")
+    for node in tree.css(LINKS):
+        link = node.attributes.get("href") or node.attributes.get("src")
+        if link:
+            try:
+                yield join_url(url, link)
+            except ValueError:
+                continue
+
+
+def _is_of(url: str, hosts: Collection[str]) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme == "http" and parts.netloc in hosts

@@ -1,0 +1,113 @@
+"""A mesh started node by node from the configurations of `tianmesh init`, as on real machines."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.live.lab_process import node, tianmesh, wait_for
+from tests.live.web import GBK_HOST, ServedWeb, served_web
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+
+FIRST_PORT = 7_400  # as `tianmesh init` counts them
+
+
+@pytest.fixture
+def web(packages: Path) -> Iterator[ServedWeb]:
+    with served_web(packages, [], gbk=True) as web:
+        yield web
+
+
+def test_init_bootstrap_peers_seed_search_and_status(web: ServedWeb, tmp_path: Path) -> None:
+    mesh = tmp_path / "mesh"
+    founded = tianmesh("init", mesh, "--peers", "2")
+    assert founded.returncode == 0
+    commands = re.findall(r"tianmesh (bootstrap|peer) --config", founded.stdout)
+    assert commands == ["bootstrap", "peer", "peer"]
+
+    with ExitStack() as nodes:
+        configs = _configs_with_free_ports(mesh)
+        door = nodes.enter_context(node("bootstrap", configs[0]))["door"]
+        for config in configs[1:]:
+            # A peer's folder is all that its machine needs.
+            machine = tmp_path / "machines" / config.parent.name
+            shutil.copytree(config.parent, machine)
+            _adapt(machine / "config.toml", door, web)
+        config_1, config_2 = sorted(tmp_path.glob("machines/*/config.toml"))
+        gateways = [
+            nodes.enter_context(node("peer", config_1))["gateway"],
+            nodes.enter_context(node("peer", config_2))["gateway"],
+        ]
+
+        def have_met() -> bool:
+            status = tianmesh("status", "--gateway", gateways[1], "--json")
+            return [peer["members"] for peer in json.loads(status.stdout)["peers"]] == [3, 3]
+
+        wait_for(have_met, "mesh of three members")
+        seeded = tianmesh("seed", *web.seeds, "--gateway", gateways[0])
+        assert seeded.returncode == 0
+        assert seeded.stdout == f"{len(web.seeds)} of {len(web.seeds)} seeds accepted\n"
+
+        def is_done() -> bool:
+            total = json.loads(tianmesh("status", "--gateway", gateways[0], "--json").stdout)["total"]
+            return bool(total["idle"] and total["pages_indexed"] > 10)
+
+        wait_for(is_done, "end of the crawl", 60)
+        found = json.loads(tianmesh("search", "软件包", "--gateway", gateways[1], "--json").stdout)
+        assert found["hits"][0]["host"] == f"http://{GBK_HOST}"
+        shown = tianmesh("search", "软件包", "-k", "2", "--gateway", gateways[0])
+        assert f"http://{GBK_HOST}/" in shown.stdout
+        assert "\n2. " in shown.stdout
+        assert "\n3. " not in shown.stdout
+        table = tianmesh("status", "--gateway", gateways[0])
+        assert table.returncode == 0
+        assert "queue" in table.stdout
+        _check_run(tmp_path, gateways[1])
+
+
+def _check_run(folder: Path, gateway: str) -> None:
+    """A run for evaluation has `qid Q0 url rank score tag` on every line."""
+    queries, run = folder / "queries.tsv", folder / "run.txt"
+    queries.write_text("zh-1\t软件包\nzh-2\t安装 内核\nnone\tqqqqzzzz\n", encoding="utf-8")
+    done = tianmesh("search", "--queries", queries, "--run", run, "-k", "5", "--gateway", gateway, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["queries"] == 3
+    rows = [line.split(" ") for line in run.read_text(encoding="utf-8").splitlines()]
+    assert {row[0] for row in rows} == {"zh-1", "zh-2"}
+    for query in ("zh-1", "zh-2"):
+        mine = [row for row in rows if row[0] == query]
+        assert [int(row[3]) for row in mine] == list(range(1, len(mine) + 1))
+        scores = [float(row[4]) for row in mine]
+        assert scores == sorted(scores, reverse=True)
+        assert {(row[1], row[5]) for row in mine} == {("Q0", "tianmesh")}
+        assert all(row[2].startswith(f"http://{GBK_HOST}/") for row in mine)
+
+
+def _configs_with_free_ports(mesh: Path) -> list[Path]:
+    """Bootstrap first. The ports that `init` chose may be in use on this machine."""
+    configs = [mesh / name / "config.toml" for name in ("bootstrap", "peer-1", "peer-2")]
+    for config in configs:
+        text = re.sub(r"(inbox|multicast|door)_port = \d+", r"\1_port = 0", config.read_text())
+        config.write_text(re.sub(r'"127\.0\.0\.1:80\d\d"', '"127.0.0.1:0"', text))
+    return configs
+
+
+def _adapt(config: Path, door: str, web: ServedWeb) -> None:
+    """Name the bootstrap node's port, and a web that is served on loopback."""
+    text = config.read_text()
+    for old, new in (
+        (f'"tcp://127.0.0.1:{FIRST_PORT + 2}"', json.dumps(door)),
+        ('resolver = ""', f"resolver = {json.dumps(str(web.resolver))}"),
+        ("allow_private = []", f"allow_private = {json.dumps(list(web.addresses))}"),
+        ("delay_s = 2.0", "delay_s = 0.0"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    config.write_text(text)

@@ -1,0 +1,84 @@
+"""Peers that are killed in the middle of a crawl, and go on where they were."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from peers.crawler.settings import CrawlSettings
+from tests.live.access_log import page_counts
+from tests.live.archives import archived_urls
+from tests.live.lab_process import Up, kill, up
+from tests.live.reachable import reachable
+from tests.live.web import ServedWeb, served_web
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
+
+HOSTS = ("www.debian.org", "httpd.apache.org", "anarchism.pageabode.com")  # 1,200 pages
+EARLY = 250  # pages stored when it happens
+IN_PROGRESS_MAX = CrawlSettings().pages_in_progress_max  # of one peer
+
+
+@pytest.fixture
+def web(packages: Path) -> Iterator[ServedWeb]:
+    with served_web(packages, HOSTS, gbk=True) as web:
+        yield web
+
+
+def test_crawl_goes_on_after_one_peer_was_killed(web: ServedWeb, tmp_path: Path) -> None:
+    with up(tmp_path, web, "--once", seeds=web.seeds) as lab:
+        busy = max(_in_the_middle(lab)["peers"], key=lambda peer: peer["frontier"]["queued"])
+        kill(busy["pid"])
+        assert lab.end() == 1
+        assert "was killed by signal 9" in lab.messages
+        assert "Traceback" not in lab.messages
+    repeated = _finish(tmp_path, web)
+    assert repeated <= IN_PROGRESS_MAX  # the others have ended cleanly
+
+
+def test_crawl_goes_on_after_all_peers_were_killed_at_once(web: ServedWeb, tmp_path: Path) -> None:
+    with up(tmp_path, web, "--once", seeds=web.seeds) as lab:
+        report = _in_the_middle(lab)
+        for pid in (lab.process.pid, *(peer["pid"] for peer in report["peers"])):
+            os.kill(pid, signal.SIGKILL)
+        lab.end()
+    assert _finish(tmp_path, web) <= 3 * IN_PROGRESS_MAX
+
+
+def test_nothing_is_lost_or_repeated_after_ctrl_c(web: ServedWeb, tmp_path: Path) -> None:
+    with up(tmp_path, web, seeds=web.seeds) as lab:
+        _in_the_middle(lab)
+        assert lab.interrupt() == 0
+        assert "goes on" in lab.messages
+        assert "Traceback" not in lab.messages
+    assert _finish(tmp_path, web) == 0
+
+
+def _in_the_middle(lab: Up) -> dict[str, Any]:
+    report = lab.wait_until(lambda report: report["total"]["pages_stored"] > EARLY)
+    assert report["total"]["frontier"]["queued"] > 0
+    return report
+
+
+def _finish(folder: Path, web: ServedWeb) -> int:
+    """Start the lab again without seeds; when all is as it must be, return how many fetches were repeated."""
+    result = folder / "report.json"
+    with up(folder, web, "--once", "--report", result) as lab:
+        assert lab.end(120) == 0, lab.messages
+    accesses = web.accesses()
+    expected = reachable(web)
+    copies = archived_urls(folder / "mesh")  # reads every record there is
+    assert copies.keys() == expected.pages
+    assert min(copies.values()) >= 2  # with R = 2; more where the first fetch was not settled
+    total = json.loads(result.read_text())["total"]
+    assert total["pages_indexed"] == len(expected.pages)
+    assert total["documents"] == 2 * len(expected.pages)
+    asked = page_counts(accesses)
+    assert asked.keys() >= expected.pages
+    return sum(asked.values()) - len(asked)

@@ -1,0 +1,66 @@
+"""A peer that dies after the crawl: its standbys answer for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live.lab_process import PAUSE_S, kill, node, search, up, wait_for
+from tests.live.web import ServedWeb, served_web
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+
+QUERY = "debian"
+FOUND_DEAD_S = 12.0  # SWIM: a round of probes, then suspicion
+
+
+@pytest.fixture
+def web(packages: Path) -> Iterator[ServedWeb]:
+    with served_web(packages, ["www.debian.org", "anarchism.pageabode.com"], gbk=True) as web:
+        yield web
+
+
+def test_searches_cover_all_slots_again_when_a_peer_has_died(web: ServedWeb, tmp_path: Path) -> None:
+    with up(tmp_path, web, seeds=web.seeds) as lab:
+        report = lab.wait_until_idle()
+        before = _found(search(lab.gateways()[0], QUERY, k=50))
+        assert before
+        victim = max(report["peers"], key=lambda peer: peer["pages_indexed"])
+        kill(victim["pid"])
+        others = [gateway for gateway in lab.gateways() if gateway != victim["gateway"]]
+        for gateway in others:
+            _wait_for_full_coverage(gateway, before)
+
+        assert lab.process.poll() is None
+        assert "was killed by signal 9" in lab.messages
+        total = lab.status()["total"]
+        assert total["pages_indexed"] == report["total"]["pages_indexed"]
+
+        # Started again by hand, as the message says, it takes its place.
+        name = next(line.split()[0] for line in lab.messages.splitlines() if "was killed" in line)
+        with node("peer", tmp_path / "mesh" / name / "config.toml"):
+            wait_for(lambda: len(lab.status()["peers"]) == 3, "third peer")
+            for gateway in others:
+                _wait_for_full_coverage(gateway, before)
+
+
+def _wait_for_full_coverage(gateway: str, before: dict[str, float]) -> None:
+    """Until then the answer says what is missing, and what it has is right."""
+    deadline = time.monotonic() + FOUND_DEAD_S
+    while True:
+        answer = search(gateway, QUERY, k=50)
+        coverage, found = answer["coverage"], _found(answer)
+        assert coverage["answered"] + coverage["missing"] == coverage["slots"] == 50_000
+        if not coverage["missing"]:
+            assert found == before
+            return
+        assert time.monotonic() < deadline, coverage
+        time.sleep(PAUSE_S)
+
+
+def _found(answer: dict[str, Any]) -> dict[str, float]:
+    return {hit["url"]: hit["score"] for hit in answer["hits"]}

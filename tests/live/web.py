@@ -1,0 +1,187 @@
+"""Real documentation sites, served by nginx on loopback under their own host names. [io]
+
+The sites are Debian packages, unpacked and not installed; the scripts that fetch and serve them lie in
+`../shared/web`. The packages (31 MB) are fetched once into a cache folder of the user.
+`TIANMESH_WEB_PACKAGES` names a folder that has them already, as `fetch_web.sh dev.packages FOLDER` makes it.
+
+nginx listens on a port that needs no privileges. The URLs have none: the crawler's resolver table leads
+`host:80` there, so that absolute links stay inside the served sites.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Final, NoReturn
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.live.access_log import Access, read_access_log
+from tests.shared_data import shared
+
+PACKAGES_VARIABLE: Final = "TIANMESH_WEB_PACKAGES"
+PORT: Final = 8_099  # every host has an address of its own, so that one port does for all
+NETS: Final = range(40, 200)  # 127.N.0.1 and following; another net for every served web
+FETCH_S_MAX: Final = 300
+DEV_HOSTS: Final = (
+    "help-zh-cn.libreoffice.test",  # 2,600 pages
+    "www.debian.org",  # 350
+    "www.postgresql.org",  # 1,170
+    "httpd.apache.org",  # 730
+    "anarchism.pageabode.com",  # 140
+)
+REFUSING_HOST: Final = "refusing.test"  # is in the resolver's table, but nothing listens there
+GBK_HOST: Final = "gbk.debian.test"
+
+_nets = count(os.getpid())
+
+
+@dataclass(frozen=True, slots=True)
+class ServedWeb:
+    """A web that is being served."""
+
+    folder: Path
+    seeds: list[str]  # without port
+    addresses: dict[str, str]  # host to loopback address
+
+    @property
+    def resolver(self) -> Path:
+        """The table for --resolver."""
+        return self.folder / "resolver.json"
+
+    def accesses(self) -> list[Access]:
+        """What nginx has answered so far, in the order of finishing."""
+        return read_access_log(self.folder / "access.log")
+
+
+def unavailable(reason: str) -> NoReturn:
+    """Skip the test for what this machine lacks; under CI, where it must be there, fail."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def web_packages() -> Path:
+    """The folder of the unpacked packages, fetched when they are not there yet."""
+    named = os.environ.get(PACKAGES_VARIABLE)
+    if named:
+        return Path(named).resolve()
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    packages = caches / "tianmesh-tests" / "web-packages"
+    wanted = shared("web/dev.packages").read_text(encoding="utf-8").split()
+    if all((packages / name).is_dir() for name in wanted):
+        return packages
+    if shutil.which("apt-get") is None:
+        unavailable("no apt-get on this machine to fetch the pages of the test web with")
+    packages.mkdir(parents=True, exist_ok=True)
+    fetched = _fetch(packages)
+    if fetched.returncode and os.geteuid() == 0:  # most likely the lists of packages are missing or old
+        subprocess.run(["apt-get", "update", "-qq"], capture_output=True, timeout=FETCH_S_MAX, check=False)
+        fetched = _fetch(packages)
+    if fetched.returncode:
+        unavailable(f"cannot fetch the packages of the test web: {fetched.stderr.strip()[-300:]}")
+    return packages
+
+
+@contextmanager
+def served_web(
+    packages: Path, hosts: Collection[str] = DEV_HOSTS, *, nasty: bool = False, gbk: bool = False
+) -> Iterator[ServedWeb]:
+    """Serve these hosts of the dev web.
+
+    Args:
+      nasty: with the host of crawler traps, nasty.test.
+      gbk: with GBK_HOST, whose pages are in GBK under the label gb2312, as old Chinese sites are.
+    """
+    if shutil.which("nginx") is None:
+        unavailable("no nginx on this machine: apt-get install nginx-light")
+    with tempfile.TemporaryDirectory(prefix="tianmesh-web-") as name:
+        folder = Path(name)
+        sites = _write_sites(folder, packages, hosts)
+        if gbk:
+            _add_gbk_host(folder, packages, sites)
+        options = ["--port", str(PORT), "--net", str(_free_net()), "--access-log"]
+        _serve_web("gen", str(sites), str(folder), *options, *(["--nasty"] if nasty else []))
+        # The worker's own user may not read the temporary and the cache folder of ours.
+        config = folder / "nginx.conf"
+        text = config.read_text(encoding="utf-8")
+        config.write_text(text.replace("user www-data;", "user root;"), encoding="utf-8")
+        _serve_web("start", str(folder))
+        try:
+            yield _described(folder)
+        finally:
+            _serve_web("stop", str(folder))
+
+
+def _fetch(packages: Path) -> subprocess.CompletedProcess[str]:
+    command = ["bash", str(shared("web/fetch_web.sh")), str(shared("web/dev.packages")), str(packages)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=FETCH_S_MAX, check=False)
+
+
+def _write_sites(folder: Path, packages: Path, hosts: Collection[str]) -> Path:
+    """The list of sites for `serve_web.py`, one mount a line, of these hosts."""
+    command = ["bash", str(shared("web/mkbench.sh")), str(packages)]
+    subprocess.run(command, cwd=folder, capture_output=True, check=True)
+    lines = (folder / "sites.dev").read_text(encoding="utf-8").splitlines()
+    chosen = [line for line in lines if line.split()[0] in hosts]
+    sites = folder / "sites"
+    sites.write_text("\n".join(chosen) + "\n", encoding="utf-8")
+    return sites
+
+
+def _add_gbk_host(folder: Path, packages: Path, sites: Path) -> None:
+    source = packages / "debian-faq-zh-cn/usr/share/doc/debian/FAQ/zh-cn"
+    script = shared("web/recode_site.py")
+    command = [sys.executable, str(script), str(source), str(folder / "gbk"), "gbk", "gb2312"]
+    subprocess.run(command, capture_output=True, check=True)
+    with sites.open("a", encoding="utf-8") as file:
+        file.write(f"{GBK_HOST} {folder / 'gbk'}\n")
+
+
+def _free_net() -> int:
+    for _ in NETS:
+        net = NETS[next(_nets) % len(NETS)]
+        try:
+            with socket.socket() as probe:
+                probe.bind((f"127.{net}.0.1", PORT))
+        except OSError:
+            continue
+        return net
+    unavailable("no free loopback address for nginx; this system may have only 127.0.0.1")
+
+
+def _closed_port() -> int:
+    """A port at which nothing listens, at least for the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def _serve_web(*arguments: str) -> None:
+    command = [sys.executable, str(shared("web/serve_web.py")), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, f"serve_web.py {arguments[0]}: {done.stdout}{done.stderr}"
+
+
+def _described(folder: Path) -> ServedWeb:
+    table = json.loads((folder / "resolver.json").read_text(encoding="utf-8"))
+    seeds = (folder / "seeds.txt").read_text(encoding="utf-8").split()
+    table |= {REFUSING_HOST: {"ip": "127.0.0.1", "http": _closed_port(), "https": None}}
+    (folder / "resolver.json").write_text(json.dumps(table), encoding="utf-8")
+    return ServedWeb(
+        folder,
+        [f"http://{urlsplit(seed).hostname}{urlsplit(seed).path}" for seed in seeds],
+        {host: at["ip"] for host, at in table.items() if host != REFUSING_HOST},
+    )
