@@ -12,19 +12,27 @@ from pathlib import Path
 TABLE = json.loads(Path(sys.argv[1]).read_text())
 SEEDS = Path(sys.argv[2]).read_text().split()
 
+PORTS = {at["ip"]: at["http"] for at in TABLE.values()}
+
+_gethostbyname = socket.gethostbyname
 _getaddrinfo = socket.getaddrinfo
+_connect_ex = socket.socket.connect_ex
 
 
-def getaddrinfo(host, port, *rest, **options):
-    at = TABLE.get(host)
-    if at is None:
-        return _getaddrinfo(host, port, *rest, **options)
-    return _getaddrinfo(at["ip"], at["http"] if port in (80, "80") else port, *rest, **options)
+def address_of(host):
+    return TABLE[host]["ip"] if host in TABLE else host
 
 
-# Before Scrapy and Twisted take their own references.
-socket.getaddrinfo = getaddrinfo
-socket.gethostbyname = lambda host: TABLE[host]["ip"] if host in TABLE else host
+def connect_ex(self, address):
+    host, port, *rest = address
+    return _connect_ex(self, (host, PORTS.get(host, port) if port == 80 else port, *rest))
+
+
+# Before Scrapy and Twisted take their own references: the table is the only name server, and leads
+# port 80 of its hosts to the port that they are served on.
+socket.gethostbyname = lambda host: _gethostbyname(address_of(host))
+socket.getaddrinfo = lambda host, *rest, **options: _getaddrinfo(address_of(host), *rest, **options)
+socket.socket.connect_ex = connect_ex
 
 import scrapy  # noqa: E402
 from scrapy.crawler import CrawlerProcess  # noqa: E402
