@@ -93,8 +93,16 @@ class Peer:
 class SmallCrawl:
     """The peers, the web and the events to come."""
 
-    def __init__(self, seed: int, n_hosts: int = 4, n_pages: int = 6, loss: float = 0.0) -> None:
+    def __init__(
+        self,
+        seed: int,
+        n_hosts: int = 4,
+        n_pages: int = 6,
+        loss: float = 0.0,
+        owners: tuple[str, ...] = PEERS,
+    ) -> None:
         self.random = Random(seed)
+        self.owners = owners  # among whom the slots are shared
         self.web = SmallWeb(Random(seed), n_hosts, n_pages)
         self.loss = loss
         self.now = 1_000.0
@@ -138,6 +146,13 @@ class SmallCrawl:
             peer = self.peers[name]
             self._carry_out(peer, peer.controller.wake(self.now))
 
+    def share(self, owners: tuple[str, ...]) -> None:
+        """Share the slots among others, of which one peer hears later than the other."""
+        self.owners = owners
+        first, second = self.random.sample(list(self.peers.values()), 2)
+        self._begin(first)
+        self._after(0.5, partial(self._begin, second))
+
     def crash(self, name: str) -> None:
         """Kill a peer and start it again, unless it has not made its first commit.
 
@@ -167,8 +182,17 @@ class SmallCrawl:
         self._check_politeness()
         self._check_anchors(expected)
 
+    def check_that_nothing_is_lost(self) -> None:
+        """Has every page that can be reached come to its end at one peer or another?"""
+        for url in self.web.reachable():
+            states = {self.state_at(peer, url) for peer in self.peers.values()}
+            assert self.web.outcome(url) in states, (url, states)
+
     def state_of(self, url: str) -> str | None:
-        return self._owner(url).controller._frontier.state_of(url, owned_by(PEERS).slot_of(host_of(url)))
+        return self.state_at(self._owner(url), url)
+
+    def state_at(self, peer: Peer, url: str) -> str | None:
+        return peer.controller._frontier.state_of(url, owned_by(PEERS).slot_of(host_of(url)))
 
     def _check_fetches(self, expected: dict[str, str]) -> None:
         for url, outcome in expected.items():
@@ -200,13 +224,13 @@ class SmallCrawl:
     # --- details ---
 
     def _owner(self, url: str) -> Peer:
-        ownership = owned_by(PEERS)
+        ownership = owned_by(self.owners)
         owner = ownership.owner_of(ownership.slot_of(host_of(url)))
         assert owner is not None
         return self.peers[owner]
 
     def _begin(self, peer: Peer) -> None:
-        message = OwnershipChanged(owned_by(PEERS, peer.name))
+        message = OwnershipChanged(owned_by(self.owners, peer.name))
         self._hand(peer, Address(peer.name, "membership"), message)
 
     def _hand(self, peer: Peer, source: Address, message: Message) -> None:

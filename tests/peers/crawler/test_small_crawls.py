@@ -46,3 +46,14 @@ def test_crashes_at_any_moments_lose_no_link(seed: int, crashes: list[tuple[int,
         crawl.run(crash_at_step=crawl.steps + steps, victim=victim)
     crawl.run()
     crawl.check()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_link_is_lost_when_slots_change_hands_in_the_middle(seed: int) -> None:
+    crawl = SmallCrawl(seed, owners=("a",), loss=0.1)
+    for owners in (PEERS, ("b",), PEERS):
+        for _ in range(40):
+            crawl.step()
+        crawl.share(owners)
+    crawl.run()
+    crawl.check_that_nothing_is_lost()
