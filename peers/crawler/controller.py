@@ -13,6 +13,7 @@ keep them.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from math import inf
 from typing import ClassVar, Final, NamedTuple
 
@@ -166,7 +167,7 @@ class Controller(Actor):
                 self._ownership = ownership
                 sends = self._settle_mesh()
             case DiskFilled():
-                self._paused_until_s = now + DISK_FULL_PAUSE_S
+                self._pause(now + DISK_FULL_PAUSE_S)
                 return []
             case StopCrawl():
                 self._is_stopped = True
@@ -221,7 +222,10 @@ class Controller(Actor):
         """
         if self._frontier.url_count:
             self._restarted_s = now
-            self._paused_until_s = now + self._settings.delay_s
+            self._pause(now + self._settings.delay_s)
+
+    def _pause(self, until_s: float) -> None:
+        self._paused_until_s = max(self._paused_until_s, until_s)
 
     def _may_fetch(self) -> bool:
         settings = self._settings
@@ -241,6 +245,7 @@ class Controller(Actor):
             if state is None:
                 break
             if self._owner_of(state.slot) != self._me:
+                vain_turns += 1
                 sends += self._pass_on(state, now)
                 continue
             request = self._next_request(state, now)
@@ -409,7 +414,7 @@ class Controller(Actor):
     def _robots_failed(self, state: HostState, reason: FailureReason, now: float) -> None:
         self._robots_moved.pop(state.host, None)
         if reason is FailureReason.LOCAL:
-            self._paused_until_s = now + LOCAL_FAILURE_PAUSE_S
+            self._pause(now + LOCAL_FAILURE_PAUSE_S)
         elif reason in _HOPELESS:
             self._frontier.give_up(state, now + self._settings.give_up_s)
         elif reason in _HOST_FAILURES:
@@ -419,7 +424,7 @@ class Controller(Actor):
 
     def _page_failed(self, state: HostState, taken: QueuedUrl, reason: FailureReason, now: float) -> None:
         if reason is FailureReason.LOCAL:
-            self._paused_until_s = now + LOCAL_FAILURE_PAUSE_S
+            self._pause(now + LOCAL_FAILURE_PAUSE_S)
             self._frontier.put_back(state, taken)
         elif reason in _HOPELESS:
             self._frontier.give_up(state, now + self._settings.give_up_s)
@@ -557,12 +562,19 @@ class Controller(Actor):
         """Take in links for our slots and pass on those of others; then promise that none is lost."""
         if not self._has_owners():
             return []  # the sender repeats them
+        depth_max = self._settings.depth_max
+        wanted = [link for link in links if canonical(link.url) == link.url and link.depth <= depth_max]
         self._links_received += len(links)
+        self._links_refused += len(links) - len(wanted)
+        # What is for others goes out with the first repetition: two peers whose tables differ must not
+        # throw links at each other as fast as they can.
+        self._keep(wanted, now)
+        return [Send(source, LinksAccepted(batch)), *self._settle_mesh()]
+
+    def _keep(self, links: Iterable[FoundLink], now: float) -> list[Batch]:
+        """Put links into the table at once: ours into the frontier, those of others into the outbox."""
         elsewhere: dict[str, list[FoundLink]] = defaultdict(list)
         for link in links:
-            if canonical(link.url) != link.url or link.depth > self._settings.depth_max:
-                self._links_refused += 1
-                continue
             host = host_of(link.url)
             slot = self._slot_of(host)
             owner = self._owner_of(slot)
@@ -570,11 +582,7 @@ class Controller(Actor):
                 self._add(link, host, slot, now)
             else:
                 elsewhere[owner].append(link)
-        for peer, theirs in elsewhere.items():
-            # They go out with the first repetition: two peers whose tables differ must not throw
-            # links at each other as fast as they can.
-            self._outbox.add(peer, theirs, now)
-        return [Send(source, LinksAccepted(batch)), *self._settle_mesh()]
+        return [batch for peer, theirs in elsewhere.items() for batch in self._outbox.add(peer, theirs, now)]
 
     def _pass_on(self, state: HostState, now: float) -> list[Send]:
         """Give the queue of a host, or a batch of it, to the peer that owns its slot by now."""
@@ -610,14 +618,8 @@ class Controller(Actor):
                 sends.append(self._links_to(batch))
             else:
                 self._outbox.remove(number)
-                for link in batch.links:
-                    self._route_again(link, now)
+                sends += self._send_links(self._keep(batch.links, now))
         return sends
-
-    def _route_again(self, link: FoundLink, now: float) -> None:
-        self._sent.discard((link.url, link.anchor))
-        self._sent_before.discard((link.url, link.anchor))
-        self._route(link, now)
 
     def _slot_of(self, host: str) -> int:
         slot = self._slots.get(host)

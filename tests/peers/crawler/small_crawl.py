@@ -125,9 +125,18 @@ class SmallCrawl:
 
     # --- running ---
 
+    def walk(self, steps: int) -> None:
+        """Go on for some steps or until no controller has anything left to do."""
+        for _ in range(steps):
+            if not self.is_over():
+                self.step()
+
+    def is_over(self) -> bool:
+        return all(peer.controller.observe().is_idle for peer in self.peers.values())
+
     def run(self, crash_at_step: int | None = None, victim: str = "a") -> None:
         """Go on until no controller has anything left to do."""
-        while not all(peer.controller.observe().is_idle for peer in self.peers.values()):
+        while not self.is_over():
             assert self.steps < 50_000, "the crawl does not end"
             self.step()
             if self.steps == crash_at_step:

@@ -48,12 +48,23 @@ def test_crashes_at_any_moments_lose_no_link(seed: int, crashes: list[tuple[int,
     crawl.check()
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_no_link_is_lost_when_slots_change_hands_in_the_middle(seed: int) -> None:
+@given(
+    seed=st.integers(0, 10_000),
+    events=st.lists(
+        st.tuples(st.integers(1, 60), st.sampled_from([("a",), ("b",), PEERS, "crash a", "crash b"])),
+        max_size=8,
+    ),
+)
+@settings(max_examples=60, deadline=None)
+def test_no_link_is_lost_when_slots_change_hands_and_peers_crash(
+    seed: int, events: list[tuple[int, tuple[str, ...] | str]]
+) -> None:
     crawl = SmallCrawl(seed, owners=("a",), loss=0.1)
-    for owners in (PEERS, ("b",), PEERS):
-        for _ in range(40):
-            crawl.step()
-        crawl.share(owners)
+    for steps, event in events:
+        crawl.walk(steps)
+        if isinstance(event, str):
+            crawl.crash(event[-1])
+        else:
+            crawl.share(event)
     crawl.run()
     crawl.check_that_nothing_is_lost()
