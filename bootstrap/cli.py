@@ -44,7 +44,9 @@ from mesh.trace import merge_traces
 
 DEMO_QUERIES: Final = ("软件包 安装", "virtual host")
 LAB_PEERS: Final = 3
-LAB_BACKOFF_S: Final = 1.0  # a lab's hosts are near: a failure is tried again soon
+# First pause after a failure, or the delay if that is longer. Somebody waits for a lab: five failures in
+# a row, and with them a host that is not there, are over in 5 s.
+LAB_BACKOFF_S: Final = 0.3
 PATIENCE_S: Final = 5.0  # a start takes about 3 s
 DATA: Final = Path("tianmesh-data")
 FIRST_PORT: Final = 7_400  # of a node that others reach: inbox, multicast, door
@@ -148,7 +150,7 @@ def up(
     peer = PeerOptions(
         gateway=gateway,
         delay_s=delay,
-        backoff_s=LAB_BACKOFF_S,
+        backoff_s=max(LAB_BACKOFF_S, delay),
         pages_per_host_max=pages_per_host,
         resolver=str(resolver.resolve()) if resolver else "",
         allow_private=_private_names(urls, resolver) if allow_private else (),
