@@ -119,7 +119,8 @@ def served_web(
         config.write_text(text.replace("user www-data;", "user root;"), encoding="utf-8")
         _serve_web("start", str(folder))
         try:
-            yield _described(folder)
+            with _closed_port() as closed_port:
+                yield _described(folder, closed_port)
         finally:
             _serve_web("stop", str(folder))
 
@@ -161,12 +162,12 @@ def _free_net() -> int:
     unavailable("no free loopback address for nginx; this system may have only 127.0.0.1")
 
 
-def _closed_port() -> int:
-    """A port at which nothing listens, at least for the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
+@contextmanager
+def _closed_port() -> Iterator[int]:
+    """A port at which nobody can listen, so that connections to it are refused."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
 
 
 def _serve_web(*arguments: str) -> None:
@@ -175,10 +176,10 @@ def _serve_web(*arguments: str) -> None:
     assert done.returncode == 0, f"serve_web.py {arguments[0]}: {done.stdout}{done.stderr}"
 
 
-def _described(folder: Path) -> ServedWeb:
+def _described(folder: Path, closed_port: int) -> ServedWeb:
     table = json.loads((folder / "resolver.json").read_text(encoding="utf-8"))
     seeds = (folder / "seeds.txt").read_text(encoding="utf-8").split()
-    table |= {REFUSING_HOST: {"ip": "127.0.0.1", "http": _closed_port(), "https": None}}
+    table |= {REFUSING_HOST: {"ip": "127.0.0.1", "http": closed_port, "https": None}}
     (folder / "resolver.json").write_text(json.dumps(table), encoding="utf-8")
     return ServedWeb(
         folder,
