@@ -184,7 +184,8 @@ async def _up(options: LabOptions, urls: list[str], once: bool, screen: Screen) 
                 screen.warn(f"no URL, left out: {url}")
         last, is_done = await _watch(lab, once, screen)
     if not is_done:
-        screen.say(f"stopped, nothing is lost: `tianmesh up --data {escape(str(options.folder))}` goes on")
+        command = f"tianmesh up --data {options.folder}"
+        screen.say(f"stopped, nothing is lost: `{escape(command)}`, with the same options, goes on")
     return {"report": last, "is_done": is_done}
 
 

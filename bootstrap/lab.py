@@ -32,7 +32,7 @@ from mesh.config import NAME_CHARS_MAX
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient, GatewayError
 
-READY_S: Final = 60.0  # a first start compiles the search kernels, which takes some seconds
+READY_S: Final = 120.0  # a first start compiles the search kernels: 10 s, more on a busy machine
 JOIN_S: Final = 30.0
 STOP_S: Final = 30.0  # for finishing the pages in progress
 POLL_S: Final = 0.5
@@ -128,7 +128,10 @@ class Lab:
             for name, process in self._nodes.items():
                 if process.poll() is not None and name not in self._lost:
                     self._lost.add(name)
-                    tell(self._how_it_ended(name))
+                    kind = "bootstrap" if name == BOOTSTRAP else "peer"
+                    config = self.mesh_folder.folder / name / "config.toml"
+                    again = f"`tianmesh {kind} --config {config}` starts it again"
+                    tell(f"{self._how_it_ended(name)}; the others go on, and {again}")
             if self._lost.issuperset(self.peers):
                 raise LabError("all peers have ended; start again with the same --data to go on")
             show(await self.report())

@@ -17,7 +17,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-COLUMNS: Final = ("peer", "pages", "pages/s", "hosts", "queue", "fetching", "searchable", "errors")
+from mesh.gateway_client import error_count
+
+COLUMNS: Final = ("peer", "pages", "pages/s", "hosts", "queue", "fetching", "indexed", "errors")
 REFRESHES_PER_S: Final = 4
 RECENT_REPORTS: Final = 10  # about 5 s, over which the speed is taken
 REASONS_SHOWN: Final = 6
@@ -102,12 +104,6 @@ def progress_table(report: Report, names: dict[str, str], since: Report | None =
     table.add_section()
     table.add_row(*_cells("all", report["total"], since["total"] if since else None), style="bold")
     return table
-
-
-def error_count(fetch_status: dict[str, int]) -> int:
-    """Answers that were no page and no redirect, and fetches without answer; not what we chose to leave."""
-    left = ("robots", "host_budget", "busy")
-    return sum(n for what, n in fetch_status.items() if not what.startswith(("2", "3")) and what not in left)
 
 
 def _cells(name: str, row: dict[str, Any], before: dict[str, Any] | None) -> list[str]:

@@ -13,6 +13,7 @@ from mesh.errors import ConfigError, TianmeshError
 
 TIMEOUT_S: Final = 15.0  # a mesh with dead peers answers within its deadlines, about 3 s
 ANSWER_BYTES_MAX: Final = 64 << 20
+SEEDS_PER_REQUEST: Final = 1_000  # a gateway takes 1 MiB at once
 
 
 class GatewayError(TianmeshError):
@@ -38,7 +39,13 @@ class GatewayClient:
 
     def add_seeds(self, urls: list[str]) -> dict[str, Any]:
         """Hand URLs to their owners; the answer says how many were taken and which were refused."""
-        return self._ask("POST", "/api/seeds", json.dumps({"urls": urls}).encode())
+        answer: dict[str, Any] = {"accepted": 0, "invalid": []}
+        for start in range(0, len(urls), SEEDS_PER_REQUEST):
+            part = json.dumps({"urls": urls[start : start + SEEDS_PER_REQUEST]}).encode()
+            seeded = self._ask("POST", "/api/seeds", part)
+            answer["accepted"] += seeded["accepted"]
+            answer["invalid"] += seeded["invalid"]
+        return answer
 
     def close(self) -> None:
         self._connection.close()
@@ -84,3 +91,15 @@ def _host_and_port(url: str) -> tuple[str, int]:
     except ValueError:  # a port that is none, or half a pair of brackets
         pass
     raise ConfigError(f"{url!r} is no gateway: give http://host:port as `tianmesh up` prints it")
+
+
+def error_count(fetch_status: dict[str, int]) -> int:
+    """How many fetches of a report went wrong: no page, no redirect, and not left out on purpose."""
+    return sum(
+        count
+        for what, count in fetch_status.items()
+        if not what.startswith(("2", "3")) and what not in _LEFT_OUT
+    )
+
+
+_LEFT_OUT: Final = ("robots", "host_budget", "busy")  # by rules of the site or of ours

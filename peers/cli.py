@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
 from mesh.errors import ConfigError, TianmeshError
-from mesh.gateway_client import GatewayClient
+from mesh.gateway_client import GatewayClient, error_count
 
 GATEWAY: Final = "http://127.0.0.1:8017"
 RUN_DEPTH: Final = 100  # hits per query in a run for evaluation, as TREC's ad hoc tracks took 1,000
@@ -98,7 +99,13 @@ def search(
 def status(gateway: GatewayOption = GATEWAY, as_json: JsonOption = False) -> None:
     """Show what every peer of the mesh is doing."""
     report = GatewayClient(gateway).status()
-    print_json(report) if as_json else Console().print(status_table(report))
+    if as_json:
+        print_json(report)
+        return
+    console = Console(highlight=False)
+    console.print(status_table(report))
+    for row in report["peers"]:
+        console.print(f"{row['id']}  {escape(row['gateway'])}{'  disk full' if row['disk_full'] else ''}")
 
 
 def main() -> None:
@@ -118,31 +125,28 @@ def print_json(value: Any) -> None:
 
 
 def status_table(report: dict[str, Any]) -> Table:
-    """A report as a table: a row a peer, a last row for all."""
-    table = Table(title="Tianmesh")
-    table.add_column("peer")
-    for name in ("pages", "pages/s", "hosts", "queue", "in flight", "indexed", "errors", "memory", "gateway"):
-        table.add_column(name, justify="left" if name == "gateway" else "right")
-    for row in [*report["peers"], report["total"] | {"id": "all", "gateway": ""}]:
-        frontier = row["frontier"]
-        table.add_row(
-            row["id"],
-            f"{row['pages_stored']:,}",
-            f"{row['pages_per_second']:.1f}",
-            f"{frontier['hosts']:,}",
-            f"{frontier['queued']:,}",
-            f"{frontier['in_flight']:,}",
-            f"{row['pages_indexed']:,}",
-            f"{error_count(row['fetch_status']):,}",
-            f"{row['rss_bytes'] / 1e6:.0f} MB",
-            row["gateway"],
-        )
+    """A report as a table of 80 columns: a row a peer, a last row for all."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("peer", "pages", "pages/s", "hosts", "queue", "indexed", "errors", "MB RAM"):
+        table.add_column(name, justify="left" if name == "peer" else "right", no_wrap=True)
+    for row in report["peers"]:
+        table.add_row(row["id"], *_cells(row))
+    table.add_section()
+    table.add_row("all", *_cells(report["total"]), style="bold")
     return table
 
 
-def error_count(fetch_status: dict[str, int]) -> int:
-    """Answers that were no page and no redirect, and fetches without answer."""
-    return sum(count for what, count in fetch_status.items() if not what.startswith(("2", "3")))
+def _cells(row: dict[str, Any]) -> list[str]:
+    frontier = row["frontier"]
+    return [
+        f"{row['pages_stored']:,}",
+        f"{row['pages_per_second']:.1f}",
+        f"{frontier['hosts']:,}",
+        f"{frontier['queued']:,}",
+        f"{row['pages_indexed']:,}",
+        f"{error_count(row['fetch_status']):,}",
+        f"{row['rss_bytes'] / 1e6:,.0f}",
+    ]
 
 
 def _show_hits(answer: dict[str, Any]) -> None:

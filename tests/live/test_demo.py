@@ -41,5 +41,5 @@ def test_demo_for_people_shows_progress_and_hits_apart() -> None:
     assert done.returncode == 0, done.stderr
     assert all(query in done.stdout for query in QUERIES)
     assert "Traceback" not in done.stderr
-    for text in ("starting 3 peers", "peer-1  http://127.0.0.1:", "searchable", "all"):
+    for text in ("starting 3 peers", "peer-1  http://127.0.0.1:", "indexed", "all"):
         assert text in done.stderr
