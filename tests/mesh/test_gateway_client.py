@@ -1,11 +1,13 @@
-"""The client of a gateway against a server that answers as one, or not at all."""
+"""The client of a gateway against small servers on loopback."""
 
 from __future__ import annotations
 
 import json
+import socket
+import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any, ClassVar
 
 import pytest
 
@@ -14,56 +16,137 @@ from mesh.gateway_client import SEEDS_PER_REQUEST, GatewayClient, GatewayError, 
 
 
 class Gateway(BaseHTTPRequestHandler):
-    """Takes all seeds but those that are no URLs."""
+    """Answers what `answers` says for a path; remembers what it was asked."""
 
-    taken: list[int]  # seeds of each request
+    protocol_version = "HTTP/1.1"
+    answers: ClassVar[dict[str, tuple[int, bytes]]] = {}
+    asked: ClassVar[list[tuple[str, str, bytes]]] = []
+    closes_after_answer: ClassVar[bool] = False
 
-    def do_POST(self) -> None:  # noqa: N802 (the name that http.server calls)
-        urls = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["urls"]
-        self.taken.append(len(urls))
-        invalid = [url for url in urls if not url.startswith("http")]
-        self._answer(200, {"accepted": len(urls) - len(invalid), "invalid": invalid})
-
-    def do_GET(self) -> None:  # noqa: N802
-        self._answer(503, {"error": "busy; ask again in a moment"})
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-    def _answer(self, status: int, value: object) -> None:
-        body = json.dumps(value).encode()
+    def do_GET(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.asked.append((self.command, self.path, body))
+        status, answer = self.answers[self.path.partition("?")[0]]
         self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(answer)
+        # Closed without a word, as a server does whose keep-alive has timed out.
+        self.close_connection = self.closes_after_answer
+
+    do_POST = do_GET  # noqa: N815
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
 
 
 @pytest.fixture
-def client() -> Iterator[GatewayClient]:
-    Gateway.taken = []
-    with ThreadingHTTPServer(("127.0.0.1", 0), Gateway) as server:
-        Thread(target=server.serve_forever).start()
-        client = GatewayClient(f"http://127.0.0.1:{server.server_port}")
-        yield client
-        client.close()
-        server.shutdown()
+def server() -> Iterator[HTTPServer]:
+    Gateway.asked.clear()
+    Gateway.answers.clear()
+    Gateway.closes_after_answer = False
+    with HTTPServer(("127.0.0.1", 0), Gateway) as http:
+        thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield http
+        http.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def client(server: HTTPServer) -> Iterator[GatewayClient]:
+    gateway = GatewayClient(f"http://127.0.0.1:{server.server_port}")
+    yield gateway
+    gateway.close()
+
+
+def test_questions_and_answers(client: GatewayClient) -> None:
+    Gateway.answers |= {
+        "/api/status": (200, b'{"peers": []}'),
+        "/api/search": (200, b'{"hits": []}'),
+        "/api/seeds": (200, b'{"accepted": 1, "invalid": ["x"]}'),
+    }
+    assert client.status() == {"peers": []}
+    assert client.search("天网 a&b", k=3, offset=6) == {"hits": []}
+    assert client.add_seeds(["http://a.test/"]) == {"accepted": 1, "invalid": ["x"]}
+    assert [(method, path) for method, path, _ in Gateway.asked] == [
+        ("GET", "/api/status"),
+        ("GET", "/api/search?q=%E5%A4%A9%E7%BD%91+a%26b&k=3&offset=6"),
+        ("POST", "/api/seeds"),
+    ]
+    assert json.loads(Gateway.asked[2][2]) == {"urls": ["http://a.test/"]}
 
 
 def test_many_seeds_go_in_parts_that_a_gateway_takes(client: GatewayClient) -> None:
-    urls = [f"http://a.test/{number}" for number in range(2 * SEEDS_PER_REQUEST)]
-    assert client.add_seeds([*urls, "nonsense"]) == {"accepted": len(urls), "invalid": ["nonsense"]}
-    assert Gateway.taken == [SEEDS_PER_REQUEST, SEEDS_PER_REQUEST, 1]
+    Gateway.answers["/api/seeds"] = (200, b'{"accepted": 7, "invalid": ["x"]}')
+    urls = [f"http://a.test/{number}" for number in range(2 * SEEDS_PER_REQUEST + 1)]
+    assert client.add_seeds(urls) == {"accepted": 21, "invalid": ["x"] * 3}
+    parts = [json.loads(body)["urls"] for _, _, body in Gateway.asked]
+    assert [url for part in parts for url in part] == urls
+    assert [len(part) for part in parts] == [SEEDS_PER_REQUEST, SEEDS_PER_REQUEST, 1]
 
 
-def test_an_error_of_the_gateway_has_its_words(client: GatewayClient) -> None:
-    with pytest.raises(GatewayError, match="busy; ask again"):
+def test_a_connection_that_was_closed_meanwhile_is_opened_again(client: GatewayClient) -> None:
+    Gateway.answers["/api/status"] = (200, b"{}")
+    Gateway.closes_after_answer = True
+    assert [client.status() for _ in range(3)] == [{}, {}, {}]
+
+
+def test_an_error_is_told_in_the_words_of_the_gateway(client: GatewayClient) -> None:
+    Gateway.answers |= {"/api/status": (503, b'{"error": "busy, come back"}'), "/api/search": (500, b"{}")}
+    with pytest.raises(GatewayError, match=r"^busy, come back$"):
+        client.status()
+    with pytest.raises(GatewayError, match="answered 500"):
+        client.search("x", 1)
+
+
+@pytest.mark.parametrize("answer", [b"<html>", b"", b"[]", b"1", b"null", b'{"a":', b"\xff\xfe"])
+def test_who_answers_no_json_object_is_no_gateway(client: GatewayClient, answer: bytes) -> None:
+    Gateway.answers["/api/status"] = (200, answer)
+    with pytest.raises(GatewayError, match="is no gateway of ours"):
         client.status()
 
 
-@pytest.mark.parametrize("url", ["nonsense", "ftp://127.0.0.1:1", "http://127.0.0.1", "http://a:b"])
-def test_what_is_no_gateway_is_refused(url: str) -> None:
-    with pytest.raises(ConfigError, match="http://host:port"):
+def test_nobody_there_is_said_with_what_to_do() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    client = GatewayClient(f"127.0.0.1:{port}")
+    with pytest.raises(GatewayError, match=r"no answer from http://127\.0\.0\.1:\d+ .*tianmesh up"):
+        client.status()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "localhost",
+        "http://",
+        "http://a.test",
+        "https://a.test:1",
+        "http://a.test:x",
+        "http://a.test:99999",
+        "http://[::1:80",
+        "http://a.test:0",
+        "ftp://a.test:21",
+    ],
+)
+def test_what_is_no_url_of_a_gateway_is_refused(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"is no gateway: give http://host:port"):
         GatewayClient(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "meant"),
+    [
+        ("127.0.0.1:8017", "http://127.0.0.1:8017"),
+        ("http://localhost:1/", "http://localhost:1"),
+        ("http://[::1]:80", "http://[::1]:80"),
+        ("[::1]:80", "http://[::1]:80"),
+    ],
+)
+def test_how_gateways_may_be_written(url: str, meant: str) -> None:
+    assert GatewayClient(url).url == meant
 
 
 def test_what_was_left_out_on_purpose_is_no_error() -> None:
