@@ -376,7 +376,8 @@ class Controller(Actor):
         else:
             if target is not None:
                 self._links_found += 1
-                self._route(FoundLink(target, "", taken.depth, taken.hops + 1), now)
+                page.links = (FoundLink(target, "", taken.depth, taken.hops + 1),)
+                self._route(page.links[0], now)
             self._finish(page, now)
         return []
 

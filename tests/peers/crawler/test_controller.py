@@ -595,7 +595,7 @@ def test_the_recorder_hears_of_pages_and_redirects_if_a_trace_is_kept() -> None:
     recorded = [send for send in sends if send.target.actor == "recorder"]
     assert recorded == [
         Send(Address(ME, "recorder"), RecordPage(HOME, 1_000.0, 0.1, 100, (f"{HOST}/2", f"{HOST}/3"))),
-        Send(Address(ME, "recorder"), RecordPage(f"{HOST}/2", 1_001.0, 0.1, 100, ())),
+        Send(Address(ME, "recorder"), RecordPage(f"{HOST}/2", 1_001.0, 0.1, 100, (HOME,))),
     ]
 
 
