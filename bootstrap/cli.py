@@ -32,6 +32,7 @@ from bootstrap.provision import (
     draw_keys,
     identity_in,
     open_mesh,
+    private_names_in,
     write_bootstrap,
     write_peer,
 )
@@ -153,7 +154,7 @@ def up(
         backoff_s=max(LAB_BACKOFF_S, delay),
         pages_per_host_max=pages_per_host,
         resolver=str(resolver.resolve()) if resolver else "",
-        allow_private=_private_names(urls, resolver) if allow_private else (),
+        allow_private=_private_names(urls, resolver, data) if allow_private else (),
     )
     options = LabOptions(data, peers or _peer_count(data), replicas, peer, is_traced=record is not None)
     result = _run(_up, options, urls, once, Screen(quiet=as_json))
@@ -365,9 +366,11 @@ def _peer_count(data: Path) -> int:
     return (len(open_mesh(data).peers) if (data / "mesh.toml").exists() else 0) or LAB_PEERS
 
 
-def _private_names(urls: list[str], resolver: Path | None) -> tuple[str, ...]:
-    """The names that --allow-private allows: those the user has written down."""
+def _private_names(urls: list[str], resolver: Path | None, data: Path) -> tuple[str, ...]:
+    """The names that --allow-private allows: those the user has written down, now or in earlier starts."""
     names = [urlsplit(url).hostname or "" for url in urls]
+    for config in data.glob("peer-*/config.toml"):
+        names += private_names_in(config)
     if resolver is not None:
         try:
             names += json.loads(resolver.read_text(encoding="utf-8"))

@@ -12,6 +12,7 @@ the door of the bootstrap node.
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -203,6 +204,14 @@ def write_peer(mesh_folder: MeshFolder, number: int, node: NodeOptions, peer: Pe
         trace=quoted(peer.trace),
     )
     return _write_node(mesh_folder, mesh_folder.folder / f"peer-{number}", node, text)
+
+
+def private_names_in(config: Path) -> list[str]:
+    """The names that a peer's configuration lets lead to private addresses; none when it is unreadable."""
+    try:
+        return list(tomllib.loads(config.read_text(encoding="utf-8"))["web"]["allow_private"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
 
 
 def _write_node(mesh_folder: MeshFolder, folder: Path, node: NodeOptions, sections: str) -> Identity:

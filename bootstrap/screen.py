@@ -59,9 +59,8 @@ class Screen:
         Args:
           peers: what each peer said of itself, by its name.
         """
-        self.say("search at any of these, they give the same answer:")
-        for name, at in peers.items():
-            self.say(f"  {name}  [bold]{escape(at['gateway'])}[/bold]")
+        lines = [f"  {name}  [bold]{escape(at['gateway'])}[/bold]" for name, at in peers.items()]
+        self.say("\n".join(["search at any of these, they give the same answer:", *lines]))
 
     @contextmanager
     def progress(self, peers: dict[str, dict[str, Any]]) -> Iterator[Callable[[Report], None]]:

@@ -111,11 +111,20 @@ class Up:
 
 @contextmanager
 def up(
-    folder: Path, web: ServedWeb, *arguments: str | Path, seeds: Sequence[str] = (), delay_s: float = 0.0
+    folder: Path,
+    web: ServedWeb | None,
+    *arguments: str | Path,
+    seeds: Sequence[str] = (),
+    delay_s: float = 0.0,
 ) -> Iterator[Up]:
-    """Start `tianmesh up --data FOLDER/mesh` on a served web; whatever still runs at the end is stopped."""
-    options = ["--data", folder / "mesh", "--gateway", "127.0.0.1:0", "--delay", delay_s]
-    options += ["--resolver", web.resolver, "--allow-private"]
+    """Start `tianmesh up --data FOLDER/mesh`; whatever still runs at the end is stopped.
+
+    Args:
+      web: the one to crawl by its resolver table; without it names are looked up as usual.
+    """
+    options = ["--data", folder / "mesh", "--gateway", "127.0.0.1:0", "--delay", delay_s, "--allow-private"]
+    if web is not None:
+        options += ["--resolver", web.resolver]
     command = [*COMMAND, "up", *map(str, [*options, *arguments, *seeds])]
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / f"up-{time.monotonic_ns()}.log"

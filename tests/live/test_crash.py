@@ -16,7 +16,7 @@ from tests.live.access_log import page_counts
 from tests.live.archives import archived_urls
 from tests.live.lab_process import Up, kill, up
 from tests.live.reachable import reachable
-from tests.live.web import ServedWeb, served_web
+from tests.live.web import GBK_HOST, PORT, ServedWeb, served_web
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
 
@@ -59,6 +59,21 @@ def test_nothing_is_lost_or_repeated_after_ctrl_c(web: ServedWeb, tmp_path: Path
         assert "goes on" in lab.messages
         assert "Traceback" not in lab.messages
     assert _finish(tmp_path, web) == 0
+
+
+def test_private_addresses_stay_allowed_when_a_mesh_goes_on_without_seeds(
+    packages: Path, tmp_path: Path
+) -> None:
+    with served_web(packages, [], gbk=True) as web:
+        seed = f"http://{web.addresses[GBK_HOST]}:{PORT}/index.zh-cn.html"
+        with up(tmp_path, None, "--peers", "1", seeds=[seed], delay_s=1.0) as lab:
+            lab.wait_until(lambda report: report["total"]["pages_stored"] > 0)
+            assert lab.interrupt() == 0
+        result = tmp_path / "report.json"
+        with up(tmp_path, None, "--once", "--report", result) as lab:
+            assert lab.end() == 0, lab.messages
+    assert len(json.loads(result.read_text())["peers"]) == 1  # as many as there were
+    assert len(archived_urls(tmp_path / "mesh")) > 10
 
 
 def _in_the_middle(lab: Up) -> dict[str, Any]:

@@ -85,6 +85,8 @@ def web_packages() -> Path:
     if shutil.which("apt-get") is None:
         unavailable("no apt-get on this machine to fetch the pages of the test web with")
     packages.mkdir(parents=True, exist_ok=True)
+    for half_unpacked in packages.glob("*.part"):  # by a run that was interrupted
+        shutil.rmtree(half_unpacked)
     fetched = _fetch(packages)
     if fetched.returncode and os.geteuid() == 0:  # most likely the lists of packages are missing or old
         subprocess.run(["apt-get", "update", "-qq"], capture_output=True, timeout=FETCH_S_MAX, check=False)
