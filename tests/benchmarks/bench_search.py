@@ -8,7 +8,7 @@ gateway, each with one request under way; the time is that of the whole HTTP req
 queries are asked of a mesh of one peer on the same pages: the top ten must be the same, scores included.
 For a physical limit the same clients ask /healthz, which costs the HTTP server and nothing else.
 
-Measured (2 shared vCPU AMD EPYC, CPython 3.11.7, other work on the machine): p50 14 to 20 ms, p99 33 to 39
+Measured (2 shared vCPU AMD EPYC, CPython 3.11.7): p50 14 to 18 ms, p99 33 to 39
 ms; /healthz p50 1.6 ms; 200 of 200 the same. Wanted: p50 under 5, p99 under 50 ms. Four clients keep the
 gateway's one thread busy, 3.6 ms a query: a quarter is Hypercorn, a quarter excerpts of its own pages, a
 seventh its own search, the rest messages. One client alone waits 5 to 8 ms.
