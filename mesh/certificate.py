@@ -13,7 +13,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from mesh.errors import ConfigError
 from mesh.identity import SECRET_BYTES, is_curve_key, verify_signature
 
-SIGNATURE_BYTES = 64
 PURPOSE = b"tianmesh certificate 1\x00"  # no other thing that the root signs begins like this
 
 

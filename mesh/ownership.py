@@ -25,15 +25,10 @@ class Ownership:
         self.table = table
         self.alive = frozenset(alive)
         self.epoch = self._digest()
-        self._is_mine: list[bool] = table.slots_of(me).tolist()
         self._teams: dict[int, tuple[str, ...]] = {}
 
     def slot_of(self, host: str) -> int:
         return slot_of(host, self.table.slot_count)
-
-    def owns(self, slot: int) -> bool:
-        """Is this peer the one that crawls the slot?"""
-        return self._is_mine[slot]
 
     def owner_of(self, slot: int) -> str | None:
         """The peer that crawls the slot; None while no member has any weight."""

@@ -10,7 +10,7 @@ from typing import Final
 import trio
 
 from mesh.actor import Address
-from mesh.config import load_config
+from mesh.config import MeshConfig, load_config
 from mesh.errors import ConfigError
 from mesh.lmdb_table import LmdbTable
 from mesh.member import Member
@@ -30,6 +30,7 @@ from peers.crawler.resolver import FixedResolver, Resolver, SystemResolver
 from peers.gateway.http import Http, listen
 from peers.gateway.meter import Meter
 from peers.gateway.status import PeerStatus
+from peers.index.analysis import ANALYSIS_VERSION
 from peers.index.index import Index
 from peers.index.index_reader import IndexReader
 from peers.index.segments_port import SegmentsPort
@@ -51,6 +52,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
       StorageError: its disk cannot be used.
     """
     config = load_config(config_file, PeerConfig)
+    _check_analysis(config_file, config.mesh)
     folder = config_file.parent
     data = folder / config.storage.folder
     gateway_host, _, gateway_port = config.gateway.listen.rpartition(":")
@@ -84,6 +86,15 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
         vitals = Vitals(member, runtime, index, gateway)
         tell({"id": me, "endpoint": member.record.endpoint, "gateway": gateway})
         await member.run(stop, before_stop=lambda: _drain(me, runtime))
+
+
+def _check_analysis(config_file: Path, mesh: MeshConfig) -> None:
+    """Refuse to run in a mesh whose terms are made by other rules: the same word would not be found."""
+    if mesh.analysis_version != ANALYSIS_VERSION:
+        raise ConfigError(
+            f"{config_file}: mesh.analysis_version is {mesh.analysis_version}, this program analyses text by "
+            f"version {ANALYSIS_VERSION}; install the version of tianmesh that the other peers run"
+        )
 
 
 async def _drain(me: str, runtime: Runtime) -> None:
