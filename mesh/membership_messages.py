@@ -53,8 +53,27 @@ class MembershipRefused(Message, frozen=True):
     reason: str
 
 
-class Settle(Message, frozen=True):
-    """Controller to membership: the first URL is here; from now on newcomers take no slots unasked."""
+class CrawlLicensed(Message, frozen=True):
+    """Membership to controller: somebody has answered us, so we may begin fetches until then.
+
+    Without a majority of the members, or when nobody answers, it is not renewed.
+    """
+
+    until: float  # mesh clock; inf for the only member there is
+
+
+class HoldingsRevoked(Message, frozen=True):
+    """Membership to handover: we were held for dead, so others may crawl our slots by now."""
+
+
+class ServeSlots(Message, frozen=True):
+    """Handover to membership: what we answer for may be what our weight gives us."""
+
+
+class QueueMeasured(Message, frozen=True):
+    """Controller to membership: so many URLs are to be fetched here; weights follow from it."""
+
+    length: int
 
 
 class LeaveMesh(Message, frozen=True):

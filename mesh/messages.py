@@ -16,8 +16,9 @@ from msgspec import Meta
 
 from mesh.actor import Message
 from mesh.document import Document
+from mesh.slot_set import SLOT_SET_BYTES_MAX
 
-PROTOCOL_VERSION: Final = 1
+PROTOCOL_VERSION: Final = 2
 
 FRAME_BYTES_MAX: Final = 16 << 20  # the largest page with its records and text, and slack
 GOSSIP_MAX: Final = 64  # rumours that ride on one probe; the rest go with the next ones
@@ -29,6 +30,14 @@ SNIPPETS_MAX: Final = 100
 URL_CHARS_MAX: Final = 2_083  # as urls.URL_CHARS_MAX
 ANCHOR_CHARS_MAX: Final = 200
 ANCHORS_MAX: Final = 32  # distinct anchor texts kept of a page
+COMPARED_SLOTS_MAX: Final = 4_096  # slots whose digests are compared at a time
+ITEM_ID_BYTES: Final = 8  # of one thing that belongs to a slot, as `ItemsWanted` lists them
+DIGEST_BYTES: Final = 8  # of all of them of one slot and store
+ITEM_IDS_MAX: Final = 1 << 20
+PART_BYTES_MAX: Final = 4 << 20  # of the items in one part of a transfer
+BULK_BYTES_MAX: Final = 8 << 20  # of what they describe; a gigabit takes 70 ms for it
+CHANGES_MAX: Final = 4_096  # frontier items in one `FrontierChanged`
+ABSENT_MAX: Final = 64  # peers that others answer for in one question
 
 Url: TypeAlias = Annotated[str, Meta(min_length=1, max_length=URL_CHARS_MAX)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
@@ -38,6 +47,7 @@ Anchor: TypeAlias = Annotated[str, Meta(max_length=ANCHOR_CHARS_MAX)]
 Term: TypeAlias = Annotated[str, Meta(max_length=256)]
 Slot: TypeAlias = Annotated[int, Meta(ge=0, lt=65_536)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
+SlotSet: TypeAlias = Annotated[bytes, Meta(max_length=SLOT_SET_BYTES_MAX)]  # slot_set.encode_slots
 
 
 # --- Membership (mesh/membership.py) ---------------------------------------------------------
@@ -55,8 +65,9 @@ class MemberRecord(Message, frozen=True, array_like=True):
     signing_key: Key  # raw Ed25519 public key
     certificate: Key  # the mesh root's signature over the two keys
     incarnation: Count  # grows with every change the peer makes; the highest wins
-    weight: Annotated[int, Meta(ge=0, le=65_536)]  # share of the slots, 0 holds none
-    is_settled: bool = False  # it has seen URLs: from now on newcomers take no slots unasked
+    weight: Annotated[int, Meta(ge=0, le=65_536)]  # share of the slots to crawl and keep, 0 for none
+    serving: Annotated[int, Meta(ge=0, le=65_536)] = 0  # share to answer for; follows the weight when ready
+    is_draining: bool = False  # it gives its slots away and takes none
     signature: Key = b""  # by signing_key over all fields before
 
 
@@ -72,6 +83,7 @@ class Ping(Message, frozen=True, array_like=True, tag=1):
 
     sequence: Count
     gossip: Annotated[tuple[Rumour, ...], Meta(max_length=GOSSIP_MAX)] = ()
+    queue: Count = 0  # URLs that the sender has still to fetch
 
 
 class PingAnswered(Message, frozen=True, array_like=True, tag=2):
@@ -80,6 +92,7 @@ class PingAnswered(Message, frozen=True, array_like=True, tag=2):
     sequence: Count
     peer: Name  # who is alive
     gossip: Annotated[tuple[Rumour, ...], Meta(max_length=GOSSIP_MAX)] = ()
+    queue: Count = 0  # as in `Ping`
 
 
 class PingRequested(Message, frozen=True, array_like=True, tag=3):
@@ -127,6 +140,12 @@ class RumoursSpread(Message, frozen=True, array_like=True, tag=9):
     gossip: Annotated[tuple[Rumour, ...], Meta(max_length=GOSSIP_MAX)]
 
 
+class DrainPeer(Message, frozen=True, array_like=True, tag=10):
+    """A gateway to the membership of a peer: give all your slots away, or (False) take your share again."""
+
+    is_draining: bool = True
+
+
 # --- Links (peers/crawler/controller.py) -----------------------------------------------------
 
 
@@ -151,6 +170,21 @@ class LinksFound(Message, frozen=True, array_like=True, tag=20):
 
 class LinksAccepted(Message, frozen=True, array_like=True, tag=21):
     """Promise of the receiver: the links of that batch are in its frontier or seen set, durably."""
+
+    is_promise: ClassVar[bool] = True
+    batch: Count
+
+
+class FrontierChanged(Message, frozen=True, array_like=True, tag=22):
+    """The controller that crawls some slots to the controllers of their teams; repeated until kept."""
+
+    batch: Count
+    sent_at: float  # mesh clock of the sender; times in the items are by this clock
+    items: Annotated[bytes, Meta(max_length=PART_BYTES_MAX)]  # encoded frontier items
+
+
+class FrontierKept(Message, frozen=True, array_like=True, tag=23):
+    """Promise of a team member: those items are merged into its own, durably."""
 
     is_promise: ClassVar[bool] = True
     batch: Count
@@ -225,6 +259,8 @@ class CountTerms(Message, frozen=True, array_like=True, tag=40):
 
     request: Count
     terms: Annotated[tuple[Term, ...], Meta(max_length=TERMS_MAX)]
+    # Not empty: count over the slots that these answer for and you are the next best, and over no others.
+    absent: Annotated[tuple[Name, ...], Meta(max_length=ABSENT_MAX)] = ()
 
 
 class TermsCounted(Message, frozen=True, array_like=True, tag=41):
@@ -236,6 +272,7 @@ class TermsCounted(Message, frozen=True, array_like=True, tag=41):
     document_count: Count
     field_lengths: Annotated[tuple[Count, ...], Meta(max_length=16)]  # tokens per field, summed
     doc_freqs: Annotated[tuple[Count, ...], Meta(max_length=TERMS_MAX)]  # in the order asked
+    missing: Count = 0  # slots of those asked for that it has not all of: they are not counted
 
 
 class Hit(Message, frozen=True, array_like=True):
@@ -255,6 +292,7 @@ class SearchSlots(Message, frozen=True, array_like=True, tag=42):
     terms: Annotated[tuple[Term, ...], Meta(max_length=TERMS_MAX)]
     doc_freqs: Annotated[tuple[Count, ...], Meta(max_length=TERMS_MAX)]
     k: Annotated[int, Meta(ge=1, le=HITS_MAX)]
+    absent: Annotated[tuple[Name, ...], Meta(max_length=ABSENT_MAX)] = ()  # as in `CountTerms`
 
 
 class HitsFound(Message, frozen=True, array_like=True, tag=43):
@@ -265,6 +303,7 @@ class HitsFound(Message, frozen=True, array_like=True, tag=43):
     generation: Count
     total: Count  # all that matched
     hits: Annotated[tuple[Hit, ...], Meta(max_length=HITS_MAX)]
+    missing: Count = 0  # as in `TermsCounted`: slots that were not searched
 
 
 class Excerpt(Message, frozen=True, array_like=True):
@@ -309,6 +348,87 @@ class StatusTold(Message, frozen=True, array_like=True, tag=51):
     status: Annotated[bytes, Meta(max_length=65_536)]
 
 
+# --- Hand-over (peers/handover/): who may crawl a slot, and that all who keep it have the same ------
+
+
+class ClaimSlots(Message, frozen=True, array_like=True, tag=60):
+    """A peer to all others: by the table of this epoch I crawl these. Stop, then say so, and what you have.
+
+    Answered by `SlotsYielded`, in one part or several; repeated to those that have not yielded all. Who has
+    another epoch does not answer: soon both have the same.
+    """
+
+    claim: Count  # grows with every claim of a peer; a new one replaces those before
+    epoch: Key
+    slots: SlotSet
+
+
+class SlotsYielded(Message, frozen=True, array_like=True, tag=61):
+    """Promise: of these slots I fetch nothing any more, and what I know of them is durable."""
+
+    is_promise: ClassVar[bool] = True
+    claim: Count
+    epoch: Key
+    slots: SlotSet
+    filled: SlotSet  # of those, where the sender has anything at all
+
+
+class CompareSlots(Message, frozen=True, array_like=True, tag=62):
+    """A controller to a controller, or a cell to a cell: do we have the same of these slots?"""
+
+    request: Count
+    slots: SlotSet
+    digests: Annotated[bytes, Meta(max_length=COMPARED_SLOTS_MAX * DIGEST_BYTES)]  # the sender's, in order
+
+
+class SlotsCompared(Message, frozen=True, array_like=True, tag=63):
+    """Answer to `CompareSlots`."""
+
+    request: Count
+    differing: SlotSet
+    unready: SlotSet  # not compared: the answerer is itself only getting them
+
+
+class SendItems(Message, frozen=True, array_like=True, tag=64):
+    """Who lacks something to who has it: of these slots, send all that is not among what I have."""
+
+    request: Count
+    slots: SlotSet
+    have: Annotated[bytes, Meta(max_length=ITEM_IDS_MAX * ITEM_ID_BYTES)]  # ids of items, sorted
+
+
+class ItemsSent(Message, frozen=True, array_like=True, tag=65):
+    """Answer to `SendItems`, in parts, a few of them on their way at a time."""
+
+    request: Count
+    part: Count  # 0, 1, 2 ...
+    sent_at: float  # mesh clock of the sender; times in the items are by this clock
+    items: Annotated[bytes, Meta(max_length=PART_BYTES_MAX)]
+    bulk: Annotated[bytes, Meta(max_length=BULK_BYTES_MAX)]  # what the items describe: records, a segment
+    checksum: Count  # XXH3-64 of items and bulk
+    is_last: bool
+
+
+class ItemsTaken(Message, frozen=True, array_like=True, tag=66):
+    """Promise of the receiver: that part is durable here. It is the sender's leave to send one more."""
+
+    is_promise: ClassVar[bool] = True
+    request: Count
+    part: Count
+
+
+class CopiesComplete(Message, frozen=True, array_like=True, tag=67):
+    """A peer to those that had these slots before it: I have all of them and can answer for them."""
+
+    slots: SlotSet
+
+
+class CopiesNoted(Message, frozen=True, array_like=True, tag=68):
+    """Answer to `CopiesComplete`, so that it need not be repeated."""
+
+    slots: SlotSet
+
+
 WireMessage: TypeAlias = (
     Ping
     | PingAnswered
@@ -335,4 +455,16 @@ WireMessage: TypeAlias = (
     | ExcerptsRead
     | StatusWanted
     | StatusTold
+    | DrainPeer
+    | FrontierChanged
+    | FrontierKept
+    | ClaimSlots
+    | SlotsYielded
+    | CompareSlots
+    | SlotsCompared
+    | SendItems
+    | ItemsSent
+    | ItemsTaken
+    | CopiesComplete
+    | CopiesNoted
 )

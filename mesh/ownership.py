@@ -1,4 +1,15 @@
-"""One peer's view of who is responsible for what, at one epoch."""
+"""One peer's view of who is responsible for what, at one epoch.
+
+Theory of operation
+===================
+Two tables follow from the records of the live members. By the *table*, from their weights, slots are
+crawled and kept: its first rank is the *owner*, the next ones are the standbys. By the *serving* table,
+from their serving weights, slots are searched. A peer raises its serving weight to its weight when it has
+all that belongs to its slots, and lowers it when those who take over have; so a slot that moves is
+answered by who had it until who gets it is ready. The rest of the time the two tables are equal.
+
+A member that is down is in neither: who was ranked second is first at once, and has what it needs.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +25,30 @@ from mesh.slots import NOBODY, SlotTable, slot_of
 
 
 class Ownership:
-    """The slot table over all members, and which of them are alive; immutable.
+    """The two slot tables over the live members; immutable."""
 
-    Members that are down keep their slots: their part of the crawl waits for them, and while they
-    are away the best ranked standby answers queries for them.
-    """
+    def __init__(
+        self,
+        me: str,
+        table: SlotTable,
+        alive: Iterable[str],
+        *,
+        serving: SlotTable | None = None,
+        has_majority: bool = True,
+    ) -> None:
+        """Note who is responsible.
 
-    def __init__(self, me: str, table: SlotTable, alive: Iterable[str]) -> None:
+        Args:
+          table: from the weights of the live members.
+          alive: all live members, those without weight too.
+          serving: from their serving weights; None when it is the same table.
+          has_majority: whether the live members are most of those known: only then may slots be taken.
+        """
         self.me = me
         self.table = table
+        self.serving = table if serving is None else serving
         self.alive = frozenset(alive)
+        self.has_majority = has_majority
         self.epoch = self._digest()
         self._teams: dict[int, tuple[str, ...]] = {}
 
@@ -31,15 +56,31 @@ class Ownership:
         return slot_of(host, self.table.slot_count)
 
     def owner_of(self, slot: int) -> str | None:
-        """The peer that crawls the slot; None while no member has any weight."""
-        return next(iter(self.team_of(slot)), None)
+        """The peer that is to crawl the slot; None while no live member has any weight."""
+        return next(iter(self.table.team_of(slot)), None)
 
     def team_of(self, slot: int) -> tuple[str, ...]:
-        """Owner and standbys in order of rank."""
+        """All peers that must have what is stored: owner, standbys, and who answers until they are ready."""
         team = self._teams.get(slot)
         if team is None:
-            team = self._teams[slot] = self.table.team_of(slot)
+            team = self.table.team_of(slot)
+            if self.serving is not self.table:
+                team = tuple(dict.fromkeys((*team, *self.serving.team_of(slot))))
+            self._teams[slot] = team
         return team
+
+    @cached_property
+    def owned(self) -> npt.NDArray[np.bool_]:
+        """Mask over slots: what this peer is to crawl."""
+        return self.table.slots_of(self.me)
+
+    @cached_property
+    def kept(self) -> npt.NDArray[np.bool_]:
+        """Mask over slots: of which this peer is owner or standby."""
+        mask = np.zeros(self.table.slot_count, np.bool_)
+        for rank in range(self.table.replicas):
+            mask |= self.table.slots_of(self.me, rank)
+        return mask
 
     @cached_property
     def answers(self) -> npt.NDArray[np.bool_]:
@@ -48,31 +89,46 @@ class Ownership:
 
     def answered_by(self, peer: str) -> npt.NDArray[np.bool_]:
         """Mask over slots: where the index of `peer` answers queries."""
-        if peer not in self.table.weights:
-            return np.zeros(self.table.slot_count, np.bool_)
-        mask: npt.NDArray[np.bool_] = self._answering == self.table.peers.index(peer)
+        return self.serving.slots_of(peer)
+
+    def answered_instead(self, peer: str, absent: frozenset[str]) -> npt.NDArray[np.bool_]:
+        """Mask over slots: where the index of `peer` answers for want of those that are `absent`.
+
+        For every slot that one of `absent` answers, the best ranked peer that is not among them has it, so
+        the masks of all peers are disjoint. All False for a peer that is absent itself.
+        """
+        serving = self.serving
+        if peer not in serving.weights or peer in absent:
+            return np.zeros(serving.slot_count, np.bool_)
+        position = serving.peers.index(peer)
+        lost = np.zeros(serving.slot_count, np.bool_)
+        for name in absent:
+            lost |= serving.slots_of(name)
+        mask: npt.NDArray[np.bool_] = lost & (
+            serving.answering(frozenset(serving.peers) - absent) == position
+        )
         return mask
 
     def answerer_of(self, slot: int) -> str | None:
-        """The peer whose index answers for the slot; None when its whole team is down."""
-        position = int(self._answering[slot])
-        return None if position == NOBODY else self.table.peers[position]
+        """The peer whose index answers for the slot; None when nobody serves."""
+        return self.serving.owner_of(slot)
 
     @cached_property
     def slots_answered(self) -> Mapping[str, int]:
-        """How many slots each live member with slots answers for."""
-        positions, counts = np.unique(self._answering[self._answering != NOBODY], return_counts=True)
-        return {self.table.peers[p]: int(n) for p, n in zip(positions, counts, strict=True)}
-
-    @cached_property
-    def _answering(self) -> npt.NDArray[np.int16]:
-        return self.table.answering(self.alive)
+        """How many slots each member that serves answers for."""
+        ranking = self.serving.ranking[0]
+        positions, counts = np.unique(ranking[ranking != NOBODY], return_counts=True)
+        return {self.serving.peers[p]: int(n) for p, n in zip(positions, counts, strict=True)}
 
     def _digest(self) -> bytes:
         """8 bytes that are equal on two peers exactly when they agree on everything here but `me`."""
         digest = blake2b(digest_size=8)
-        for peer, weight in self.table.weights.items():
-            digest.update(f"{peer} {weight} {peer in self.alive}\n".encode())
+        for table in (self.table, self.serving):
+            for peer, weight in table.weights.items():
+                digest.update(f"{peer} {weight}\n".encode())
+            digest.update(b"\n")
+        for peer in sorted(self.alive):
+            digest.update(f"{peer}\n".encode())
         return digest.digest()
 
 

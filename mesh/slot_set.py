@@ -1,0 +1,60 @@
+"""A set of slots as bytes, for messages: a mask over all slots in as few bytes as it needs.
+
+    b"L" then two bytes a slot, big endian, rising     for few slots
+    b"M" then one bit a slot, the first one highest    for many
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from mesh.errors import RemoteProtocolError
+from mesh.slots import SLOTS_MAX
+
+SLOT_SET_BYTES_MAX: Final = 1 + SLOTS_MAX // 8  # a list that would be longer is sent as a mask
+
+SlotMask: TypeAlias = npt.NDArray[np.bool_]
+
+_LIST: Final = b"L"
+_MASK: Final = b"M"
+
+NO_SLOTS: Final = _LIST  # the empty set
+
+
+def encode_slots(mask: SlotMask) -> bytes:
+    """Return the shorter of the two forms; equal masks give equal bytes."""
+    slots = np.flatnonzero(mask)
+    if 2 * len(slots) <= (len(mask) + 7) // 8:
+        return _LIST + slots.astype(">u2").tobytes()
+    return _MASK + np.packbits(mask).tobytes()
+
+
+def encode_slot_list(slots: Iterable[int], slot_count: int) -> bytes:
+    mask = np.zeros(slot_count, np.bool_)
+    mask[list(slots)] = True
+    return encode_slots(mask)
+
+
+def decode_slots(encoded: bytes, slot_count: int) -> SlotMask:
+    """Return a new mask of shape (slot_count,).
+
+    Raises:
+      RemoteProtocolError: no slot set, or of a mesh with more slots.
+    """
+    kind, content = encoded[:1], encoded[1:]
+    mask = np.zeros(slot_count, np.bool_)
+    if kind == _LIST and len(content) % 2 == 0:
+        slots = np.frombuffer(content, ">u2")
+        if len(slots) and int(slots.max()) >= slot_count:
+            raise RemoteProtocolError(f"slot {int(slots.max())} of a mesh with {slot_count}")
+        mask[slots] = True
+    elif kind == _MASK and len(content) == (slot_count + 7) // 8:
+        bits = np.unpackbits(np.frombuffer(content, np.uint8))
+        mask[:] = bits[:slot_count]
+    else:
+        raise RemoteProtocolError(f"{len(encoded)} bytes that are no slot set")
+    return mask

@@ -1,0 +1,91 @@
+"""What is said between the handover and the stores of its peer: the controller (frontier) and the cell (pages).
+
+Slots are in sets as `mesh.slot_set` encodes them.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from mesh.actor import Message
+
+
+class HoldSlots(Message, frozen=True):
+    """Handover to controller: crawl exactly these from now on. Answered by `SlotsStopped`, part by part.
+
+    Fetches for a slot that is not among them any more are not begun; those under way are finished.
+    """
+
+    slots: bytes
+    # Of those, which are new and whose last crawler may have died a moment ago: what it asked last is not
+    # known, so every host counts as just asked.
+    inherited: bytes
+
+
+class SlotsStopped(Message, frozen=True):
+    """Promise of the controller: nothing of these slots is being fetched or finished here any more."""
+
+    is_promise: ClassVar[bool] = True
+    slots: bytes
+
+
+class SlotsFilled(Message, frozen=True):
+    """A store to the handover: of these slots there is something here now.
+
+    All of them after the first `OwnershipChanged`, then each when its first item comes.
+    """
+
+    slots: bytes
+
+
+class SynchroniseSlots(Message, frozen=True):
+    """Handover to a store: bring here what `peer` has of these slots. Answered by `SlotsSynchronised`.
+
+    A store does several of these at a time. The whole is repeated if something goes wrong, which costs
+    little, for what has come already is not sent again.
+    """
+
+    task: int
+    peer: str
+    slots: bytes
+    bytes_per_s: float  # at most, for what is not urgent; inf
+
+
+class SlotsSynchronised(Message, frozen=True):
+    """Promise of a store: of these slots it has all that the peer had; the others are to be tried again."""
+
+    is_promise: ClassVar[bool] = True
+    task: int
+    slots: bytes
+
+
+class StopSynchronising(Message, frozen=True):
+    """Handover to a store: forget that task; it is not answered. The peer is down, or the slots moved."""
+
+    task: int
+
+
+class SlotsDiffer(Message, frozen=True):
+    """A store to the handover: that peer has, or lacks, something of these slots that we do not, or have."""
+
+    peer: str
+    slots: bytes
+
+
+class SlotsComplete(Message, frozen=True):
+    """Handover to cell, controller and indexer: of exactly these slots everything acknowledged is here.
+
+    The indexer answers for no others, and a store tells who compares them that it is not ready.
+    """
+
+    slots: bytes
+
+
+class ForgetSlots(Message, frozen=True):
+    """Handover to stores and indexer: others keep these safely; delete what is here of them.
+
+    Answered by nothing: a store that is asked to forget what a later `SynchroniseSlots` brings back is
+    asked in that order.
+    """
+
+    slots: bytes
