@@ -418,13 +418,26 @@ class ItemsTaken(Message, frozen=True, array_like=True, tag=66):
 
 
 class CopiesComplete(Message, frozen=True, array_like=True, tag=67):
-    """A peer to those that had these slots before it: I have all of them and can answer for them."""
+    """A member of a team to who crawls or answers for the slots: I have all of them and can answer for them.
+
+    Also the owner to one who has offered them: the whole team has them (`is_safe`), so you may forget them.
+    """
 
     slots: SlotSet
+    is_safe: bool = False
 
 
 class CopiesNoted(Message, frozen=True, array_like=True, tag=68):
     """Answer to `CopiesComplete`, so that it need not be repeated."""
+
+    slots: SlotSet
+
+
+class OfferSlots(Message, frozen=True, array_like=True, tag=69):
+    """A peer to the owner: of these slots, which I do not keep, I have something; take what you lack.
+
+    Repeated until `CopiesComplete` says that it is safe to forget them.
+    """
 
     slots: SlotSet
 
@@ -467,4 +480,5 @@ WireMessage: TypeAlias = (
     | ItemsTaken
     | CopiesComplete
     | CopiesNoted
+    | OfferSlots
 )

@@ -1,4 +1,4 @@
-"""What is said between the handover and the stores of its peer: the controller (frontier) and the cell (pages).
+"""What is said between the handover and the stores of its peer: controller (frontier) and cell (pages).
 
 Slots are in sets as `mesh.slot_set` encodes them.
 """

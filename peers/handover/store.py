@@ -28,22 +28,23 @@ class Store(Protocol):
     def item_ids(self, slot: int) -> Iterable[bytes]:
         """Return the ids of all items of a slot, each once, in any order; none for an empty slot."""
 
-    def parts(self, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:
+    def parts(self, ticket: int, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:
         """Yield, lazily, all items of these slots whose ids are not in `have`.
 
         A `Send` in the place of a part is an order to a port of this peer that the part needs; the actor
-        hands `Exchange.give_part` the part that came of it.
+        hands `Exchange.give_part` the ticket and the part that came of it.
         """
 
-    def merge(self, peer: str, part: Part, delay_s: float) -> Send | None:
+    def merge(self, ticket: int, peer: str, slots: SlotMask, part: Part, delay_s: float) -> Send | None:
         """Take in a part from another peer, which is not believed blindly.
 
         Args:
+          slots: what was asked for; items of others are refused.
           delay_s: to be added to times in the items, to have them by our clock.
 
         Returns:
           None when all is in the table; or an order to a port of this peer that must be carried out first:
-          the actor calls `Exchange.end_merge` when that is done and the rest is in the table.
+          the actor calls `Exchange.end_merge` with the ticket when that is done and the rest is in the table.
 
         Raises:
           RemoteProtocolError: it is no part, or of slots that were not asked for.
