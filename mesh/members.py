@@ -27,7 +27,7 @@ class State(IntEnum):
 
     ALIVE = 0
     SUSPECT = 1  # did not answer; counts as alive until the time to refute is over
-    DEAD = 2  # down: it keeps its slots until it is back
+    DEAD = 2  # down; remembered, since it may be back
     LEFT = 3  # gone of its own will
 
 
@@ -82,21 +82,9 @@ class MemberList:
         """The member that has this CURVE key."""
         return next((rumour for rumour in self if rumour.record.curve_key == curve_key), None)
 
-    def is_settled(self) -> bool:
-        """Has any member ever seen a URL?"""
-        return any(rumour.record.is_settled for rumour in self)
-
-    def weights(self) -> dict[str, int]:
-        """The weight of every member of the slot table.
-
-        A member that is down, or has left with its weight, keeps its slots waiting for it. One that
-        left without any weight has no more to do with the table.
-        """
-        return {
-            rumour.record.peer: rumour.record.weight
-            for rumour in self
-            if rumour.record.weight > 0 or rumour.state != State.LEFT
-        }
+    def live_records(self) -> list[MemberRecord]:
+        """What the members that take part say of themselves."""
+        return [rumour.record for rumour in self if is_live(rumour)]
 
 
 def _rank(rumour: Rumour) -> tuple[int, int]:

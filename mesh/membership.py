@@ -53,7 +53,7 @@ from mesh.membership_messages import (
     LeaveMesh,
     MembershipEnded,
     MembershipRefused,
-    Settle,
+    ServeSlots,
     StopMembership,
 )
 from mesh.messages import (
@@ -81,7 +81,7 @@ from mesh.table import Table
 if TYPE_CHECKING:
     from random import Random
 
-LISTENERS: Final = ("controller", "cell", "indexer", "searcher")  # of `OwnershipChanged`
+LISTENERS: Final = ("controller", "cell", "indexer", "searcher", "handover")  # of `OwnershipChanged`
 
 # Probe intervals until others have heard of us and let us in; to probe them sooner would make suspects.
 GRACE_INTERVALS: Final = 3
@@ -108,7 +108,8 @@ class MembershipStatistics(Statistics, frozen=True):
     left: int
     incarnation: int  # of our own record
     weight: int
-    is_settled: bool  # the mesh, as far as is known here
+    serving: int
+    is_draining: bool
     epoch: str  # hex, "" before the first
     refusal: str  # why the mesh does not want this peer, "" while it does
     messages_sent: int  # to other members
@@ -230,7 +231,8 @@ class Membership(Actor):
             left=states.count(State.LEFT),
             incarnation=self._own.incarnation,
             weight=self._own.weight,
-            is_settled=self._members.is_settled(),
+            serving=self._own.serving,
+            is_draining=self._own.is_draining,
             epoch=self._ownership.epoch.hex() if self._ownership else "",
             refusal=self._refusal,
             messages_sent=self._counts["sent"],
@@ -248,8 +250,8 @@ class Membership(Actor):
                 self._hear_door(answer, now)
             case DoorKnocked():
                 self._admit(message, now)
-            case Settle():
-                self._settle()
+            case ServeSlots():
+                self._serve()
             case LeaveMesh():
                 self._end(source, State.LEFT)
             case StopMembership():
@@ -307,8 +309,6 @@ class Membership(Actor):
         """Take part from now on, with the weight that is ours."""
         self._is_member = True
         self._has_changed = True
-        if not self._members.is_settled() and self._own.weight != self._weight_wanted:
-            self._rewrite(replace(self._own, weight=self._weight_wanted))
         self._rumours.put(Rumour(self._own, State.ALIVE))
         self._save_own()
         # Random phases spread the load of a mesh that was started all at once.
@@ -404,15 +404,14 @@ class Membership(Actor):
         answer = JoinRefused(reason) if reason else Welcomed(tuple(self._members))
         self._outbox.append(Send(self._here["door"], AnswerDoor(knock.handle, answer)))
 
-    def _settle(self) -> None:
-        if not self._own.is_settled and not self._is_ended:
-            self._rewrite(replace(self._own, is_settled=True))
+    def _serve(self) -> None:
+        """What we answer for follows what we own."""
+        if self._own.serving != self._own.weight and not self._is_ended:
+            self._rewrite(replace(self._own, serving=self._own.weight))
 
     def _end(self, source: Address, state: State) -> None:
         """Say that we have left, or are down for a while, and fall silent."""
         if self._is_member and not self._is_ended:
-            if state == State.LEFT and not self._members.is_settled():
-                self._rewrite(replace(self._own, weight=0))
             farewell = Rumour(self._own, state)
             for peer in self._some_of(self._others(), FAREWELLS):
                 self._send(peer, RumoursSpread((farewell,)))
@@ -584,10 +583,6 @@ class Membership(Actor):
             if self._echoes > ECHOES_MAX:
                 self._give_up("another process runs with the key file of this peer: end one of the two")
                 return
-        if not self._is_member and not self._is_known:
-            # Our own words that we do not remember: we were a member and lost our table. To come back
-            # with another weight would move slots of a settled mesh.
-            own = replace(own, weight=heard.weight, is_settled=heard.is_settled)
         self._counts["refutations"] += 1
         self._rewrite(replace(own, incarnation=max(own.incarnation, heard.incarnation)))
 
@@ -629,12 +624,19 @@ class Membership(Actor):
 
     def _tell_ownership(self) -> None:
         self._has_changed = False
-        weights, alive = self._members.weights(), frozenset(self._members.live())
+        records = self._members.live_records()
+        weights = {record.peer: record.weight for record in records}
+        serving = {record.peer: record.serving for record in records}
+        if not any(serving.values()):
+            serving = weights
         old = self._ownership
-        if old is not None and old.table.weights == weights and old.alive == alive:
+        if old is not None and (old.table.weights, old.serving.weights) == (weights, serving):
             return
-        table = _table_for(weights, old.table if old else None, self._config)
-        self._ownership = Ownership(self.me, table, alive)
+        table = SlotTable(weights, self._config.slot_count, self._config.replicas)
+        served = None
+        if serving != weights:
+            served = SlotTable(serving, self._config.slot_count, self._config.replicas)
+        self._ownership = Ownership(self.me, table, weights, serving=served)
         self._outbox += [
             Send(self._here[name], OwnershipChanged(self._ownership)) for name in self._listeners
         ]
@@ -664,28 +666,16 @@ class Membership(Actor):
 
 
 def _opening_record(record: MemberRecord, remembered: MemberRecord | None) -> MemberRecord:
-    """What a peer says of itself before it has heard from the mesh."""
+    """What a peer says of itself at its start: that it takes its share, and cannot answer for it yet."""
     if remembered is None:
-        return replace(record, weight=0)
+        return replace(record, serving=0)
     return replace(
         record,
         incarnation=max(record.incarnation, remembered.incarnation + 1),
-        weight=remembered.weight,
-        is_settled=remembered.is_settled,
+        weight=0 if remembered.is_draining else record.weight,
+        serving=0,
+        is_draining=remembered.is_draining,
     )
-
-
-def _table_for(weights: dict[str, int], old: SlotTable | None, config: MeshConfig) -> SlotTable:
-    """The slot table for these weights, from the old one where peers only took up weight."""
-    if old is None or any(weights.get(peer) != weight for peer, weight in old.weights.items() if weight > 0):
-        return SlotTable(weights, config.slot_count, config.replicas)
-    if old.weights.keys() - weights.keys():
-        return SlotTable(weights, config.slot_count, config.replicas)
-    table = old
-    for peer, weight in weights.items():
-        if old.weights.get(peer) != weight:
-            table = table.with_peer(peer, weight)
-    return table
 
 
 def _addresses(record: MemberRecord) -> tuple[str, str, bytes]:
