@@ -4,7 +4,7 @@ Theory of operation
 ===================
 One heap holds what is going to happen as (time, sequence number, what to do); the loop takes the
 earliest, sets the clock to its time and does it. The sequence number breaks ties in the order of
-sending, so one seed gives one run. Five things happen:
+sending, so one seed gives one run. These things happen:
 
 * a frame arrives at a peer: it was encoded when it was sent (once, however many receive it) and is
   decoded for every receiver, so what cannot cross a wire fails here as it would live;
@@ -15,7 +15,12 @@ sending, so one seed gives one run. Five things happen:
   next wake goes on the heap if it is earlier than the one that waits there. An entry that has become
   too early finds nothing due and is put back at the right time; one that is no longer the peer's
   entry is skipped;
-* something the experiment has planned.
+* something the experiment has planned: mostly a fault.
+
+A peer sees the time of its own clock (`clock`), which the world asks whenever it hands something in. What is
+to happen to a *paused* peer (SIGSTOP) is held back until it goes on, what is to arrive over a *clogged* link
+until that is unclogged; both then happen at once, in order. A peer with a *fuse* is killed in the middle of
+its work: after so many more sends, be it between two that one handler wanted.
 
 `digest` is a hash over every message in the order of delivery: time, source, target and bytes. What
 actors of one peer say to each other is not in it; it follows from the rest.
@@ -28,14 +33,14 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from math import inf
 from struct import Struct
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 import xxhash
 
 from mesh.actor import EVERYBODY, Address, Message
 from mesh.codec import decode, encode
-from mesh.errors import LocalProtocolError
+from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.node import Node, Outgoing
 from simulations.network import Network
 
@@ -60,6 +65,22 @@ class VirtualPort(Protocol):
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
         """Take an order and return the answers that will come of it."""
+
+
+class Clock(Protocol):
+    """A peer's own time."""
+
+    def start(self, now: float) -> None:
+        """The peer starts now, by the time of the world."""
+
+    def local(self, now: float, least: float) -> float:
+        """What the clock shows at a time of the world, and `least` at least; never goes back."""
+
+    def world(self, local: float) -> float:
+        """The time of the world at which the clock shows this."""
+
+    def commit(self, now: float) -> None:
+        """A commit is made now, which keeps the time."""
 
 
 class CommittedTable(Protocol):
@@ -93,14 +114,18 @@ class Traffic:
     """What crossed the wires, by kind of message. A multicast counts once for every receiver."""
 
     sent: dict[str, Tally] = field(default_factory=dict)
+    repeated: int = 0  # brought twice by the network
     delivered: int = 0
     lost: int = 0  # by the network, or sent to a peer that is down or unknown
-    refused: int = 0  # arrived for an actor that the peer does not have
+    refused: int = 0  # arrived for an actor that the peer does not have, or is not understood
 
     def total(self) -> Tally:
         """All kinds together."""
         kinds = self.sent.values()
         return Tally(sum(kind.messages for kind in kinds), sum(kind.bytes for kind in kinds))
+
+
+_Event: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
 
 
 @dataclass(slots=True)
@@ -110,12 +135,17 @@ class _Peer:
     node: Node
     ports: Mapping[str, VirtualPort]
     table: CommittedTable | None
+    clock: Clock | None
     promises: list[Outgoing] = field(default_factory=list)  # made, but not yet durable
     is_committing: bool = False
-    wake_at: float = inf  # of its valid entry on the heap
+    wake_at: float = inf  # of its valid entry on the heap, by its own clock
     woken_s: float = -inf  # when it last had to wake without delay
     wakes_at_once: int = 0
     is_up: bool = True
+    commit_factor: float = 1.0  # how much longer its disk takes
+    held: list[_Event] | None = None  # while it is paused: what waits
+    fuse: int | None = None  # sends until it dies
+    last_words: Callable[[], None] | None = None  # what kills it then
 
 
 class World:
@@ -139,6 +169,8 @@ class World:
         self._sequence = 0
         self._hash = xxhash.xxh3_128()
         self._names: dict[Address, bytes] = {}
+        self._clogs: dict[tuple[str, str], list[_Event]] = {}
+        self._skews: dict[str, Callable[[bytes], bytes]] = {}
 
     @property
     def digest(self) -> str:
@@ -147,22 +179,36 @@ class World:
 
     @property
     def in_flight(self) -> int:
-        """Frames on their way."""
-        return sum(act == self._arrive for _, _, act, _ in self._events)
+        """Frames on their way, those that are held back too."""
+        held = [event for peer in self._peers.values() for event in peer.held or ()]
+        held += [event for events in self._clogs.values() for event in events]
+        on_their_way = sum(act == self._arrive for _, _, act, _ in self._events)
+        return on_their_way + sum(act == self._arrive for act, _ in held)
 
     @property
     def unbalanced(self) -> int:
         """Frames that were sent, but are neither on their way nor were delivered, lost or refused: none."""
         traffic = self.traffic
         ended = traffic.delivered + traffic.lost + traffic.refused
-        return traffic.total().messages - ended - self.in_flight
+        return traffic.total().messages + traffic.repeated - ended - self.in_flight
 
-    def add_peer(self, node: Node, ports: Sequence[VirtualPort], table: CommittedTable | None = None) -> None:
+    def add_peer(
+        self,
+        node: Node,
+        ports: Sequence[VirtualPort],
+        table: CommittedTable | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         """Let a peer take part from now on; with `table` it may crash. A crashed one may come again."""
         before = self._peers.get(node.peer)
         assert before is None or not before.is_up, f"peer {node.peer} is there already"
-        self._peers[node.peer] = peer = _Peer(node, {port.name: port for port in ports}, table)
+        peer = _Peer(node, {port.name: port for port in ports}, table, clock)
+        self._peers[node.peer] = peer
+        if clock is not None:
+            clock.start(self.now)
         self._schedule_wake(peer)
+
+    # --- Faults ---
 
     def crash(self, name: str) -> None:
         """Kill a peer: its memory, its promises and all that its ports were doing are gone.
@@ -171,12 +217,61 @@ class World:
         """
         peer = self._peers[name]
         assert peer.table is not None, "a peer without a table that commits cannot crash"
+        held, peer.held = peer.held, None
+        self.traffic.lost += sum(act == self._arrive for act, _ in held or ())
         peer.is_up = False
         peer.promises.clear()
         peer.table.revert()
 
+    def light_fuse(self, name: str, sends: int, last_words: Callable[[], None]) -> None:
+        """Have a peer die after so many more sends; `last_words` is then called and has to `crash` it."""
+        peer = self._peers[name]
+        peer.fuse, peer.last_words = sends, last_words
+
+    def pause(self, name: str) -> None:
+        """Stop a process, as SIGSTOP does: it sees nothing until `resume`, which brings it everything."""
+        peer = self._peers[name]
+        if peer.held is None:
+            peer.held = []
+
+    def resume(self, name: str) -> None:
+        peer = self._peers[name]
+        held, peer.held = peer.held, None
+        for act, arguments in held or ():
+            self._push(self.now, act, *arguments)
+
+    def clog(self, source: str, target: str) -> None:
+        """Hold back what arrives from one peer at the other, until `unclog`."""
+        self._clogs.setdefault((source, target), [])
+
+    def unclog(self, source: str, target: str) -> None:
+        for act, arguments in self._clogs.pop((source, target), []):
+            self._push(self.now, act, *arguments)
+
+    def slow_disk(self, name: str, factor: float) -> None:
+        """Let the commits of a peer take so much longer; 1 for a healthy disk."""
+        self._peers[name].commit_factor = factor
+
+    def skew(self, name: str, of_another_version: Callable[[bytes], bytes]) -> None:
+        """Let a peer speak another version: its frames are changed so, and may then be refused."""
+        self._skews[name] = of_another_version
+
+    def transmit(self, source: str, target: str, frame: bytes) -> None:
+        """Send bytes of which no peer of this version knows anything."""
+        addresses = Address(source, "tomorrow"), Address(target, "tomorrow")
+        self._launch(*addresses, "Unknown", frame, is_multicast=False)
+
     def is_up(self, name: str) -> bool:
         return self._peers[name].is_up
+
+    def is_running(self, name: str) -> bool:
+        """Is it up, and not paused?"""
+        peer = self._peers[name]
+        return peer.is_up and peer.held is None
+
+    def local_time(self, name: str) -> float:
+        """What the clock of a peer shows."""
+        return self._now_of(self._peers[name])
 
     def node(self, name: str) -> Node:
         """The node of a peer, for a look at its statistics."""
@@ -185,7 +280,8 @@ class World:
     def deliver(self, source: Address, target: Address, message: Message) -> None:
         """Hand a message to an actor now, as one of the peer's ports would."""
         peer = self._peers[target.peer]
-        self._carry_out(peer, peer.node.receive(source, target.actor, message, self.now))
+        assert peer.is_up, f"peer {target.peer} is down"
+        self._hand_in(peer, source, target.actor, message)
 
     def plan(self, at: float, action: Callable[[], None]) -> None:
         """Have something done at a time of the virtual clock: a fault, a measurement."""
@@ -205,6 +301,22 @@ class World:
         self._sequence += 1
         heappush(self._events, (at, self._sequence, act, arguments))
 
+    def _now_of(self, peer: _Peer, least: float = -inf) -> float:
+        return self.now if peer.clock is None else peer.clock.local(self.now, least)
+
+    def _hand_in(self, peer: _Peer, source: Address, actor: str, message: Message) -> None:
+        self._carry_out(peer, peer.node.receive(source, actor, message, self._now_of(peer)))
+
+    def _has_died(self, peer: _Peer) -> bool:
+        """Let the fuse burn by one send."""
+        if peer.is_up and peer.fuse is not None:
+            peer.fuse -= 1
+            if peer.fuse < 0:
+                peer.fuse = None
+                assert peer.last_words is not None
+                peer.last_words()
+        return not peer.is_up
+
     def _carry_out(self, peer: _Peer, outgoing: list[Outgoing]) -> None:
         """Do what the actors of a peer want done, then see when it has to wake next."""
         for item in outgoing:
@@ -214,11 +326,13 @@ class World:
                 self._send(peer, item)
         if not peer.is_committing and (peer.promises or (peer.table is not None and peer.table.has_changes)):
             peer.is_committing = True
-            self._push(self.now + self._commit_s, self._commit, peer)
+            self._push(self.now + self._commit_s * peer.commit_factor, self._commit, peer)
         if peer.node.wake_at() < peer.wake_at:
             self._schedule_wake(peer)
 
     def _send(self, peer: _Peer, item: Outgoing) -> None:
+        if (peer.fuse is not None or not peer.is_up) and self._has_died(peer):
+            return
         source, target, message = item
         if target.peer == peer.node.peer:
             self._order(peer, source, target, message)
@@ -234,81 +348,124 @@ class World:
     def _transmit(
         self, source: Address, target: Address, message: Message, frame: bytes, *, is_multicast: bool
     ) -> None:
-        kind = type(message).__name__
+        skew = self._skews.get(source.peer)
+        if skew is not None:
+            frame = skew(frame)
+        self._launch(source, target, type(message).__name__, frame, is_multicast=is_multicast)
+
+    def _launch(
+        self, source: Address, target: Address, kind: str, frame: bytes, *, is_multicast: bool
+    ) -> None:
         tally = self.traffic.sent.get(kind)
         if tally is None:
             tally = self.traffic.sent[kind] = Tally()
         tally.count(len(frame))
-        at = self._network.arrival(source.peer, target.peer, is_multicast=is_multicast, now=self.now)
+        network, now = self._network, self.now
+        at = network.arrival(source.peer, target.peer, is_multicast=is_multicast, now=now)
         if at is None:
             self.traffic.lost += 1
-        else:
-            self._push(at, self._arrive, source, target, frame)
+            return
+        self._push(at, self._arrive, source, target, frame)
+        again = network.repetition(source.peer, target.peer, is_multicast=is_multicast, now=now)
+        if again is not None:
+            self.traffic.repeated += 1
+            self._push(again, self._arrive, source, target, frame)
 
     def _arrive(self, source: Address, target: Address, frame: bytes) -> None:
-        self._note(source, target, frame)
+        if self._clogs:
+            clog = self._clogs.get((source.peer, target.peer))
+            if clog is not None:
+                clog.append((self._arrive, (source, target, frame)))
+                return
         peer = self._peers.get(target.peer)
+        if peer is not None and peer.held is not None:
+            peer.held.append((self._arrive, (source, target, frame)))
+            return
+        self._note(source, target, frame)
         if peer is None or not peer.is_up:
             self.traffic.lost += 1
             return
-        envelope = decode(frame)
-        if not peer.node.has_actor(envelope.target):
+        try:
+            envelope = decode(frame)
+            if not peer.node.has_actor(envelope.target):
+                self.traffic.refused += 1
+                return
+            outgoing = peer.node.receive(source, envelope.target, envelope.message, self._now_of(peer))
+        except (RemoteProtocolError, LocalProtocolError):
+            if source.peer not in self._skews:
+                raise  # a peer of our version has sent it: a bug
             self.traffic.refused += 1
             return
         self.traffic.delivered += 1
-        self._carry_out(peer, peer.node.receive(source, envelope.target, envelope.message, self.now))
+        self._carry_out(peer, outgoing)
 
     def _order(self, peer: _Peer, source: Address, target: Address, message: Message) -> None:
         port = peer.ports.get(target.actor)
         if port is None:
             raise LocalProtocolError(f"{source} sent {message!r} to {target.actor}, which is nobody")
         self._note(source, target, _encode(message))
-        for delay_s, whom, answer in port.receive(source, message, self.now):
+        for delay_s, whom, answer in port.receive(source, message, self._now_of(peer)):
             self._push(self.now + delay_s, self._answer, peer, target, whom, answer)
 
     def _answer(self, asked: _Peer, source: Address, target: Address, message: Message) -> None:
         peer = asked
         if target.peer != source.peer:  # the port is the twin of a server: its counterpart there speaks
-            peer, source = self._peers[target.peer], Address(target.peer, source.actor)
+            peer = self._peers[target.peer]
         if not peer.is_up or not asked.is_up:
             return
+        if peer.held is not None:
+            peer.held.append((self._answer, (asked, source, target, message)))
+            return
+        source = Address(target.peer, source.actor)
+        if not peer.node.has_actor(target.actor):  # a port that reminds itself, or its counterpart
+            self._order(peer, source, target, message)
+            return
         self._note(source, target, _encode(message))
-        self._carry_out(peer, peer.node.receive(source, target.actor, message, self.now))
+        self._hand_in(peer, source, target.actor, message)
 
     def _commit(self, peer: _Peer) -> None:
         if not peer.is_up:
             return
+        if peer.held is not None:
+            peer.held.append((self._commit, (peer,)))
+            return
+        if peer.clock is not None:
+            peer.clock.commit(self.now)
         if peer.table is not None:
             peer.table.commit()
         peer.is_committing = False
         promises, peer.promises = peer.promises, []
         for item in promises:
             if item.target.peer == peer.node.peer and peer.node.has_actor(item.target.actor):
-                receive = peer.node.receive
-                self._carry_out(peer, receive(item.source, item.target.actor, item.message, self.now))
+                if peer.is_up:
+                    self._hand_in(peer, item.source, item.target.actor, item.message)
             else:
                 self._send(peer, item)
 
     def _schedule_wake(self, peer: _Peer) -> None:
+        """Put the next wake on the heap, by the time of the world."""
         at = peer.node.wake_at()
+        peer.wake_at = at
         if at == inf:
-            peer.wake_at = inf
             return
-        at = max(at, self.now)
-        if at == self.now:
+        now = self._now_of(peer)
+        if at <= now:
+            peer.wake_at = at = now
             peer.wakes_at_once = peer.wakes_at_once + 1 if peer.woken_s == at else 0
             peer.woken_s = at
             if peer.wakes_at_once > WAKES_AT_ONCE_MAX:
                 raise LocalProtocolError(f"peer {peer.node.peer} wakes at {at} again and again")
-        peer.wake_at = at
-        self._push(at, self._wake, peer, at)
+        self._push(at if peer.clock is None else max(peer.clock.world(at), self.now), self._wake, peer, at)
 
     def _wake(self, peer: _Peer, at: float) -> None:
         if peer.wake_at != at or not peer.is_up:
             return
+        if peer.held is not None:
+            peer.held.append((self._wake, (peer, at)))
+            return
         peer.wake_at = inf
         # When nothing is due (the reason to wake has gone since) this does nothing and looks again.
-        self._carry_out(peer, peer.node.wake(self.now))
+        self._carry_out(peer, peer.node.wake(self._now_of(peer, at)))
 
     def _note(self, source: Address, target: Address, content: bytes) -> None:
         names = self._names
