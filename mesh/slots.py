@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,18 @@ NOBODY: Final = -1  # a rank that no peer fills
 _LOG_BITS: Final = 14  # table of 2^14 mantissas; the error of the logarithm stays below 2^-28
 _FRACTION_BITS: Final = 32  # fixed point of the logarithm: 32 bits after the point
 _U64 = np.uint64
+
+RECENT_MAX: Final = 8  # tables remembered in a process: the two of an ownership, and those before and after
+CHANGE_COST: Final = 8  # to change one peer's weight takes as long as to rank so many peers anew
+CHUNK_DRAWS: Final = 1 << 16  # ranked at a time: half a megabyte, which stays in the processor's cache
+
+# Bounds for `_contenders`, each with a factor of ten or more to spare. Single precision keeps 2^-24 of u
+# and thus 1.5 * 2^-24 of its logarithm; NumPy promises 4 units in the last place of that.
+_LOG_ERROR: Final = 2.0**-20
+_COST_ERROR: Final = 2.0**-18
+_SIDES: Final[tuple[Literal["left"], Literal["right"]]] = ("left", "right")
+
+_RECENT: dict[tuple[int, int, tuple[tuple[str, int], ...]], SlotTable] = {}
 
 
 def slot_of(host: str, slot_count: int) -> int:
@@ -76,19 +88,13 @@ class SlotTable:
         self.replicas = replicas
         self.weights = dict(sorted(weights.items()))
         self.peers: tuple[str, ...] = tuple(self.weights)
-        self.ranking = np.full((replicas, slot_count), NOBODY, np.int16)
-        self._scores = np.zeros((replicas, slot_count), np.uint64)
-        for position, weight in enumerate(self.weights.values()):
-            if weight > 0:
-                self._enter(position, weight)
+        self.ranking, self._scores = _rank(self.weights, np.arange(slot_count), replicas)
 
     def with_peer(self, peer: str, weight: int) -> SlotTable:
-        """The table after `peer`, new or without weight so far, has joined, by one pass over the slots."""
-        assert self.weights.get(peer, 0) == 0, "its slots would have to be taken back first"
-        table = SlotTable.__new__(SlotTable)
-        table.slot_count, table.replicas = self.slot_count, self.replicas
-        table.weights = dict(sorted((self.weights | {peer: weight}).items()))
-        table.peers = tuple(table.weights)
+        """The table after `peer` has joined or has another weight, by a pass or two over the slots."""
+        if self.weights.get(peer):
+            return self.without_peer(peer).with_peer(peer, weight)
+        table = self._with_weights(self.weights | {peer: weight})
         position = table.peers.index(peer)
         if peer in self.weights:
             table.ranking = self.ranking.copy()
@@ -97,6 +103,24 @@ class SlotTable:
         table._scores = self._scores.copy()
         if weight > 0:
             table._enter(position, weight)
+        return table
+
+    def without_peer(self, peer: str) -> SlotTable:
+        """The table after `peer` has gone: others are ranked anew where it was, and nowhere else."""
+        position = self.peers.index(peer)
+        table = self._with_weights({name: w for name, w in self.weights.items() if name != peer})
+        table.ranking = self.ranking - (self.ranking > position).astype(np.int16)
+        table._scores = self._scores.copy()
+        given_up = np.flatnonzero((self.ranking == position).any(axis=0))
+        table.ranking[:, given_up], table._scores[:, given_up] = _rank(table.weights, given_up, self.replicas)
+        return table
+
+    def _with_weights(self, weights: Mapping[str, int]) -> SlotTable:
+        """A table of this mesh that has yet to be given its ranking and scores."""
+        table = SlotTable.__new__(SlotTable)
+        table.slot_count, table.replicas = self.slot_count, self.replicas
+        table.weights = dict(sorted(weights.items()))
+        table.peers = tuple(table.weights)
         return table
 
     def team_of(self, slot: int) -> tuple[str, ...]:
@@ -129,7 +153,7 @@ class SlotTable:
 
     def _enter(self, position: int, weight: int) -> None:
         """Insert a peer's draws into the ranking, slot by slot, all slots at once."""
-        score = _scores(self.peers[position], weight, self.slot_count)
+        score = _score(_draws(np.arange(self.slot_count), _seed(self.peers[position])), _U64(weight))
         who = np.full(self.slot_count, position, np.int16)
         for rank in range(self.replicas):
             held, holder = self._scores[rank], self.ranking[rank]
@@ -141,22 +165,140 @@ class SlotTable:
             self.ranking[rank], who = np.where(wins, who, holder), np.where(wins, holder, who)
 
 
-def _scores(peer: str, weight: int, slot_count: int) -> npt.NDArray[np.uint64]:
-    """The peer's draw for every slot: weight / -log2(hash / 2^64), in fixed point."""
-    draws = _hashes(peer, slot_count)
-    # weight < 2^17 and the logarithm has 32 fraction bits: the quotient keeps 46 bits.
-    return (_U64(weight) << _U64(46)) // _minus_log2(draws)
+def slot_table(
+    weights: Mapping[str, int], slot_count: int, replicas: int, near: SlotTable | None = None
+) -> SlotTable:
+    """The table of these weights: one of the last ones made in this process, or made from `near`.
+
+    Tables are values, so peers of one process, as in a simulation, may share them.
+
+    Args:
+      near: a table of the same mesh, from which this one differs in a few peers.
+    """
+    key = slot_count, replicas, tuple(sorted(weights.items()))
+    table = _RECENT.pop(key, None)
+    if table is None:
+        table = _derived(near, weights) if near is not None else SlotTable(weights, slot_count, replicas)
+    _RECENT[key] = table
+    if len(_RECENT) > RECENT_MAX:
+        del _RECENT[next(iter(_RECENT))]
+    return table
 
 
-def _hashes(peer: str, slot_count: int) -> npt.NDArray[np.uint64]:
-    """Uniform 64-bit draws: splitmix64 (Steele, Lea, Flood 2014) over the slots, seeded by the peer."""
-    seed = _U64(xxhash.xxh3_64_intdigest(peer.encode()))
-    with np.errstate(over="ignore"):
-        x = np.arange(1, slot_count + 1, dtype=np.uint64) * _U64(0x9E3779B97F4A7C15) + seed
-        x = (x ^ (x >> _U64(30))) * _U64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> _U64(27))) * _U64(0x94D049BB133111EB)
-        result: npt.NDArray[np.uint64] = x ^ (x >> _U64(31))
+def _derived(near: SlotTable, weights: Mapping[str, int]) -> SlotTable:
+    """Change the table peer by peer if that is less work than to make it anew."""
+    gone = [peer for peer in near.weights if peer not in weights]
+    changed = {peer: weight for peer, weight in weights.items() if near.weights.get(peer) != weight}
+    if CHANGE_COST * (len(gone) + len(changed)) > len(weights) + CHANGE_COST:
+        return SlotTable(weights, near.slot_count, near.replicas)
+    table = near
+    for peer in gone:
+        table = table.without_peer(peer)
+    for peer, weight in changed.items():
+        table = table.with_peer(peer, weight)
+    return table
+
+
+def _rank(
+    weights: Mapping[str, int], slots: npt.NDArray[np.intp], replicas: int
+) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.uint64]]:
+    """Rank all peers for some slots.
+
+    Args:
+      weights: in the order of the positions.
+
+    Returns:
+      Positions and scores, both of shape (replicas, len(slots)), as `SlotTable` keeps them.
+
+    The exact score costs some fifty passes over the draws, an approximate one a dozen. So all draws are
+    scored approximately, and exactly only those that may be among the R best: with bounds of the error
+    that hold on any machine, the result is that of scoring all of them exactly.
+    """
+    ranking = np.full((replicas, len(slots)), NOBODY, np.int16)
+    scores = np.zeros((replicas, len(slots)), np.uint64)
+    positions = np.flatnonzero(np.fromiter(weights.values(), np.int64, len(weights)))
+    if not len(positions):
+        return ranking, scores
+    peers = list(weights)
+    seeds = np.array([_seed(peers[position]) for position in positions], np.uint64)
+    shares = np.array([weights[peers[position]] for position in positions], np.uint64)
+    step = max(1, CHUNK_DRAWS // len(positions))
+    for start in range(0, len(slots), step):
+        part = slice(start, start + step)
+        draws = _draws(slots[part, np.newaxis], seeds)
+        rows, columns = np.nonzero(_contenders(draws, shares, replicas))
+        score = _score(draws[rows, columns], shares[columns])
+        # Equal scores go to the lower position, which is the smaller id.
+        order = np.lexsort((columns, ~score, rows))
+        first, end = (np.searchsorted(rows, np.arange(len(draws)), side) for side in _SIDES)
+        for rank in range(min(replicas, len(positions))):
+            assert (first + rank < end).all()
+            chosen = order[first + rank]
+            ranking[rank, part] = positions[columns[chosen]]
+            scores[rank, part] = score[chosen]
+    return ranking, scores
+
+
+def _contenders(
+    draws: npt.NDArray[np.uint64], weights: npt.NDArray[np.uint64], replicas: int
+) -> npt.NDArray[np.bool_]:
+    """Mask over draws of shape (slots, peers): a superset of the R best of each slot, mostly not larger.
+
+    The cost -log2(u) / w, the inverse of the score, is computed in single precision: with an absolute
+    error of the logarithm below _LOG_ERROR, that of the exact one's table included, and a relative error
+    below _COST_ERROR. Let b be the R-th lowest cost. R peers have a true cost of at most
+    b' = b (1 + _COST_ERROR) + _LOG_ERROR / w_min, so a score of at least 2^14 / b' - 1, the quotient being
+    cut off. Who costs so much more that its score is sure to be below that is no contender.
+    """
+    uniform = draws.astype(np.float32)
+    np.maximum(uniform, np.float32(1), out=uniform)
+    uniform *= np.float32(2.0**-64)
+    cost = np.log(uniform, out=uniform)
+    cost *= (-1 / np.log(2) / weights.astype(np.float64)).astype(np.float32)
+    bound = _lowest(cost, replicas).astype(np.float64)
+    slack = _LOG_ERROR / float(weights.min())
+    least_score = 2.0**14 / (bound * (1 + _COST_ERROR) + slack) - 2
+    with np.errstate(divide="ignore"):
+        limit = np.where(least_score > 0, 2.0**14 / np.maximum(least_score, 0), np.inf)
+    limit = limit * (1 + _COST_ERROR) + slack
+    result: npt.NDArray[np.bool_] = cost <= limit[:, np.newaxis]
     return result
+
+
+def _lowest(cost: npt.NDArray[np.float32], rank: int) -> npt.NDArray[np.float32]:
+    """The `rank`-th lowest value of each row, or the highest where there are fewer."""
+    if cost.shape[1] <= rank:
+        highest: npt.NDArray[np.float32] = cost.max(axis=1)
+        return highest
+    rest, rows = cost.copy(), np.arange(len(cost))
+    for _ in range(rank - 1):
+        rest[rows, rest.argmin(axis=1)] = np.inf
+    lowest: npt.NDArray[np.float32] = rest.min(axis=1)
+    return lowest
+
+
+def _score(
+    draws: npt.NDArray[np.uint64], weights: npt.NDArray[np.uint64] | np.uint64
+) -> npt.NDArray[np.uint64]:
+    """weight / -log2(draw / 2^64), in fixed point."""
+    # weight < 2^17 and the logarithm has 32 fraction bits: the quotient keeps 46 bits.
+    result: npt.NDArray[np.uint64] = (weights << _U64(46)) // _minus_log2(draws)
+    return result
+
+
+def _seed(peer: str) -> np.uint64:
+    return _U64(xxhash.xxh3_64_intdigest(peer.encode()))
+
+
+def _draws(slots: npt.NDArray[np.intp], seeds: npt.NDArray[np.uint64] | np.uint64) -> npt.NDArray[np.uint64]:
+    """Uniform 64-bit draws: splitmix64 (Steele, Lea, Flood 2014) over the slots, seeded by the peers."""
+    with np.errstate(over="ignore"):
+        x = (slots.astype(np.uint64) + _U64(1)) * _U64(0x9E3779B97F4A7C15) + seeds
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            x ^= x >> _U64(shift)
+            x *= _U64(factor)
+        x ^= x >> _U64(31)
+    return x
 
 
 def _minus_log2(draws: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
