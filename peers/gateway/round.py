@@ -11,6 +11,8 @@ from mesh.actor import EVERYBODY, Address, Message, Send
 # A multicast may get lost: who has not answered by then is asked again, directly. An index answers in a
 # few milliseconds; 150 is a busy machine or a loss, and still below what a person calls a delay.
 REPEAT_AFTER_S: Final = 0.15
+# Who has another view of the mesh is asked again; news takes about so long from one member to the next.
+FOREIGN_RETRY_S: Final = 0.1
 
 
 class Round:
@@ -46,13 +48,14 @@ class Round:
         self._silent = silent
         self._repeat_at = self._hurry_at = now + REPEAT_AFTER_S
         self._limit_at = now + limit_s
+        self._foreign: dict[str, float] = {}  # peers to ask again, and when
 
     def ask(self) -> list[Send]:
         """One multicast where several peers are asked the same, otherwise letters."""
         messages = list(self._questions.values())
         if len(messages) > 1 and all(message is messages[0] for message in messages):
             return [Send(Address(EVERYBODY, self._actor), messages[0])]
-        return [Send(Address(peer, self._actor), message) for peer, message in self._questions.items()]
+        return [self._letter(peer) for peer in self._questions]
 
     def accepts(self, source: Address, request: int) -> bool:
         """Was this peer asked this, and is it its first answer?"""
@@ -62,23 +65,31 @@ class Round:
         """Wait for this peer no longer: it has answered, or never will."""
         self.waiting.discard(peer)
 
+    def ask_again(self, peer: str, now: float) -> None:
+        """Its answer is of no use now and may be soon: ask it again in a while."""
+        self._foreign[peer] = now + FOREIGN_RETRY_S
+
     def wake(self, now: float) -> list[Send]:
         """Ask those again, directly and once, who have not answered for a while."""
-        if now < self._repeat_at:
-            return []
-        self._repeat_at = inf
-        return [Send(Address(peer, self._actor), self._questions[peer]) for peer in sorted(self.waiting)]
-
-    @property
-    def is_repeated(self) -> bool:
-        return self._repeat_at == inf
+        again = {peer for peer, at in self._foreign.items() if at <= now}
+        for peer in again:
+            del self._foreign[peer]
+        if now >= self._repeat_at:
+            self._repeat_at = inf
+            again |= self.waiting - self._foreign.keys()
+        return [self._letter(peer) for peer in sorted(again & self.waiting)]
 
     def is_over(self, now: float) -> bool:
         """Is nobody waited for any more?"""
         return not self.waiting or now >= self._ends_at()
 
     def wake_at(self) -> float:
-        return min(self._repeat_at, self._ends_at()) if self.waiting else -inf
+        if not self.waiting:
+            return -inf
+        return min(self._repeat_at, self._ends_at(), *self._foreign.values(), inf)
+
+    def _letter(self, peer: str) -> Send:
+        return Send(Address(peer, self._actor), self._questions[peer])
 
     def _ends_at(self) -> float:
         return self._hurry_at if self.waiting <= self._silent else self._limit_at

@@ -8,17 +8,27 @@ over the slots it answers for; merged by score, ties by URL. *Reading*: excerpts
 page of results, from the peers that gave them.
 
 A search speaks for one epoch: the statistics and the hits it adds up were made under the same slot
-table and live members, so that each slot is in it once. An answer made under another epoch is asked for
-once more and then counts as missing. When the epoch changes here, or an index turns out to be newer
-than its counts, the search begins anew: `RESTARTS_MAX` times, after that it answers with what it has.
+tables and live members, so that each slot is in it once. Who answers under another epoch is asked again
+until both agree. When the epoch changes here, a young search begins anew; when an index turns out to be
+another than was counted, too, but `RESTARTS_MAX` times only.
+
+*Hedging.* Peers that are late, and those that lack some of their slots, are bridged: the others are asked
+for the slots that they are the next best for. What then is taken for an answer is a *plan* (`plan`): all
+peers for themselves, or all but the absent ones, for which others stand in. Whatever plan is answered
+first and leaves out no slot is the answer; the others are dropped as a whole, so every slot counts once.
+Statistics and hits are those of one plan: its stand-ins count, too, before their hits are asked for. When
+no plan can be whole, the one with the most slots is taken, when nobody is waited for any more: so an
+answerer with missing slots is replaced by stand-ins if they miss fewer, and not otherwise.
+`punctuality` says who is bridged from the start, after what time the others are, and how often.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import islice
-from math import isfinite
+from math import inf, isfinite
 from typing import Final
 
 import msgspec
@@ -36,43 +46,39 @@ from mesh.messages import (
     SearchSlots,
     TermsCounted,
 )
-from mesh.ownership import Ownership
 from mesh.urls import host_of
 from peers.gateway.errand import Errand
 from peers.gateway.messages import Coverage, FoundPage, PagesFound, SearchPages
-from peers.gateway.round import Round
-from peers.gateway.term_statistics import TermStatistics, total_of
+from peers.gateway.plan import NOBODY_ABSENT, Absent, Part, Plan
+from peers.gateway.round import REPEAT_AFTER_S, Round
+from peers.gateway.term_statistics import Version, total_of, version_of
+from peers.gateway.view import View
 from peers.index.kernels import FIELD_COUNT
 from peers.index.query import Mode, Query
 
 COUNTING_S_MAX: Final = 1.0
 SEARCHING_S_MAX: Final = 1.0
 READING_S_MAX: Final = 0.5
-RESTARTS_MAX: Final = 2  # one for a commit, one for a member that came or went
+RESTARTS_MAX: Final = 2  # for commits: an index that changes all the time is not chased
+YOUNG_S: Final = 1.5  # so long a search may begin anew; records of several members may change at once
 
 
 _encoder = msgspec.msgpack.Encoder()
-
-
-class View:
-    """What all searches of a peer share; the searcher keeps it up to date."""
-
-    def __init__(self, ownership: Ownership) -> None:
-        self.ownership = ownership
-        self.statistics = TermStatistics()
-        self.silent: set[str] = set()  # peers that let a limit pass and have not been heard since
-        # What `SearcherStatistics` shows of them.
-        self.restarts = 0
-        self.fallbacks = 0
-        self.incomplete = 0
-        self.foreign_epochs = 0
-        self.hits_refused = 0
 
 
 class _Phase(Enum):
     COUNTING = auto()
     SEARCHING = auto()
     READING = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A round under way: what its answers are, and on whose behalf they are given."""
+
+    round: Round
+    answer: type[TermsCounted] | type[HitsFound] | type[ExcerptsRead]
+    absent: Absent
 
 
 class Search(Errand):
@@ -92,6 +98,9 @@ class Search(Errand):
         self._offset = min(max(order.offset, 0), HITS_MAX)
         self._restarts_left = RESTARTS_MAX
         self._is_fallback = False
+        self._late_at = inf  # when those that have not answered are late
+        self._asked: list[_Asked] = []  # of this phase
+        self._open: list[_Asked] = []  # those of them that are not over
 
     def start(self, now: float) -> list[Send]:
         self._started = now
@@ -100,28 +109,34 @@ class Search(Errand):
         return self._count(now)
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
-        # An answer must fit the question: a peer may send anything under its number.
-        match self._phase, message:
-            case _Phase.COUNTING, TermsCounted() as counted if self._round.accepts(source, counted.request):
-                self._take_counts(source.peer, counted)
-            case _Phase.SEARCHING, HitsFound() as found if self._round.accepts(source, found.request):
-                self._take_hits(source.peer, found)
-            case _Phase.READING, ExcerptsRead() as read if self._round.accepts(source, read.request):
-                self._take_excerpts(source.peer, read)
-            case _:
-                return None
-        return self._advance(now)
+        asked = self._asked_for(source, message)
+        if asked is None:
+            return None
+        part = Part(source.peer, asked.absent)
+        match message:
+            case TermsCounted():
+                self._take_counts(asked, part, message, now)
+            case HitsFound():
+                self._take_hits(asked, part, message, now)
+            case ExcerptsRead():
+                self._take_excerpts(asked, part, message)
+        return self._bridge_incomplete(now) + self._advance(now)
 
     def wake(self, now: float) -> list[Send]:
-        repeated = self._round.wake(now)
-        return self._advance(now) or repeated
+        sends = self._advance(now)
+        if sends or self.is_done:
+            return sends
+        for asked in self._asked:
+            sends += asked.round.wake(now)
+        return sends + self._bridge_late(now)
 
     def wake_at(self) -> float:
-        return self._round.wake_at()
+        return min(self._late_at, *(asked.round.wake_at() for asked in self._open), inf)
 
     def ownership_changed(self, now: float) -> list[Send]:
-        if self._phase is _Phase.READING or not self._may_restart():
+        if self._phase is _Phase.READING or not self._is_young(now):
             return []
+        self._view.restarts += 1
         return self._count(now)
 
     def _end_without_asking(self) -> list[Send]:
@@ -134,100 +149,210 @@ class Search(Errand):
     def _count(self, now: float) -> list[Send]:
         self._ownership = self._view.ownership
         self._statistics = self._view.statistics
-        peers = self._statistics.lacking(self._ownership.slots_answered, self._query.terms)
-        question = CountTerms(self._number_question(), self._query.terms)
-        return self._ask(
-            _Phase.COUNTING, question.request, dict.fromkeys(peers, question), COUNTING_S_MAX, now
-        )
+        everybody = self._view.plan(frozenset())
+        bridged = self._view.plan(self._view.punctuality.tardy)
+        self._plans = [everybody, bridged] if bridged.stand_ins() else [everybody]
+        self._begin(_Phase.COUNTING, COUNTING_S_MAX, now)
+        sends = self._ask_to_count(everybody.slots, NOBODY_ABSENT, now)
+        sends += self._ask_to_count(bridged.stand_ins(), bridged.absent, now)
+        return self._advance(now) or sends
 
-    def _take_counts(self, peer: str, counted: TermsCounted) -> None:
+    def _ask_to_count(self, parts: Iterable[Part], absent: Absent, now: float) -> list[Send]:
+        """Ask those parts that have not counted all terms."""
+        lacking = self._statistics.lacking(parts, self._query.terms)
+        if not lacking:
+            return []
+        question = CountTerms(self._number_question(), self._query.terms, absent)
+        questions = {part.peer: question for part in lacking}
+        return self._ask(question.request, questions, TermsCounted, absent, now)
+
+    def _take_counts(self, asked: _Asked, part: Part, counted: TermsCounted, now: float) -> None:
         shape = len(counted.field_lengths), len(counted.doc_freqs)
-        if counted.epoch != self._ownership.epoch or shape != (FIELD_COUNT, len(self._query.terms)):
-            self._take_as_missing(peer)
-            return
-        self._statistics.add(peer, self._query.terms, counted)
-        self._round.settle(peer)
+        if counted.epoch != self._ownership.epoch:
+            self._take_as_foreign(asked, part, now)
+        elif shape == (FIELD_COUNT, len(self._query.terms)):
+            self._statistics.add(part, self._query.terms, counted)
+            asked.round.settle(part.peer)
+            self._note_missing(part, counted.missing)
+
+    def _counted_plan(self) -> Plan | None:
+        """The plan to search by, as soon as there is one."""
+        tardy = self._view.punctuality.tardy
+        for plan in self._plans:
+            is_whole = self._is_whole(plan, self._version_counted)
+            if is_whole and tardy.isdisjoint(part.peer for part in plan.slots):
+                return plan
+        return None if self._open else self._best_plan(self._version_counted)
+
+    def _is_counted(self, plan: Plan) -> bool:
+        return not self._statistics.lacking(plan.slots, self._query.terms)
+
+    def _version_counted(self, part: Part) -> Version | None:
+        is_known = self._statistics.knows(part, self._query.terms)
+        return self._statistics.version(part) if is_known else None
 
     # --- Searching -------------------------------------------------------------------------------
 
-    def _search(self, now: float) -> list[Send]:
-        terms = self._query.terms
-        totals = self._statistics.totals(terms)
-        self._generations: Mapping[str, int] = self._statistics.generations(terms)
-        self._is_stale = False
-        self._found: dict[str, HitsFound] = {}
+    def _search(self, plan: Plan, now: float) -> list[Send]:
+        """Ask everybody, with the statistics of this plan, and its stand-ins."""
+        self._totals = self._statistics.totals(plan.slots, self._query.terms)
+        self._found: dict[Part, HitsFound] = {}
+        self._searched = [NOBODY_ABSENT]
+        self._begin(_Phase.SEARCHING, SEARCHING_S_MAX, now)
+        sends = self._ask_to_search(self._plans[0].slots, NOBODY_ABSENT, now)
+        if plan.absent:
+            sends += self._search_instead(plan, now)
+        return self._advance(now) or sends
+
+    def _search_instead(self, plan: Plan, now: float) -> list[Send]:
+        self._searched.append(plan.absent)
+        return self._ask_to_search(plan.stand_ins(), plan.absent, now)
+
+    def _ask_to_search(self, parts: Iterable[Part], absent: Absent, now: float) -> list[Send]:
         question = SearchSlots(
             request=self._number_question(),
             query=_encoder.encode(self._query),
-            document_count=totals.document_count,
-            field_lengths=totals.field_lengths,
-            terms=terms,
-            doc_freqs=totals.doc_freqs,
+            document_count=self._totals.document_count,
+            field_lengths=self._totals.field_lengths,
+            terms=self._query.terms,
+            doc_freqs=self._totals.doc_freqs,
             k=min(self._offset + self._k, HITS_MAX),
+            absent=absent,
         )
-        peers = self._ownership.slots_answered
-        return self._ask(
-            _Phase.SEARCHING, question.request, dict.fromkeys(peers, question), SEARCHING_S_MAX, now
-        )
+        questions = {part.peer: question for part in parts}
+        return self._ask(question.request, questions, HitsFound, absent, now)
 
-    def _take_hits(self, peer: str, found: HitsFound) -> None:
+    def _take_hits(self, asked: _Asked, part: Part, found: HitsFound, now: float) -> None:
         if found.epoch != self._ownership.epoch:
-            self._take_as_missing(peer)
+            self._take_as_foreign(asked, part, now)
             return
-        if self._generations.get(peer) != found.generation:
-            self._statistics.forget(peer)
-            self._is_stale = True
-        self._found[peer] = found
-        self._round.settle(peer)
+        self._found[part] = found
+        asked.round.settle(part.peer)
+        self._note_missing(part, found.missing)
 
-    def _end_searching(self, now: float) -> list[Send]:
-        if self._is_stale and self._may_restart():
+    def _found_plan(self) -> Plan | None:
+        """The plan whose hits are the answer, as soon as there is one."""
+        for plan in self._plans:
+            if self._is_whole(plan, self._version_found) and self._is_counted_alike(plan):
+                return plan
+        return None if self._open else self._best_plan(self._version_found)
+
+    def _is_counted_alike(self, plan: Plan) -> bool:
+        """Were its hits scored by its own statistics? The same pages on another peer give the same ones."""
+        totals = self._statistics.totals(plan.slots, self._query.terms)
+        return self._is_counted(plan) and totals == self._totals
+
+    def _version_found(self, part: Part) -> Version | None:
+        found = self._found.get(part)
+        return version_of(found) if found else None
+
+    def _search_further(self, now: float) -> list[Send]:
+        """Search by the plans that have been counted since."""
+        sends: list[Send] = []
+        for plan in self._plans:
+            if plan.absent in self._searched or not self._is_counted(plan):
+                continue
+            has_all_slots = plan.slot_count == self._plans[0].slot_count
+            if has_all_slots and not self._is_counted_alike(plan) and self._may_restart(now):
+                return self._search(plan, now)
+            sends += self._search_instead(plan, now)
+        return sends
+
+    def _end_searching(self, plan: Plan, now: float) -> list[Send]:
+        self._plan = plan
+        self._end_round(plan)
+        if self._forget_stale(plan) and self._may_restart(now):
             return self._count(now)
         can_fall_back = self._query.mode is Mode.AND and len(self._query.words) > 1
-        if can_fall_back and not any(found.total for found in self._found.values()):
+        if can_fall_back and not any(found.total for found in self._answers().values()):
             self._query = self._query.with_mode(Mode.OR)
             self._is_fallback = True
             self._view.fallbacks += 1
             return self._count(now)
         return self._read(now)
 
+    def _forget_stale(self, plan: Plan) -> bool:
+        """Forget the counts of indexes that have changed since; tell whether the plan has such."""
+        stale = [part for part in self._found if self._statistics.version(part) != self._version_found(part)]
+        for part in stale:
+            self._statistics.forget(part)
+        return any(part in plan.slots for part in stale)
+
+    def _answers(self) -> Mapping[Part, HitsFound]:
+        """What came of the parts of the plan."""
+        return {part: self._found[part] for part in self._plan.slots if part in self._found}
+
     # --- Reading ---------------------------------------------------------------------------------
 
     def _read(self, now: float) -> list[Send]:
         self._excerpts: dict[tuple[str, str], Excerpt] = {}
         self._page = list(islice(self._ranked_hits(), self._offset, self._offset + self._k))
-        urls: dict[str, list[str]] = {}
-        for peer, hit in self._page:
-            urls.setdefault(peer, []).append(hit.url)
-        request = self._number_question()
-        query = _encoder.encode(self._query)
-        questions = {peer: ReadExcerpts(request, query, tuple(of_peer)) for peer, of_peer in urls.items()}
-        return self._ask(_Phase.READING, request, questions, READING_S_MAX, now)
+        self._readers = {hit.url: [part.peer] for part, hit in self._page}
+        self._begin(_Phase.READING, READING_S_MAX, now)
+        sends = self._ask_to_read(((part.peer, hit.url) for part, hit in self._page), now)
+        return self._advance(now) or sends
 
-    def _ranked_hits(self) -> Iterator[tuple[str, Hit]]:
-        """Peer and hit by falling score, ties by URL; without what a peer may not answer for."""
+    def _ranked_hits(self) -> Iterator[tuple[Part, Hit]]:
+        """Part and hit by falling score, ties by URL; without what a peer may not answer for."""
         candidates = [
-            (-hit.score, hit.url, peer, hit)
-            for peer, found in self._found.items()
+            (-hit.score, hit.url, part, hit)
+            for part, found in self._answers().items()
             for hit in found.hits
             if isfinite(hit.score)
         ]
         candidates.sort(key=lambda candidate: candidate[:3])
-        for _, url, peer, hit in candidates:
-            if self._answers_for(peer, url):
-                yield peer, hit
+        for _, url, part, hit in candidates:
+            if self._answers_for(part, url):
+                yield part, hit
             else:
                 self._view.hits_refused += 1
 
-    def _answers_for(self, peer: str, url: str) -> bool:
+    def _answers_for(self, part: Part, url: str) -> bool:
         if not url.startswith(("http://", "https://")) or "/" not in url[8:]:
             return False
-        slot = self._ownership.slot_of(host_of(url))
-        return self._ownership.answerer_of(slot) == peer
+        return self._plan.part_of(self._ownership.slot_of(host_of(url))) == part
 
-    def _take_excerpts(self, peer: str, read: ExcerptsRead) -> None:
-        self._excerpts |= {(peer, excerpt.url): excerpt for excerpt in read.excerpts}
-        self._round.settle(peer)
+    def _ask_to_read(self, wanted: Iterable[tuple[str, str]], now: float) -> list[Send]:
+        """Ask for excerpts.
+
+        Args:
+          wanted: peers, and URLs of the page of results.
+        """
+        urls: dict[str, list[str]] = {}
+        for peer, url in wanted:
+            urls.setdefault(peer, []).append(url)
+        if not urls:
+            return []
+        request = self._number_question()
+        query = _encoder.encode(self._query)
+        questions = {peer: ReadExcerpts(request, query, tuple(of_peer)) for peer, of_peer in urls.items()}
+        return self._ask(request, questions, ExcerptsRead, NOBODY_ABSENT, now)
+
+    def _take_excerpts(self, asked: _Asked, part: Part, read: ExcerptsRead) -> None:
+        for excerpt in read.excerpts:
+            if part.peer in self._readers.get(excerpt.url, ()):
+                self._excerpts[part.peer, excerpt.url] = excerpt
+        asked.round.settle(part.peer)
+
+    def _excerpt_of(self, url: str) -> Excerpt | None:
+        return next(
+            (self._excerpts[peer, url] for peer in self._readers[url] if (peer, url) in self._excerpts), None
+        )
+
+    def _read_elsewhere(self, late: set[str], now: float) -> list[Send]:
+        """Ask others of the teams for the excerpts that these do not send."""
+        wanted = []
+        for url, readers in self._readers.items():
+            if self._excerpt_of(url) is None and readers[-1] in late:
+                team = self._ownership.serving.team_of(self._ownership.slot_of(host_of(url)))
+                others = [peer for peer in team if peer not in late and peer not in readers]
+                if others:
+                    readers.append(others[0])
+                    wanted.append((others[0], url))
+        return self._ask_to_read(wanted, now)
+
+    def _is_read(self) -> bool:
+        return all(self._excerpt_of(url) is not None for url in self._readers)
 
     def _finish(self, now: float) -> list[Send]:
         coverage = self._coverage()
@@ -236,16 +361,16 @@ class Search(Errand):
             PagesFound(
                 ticket=self.ticket,
                 terms=self._query.terms,
-                total=total_of(found.total for found in self._found.values()),
+                total=total_of(found.total for found in self._answers().values()),
                 seconds=now - self._started,
                 coverage=coverage,
-                hits=tuple(self._found_page(peer, hit) for peer, hit in self._page),
+                hits=tuple(self._found_page(part.peer, hit) for part, hit in self._page),
                 is_fallback=self._is_fallback,
             )
         )
 
     def _found_page(self, peer: str, hit: Hit) -> FoundPage:
-        excerpt = self._excerpts.get((peer, hit.url)) or Excerpt(hit.url, "", "", (), (), 0.0)
+        excerpt = self._excerpt_of(hit.url) or Excerpt(hit.url, "", "", (), (), 0.0)
         return FoundPage(
             url=hit.url,
             title=excerpt.title,
@@ -260,40 +385,148 @@ class Search(Errand):
 
     def _coverage(self) -> Coverage:
         slots = self._ownership.table.slot_count
-        answered = sum(self._ownership.slots_answered[peer] for peer in self._found)
+        answered = _slots_spoken_for(self._plan, self._version_found)
         return Coverage(slots, answered, slots - answered)
+
+    # --- Plans -----------------------------------------------------------------------------------
+
+    def _is_whole(self, plan: Plan, version: Callable[[Part], Version | None]) -> bool:
+        """Does it speak for all slots that anybody serves?"""
+        return _slots_spoken_for(plan, version) == self._plans[0].slot_count
+
+    def _best_plan(self, version: Callable[[Part], Version | None]) -> Plan:
+        """The one that speaks for most slots, of equal ones that with the fewest stand-ins."""
+        return max(self._plans, key=lambda plan: _slots_spoken_for(plan, version))
+
+    def _note_missing(self, part: Part, missing: int) -> None:
+        if missing and not part.absent:
+            self._view.punctuality.note_tardy((part.peer,))
+            self._incomplete.add(part.peer)
+
+    def _bridge_incomplete(self, now: float) -> list[Send]:
+        """Have others answer for those that have told that they cannot."""
+        if self._phase is _Phase.READING or self._incomplete <= set(self._plans[-1].absent):
+            return []
+        return self._bridge(self._incomplete, now)
+
+    def _bridge_late(self, now: float) -> list[Send]:
+        """Have others answer for those that have not yet."""
+        if now < self._late_at:
+            return []
+        self._late_at = inf
+        late = {peer for asked in self._asked for peer in asked.round.waiting}
+        if self._phase is not _Phase.READING:
+            late -= set(self._plans[-1].absent)
+        if not late:
+            return []
+        if not self._view.punctuality.may_hedge(late):
+            self._view.hedges_denied += 1
+            self._late_at = now + self._view.punctuality.hedge_s
+            return []
+        return self._read_elsewhere(late, now) if self._phase is _Phase.READING else self._bridge(late, now)
+
+    def _bridge(self, peers: set[str], now: float) -> list[Send]:
+        """Go on with one more plan, without these."""
+        plan = self._view.plan(peers.union(self._plans[-1].absent))
+        if plan in self._plans or not plan.stand_ins():
+            return []
+        self._view.hedges += 1
+        self._plans.append(plan)
+        self._late_at = now + self._view.punctuality.hedge_s
+        sends = self._ask_to_count(plan.stand_ins(), plan.absent, now)
+        return sends + (self._search_further(now) if self._phase is _Phase.SEARCHING else [])
 
     # --- All rounds ------------------------------------------------------------------------------
 
-    def _ask(
-        self, phase: _Phase, request: int, questions: Mapping[str, Message], limit_s: float, now: float
-    ) -> list[Send]:
+    def _begin(self, phase: _Phase, limit_s: float, now: float) -> None:
         self._phase = phase
-        self._round = Round(request, "indexer", questions, self._view.silent, now, limit_s)
-        return self._advance(now) or self._round.ask()
+        # However often it begins anew, a search ends, and asks for hits as long as an answer may take.
+        latest = self._started + COUNTING_S_MAX + SEARCHING_S_MAX
+        is_last = phase is _Phase.READING
+        self._limit_at = now + (limit_s if is_last else min(limit_s, max(latest - now, REPEAT_AFTER_S)))
+        self._late_at = now + self._view.punctuality.hedge_s
+        self._asked, self._open = [], []
+        self._incomplete: set[str] = set()
+
+    def _ask(
+        self,
+        request: int,
+        questions: Mapping[str, Message],
+        answer: type[TermsCounted] | type[HitsFound] | type[ExcerptsRead],
+        absent: Absent,
+        now: float,
+    ) -> list[Send]:
+        punctuality = self._view.punctuality
+        round_ = Round(request, "indexer", questions, punctuality.silent, now, self._limit_at - now)
+        self._asked.append(_Asked(round_, answer, absent))
+        if answer is not ExcerptsRead:
+            punctuality.note_question(request, now, is_test=answer is HitsFound and not absent)
+        return round_.ask()
+
+    def _asked_for(self, source: Address, message: Message) -> _Asked | None:
+        """The round that this answers. An answer must fit: a peer may send anything under its number."""
+        if not isinstance(message, TermsCounted | HitsFound | ExcerptsRead):
+            return None
+        for asked in self._asked:
+            if isinstance(message, asked.answer) and asked.round.accepts(source, message.request):
+                return asked
+        return None
 
     def _advance(self, now: float) -> list[Send]:
         """Begin the next round if this one is over."""
-        if not self._round.is_over(now):
+        self._open = [asked for asked in self._asked if not asked.round.is_over(now)]
+        if self._is_waiting_for_all():
             return []
-        self._view.silent |= self._round.waiting
         match self._phase:
             case _Phase.COUNTING:
-                return self._search(now)
+                plan = self._counted_plan()
+                if plan is None:
+                    return []
+                self._end_round(plan)
+                return self._search(plan, now)
             case _Phase.SEARCHING:
-                return self._end_searching(now)
+                plan = self._found_plan()
+                return self._search_further(now) if plan is None else self._end_searching(plan, now)
             case _Phase.READING:
+                if self._open and not self._is_read():
+                    return []
+                self._end_round(self._plan)
                 return self._finish(now)
 
-    def _take_as_missing(self, peer: str) -> None:
-        """Ask a peer of another epoch once more, when the round repeats; then wait no longer."""
-        self._view.foreign_epochs += 1
-        if self._round.is_repeated:
-            self._round.settle(peer)
+    def _is_waiting_for_all(self) -> bool:
+        """Does every plan lack an answer? Asked first: it is cheap, and so most of the time."""
+        absent = frozenset(self._plans[-1].absent)
+        return len(self._open) == len(self._asked) > 0 and all(
+            not asked.round.waiting <= absent for asked in self._open
+        )
 
-    def _may_restart(self) -> bool:
-        if self._restarts_left == 0:
+    def _end_round(self, plan: Plan) -> None:
+        """Note who let it wait."""
+        waiting = {peer for asked in self._asked for peer in asked.round.waiting}
+        if not self._open:
+            self._view.punctuality.note_silent(waiting)
+        elif self._phase is _Phase.READING:
+            self._view.punctuality.note_tardy(waiting)
+        else:
+            self._view.bridged += plan.absent != NOBODY_ABSENT
+            self._view.punctuality.note_tardy(waiting.intersection(plan.absent))
+
+    def _take_as_foreign(self, asked: _Asked, part: Part, now: float) -> None:
+        """Its tables are not ours, or not yet: soon one of us knows more."""
+        self._view.foreign_epochs += 1
+        asked.round.ask_again(part.peer, now)
+
+    def _is_young(self, now: float) -> bool:
+        return now < self._started + YOUNG_S
+
+    def _may_restart(self, now: float) -> bool:
+        if self._restarts_left == 0 or not self._is_young(now):
             return False
         self._restarts_left -= 1
         self._view.restarts += 1
         return True
+
+
+def _slots_spoken_for(plan: Plan, version: Callable[[Part], Version | None]) -> int:
+    versions = ((slots, version(part)) for part, slots in plan.slots.items())
+    return sum(max(slots - of_part.missing, 0) for slots, of_part in versions if of_part is not None)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from math import inf
 from typing import ClassVar, Final
 
+import msgspec
+
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError
 from mesh.messages import (
@@ -32,10 +34,10 @@ from peers.gateway.messages import (
     SearchPages,
 )
 from peers.gateway.page_lookup import PageLookup
-from peers.gateway.search import Search, View
+from peers.gateway.search import Search
 from peers.gateway.seeding import Seeding
 from peers.gateway.status_roundup import StatusRoundup
-from peers.gateway.term_statistics import TermStatistics
+from peers.gateway.view import View
 from peers.index.query import parse_query
 
 ERRANDS_MAX: Final = (
@@ -58,6 +60,11 @@ class SearcherStatistics(Statistics, frozen=True):
     hits_refused: int = 0  # hits from a peer that does not answer for their slot
     silent_peers: int = 0
     terms_cached: int = 0
+    hedges: int = 0  # times that others were asked for those that were late or incomplete
+    bridged: int = 0  # rounds of questions in which others answered for somebody
+    hedges_denied: int = 0  # times that the budget was used up
+    hedge_s: float = 0.0  # how long is waited before
+    tardy_peers: int = 0  # for which others are asked from the start
 
 
 class Searcher(Actor):
@@ -111,19 +118,29 @@ class Searcher(Actor):
         return min((errand.wake_at() for errand in self._errands.values()), default=inf)
 
     def observe(self) -> SearcherStatistics:
-        view = self._view
-        return SearcherStatistics(
+        own = SearcherStatistics(
             searches=self._searches,
             in_flight=len(self._errands),
             refused=self._refused,
             ignored=self._ignored,
-            restarts=view.restarts if view else 0,
-            fallbacks=view.fallbacks if view else 0,
-            incomplete=view.incomplete if view else 0,
-            foreign_epochs=view.foreign_epochs if view else 0,
-            hits_refused=view.hits_refused if view else 0,
-            silent_peers=len(view.silent) if view else 0,
-            terms_cached=len(view.statistics) if view else 0,
+        )
+        view = self._view
+        if view is None:
+            return own
+        return msgspec.structs.replace(
+            own,
+            restarts=view.restarts,
+            fallbacks=view.fallbacks,
+            incomplete=view.incomplete,
+            foreign_epochs=view.foreign_epochs,
+            hits_refused=view.hits_refused,
+            silent_peers=len(view.punctuality.silent),
+            terms_cached=len(view.statistics),
+            hedges=view.hedges,
+            bridged=view.bridged,
+            hedges_denied=view.hedges_denied,
+            hedge_s=view.punctuality.hedge_s,
+            tardy_peers=len(view.punctuality.tardy),
         )
 
     # --- Orders of the HTTP port -----------------------------------------------------------------
@@ -152,7 +169,7 @@ class Searcher(Actor):
                 return PageLookup(number, self._me, order, view.ownership)
             case GatherStatus():
                 peers = view.ownership.alive | {self._me}
-                return StatusRoundup(number, self._me, order, peers, view.silent)
+                return StatusRoundup(number, self._me, order, peers, view.punctuality.silent)
             case AddSeeds():
                 return Seeding(number, self._me, order, lambda: view.ownership)
 
@@ -165,7 +182,8 @@ class Searcher(Actor):
 
     def _receive_answer(self, source: Address, request: int, message: Message, now: float) -> list[Send]:
         if self._view:
-            self._view.silent.discard(source.peer)
+            is_whole = getattr(message, "missing", 0) == 0
+            self._view.punctuality.note_answer(source.peer, request, now, is_whole=is_whole)
         number = errand_of(request)
         errand = self._errands.get(number)
         sends = errand.receive(source, message, now) if errand else None
@@ -185,9 +203,7 @@ class Searcher(Actor):
             return []
         if ownership.epoch == self._view.ownership.epoch:
             return []
-        self._view.ownership = ownership
-        self._view.statistics = TermStatistics()
-        self._view.silent &= ownership.alive
+        self._view.change_ownership(ownership)
         sends: list[Send] = []
         for number, errand in list(self._errands.items()):
             sends += errand.ownership_changed(now)

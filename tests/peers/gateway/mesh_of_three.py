@@ -17,8 +17,9 @@ PEERS = ("ann", "bob", "cyd")
 EVERY_INDEXER = Address("*", "indexer")
 
 
-def ownership(alive: tuple[str, ...] = PEERS, members: tuple[str, ...] = PEERS) -> Ownership:
-    return Ownership("ann", SlotTable(dict.fromkeys(members, 100), SLOT_COUNT, 2), alive)
+def ownership(alive: tuple[str, ...] = PEERS, replicas: int = 2) -> Ownership:
+    """All live members weigh the same; who is dead is in no table."""
+    return Ownership("ann", SlotTable(dict.fromkeys(alive, 100), SLOT_COUNT, replicas), alive)
 
 
 def searcher_of(view: Ownership) -> Searcher:
@@ -65,14 +66,19 @@ class Conversation:
         )
 
     def counted(
-        self, peer: str, doc_freqs: tuple[int, ...], generation: int = 1, epoch: bytes | None = None
+        self,
+        peer: str,
+        doc_freqs: tuple[int, ...],
+        generation: int = 1,
+        epoch: bytes | None = None,
+        request: int | None = None,
+        missing: int = 0,
+        documents: int = 100,
     ) -> list[Send]:
-        return self.from_peer(
-            peer,
-            TermsCounted(
-                self.request, self.epoch(epoch), generation, 100, (100, 10, 100, 1_000, 100), doc_freqs
-            ),
-        )
+        lengths = (documents, 10, 100, 1_000, 100)
+        request = self.request if request is None else request
+        message = TermsCounted(request, self.epoch(epoch), generation, documents, lengths, doc_freqs, missing)
+        return self.from_peer(peer, message)
 
     def found(
         self,
@@ -81,12 +87,13 @@ class Conversation:
         total: int | None = None,
         generation: int = 1,
         epoch: bytes | None = None,
+        request: int | None = None,
+        missing: int = 0,
     ) -> list[Send]:
         n = len(hits) if total is None else total
-        message = HitsFound(
-            self.request, self.epoch(epoch), generation, n, tuple(Hit(url, score) for url, score in hits)
-        )
-        return self.from_peer(peer, message)
+        request = self.request if request is None else request
+        found = tuple(Hit(url, score) for url, score in hits)
+        return self.from_peer(peer, HitsFound(request, self.epoch(epoch), generation, n, found, missing))
 
     def read(self, peer: str, *urls: str, title: str = "") -> list[Send]:
         excerpts = tuple(

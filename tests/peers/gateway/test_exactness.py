@@ -47,17 +47,18 @@ class Mesh:
     """Peers that share an index of documents; messages between them arrive at once, encoded."""
 
     def __init__(self, peers: Iterable[str], stack: ExitStack) -> None:
-        self.table = SlotTable(dict.fromkeys(peers, 100), SLOT_COUNT, REPLICAS)
-        self.indexes = {peer: stack.enter_context(Index.open(MemoryStorage())) for peer in self.table.peers}
+        self.indexes = {peer: stack.enter_context(Index.open(MemoryStorage())) for peer in sorted(peers)}
         self.nodes = {
             peer: Node(peer, [Indexer(peer, IndexReader(index)), Searcher(peer)])
             for peer, index in self.indexes.items()
         }
         self.answers: list[PagesFound] = []
-        self.change_alive(self.table.peers)
+        self.change_alive(self.indexes)
 
     def change_alive(self, alive: Iterable[str]) -> None:
+        """All that live weigh the same and have their slots; who is dead is in no table."""
         self.alive = frozenset(alive)
+        self.table = SlotTable(dict.fromkeys(self.alive, 100), SLOT_COUNT, REPLICAS)
         for peer in self.alive:
             change = OwnershipChanged(Ownership(peer, self.table, self.alive))
             for actor in ("indexer", "searcher"):
@@ -142,7 +143,7 @@ def test_answers_are_exact_after_every_commit_and_loss(stack: ExitStack) -> None
             each.index(pages[start : start + 200])
         for text in QUERIES:
             assert scores(mesh.search("bob", text)) == scores(alone.search("solo", text)), text
-    mesh.change_alive(["ann", "bob"])  # the standbys answer for the third
+    mesh.change_alive(["ann", "bob"])  # those ranked after the third
     for text in QUERIES:
         found = mesh.search("bob", text)
         assert scores(found) == scores(alone.search("solo", text)), text

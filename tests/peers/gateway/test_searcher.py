@@ -22,6 +22,8 @@ from mesh.messages import (
     StatusTold,
     StatusWanted,
 )
+from mesh.ownership import Ownership
+from mesh.slots import SlotTable
 from mesh.urls import host_of
 from peers.gateway.messages import (
     AddSeeds,
@@ -38,7 +40,7 @@ from peers.gateway.messages import (
     StatusGathered,
 )
 from peers.gateway.page_lookup import LOOKUP_S_MAX
-from peers.gateway.round import REPEAT_AFTER_S
+from peers.gateway.round import FOREIGN_RETRY_S, REPEAT_AFTER_S
 from peers.gateway.search import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
 from peers.gateway.searcher import ERRANDS_MAX, METER_READERS_MAX, Searcher
 from peers.gateway.seeding import REPEAT_S, SEEDING_S_MAX
@@ -61,9 +63,16 @@ def only(sends: list[Send]) -> Message:
     return send.message
 
 
-def searching(doc_freqs: tuple[int, ...] = (1,), text: str = "crawler", **order: int) -> Conversation:
+def only_target(sends: list[Send]) -> Address:
+    [send] = sends
+    return send.target
+
+
+def searching(
+    doc_freqs: tuple[int, ...] = (1,), text: str = "crawler", replicas: int = 2, **order: int
+) -> Conversation:
     """A search whose terms have been counted by all: the hits are awaited."""
-    talk = Conversation()
+    talk = Conversation(ownership(replicas=replicas))
     talk.search(text, **order)
     talk.all_counted(*doc_freqs)
     return talk
@@ -162,7 +171,7 @@ def test_query_without_a_word_is_answered_at_once() -> None:
 
 
 def test_peer_alone_asks_only_itself() -> None:
-    alone = ownership(alive=("ann",), members=("ann",))
+    alone = ownership(alive=("ann",))
     talk = Conversation(alone)
     assert talk.search("crawler") == [
         Send(Address("ann", "indexer"), CountTerms(talk.request, ("crawler",))),
@@ -210,7 +219,7 @@ def test_fallback_that_finds_nothing_ends() -> None:
 
 
 def test_peer_that_has_not_answered_is_asked_again_directly() -> None:
-    talk = searching()
+    talk = searching(replicas=1)
     talk.found("ann")
     assert talk.searcher.wake_at() == talk.now + REPEAT_AFTER_S
     [again] = talk.wait(REPEAT_AFTER_S)[:1]
@@ -222,7 +231,7 @@ def test_peer_that_has_not_answered_is_asked_again_directly() -> None:
 
 
 def test_peer_that_never_answers_is_said_to_be_missing() -> None:
-    talk = searching()
+    talk = searching(replicas=1)
     talk.found("ann")
     talk.found("bob")
     talk.wait(REPEAT_AFTER_S)
@@ -232,7 +241,7 @@ def test_peer_that_never_answers_is_said_to_be_missing() -> None:
 
 
 def test_nobody_waits_twice_for_a_silent_peer() -> None:
-    talk = Conversation()
+    talk = Conversation(ownership(replicas=1))
     talk.search("crawler")
     talk.counted("ann", (1,))
     talk.counted("bob", (1,))
@@ -248,7 +257,7 @@ def test_nobody_waits_twice_for_a_silent_peer() -> None:
 
 
 def test_silent_peer_that_answers_is_waited_for_again() -> None:
-    talk = searching()
+    talk = searching(replicas=1)
     talk.found("ann")
     talk.found("bob")
     talk.wait(REPEAT_AFTER_S)
@@ -260,7 +269,7 @@ def test_silent_peer_that_answers_is_waited_for_again() -> None:
 
 
 def test_statistics_that_came_too_late_make_the_search_start_again() -> None:
-    talk = Conversation()
+    talk = Conversation(ownership(replicas=1))
     talk.search("crawler")
     talk.counted("ann", (1,))
     talk.counted("bob", (1,))
@@ -329,26 +338,35 @@ def test_index_that_changes_all_the_time_is_not_chased() -> None:
     assert talk.answer().coverage.missing == 0
 
 
-def test_hits_of_another_epoch_are_asked_for_once_more_and_then_missing() -> None:
-    talk = searching()
+def test_hits_of_another_epoch_are_asked_for_again_until_both_agree() -> None:
+    talk = searching(replicas=1)
     talk.found("ann")
     talk.found("bob")
-    assert talk.found("cyd", epoch=b"other") == []
-    [again] = talk.wait(REPEAT_AFTER_S)
-    assert again.target == Address("cyd", "indexer")
+    for _ in range(3):
+        assert talk.found("cyd", epoch=b"other") == []
+        [again] = talk.wait(FOREIGN_RETRY_S)
+        assert again.target == Address("cyd", "indexer")
+    talk.found("cyd")
+    assert talk.answer().coverage.missing == 0
+
+
+def test_slots_of_a_peer_that_stays_in_another_epoch_are_missing() -> None:
+    talk = searching(replicas=1)
+    talk.found("ann")
+    talk.found("bob")
     talk.found("cyd", epoch=b"other")
+    talk.wait(SEARCHING_S_MAX)
     missing = talk.view.slots_answered["cyd"]
     assert talk.answer().coverage == Coverage(SLOT_COUNT, SLOT_COUNT - missing, missing)
 
 
 def test_statistics_of_another_epoch_are_not_added() -> None:
-    talk = Conversation()
+    talk = Conversation(ownership(replicas=1))
     talk.search("crawler")
     talk.counted("ann", (1,))
     talk.counted("bob", (1,))
-    talk.counted("cyd", (1,), epoch=b"other")
-    talk.wait(REPEAT_AFTER_S)
-    asking = only(talk.counted("cyd", (1,), epoch=b"other"))
+    assert talk.counted("cyd", (1,), epoch=b"other") == []
+    asking = only(talk.wait(COUNTING_S_MAX))
     assert isinstance(asking, SearchSlots)
     assert asking.document_count == 200
 
@@ -366,14 +384,22 @@ def test_change_of_members_starts_the_search_again_under_the_new_epoch() -> None
     assert talk.answer().total == 0
 
 
-def test_slots_whose_whole_team_is_down_are_missing() -> None:
-    talk = Conversation(ownership(alive=("ann",)))
+def test_members_that_change_one_after_the_other_do_not_exhaust_a_search() -> None:
+    talk = searching()
+    for alive in [("ann", "bob"), PEERS] * 4:
+        talk.change_ownership(ownership(alive=alive))
+    talk.all_counted(1)
+    for peer in PEERS:
+        talk.found(peer)
+    assert talk.answer().coverage == Coverage(SLOT_COUNT, SLOT_COUNT, 0)
+
+
+def test_slots_that_nobody_serves_are_missing() -> None:
+    weights = dict.fromkeys(PEERS, 100)
+    table, nobody = SlotTable(weights, SLOT_COUNT, 2), SlotTable(dict.fromkeys(PEERS, 0), SLOT_COUNT, 2)
+    talk = Conversation(Ownership("ann", table, PEERS, serving=nobody))
     talk.search("crawler")
-    talk.counted("ann", (1,))
-    talk.found("ann")
-    coverage = talk.answer().coverage
-    assert coverage.answered == talk.view.slots_answered["ann"]
-    assert coverage.missing > 0
+    assert talk.answer().coverage == Coverage(SLOT_COUNT, 0, SLOT_COUNT)
 
 
 def test_same_ownership_told_twice_changes_nothing() -> None:
@@ -453,13 +479,13 @@ def test_counts_beyond_all_measure_do_not_break_the_sum() -> None:
 
 
 def test_statistics_of_the_wrong_shape_are_not_added() -> None:
-    talk = Conversation()
+    talk = Conversation(ownership(replicas=1))
     talk.search("crawler")
     talk.counted("ann", (1,))
     talk.counted("bob", (1,))
     assert talk.counted("cyd", (1, 2)) == []
-    talk.wait(REPEAT_AFTER_S)
-    asking = only(talk.counted("cyd", ()))
+    assert talk.counted("cyd", ()) == []
+    asking = only(talk.wait(COUNTING_S_MAX))
     assert isinstance(asking, SearchSlots)
     assert asking.document_count == 200
 
@@ -549,11 +575,20 @@ def test_page_from_a_peer_that_was_not_asked_is_ignored() -> None:
     assert talk.from_peer("bob", PageRead(talk.request, "http://other/", 5.0, b"x"), "cell") == []
 
 
-def test_page_of_a_team_that_is_down_is_not_found() -> None:
-    talk = Conversation(ownership(alive=("ann",)))
-    teams = {url_of(peer, n): None for peer in PEERS for n in range(9)}
-    url = next(u for u in teams if "ann" not in talk.view.team_of(talk.view.slot_of(host_of(u))))
-    assert only(talk.order(FindPage(3, url))) == PageFound(3, url, 0.0, b"")
+def test_page_is_asked_of_those_who_still_answer_for_a_slot_that_moved() -> None:
+    newcomers = SlotTable({"bob": 100, "cyd": 100}, SLOT_COUNT, 2)
+    serving = SlotTable({"ann": 100, "bob": 0, "cyd": 0}, SLOT_COUNT, 2)
+    talk = Conversation(Ownership("ann", newcomers, PEERS, serving=serving))
+    url = "http://a.test/"
+    owner, standby = newcomers.team_of(talk.view.slot_of(host_of(url)))
+    asked = [only_target(talk.order(FindPage(3, url)))]
+    for _ in range(2):
+        asked.append(
+            only_target(talk.from_peer(asked[-1].peer, PageRead(talk.request, url, 0.0, b""), "cell"))
+        )
+    assert asked == [Address(peer, "cell") for peer in (owner, standby, "ann")]
+    found = only(talk.from_peer("ann", PageRead(talk.request, url, 5.0, b"r"), "cell"))
+    assert found == PageFound(3, url, 5.0, b"r")
 
 
 # --- Status --------------------------------------------------------------------------------------

@@ -1,0 +1,68 @@
+"""Ways to have every slot answered once: by who serves it, or by the next best for some that are absent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from mesh.ownership import Ownership
+from mesh.slots import NOBODY
+
+Absent: TypeAlias = tuple[str, ...]  # sorted ids of peers for which others answer
+
+NOBODY_ABSENT: Final[Absent] = ()
+
+
+class Part(NamedTuple):
+    """The slots that a peer answers for: its own, or those that it is the next best for."""
+
+    peer: str
+    absent: Absent  # NOBODY_ABSENT for its own
+
+
+class Plan:
+    """Which part speaks for which slot; the parts do not overlap.
+
+    Attributes:
+      absent: the peers whose own answers are not used.
+      slots: number of slots by part, parts without any left out.
+    """
+
+    def __init__(self, ownership: Ownership, absent: Absent = NOBODY_ABSENT) -> None:
+        serving = ownership.serving
+        self.absent = absent
+        self._peers = serving.peers
+        self._own = serving.ranking[0]
+        self._answering = serving.answering(frozenset(serving.peers) - frozenset(absent))
+        is_own = self._answering == self._own
+        self.slots: Mapping[Part, int] = {
+            **self._count(np.flatnonzero(is_own), NOBODY_ABSENT),
+            **self._count(np.flatnonzero(~is_own), absent),
+        }
+
+    @property
+    def slot_count(self) -> int:
+        """Slots that any part speaks for; less than all when whole teams are absent, or nobody serves."""
+        return sum(self.slots.values())
+
+    def stand_ins(self) -> list[Part]:
+        """The parts that speak for those that are absent."""
+        return [part for part in self.slots if part.absent]
+
+    def part_of(self, slot: int) -> Part | None:
+        """The part that speaks for the slot."""
+        position = int(self._answering[slot])
+        if position == NOBODY:
+            return None
+        is_own = position == int(self._own[slot])
+        return Part(self._peers[position], NOBODY_ABSENT if is_own else self.absent)
+
+    def _count(self, slots: np.ndarray[tuple[int], np.dtype[np.intp]], absent: Absent) -> dict[Part, int]:
+        answering = self._answering[slots]
+        positions, counts = np.unique(answering[answering != NOBODY], return_counts=True)
+        return {
+            Part(self._peers[position], absent): int(count)
+            for position, count in zip(positions, counts, strict=True)
+        }

@@ -1,0 +1,62 @@
+"""What all searches of a gateway share: who answers for what, what is counted, and who is late."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Final
+
+from mesh.messages import ABSENT_MAX
+from mesh.ownership import Ownership
+from peers.gateway.plan import NOBODY_ABSENT, Absent, Plan
+from peers.gateway.punctuality import Punctuality
+from peers.gateway.term_statistics import TermStatistics
+
+PLANS_MAX: Final = 16  # each 200 kB, and counts of its stand-ins; who is late does not change that fast
+
+
+class View:
+    """The searcher keeps it up to date.
+
+    Attributes:
+      ownership: of now.
+      statistics: under it.
+      punctuality: of all peers.
+    """
+
+    def __init__(self, ownership: Ownership) -> None:
+        self.punctuality = Punctuality()
+        self._take(ownership)
+        # What `SearcherStatistics` shows of searches.
+        self.restarts = 0
+        self.fallbacks = 0
+        self.incomplete = 0
+        self.foreign_epochs = 0
+        self.hits_refused = 0
+        self.hedges = 0
+        self.bridged = 0
+        self.hedges_denied = 0
+
+    def change_ownership(self, ownership: Ownership) -> None:
+        """Begin a new epoch: what was counted under the old one adds up no more."""
+        self.punctuality.keep_only(ownership.alive)
+        self._take(ownership)
+
+    def plan(self, absent: Set[str]) -> Plan:
+        """The plan without these peers, of which those that serve no slots make no difference."""
+        names = tuple(sorted(absent & self.ownership.slots_answered.keys()))[:ABSENT_MAX]
+        plan = self._plans.get(names)
+        if plan is None:
+            if len(self._plans) >= PLANS_MAX:
+                self._forget_plans()
+            plan = self._plans[names] = Plan(self.ownership, names)
+        return plan
+
+    def _take(self, ownership: Ownership) -> None:
+        self.ownership = ownership
+        self.statistics = TermStatistics()
+        self._plans: dict[Absent, Plan] = {}
+
+    def _forget_plans(self) -> None:
+        """All but the one without stand-ins, and what they counted."""
+        self._plans = {names: plan for names, plan in self._plans.items() if names == NOBODY_ABSENT}
+        self.statistics.forget_stand_ins()
