@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
 _LINE: Final = re.compile(
     r"(?P<at>[\d.]+) (?P<port>\d+) \S+ (?P<host>\S+) (?P<status>\d+) \d+ (?P<took>[\d.]+)"
-    r' "(?P<method>\S+) (?P<target>\S+) [^"]*" "(?P<agent>[^"]*)" "[^"]*"'
+    r' "(?P<method>\S+) (?P<target>\S+) [^"]*" "(?P<agent>[^"]*)" "[^"]*" (?P<client>\S+)'
 )
 CLOCK_S: Final = 0.005  # nginx reads its clock once per turn of its event loop, and logs milliseconds
 
@@ -26,10 +26,17 @@ class Access(NamedTuple):
     target: str  # path and query
     status: int
     agent: str
+    client: str = ""  # address of who asked
 
     @property
     def url(self) -> str:
         return f"http://{self.host}{self.target}"
+
+    @property
+    def peer(self) -> int:
+        """Number of the peer, where the test has given each an agent of its own; else 0."""
+        name = re.search(r"peer-(\d+)", self.agent)
+        return int(name[1]) if name else 0
 
     @property
     def is_robots(self) -> bool:
@@ -53,6 +60,50 @@ def by_host(accesses: Iterable[Access]) -> dict[str, list[Access]]:
     for access in sorted(accesses):
         hosts[access.host].append(access)
     return hosts
+
+
+class Repeat(NamedTuple):
+    """A page that was asked for again."""
+
+    before: Access
+    again: Access
+
+    def __str__(self) -> str:
+        first, then = (f"peer-{access.peer} at {access.began_s:.2f}" for access in self)
+        return f"{self.again.url} by {first} and {then}"
+
+
+class Excuse(NamedTuple):
+    """What a peer asked for in this time need not have become durable anywhere: it was killed, or cut off."""
+
+    peer: int
+    from_s: float
+    until_s: float
+
+
+def repeats(accesses: Iterable[Access]) -> list[Repeat]:
+    """Every request for a page after the first, beside the one before it; robots.txt does not count."""
+    last: dict[str, Access] = {}
+    found = []
+    for access in sorted(accesses):
+        if access.is_robots:
+            continue
+        if access.url in last:
+            found.append(Repeat(last[access.url], access))
+        last[access.url] = access
+    return found
+
+
+def unexcused(found: Iterable[Repeat], excuses: Collection[Excuse]) -> list[Repeat]:
+    """Those pages asked for again for which there is no excuse."""
+    return [
+        repeat
+        for repeat in found
+        if not any(
+            excuse.peer == repeat.before.peer and excuse.from_s <= repeat.before.ended_s <= excuse.until_s
+            for excuse in excuses
+        )
+    ]
 
 
 def assert_polite(accesses: Iterable[Access], delay_s: float) -> None:
@@ -85,4 +136,5 @@ def _access(line: str) -> Access:
         match["target"],
         int(match["status"]),
         match["agent"],
+        match["client"],
     )

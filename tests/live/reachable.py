@@ -29,9 +29,10 @@ class Reachable:
 
     pages: set[str] = field(default_factory=set)  # HTML with status 200
     by_status: dict[int, set[str]] = field(default_factory=dict)  # HTML pages included
+    bodies: dict[str, bytes] = field(default_factory=dict)  # of the pages, where wanted
 
 
-def reachable(web: ServedWeb, *, without: Collection[str] = ()) -> Reachable:
+def reachable(web: ServedWeb, *, without: Collection[str] = (), with_bodies: bool = False) -> Reachable:
     """Follow http links from the seeds through the hosts of the web, but those `without`."""
     found = Reachable()
     hosts = web.addresses.keys() - set(without)
@@ -42,7 +43,7 @@ def reachable(web: ServedWeb, *, without: Collection[str] = ()) -> Reachable:
     }
     while queue:
         url = queue.popleft()
-        for link in _visit(url, connections[urlsplit(url).hostname or ""], found):
+        for link in _visit(url, connections[urlsplit(url).hostname or ""], found, with_bodies):
             target = canonical(link)
             if target is None or target in seen or not _is_of(target, hosts):
                 continue
@@ -53,7 +54,9 @@ def reachable(web: ServedWeb, *, without: Collection[str] = ()) -> Reachable:
     return found
 
 
-def _visit(url: str, connection: http.client.HTTPConnection, found: Reachable) -> Iterator[str]:
+def _visit(
+    url: str, connection: http.client.HTTPConnection, found: Reachable, with_bodies: bool
+) -> Iterator[str]:
     parts = urlsplit(url)
     target = parts.path + (f"?{parts.query}" if parts.query else "")
     connection.request("GET", target, headers={"Host": parts.netloc, "User-Agent": "oracle"})
@@ -64,6 +67,8 @@ def _visit(url: str, connection: http.client.HTTPConnection, found: Reachable) -
         yield join_url(url, response.getheader("Location") or "")
     elif response.status == 200 and (response.getheader("Content-Type") or "").startswith("text/html"):
         found.pages.add(url)
+        if with_bodies:
+            found.bodies[url] = body
         yield from _links(url, body)
 
 

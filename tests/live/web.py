@@ -12,17 +12,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 from urllib.parse import urlsplit
 
 import pytest
@@ -43,8 +44,18 @@ DEV_HOSTS: Final = (
 )
 REFUSING_HOST: Final = "refusing.test"  # is in the resolver's table, but nothing listens there
 GBK_HOST: Final = "gbk.debian.test"
+# Instead of serve_web.py's, with the address of who asks at the end.
+_LOG_END: Final = '"$http_if_modified_since"'
 
 _nets = count(os.getpid())
+
+
+class WebPlace(NamedTuple):
+    """Where a web is served instead of on loopback."""
+
+    command: tuple[str, ...]  # put before the server's own command
+    network: str  # "198.18.7.": the first three numbers of the hosts' addresses
+    first: int  # the last number of the first host's address, less 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,28 +109,40 @@ def web_packages() -> Path:
 
 @contextmanager
 def served_web(
-    packages: Path, hosts: Collection[str] = DEV_HOSTS, *, nasty: bool = False, gbk: bool = False
+    packages: Path,
+    hosts: Collection[str] = DEV_HOSTS,
+    *,
+    nasty: bool = False,
+    gbk: bool = False,
+    is_split: bool = False,
+    place: WebPlace | None = None,
 ) -> Iterator[ServedWeb]:
     """Serve these hosts of the dev web.
 
     Args:
       nasty: with the host of crawler traps, nasty.test.
       gbk: with GBK_HOST, whose pages are in GBK under the label gb2312, as old Chinese sites are.
+      is_split: every site under a host of its own, which makes 15 of the five hosts.
+      place: where nginx runs; None on loopback.
     """
     if shutil.which("nginx") is None:
         unavailable("no nginx on this machine: apt-get install nginx-light")
     with tempfile.TemporaryDirectory(prefix="tianmesh-web-") as name:
         folder = Path(name)
-        sites = _write_sites(folder, packages, hosts)
+        sites = _write_sites(folder, packages, hosts, is_split)
         if gbk:
             _add_gbk_host(folder, packages, sites)
-        options = ["--port", str(PORT), "--net", str(_free_net()), "--access-log"]
+        net = _free_net() if place is None else NETS[0]
+        options = ["--port", str(PORT), "--net", str(net), "--access-log"]
         _serve_web("gen", str(sites), str(folder), *options, *(["--nasty"] if nasty else []))
-        # The worker's own user may not read the temporary and the cache folder of ours.
         config = folder / "nginx.conf"
         text = config.read_text(encoding="utf-8")
-        config.write_text(text.replace("user www-data;", "user root;"), encoding="utf-8")
-        _serve_web("start", str(folder))
+        # The worker's own user may not read the temporary and the cache folder of ours.
+        text = text.replace("user www-data;", "user root;").replace(_LOG_END, f"{_LOG_END} $remote_addr")
+        config.write_text(text, encoding="utf-8")
+        if place is not None:
+            _move(folder, net, place)
+        _serve_web("start", str(folder), command=() if place is None else place.command)
         try:
             with _closed_port() as closed_port:
                 yield _described(folder, closed_port)
@@ -132,15 +155,36 @@ def _fetch(packages: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=FETCH_S_MAX, check=False)
 
 
-def _write_sites(folder: Path, packages: Path, hosts: Collection[str]) -> Path:
+def _write_sites(folder: Path, packages: Path, hosts: Collection[str], is_split: bool) -> Path:
     """The list of sites for `serve_web.py`, one mount a line, of these hosts."""
     command = ["bash", str(shared("web/mkbench.sh")), str(packages)]
     subprocess.run(command, cwd=folder, capture_output=True, check=True)
     lines = (folder / "sites.dev").read_text(encoding="utf-8").splitlines()
     chosen = [line for line in lines if line.split()[0] in hosts]
+    if is_split:
+        chosen = [_under_own_host(line, packages) for line in chosen]
     sites = folder / "sites"
     sites.write_text("\n".join(chosen) + "\n", encoding="utf-8")
     return sites
+
+
+def _under_own_host(line: str, packages: Path) -> str:
+    """The same site, under a host named after its last folder and its package."""
+    _, directory, *options = line.split()
+    folders = Path(directory).relative_to(packages).parts
+    return " ".join([f"{folders[-1].lower()}.{folders[0]}.test", directory, *options])
+
+
+def _move(folder: Path, net: int, place: WebPlace) -> None:
+    """Give the hosts addresses of another network."""
+    for name in ("nginx.conf", "resolver.json"):
+        file = folder / name
+        text = re.sub(
+            rf"127\.{net}\.0\.(\d+)",
+            lambda match: f"{place.network}{place.first + int(match[1])}",
+            file.read_text(encoding="utf-8"),
+        )
+        file.write_text(text, encoding="utf-8")
 
 
 def _add_gbk_host(folder: Path, packages: Path, sites: Path) -> None:
@@ -172,9 +216,9 @@ def _closed_port() -> Iterator[int]:
         yield holder.getsockname()[1]
 
 
-def _serve_web(*arguments: str) -> None:
-    command = [sys.executable, str(shared("web/serve_web.py")), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+def _serve_web(*arguments: str, command: Sequence[str] = ()) -> None:
+    serve = [*command, sys.executable, str(shared("web/serve_web.py")), *arguments]
+    done = subprocess.run(serve, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, f"serve_web.py {arguments[0]}: {done.stdout}{done.stderr}"
 
 

@@ -1,0 +1,53 @@
+"""Pages by which answers are checked: each is the only one with a certain word in it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from selectolax.lexbor import LexborHTMLParser
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_PLAIN: Final = re.compile(r"[a-z]{6,20}")  # what no analysis of words changes
+
+
+class KnownPage(NamedTuple):
+    """A page and a word that only it has, also among the addresses."""
+
+    url: str
+    word: str
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.url).netloc
+
+
+def known_pages(bodies: Mapping[str, bytes], per_host: int) -> list[KnownPage]:
+    """Choose pages of every host that has any such; hosts in turn, so that any first few are of many."""
+    words = {url: _words(url, body) for url, body in bodies.items()}
+    frequency = Counter(word for mine in words.values() for word in mine)
+    by_host: dict[str, list[KnownPage]] = defaultdict(list)
+    for url in sorted(words):
+        own = sorted(word for word in words[url] if frequency[word] == 1 and _PLAIN.fullmatch(word))
+        if own:
+            page = KnownPage(url, own[0])
+            by_host[page.host].append(page)
+    chosen = [_spread(pages, per_host) for pages in by_host.values()]
+    return [pages[rank] for rank in range(per_host) for pages in chosen if rank < len(pages)]
+
+
+def _words(url: str, body: bytes) -> set[str]:
+    tree = LexborHTMLParser(body)
+    for node in tree.css("script,style,noscript,template"):
+        node.decompose()
+    text = tree.text(separator=" ")
+    return set(_WORD.findall(text.lower())) | set(_WORD.findall(url.lower()))
+
+
+def _spread(pages: list[KnownPage], count: int) -> list[KnownPage]:
+    """So many of them, at equal distances."""
+    step = max(1, len(pages) // count)
+    return pages[::step][:count]

@@ -1,0 +1,327 @@
+"""A mesh whose peers a test starts, kills, pauses and restarts one by one. [io]
+
+`tianmesh up` ends when it loses peers, and starts all at once; here each is a process of the test, as on
+machines of their own. They read their standard input, so that none outlives the test.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from bootstrap.provision import (
+    BOOTSTRAP,
+    MeshFolder,
+    NodeOptions,
+    PeerOptions,
+    create_mesh,
+    write_bootstrap,
+    write_peer,
+)
+from mesh.gateway_client import GatewayClient, GatewayError
+from mesh.identity import Identity
+from mesh.key_file import load_identity, new_identity, save_identity
+from mesh.slots import SlotTable, slot_of
+from tests.live.lab_process import COMMAND, START_S, wait_for
+from tests.live.place import Place
+from tests.live.web import ServedWeb
+
+AGENT: Final = "tianmesh-test/0.1"  # and the name of the peer, so that the log of the web tells them apart
+PORT: Final = 7_400  # of a peer with an address of its own, which a restart must not change
+DRAWS: Final = 32  # of keys, of which the best are taken
+
+
+class Mesh:
+    """Processes by number: the peers from 1 on, and 0 for the bootstrap node if there is one."""
+
+    def __init__(
+        self,
+        folder: Path,
+        web: ServedWeb,
+        places: Sequence[Place],
+        *,
+        replicas: int,
+        delay_s: float,
+        has_bootstrap: bool,
+    ) -> None:
+        self.folder = folder
+        self.web = web
+        self.described: dict[int, dict[str, Any]] = {}  # what each said of itself at its last start
+        self._places = places
+        self._mesh: MeshFolder = create_mesh(folder, "chaos", replicas)
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._paused: set[int] = set()
+        self._ready: set[int] = set()
+        self._options = PeerOptions(
+            delay_s=delay_s,
+            backoff_s=0.3,
+            resolver=str(web.resolver),
+            allow_private=tuple(web.addresses),
+        )
+        _draw_keys(self._mesh, len(places), list(web.addresses))
+        self._doors: tuple[tuple[str, str], ...] = ()
+        if has_bootstrap:
+            write_bootstrap(self._mesh, NodeOptions(weight=0))
+            self._launch(0)
+            self._wait_ready([0])
+
+    # --- what happens to peers ---
+
+    def start(self, *numbers: int) -> None:
+        """Start these peers, new or again, and wait until each has opened its gateway."""
+        for number in numbers:
+            assert not self.is_running(number), f"peer-{number} runs"
+            self._configure(number)
+            self._launch(number)
+        self._wait_ready(numbers)
+
+    def kill(self, *numbers: int) -> None:
+        """kill -9, all at once."""
+        for number in numbers:
+            self._ready.discard(number)
+            self._paused.discard(number)
+            self._processes[number].send_signal(signal.SIGKILL)
+        for number in numbers:
+            self._processes[number].wait()
+
+    def stop(self, number: int) -> int:
+        """End a peer as a service manager does; return its exit code."""
+        self._ready.discard(number)
+        self._processes[number].send_signal(signal.SIGTERM)
+        return self._processes[number].wait(60)
+
+    def pause(self, number: int) -> None:
+        self._paused.add(number)
+        self._processes[number].send_signal(signal.SIGSTOP)
+
+    def resume(self, number: int) -> None:
+        self._processes[number].send_signal(signal.SIGCONT)
+        self._paused.discard(number)
+
+    def empty(self, number: int) -> None:
+        """Lose the disk of a peer that is down, but not its key."""
+        assert not self.is_running(number)
+        shutil.rmtree(self.data(number))
+
+    # --- how they are ---
+
+    def is_running(self, number: int) -> bool:
+        process = self._processes.get(number)
+        return process is not None and process.poll() is None
+
+    def running(self) -> list[int]:
+        """The peers that have started and are not paused."""
+        return [n for n in sorted(self._ready - self._paused) if n and self.is_running(n)]
+
+    def pid(self, number: int) -> int:
+        return self._processes[number].pid
+
+    def peer_id(self, number: int) -> str:
+        return str(self.described[number]["id"])
+
+    def gateway(self, number: int) -> str:
+        return str(self.described[number]["gateway"])
+
+    def gateways(self) -> list[str]:
+        """Of the peers that can answer."""
+        return [self.gateway(number) for number in self.running()]
+
+    def data(self, number: int) -> Path:
+        return self.folder / f"peer-{number}" / "data"
+
+    def log(self, number: int) -> str:
+        return (self._home(number) / "log").read_text(encoding="utf-8", errors="replace")
+
+    def report(self, number: int | None = None) -> dict[str, Any]:
+        """The status of the mesh as this peer's gateway gives it, or the first that answers."""
+        for each in [number] if number is not None else self.running():
+            client = GatewayClient(self.gateway(each))
+            try:
+                return client.status()
+            except GatewayError:
+                continue
+            finally:
+                client.close()
+        raise AssertionError(f"no gateway of {number or self.running()} answers")
+
+    def row(self, number: int, seen_by: int | None = None) -> dict[str, Any]:
+        """The status of one peer; empty when the others have none of it."""
+        rows = self.report(seen_by if seen_by is not None else number)["peers"]
+        return next((row for row in rows if row["id"] == self.peer_id(number)), {})
+
+    def wait_until(
+        self, is_so: Callable[[Mapping[str, Any]], bool], what: str, timeout: float = 60.0
+    ) -> dict[str, Any]:
+        """Wait for a report that is so."""
+
+        def fitting() -> dict[str, Any] | None:
+            report = self.report()
+            return report if is_so(report) else None
+
+        return wait_for(fitting, what, timeout)
+
+    def wait_until_met(self, timeout: float = 30.0) -> dict[str, Any]:
+        """Wait until the peers that run have one view, with all of them and nobody else in it."""
+        members = len(self.running()) + self.is_running(0)
+
+        def have_met(report: Mapping[str, Any]) -> bool:
+            rows = report["peers"]
+            return len(rows) == len(self.running()) and {(row["members"], row["epoch"]) for row in rows} == {
+                (members, rows[0]["epoch"])
+            }
+
+        return self.wait_until(have_met, f"one view of {members} members", timeout)
+
+    def wait_until_idle(self, timeout: float = 120.0) -> dict[str, Any]:
+        """Wait until all that run rest, for two reports in a row between which nothing has happened."""
+        before: dict[str, Any] = {}
+
+        def at_rest(report: Mapping[str, Any]) -> bool:
+            nonlocal before
+            was, before = before, dict(report)
+            return bool(
+                len(report["peers"]) == len(self.running())
+                and report["total"]["idle"]
+                and was
+                and was["total"]["idle"]
+                and was["total"]["activity"] == report["total"]["activity"]
+            )
+
+        return self.wait_until(at_rest, "rest", timeout)
+
+    def seed(self) -> None:
+        """Hand the seeds of the web to the mesh."""
+        client = GatewayClient(self.gateways()[0])
+        answer = client.add_seeds(self.web.seeds)
+        client.close()
+        assert answer["accepted"] == len(self.web.seeds), answer
+
+    def assert_logs_are_clean(self) -> None:
+        """No peer has said anything of a bug of its own."""
+        for number in self._processes:
+            for line in self.log(number).splitlines():
+                assert "Traceback" not in line, f"{number}: {self.log(number)[-3_000:]}"
+                assert " ERROR " not in line, f"{number}: {line}"
+
+    def close(self) -> None:
+        """End all that runs: the peers first, kindly."""
+        for process in self._processes.values():
+            if process.poll() is None:
+                process.send_signal(signal.SIGCONT)
+                process.send_signal(signal.SIGTERM)
+        deadline = time.monotonic() + 40.0
+        for process in self._processes.values():
+            try:
+                process.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    # --- details ---
+
+    def _home(self, number: int) -> Path:
+        return self.folder / (f"peer-{number}" if number else BOOTSTRAP)
+
+    def _configure(self, number: int) -> None:
+        """Write the configuration; peers without a bootstrap node knock at those that came before them."""
+        place = self._places[number - 1]
+        has_own_address = place.listen != Place().listen
+        node = NodeOptions(
+            listen=place.listen,
+            first_port=PORT if has_own_address else 0,
+            doors=self._doors_for(number),
+        )
+        options = {name: getattr(self._options, name) for name in PeerOptions.__dataclass_fields__}
+        write_peer(self._mesh, number, node, PeerOptions(**options | {"gateway": f"{place.gateway}:0"}))
+        config = self._home(number) / "config.toml"
+        text = re.sub(
+            r'user_agent = "[^"]*"', f'user_agent = "{AGENT} peer-{number}"', config.read_text("utf-8")
+        )
+        config.write_text(text, encoding="utf-8")
+
+    def _doors_for(self, number: int) -> tuple[tuple[str, str], ...]:
+        if 0 in self.described:
+            return ((self.described[0]["door"], self.described[0]["key"]),)
+        return tuple(door for other, door in sorted(self._peer_doors().items()) if other != number)
+
+    def _peer_doors(self) -> dict[int, tuple[str, str]]:
+        """The doors of the peers that have been started, which have addresses of their own."""
+        return {
+            number: (
+                f"tcp://{self._places[number - 1].listen}:{PORT + 2}",
+                load_identity(self._home(number) / "peer.key").curve_public.decode(),
+            )
+            for number in self._processes
+            if number
+        }
+
+    def _launch(self, number: int) -> None:
+        home = self._home(number)
+        command = self._places[number - 1].command if number else ()
+        kind = "peer" if number else "bootstrap"
+        arguments = [*command, *COMMAND, kind, "--while-stdin", "--config", str(home / "config.toml")]
+        told = home / "told"
+        with (home / "log").open("ab") as log, told.open("wb") as out:
+            # A session of its own: a Ctrl-C is for the test.
+            self._processes[number] = subprocess.Popen(
+                arguments, stdin=subprocess.PIPE, stdout=out, stderr=log, start_new_session=True
+            )
+
+    def _wait_ready(self, numbers: Sequence[int]) -> None:
+        for number in numbers:
+
+            def line(number: int = number) -> str:
+                assert self.is_running(number), f"peer-{number} ended: {self.log(number)[-3_000:]}"
+                told = (self._home(number) / "told").read_text(encoding="utf-8")
+                return told if told.endswith("\n") else ""
+
+            self.described[number] = json.loads(wait_for(line, f"sign of life of {number}", START_S))
+            self._ready.add(number)
+
+
+def _draw_keys(mesh: MeshFolder, peers: int, hosts: Sequence[str]) -> None:
+    """Make keys by which the hosts are shared out about evenly once all peers are there.
+
+    There are few hosts: left to chance, a peer that is killed would often have had nothing to do.
+    """
+    slots = [slot_of(f"http://{host}", mesh.mesh.slot_count) for host in hosts]
+
+    def unevenness(identities: list[Identity]) -> int:
+        weights = {identity.peer_id: 100 for identity in identities}
+        table = SlotTable(weights, mesh.mesh.slot_count, replicas=1)
+        shares = Counter(table.team_of(slot)[0] for slot in slots)
+        return max(shares.values()) - min(shares[peer] for peer in weights)
+
+    draws = [[new_identity() for _ in range(peers)] for _ in range(DRAWS)]
+    best: list[Identity] = min(draws, key=unevenness)
+    for number, identity in enumerate(best, 1):
+        save_identity(mesh.folder / f"peer-{number}" / "peer.key", identity)
+
+
+@contextmanager
+def mesh_of(
+    folder: Path,
+    web: ServedWeb,
+    places: Sequence[Place] | int,
+    *,
+    replicas: int = 2,
+    delay_s: float = 0.0,
+    has_bootstrap: bool = True,
+) -> Iterator[Mesh]:
+    """Found a mesh with as many peers as places, none of which is started; end all of them at last."""
+    if isinstance(places, int):
+        places = [Place()] * places
+    mesh = Mesh(folder, web, places, replicas=replicas, delay_s=delay_s, has_bootstrap=has_bootstrap)
+    try:
+        yield mesh
+    finally:
+        mesh.close()
