@@ -28,7 +28,7 @@ HEDGE_QUANTILE: Final = 0.95
 HEDGE_SHARE: Final = 0.05  # of the searches, at most, in the long run
 HEDGES_SAVED_MAX: Final = 10.0  # of those not used in quiet times
 ANSWERS_REMEMBERED: Final = 256
-ANSWERS_NEEDED: Final = 20  # before what was measured says anything
+ANSWERS_NEEDED: Final = 16  # before what was measured says anything, and to measure again
 QUESTIONS_REMEMBERED: Final = 4_096
 
 
@@ -45,6 +45,7 @@ class Punctuality:
         self.silent: set[str] = set()
         self._asked: dict[int, tuple[float, bool]] = {}  # request to when, and if it is a test; oldest first
         self._took: deque[float] = deque(maxlen=ANSWERS_REMEMBERED)
+        self._unmeasured = 0
         self._hedge_s = HEDGE_S_MAX
         self._hedges_saved = HEDGES_SAVED_MAX
 
@@ -78,7 +79,9 @@ class Punctuality:
         took = now - asked
         if peer not in self.tardy:  # else the slow ones would make waiting for them the rule
             self._took.append(took)
-            self._measure()
+            self._unmeasured += 1
+            if self._unmeasured == ANSWERS_NEEDED:
+                self._measure()
         if is_test and is_whole and took <= self._hedge_s:
             self.tardy.discard(peer)
 
@@ -105,8 +108,7 @@ class Punctuality:
         return True
 
     def _measure(self) -> None:
-        if len(self._took) < ANSWERS_NEEDED:
-            return
+        self._unmeasured = 0
         ordered = sorted(self._took)
         quantile = ordered[ceil(len(ordered) * HEDGE_QUANTILE) - 1]
         self._hedge_s = min(max(quantile, HEDGE_S_MIN), HEDGE_S_MAX)
