@@ -17,13 +17,14 @@ from mesh.credentials import PeerCredentials
 from mesh.errors import LocalProtocolError
 from mesh.identity import Identity
 from mesh.joiner import Door
-from mesh.membership import Membership
+from mesh.membership import LISTENERS, Membership
 from mesh.membership_messages import AnswerDoor, DoorKnocked, Knock, Knocked
-from mesh.messages import JoinMesh, MemberRecord
+from mesh.messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
 from mesh.table import Table
 from simulations.chance import random_of
 from simulations.world import Answer
 
+SLOT_COUNT_DEFAULT: Final = 50_000  # as a mesh has by default
 ROUND_TRIP_S: Final = 0.1  # to a door: connection, handshake and question
 SHUT_S: Final = 4.0  # until one who knocks at a door that nobody opens gives up
 
@@ -31,17 +32,22 @@ SHUT_S: Final = 4.0  # until one who knocks at a door that nobody opens gives up
 class Members:
     """The mesh's root key, and for every peer its keys, its record and its membership actor."""
 
-    def __init__(self, seed: int, count: int, replicas: int) -> None:
+    def __init__(self, seed: int, count: int, replicas: int, slot_count: int = SLOT_COUNT_DEFAULT) -> None:
         self._seed = seed
         self._root = RootKey.of_secret(_secret(seed, "root"))
         self.config = MeshConfig(
-            name=f"simulation {seed}", root_key=self._root.public.hex(), replicas=replicas
+            name=f"simulation {seed}",
+            root_key=self._root.public.hex(),
+            slot_count=slot_count,
+            replicas=replicas,
         )
         identities = [Identity.of_secret(_secret(seed, f"peer {number}")) for number in range(count)]
         self.identities = {identity.peer_id: identity for identity in identities}
         self.peers = tuple(self.identities)
 
-    def membership(self, peer: str, table: Table, life: int) -> Membership:
+    def membership(
+        self, peer: str, table: Table, life: int, listeners: tuple[str, ...] = LISTENERS
+    ) -> Membership:
         """Make the actor; all know the door of the first peer. `life` counts the starts of this peer."""
         identity, first = self.identities[peer], self.identities[self.peers[0]]
         return Membership(
@@ -51,6 +57,7 @@ class Members:
             table,
             PeerCredentials(identity, self.config),
             [Door(door_endpoint(first.peer_id), first.curve_public)],
+            listeners=listeners,
         )
 
     def _record(self, identity: Identity) -> MemberRecord:
@@ -70,45 +77,64 @@ class Members:
         )
 
 
+class _GiveUp(Message, frozen=True):
+    """A door to itself: nobody has answered that knock."""
+
+    knock: int
+
+
 class VirtualDoor:
-    """Port `door` of one peer: where it knocks, and where others do."""
+    """Port `door` of one life of a peer: where it knocks, and where others do."""
 
     name = "door"
 
-    def __init__(self, peer: str, doors: dict[str, VirtualDoor], is_up: Callable[[str], bool]) -> None:
+    def __init__(self, peer: str, doors: dict[str, VirtualDoor], is_reachable: Callable[[str], bool]) -> None:
         """Make a door and open it.
 
         Args:
           doors: all of the world by endpoint; this one is added, in the place of an earlier life's.
-          is_up: whether a peer's process runs.
+          is_reachable: whether a connection to a peer can be made.
         """
         self._peer = peer
         self._doors = doors
-        self._is_up = is_up
-        self._visitors: dict[int, str] = {}  # by handle
-        self._handles = 0
+        self._is_reachable = is_reachable
+        self._visitors: dict[int, tuple[VirtualDoor, int]] = {}  # by handle: whose door, number of its knock
+        self._waiting: set[int] = set()  # knocks of ours that have no answer yet
+        self._handles = self._knocks = 0
         doors[door_endpoint(peer)] = self
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
         match message:
             case Knock(endpoint, _, join):
+                self._knocks += 1
+                self._waiting.add(self._knocks)
+                end = Answer(SHUT_S, Address(self._peer, self.name), _GiveUp(self._knocks))
                 door = self._doors.get(endpoint)
-                if door is None or not self._is_up(door._peer):
-                    return (Answer(SHUT_S, source, Knocked(None)),)
-                return (door._be_knocked_at(self._peer, join),)
+                if door is None or not self._is_reachable(door._peer):
+                    return (end,)
+                return (door._be_knocked_at(self, self._knocks, join), end)
+            case _GiveUp(knock):
+                return self._answers(knock, None, 0.0)
             case AnswerDoor(handle, answer):
-                visitor = self._visitors.pop(handle, None)
-                if visitor is None:
-                    return ()
-                return (Answer(ROUND_TRIP_S, Address(visitor, "membership"), Knocked(answer)),)
+                visitor, knock = self._visitors.pop(handle, (None, 0))
+                return () if visitor is None else visitor._answers(knock, answer, ROUND_TRIP_S)
         raise LocalProtocolError(f"door does not understand {type(message).__name__}")
 
-    def _be_knocked_at(self, visitor: str, join: JoinMesh) -> Answer:
+    def _be_knocked_at(self, visitor: VirtualDoor, knock: int, join: JoinMesh) -> Answer:
         self._handles += 1
-        self._visitors[self._handles] = visitor
+        self._visitors[self._handles] = visitor, knock
         # The twin of the seal on a question: who asks has proved to hold this key.
         knocked = DoorKnocked(self._handles, join.record.curve_key, join)
         return Answer(ROUND_TRIP_S, Address(self._peer, "membership"), knocked)
+
+    def _answers(
+        self, knock: int, answer: Welcomed | JoinRefused | None, delay_s: float
+    ) -> tuple[Answer, ...]:
+        """One knock has one answer, and one of another life has none."""
+        if knock not in self._waiting or self._doors[door_endpoint(self._peer)] is not self:
+            return ()
+        self._waiting.discard(knock)
+        return (Answer(delay_s, Address(self._peer, "membership"), Knocked(answer)),)
 
 
 def door_endpoint(peer: str) -> str:

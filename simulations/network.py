@@ -98,6 +98,10 @@ class Network:
     def heal(self) -> None:
         """Mend all links and be as quick and reliable as in the beginning."""
         self._cuts.clear()
+        self.clear_up()
+
+    def clear_up(self) -> None:
+        """Be as quick and reliable as in the beginning; what is cut stays so."""
         delay_min_s, delay_mean_s, loss = self._healthy
         self.set_delay(delay_min_s, delay_mean_s)
         self.set_loss(loss)

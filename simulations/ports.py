@@ -78,13 +78,21 @@ class VirtualParser:
         match message:
             case ParsePage(page):
                 links = self._web.links(page.url)
-                document = document_of(page.url, page.started_at)
-                parsed = PageParsed(page.url, records_of(page.url), document, links)
+                url, at = page.url, page.started_at
+                parsed = PageParsed(url, self.records(url, at), self.document(url, at), links)
                 return (Answer(PARSE_S, source, parsed),)
             case ParseRecords(url, fetched_at):
-                parsed_again = RecordsParsed(url, fetched_at, document_of(url, fetched_at))
+                parsed_again = RecordsParsed(url, fetched_at, self.document(url, fetched_at))
                 return (Answer(PARSE_S, source, parsed_again),)
         raise _misunderstood(self, message)
+
+    def records(self, url: str, fetched_at: float) -> bytes:
+        """Stands for the WARC records of a page."""
+        return records_of(url)
+
+    def document(self, url: str, fetched_at: float) -> Document:
+        """Stands for the document of a page."""
+        return document_of(url, fetched_at)
 
 
 class VirtualArchive:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from mesh.memory_table import MemoryTable
 
@@ -13,6 +13,7 @@ class RevertibleTable:
     def __init__(self) -> None:
         self._table = MemoryTable()
         self._before: dict[bytes, bytes | None] = {}  # of changed keys: the value at the last commit
+        self.on_commit: Callable[[Mapping[bytes, bytes | None]], None] | None = None  # gets those
 
     def get(self, key: bytes) -> bytes | None:
         return self._table.get(key)
@@ -41,6 +42,8 @@ class RevertibleTable:
 
     def commit(self) -> None:
         """What was written so far stays."""
+        if self.on_commit is not None:
+            self.on_commit(self._before)
         self._before.clear()
 
     def revert(self) -> None:

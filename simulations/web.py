@@ -127,6 +127,11 @@ class SyntheticWeb:
         return self._page_count
 
     @property
+    def hosts(self) -> list[str]:
+        """All hosts that have pages, the largest first."""
+        return self._host_names[: self.host_count]
+
+    @property
     def seeds(self) -> tuple[str, ...]:
         """The home page of the largest host."""
         return (f"{self._host_names[0]}/",)

@@ -223,10 +223,21 @@ class World:
         peer.promises.clear()
         peer.table.revert()
 
+    def stop(self, name: str) -> None:
+        """End a peer as its driver does that has time to: with a last commit, and the promises of that."""
+        peer = self._peers[name]
+        if peer.is_up and peer.held is None:
+            self._commit(peer)
+        if peer.is_up:
+            self.crash(name)
+
     def light_fuse(self, name: str, sends: int, last_words: Callable[[], None]) -> None:
         """Have a peer die after so many more sends; `last_words` is then called and has to `crash` it."""
         peer = self._peers[name]
         peer.fuse, peer.last_words = sends, last_words
+
+    def put_out_fuse(self, name: str) -> None:
+        self._peers[name].fuse = None
 
     def pause(self, name: str) -> None:
         """Stop a process, as SIGSTOP does: it sees nothing until `resume`, which brings it everything."""
@@ -268,6 +279,11 @@ class World:
         """Is it up, and not paused?"""
         peer = self._peers[name]
         return peer.is_up and peer.held is None
+
+    def is_connected(self, one: str, other: str) -> bool:
+        """Do frames get through in both directions?"""
+        reaches, clogs = self._network.reaches, self._clogs
+        return all(reaches(*link) and link not in clogs for link in ((one, other), (other, one)))
 
     def local_time(self, name: str) -> float:
         """What the clock of a peer shows."""

@@ -13,7 +13,9 @@ from mesh.actor import EVERYBODY, Actor, Address, Message, Send
 from mesh.errors import LocalProtocolError
 from mesh.messages import LinksAccepted, Ping, PingAnswered
 from mesh.node import Node
+from simulations.clock import VirtualClock
 from simulations.network import Network
+from simulations.skew import of_tomorrow, unknown_frame
 from simulations.world import Answer, World
 
 
@@ -261,6 +263,148 @@ def test_an_actor_that_wakes_in_a_loop_is_found_out() -> None:
     world.add_peer(Node("a", [Restless("a")]), [])
     with pytest.raises(LocalProtocolError, match="again and again"):
         world.run(until=10.0)
+
+
+# --- Faults ---
+
+
+def numbers(echo: Echo) -> list[int]:
+    return [message.sequence for _, message in echo.heard if isinstance(message, PingAnswered)]
+
+
+def pongs(target: str, *sequences: int) -> list[Send]:
+    return [Send(to(target), PingAnswered(sequence, "a")) for sequence in sequences]
+
+
+def test_a_paused_peer_sees_nothing_and_then_everything_in_order() -> None:
+    world, actors = world_of("a", "b", delay_min_s=0.5, delay_mean_s=0.5)
+    world.deliver(to("b", "clock"), to("b"), Order(0))  # its port answers at 3
+    world.plan(1.0, lambda: world.pause("b"))
+    send_at(world, actors["a"], 1.5, *pongs("b", 1, 2))
+    world.plan(3.5, lambda: send_at(world, actors["a"], 4.0, *pongs("b", 3)))
+    actors["b"].alarms = [5.0]
+    world.run(until=8.0)
+    assert not world.is_running("b")
+    assert world.is_up("b")
+    assert (numbers(actors["b"]), actors["b"].woken) == ([], [])
+    assert (world.in_flight, world.unbalanced) == (3, 0)
+    world.resume("b")
+    world.run(until=8.0)
+    assert [message for at, message in actors["b"].heard if at == 8.0] == [
+        PingAnswered(1, "a"),
+        PingAnswered(2, "a"),
+        Order(1),
+        PingAnswered(3, "a"),
+    ]
+    assert (world.in_flight, world.unbalanced) == (0, 0)
+
+
+def test_what_waited_for_a_paused_peer_is_lost_when_it_crashes() -> None:
+    world, actors = world_of("a", "b")
+    world.plan(1.0, lambda: world.pause("b"))
+    send_at(world, actors["a"], 1.5, *pongs("b", 1))
+    world.plan(3.0, lambda: world.crash("b"))
+    world.run(until=10.0)
+    assert numbers(actors["b"]) == []
+    assert (world.traffic.lost, world.unbalanced) == (1, 0)
+
+
+def test_frames_of_a_clogged_link_come_when_it_is_unclogged_and_others_before() -> None:
+    world, actors = world_of("a", "b", "c", delay_min_s=0.1, delay_mean_s=0.1)
+    world.plan(1.0, lambda: world.clog("a", "b"))
+    send_at(world, actors["a"], 2.0, *pongs("b", 1, 2), *pongs("c", 3))
+    send_at(world, actors["b"], 2.0, *pongs("a", 4))
+    world.plan(5.0, lambda: world.unclog("a", "b"))
+    world.run(until=4.9)
+    assert (numbers(actors["b"]), numbers(actors["c"]), numbers(actors["a"])) == ([], [3], [4])
+    assert world.unbalanced == 0
+    assert not world.is_connected("a", "b")
+    world.run(until=6.0)
+    assert numbers(actors["b"]) == [1, 2]
+    assert world.is_connected("a", "b")
+
+
+def test_a_link_can_be_cut_in_one_direction() -> None:
+    network = Network(Random(1))
+    network.cut([("a", "b")])
+    assert network.arrival("a", "b", is_multicast=True, now=0.0) is None
+    assert network.arrival("b", "a", is_multicast=True, now=0.0) is not None
+    assert (network.reaches("a", "b"), network.reaches("b", "a")) == (False, True)
+    network.mend([("a", "b")])
+    assert network.reaches("a", "b")
+
+
+def test_a_network_that_repeats_brings_frames_twice_and_messages_balance() -> None:
+    network = Network(Random(1))
+    network.set_repetition(0.5)
+    world = World(network)
+    actors = {peer: Echo(peer) for peer in "ab"}
+    for peer, actor in actors.items():
+        world.add_peer(Node(peer, [actor]), [Clock()])
+    send_at(world, actors["a"], 1.0, *pongs("b", *range(100)))
+    world.run(until=10.0)
+    assert 130 < world.traffic.delivered < 170
+    assert world.traffic.delivered == 100 + world.traffic.repeated
+    assert world.unbalanced == 0
+
+
+def test_healing_ends_loss_repetition_and_delay() -> None:
+    network = Network(Random(1), delay_min_s=0.1, delay_mean_s=0.1)
+    network.set_loss(0.9)
+    network.set_repetition(0.9)
+    network.set_delay(5.0, 5.0)
+    network.part(["a"], ["b"])
+    network.heal()
+    arrivals = [network.arrival("a", "b", is_multicast=False, now=0.0) for _ in range(100)]
+    assert arrivals == [0.1] * 100
+    assert network.repetition("a", "b", is_multicast=False, now=0.0) is None
+
+
+def test_a_fuse_kills_a_peer_between_two_sends_of_one_handler() -> None:
+    world, actors = world_of("a", "b")
+    world.light_fuse("a", 2, lambda: world.crash("a"))
+    send_at(world, actors["a"], 1.0, *pongs("b", 1, 2, 3, 4))
+    world.run(until=10.0)
+    assert numbers(actors["b"]) == [1, 2]
+    assert not world.is_up("a")
+
+
+def test_a_peer_that_is_stopped_keeps_its_promises() -> None:
+    world, actors = world_of("a", "b")
+    send_at(world, actors["a"], 1.0, Send(to("b"), LinksAccepted(1)))
+    world.plan(1.01, lambda: world.stop("a"))
+    world.run(until=2.0)
+    assert LinksAccepted(1) in [message for _, message in actors["b"].heard]
+    assert not world.is_up("a")
+
+
+def test_a_slow_disk_holds_promises_back() -> None:
+    world, actors = world_of("a", "b", delay_min_s=0.0, delay_mean_s=0.0)
+    world.slow_disk("a", 100.0)
+    send_at(world, actors["a"], 1.0, Send(to("b"), LinksAccepted(1)))
+    world.run(until=10.0)
+    assert actors["b"].heard == [(3.0, LinksAccepted(1))]
+
+
+def test_a_peer_lives_by_its_own_clock() -> None:
+    world = World(Network(Random(1), delay_min_s=0.0, delay_mean_s=0.0), start_s=1_000.0)
+    fast, slow = Echo("fast"), Echo("slow")
+    world.add_peer(Node("fast", [fast]), [Clock()], clock=VirtualClock(100.0, 0.25))
+    world.add_peer(Node("slow", [slow]), [Clock()], clock=VirtualClock(-100.0, -0.25))
+    send_at(world, fast, 1_105.0, *pongs("slow", 1))
+    world.run(until=1_010.0)
+    assert fast.woken == [1_105.0]
+    assert [at for at, message in slow.heard if isinstance(message, PingAnswered)] == [903.0]
+
+
+def test_frames_of_another_version_are_refused_and_counted() -> None:
+    world, actors = world_of("a", "b")
+    world.skew("a", of_tomorrow)
+    world.transmit("a", "b", unknown_frame("membership"))
+    send_at(world, actors["a"], 1.0, *pongs("b", 1))
+    world.run(until=10.0)
+    assert numbers(actors["b"]) == [1]  # a field that is appended is not seen
+    assert (world.traffic.refused, world.unbalanced) == (1, 0)
 
 
 def digest_of(seed: int) -> str:

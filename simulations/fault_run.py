@@ -1,0 +1,314 @@
+"""One run: a mesh that crawls and is searched while it has the faults of a plan, heals, and is judged.
+
+The seed and the number of peers decide everything. Phases: the first peers join; seeds are given, more come
+all along, so do searches; faults; everything is healed; when nothing is missing any more a disk is lost, in
+some plans; then the mesh has to come to rest within `REST_S_MAX`, and what must hold then is checked.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from peers.crawler.robots import CRAWL_DELAY_S_MAX
+from peers.crawler.settings import CrawlSettings
+from simulations.chance import random_of
+from simulations.checks import reachable
+from simulations.clock import VirtualClock
+from simulations.faults import Plan, plan_of
+from simulations.final_checks import check_rest
+from simulations.machine import Machine
+from simulations.members import Members, VirtualDoor
+from simulations.nemesis import Nemesis
+from simulations.network import Network
+from simulations.planted import Bug, planted
+from simulations.users import Users
+from simulations.watch import Watch
+from simulations.web import Served, SyntheticWeb, WebShape
+from simulations.world import World
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+START_S: Final = 1_000_000.0  # of the virtual clock: wall clocks may be hours behind it
+JOINED_S_MAX: Final = 120.0
+REST_S_MAX: Final = 900.0  # from healing to rest
+LOOK_S: Final = 2.0  # between two looks at whether the mesh is at rest
+LOOKS_AT_REST: Final = 3
+SEARCH_PAUSE_S: Final = 1.5  # mean
+SEED_PAUSE_S: Final = 6.0  # mean
+ANSWER_S_MAX: Final = 6.0  # of a search
+TRANSCRIPT_LINES: Final = 60
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What came of a run."""
+
+    seed: int
+    peers: int
+    violations: tuple[str, ...]  # empty when all is well
+    digest: str
+    events: int
+    virtual_seconds: float
+    real_seconds: float
+    requests: int
+    refetched: int  # URLs asked again whose answer was lost with a peer
+    searches: int
+    complete_searches: int
+    transcript: tuple[str, ...]  # its last lines
+
+    @property
+    def is_passed(self) -> bool:
+        return not self.violations
+
+    @property
+    def replay(self) -> str:
+        """The command that does it again."""
+        return f"tianmesh sim faults --seeds 1 --first-seed {self.seed} --peers {self.peers} --verbose"
+
+
+def run_faults(
+    seed: int,
+    peers: int,
+    *,
+    bug: Bug | None = None,
+    tell: Callable[[str], None] | None = None,
+    only: frozenset[int] | None = None,
+) -> Outcome:
+    """Carry out the run of a seed.
+
+    Args:
+      peers: at the beginning.
+      bug: to be planted into the peers' code while the run lasts.
+      tell: is told every line of the transcript.
+      only: places, in the plan, of the faults to be had; None for all. For finding out which matter.
+    """
+    plan = plan_of(seed, peers)
+    if only is not None:
+        faults = tuple(planned for place, planned in enumerate(plan.faults) if place in only)
+        plan = msgspec.structs.replace(plan, faults=faults)
+    context: AbstractContextManager[object] = planted(bug) if bug is not None else ExitStack()
+    with context:
+        return FaultRun(plan, tell).run()
+
+
+class FaultRun:
+    """The machines of a plan, and all who look at them."""
+
+    def __init__(self, plan: Plan, tell: Callable[[str], None] | None = None) -> None:
+        self.plan = plan
+        seed = plan.seed
+        self._random = random_of(seed, "users")
+        self._tell_further = tell
+        self._transcript: deque[str] = deque(maxlen=TRANSCRIPT_LINES)
+        network = Network(random_of(seed, "network"))
+        self.world = World(network, start_s=START_S)
+        self.web = SyntheticWeb(seed, plan.pages, _shape_of(plan))
+        self.members = Members(seed, len(plan.drifts), plan.replicas, plan.slots)
+        self._settings = CrawlSettings(delay_s=plan.delay_s, backoff_s=2.0, anchors_interval_s=30.0)
+        self.watch = Watch(
+            self.web,
+            self._delay_of,
+            lambda: self.world.now,
+            lambda machine, begin_s, end_s: self.nemesis.is_calm(machine, begin_s, end_s),
+            self.tell,
+        )
+        self.users = Users(random_of(seed, "seeds"), lambda: self.world.now, self.watch.violate, self.tell)
+        doors: dict[str, VirtualDoor] = {}
+        self.machines = [
+            Machine(
+                number,
+                self.world,
+                self.members,
+                self.web,
+                self._settings,
+                doors,
+                clock=VirtualClock(offset, drift),
+                fetched=self._fetched,
+                told=self.users.told,
+            )
+            for number, (offset, drift) in enumerate(zip(plan.wall_offsets_s, plan.drifts, strict=True))
+        ]
+        for machine in self.machines:
+            self.watch.add(machine)
+        self.nemesis = Nemesis(self.world, network, self.machines, self.watch, self.tell)
+        self._is_busy = True  # users ask
+
+    def run(self) -> Outcome:
+        """Do it all; an exception of a peer's code is a violation as well."""
+        started = time.perf_counter()
+        try:
+            self._live()
+        except Exception as error:
+            where = _innermost(error)
+            self.watch.violate(f"{type(error).__name__} in {where}: {error}")
+            if self._tell_further is not None:
+                raise
+        return Outcome(
+            seed=self.plan.seed,
+            peers=self.plan.peers,
+            violations=tuple(self.watch.violations),
+            digest=self.world.digest,
+            events=self.world.n_events,
+            virtual_seconds=self.world.now - START_S,
+            real_seconds=time.perf_counter() - started,
+            requests=self.watch.n_requests,
+            refetched=self.watch.n_refetched,
+            searches=self.users.n_searches,
+            complete_searches=self.users.n_complete,
+            transcript=tuple(self._transcript),
+        )
+
+    def tell(self, line: str) -> None:
+        """Put a line into the transcript."""
+        line = f"{self.world.now - START_S:9.3f} {line}"
+        self._transcript.append(line)
+        if self._tell_further is not None:
+            self._tell_further(line)
+
+    # --- Phases ---
+
+    def _live(self) -> None:
+        self._join()
+        start = self.world.now
+        for url in self.web.seeds:
+            self.users.seed(self.machines[0], url)
+        early = [planned for planned in self.plan.faults if planned.at_s < self.plan.healed_s]
+        late = [planned for planned in self.plan.faults if planned.at_s >= self.plan.healed_s]
+        self.nemesis.plan(early, start)
+        self.world.plan(start, self._search_now_and_then)
+        self.world.plan(start, self._seed_now_and_then)
+        self.world.run(until=start + self.plan.healed_s)
+        self.nemesis.heal()
+        for planned in late:
+            self._rest(self._nothing_is_missing, "bring everything where it belongs")
+            self.nemesis.cause(planned.fault)
+            self.world.run(until=self.world.now + 60.0)
+            self.nemesis.heal()
+        self._is_busy = False
+        self._rest(self._is_at_rest, "come to rest")
+        if not self.watch.violations:
+            check_rest(self)
+
+    def _join(self) -> None:
+        """Let the first peers find together."""
+        world = self.world
+        for machine in self.machines[: self.plan.peers]:
+            self.tell(f"{machine.name} is {machine.peer}")
+            machine.start()
+        until = world.now + JOINED_S_MAX
+        while world.now < until:
+            world.run(until=world.now + 1.0)
+            if self._all_know_each_other():
+                return
+        raise RuntimeError(f"the members have not found together in {JOINED_S_MAX:g} virtual seconds")
+
+    def _rest(self, is_reached: Callable[[], bool], what: str) -> None:
+        """Wait until something has been the case for some looks in a row."""
+        world = self.world
+        until = world.now + REST_S_MAX
+        looks = 0
+        while looks < LOOKS_AT_REST:
+            world.run(until=world.now + LOOK_S)
+            looks = looks + 1 if is_reached() else 0
+            if world.now > until:
+                for machine in self.present():
+                    self.tell(f"{machine.name}: {machine.trouble()}")
+                self.watch.violate(f"the mesh did not {what} within {REST_S_MAX:g} s after healing")
+                return
+
+    # --- Who is there, and what they do ---
+
+    def present(self) -> list[Machine]:
+        """The machines that are members or mean to be."""
+        return [machine for machine in self.machines if machine.has_lived and not machine.is_gone]
+
+    def _all_know_each_other(self) -> bool:
+        present = self.present()
+        if not all(machine.is_running for machine in present):
+            return False
+        memberships = [machine.membership() for machine in present]
+        return all(each.alive == len(present) for each in memberships) and (
+            len({each.epoch for each in memberships}) == 1
+        )
+
+    def _nothing_is_missing(self) -> bool:
+        present = self.present()
+        if any(machine.is_leaving for machine in present) or not self._all_know_each_other():
+            return False
+        return all(machine.handover().is_quiet and machine.has_stored_all() for machine in present)
+
+    def _is_at_rest(self) -> bool:
+        return self._nothing_is_missing() and all(machine.crawl().is_idle for machine in self.present())
+
+    # --- Users ---
+
+    def _search_now_and_then(self) -> None:
+        if self._is_busy:
+            self.search_something()
+            pause_s = self._random.expovariate(1 / SEARCH_PAUSE_S)
+            self.world.plan(self.world.now + pause_s, self._search_now_and_then)
+
+    def _seed_now_and_then(self) -> None:
+        if self._is_busy:
+            self._seed_something()
+            pause_s = self._random.expovariate(1 / SEED_PAUSE_S)
+            self.world.plan(self.world.now + pause_s, self._seed_now_and_then)
+
+    def search_something(self) -> None:
+        """Let somebody search for some page that is stored, at some gateway."""
+        machine = self.some_gateway()
+        if machine is not None and self.watch.stored:
+            url = self._random.choice(list(self.watch.stored))
+            self.users.search(machine, url, self.watch.stored[url])
+
+    def some_gateway(self) -> Machine | None:
+        running = [machine for machine in self.present() if machine.is_running]
+        return self._random.choice(running) if running else None
+
+    def _seed_something(self) -> None:
+        """Give a page of some host, under a name that no link has: only who keeps the seed finds it."""
+        machine, random = self.some_gateway(), self._random
+        if machine is not None:
+            host = random.randrange(self.web.host_count)
+            page = random.randrange(self.web.sizes[host])
+            zeros = "0" * random.randint(1, 40)
+            self.users.seed(machine, f"{self.web.hosts[host]}/p{zeros}{page}")
+
+    def _fetched(self, machine: Machine, url: str, served: Served) -> None:
+        self.watch.requested(machine, url, served)
+
+    def _delay_of(self, host: str) -> float:
+        return max(self._settings.delay_s, min(self.web.crawl_delay_s(host), CRAWL_DELAY_S_MAX))
+
+    def reachable_urls(self) -> list[str]:
+        """All pages that must have been fetched: from the seed, and those that users were promised."""
+        return [*reachable(self.web), *self.users.promised]
+
+
+def _shape_of(plan: Plan) -> WebShape:
+    return WebShape(
+        pages_per_host=plan.pages / plan.hosts,
+        size_exponent=0.5,
+        links_mean=6.0,
+        outside_share=0.1,
+        redirect_share=0.05,
+        forbidden_share=0.02,
+        dead_hosts_share=0.05,
+        slow_hosts_share=0.1,
+    )
+
+
+def _innermost(error: BaseException) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "?"
+    code = trace.tb_frame.f_code
+    return f"{code.co_qualname} ({code.co_filename.rsplit('/', 1)[-1]}:{trace.tb_lineno})"

@@ -1,0 +1,126 @@
+"""What must hold once a mesh that had faults is at rest: nothing is lost, all have the same, all is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from mesh.errors import CorruptionError
+from mesh.ownership import Ownership
+from mesh.table import TableSection
+from mesh.urls import fingerprint, host_of
+from peers.storage.extent import Extent
+from peers.storage.ledger import Ledger, identity_of
+from peers.storage.warc import read_records
+from simulations.machine import Machine
+from simulations.words import rare_word_of
+
+if TYPE_CHECKING:
+    from simulations.fault_run import FaultRun
+
+ASKED_AT_A_TIME: Final = 40
+ANSWERED_S: Final = 6.0  # for a batch of searches
+QUEUED_ROW: Final = b"Q"
+
+
+def check_rest(run: FaultRun) -> None:
+    """Judge a run that has come to rest; what is wrong goes to its watch."""
+    for sentence in _wrong(run):
+        run.watch.violate(sentence)
+
+
+def _wrong(run: FaultRun) -> Iterator[str]:
+    present = run.present()
+    for machine in present:
+        if machine.refusal:
+            yield f"{machine.name} was refused: {machine.refusal}"
+    ownership = present[0].witness.ownership
+    assert ownership is not None, "who is at rest has joined"
+    by_peer = {machine.peer: machine for machine in present}
+    urls = dict.fromkeys(run.reachable_urls())
+    yield from _lost(run, urls)
+    yield from _states(run, ownership, by_peer)
+    yield from _copies(run, ownership, by_peer)
+    yield from _not_found(run)
+    if run.world.unbalanced:
+        yield f"{run.world.unbalanced} messages are neither on their way nor delivered, lost or refused"
+
+
+def _lost(run: FaultRun, urls: dict[str, None]) -> Iterator[str]:
+    """URLs that were promised, or linked from a page that was stored, and never asked for."""
+    for url in urls:
+        if url not in run.watch.first:
+            yield f"{url} was lost: no peer has fetched it"
+
+
+def _states(run: FaultRun, ownership: Ownership, by_peer: dict[str, Machine]) -> Iterator[str]:
+    """URLs that are in no state, in two, or in different ones at the peers of their team."""
+    for url in run.watch.first:
+        slot = ownership.slot_of(host_of(url))
+        key = b"Cf" + slot.to_bytes(2, "big") + b"u" + fingerprint(url)
+        rows = {}
+        for peer in ownership.team_of(slot):
+            machine = by_peer[peer]
+            rows[machine.name] = machine.disk.table.get(key)
+        if None in rows.values():
+            yield f"{url} is unknown to some of its team: {rows}"
+        elif len(set(rows.values())) > 1:
+            yield f"{url} is in different states: {rows}"
+
+
+def _copies(run: FaultRun, ownership: Ownership, by_peer: dict[str, Machine]) -> Iterator[str]:
+    """Pages that are not on all peers of their team, whole."""
+    damaged = run.is_archive_damaged
+    for url in run.watch.stored:
+        slot = ownership.slot_of(host_of(url))
+        team = ownership.team_of(slot)
+        if len(team) < min(run.plan.replicas, len(by_peer)):
+            yield f"the team of {url} is too small: {team}"
+        for peer in team:
+            machine = by_peer[peer]
+            found = stored_copy(machine, slot, url)
+            if found is None:
+                yield f"{machine.name} has no copy of {url}"
+            elif not is_page(found, url) and not damaged:
+                yield f"the copy of {url} at {machine.name} is damaged"
+
+
+def stored_copy(machine: Machine, slot: int, url: str) -> bytes | None:
+    """The newest version of a page on the disk of a peer; None when there is none."""
+    place = Ledger(TableSection(machine.disk.table, b"S")).newest(identity_of(slot, url))
+    if place is None:
+        return None
+    try:
+        return machine.disk.archive.read(Extent(place.segment, place.offset, place.length))
+    except CorruptionError:
+        return b""
+
+
+def is_page(records: bytes, url: str) -> bool:
+    """Are these whole records of that page?"""
+    try:
+        blocks = [record.block for record in read_records(records)]
+    except CorruptionError:
+        return False
+    return any(rare_word_of(url).encode() in block for block in blocks)
+
+
+def _not_found(run: FaultRun) -> Iterator[str]:
+    """Pages that a search for their own word does not find, and copies that a gateway does not give."""
+    world, users = run.world, run.users
+    urls = list(run.watch.stored)
+    for start in range(0, len(urls), ASKED_AT_A_TIME):
+        for url in urls[start : start + ASKED_AT_A_TIME]:
+            machine = run.some_gateway()
+            assert machine is not None
+            users.search(machine, url, run.watch.stored[url])
+            users.look_up(machine, url)
+        world.run(until=world.now + ANSWERED_S)
+    for url in urls:
+        if url not in users.found:
+            yield f"a search for the word of {url} was not complete or did not find it"
+        copy = users.copies.get(url, b"")
+        if not copy:
+            yield f"no gateway has a copy of {url}"
+        elif not is_page(copy, url):
+            yield f"a gateway gave a damaged copy of {url}"

@@ -1,0 +1,287 @@
+"""One simulated machine: its disk, its clocks, its keys, and the peer that runs on it or does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from mesh.actor import Address, Message, Statistics
+from mesh.config import MeshConfig
+from mesh.membership import LISTENERS, MembershipStatistics
+from mesh.membership_messages import LeaveMesh, MembershipRefused, StopMembership
+from mesh.messages import DrainPeer
+from mesh.node import Node
+from mesh.table import TableSection
+from peers.actors import make_actors
+from peers.crawler.controller import CrawlStatistics
+from peers.crawler.messages import StopCrawl
+from peers.crawler.settings import CrawlSettings
+from peers.handover.handover import HandoverStatistics
+from peers.index.index import Index
+from peers.index.index_reader import IndexReader
+from peers.storage.cell import CellStatistics
+from simulations.clock import VirtualClock
+from simulations.disks import Disk, DiskArchive, DiskSegments
+from simulations.members import Members, VirtualDoor
+from simulations.ports import Listener, VirtualFetcher
+from simulations.web import Served, Web
+from simulations.witness import Witness
+from simulations.words import WordyParser
+from simulations.world import Answer, VirtualPort, World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_Statistics = TypeVar("_Statistics", bound=Statistics)
+
+DRAIN_S_MAX: Final = 20.0  # as `peers.peer` waits for pages in progress before it ends
+LEAVE_S_MAX: Final = 300.0  # for slots to be handed over before a peer leaves
+
+# fetched(machine, url, what was served): something was asked of a web server just now.
+Fetched = Callable[["Machine", str, Served], None]
+# told(machine, answer): the gateway of a peer has an answer for somebody.
+Told = Callable[["Machine", Message], None]
+
+
+class Machine:
+    """A machine that may lose its process, its memory, its time and its disk."""
+
+    def __init__(
+        self,
+        number: int,
+        world: World,
+        members: Members,
+        web: Web,
+        settings: CrawlSettings,
+        doors: dict[str, VirtualDoor],
+        *,
+        clock: VirtualClock,
+        fetched: Fetched,
+        told: Told,
+    ) -> None:
+        """Set up a machine on which nothing runs yet."""
+        self.number = number
+        self.name = f"p{number}"
+        self.peer = members.peers[number]
+        self.disk = Disk()
+        self.clock = clock
+        self.is_gone = False  # for good
+        self.is_leaving = False
+        self.refusal = ""
+        self.witness = Witness()
+        self.changed_s = -inf  # when it last started, ended, stood still or went on
+        self._world = world
+        self._members = members
+        self._web = web
+        self._settings = settings
+        self._doors = doors
+        self._fetched = fetched
+        self._told = told
+        self._lives = 0
+
+    @property
+    def config(self) -> MeshConfig:
+        return self._members.config
+
+    @property
+    def is_up(self) -> bool:
+        """Does its process exist?"""
+        return self._lives > 0 and self._world.is_up(self.peer)
+
+    @property
+    def is_running(self) -> bool:
+        """Does its process do anything?"""
+        return self._lives > 0 and self._world.is_running(self.peer)
+
+    @property
+    def has_lived(self) -> bool:
+        return self._lives > 0
+
+    def start(self) -> None:
+        """Begin a life of the peer on what the disk holds."""
+        assert not self.is_up
+        assert not self.is_gone
+        self._lives += 1
+        self.changed_s = self._world.now
+        disk, peer = self.disk, self.peer
+        index = Index.open(disk.storage)
+        # As live: milliseconds of the wall clock, which a person may have set back.
+        errand = int((self._world.now + self.clock.wall_offset_s) * 1_000)
+        actors = make_actors(peer, disk.table, self._settings, IndexReader(index), errand)
+        self.witness = Witness()
+        membership = self._members.membership(
+            peer, TableSection(disk.table, b"M"), self._lives, listeners=(*LISTENERS, Witness.name)
+        )
+        ports: list[VirtualPort] = [
+            _Fetcher(self, self._web, self._world, self._fetched),
+            WordyParser(self._web),
+            DiskArchive(peer, disk),
+            DiskSegments(disk, index),
+            VirtualDoor(peer, self._doors, self._is_reachable),
+            _Network(self),
+            _Gateway(self, self._told),
+            *map(Listener, ("meter", "recorder")),
+        ]
+        self._world.add_peer(Node(peer, [membership, *actors, self.witness]), ports, disk.table, self.clock)
+
+    def crash(self, *, is_power_loss: bool = False) -> None:
+        """End the process at once."""
+        local = self._world.local_time(self.peer)
+        self._world.crash(self.peer)
+        if is_power_loss:
+            self.disk.lose_power(local)
+        self._end()
+
+    def stop(self, has_ended: Callable[[], None]) -> None:
+        """End the process in good order, a while from now: pages in progress are stored first."""
+        self._tell("controller", StopCrawl())
+        self._stop_when_drained(self._lives, self._world.now + DRAIN_S_MAX, has_ended)
+
+    def wipe(self) -> None:
+        """Put an empty disk into a machine that is down."""
+        assert not self.is_up
+        before = self.disk
+        self.disk = Disk()
+        self.disk.table.on_commit = before.table.on_commit
+        self.clock.forget()
+
+    def pause(self) -> None:
+        self._world.pause(self.peer)
+        self.changed_s = self._world.now
+
+    def resume(self) -> None:
+        self._world.resume(self.peer)
+        self.changed_s = self._world.now
+
+    def drain(self, *, is_draining: bool) -> None:
+        """Have it give its slots away, or take its share again."""
+        self._tell("membership", DrainPeer(is_draining))
+
+    def leave(self) -> None:
+        """Have it leave for good, once others have all that it has."""
+        self.is_leaving = True
+        self.drain(is_draining=True)
+        self._leave_when_empty(self._world.now + LEAVE_S_MAX)
+
+    def order(self, message: Message) -> None:
+        """Give the searcher an order, as the HTTP port does."""
+        self._world.deliver(Address(self.peer, "http"), Address(self.peer, "searcher"), message)
+
+    # --- What it says of itself ---
+
+    def has_stored_all(self) -> bool:
+        """Is nothing waiting to be stored, copied or indexed?"""
+        cell = self.cell()
+        return not (cell.pending or cell.unindexed or cell.anchors_unindexed or cell.replicas_waiting)
+
+    def would_crawl(self, host: str) -> bool:
+        """Does it hold the slot of a host, under a licence?"""
+        return self._controller.may_crawl(host, self._world.local_time(self.peer))
+
+    def trouble(self) -> str:
+        """What keeps it from rest, for people."""
+        if not self.is_running:
+            return "does not run"
+        return f"{self.membership()} {self.handover()} {self.cell()} {self.crawl()}"
+
+    def crawl(self) -> CrawlStatistics:
+        return self._statistics("controller", CrawlStatistics)
+
+    def cell(self) -> CellStatistics:
+        return self._statistics("cell", CellStatistics)
+
+    def handover(self) -> HandoverStatistics:
+        return self._statistics("handover", HandoverStatistics)
+
+    def membership(self) -> MembershipStatistics:
+        return self._statistics("membership", MembershipStatistics)
+
+    def _statistics(self, actor: str, kind: type[_Statistics]) -> _Statistics:
+        found = self._world.node(self.peer).observe()[actor]
+        assert isinstance(found, kind)
+        return found
+
+    # --- Details ---
+
+    def _end(self) -> None:
+        self.disk.forget_unsynced()
+        self.changed_s = self._world.now
+
+    def _tell(self, actor: str, message: Message) -> None:
+        self._world.deliver(Address(self.peer, "network"), Address(self.peer, actor), message)
+
+    def _stop_when_drained(self, life: int, until: float, has_ended: Callable[[], None]) -> None:
+        if not self.is_up or self._lives != life:
+            return
+        crawl, now = self.crawl(), self._world.now
+        if not self.is_running or ((crawl.in_flight or crawl.in_progress) and now < until):
+            self._world.plan(now + 0.5, lambda: self._stop_when_drained(life, until, has_ended))
+            return
+        self._tell("membership", StopMembership())
+        self._world.stop(self.peer)
+        self._end()
+        has_ended()
+
+    def _leave_when_empty(self, until: float) -> None:
+        world = self._world
+        if self.is_gone or world.now > until:
+            self.is_leaving = False
+            return
+        if self.is_running:
+            handover, cell = self.handover(), self.cell()
+            if not (handover.owned or handover.held or handover.kept or handover.filled or cell.pending):
+                self._tell("membership", LeaveMesh())
+                world.stop(self.peer)
+                self._end()
+                self.is_gone = True
+                return
+        world.plan(world.now + 1.0, lambda: self._leave_when_empty(until))
+
+    def _is_reachable(self, peer: str) -> bool:
+        """Does a connection to a peer come about?"""
+        return self._world.is_up(peer) and self._world.is_connected(self.peer, peer)
+
+
+class _Fetcher(VirtualFetcher):
+    """The fetcher's twin; pages are dated by the wall clock, which may be wrong, as live."""
+
+    def __init__(self, machine: Machine, web: Web, world: World, fetched: Fetched) -> None:
+        super().__init__(machine.peer, web, [])
+        self._machine = machine
+        self._world = world
+        self._fetched = fetched
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        answers = super().receive(source, message, self._world.now + self._machine.clock.wall_offset_s)
+        request = self._log.pop()
+        self._fetched(self._machine, request.url, self._web.serve(request.url))
+        return answers
+
+
+class _Network:
+    """Port `network`: nothing to do where the world carries every frame to the peer it is for."""
+
+    name = "network"
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        if isinstance(message, MembershipRefused):
+            self._machine.refusal = message.reason
+        return ()
+
+
+class _Gateway:
+    """Port `http`: where answers for people come."""
+
+    name = "http"
+
+    def __init__(self, machine: Machine, told: Told) -> None:
+        self._machine = machine
+        self._told = told
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        self._told(self._machine, message)
+        return ()

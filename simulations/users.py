@@ -1,0 +1,107 @@
+"""People who give seeds to gateways and search, while the mesh has its faults; what they get is judged.
+
+A search that claims to speak for all slots must find a page that has been stored for `FRESH_S` when it
+begins. A seed counts as promised when the gateway says that its owner has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from mesh.actor import Message
+from peers.gateway.messages import AddSeeds, FindPage, PageFound, PagesFound, SearchPages, SeedsAdded
+from simulations.machine import Machine
+from simulations.words import rare_word_of
+
+if TYPE_CHECKING:
+    from random import Random
+
+# From a page being stored to its being in the index of all who keep it: a batch that is being gathered,
+# one that is being committed before it, and the same again at a standby that heard of it last.
+FRESH_S: Final = 4.0
+
+
+class _Question(NamedTuple):
+    """What was asked of a gateway."""
+
+    machine: Machine
+    url: str
+    at: float
+    must_find: bool
+
+
+class Users:
+    """Ask, and judge the answers."""
+
+    def __init__(
+        self,
+        random: Random,
+        now: Callable[[], float],
+        violate: Callable[[str], None],
+        tell: Callable[[str], None],
+    ) -> None:
+        """Begin; `violate` and `tell` are those of the `Watch`."""
+        self.promised: dict[str, None] = {}  # seeds that a gateway said were taken
+        self.found: set[str] = set()  # pages whose last search was complete and found them
+        self.copies: dict[str, bytes] = {}  # URL to what the gateway had of it when it was last asked
+        self.n_searches = 0
+        self.n_complete = 0
+        self.n_missed = 0  # complete answers without a page that had not been stored for long
+        self._random = random
+        self._now = now
+        self._violate = violate
+        self._tell = tell
+        self._ticket = 0
+        self._questions: dict[int, _Question] = {}
+
+    def seed(self, machine: Machine, url: str) -> None:
+        """Give a seed."""
+        order = AddSeeds(self._ask(machine, url, must_find=False), (url,))
+        self._tell(f"a user gives {url} to {machine.name}")
+        machine.order(order)
+
+    def search(self, machine: Machine, url: str, stored_s: float) -> None:
+        """Search for a page that was stored at a time."""
+        must_find = self._now() >= stored_s + FRESH_S
+        self.n_searches += 1
+        machine.order(SearchPages(self._ask(machine, url, must_find=must_find), rare_word_of(url)))
+
+    def look_up(self, machine: Machine, url: str) -> None:
+        """Ask for the stored copy of a page."""
+        machine.order(FindPage(self._ask(machine, url, must_find=True), url))
+
+    def told(self, machine: Machine, message: Message) -> None:
+        """Take an answer of a gateway."""
+        match message:
+            case PagesFound(ticket) if ticket in self._questions:
+                self._judge(self._questions.pop(ticket), message)
+            case SeedsAdded(ticket, accepted) if ticket in self._questions:
+                url = self._questions.pop(ticket).url
+                self._tell(f"{machine.name} says that {url} is{' ' if accepted else ' not '}taken")
+                if accepted:
+                    self.promised[url] = None
+            case PageFound(ticket, url, _, records) if ticket in self._questions:
+                del self._questions[ticket]
+                self.copies[url] = records
+
+    def _ask(self, machine: Machine, url: str, *, must_find: bool) -> int:
+        self._ticket += 1
+        self._questions[self._ticket] = _Question(machine, url, self._now(), must_find)
+        return self._ticket
+
+    def _judge(self, question: _Question, answer: PagesFound) -> None:
+        is_found = any(hit.url == question.url for hit in answer.hits)
+        self.found.discard(question.url)
+        if answer.coverage.missing:
+            return
+        self.n_complete += 1
+        if is_found:
+            self.found.add(question.url)
+        elif question.must_find:
+            self._violate(
+                f"{question.machine.name} did not find {question.url} at {question.at:.3f} in a search that"
+                f" claims all {answer.coverage.slots} slots"
+            )
+        else:
+            self.n_missed += 1

@@ -1,0 +1,243 @@
+"""Who watches a run with faults: every request and every commit is judged at the moment it is made.
+
+It sees what a web server logs, what commits leave in the tables, and which links and processes work. It
+asks no peer about itself but one thing: which slots it would crawl now.
+
+The rules
+=========
+*Politeness.* A host is asked when its delay has passed since the end of the request before, whoever made
+that; a request ends with its answer, or with the process that made it. Clocks may run 2 % fast.
+
+*One crawler.* While a peer asks a host, no other running peer may ask it too: nobody else holds its slot
+under a licence that has not run out. Who does not reach a majority of the members begins no fetch later
+than `MINORITY_S` after it has lost them.
+
+*Once.* A URL that was answered for good is asked again only if that answer was lost with, or locked up in, a
+peer to which something happened: who asks again must not have the outcome in its own table, nor may a peer
+that has been up and connected for `TOLD_S` have it; and the peer that got the answer must have been disturbed
+between its request and `SETTLE_S` after its answer, or some fault must have kept it from telling.
+
+*Clocks.* The time at which a host may be asked never goes back in the table of a peer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import Final, NamedTuple
+
+import msgspec
+
+from mesh.urls import fingerprint, host_of
+from simulations.machine import Machine
+from simulations.web import Served, Web
+
+DRIFT_MAX: Final = 0.02
+CLOCK_ERROR_S: Final = 1e-3
+MINORITY_S: Final = 30.0
+TOLD_S: Final = 40.0
+SETTLE_S: Final = 5.0
+MEMBERS_STABLE_S: Final = 30.0  # after a member has come or gone all count the same members again
+VIOLATIONS_MAX: Final = 20
+
+# Answers after which a crawler may ask again.
+_PASSING: Final = frozenset((0, 408, 425, 429, 500, 502, 503, 504))
+
+_URL_ROWS: Final = b"Cf"  # sections of the controller and of its frontier
+_HOST: Final = ord("h")
+_URL: Final = ord("u")
+
+
+class Asked(NamedTuple):
+    """A request that was answered for good."""
+
+    machine: Machine
+    at: float
+    until: float
+
+
+class _HostClock(msgspec.Struct):
+    """The last request to a host."""
+
+    machine: Machine
+    until: float
+
+
+class Watch:
+    """Sees every request and every commit; notes what must not be."""
+
+    def __init__(
+        self,
+        web: Web,
+        delay_of: Callable[[str], float],
+        now: Callable[[], float],
+        is_calm: Callable[[Machine | None, float, float], bool],
+        tell: Callable[[str], None],
+    ) -> None:
+        """Begin.
+
+        Args:
+          delay_of: seconds that must pass for a host.
+          now: time of the world.
+          is_calm: whether no fault touched a peer (None: anybody) between two times, nor has just ended.
+          tell: takes the lines of the transcript.
+        """
+        self.machines: list[Machine] = []
+        self.violations: list[str] = []
+        self.n_requests = 0
+        self.n_refetched = 0
+        self.first: dict[str, Asked] = {}  # by URL: its first answer for good
+        self.stored: dict[str, float] = {}  # URL to when its page counted as stored for the first time
+        self.settled: dict[int, dict[bytes, float]] = {}  # by machine: URLs done with, since when
+        self._urls: dict[bytes, str] = {}
+        self._web = web
+        self._delay_of = delay_of
+        self._now = now
+        self._is_calm = is_calm
+        self._tell = tell
+        self._hosts: dict[str, _HostClock] = {}
+        self._clocks: dict[int, dict[bytes, float]] = {}
+        self._isolated_since: dict[int, float] = {}
+        self._members_changed_s = -inf
+
+    # --- What happens ---
+
+    def add(self, machine: Machine) -> None:
+        """Watch a machine from now on."""
+        self.machines.append(machine)
+        self.settled[machine.number], self._clocks[machine.number] = {}, {}
+        machine.disk.table.on_commit = lambda before: self._committed(machine, before)
+
+    def requested(self, machine: Machine, url: str, served: Served) -> None:
+        """Judge a request that is made now."""
+        now, host = self._now(), host_of(url)
+        self.n_requests += 1
+        self._tell(f"{machine.name} asks {url}: {served.status or served.failure} in {served.seconds:.2f} s")
+        self._judge_politeness(machine, url, host, now)
+        self._judge_crawler(machine, url, host, now)
+        if self._web.is_forbidden(url):
+            self.violate(f"{machine.name} asked {url}, which robots.txt forbids")
+        self._hosts[host] = _HostClock(machine, now + served.seconds)
+        if url.endswith("/robots.txt") or served.status in _PASSING:
+            return
+        self._urls[fingerprint(url)] = url
+        before = self.first.get(url)
+        if before is None:
+            self.first[url] = Asked(machine, now, now + served.seconds)
+        else:
+            self.n_refetched += 1
+            self._judge_repetition(machine, url, before, now)
+
+    def ended(self, machine: Machine) -> None:
+        """Its process has ended, and with it what it was asking."""
+        now = self._now()
+        for clock in self._hosts.values():
+            if clock.machine is machine:
+                clock.until = min(clock.until, now)
+
+    def wiped(self, machine: Machine) -> None:
+        """Its disk is empty."""
+        self.settled[machine.number].clear()
+        self._clocks[machine.number].clear()
+
+    def members_changed(self) -> None:
+        self._members_changed_s = self._now()
+
+    def links_changed(self, reaches: Callable[[Machine, Machine], bool]) -> None:
+        """See who does not reach a majority from now on."""
+        now = self._now()
+        members = [machine for machine in self.machines if machine.has_lived and not machine.is_gone]
+        smallest = min((machine.peer for machine in members), default="")
+        for machine in members:
+            reached = [other for other in members if other is machine or reaches(machine, other)]
+            twice = 2 * len(reached)
+            has_tie = twice == len(members) and any(other.peer == smallest for other in reached)
+            if machine.is_running and (twice > len(members) or has_tie):
+                self._isolated_since.pop(machine.number, None)
+            else:
+                self._isolated_since.setdefault(machine.number, now)
+
+    def violate(self, sentence: str) -> None:
+        """Note that something is that must not be."""
+        self._tell(f"VIOLATION {sentence}")
+        if len(self.violations) < VIOLATIONS_MAX:
+            self.violations.append(sentence)
+
+    # --- Requests ---
+
+    def _judge_politeness(self, machine: Machine, url: str, host: str, now: float) -> None:
+        last = self._hosts.get(host)
+        if last is None:
+            return
+        free_at = last.until + self._delay_of(host) / (1 + DRIFT_MAX) - CLOCK_ERROR_S
+        if now < free_at:
+            self.violate(
+                f"{machine.name} asked {url} {free_at - now:.3f} s too early, after {last.machine.name}"
+            )
+
+    def _judge_crawler(self, machine: Machine, url: str, host: str, now: float) -> None:
+        for other in self.machines:
+            if other is not machine and other.is_running and other.would_crawl(host):
+                self.violate(f"{machine.name} asked {url}, which {other.name} holds too")
+        since = self._isolated_since.get(machine.number)
+        is_clear = now > self._members_changed_s + MEMBERS_STABLE_S
+        if since is not None and is_clear and now > since + MINORITY_S:
+            self.violate(f"{machine.name} asked {url} {now - since:.1f} s after it had lost the majority")
+
+    def _judge_repetition(self, machine: Machine, url: str, first: Asked, now: float) -> None:
+        key = fingerprint(url)
+        if key in self.settled[machine.number]:
+            self.violate(f"{machine.name} asked {url} again, which is done with in its own table")
+            return
+        is_calm = self._is_calm(None, now - TOLD_S, now)
+        for other in self.machines:
+            since = self.settled[other.number].get(key, inf)
+            if is_calm and other.is_running and max(since, other.changed_s) < now - TOLD_S:
+                self.violate(f"{machine.name} asked {url} again, though {other.name} knows it is done with")
+                return
+        asker = first.machine
+        since = self.settled[asker.number].get(key, first.until)
+        if self._is_calm(asker, first.at, now):
+            self.violate(f"{machine.name} asked {url} again, though nothing happened to {asker.name}")
+        elif self._is_calm(None, first.at, since + SETTLE_S) and since + SETTLE_S < now:
+            self.violate(
+                f"{machine.name} asked {url} again, which {asker.name} had {SETTLE_S:g} s in peace to tell"
+            )
+
+    # --- Commits ---
+
+    def _committed(self, machine: Machine, before: Mapping[bytes, bytes | None]) -> None:
+        table = machine.disk.table
+        for key in before:
+            if not key.startswith(_URL_ROWS) or len(key) < 6:
+                continue
+            value = table.get(key)
+            if key[4] == _URL:
+                self._note_url(machine, key[5:], value)
+            elif key[4] == _HOST:
+                self._note_clock(machine, key, value)
+
+    def _note_url(self, machine: Machine, key: bytes, value: bytes | None) -> None:
+        settled = self.settled[machine.number]
+        if value is None or value.startswith(b"Q"):
+            settled.pop(key, None)
+            return
+        settled.setdefault(key, self._now())
+        url = self._urls.get(key)
+        if url is not None and value.startswith(b"D200") and url not in self.stored:
+            self.stored[url] = self._now()
+            self._tell(f"{machine.name} has stored {url}")
+
+    def _note_clock(self, machine: Machine, key: bytes, value: bytes | None) -> None:
+        clocks = self._clocks[machine.number]
+        if value is None:  # the slot was handed over
+            clocks.pop(key, None)
+            return
+        record = _decode(value)
+        next_fetch_s = record[1]
+        if next_fetch_s < clocks.get(key, -inf) - CLOCK_ERROR_S:
+            self.violate(f"the clock of {record[0]} at {machine.name} went back to {next_fetch_s:.3f}")
+        clocks[key] = next_fetch_s
+
+
+_decode = msgspec.msgpack.Decoder().decode
