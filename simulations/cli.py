@@ -1,4 +1,4 @@
-"""The commands `tianmesh sim crawl` and `tianmesh sim replay`. [io]
+"""The commands `tianmesh sim crawl`, `tianmesh sim replay` and `tianmesh sim faults`. [io]
 
 They join the main command through the entry points of the group `tianmesh.commands`.
 """
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 import typer
@@ -18,6 +18,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from mesh.errors import ConfigError
+
+if TYPE_CHECKING:
+    from simulations.fault_run import Outcome
+    from simulations.fault_runs import Sizes
 
 PROGRESS_AFTER_S: Final = 2.0  # shorter runs show no bar
 
@@ -113,6 +117,68 @@ def replay(
     if figure is not None:
         draw_replay(result, figure)
     _print(result, replay_table(result), as_json)
+
+
+@sim.command(epilog="Example: tianmesh sim faults --seeds 1000 --peers 3..9 --json")
+def faults(
+    seeds: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many runs.")] = 100,
+    first_seed: Annotated[int, typer.Option(min=0, help="The seed of the first; the others follow.")] = 1,
+    peers: Annotated[str, typer.Option(help="Peers of a mesh: a number, or a range such as 3..9.")] = "3..9",
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Print the transcript of a single run while it lasts.")
+    ] = False,
+    only: Annotated[
+        str, typer.Option(help="With --verbose: numbers of the faults to be had, by comma; for minimising.")
+    ] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Let meshes crawl and be searched while they have faults drawn from seeds; check that nothing is lost.
+
+    Exit code 1 if anything that must hold did not, with the command that repeats the first such run.
+    """
+    from simulations.fault_runs import result_of, run_all
+    from simulations.report import faults_report
+
+    sizes = _sizes(peers)
+    if verbose:
+        if seeds != 1:
+            raise typer.BadParameter("a transcript is of one run: give --seeds 1", param_hint="--verbose")
+        result = result_of([_told(first_seed, sizes.of(first_seed), only)], first_seed)
+    else:
+        with _progress("runs with faults") as progress:
+            result = run_all(
+                range(first_seed, first_seed + seeds),
+                sizes,
+                progress=lambda done, total, failed: progress(done, total),
+            )
+    _print(result, faults_report(result), as_json)
+    if result.failures:
+        raise typer.Exit(1)
+
+
+def _told(seed: int, peers: int, only: str) -> Outcome:
+    """One run, with its plan and its transcript on stderr."""
+    from simulations.fault_run import run_faults
+    from simulations.faults import plan_of
+
+    print(f"seed {seed}, {peers} peers", file=sys.stderr)
+    for number, planned in enumerate(plan_of(seed, peers).faults):
+        print(f"fault {number} at {planned.at_s:.3f} s: {planned.fault}", file=sys.stderr)
+    chosen = frozenset(int(part) for part in only.split(",")) if only else None
+    return run_faults(seed, peers, tell=lambda line: print(line, file=sys.stderr), only=chosen)
+
+
+def _sizes(text: str) -> Sizes:
+    from simulations.fault_runs import Sizes
+
+    least, _, most = text.partition("..")
+    try:
+        sizes = Sizes(int(least), int(most or least))
+    except ValueError:
+        sizes = Sizes(0, 0)
+    if not 3 <= sizes.least <= sizes.most <= 50:
+        raise typer.BadParameter("give a number or a range from 3 to 50, such as 3..9", param_hint="--peers")
+    return sizes
 
 
 def _peer_counts(text: str) -> list[int]:

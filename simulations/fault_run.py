@@ -20,7 +20,7 @@ from peers.crawler.settings import CrawlSettings
 from simulations.chance import random_of
 from simulations.checks import reachable
 from simulations.clock import VirtualClock
-from simulations.faults import Plan, plan_of
+from simulations.faults import Flip, Plan, plan_of
 from simulations.final_checks import check_rest
 from simulations.machine import Machine
 from simulations.members import Members, VirtualDoor
@@ -285,6 +285,11 @@ class FaultRun:
 
     def _delay_of(self, host: str) -> float:
         return max(self._settings.delay_s, min(self.web.crawl_delay_s(host), CRAWL_DELAY_S_MAX))
+
+    @property
+    def is_archive_damaged(self) -> bool:
+        """Has some disk changed what was written to it?"""
+        return any(isinstance(planned.fault, Flip) for planned in self.plan.faults)
 
     def reachable_urls(self) -> list[str]:
         """All pages that must have been fetched: from the seed, and those that users were promised."""

@@ -14,7 +14,7 @@ from mesh.messages import DrainPeer
 from mesh.node import Node
 from mesh.table import TableSection
 from peers.actors import make_actors
-from peers.crawler.controller import CrawlStatistics
+from peers.crawler.controller import Controller, CrawlStatistics
 from peers.crawler.messages import StopCrawl
 from peers.crawler.settings import CrawlSettings
 from peers.handover.handover import HandoverStatistics
@@ -109,6 +109,7 @@ class Machine:
         # As live: milliseconds of the wall clock, which a person may have set back.
         errand = int((self._world.now + self.clock.wall_offset_s) * 1_000)
         actors = make_actors(peer, disk.table, self._settings, IndexReader(index), errand)
+        self._controller = next(actor for actor in actors if isinstance(actor, Controller))
         self.witness = Witness()
         membership = self._members.membership(
             peer, TableSection(disk.table, b"M"), self._lives, listeners=(*LISTENERS, Witness.name)
@@ -177,7 +178,10 @@ class Machine:
 
     def would_crawl(self, host: str) -> bool:
         """Does it hold the slot of a host, under a licence?"""
-        return self._controller.may_crawl(host, self._world.local_time(self.peer))
+        controller, ownership = self._controller, self.witness.ownership
+        if controller is None or ownership is None:
+            return False
+        return controller.may_crawl(ownership.slot_of(host), self._world.local_time(self.peer))
 
     def trouble(self) -> str:
         """What keeps it from rest, for people."""

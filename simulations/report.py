@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from itertools import accumulate
 from pathlib import Path
+from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from mesh.errors import ConfigError
-from simulations.results import CrawlResult, ReplayResult
+from simulations.results import CrawlResult, FaultsResult, ReplayResult
+
+FAILURES_SHOWN: Final = 3
 
 
 def crawl_table(result: CrawlResult) -> RenderableType:
@@ -33,6 +36,26 @@ def crawl_table(result: CrawlResult) -> RenderableType:
         f"digest {result.digest}",
     ]
     return Group(table, Text("\n".join(lines)))
+
+
+def faults_report(result: FaultsResult) -> RenderableType:
+    """Runs with faults: what was done, and of each that failed what was wrong and how to see it again."""
+    lines = [
+        f"{result.passed:,} of {result.seeds:,} seeds passed, from seed {result.first_seed}",
+        f"{result.events:,} events, {result.events_per_second:,.0f} a second on one core",
+        f"{result.virtual_seconds / 3_600:,.1f} virtual hours",
+        f"{result.requests:,} requests, {result.refetched:,} of them again for want of the first answer",
+        f"{result.searches:,} searches, {result.complete_searches:,} complete",
+    ]
+    for failure in result.failures[:FAILURES_SHOWN]:
+        lines += ["", f"seed {failure.seed} with {failure.peers} peers failed:"]
+        lines += [f"  {violation}" for violation in failure.violations]
+        lines += ["the end of its transcript:", *(f"  {line}" for line in failure.transcript)]
+        lines += ["to see all of it:", f"  {failure.replay}"]
+    if len(result.failures) > FAILURES_SHOWN:
+        seeds = ", ".join(str(failure.seed) for failure in result.failures[FAILURES_SHOWN:])
+        lines += ["", f"also failed: {seeds}"]
+    return Text("\n".join(lines))
 
 
 def replay_table(result: ReplayResult) -> RenderableType:

@@ -85,3 +85,29 @@ class ReplayResult(msgspec.Struct, frozen=True):
     reference_variance: float
     runs: tuple[ReplayRun, ...]
     notes: tuple[str, ...]  # what to keep in mind when reading the figures
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A seed that found something."""
+
+    seed: int
+    peers: int
+    replay: str  # the command that does it again
+    violations: tuple[str, ...]
+    transcript: tuple[str, ...]  # the last lines
+
+
+class FaultsResult(msgspec.Struct, frozen=True):
+    """What came of some seeds."""
+
+    seeds: int
+    first_seed: int
+    passed: int
+    failures: tuple[Failure, ...]  # by seed
+    events: int
+    virtual_seconds: float
+    events_per_second: float  # of one core
+    requests: int  # to web servers
+    refetched: int  # of these: URLs whose first answer was lost with a peer
+    searches: int
+    complete_searches: int

@@ -1,0 +1,95 @@
+"""Many runs with faults, on all cores. [io]"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from typing import NamedTuple
+
+from simulations.chance import random_of
+from simulations.fault_run import Outcome, run_faults
+from simulations.planted import Bug
+from simulations.results import Failure, FaultsResult
+
+
+class Sizes(NamedTuple):
+    """How many peers the meshes have."""
+
+    least: int
+    most: int
+
+    def of(self, seed: int) -> int:
+        """Choose for a seed."""
+        return random_of(seed, f"peers {self.least} {self.most}").randint(self.least, self.most)
+
+
+def run_all(
+    seeds: Iterable[int],
+    sizes: Sizes,
+    *,
+    bug: Bug | None = None,
+    workers: int | None = None,
+    progress: Callable[[int, int, int], None] | None = None,
+) -> FaultsResult:
+    """Run every seed.
+
+    Args:
+      bug: to be planted in all of them.
+      workers: processes; None for one on each core, 0 for none but this one.
+      progress: is told how many runs are done, of how many, and how many have failed.
+    """
+    chosen = list(seeds)
+    outcomes: list[Outcome] = []
+    for outcome in _outcomes(chosen, sizes, bug, workers):
+        outcomes.append(outcome)
+        if progress is not None:
+            progress(len(outcomes), len(chosen), sum(not each.is_passed for each in outcomes))
+    return result_of(outcomes, min(chosen, default=0))
+
+
+def result_of(outcomes: Iterable[Outcome], first_seed: int) -> FaultsResult:
+    """Add up what came of the runs."""
+    by_seed = sorted(outcomes, key=lambda outcome: outcome.seed)
+    events = sum(outcome.events for outcome in by_seed)
+    seconds = sum(outcome.real_seconds for outcome in by_seed)
+    return FaultsResult(
+        seeds=len(by_seed),
+        first_seed=first_seed,
+        passed=sum(outcome.is_passed for outcome in by_seed),
+        failures=tuple(_failure(outcome) for outcome in by_seed if not outcome.is_passed),
+        events=events,
+        virtual_seconds=sum(outcome.virtual_seconds for outcome in by_seed),
+        events_per_second=events / seconds if seconds else 0.0,
+        requests=sum(outcome.requests for outcome in by_seed),
+        refetched=sum(outcome.refetched for outcome in by_seed),
+        searches=sum(outcome.searches for outcome in by_seed),
+        complete_searches=sum(outcome.complete_searches for outcome in by_seed),
+    )
+
+
+def _outcomes(seeds: list[int], sizes: Sizes, bug: Bug | None, workers: int | None) -> Iterable[Outcome]:
+    if workers == 0:
+        for seed in seeds:
+            yield run_faults(seed, sizes.of(seed), bug=bug)
+        return
+    workers = min(workers or os.cpu_count() or 1, max(1, len(seeds)))
+    # Not forked: the processes must not share what this one has open.
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        runs = [pool.submit(run_faults, seed, sizes.of(seed), bug=bug) for seed in seeds]
+        try:
+            for run in as_completed(runs):
+                yield run.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _failure(outcome: Outcome) -> Failure:
+    return Failure(
+        seed=outcome.seed,
+        peers=outcome.peers,
+        replay=outcome.replay,
+        violations=outcome.violations,
+        transcript=outcome.transcript,
+    )
