@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from mesh.actor import Address, Statistics
 from mesh.config import WEIGHT_DEFAULT
-from mesh.membership import MembershipStatistics
+from mesh.membership import LISTENERS, MembershipStatistics
 from mesh.memory_table import MemoryTable
 from mesh.node import Node
 from mesh.ownership import Ownership, OwnershipChanged
@@ -20,11 +20,12 @@ from peers.crawler.controller import CrawlStatistics
 from peers.crawler.robots import CRAWL_DELAY_S_MAX
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.messages import AddSeeds
+from peers.handover.handover import HandoverStatistics
 from peers.index.segments_twin import CountingIndex
 from peers.storage.cell import CellStatistics
 from simulations.chance import random_of
 from simulations.checks import Findings, judge
-from simulations.members import Members, VirtualDoor
+from simulations.members import SLOT_COUNT_DEFAULT, Members, VirtualDoor
 from simulations.network import Network
 from simulations.ports import (
     Listener,
@@ -39,7 +40,6 @@ from simulations.revertible_table import RevertibleTable
 from simulations.web import Web
 from simulations.world import VirtualPort, World
 
-SLOT_COUNT: Final = 50_000  # as a mesh has by default
 LOOK_EVERY_S: Final = 10.0  # virtual seconds between two looks at whether the crawl is over
 EVENTS_WITHOUT_PAGE_MAX: Final = 2_000_000  # a crawl that gets nowhere is ended: two peers repeat something
 JOINED_S_MAX: Final = 300.0  # for all members to know each other
@@ -63,6 +63,7 @@ class SimulatedCrawl:
         peers: int,
         seed: int,
         replicas: int = 2,
+        slots: int = SLOT_COUNT_DEFAULT,
         settings: CrawlSettings | None = None,
         network: Network | None = None,
         trace: list[TracedPage] | None = None,
@@ -74,18 +75,19 @@ class SimulatedCrawl:
         Args:
           peers: how many; with `members`, all of them.
           seed: of everything that is drawn beside the web, which has its own.
+          slots: of the mesh.
           trace: pages are added to it as a live crawl with --record writes them.
-          members: of the mesh; they bring their own number of replicas.
+          members: of the mesh; they bring their own number of replicas and slots.
           crashing: peers that `plan_crash` may name; their tables remember what was committed.
         """
         assert peers >= 1
         assert members is None or len(members.peers) == peers
         if members is not None:
-            replicas = members.config.replicas
+            replicas, slots = members.config.replicas, members.config.slot_count
         self.web = web
         self.settings = settings or CrawlSettings()
         self.peers = members.peers if members else tuple(f"p{number}" for number in range(peers))
-        self.table = SlotTable(dict.fromkeys(self.peers, WEIGHT_DEFAULT), SLOT_COUNT, replicas)
+        self.table = SlotTable(dict.fromkeys(self.peers, WEIGHT_DEFAULT), slots, replicas)
         self._members = members
         self._doors: dict[str, VirtualDoor] = {}
         self._lives = dict.fromkeys(self.peers, 0)
@@ -189,7 +191,7 @@ class SimulatedCrawl:
 
     def _tell_ownership(self, peer: str) -> None:
         ownership = OwnershipChanged(Ownership(peer, self.table, self.peers))
-        for name in ("controller", "cell", "indexer", "searcher"):
+        for name in LISTENERS:
             self.world.deliver(Address(peer, "membership"), Address(peer, name), ownership)
 
     def _wait_for_members(self) -> None:
@@ -214,7 +216,7 @@ class SimulatedCrawl:
         return int(self.world.now * 1_000) + 1
 
     def _slot_of(self, host: str) -> int:
-        return slot_of(host, SLOT_COUNT)
+        return slot_of(host, self.table.slot_count)
 
     def _team_of(self, url: str) -> tuple[str, ...]:
         return self.table.team_of(self._slot_of(host_of(url)))
@@ -240,4 +242,6 @@ def _is_at_rest(statistics: Statistics) -> bool:
             cell = statistics
             waiting = cell.pending + cell.unindexed + cell.anchors_unindexed + cell.replicas_waiting
             return waiting == 0
+        case HandoverStatistics(is_quiet=is_quiet):
+            return is_quiet
     return True

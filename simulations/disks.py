@@ -144,19 +144,24 @@ class DiskSegments:
 
     name = "segments"
 
-    def __init__(self, disk: Disk, index: Index) -> None:
+    def __init__(self, disk: Disk, index: Index, slot_count: int = 50_000) -> None:
         self._disk = disk
-        self._twin = SegmentsTwin(index)
+        self._twin = SegmentsTwin(index, slot_count)
         self._free_at = 0.0
+
+    def begin(self) -> list[tuple[str, Message]]:
+        """What the port says when the peer starts, and to which actors."""
+        return self._twin.begin()
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
         disk = self._disk
         before = dict(disk.storage.files)
         said = self._twin.receive(message)
-        seconds = COMMIT_S
+        has_written = disk.storage.files != before
+        seconds = COMMIT_S if has_written else READ_S
         if isinstance(message, CommitDocuments):
             seconds += COMMIT_PAGE_S * len(message.documents)
         self._free_at = max(self._free_at, now + seconds * disk.factor)
-        if disk.storage.files != before:
+        if has_written:
             disk.committed(before, self._free_at)
         return [Answer(self._free_at - now, Address(source.peer, actor), answer) for actor, answer in said]

@@ -34,7 +34,7 @@ def _wrong(run: FaultRun) -> Iterator[str]:
     for machine in present:
         if machine.refusal:
             yield f"{machine.name} was refused: {machine.refusal}"
-    ownership = present[0].witness.ownership
+    ownership = present[0].ownership
     assert ownership is not None, "who is at rest has joined"
     by_peer = {machine.peer: machine for machine in present}
     urls = dict.fromkeys(run.reachable_urls())

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from mesh.actor import Address, Message, Statistics
 from mesh.config import MeshConfig
-from mesh.membership import LISTENERS, MembershipStatistics
+from mesh.membership import MembershipStatistics
 from mesh.membership_messages import LeaveMesh, MembershipRefused, StopMembership
 from mesh.messages import DrainPeer
 from mesh.node import Node
+from mesh.ownership import Ownership
 from mesh.table import TableSection
 from peers.actors import make_actors
-from peers.crawler.controller import Controller, CrawlStatistics
+from peers.crawler.controller import CrawlStatistics
 from peers.crawler.messages import StopCrawl
 from peers.crawler.settings import CrawlSettings
 from peers.handover.handover import HandoverStatistics
@@ -24,9 +25,9 @@ from peers.storage.cell import CellStatistics
 from simulations.clock import VirtualClock
 from simulations.disks import Disk, DiskArchive, DiskSegments
 from simulations.members import Members, VirtualDoor
+from simulations.overheard import Overheard
 from simulations.ports import Listener, VirtualFetcher
 from simulations.web import Served, Web
-from simulations.witness import Witness
 from simulations.words import WordyParser
 from simulations.world import Answer, VirtualPort, World
 
@@ -109,22 +110,24 @@ class Machine:
         # As live: milliseconds of the wall clock, which a person may have set back.
         errand = int((self._world.now + self.clock.wall_offset_s) * 1_000)
         actors = make_actors(peer, disk.table, self._settings, IndexReader(index), errand)
-        self._controller = next(actor for actor in actors if isinstance(actor, Controller))
-        self.witness = Witness()
-        membership = self._members.membership(
-            peer, TableSection(disk.table, b"M"), self._lives, listeners=(*LISTENERS, Witness.name)
-        )
+        controller, *others = actors
+        self._controller = Overheard(controller)
+        membership = self._members.membership(peer, TableSection(disk.table, b"M"), self._lives)
+        segments = DiskSegments(disk, index, self.config.slot_count)
         ports: list[VirtualPort] = [
             _Fetcher(self, self._web, self._world, self._fetched),
             WordyParser(self._web),
             DiskArchive(peer, disk),
-            DiskSegments(disk, index),
+            segments,
             VirtualDoor(peer, self._doors, self._is_reachable),
             _Network(self),
             _Gateway(self, self._told),
             *map(Listener, ("meter", "recorder")),
         ]
-        self._world.add_peer(Node(peer, [membership, *actors, self.witness]), ports, disk.table, self.clock)
+        node = Node(peer, [membership, self._controller, *others])
+        self._world.add_peer(node, ports, disk.table, self.clock)
+        for actor, message in segments.begin():
+            self._world.deliver(Address(peer, segments.name), Address(peer, actor), message)
 
     def crash(self, *, is_power_loss: bool = False) -> None:
         """End the process at once."""
@@ -178,10 +181,13 @@ class Machine:
 
     def would_crawl(self, host: str) -> bool:
         """Does it hold the slot of a host, under a licence?"""
-        controller, ownership = self._controller, self.witness.ownership
-        if controller is None or ownership is None:
-            return False
-        return controller.may_crawl(ownership.slot_of(host), self._world.local_time(self.peer))
+        controller = self._controller
+        return controller is not None and controller.would_crawl(host, self._world.local_time(self.peer))
+
+    @property
+    def ownership(self) -> Ownership | None:
+        """Who is responsible for what, as far as it knows."""
+        return self._controller.ownership if self._controller is not None else None
 
     def trouble(self) -> str:
         """What keeps it from rest, for people."""

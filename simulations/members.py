@@ -17,7 +17,7 @@ from mesh.credentials import PeerCredentials
 from mesh.errors import LocalProtocolError
 from mesh.identity import Identity
 from mesh.joiner import Door
-from mesh.membership import LISTENERS, Membership
+from mesh.membership import Membership
 from mesh.membership_messages import AnswerDoor, DoorKnocked, Knock, Knocked
 from mesh.messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
 from mesh.table import Table
@@ -45,9 +45,7 @@ class Members:
         self.identities = {identity.peer_id: identity for identity in identities}
         self.peers = tuple(self.identities)
 
-    def membership(
-        self, peer: str, table: Table, life: int, listeners: tuple[str, ...] = LISTENERS
-    ) -> Membership:
+    def membership(self, peer: str, table: Table, life: int) -> Membership:
         """Make the actor; all know the door of the first peer. `life` counts the starts of this peer."""
         identity, first = self.identities[peer], self.identities[self.peers[0]]
         return Membership(
@@ -57,7 +55,6 @@ class Members:
             table,
             PeerCredentials(identity, self.config),
             [Door(door_endpoint(first.peer_id), first.curve_public)],
-            listeners=listeners,
         )
 
     def _record(self, identity: Identity) -> MemberRecord:

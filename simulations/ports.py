@@ -15,14 +15,21 @@ from mesh.errors import LocalProtocolError
 from mesh.trace import TracedPage
 from peers.crawler.exchange import Fetched, FetchFailed, FetchRequest
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
-from peers.index.messages import CommitDocuments
+from peers.index.messages import AdoptDocuments, CommitDocuments
+from peers.storage.extent import Extent
 from peers.storage.messages import (
+    AppendBulk,
     AppendRecords,
+    BulkAppended,
+    ExtentsRead,
     ParseRecords,
+    ReadExtents,
     ReadRecords,
     RecordsAppended,
     RecordsParsed,
     RecordsRead,
+    RemoveSegments,
+    SegmentsRemoved,
 )
 from simulations.web import Served, Web
 from simulations.world import Answer
@@ -96,25 +103,40 @@ class VirtualParser:
 
 
 class VirtualArchive:
-    """Port `archive`: knows what was appended, but not the bytes, which follow from the URL."""
+    """Port `archive`: knows what was appended and where, but not the bytes, which follow from the URL."""
 
     name = "archive"
 
     def __init__(self) -> None:
         self.pages: dict[str, int] = {}  # URL to how many times it was appended, in order of appending
         self.n_bytes = 0
+        self._places: dict[int, str] = {}  # offset to the URL of what is there
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
         match message:
             case AppendRecords(url, fetched_at, records):
-                place = RecordsAppended(url, fetched_at, 1, self.n_bytes, len(records))
-                self.n_bytes += len(records)
-                self.pages[url] = self.pages.get(url, 0) + 1
-                return (Answer(SYNC_S, source, place),)
+                place = self._append(url, len(records))
+                appended = RecordsAppended(url, fetched_at, place.segment, place.offset, place.length)
+                return (Answer(SYNC_S, source, appended),)
+            case AppendBulk(ticket, items):
+                places = tuple(self._append(_url_in(bytes(item)), len(item)) for item in items)
+                return (Answer(SYNC_S, source, BulkAppended(ticket, places)),)
             case ReadRecords(url, fetched_at):
                 records = records_of(url) if url in self.pages else b""
                 return (Answer(0.0, source, RecordsRead(url, fetched_at, records)),)
+            case ReadExtents(ticket, extents):
+                bulk = b"".join(records_of(self._places[extent.offset]) for extent in extents)
+                return (Answer(0.0, source, ExtentsRead(ticket, bulk, (True,) * len(extents))),)
+            case RemoveSegments(segments):
+                return (Answer(0.0, source, SegmentsRemoved(segments)),)
         raise _misunderstood(self, message)
+
+    def _append(self, url: str, length: int) -> Extent:
+        place = Extent(1, self.n_bytes, length)
+        self._places[self.n_bytes] = url
+        self.n_bytes += length
+        self.pages[url] = self.pages.get(url, 0) + 1
+        return place
 
 
 class IndexTwin(Protocol):
@@ -134,10 +156,12 @@ class VirtualSegments:
         self._twin = twin
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
-        if not isinstance(message, CommitDocuments):
-            raise _misunderstood(self, message)
-        self.commits += 1
-        seconds = COMMIT_S + COMMIT_PAGE_S * len(message.documents)
+        seconds = 0.0
+        if isinstance(message, CommitDocuments):
+            self.commits += 1
+            seconds = COMMIT_S + COMMIT_PAGE_S * len(message.documents)
+        elif isinstance(message, AdoptDocuments):
+            seconds = COMMIT_S
         return [
             Answer(seconds, Address(source.peer, actor), answer)
             for actor, answer in self._twin.receive(message)
@@ -173,9 +197,16 @@ class Listener:
         return ()
 
 
+_RECORDS: Final = b"records of "
+
+
 def records_of(url: str) -> bytes:
     """Stands for the WARC records of a page."""
-    return b"records of " + url.encode()
+    return _RECORDS + url.encode()
+
+
+def _url_in(records: bytes) -> str:
+    return records.removeprefix(_RECORDS).decode()
 
 
 def document_of(url: str, fetched_at: float) -> Document:
