@@ -70,7 +70,6 @@ class Machine:
         self.is_gone = False  # for good
         self.is_leaving = False
         self.refusal = ""
-        self.witness = Witness()
         self.changed_s = -inf  # when it last started, ended, stood still or went on
         self._world = world
         self._members = members
