@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.web import web_packages
+from tests.live.truth import Truth, truth_of
+from tests.live.web import DEV_HOSTS, SMALL_HOSTS, web_packages
 from tests.peers.gateway.test_browser import browser
 
 __all__ = ["browser", "packages"]
@@ -16,3 +17,13 @@ __all__ = ["browser", "packages"]
 def packages() -> Path:
     """The sites that can be served, unpacked."""
     return web_packages()
+
+
+@pytest.fixture(scope="session")
+def small_truth(packages: Path) -> Truth:
+    return truth_of(packages, SMALL_HOSTS, gbk=True)
+
+
+@pytest.fixture(scope="session")
+def dev_truth(packages: Path) -> Truth:
+    return truth_of(packages, DEV_HOSTS, gbk=True)

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 from bootstrap.provision import (
@@ -29,9 +30,9 @@ from bootstrap.provision import (
 )
 from mesh.gateway_client import GatewayClient, GatewayError
 from mesh.identity import Identity
-from mesh.key_file import load_identity, new_identity, save_identity
+from mesh.key_file import load_identity, save_identity
 from mesh.slots import SlotTable, slot_of
-from tests.live.lab_process import COMMAND, START_S, wait_for
+from tests.live.lab_process import COMMAND, START_S, tianmesh, wait_for
 from tests.live.place import Place
 from tests.live.web import ServedWeb
 
@@ -52,6 +53,7 @@ class Mesh:
         replicas: int,
         delay_s: float,
         has_bootstrap: bool,
+        key_seed: int,
     ) -> None:
         self.folder = folder
         self.web = web
@@ -67,7 +69,7 @@ class Mesh:
             resolver=str(web.resolver),
             allow_private=tuple(web.addresses),
         )
-        _draw_keys(self._mesh, len(places), list(web.addresses))
+        _draw_keys(self._mesh, len(places), list(web.addresses), key_seed)
         self._doors: tuple[tuple[str, str], ...] = ()
         if has_bootstrap:
             write_bootstrap(self._mesh, NodeOptions(weight=0))
@@ -124,6 +126,10 @@ class Mesh:
 
     def pid(self, number: int) -> int:
         return self._processes[number].pid
+
+    @property
+    def slot_count(self) -> int:
+        return self._mesh.mesh.slot_count
 
     def peer_id(self, number: int) -> str:
         return str(self.described[number]["id"])
@@ -197,6 +203,33 @@ class Mesh:
             )
 
         return self.wait_until(at_rest, "rest", timeout)
+
+    def wait_until_balanced(self, timeout: float = 90.0) -> dict[str, Any]:
+        """Wait until every slot is crawled, kept and searched where it belongs, and nowhere else."""
+        before: Mapping[str, Any] = {}
+
+        def is_balanced(report: Mapping[str, Any]) -> bool:
+            nonlocal before
+            before = report
+            rows = report["peers"]
+            return (
+                len(rows) == len(self.running())
+                and all(_is_settled(row["slots"]) for row in rows)
+                and sum(row["slots"]["owned"] for row in rows) == self.slot_count
+                and sum(row["slots"]["answered"] for row in rows) == self.slot_count
+            )
+
+        try:
+            return self.wait_until(is_balanced, "balance", timeout)
+        except AssertionError as error:
+            shown = [(row["id"], row["state"], row["slots"]) for row in before["peers"]]
+            raise AssertionError(f"{error}: {shown}") from error
+
+    def drain(self, number: int) -> None:
+        """`tianmesh drain`, through the gateway of another peer."""
+        other = next(each for each in self.running() if each != number)
+        done = tianmesh("drain", self.peer_id(number), "--gateway", self.gateway(other))
+        assert done.returncode == 0, done.stderr
 
     def seed(self) -> None:
         """Hand the seeds of the web to the mesh."""
@@ -288,12 +321,23 @@ class Mesh:
             self._ready.add(number)
 
 
-def _draw_keys(mesh: MeshFolder, peers: int, hosts: Sequence[str]) -> None:
+def _is_settled(slots: Mapping[str, int]) -> bool:
+    """Nothing of these is on its way."""
+    return (
+        slots["held"] == slots["owned"]
+        and slots["complete"] == slots["kept"]
+        and not slots["wanted"]
+        and not slots["strays"]
+    )
+
+
+def _draw_keys(mesh: MeshFolder, peers: int, hosts: Sequence[str], key_seed: int) -> None:
     """Make keys by which the hosts are shared out about evenly once all peers are there.
 
     There are few hosts: left to chance, a peer that is killed would often have had nothing to do.
     """
     slots = [slot_of(f"http://{host}", mesh.mesh.slot_count) for host in hosts]
+    random = Random(key_seed)
 
     def unevenness(identities: list[Identity]) -> int:
         weights = {identity.peer_id: 100 for identity in identities}
@@ -301,7 +345,7 @@ def _draw_keys(mesh: MeshFolder, peers: int, hosts: Sequence[str]) -> None:
         shares = Counter(table.team_of(slot)[0] for slot in slots)
         return max(shares.values()) - min(shares[peer] for peer in weights)
 
-    draws = [[new_identity() for _ in range(peers)] for _ in range(DRAWS)]
+    draws = [[Identity.of_secret(random.randbytes(32)) for _ in range(peers)] for _ in range(DRAWS)]
     best: list[Identity] = min(draws, key=unevenness)
     for number, identity in enumerate(best, 1):
         save_identity(mesh.folder / f"peer-{number}" / "peer.key", identity)
@@ -316,11 +360,24 @@ def mesh_of(
     replicas: int = 2,
     delay_s: float = 0.0,
     has_bootstrap: bool = True,
+    key_seed: int = 1,
 ) -> Iterator[Mesh]:
-    """Found a mesh with as many peers as places, none of which is started; end all of them at last."""
+    """Found a mesh with as many peers as places, none of which is started; end all of them at last.
+
+    Args:
+      key_seed: from which the peers' keys are drawn, and so who owns what.
+    """
     if isinstance(places, int):
         places = [Place()] * places
-    mesh = Mesh(folder, web, places, replicas=replicas, delay_s=delay_s, has_bootstrap=has_bootstrap)
+    mesh = Mesh(
+        folder,
+        web,
+        places,
+        replicas=replicas,
+        delay_s=delay_s,
+        has_bootstrap=has_bootstrap,
+        key_seed=key_seed,
+    )
     try:
         yield mesh
     finally:

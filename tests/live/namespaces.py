@@ -28,6 +28,8 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from tests.live.place import Place
 from tests.live.web import WebPlace, unavailable
 
@@ -195,7 +197,7 @@ def _check_possible() -> None:
     except FileNotFoundError:
         unavailable("no command `ip` on this machine: apt-get install iproute2")
     if added.returncode:
-        unavailable(f"no network namespaces without being root: {added.stderr.strip()}")
+        pytest.skip(f"no network namespaces for this user: {added.stderr.strip()}")
     subprocess.run(["ip", "netns", "delete", probe], capture_output=True, check=True)
 
 

@@ -1,0 +1,218 @@
+"""What can happen to the peers of a mesh, and what must be true when it is over. [io]
+
+Every action leaves an excuse in the books: what the peer that was killed had fetched in its last seconds
+may be fetched once more, nothing else may. With two copies of everything no more than one peer is away for
+good or loses its disk at a time, and the next one only when there are two copies again (`wait_until_whole`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from random import Random
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from tests.live.access_log import Access, Excuse, assert_polite, by_host, repeats, unexcused
+from tests.live.archives import archived_urls
+from tests.live.lab_process import wait_for
+from tests.live.mesh_processes import Mesh
+from tests.live.searching import Answer, Searching, ask, failures, searching, wrong
+from tests.live.truth import Truth
+
+# What a peer fetches becomes durable within this time: it is parsed, stored here and by a standby.
+UNSETTLED_S: Final = 5.0
+WHOLE_S: Final = 90.0  # a standby comes in for one that is away after 20 s
+REPLICAS: Final = 2
+MUCH: Final = 20  # pages: some seconds of crawling
+
+
+class Chaos:
+    """Does things to a mesh, one after the other, and keeps the books."""
+
+    def __init__(self, mesh: Mesh, truth: Truth) -> None:
+        self.mesh = mesh
+        self.truth = truth
+        self.excuses: list[Excuse] = []
+        self.transcript: list[str] = []
+        self._began = time.time()
+
+    def say(self, what: str) -> None:
+        self.transcript.append(f"{time.time() - self._began:6.1f} s  {what}")
+        print(self.transcript[-1], flush=True)
+
+    # --- actions ---
+
+    def join(self, number: int) -> None:
+        self.mesh.start(number)
+        self.say(f"peer-{number} has joined")
+
+    def kill(self, *numbers: int) -> float:
+        """kill -9; return when."""
+        at_s = time.time()
+        self.mesh.kill(*numbers)
+        self.excuses += [Excuse(number, at_s - UNSETTLED_S, time.time() + 0.1) for number in numbers]
+        self.say(f"peers {numbers} have been killed")
+        return at_s
+
+    def kill_and_restart(self, number: int, down_s: float) -> None:
+        self.kill(number)
+        time.sleep(down_s)
+        self.mesh.start(number)
+        self.say(f"peer-{number} is back")
+
+    def pause(self, number: int, seconds: float) -> None:
+        """SIGSTOP for a while. What was on its way is finished afterwards, maybe by another as well."""
+        at_s = time.time()
+        self.mesh.pause(number)
+        self.say(f"peer-{number} stands still for {seconds:.1f} s")
+        time.sleep(seconds)
+        self.mesh.resume(number)
+        self.excuses.append(Excuse(number, at_s - UNSETTLED_S, time.time() + 1.0))
+
+    def restart(self, number: int, down_s: float = 0.0) -> None:
+        """End a peer kindly and start it again: nothing may be fetched twice for that."""
+        code = self.mesh.stop(number)
+        assert code == 0, f"peer-{number} ended with {code}: {self.mesh.log(number)[-2_000:]}"
+        time.sleep(down_s)
+        self.mesh.start(number)
+        self.say(f"peer-{number} has been stopped and started")
+
+    def lose_disk(self, number: int) -> None:
+        """Kill a peer whose disk does not come back; others must have two copies of everything before."""
+        self.kill(number)
+        self.mesh.empty(number)
+        self.mesh.start(number)
+        self.say(f"peer-{number} is back with an empty disk")
+
+    def drain(self, number: int, timeout: float = 90.0) -> None:
+        """Have a peer give away all it has, and end it for good."""
+        self.mesh.drain(number)
+        self.say(f"peer-{number} gives all away")
+        others = [each for each in self.mesh.running() if each != number]
+
+        def is_drained() -> bool:
+            return bool(self.mesh.row(number, seen_by=others[0]).get("state") == "drained")
+
+        wait_for(is_drained, f"end of the draining of peer-{number}", timeout)
+        assert self.mesh.stop(number) == 0
+        self.say(f"peer-{number} has gone for good")
+
+    # --- what is to be seen ---
+
+    def unfinished(self, accesses: Collection[Access]) -> set[str]:
+        """Hosts of which much is still to be fetched."""
+        asked = {access.url for access in accesses}
+        left = Counter(urlsplit(url).netloc for url in self.truth.pages - asked)
+        return {host for host, pages in left.items() if pages >= MUCH}
+
+    # --- at the end ---
+
+    def wait_until_whole(self, timeout: float = WHOLE_S) -> dict[str, Any]:
+        """Wait until all rests, every page is searched once and kept `REPLICAS` times."""
+        pages = len(self.truth.pages)
+
+        def is_whole() -> dict[str, Any] | None:
+            report = self.mesh.report()
+            total = report["total"]
+            return (
+                report
+                if total["idle"]
+                and len(report["peers"]) == len(self.mesh.running())
+                and total["pages_indexed"] == pages
+                and total["documents"] == REPLICAS * pages
+                else None
+            )
+
+        began = time.monotonic()
+        try:
+            report = wait_for(is_whole, "whole mesh", timeout)
+        except AssertionError as error:
+            rows = self.mesh.report()["peers"]
+            shown = ("id", "idle", "pages_indexed", "documents", "pending", "members", "frontier")
+            raise AssertionError(
+                f"{error}: {pages} pages; {[{k: r[k] for k in shown} for r in rows]}"
+            ) from error
+        self.say(f"whole after {time.monotonic() - began:.1f} s")
+        return report
+
+    def assert_all_found(self) -> None:
+        """Every known page is found through every gateway, in answers that are complete."""
+        for page in self.truth.known:
+            for gateway in self.mesh.gateways():
+                answer = ask(gateway, page)
+                assert answer.is_found, answer
+                assert answer.missing == 0, answer
+                assert not answer.wrong, answer
+
+    def assert_archived(self) -> None:
+        """The archives of the peers that run have every page, as often as there are copies."""
+        copies = archived_urls(self.mesh.folder, self.mesh.running())
+        assert copies.keys() == self.truth.pages
+        few = {url: n for url, n in copies.items() if n < REPLICAS}
+        assert not few, f"{len(few)} pages with too few copies: {list(few)[:5]}"
+
+    def assert_log(self, accesses: Collection[Access], delay_s: float) -> None:
+        """Every page was asked for once, or with an excuse, and no host too soon."""
+        asked = [access for access in accesses if access.agent != "oracle"]
+        assert {access.url for access in asked} >= self.truth.pages
+        again = repeats(asked)
+        self.say(f"{len(asked)} requests, {len(again)} of them repeated")
+        bad = unexcused(again, self.excuses)
+        assert not bad, f"{len(bad)} without excuse, such as {list(map(str, bad[:5]))}; {self.excuses}"
+        assert_polite(asked, delay_s)
+
+
+@contextmanager
+def watched(
+    mesh: Mesh, truth: Truth, pages: int = 20, hosts: Collection[str] | None = None
+) -> Iterator[Searching]:
+    """Search for known pages while the block runs."""
+    with searching(mesh.gateways, truth.some(pages, hosts)) as asked:
+        yield asked
+
+
+def assert_answers_are_right(asked: Searching, failed_max: int = 0) -> None:
+    """Every answer holds in itself, and hardly any search of a running gateway failed."""
+    assert asked.left_out == 0, "the test could not ask fast enough"
+    assert not wrong(asked.answers), wrong(asked.answers)[:3]
+    failed: Sequence[Answer] = failures(asked.answers)
+    assert len(failed) <= failed_max, f"{len(failed)} failed: {failed[:3]}"
+
+
+def hosts_of(peer: int, accesses: Collection[Access], since_s: float) -> list[str]:
+    """The hosts that a peer has asked last, of those it has asked since then."""
+    return [
+        host
+        for host, asked in by_host(accesses).items()
+        if asked[-1].peer == peer and asked[-1].began_s >= since_s
+    ]
+
+
+def script(chaos: Chaos, random: Random, newcomer: int) -> list[Callable[[], None]]:
+    """Actions in an order drawn from a seed; each leaves the mesh such that the next one may come."""
+    mesh = chaos.mesh
+
+    def anybody() -> int:
+        return random.choice(mesh.running())
+
+    def two_die() -> None:
+        first, second = random.sample(mesh.running(), 2)
+        chaos.kill(first, second)
+        time.sleep(random.uniform(0, 4))
+        mesh.start(first, second)
+        chaos.say(f"peers {first} and {second} are back")
+
+    actions = [
+        lambda: chaos.join(newcomer),
+        lambda: chaos.kill_and_restart(anybody(), random.uniform(0, 6)),
+        lambda: chaos.kill_and_restart(anybody(), random.uniform(0, 1)),
+        lambda: chaos.pause(anybody(), random.uniform(1, 3)),
+        lambda: chaos.pause(anybody(), random.uniform(4, 8)),
+        lambda: chaos.restart(anybody(), random.uniform(0, 2)),
+        two_die,
+    ]
+    random.shuffle(actions)
+    return actions

@@ -1,0 +1,125 @@
+"""Three peers hold the dev web: a fourth joins, a fifth claims to be one of them, too many people ask."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.live.access_log import page_counts
+from tests.live.chaos import Chaos, assert_answers_are_right, watched
+from tests.live.lab_process import COMMAND
+from tests.live.mesh_processes import Mesh, mesh_of
+from tests.live.searching import failures, misses, percentile_s, searching, told
+from tests.live.truth import Truth
+from tests.live.web import DEV_HOSTS, ServedWeb, served_web
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+
+MOVED_MAX = 1.02  # of the share that a newcomer must get
+OVERLOAD_PER_S = 200.0  # ten times as many as the other tests issue
+P99_S_MAX = 3.0
+RSS_GROWTH_MAX = 100e6
+
+
+class Held(NamedTuple):
+    """The dev web, and a mesh that holds it."""
+
+    web: ServedWeb
+    mesh: Mesh
+    chaos: Chaos
+
+
+@pytest.fixture(scope="module")
+def held(packages: Path, dev_truth: Truth, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Held]:
+    with (
+        served_web(packages, DEV_HOSTS, gbk=True, is_split=True) as web,
+        mesh_of(tmp_path_factory.mktemp("join") / "mesh", web, 4) as mesh,
+    ):
+        chaos = Chaos(mesh, dev_truth)
+        mesh.start(1)
+        mesh.start(2, 3)
+        mesh.wait_until_met()
+        mesh.seed()
+        chaos.wait_until_whole(200.0)
+        mesh.wait_until_balanced()
+        yield Held(web, mesh, chaos)
+        mesh.assert_logs_are_clean()
+
+
+def test_fourth_peer_takes_a_quarter_and_no_search_misses_anything(held: Held) -> None:
+    web, mesh, chaos = held
+    counts = page_counts(web.accesses())
+    assert max(counts.values()) == 1
+    with watched(mesh, chaos.truth, 40) as asked:
+        time.sleep(2.0)
+        began = time.monotonic()
+        chaos.join(4)
+        joined = time.monotonic()
+        mesh.wait_until_balanced()
+        took_s = time.monotonic() - joined
+        chaos.wait_until_whole()
+        time.sleep(2.0)
+    chaos.say(told(asked.answers))
+    assert_answers_are_right(asked)
+    assert not misses(asked.answers)
+    assert all(answer.missing == 0 for answer in asked.answers)
+
+    row = mesh.row(4)
+    megabytes = row["bytes_moved"] / 1e6
+    chaos.say(
+        f"peer-4 started in {joined - began:.1f} s, then balanced in {took_s:.1f} s: "
+        f"{row['documents']} documents, {megabytes:.1f} MB, {megabytes / took_s:.1f} MB/s"
+    )
+    moved = row["slots"]["owned"]
+    chaos.say(f"{moved} of {mesh.slot_count} slots moved")
+    assert 0 < moved <= MOVED_MAX * mesh.slot_count / 4
+    assert page_counts(web.accesses()) == counts  # no page fetched again
+    chaos.assert_all_found()
+    chaos.assert_archived()
+
+
+def test_second_peer_with_the_same_key_ends_with_a_clear_message(held: Held, tmp_path: Path) -> None:
+    _, mesh, chaos = held
+    home = mesh.folder / "peer-2"
+    twin = tmp_path / "twin"
+    twin.mkdir()
+    for name in ("config.toml", "peer.key"):
+        shutil.copy(home / name, twin / name)
+    with watched(mesh, chaos.truth) as asked:
+        # Two of them cannot be told apart by the others: who comes later must go.
+        command = [*COMMAND, "peer", "--config", str(twin / "config.toml")]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        time.sleep(2.0)
+    chaos.say(f"the twin ended with {ended.returncode}: {ended.stderr.strip()}; {told(asked.answers)}")
+    assert ended.returncode == 1
+    said = ended.stderr.strip().splitlines()
+    assert said[-1].startswith("tianmesh: ")
+    assert mesh.peer_id(2) in said[-1]
+    assert mesh.running() == [1, 2, 3, 4]
+    mesh.wait_until_balanced()
+    chaos.wait_until_whole()
+    assert_answers_are_right(asked, failed_max=len(failures(asked.answers)))
+    assert all(miss.is_over for miss in misses(asked.answers))
+
+
+def test_ten_times_the_searches_are_answered_or_refused_in_time(held: Held) -> None:
+    _, mesh, chaos = held
+    before = {row["id"]: row["rss_bytes"] for row in mesh.report()["peers"]}
+    with searching(lambda: mesh.gateways()[:1], chaos.truth.known, OVERLOAD_PER_S) as asked:
+        time.sleep(10.0)
+    refused = failures(asked.answers)
+    chaos.say(f"overload: {told(asked.answers)}, {asked.left_out} not asked")
+    assert {answer.status for answer in refused} <= {503}
+    answered = len(asked.answers) - len(refused)
+    assert answered >= 0.8 * 10.0 * OVERLOAD_PER_S / 10  # at least what the other tests ask
+    assert percentile_s(asked.answers, 99) <= P99_S_MAX
+    assert not misses(asked.answers)
+    after = {row["id"]: row["rss_bytes"] for row in mesh.report()["peers"]}
+    assert all(after[peer] - before[peer] < RSS_GROWTH_MAX for peer in before)
+    chaos.assert_all_found()

@@ -1,0 +1,104 @@
+"""kill -9 of a peer, in the middle of a crawl and at rest; and its return, with its disk and without."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+
+from tests.live.access_log import Access
+from tests.live.chaos import Chaos, assert_answers_are_right, hosts_of, watched
+from tests.live.lab_process import wait_for
+from tests.live.mesh_processes import Mesh, mesh_of
+from tests.live.searching import Searching, misses, told
+from tests.live.truth import Truth
+from tests.live.web import SMALL_HOSTS, ServedWeb, served_web
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+
+DELAY_S = 0.06
+MISS_S_MAX = 2.0
+GOES_ON_S_MAX = 10.0
+
+
+def test_killed_peers_hosts_are_crawled_and_searched_by_the_others(
+    packages: Path, small_truth: Truth, tmp_path: Path
+) -> None:
+    with (
+        served_web(packages, SMALL_HOSTS, gbk=True, is_split=True) as web,
+        mesh_of(tmp_path / "mesh", web, 4, delay_s=DELAY_S) as mesh,
+    ):
+        chaos = Chaos(mesh, small_truth)
+        mesh.start(1)
+        mesh.start(2, 3, 4)
+        mesh.wait_until_met()
+        mesh.seed()
+        with watched(mesh, small_truth) as asked:
+            _kill_in_mid_crawl(chaos, web)
+            mesh.wait_until_idle()
+        chaos.say(told(asked.answers))
+        _assert_short_misses(asked)
+        chaos.wait_until_whole()  # three peers have two copies of everything
+        chaos.assert_log(web.accesses(), DELAY_S)
+        n_asked = len(web.accesses())
+
+        victim, hosts = _fullest(mesh, web.accesses())
+        with watched(mesh, small_truth, hosts=hosts) as asked:
+            time.sleep(1.0)
+            chaos.kill(victim)
+            time.sleep(8.0)
+        chaos.say(told(asked.answers))
+        _assert_short_misses(asked)
+        mesh.start(victim)
+        chaos.wait_until_whole()
+        chaos.kill(victim)
+        mesh.empty(victim)
+        mesh.start(victim)
+        chaos.say(f"peer-{victim} is back with an empty disk")
+        chaos.wait_until_whole()
+        chaos.assert_all_found()
+        chaos.assert_archived()
+        assert len(web.accesses()) == n_asked  # nothing of all this made them fetch
+        mesh.assert_logs_are_clean()
+
+
+def _kill_in_mid_crawl(chaos: Chaos, web: ServedWeb) -> None:
+    """Kill who has most to do; others go on with all of its hosts."""
+    chaos.mesh.wait_until(lambda report: report["total"]["pages_stored"] > 250, "250 pages")
+    now_s = time.time()
+    busy = chaos.unfinished(web.accesses())
+    by_peer = {n: busy & set(hosts_of(n, web.accesses(), now_s - 2.0)) for n in chaos.mesh.running()}
+    victim = max(by_peer, key=lambda number: len(by_peer[number]))
+    hosts = sorted(by_peer[victim])
+    killed_s = chaos.kill(victim)
+
+    def all_go_on() -> bool:
+        return all(_gone_on(host, killed_s, victim, web.accesses()) for host in hosts)
+
+    wait_for(all_go_on, f"request by another peer for each of {hosts}", 60.0)
+    asked = [access for access in web.accesses() if access.began_s > killed_s and access.peer != victim]
+    first_s = [min(access.began_s for access in asked if access.host == host) for host in hosts]
+    chaos.say(
+        f"{len(hosts)} hosts of peer-{victim} go on after {[round(s - killed_s, 1) for s in first_s]} s"
+    )
+    assert max(first_s) - killed_s <= GOES_ON_S_MAX
+
+
+def _gone_on(host: str, since_s: float, victim: int, accesses: Collection[Access]) -> bool:
+    return any(a.host == host and a.began_s > since_s and a.peer != victim for a in accesses)
+
+
+def _fullest(mesh: Mesh, accesses: Collection[Access]) -> tuple[int, list[str]]:
+    """The peer that has asked most hosts last, and those."""
+    by_peer = {number: hosts_of(number, accesses, 0.0) for number in mesh.running()}
+    fullest = max(by_peer, key=lambda number: len(by_peer[number]))
+    return fullest, by_peer[fullest]
+
+
+def _assert_short_misses(asked: Searching) -> None:
+    assert_answers_are_right(asked)
+    for miss in misses(asked.answers):
+        assert miss.is_over, miss
+        assert miss.seconds <= MISS_S_MAX, miss

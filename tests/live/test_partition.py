@@ -1,0 +1,121 @@
+"""A mesh whose links are cut, in a small internet where every peer goes on reaching the web.
+
+Who is cut off could fetch all it likes, and must not: that is read from the web server's log, by address.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from mesh.swim_settings import SwimSettings
+from tests.live.access_log import Access, Excuse
+from tests.live.chaos import Chaos, assert_answers_are_right, hosts_of, watched
+from tests.live.lab_process import search, wait_for
+from tests.live.mesh_processes import Mesh, mesh_of
+from tests.live.namespaces import SmallInternet, small_internet
+from tests.live.searching import told
+from tests.live.truth import Truth
+from tests.live.web import SMALL_HOSTS, ServedWeb, served_web
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+
+DELAY_S = 0.1
+SLACK_S = 0.5  # a fetch that was begun in time, on a busy machine
+
+
+@pytest.fixture
+def internet() -> Iterator[SmallInternet]:
+    with small_internet(4) as internet:
+        yield internet
+
+
+def test_only_the_majority_crawls_and_both_sides_answer(
+    internet: SmallInternet, packages: Path, small_truth: Truth, tmp_path: Path
+) -> None:
+    with (
+        served_web(packages, SMALL_HOSTS, gbk=True, is_split=True, place=internet.web) as web,
+        mesh_of(tmp_path / "mesh", web, internet.peers, delay_s=DELAY_S, has_bootstrap=False) as mesh,
+    ):
+        chaos = Chaos(mesh, small_truth)
+        mesh.start(1)
+        mesh.start(2, 3, 4)
+        mesh.wait_until_met()
+        mesh.seed()
+        mesh.wait_until(lambda report: report["total"]["pages_stored"] > 150, "150 pages")
+        with watched(mesh, small_truth) as asked:
+            _cut(chaos, internet, web, [1, 2, 3], [4])
+            by_id = sorted(range(1, 5), key=mesh.peer_id)
+            # Of two halves the one with the smallest id is the majority.
+            _cut(chaos, internet, web, [by_id[0], by_id[3]], [by_id[1], by_id[2]])
+            mesh.wait_until_idle()
+        chaos.say(told(asked.answers))
+        assert_answers_are_right(asked)
+        chaos.wait_until_whole()
+        chaos.assert_all_found()
+        chaos.assert_archived()
+        chaos.assert_log(web.accesses(), DELAY_S)
+        mesh.assert_logs_are_clean()
+
+
+def _cut(
+    chaos: Chaos, internet: SmallInternet, web: ServedWeb, majority: Sequence[int], minority: Sequence[int]
+) -> None:
+    """Cut, see that only the majority goes on, with all there is to do, and heal."""
+    now_s = time.time()
+    busy = chaos.unfinished(web.accesses())
+    hosts = [h for number in minority for h in hosts_of(number, web.accesses(), now_s - 2.0) if h in busy]
+    assert hosts, "nothing left to do for who is cut off: the crawl is too short for this test"
+    internet.split(majority, minority)
+    cut_s = time.time()
+    chaos.say(f"{majority} | {minority}, who crawled {hosts}")
+    taken_s = [_taken_over(host, cut_s, internet, majority, web) for host in hosts]
+    chaos.say(f"taken over after {[round(at_s - cut_s, 1) for at_s in taken_s]} s")
+    time.sleep(2.0)
+    _assert_answers_say_what_is_missing(chaos.mesh, minority)
+    healed_s = time.time()
+    internet.heal()
+    chaos.say("healed")
+    late = [
+        access
+        for access in _by(minority, internet, web.accesses())
+        if cut_s + SwimSettings().licence_s + SLACK_S < access.began_s < healed_s
+    ]
+    assert not late, f"{len(late)} fetches without a licence: {late[:3]}"
+    chaos.excuses += [
+        Excuse(number, cut_s - 5.0, cut_s + SwimSettings().licence_s + SLACK_S) for number in minority
+    ]
+    chaos.mesh.wait_until_met()
+    chaos.say("all have met again")
+
+
+def _taken_over(
+    host: str, cut_s: float, internet: SmallInternet, majority: Sequence[int], web: ServedWeb
+) -> float:
+    """When the majority first asked a host."""
+
+    def first() -> float:
+        asked = _by(majority, internet, web.accesses())
+        return min(
+            (access.began_s for access in asked if access.host == host and access.began_s > cut_s),
+            default=0.0,
+        )
+
+    return wait_for(first, f"request of the majority for {host}", 30.0)
+
+
+def _by(numbers: Sequence[int], internet: SmallInternet, accesses: Collection[Access]) -> list[Access]:
+    addresses = {internet.peers[number - 1].gateway for number in numbers}
+    return [access for access in accesses if access.client in addresses]
+
+
+def _assert_answers_say_what_is_missing(mesh: Mesh, minority: Sequence[int]) -> None:
+    """A side with fewer peers than copies may lack slots; then it says so, and it answers in any case."""
+    for number in minority:
+        coverage = search(mesh.gateway(number), "debian")["coverage"]
+        assert coverage["answered"] + coverage["missing"] == coverage["slots"]
+        if len(minority) == 1:
+            assert coverage["missing"] > 0

@@ -1,0 +1,68 @@
+"""A peer that stands still for a while (SIGSTOP) and goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+import time
+from math import inf
+from pathlib import Path
+
+import pytest
+
+from tests.live.chaos import Chaos, assert_answers_are_right, hosts_of, watched
+from tests.live.mesh_processes import mesh_of
+from tests.live.searching import failures, misses, told
+from tests.live.truth import Truth
+from tests.live.web import SMALL_HOSTS, ServedWeb, served_web
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(240)]
+
+DELAY_S = 0.06
+SHORT_S, LONG_S = 5.0, 20.0
+GOES_ON_S_MAX = 10.0
+
+
+def test_paused_peer_does_not_go_on_with_what_others_have_taken(
+    packages: Path, small_truth: Truth, tmp_path: Path
+) -> None:
+    with (
+        served_web(packages, SMALL_HOSTS, gbk=True, is_split=True) as web,
+        mesh_of(tmp_path / "mesh", web, 3, delay_s=DELAY_S) as mesh,
+    ):
+        chaos = Chaos(mesh, small_truth)
+        mesh.start(1)
+        mesh.start(2, 3)
+        mesh.wait_until_met()
+        mesh.seed()
+        mesh.wait_until(lambda report: report["total"]["pages_stored"] > 150, "150 pages")
+        with watched(mesh, small_truth) as asked:
+            _pause(chaos, web, 2, SHORT_S)
+            _pause(chaos, web, 3, LONG_S)
+            chaos.wait_until_whole()
+        chaos.say(told(asked.answers))
+        # Searches under way at the paused peer's own gateway take as long as it does.
+        assert_answers_are_right(asked, failed_max=len(failures(asked.answers)))
+        assert all(miss.is_over for miss in misses(asked.answers))
+        chaos.assert_all_found()
+        chaos.assert_archived()
+        chaos.assert_log(web.accesses(), DELAY_S)
+        mesh.assert_logs_are_clean()
+
+
+def _pause(chaos: Chaos, web: ServedWeb, number: int, seconds: float) -> None:
+    """Pause a peer that has something to do; if it is for long, others do that meanwhile."""
+    busy = chaos.unfinished(web.accesses())
+    hosts = [host for host in hosts_of(number, web.accesses(), time.time() - 2.0) if host in busy]
+    assert hosts, "nothing left to do for who is paused: the crawl is too short for this test"
+    paused_s = time.time()
+    chaos.pause(number, seconds)
+    asked = [
+        access
+        for access in web.accesses()
+        if access.host in hosts and access.peer != number and access.began_s > paused_s
+    ]
+    first_s = {host: min((a.began_s for a in asked if a.host == host), default=inf) for host in hosts}
+    after_s = [round(at_s - paused_s, 1) for at_s in first_s.values()]
+    chaos.say(f"{len(hosts)} hosts of peer-{number} were taken over after {after_s} s")
+    if seconds > GOES_ON_S_MAX:
+        assert max(after_s) <= GOES_ON_S_MAX
+    chaos.mesh.wait_until_met()
