@@ -75,6 +75,10 @@ class MemberList:
         """The ids of the members that take part."""
         return [peer for peer, rumour in self._rumours.items() if is_live(rumour)]
 
+    def remaining(self) -> set[str]:
+        """The ids of all members that have not left: of these most must be there."""
+        return {peer for peer, rumour in self._rumours.items() if rumour.state != State.LEFT}
+
     def in_state(self, state: State) -> list[str]:
         return [peer for peer, rumour in self._rumours.items() if rumour.state == state]
 

@@ -2,26 +2,41 @@
 
 Theory of operation
 ===================
-*SWIM.* Every second a member pings one other; without an answer it asks three members to try; without
-any it calls the member a suspect, and, if nobody takes that back in time, dead. What is believed of a
-member is a rumour (`members`); news rides on pings and is spread by itself while there is any
-(`rumours`). Every 30 s two members exchange all they believe, which repairs whatever gossip missed.
-Cost per member and second does not depend on the size of the mesh.
+*SWIM.* Every interval a member pings one other; without an answer it asks three members to try; without
+any it calls the member a suspect, and, if nobody takes that back in time, dead (`prober`, `suspicions`).
+What is believed of a member is a rumour (`members`); news rides on pings and is spread by itself while
+there is any (`rumours`). Every 30 s two members exchange all they believe, which repairs whatever gossip
+missed. Messages per member and second do not depend on the size of the mesh.
+
+*Self-distrust* (Lifeguard). A member whose helpers do not answer either, that has to take back what is
+said of it, or that wakes late, waits longer before it accuses others (`local_health`). A suspect has longer
+while a single member accuses it. Who wakes late counts no probe that was under way and gives its
+suspects as long as it stood still, for their answers may be waiting in its inbox.
+
+*Tables.* The slot tables follow from the records of the live members, suspects among them (`ownership`).
+Who is dead or has left is in neither. A newcomer has its weight at once, and a serving weight of 0 until its
+handover says that it has what belongs to its slots (`ServeSlots`). How slots change hands without two
+peers crawling one is the business of `peers/handover`; the membership gives it two guarantees: what a
+*licence* is (`licence`), and `HoldingsRevoked` before this peer is in anybody's table again, if it may
+have been held for dead.
+
+*Joining.* A stranger knocks at the doors of bootstrap nodes. Any member with a majority lets it in; one
+without might make itself a majority of strangers. When no door answers, a peer that was a member before
+goes on with those it knew. A member knocks again now and then at the doors of the dead, who may be back
+without their memory or with another address.
 
 *Healing.* A member tries one dead member every few seconds, and tells everybody it hears from what bad
 it believes of them, so that they refute. A dead member that speaks is sent the whole list: so the two
-sides of a partition find together by the first message that gets through.
+sides of a partition find together by the first message that gets through, and each learns what it was
+held for.
 
-*Joining.* A stranger knocks at the doors of bootstrap nodes, with weight 0: it holds no slots until it
-knows the mesh. Once welcomed it takes its share, if the mesh is not *settled*: as long as no member has
-seen a URL, slots can move without anything to be handed over. In a settled mesh it stays at weight 0,
-while a member that comes back has the weight it had. When no door answers, a peer that was a member
-before goes on with those it knew. A member knocks again now and then at the doors of the dead, who may
-be back without their memory or with another address.
+*Going.* A leaver says that it has left and is dropped from the tables and from the count of the majority;
+that nothing is lost is for who orders it to see to, by draining first. One that stops says that it is dead,
+so that its standbys take over at once. The dead are remembered and count for the majority. A machine that
+never comes back is written off by an order (`DrainPeer`): then it has left.
 
-*Leaving.* For the same reason a leaver of a mesh that is not settled gives up its weight and so its
-slots, and one that leaves a settled mesh keeps them, waiting as for a member that is down. The leaver
-decides that by its last record, so all members come to the same table in whatever order they hear.
+*Weights.* A peer writes its own: what a person wants, 0 while it is drained, more or less by the
+lengths of the queues (`balance`), which ride on pings.
 
 Every record is written and signed by its peer alone, so others can deny that a member is alive, which it
 refutes, and nothing else. What a record says of its own peer is not doubted here.
@@ -38,27 +53,33 @@ from msgspec.structs import replace
 
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.admission import refusal_of
+from mesh.balance import BalanceSettings, Share, weight_for
 from mesh.config import MeshConfig
 from mesh.credentials import Credentials
 from mesh.errors import ConfigError, LocalProtocolError
 from mesh.joiner import Door, Joiner
+from mesh.licence import Licence, has_majority
 from mesh.members import MemberList, State, beats, is_live
 from mesh.membership_messages import (
     AnswerDoor,
     ConnectPeer,
+    CrawlLicensed,
     DisconnectPeer,
     DoorKnocked,
+    HoldingsRevoked,
     Knock,
     Knocked,
     LeaveMesh,
     MembershipEnded,
     MembershipRefused,
+    QueueMeasured,
     ServeSlots,
     StopMembership,
 )
 from mesh.messages import (
     GOSSIP_MAX,
     MEMBERS_MAX,
+    DrainPeer,
     JoinMesh,
     JoinRefused,
     MemberRecord,
@@ -74,7 +95,8 @@ from mesh.messages import (
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.prober import Prober
 from mesh.rumours import RumourQueue
-from mesh.slots import SlotTable
+from mesh.slots import SlotTable, slot_table
+from mesh.suspicions import Suspicions
 from mesh.swim_settings import SwimSettings
 from mesh.table import Table
 
@@ -83,8 +105,10 @@ if TYPE_CHECKING:
 
 LISTENERS: Final = ("controller", "cell", "indexer", "searcher", "handover")  # of `OwnershipChanged`
 
-# Probe intervals until others have heard of us and let us in; to probe them sooner would make suspects.
-GRACE_INTERVALS: Final = 3
+# Until others have heard of us and let us in; to probe them sooner would make suspects.
+GRACE_S: Final = 1.0
+
+BALANCE_CHECK_S: Final = 5.0  # between two looks at the queues; hearing all of a large mesh takes longer
 
 ALONE_PINGS: Final = 8  # dead members that one without live ones tries at a time
 
@@ -112,9 +136,15 @@ class MembershipStatistics(Statistics, frozen=True):
     is_draining: bool
     epoch: str  # hex, "" before the first
     refusal: str  # why the mesh does not want this peer, "" while it does
+    has_majority: bool  # whether most of the members known are live
+    licence_until: float  # mesh clock; no fetch is begun from then on
+    distrust: int  # factor by which it waits longer for others since it has reason to doubt itself
     messages_sent: int  # to other members
     messages_received: int  # from other members
     refutations: int  # rumours about this peer that it took back
+    false_suspicions: int  # suspects that turned out to be alive
+    holdings_revoked: int  # times that it may have been held for dead
+    stalls: int  # times that it woke much too late
     joins_admitted: int  # at the door of this peer
     joins_refused: int
     records_refused: int  # forged, of another key, or beyond the limit of members
@@ -135,6 +165,7 @@ class Membership(Actor):
         credentials: Credentials,
         doors: Iterable[Door] = (),
         settings: SwimSettings | None = None,
+        balance: BalanceSettings | None = None,
         listeners: tuple[str, ...] = LISTENERS,
     ) -> None:
         """Begin as a stranger to the mesh, or as the member that the table remembers.
@@ -143,7 +174,8 @@ class Membership(Actor):
           record: of this peer, with the weight it is willing to have; need not be signed.
           table: where the members and the own last record are kept between starts.
           doors: of bootstrap nodes; none makes this peer the first of its mesh.
-          listeners: actors of this peer to be told of `OwnershipChanged`.
+          listeners: actors of this peer to be told of `OwnershipChanged`; of them the controller is told of
+            its licence, too, and the handover when what it holds is void.
 
         Raises:
           ConfigError: the table belongs to another peer.
@@ -154,6 +186,7 @@ class Membership(Actor):
         self._table = table
         self._credentials = credentials
         self._settings = settings or SwimSettings()
+        self._balance = balance or BalanceSettings()
         self._here = {name: Address(self.me, name) for name in ("network", "door", *listeners)}
         self._listeners = listeners
 
@@ -161,7 +194,9 @@ class Membership(Actor):
         self._members = MemberList()
         self._rumours = RumourQueue()
         self._prober = Prober(self._settings, random)
-        self._suspicions: dict[str, float] = {}  # peer to when it is dead
+        self._suspicions = Suspicions(self._settings)
+        self._licence = Licence(self.me, self._settings.licence_s)
+        self._revoked_through = -1  # incarnation of ours up to which it is known what we were held for
         remembered = self._read_members()
         self._is_known = remembered is not None  # this peer was a member before
         self._own = credentials.sign(_opening_record(record, remembered))
@@ -176,6 +211,11 @@ class Membership(Actor):
         self._sync_at = inf
         self._is_synchronising = False  # as long as nobody has answered
         self._reconnect_at = inf
+        self._queue: int | None = None  # URLs to be fetched here, None for a peer that does not crawl
+        self._queues: dict[str, int] = {}  # and at the others
+        self._balance_at = inf
+        self._weight_set_at = -inf  # when the queues last changed our weight
+        self._awake_at = 0.0  # up to when it is settled whether we stood still
         self._greet_at = 0.0  # the next time a dead member that speaks may be sent the whole list
         self._refusal = ""
         self._echoes = 0  # own words heard that were not ours
@@ -183,13 +223,18 @@ class Membership(Actor):
         self._has_changed = False  # the weights or who is alive, maybe, since the last ownership
         self._outbox: list[Send] = []
         self._counts = dict.fromkeys(
-            ("sent", "received", "refutations", "admitted", "refused", "records_refused", "strangers"), 0
+            (
+                *("sent", "received", "refutations", "false_suspicions", "revoked", "stalls"),
+                *("admitted", "refused", "records_refused", "strangers"),
+            ),
+            0,
         )
 
     # --- The actor -------------------------------------------------------------------------------
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         self._start(now)
+        self._notice_stall(now)
         if source.peer == self.me:
             self._receive_local(source, message, now)
         elif not self._is_ended:
@@ -198,6 +243,7 @@ class Membership(Actor):
 
     def wake(self, now: float) -> list[Send]:
         self._start(now)
+        self._notice_stall(now)
         if not self._is_ended:
             self._knock(now)
             self._probe(now)
@@ -205,6 +251,7 @@ class Membership(Actor):
             self._reconnect(now)
             self._synchronise(now)
             self._spread(now)
+            self._follow_queues(now)
         return self._flush()
 
     def wake_at(self) -> float:
@@ -218,7 +265,8 @@ class Membership(Actor):
             self._gossip_at if self._rumours and self._is_member else inf,
             self._sync_at,
             self._reconnect_at,
-            min(self._suspicions.values(), default=inf),
+            self._balance_at,
+            self._suspicions.wake_at(),
         )
 
     def observe(self) -> MembershipStatistics:
@@ -235,9 +283,15 @@ class Membership(Actor):
             is_draining=self._own.is_draining,
             epoch=self._ownership.epoch.hex() if self._ownership else "",
             refusal=self._refusal,
+            has_majority=self._has_majority(),
+            licence_until=self._licence.until,
+            distrust=self._prober.health.distrust,
             messages_sent=self._counts["sent"],
             messages_received=self._counts["received"],
             refutations=self._counts["refutations"],
+            false_suspicions=self._counts["false_suspicions"],
+            holdings_revoked=self._counts["revoked"],
+            stalls=self._counts["stalls"],
             joins_admitted=self._counts["admitted"],
             joins_refused=self._counts["refused"],
             records_refused=self._counts["records_refused"],
@@ -252,6 +306,12 @@ class Membership(Actor):
                 self._admit(message, now)
             case ServeSlots():
                 self._serve()
+            case QueueMeasured(length):
+                self._queue = length
+            case DrainPeer():
+                self._drain(message, now)
+            case MembersWanted():
+                self._outbox.append(Send(source, MembersTold(tuple(self._members))))
             case LeaveMesh():
                 self._end(source, State.LEFT)
             case StopMembership():
@@ -268,14 +328,17 @@ class Membership(Actor):
         if known.state == State.DEAD:
             self._greet_returned(peer, now)
         match message:
-            case Ping(sequence, gossip):
+            case Ping(sequence, gossip, queue):
+                self._queues[peer] = queue
                 self._learn_all(gossip, now)
                 self._tell(peer, PingAnswered(sequence, self.me))
-            case PingAnswered(_, _, gossip):
+            case PingAnswered(_, _, gossip, queue):
+                self._queues[peer] = queue
                 self._learn_all(gossip, now)
-                self._pass_on(message)
-            case PingRequested(_, target, gossip):
+                self._hear_answer(peer, message, now)
+            case PingRequested(sequence, target, gossip):
                 self._learn_all(gossip, now)
+                self._tell(peer, PingAnswered(sequence, self.me))
                 self._ping_for(peer, target, message, now)
             case MembersWanted(members):
                 self._learn_all(members, now)
@@ -285,9 +348,13 @@ class Membership(Actor):
                 self._end_synchronising(now)
             case RumoursSpread(gossip):
                 self._learn_all(gossip, now)
+            case DrainPeer():
+                self._drain(message, now)
             case _:
                 # From another peer, so not our bug: the frame was well-formed, and sent to the wrong actor.
                 self._counts["strangers"] += 1
+        if known.state == State.DEAD and known != self._members.get(peer):
+            self._send(peer, RumoursSpread((known,)))  # it must learn what it was held for
 
     # --- Starting, joining, leaving ---------------------------------------------------------------
 
@@ -299,7 +366,7 @@ class Membership(Actor):
             if rumour.state != State.LEFT:
                 self._connect(rumour.record)
             if rumour.state == State.SUSPECT:
-                self._suspect(rumour.record.peer, now)
+                self._suspicions.accuse(rumour.record.peer, rumour.accusers, now, len(self._members))
         if self._joiner.has_doors:
             self._joiner.start(now)
         else:
@@ -309,15 +376,20 @@ class Membership(Actor):
         """Take part from now on, with the weight that is ours."""
         self._is_member = True
         self._has_changed = True
+        self._revoked_through = self._own.incarnation - 1
+        self._renew_licence(now)
+        self._tell_licence()
         self._rumours.put(Rumour(self._own, State.ALIVE))
         self._save_own()
         # Random phases spread the load of a mesh that was started all at once.
         phase = self._random.random()
         settings = self._settings
-        known_everywhere_at = now + (GRACE_INTERVALS + phase) * settings.probe_interval_s
+        known_everywhere_at = now + GRACE_S + phase * settings.probe_interval_s
         self._prober.start(known_everywhere_at)
         self._sync_at = known_everywhere_at  # news that was sent to us before we were known is lost
         self._reconnect_at = now if self._is_known else now + phase * settings.reconnect_interval_s
+        if self._balance.is_enabled and self._weight_wanted:
+            self._balance_at = now + phase * BALANCE_CHECK_S
 
     def _knock(self, now: float) -> None:
         if self._joiner.has_waited_in_vain(now):
@@ -388,8 +460,8 @@ class Membership(Actor):
             self._become_member(now)
 
     def _admit(self, knock: DoorKnocked, now: float) -> None:
-        """Answer a stranger; who is no member cannot, so the stranger tries another door."""
-        if not self._is_member or self._is_ended:
+        """Answer a stranger; who is no member, or has no majority, cannot, so it tries another door."""
+        if not self._is_member or self._is_ended or not self._may_admit(knock.join.record.peer):
             return
         reason = refusal_of(
             knock.join,
@@ -404,10 +476,37 @@ class Membership(Actor):
         answer = JoinRefused(reason) if reason else Welcomed(tuple(self._members))
         self._outbox.append(Send(self._here["door"], AnswerDoor(knock.handle, answer)))
 
+    def _may_admit(self, peer: str) -> bool:
+        """Whoever counts already may come in; newcomers might make a majority out of those who have none."""
+        remaining = self._members.remaining()
+        return peer in remaining or self._has_majority()
+
     def _serve(self) -> None:
         """What we answer for follows what we own."""
         if self._own.serving != self._own.weight and not self._is_ended:
             self._rewrite(replace(self._own, serving=self._own.weight))
+
+    def _drain(self, order: DrainPeer, now: float) -> None:
+        """Carry out the order, pass it on, or write off a member that is dead."""
+        if order.peer in ("", self.me):
+            self._set_draining(order.is_draining)
+            return
+        target = self._members.get(order.peer)
+        if target is None:
+            return
+        if is_live(target):
+            self._send(order.peer, order)
+        elif target.state == State.DEAD and order.is_draining and self._has_majority():
+            self._learn(Rumour(target.record, State.LEFT), now)
+
+    def _set_draining(self, is_draining: bool) -> None:
+        if self._own.is_draining != is_draining and not self._is_ended:
+            weight = 0 if is_draining else self._weight_wanted
+            self._rewrite(replace(self._own, weight=weight, is_draining=is_draining))
+
+    def _has_majority(self) -> bool:
+        """Are most members live, as far as is known? Suspects are, so that tables do not flap."""
+        return has_majority(self._members.remaining(), self._members.live())
 
     def _end(self, source: Address, state: State) -> None:
         """Say that we have left, or are down for a while, and fall silent."""
@@ -420,18 +519,70 @@ class Membership(Actor):
 
     # --- Failure detection ------------------------------------------------------------------------
 
+    def _notice_stall(self, now: float) -> None:
+        """Hold it against nobody else that this process stood still."""
+        stall_s = now - max(self.wake_at(), self._awake_at)
+        self._awake_at = now
+        if stall_s > self._settings.stall_s:
+            self._counts["stalls"] += 1
+            self._prober.health.worsen()
+            self._prober.forget()
+            self._suspicions.grant(stall_s, now)
+
     def _probe(self, now: float) -> None:
         others = self._others()
         for helper, request in self._prober.requests_due(now, others):
             self._tell(helper, request)
+        for peer in self._prober.silent(now):
+            self._accuse(peer, now)
         if not self._prober.is_due(now):
             return
-        silent = self._members.get(self._prober.end_probe())
-        if silent is not None and silent.state == State.ALIVE:
-            self._learn(Rumour(silent.record, State.SUSPECT), now)
+        self._renew_licence(now)
         probe = self._prober.next_probe(now, others)
         if probe is not None:
             self._tell(*probe)
+
+    def _accuse(self, peer: str, now: float) -> None:
+        """Say that a member did not answer us."""
+        known = self._members.get(peer)
+        if known is not None and is_live(known):
+            self._learn(Rumour(known.record, State.SUSPECT, (self.me,)), now)
+
+    def _hear_answer(self, peer: str, answer: PingAnswered, now: float) -> None:
+        """Take note that a ping of ours, or one made for another, has been answered."""
+        relayed = self._prober.passed_on(answer)
+        if relayed is not None:
+            self._tell(*relayed)
+        sent_at = self._prober.witnessed(peer, answer)
+        is_doubted = any(rumour.record.peer == self.me and rumour.state for rumour in answer.gossip)
+        if sent_at is not None and not is_doubted:
+            self._licence.witness(peer, sent_at)
+            self._renew_licence(now)
+
+    def _renew_licence(self, now: float) -> None:
+        """Tell the controller, if what we heard lets us crawl for longer; see `licence`.
+
+        After a pause in which the others had time to hold us for dead nothing is certain that we held
+        before, though nobody may have told us yet.
+        """
+        before = self._licence.until
+        members, trusted = self._members.remaining(), self._members.in_state(State.ALIVE)
+        if not self._licence.renew(members, trusted, self._suspicions.unclear_count(now), now):
+            return
+        if 0.0 < before < now - (self._settings.suspicion_min_s - self._settings.licence_s):
+            self._revoke_holdings()
+        self._tell_licence()
+
+    def _tell_licence(self) -> None:
+        self._tell_here("controller", CrawlLicensed(self._licence.until))
+
+    def _revoke_holdings(self) -> None:
+        self._counts["revoked"] += 1
+        self._tell_here("handover", HoldingsRevoked())
+
+    def _tell_here(self, listener: str, message: Message) -> None:
+        if listener in self._listeners:
+            self._outbox.append(Send(self._here[listener], message))
 
     def _ping_for(self, requester: str, target: str, request: PingRequested, now: float) -> None:
         known = self._members.get(target)
@@ -441,17 +592,8 @@ class Membership(Actor):
         if ping is not None:
             self._tell(target, ping)
 
-    def _pass_on(self, answer: PingAnswered) -> None:
-        relayed = self._prober.answered(answer)
-        if relayed is not None:
-            self._tell(*relayed)
-
-    def _suspect(self, peer: str, now: float) -> None:
-        self._suspicions[peer] = now + self._settings.suspicion_s(len(self._members.live()))
-
     def _bury_suspects(self, now: float) -> None:
-        due = [peer for peer, dead_at in self._suspicions.items() if dead_at <= now]
-        for peer in due:
+        for peer in self._suspicions.due(now):
             suspect = self._members.get(peer)
             assert suspect is not None, "only members are suspected"
             self._learn(Rumour(suspect.record, State.DEAD), now)
@@ -475,7 +617,7 @@ class Membership(Actor):
         """Exchange all with a member that speaks although it was held for dead."""
         if now < self._greet_at:
             return
-        self._greet_at = now + self._settings.gossip_interval_s
+        self._greet_at = now + self._settings.news_s
         self._send(peer, MembersWanted(tuple(self._members)))
 
     # --- Gossip -------------------------------------------------------------------------------------
@@ -538,6 +680,7 @@ class Membership(Actor):
             return
         known = self._members.get(record.peer)
         if known is not None and not beats(rumour, known):
+            self._hear_accusers(rumour, known, now)
             return
         if not self._is_acceptable(record, known):
             self._counts["records_refused"] += 1
@@ -549,6 +692,14 @@ class Membership(Actor):
         if is_news:
             self._rumours.put(rumour)
 
+    def _hear_accusers(self, rumour: Rumour, known: Rumour, now: float) -> None:
+        """Take note of who else found a suspect silent, and tell."""
+        if known.state != State.SUSPECT or rumour.state != State.SUSPECT or rumour.record != known.record:
+            return
+        peer = known.record.peer
+        if self._suspicions.accuse(peer, rumour.accusers, now, len(self._members.live())):
+            self._rumours.put(Rumour(known.record, State.SUSPECT, self._suspicions.accusers_of(peer)))
+
     def _is_acceptable(self, record: MemberRecord, known: Rumour | None) -> bool:
         if known is None:
             return len(self._members) < MEMBERS_MAX and self._credentials.is_genuine(record)
@@ -559,9 +710,9 @@ class Membership(Actor):
     def _follow_state(self, rumour: Rumour, known: Rumour | None, now: float) -> None:
         """Have sockets and timers follow what is now believed of a member."""
         record = rumour.record
-        self._suspicions.pop(record.peer, None)
-        if rumour.state == State.SUSPECT:
-            self._suspect(record.peer, now)
+        self._follow_suspicion(rumour, now)
+        if not is_live(rumour):
+            self._queues.pop(record.peer, None)
         was_connected = known is not None and known.state != State.LEFT
         if rumour.state == State.LEFT:
             if was_connected:
@@ -569,14 +720,34 @@ class Membership(Actor):
         elif not was_connected or known is None or _addresses(known.record) != _addresses(record):
             self._connect(record)
 
+    def _follow_suspicion(self, rumour: Rumour, now: float) -> None:
+        peer = rumour.record.peer
+        if rumour.state == State.DEAD:
+            self._suspicions.end_in_death(peer, now)
+            return
+        was_suspect = self._suspicions.end(peer)
+        if rumour.state == State.SUSPECT:
+            self._suspicions.accuse(peer, rumour.accusers, now, len(self._members.live()))
+        elif was_suspect and rumour.state == State.ALIVE:
+            self._counts["false_suspicions"] += 1
+
     def _hear_of_myself(self, rumour: Rumour) -> None:
         """Take back what is not what we last said of ourselves, by saying it anew."""
         heard = rumour.record
-        if not beats(rumour, Rumour(self._own, State.ALIVE)):
+        was_held_dead = rumour.state >= State.DEAD and heard.incarnation > self._revoked_through
+        is_to_be_refuted = beats(rumour, Rumour(self._own, State.ALIVE))
+        if not was_held_dead and not is_to_be_refuted:
             return
         if heard != self._own and not self._credentials.is_genuine(heard):
             self._counts["records_refused"] += 1
             return
+        if was_held_dead and self._is_member:
+            self._revoked_through = heard.incarnation
+            self._revoke_holdings()
+        if is_to_be_refuted:
+            self._refute(heard)
+
+    def _refute(self, heard: MemberRecord) -> None:
         own = self._own
         if self._is_member and heard.incarnation > own.incarnation:
             self._echoes += 1
@@ -584,6 +755,8 @@ class Membership(Actor):
                 self._give_up("another process runs with the key file of this peer: end one of the two")
                 return
         self._counts["refutations"] += 1
+        if self._is_member:
+            self._prober.health.worsen()
         self._rewrite(replace(own, incarnation=max(own.incarnation, heard.incarnation)))
 
     def _rewrite(self, record: MemberRecord) -> None:
@@ -610,7 +783,11 @@ class Membership(Actor):
 
     def _tell(self, peer: str, message: Ping | PingAnswered | PingRequested) -> None:
         """Send a message of the failure detector, with news riding on it."""
-        self._send(peer, replace(message, gossip=self._gossip_for(peer)))
+        gossip = self._gossip_for(peer)
+        if isinstance(message, PingRequested):
+            self._send(peer, replace(message, gossip=gossip))
+        else:
+            self._send(peer, replace(message, gossip=gossip, queue=self._queue or 0))
 
     def _send(self, peer: str, message: Message) -> None:
         self._counts["sent"] += 1
@@ -628,18 +805,42 @@ class Membership(Actor):
         weights = {record.peer: record.weight for record in records}
         serving = {record.peer: record.serving for record in records}
         if not any(serving.values()):
-            serving = weights
-        old = self._ownership
-        if old is not None and (old.table.weights, old.serving.weights) == (weights, serving):
+            serving = weights  # nobody is ready, so nobody is readier than who is to be
+        is_most, old = self._has_majority(), self._ownership
+        if old is not None and (old.table.weights, old.serving.weights, old.has_majority) == (
+            weights,
+            serving,
+            is_most,
+        ):
             return
-        table = SlotTable(weights, self._config.slot_count, self._config.replicas)
-        served = None
-        if serving != weights:
-            served = SlotTable(serving, self._config.slot_count, self._config.replicas)
-        self._ownership = Ownership(self.me, table, weights, serving=served)
+        table = self._slot_table(weights, old.table if old else None)
+        served = self._slot_table(serving, old.serving if old else None) if serving != weights else None
+        self._ownership = Ownership(self.me, table, weights, serving=served, has_majority=is_most)
         self._outbox += [
             Send(self._here[name], OwnershipChanged(self._ownership)) for name in self._listeners
         ]
+
+    def _slot_table(self, weights: dict[str, int], near: SlotTable | None) -> SlotTable:
+        return slot_table(weights, self._config.slot_count, self._config.replicas, near)
+
+    # --- Weights by queue length --------------------------------------------------------------------
+
+    def _follow_queues(self, now: float) -> None:
+        """Take slots or give some away, when the queues say so; see `balance`."""
+        if now < self._balance_at:
+            return
+        self._balance_at = now + BALANCE_CHECK_S
+        if self._own.is_draining or now < self._weight_set_at + self._balance.interval_s:
+            return
+        queues = self._queues | ({} if self._queue is None else {self.me: self._queue})
+        shares = {
+            record.peer: Share(record.weight, record.serving, queues.get(record.peer))
+            for record in self._members.live_records()
+        }
+        weight = weight_for(self.me, self._weight_wanted, shares, self._balance)
+        if weight != self._own.weight:
+            self._weight_set_at = now
+            self._rewrite(replace(self._own, weight=weight))
 
     # --- Memory -------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ PROTOCOL_VERSION: Final = 2
 
 FRAME_BYTES_MAX: Final = 16 << 20  # the largest page with its records and text, and slack
 GOSSIP_MAX: Final = 64  # rumours that ride on one probe; the rest go with the next ones
+ACCUSERS_MAX: Final = 8  # of one suspect; more make no difference
 MEMBERS_MAX: Final = 4_096  # members of a mesh in one welcome
 LINKS_MAX: Final = 1_000  # links in one batch: about 100 kB
 TERMS_MAX: Final = 256  # distinct terms of one query
@@ -76,6 +77,8 @@ class Rumour(Message, frozen=True, array_like=True):
 
     record: MemberRecord
     state: Annotated[int, Meta(ge=0, le=3)]  # members.State
+    # Of a suspect: who found it silent, each of its own observation.
+    accusers: Annotated[tuple[Name, ...], Meta(max_length=ACCUSERS_MAX)] = ()
 
 
 class Ping(Message, frozen=True, array_like=True, tag=1):
@@ -87,7 +90,10 @@ class Ping(Message, frozen=True, array_like=True, tag=1):
 
 
 class PingAnswered(Message, frozen=True, array_like=True, tag=2):
-    """The probed member, or the one asked to probe it, to the prober."""
+    """The probed member, or the one asked to probe it, to the prober.
+
+    Who is asked answers at once for itself, and again for the probed member when that has answered.
+    """
 
     sequence: Count
     peer: Name  # who is alive
@@ -141,9 +147,14 @@ class RumoursSpread(Message, frozen=True, array_like=True, tag=9):
 
 
 class DrainPeer(Message, frozen=True, array_like=True, tag=10):
-    """A gateway to the membership of a peer: give all your slots away, or (False) take your share again."""
+    """A gateway to any membership: have a peer give all its slots away, or (False) take its share again.
+
+    It is passed on to that peer. If that is dead, and we are with the majority, it is written off: it
+    counts as one that has left.
+    """
 
     is_draining: bool = True
+    peer: Annotated[str, Meta(max_length=64)] = ""  # "" is the receiver itself
 
 
 # --- Links (peers/crawler/controller.py) -----------------------------------------------------

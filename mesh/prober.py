@@ -1,16 +1,27 @@
 """The failure detector: ping one member after the other, ask others to help, tell who is silent.
 
 It decides; the membership actor sends, and says what a silent member is believed to be.
-Source: Das, Gupta, Motivala 2002, sections 3 and 4.3 (round robin over a shuffled list, which bounds
-the time until any one member is probed to two rounds).
+
+Theory of operation
+===================
+Every interval a probe begins: a ping; at the time-out, requests to a few others to try; at the deadline,
+without an answer by any way, the member is silent. Probes overlap, so a member that has come to distrust
+itself (`local_health`) waits longer for each and still makes as many. A helper answers a request at once
+for itself: those who are asked and do not answer are Lifeguard's missing nacks, the sign that it is the
+prober who cannot be heard.
+
+Sources: Das, Gupta, Motivala 2002, sections 3 and 4.3 (round robin over a shuffled list, which bounds
+the time until any one member is probed to two rounds); Dadgar, Phillips, Currey 2018, section 4.1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from mesh.local_health import LocalHealth
 from mesh.messages import Ping, PingAnswered, PingRequested
 from mesh.swim_settings import SwimSettings
 
@@ -20,6 +31,17 @@ if TYPE_CHECKING:
 # Probes that one member makes for others at a time: with 1,000 members of which a tenth is down, fewer
 # than one per member and second are asked for. What is above is dropped; the prober asks three members.
 RELAYS_MAX: Final = 1_024
+
+
+@dataclass(slots=True)
+class Probe:
+    """A probe under way."""
+
+    peer: str  # who is probed
+    sent_at: float
+    ask_at: float  # when others are asked to help; inf once they are
+    deadline: float
+    helpers: set[str] = field(default_factory=set)  # asked, and not heard from yet
 
 
 class Relay(NamedTuple):
@@ -32,16 +54,15 @@ class Relay(NamedTuple):
 
 
 class Prober:
-    """The probe under way, the order of those to come, and the probes made for others."""
+    """The probes under way, the order of those to come, and the probes made for others."""
 
     def __init__(self, settings: SwimSettings, random: Random) -> None:
+        self.health = LocalHealth(settings.distrust_max)
         self._settings = settings
         self._random = random
         self._sequence = 0
         self._round: list[str] = []  # still to be probed in this round, last first
-        self._peer = ""  # probed now, "" for none
-        self._peer_sequence = 0
-        self._ask_others_at = inf
+        self._probes: dict[int, Probe] = {}  # by sequence
         self._next_probe_at = inf
         self._relays: dict[int, Relay] = {}
 
@@ -50,7 +71,14 @@ class Prober:
         self._next_probe_at = at
 
     def wake_at(self) -> float:
-        return min(self._ask_others_at, self._next_probe_at)
+        at = self._next_probe_at
+        for probe in self._probes.values():
+            at = min(at, probe.ask_at, probe.deadline)
+        return at
+
+    def forget(self) -> None:
+        """Count no probe that is under way: it was we who were not there."""
+        self._probes.clear()
 
     def ping(self) -> Ping:
         """A ping whose answer nobody waits for, or only `answered` does."""
@@ -58,34 +86,44 @@ class Prober:
         return Ping(self._sequence)
 
     def requests_due(self, now: float, members: Iterable[str]) -> list[tuple[str, PingRequested]]:
-        """Whom to ask for help with a probe that has not been answered in time."""
-        if now < self._ask_others_at:
-            return []
-        self._ask_others_at = inf
-        helpers = [peer for peer in members if peer != self._peer]
-        chosen = self._random.sample(helpers, min(self._settings.indirect_probes, len(helpers)))
-        return [(helper, PingRequested(self._peer_sequence, self._peer)) for helper in chosen]
+        """Whom to ask for help with probes that have not been answered in time."""
+        requests: list[tuple[str, PingRequested]] = []
+        for sequence, probe in self._probes.items():
+            if now < probe.ask_at:
+                continue
+            probe.ask_at = inf
+            helpers = [peer for peer in members if peer != probe.peer]
+            chosen = self._random.sample(helpers, min(self._settings.indirect_probes, len(helpers)))
+            probe.helpers.update(chosen)
+            requests += [(helper, PingRequested(sequence, probe.peer)) for helper in chosen]
+        return requests
+
+    def silent(self, now: float) -> list[str]:
+        """The members whose probes are over without an answer."""
+        over = [sequence for sequence, probe in self._probes.items() if probe.deadline <= now]
+        probes = [self._probes.pop(sequence) for sequence in over]
+        for probe in probes:
+            self.health.worsen(len(probe.helpers))
+        return [probe.peer for probe in probes]
 
     def is_due(self, now: float) -> bool:
-        """Is it time to end this probe and to begin the next?"""
+        """Is it time to begin the next probe?"""
         return now >= self._next_probe_at
-
-    def end_probe(self) -> str:
-        """The member whose probe is over without an answer, "" when there is none."""
-        silent, self._peer = self._peer, ""
-        return silent
 
     def next_probe(self, now: float, members: Iterable[str]) -> tuple[str, Ping] | None:
         """Begin the next probe; None when there is nobody to probe."""
         self._next_probe_at = now + self._settings.probe_interval_s
         self._relays = {number: relay for number, relay in self._relays.items() if relay.expires_at > now}
-        candidates = set(members)
-        peer = self._next_of_round(candidates)
+        peer = self._next_of_round(set(members))
         if not peer:
             return None
-        ping = self.ping()
-        self._peer, self._peer_sequence = peer, ping.sequence
-        self._ask_others_at = now + self._settings.probe_timeout_s
+        ping, distrust = self.ping(), self.health.distrust
+        self._probes[ping.sequence] = Probe(
+            peer,
+            sent_at=now,
+            ask_at=now + distrust * self._settings.probe_timeout_s,
+            deadline=now + distrust * self._settings.probe_deadline_s,
+        )
         return peer, ping
 
     def relay(self, requester: str, request: PingRequested, now: float) -> Ping | None:
@@ -93,15 +131,27 @@ class Prober:
         if len(self._relays) >= RELAYS_MAX:
             return None
         ping = self.ping()
-        expires_at = now + self._settings.probe_interval_s
+        # Somebody who distrusts itself may wait so long.
+        expires_at = now + self._settings.distrust_max * self._settings.probe_deadline_s
         self._relays[ping.sequence] = Relay(requester, request.sequence, request.peer, expires_at)
         return ping
 
-    def answered(self, answer: PingAnswered) -> tuple[str, PingAnswered] | None:
-        """Take note of an answer; returns whom it has to be passed on to, if it was for another."""
-        if answer.sequence == self._peer_sequence and answer.peer == self._peer:
-            self._peer = ""
-            self._ask_others_at = inf
+    def witnessed(self, witness: str, answer: PingAnswered) -> float | None:
+        """When the probe was sent that `witness` answers by this; None if it answers none under way."""
+        probe = self._probes.get(answer.sequence)
+        if probe is None:
+            return None
+        if answer.peer == probe.peer:
+            del self._probes[answer.sequence]
+            self.health.improve()
+        elif answer.peer == witness and witness in probe.helpers:
+            probe.helpers.remove(witness)
+        else:
+            return None
+        return probe.sent_at
+
+    def passed_on(self, answer: PingAnswered) -> tuple[str, PingAnswered] | None:
+        """Whom the answer is to be passed on to, if it was asked for by another, and as what."""
         relay = self._relays.get(answer.sequence)
         if relay is None or relay.peer != answer.peer:
             return None

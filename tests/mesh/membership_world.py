@@ -18,6 +18,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mesh.actor import Actor, Address, Message, Send
+from mesh.balance import BalanceSettings
 from mesh.codec import decode, encode
 from mesh.config import MeshConfig
 from mesh.joiner import Door
@@ -26,8 +27,10 @@ from mesh.membership import Membership, MembershipStatistics
 from mesh.membership_messages import (
     AnswerDoor,
     ConnectPeer,
+    CrawlLicensed,
     DisconnectPeer,
     DoorKnocked,
+    HoldingsRevoked,
     Knock,
     Knocked,
     MembershipEnded,
@@ -37,6 +40,7 @@ from mesh.memory_table import MemoryTable
 from mesh.messages import MemberRecord
 from mesh.node import Node, Outgoing
 from mesh.ownership import Ownership, OwnershipChanged
+from mesh.swim_settings import SwimSettings
 
 CONFIG = MeshConfig(name="test", root_key="00" * 32, slot_count=512)
 DOOR_TIMEOUT_S = 2.0
@@ -75,16 +79,46 @@ def door_of(peer: str) -> Door:
 
 
 class Listener(Actor):
-    """Stands for the actors that want to know who owns what."""
+    """Stands for the actors that want to know who owns what, and whether they may crawl."""
 
     name = "controller"
 
     def __init__(self) -> None:
         self.ownerships: list[Ownership] = []
+        self.licences: list[float] = []
+
+    @property
+    def licensed_until(self) -> float:
+        return self.licences[-1] if self.licences else inf
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
-        assert isinstance(message, OwnershipChanged)
-        self.ownerships.append(message.ownership)
+        match message:
+            case OwnershipChanged(ownership):
+                self.ownerships.append(ownership)
+            case CrawlLicensed(until):
+                assert not self.licences or until > self.licences[-1] or self.licences[-1] == inf
+                self.licences.append(until)
+            case _:
+                raise AssertionError(f"the controller does not take {message}")
+        return []
+
+
+class Holder(Actor):
+    """Stands for the handover."""
+
+    name = "handover"
+
+    def __init__(self) -> None:
+        self.revocations: list[float] = []  # when
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        match message:
+            case OwnershipChanged():
+                pass
+            case HoldingsRevoked():
+                self.revocations.append(now)
+            case _:
+                raise AssertionError(f"the handover does not take {message}")
         return []
 
 
@@ -94,6 +128,7 @@ class Machine:
 
     membership: Membership
     listener: Listener
+    holder: Holder
     node: Node
     record: MemberRecord
     table: MemoryTable
@@ -117,8 +152,18 @@ class Machine:
 class World:
     """Machines, the wires between them and the time."""
 
-    def __init__(self, seed: int, *, loss: float = 0.0, delay_s: tuple[float, float] = (0.001, 0.02)) -> None:
+    def __init__(
+        self,
+        seed: int,
+        *,
+        loss: float = 0.0,
+        delay_s: tuple[float, float] = (0.001, 0.02),
+        settings: SwimSettings | None = None,
+        balance: BalanceSettings | None = None,
+    ) -> None:
         self.random = Random(seed)
+        self.settings = settings
+        self.balance = balance
         self.now = 0.0
         self.machines: dict[str, Machine] = {}
         self.loss = loss
@@ -143,7 +188,7 @@ class World:
         """Start a peer now, or start it again."""
         table = MemoryTable() if table is None else table
         record = record_of(peer, **changes)
-        listener = Listener()
+        listener, holder = Listener(), Holder()
         membership = Membership(
             record,
             config,
@@ -151,10 +196,14 @@ class World:
             table,
             TrustingCredentials(),
             tuple(doors),
-            listeners=("controller",),
+            self.settings,
+            self.balance,
+            listeners=("controller", "handover"),
         )
-        node = Node(peer, [membership, listener])
-        self.machines[peer] = Machine(membership, listener, node, record, table, tuple(doors), config)
+        node = Node(peer, [membership, listener, holder])
+        self.machines[peer] = Machine(
+            membership, listener, holder, node, record, table, tuple(doors), config
+        )
         return self.machines[peer]
 
     def mesh(self, n: int, *, until: float) -> list[Machine]:

@@ -25,27 +25,46 @@ def test_exactly_one_peer_owns_each_slot() -> None:
         assert owners == [views[0].owner_of(slot)]
 
 
-def test_a_dead_owner_keeps_its_slots() -> None:
-    before, after = view("a", {"a", "b", "c"}), view("a", {"a"})
-    assert [before.team_of(slot) for slot in range(SLOTS)] == [after.team_of(slot) for slot in range(SLOTS)]
+def serving_view(me: str) -> Ownership:
+    """`b` is to own slots that `a` and `c` have answered for so far."""
+    table = SlotTable({"a": 100, "b": 100, "c": 50, "gateway": 0}, SLOTS, 2)
+    serving = SlotTable({"a": 100, "b": 0, "c": 50, "gateway": 0}, SLOTS, 2)
+    return Ownership(me, table, set(table.weights), serving=serving)
 
 
-@pytest.mark.parametrize("alive", [{"a", "b", "c"}, {"a", "b"}, {"c", "gateway"}, set()])
-def test_each_slot_is_answered_by_its_best_live_peer_and_by_nobody_else(alive: set[str]) -> None:
-    views = [view(peer, alive) for peer in WEIGHTS]
-    answering = np.sum([one.answers for one in views], axis=0)
+def test_by_the_serving_table_each_slot_is_answered_by_one_peer() -> None:
+    views = [serving_view(peer) for peer in WEIGHTS]
+    assert (np.sum([one.answers for one in views], axis=0) == 1).all()
     for slot in range(SLOTS):
-        expected = next((peer for peer in views[0].team_of(slot) if peer in alive), None)
-        assert views[0].answerer_of(slot) == expected
-        assert answering[slot] == (expected is not None)
-        assert expected is None or views[0].answered_by(expected)[slot]
+        assert views[0].answerer_of(slot) == views[0].serving.owner_of(slot) != "b"
 
 
-def test_counts_of_answered_slots_add_up_to_those_that_are_not_missing() -> None:
-    ownership = view("gateway", {"a", "b"})
-    missing = sum(ownership.answerer_of(slot) is None for slot in range(SLOTS))
-    assert sum(ownership.slots_answered.values()) == SLOTS - missing
-    assert set(ownership.slots_answered) == {"a", "b"}
+def test_a_team_is_who_keeps_a_slot_and_then_who_answers_for_it_until_those_are_ready() -> None:
+    one = serving_view("a")
+    for slot in range(SLOTS):
+        team, keepers = one.team_of(slot), one.table.team_of(slot)
+        assert team[: len(keepers)] == keepers
+        assert set(team) == {*keepers, *one.serving.team_of(slot)}
+        assert one.owner_of(slot) == keepers[0]
+
+
+def test_counts_of_answered_slots_add_up_to_all() -> None:
+    counts = serving_view("gateway").slots_answered
+    assert sum(counts.values()) == SLOTS
+    assert set(counts) == {"a", "c"}
+
+
+@pytest.mark.parametrize("absent", [set(), {"a"}, {"b", "c"}, {"a", "stranger"}])
+def test_slots_of_who_is_absent_are_each_answered_by_the_next_best(absent: set[str]) -> None:
+    views = [view(peer, set(WEIGHTS)) for peer in WEIGHTS]
+    masks = [one.answered_instead(one.me, frozenset(absent)) for one in views]
+    lost = sum((views[0].answered_by(peer) for peer in absent), np.zeros(SLOTS, np.bool_))
+    assert (np.sum(masks, axis=0) <= lost).all()
+    for slot in map(int, np.flatnonzero(lost)):
+        heir = next((peer for peer in views[0].team_of(slot) if peer not in absent), None)
+        assert [one.me for one, mask in zip(views, masks, strict=True) if mask[slot]] == (
+            [heir] if heir else []
+        )
 
 
 def test_a_stranger_answers_for_nothing() -> None:
@@ -77,6 +96,11 @@ def test_epochs_are_equal_exactly_when_weights_and_live_members_are(
     other = view("a", other_alive & set(other_weights), other_weights, 10)
     is_equal = (weights, alive & set(weights)) == (other_weights, other_alive & set(other_weights))
     assert (one.epoch == other.epoch) is is_equal
+
+
+def test_epochs_differ_when_only_who_serves_does() -> None:
+    one = serving_view("a")
+    assert one.epoch != Ownership("a", one.table, one.alive).epoch
 
 
 def test_a_host_has_the_slot_of_the_table() -> None:

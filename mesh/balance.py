@@ -1,0 +1,84 @@
+"""Who should hold more of the slots and who less, by the lengths of the peers' queues.
+
+Every peer hears the others' queue lengths with their pings and writes only its own weight. The rule is the
+thesis's: nothing moves while the longest queue is below a threshold N; with K the ratio of the longest
+to the shortest and K > a, the part f = 1/2 - 1/(2K) of what the longest has goes to the shortest, after
+which both have about the same (K = 1 moves nothing, K of infinity half).
+
+So that one move is over, and has shown what it does, before the next begins, a peer changes its weight
+only when no other move is under way, and not again for a while. The longest and the shortest act
+at their own time, in any order: a serving weight keeps the value from before until the slots have moved, so
+the second one reckons with the same shares as the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Final, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from mesh.slots import WEIGHT_MAX
+
+STRETCH_MAX: Final = 4  # a weight stays within this factor of the wanted one, up and down
+RETURN_PART: Final = 2  # of the way back to the wanted weight is gone at a time: one in so many parts
+
+
+class BalanceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When and how soon slots follow the queues."""
+
+    is_enabled: bool = True
+    threshold: Annotated[int, Meta(ge=1)] = 5_000  # N, URLs: minutes of work for one peer
+    ratio: Annotated[float, Meta(gt=1)] = 2.0  # a: below it the moving costs more than it brings
+    interval_s: Annotated[float, Meta(gt=0)] = 60.0  # between two changes of one peer's weight
+
+
+class Share(NamedTuple):
+    """What a member says of itself."""
+
+    weight: int
+    serving: int  # its weight before the move that is under way, or the same
+    queue: int | None  # None when it has not been heard
+
+
+def fraction_to_move(longest: int, shortest: int) -> float:
+    """f = 1/2 - 1/(2K), K = longest / shortest. Source: the thesis's dynamic load balance."""
+    return 0.5 - 0.5 * shortest / longest if longest > shortest else 0.0
+
+
+def weight_for(me: str, wanted: int, shares: Mapping[str, Share], settings: BalanceSettings) -> int:
+    """The weight that `me` should have now, mostly the one it has.
+
+    Args:
+      wanted: the weight that a person gave it.
+      shares: all live members, `me` included.
+    """
+    own = shares[me]
+    queues = {peer: share.queue for peer, share in shares.items() if share.weight and share.queue is not None}
+    if not settings.is_enabled or not wanted or me not in queues:
+        return own.weight
+    longest = max(queues, key=lambda peer: (queues[peer], peer))
+    shortest = min(queues, key=lambda peer: (queues[peer], peer))
+    moving = {peer for peer, share in shares.items() if share.weight != share.serving}
+    if queues[longest] < settings.threshold:
+        return own.weight if moving else _nearer(own.weight, wanted)
+    is_balanced = queues[longest] <= settings.ratio * queues[shortest]
+    if is_balanced or me not in (longest, shortest) or moving - {longest, shortest} or me in moving:
+        return own.weight
+    fraction = fraction_to_move(queues[longest], queues[shortest])
+    # What the longest had before, if it has given its part already.
+    moved = fraction * max(shares[longest].weight, shares[longest].serving)
+    weight = own.weight - moved if me == longest else own.weight + moved
+    return _bounded(round(weight), wanted)
+
+
+def _nearer(weight: int, wanted: int) -> int:
+    """A step back towards the wanted weight, all of it when little is left."""
+    step = (wanted - weight) / RETURN_PART
+    return wanted if abs(step) * 8 < wanted else round(weight + step)
+
+
+def _bounded(weight: int, wanted: int) -> int:
+    most = min(STRETCH_MAX * wanted, WEIGHT_MAX)
+    return max(-(-wanted // STRETCH_MAX), min(weight, most))
