@@ -8,24 +8,34 @@ from typing import Any
 from mesh.document import Document
 from mesh.messages import FoundLink
 from mesh.ownership import Ownership, OwnershipChanged
+from mesh.slot_set import NO_SLOTS, encode_slots
 from mesh.slots import SlotTable
 from peers.crawler.exchange import Fetched
 from peers.crawler.messages import PageParsed
+from peers.handover.messages import HoldSlots
 
 ME = "me"
 SLOT_COUNT = 64
 
 
-def owned_by(peers: Iterable[str] = (ME,), me: str = ME, alive: Iterable[str] | None = None) -> Ownership:
+def owned_by(
+    peers: Iterable[str] = (ME,), me: str = ME, alive: Iterable[str] | None = None, replicas: int = 1
+) -> Ownership:
     """All peers weigh the same; with `me` alone it owns every slot."""
     weights = dict.fromkeys(peers, 100)
-    return Ownership(me, SlotTable(weights, SLOT_COUNT, 1), weights if alive is None else alive)
+    return Ownership(me, SlotTable(weights, SLOT_COUNT, replicas), weights if alive is None else alive)
 
 
 def ownership_changed(
-    peers: Iterable[str] = (ME,), me: str = ME, alive: Iterable[str] | None = None
+    peers: Iterable[str] = (ME,), me: str = ME, alive: Iterable[str] | None = None, replicas: int = 1
 ) -> OwnershipChanged:
-    return OwnershipChanged(owned_by(peers, me, alive))
+    return OwnershipChanged(owned_by(peers, me, alive, replicas))
+
+
+def hold_slots(ownership: Ownership | None = None, *, is_inherited: bool = False) -> HoldSlots:
+    """What the handover says when all slots that are ours are held; inherited ones were just asked."""
+    slots = encode_slots((ownership or owned_by()).owned)
+    return HoldSlots(slots, slots if is_inherited else NO_SLOTS)
 
 
 def fetched(url: str, status: int = 200, body: bytes = b"", **changes: Any) -> Fetched:

@@ -8,38 +8,79 @@ between them. A URL goes through these hands, and is settled only when the last 
 What is in flight when a peer dies is still queued in its table, so a restart repeats that and
 nothing else. Links to pages of other peers wait in the outbox until their owner has promised to
 keep them.
+
+It fetches only for slots that it *holds*: the handover says which, and the membership until when
+(`CrawlLicensed`). Rows of other slots it keeps as well: as standby, for which the peers that change
+them ship the changes to each other (`mirror`), and compare from time to time (the exchange).
+Two things wait for that. Who sent us links gets its promise when the living team has them too. And a
+page that is done here is still shown to others as queued until its links are safe, each with its owner
+and the owner's team: else who takes over after us would believe it done, and the links had died with us.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from math import inf
+from math import inf, isfinite
 from typing import ClassVar, Final, NamedTuple
 
 import msgspec
+import numpy as np
 
 from mesh.actor import Actor, Address, Message, Send, Statistics
-from mesh.errors import LocalProtocolError
-from mesh.membership_messages import Settle
-from mesh.messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, StoredPage
+from mesh.errors import LocalProtocolError, RemoteProtocolError
+from mesh.membership_messages import CrawlLicensed, QueueMeasured
+from mesh.messages import (
+    CHANGES_MAX,
+    CompareSlots,
+    FoundLink,
+    FrontierChanged,
+    FrontierKept,
+    ItemsSent,
+    ItemsTaken,
+    LinksAccepted,
+    LinksFound,
+    SendItems,
+    SlotsCompared,
+    StoredPage,
+)
 from mesh.ownership import Ownership, OwnershipChanged
+from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
 from mesh.table import Table, TableSection
 from mesh.urls import canonical, host_of, looks_like_trap
 from peers.crawler.exchange import FailureReason, Fetched, FetchFailed, FetchRequest, header_of, location_of
 from peers.crawler.frontier import Frontier, HostState, QueuedUrl
+from peers.crawler.frontier_items import QUEUED
+from peers.crawler.frontier_store import FrontierStore, HeldBack
 from peers.crawler.messages import PageParsed, ParseFailed, ParsePage, RecordPage, StopCrawl
+from peers.crawler.mirror import Mirror, Pledge
 from peers.crawler.outbox import Batch, Outbox
 from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.settings import CrawlSettings
+from peers.handover.exchange import Exchange
+from peers.handover.messages import (
+    ForgetSlots,
+    HoldSlots,
+    SlotsComplete,
+    SlotsFilled,
+    SlotsStopped,
+    StopSynchronising,
+    SynchroniseSlots,
+)
 from peers.storage.messages import DiskFilled, PageRefused, PageStored, StoreAnchors, StorePage
 
 FLUSH_S: Final = 0.05  # links to other peers and finished pages wait this long for company
 FLUSH_PAGES: Final = 64
+SHIP_S: Final = 0.2  # and what has changed, before it goes to the team
+STOP_CHECK_S: Final = 0.1  # between two looks whether anything of slots that were taken from us is unfinished
+STOP_PATIENCE_S: Final = 10.0  # with pages of them whose links nobody accepts: those are in the outbox
+MEASURE_S: Final = 1.0  # between two reports of the queue's length
+MEASURE_SHARE: Final = 100  # a change of one part in so many is worth one
+FORGET_ROWS: Final = 1_000  # deleted at a time: some milliseconds
 ROBOTS_HOPS_MAX: Final = 5  # RFC 9309, 2.3.1.2: at least five redirects, even to another authority
 BUSY_PAUSE_S: Final = 1.0  # before asking again whether the host that a robots.txt redirects to is free
 LINKS_REMEMBERED: Final = 1 << 16  # per generation of the sent-cache: about 20 MB
-HOSTS_REMEMBERED: Final = 1 << 16  # hosts whose slot is cached
+HOSTS_REMEMBERED: Final = 1 << 16  # hosts whose slot and owner are cached
 EXCLUSIONS_PER_TURN: Final = 100  # URLs a host may lose to its rules before another host has its turn
 VAIN_TURNS_MAX: Final = 10  # of hosts that have nothing to offer, before other messages have theirs
 ANCHORS_PER_TURN: Final = 200
@@ -68,7 +109,7 @@ class CrawlStatistics(Statistics, frozen=True):
 
     pages_fetched: int  # answers with status 200 that went to the parser
     pages_stored: int
-    urls_seen: int  # ever, by this peer's slots
+    urls_seen: int  # ever, of the slots held
     fetch_status: dict[str, int]  # answers by HTTP status, failures by reason
     bytes_fetched: int
     links_found: int
@@ -83,6 +124,12 @@ class CrawlStatistics(Statistics, frozen=True):
     bytes_in_progress: int  # of the bodies of fetched pages that are not stored yet
     outbox: int  # links that no other peer has accepted yet
     anchors_changed: int  # stored pages whose new link texts are not indexed yet
+    slots_held: int  # that it crawls
+    items_shipped: int  # changes sent to other members of teams, once for each
+    items_merged: int  # changes taken from others
+    changes_refused: int  # messages with such, malformed or from who is not in the team
+    unkept: int  # messages with changes that a member has not kept so far
+    held_back: int  # pages that are done, which others do not hear of so far
     is_idle: bool  # nothing is due and nothing is on its way
 
 
@@ -109,18 +156,21 @@ class _Page(msgspec.Struct):
 
 
 class Controller(Actor):
-    """Actor of the crawl. Neighbours: controllers, fetcher, parser, cell, membership, recorder."""
+    """Actor of the crawl. Neighbours: controllers, fetcher, parser, cell, membership, handover, recorder."""
 
     name: ClassVar[str] = "controller"
 
     def __init__(self, me: str, table: Table, settings: CrawlSettings) -> None:
         self._settings = settings
-        self._frontier = Frontier(TableSection(table, b"f"))
+        self._frontier = Frontier(TableSection(table, b"f"), settings.delay_s)
+        clock_ahead_max_s = max(settings.give_up_s, settings.backoff_max_s, settings.retry_after_max_s)
+        self._store = FrontierStore(self._frontier, clock_ahead_max_s, settings.robots_ttl_s)
+        self._exchange = Exchange(me, self.name, self._store)
+        self._mirror = Mirror(me, self.name, self._store)
         self._outbox = Outbox(TableSection(table, b"o"))
         self._ownership: Ownership | None = None
-        self._addresses = {
-            name: Address(me, name) for name in ("fetcher", "parser", "cell", "membership", "recorder")
-        }
+        names = ("fetcher", "parser", "cell", "membership", "handover", "recorder")
+        self._addresses = {name: Address(me, name) for name in names}
         self._me = me
         self._fetches: dict[str, _Fetch] = {}
         self._asked: set[str] = set()  # hosts of these, one of each at a time
@@ -132,17 +182,25 @@ class Controller(Actor):
         self._flush_at_s = inf
         self._anchors_at_s = 0.0
         self._paused_until_s = -inf
-        self._restarted_s = -inf
+        self._licensed_until_s = inf
+        self._held: set[int] = set()
+        self._stopping: dict[int, float] = {}  # slots taken from us, of which something may go on; since when
+        self._stop_check_s = inf
+        self._ship_at_s = inf
+        self._measured = 0
+        self._measure_at_s = -inf
         self._is_stopped = False
-        self._is_settled = False
-        self._slots: dict[str, int] = {}
+        self._accepting: set[tuple[Address, int]] = set()  # batches of links that we have yet to promise
+        self._places: dict[str, tuple[int, str]] = {}  # cache by host: its slot, and who crawls it
         self._sent: set[tuple[str, str]] = set()
         self._sent_before: set[tuple[str, str]] = set()
         self._fetch_status: Counter[str] = Counter()
         self._pages_fetched = self._pages_stored = self._bytes_fetched = 0
         self._links_found = self._links_sent = self._links_received = self._links_refused = 0
+        self._items_merged = self._changes_refused = 0
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        self._store.now = now
         match message:
             case Fetched():
                 sends = self._fetched(message, now)
@@ -159,24 +217,47 @@ class Controller(Actor):
             case LinksFound(batch, links):
                 sends = self._links_found_elsewhere(source, batch, links, now)
             case LinksAccepted(batch):
-                self._outbox.accepted(batch, source.peer)
-                return []
+                sends = self._links_accepted(source.peer, batch)
+            case FrontierChanged():
+                sends = self._frontier_changed(source, message, now)
+            case FrontierKept(batch):
+                self._mirror.kept(source.peer, batch)
+                sends = []
+            case (
+                SynchroniseSlots()
+                | StopSynchronising()
+                | CompareSlots()
+                | SlotsCompared()
+                | SendItems()
+                | ItemsSent()
+                | ItemsTaken()
+            ):
+                sends = self._exchange.receive(source, message, now)
             case OwnershipChanged(ownership):
-                if self._ownership is None:
-                    self._begin(now)
-                self._ownership = ownership
-                sends = self._settle_mesh()
+                sends = self._change_ownership(ownership, now)
+            case HoldSlots(slots, inherited):
+                sends = self._hold(self._decode(slots), self._decode(inherited), now)
+            case SlotsComplete(slots):
+                self._exchange.note_complete(self._decode(slots))
+                sends = []
+            case ForgetSlots(slots):
+                self._frontier.forget_later(_numbers(self._decode(slots)))
+                sends = []
+            case CrawlLicensed(until):
+                self._licensed_until_s = until
+                sends = []
             case DiskFilled():
                 self._pause(now + DISK_FULL_PAUSE_S)
-                return []
+                sends = []
             case StopCrawl():
                 self._is_stopped = True
-                return self._flush(now)
+                sends = self._flush(now)
             case _:
                 raise LocalProtocolError(f"controller does not understand {type(message).__name__}")
-        return sends + self._start_fetches(now)
+        return sends + self._end_turn(now)
 
     def wake(self, now: float) -> list[Send]:
+        self._store.now = now
         sends: list[Send] = []
         if self._flush_at_s <= now:
             sends += self._flush(now)
@@ -184,11 +265,32 @@ class Controller(Actor):
             sends += self._resend(now)
         if self._anchors_due_s() <= now:
             sends += self._store_anchors(now)
-        return sends + self._start_fetches(now)
+        if self._mirror.wake_at() <= now:
+            sends += self._mirror.wake(now)
+        if self._ship_at_s <= now:
+            sends += self._ship(now)
+        if self._stop_check_s <= now:
+            sends += self._report_stopped(now)
+        if self._exchange.wake_at() <= now:
+            sends += self._exchange.wake(now)
+        if self._frontier.is_forgetting:
+            self._frontier.forget_some(FORGET_ROWS)
+        return sends + self._end_turn(now)
 
     def wake_at(self) -> float:
         fetch_at = max(self._frontier.next_time(), self._paused_until_s) if self._may_fetch() else inf
-        return min(fetch_at, self._flush_at_s, self._outbox.next_time(), self._anchors_due_s())
+        return min(
+            fetch_at if fetch_at < self._licensed_until_s else inf,
+            self._flush_at_s,
+            self._outbox.next_time(),
+            self._anchors_due_s(),
+            self._mirror.wake_at(),
+            self._ship_at_s,
+            self._stop_check_s,
+            self._exchange.wake_at(),
+            self._measure_at_s if self._is_worth_telling() else inf,
+            -inf if self._frontier.is_forgetting else inf,
+        )
 
     def observe(self) -> CrawlStatistics:
         frontier = self._frontier
@@ -210,19 +312,140 @@ class Controller(Actor):
             bytes_in_progress=self._bytes_in_progress,
             outbox=self._outbox.link_count + sum(map(len, self._unsent.values())),
             anchors_changed=frontier.changed_anchors_count,
+            slots_held=len(self._held),
+            items_shipped=self._mirror.shipped_count,
+            items_merged=self._items_merged,
+            changes_refused=self._changes_refused,
+            unkept=self._mirror.waiting_count,
+            held_back=len(self._store.held_back),
             is_idle=self._is_idle(),
         )
 
-    # --- fetching ---
+    def _end_turn(self, now: float) -> list[Send]:
+        """What follows from anything that may have happened."""
+        sends = self._start_fetches(now)
+        sends += self._redeem()
+        if self._frontier.changes or self._mirror.has_unshipped_pledges:
+            self._ship_at_s = min(self._ship_at_s, now + SHIP_S)
+        if self._frontier.filled and self._ownership is not None:
+            filled = encode_slot_list(self._frontier.filled, self._store.slot_count)
+            self._frontier.filled.clear()
+            sends.append(Send(self._addresses["handover"], SlotsFilled(filled)))
+        if now >= self._measure_at_s and self._is_worth_telling():
+            self._measured, self._measure_at_s = self._frontier.due_count, now + MEASURE_S
+            sends.append(Send(self._addresses["membership"], QueueMeasured(self._measured)))
+        return sends
 
-    def _begin(self, now: float) -> None:
-        """After a restart take every host for just asked: we may have died before that was durable.
+    def _is_worth_telling(self) -> bool:
+        """Is the queue much longer or shorter than the membership knows?"""
+        return abs(self._frontier.due_count - self._measured) * MEASURE_SHARE > self._measured
 
-        Not in a life that finds nothing in its table: an earlier one can only have lasted milliseconds.
+    # --- slots ---
+
+    def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
+        self._ownership = ownership
+        self._places.clear()
+        self._store.slot_count = ownership.table.slot_count
+        self._exchange.change_ownership(ownership)
+        self._mirror.change_ownership(ownership)
+        self._outbox.hasten(ownership.alive, now)
+        if not self._mirror.has_members:
+            self._frontier.changes = None
+        elif self._frontier.changes is None:
+            self._frontier.changes = {}
+        return []
+
+    def _hold(self, slots: SlotMask, inherited: SlotMask, now: float) -> list[Send]:
+        """Crawl exactly these slots from now on."""
+        wanted = set(_numbers(slots))
+        gone = self._held - wanted
+        self._held = wanted
+        self._frontier.hold(_numbers(slots & inherited), now)
+        self._frontier.hold(_numbers(slots & ~inherited))
+        self._frontier.stop(gone)
+        for slot in wanted & self._stopping.keys():
+            del self._stopping[slot]
+        self._stopping.update(dict.fromkeys(gone, now))
+        return self._report_stopped(now)
+
+    def _report_stopped(self, now: float) -> list[Send]:
+        """Let go of those slots taken from us of which nothing is unfinished; look again for the others."""
+        busy = {fetch.state.slot for fetch in self._fetches.values()}
+        busy.update(page.state.slot for page in self._pages.values())
+        busy.update(page.state.slot for page in self._finishing)
+        for key in list(self._store.held_back):
+            slot = int.from_bytes(key[:2], "big")
+            if self._stopping.get(slot, inf) + STOP_PATIENCE_S <= now:
+                self._release(key)
+            else:
+                busy.add(slot)
+        stopped = [slot for slot in self._stopping if slot not in busy]
+        for slot in stopped:
+            del self._stopping[slot]
+        self._stop_check_s = now + STOP_CHECK_S if self._stopping else inf
+        if not stopped:
+            return []
+        self._frontier.drop(stopped)
+        find = self._frontier.find
+        self._robots_moved = {host: to for host, to in self._robots_moved.items() if find(host) is not None}
+        promise = SlotsStopped(encode_slot_list(stopped, self._store.slot_count))
+        return [Send(self._addresses["handover"], promise)]
+
+    def _decode(self, slots: bytes) -> SlotMask:
+        assert self._ownership is not None, "the handover knows no slots before the ownership"
+        return decode_slots(slots, self._store.slot_count)
+
+    # --- the team ---
+
+    def _ship(self, now: float) -> list[Send]:
+        """Send what has changed to who keeps it with us."""
+        self._ship_at_s = inf
+        changes = self._frontier.changes or {}
+        if self._frontier.changes is not None:
+            self._frontier.changes = {}
+        return self._mirror.ship(changes, now)
+
+    def _redeem(self) -> list[Send]:
+        return [send for pledge in self._mirror.redeem() for send in self._keep_pledge(pledge)]
+
+    def _keep_pledge(self, pledge: Pledge) -> tuple[Send, ...]:
+        for key in pledge.keys:
+            self._release(key)
+        for target, message in pledge.sends:
+            if isinstance(message, LinksAccepted):
+                self._accepting.discard((target, message.batch))
+        return pledge.sends
+
+    def _release(self, key: bytes) -> None:
+        """Have others hear that a page is done."""
+        if self._store.held_back.pop(key, None) is not None:
+            self._frontier.note_change(key)
+
+    def _frontier_changed(self, source: Address, message: FrontierChanged, now: float) -> list[Send]:
+        """Merge what changed at another member of the team. Without an answer it is sent again.
+
+        The sender may be ahead of us in who belongs to the team, or behind.
         """
-        if self._frontier.url_count:
-            self._restarted_s = now
-            self._pause(now + self._settings.delay_s)
+        ownership = self._ownership
+        if ownership is None:
+            return []
+        try:
+            located = self._store.locate(message.items)
+            if not isfinite(message.sent_at) or located.item_count > CHANGES_MAX:
+                raise RemoteProtocolError("changes at no time, or too many")
+        except RemoteProtocolError:
+            self._changes_refused += 1
+            return []
+        for slot in located.slots():
+            team = ownership.team_of(slot)
+            if source.peer not in team or self._me not in team:
+                self._changes_refused += 1
+                return []
+        self._store.merge_located(located, now - message.sent_at)
+        self._items_merged += located.item_count
+        return [Send(source, FrontierKept(message.batch))]
+
+    # --- fetching ---
 
     def _pause(self, until_s: float) -> None:
         self._paused_until_s = max(self._paused_until_s, until_s)
@@ -240,14 +463,12 @@ class Controller(Actor):
     def _start_fetches(self, now: float) -> list[Send]:
         sends: list[Send] = []
         vain_turns = 0
-        while now >= self._paused_until_s and vain_turns < VAIN_TURNS_MAX and self._may_fetch():
+        if not self._paused_until_s <= now < self._licensed_until_s:
+            return sends
+        while vain_turns < VAIN_TURNS_MAX and self._may_fetch():
             state = self._frontier.take_host(now)
             if state is None:
                 break
-            if self._owner_of(state.slot) != self._me:
-                vain_turns += 1
-                sends += self._pass_on(state, now)
-                continue
             request = self._next_request(state, now)
             if request is None:
                 vain_turns += 1
@@ -262,8 +483,9 @@ class Controller(Actor):
         if state.host in self._asked:  # for the robots.txt of another host
             self._wait(state, now + BUSY_PAUSE_S)
             return None
-        if now < self._restarted_s + self._delay_s(state):  # longer than ours, which is over
-            self._wait(state, self._restarted_s + self._delay_s(state))
+        ready_s = self._frontier.asked_s(state.slot) + self._delay_s(state)
+        if now < ready_s:  # longer than ours, which is over
+            self._wait(state, ready_s)
             return None
         if state.record.robots_expires_s <= now:
             return self._robots_request(state, now)
@@ -512,19 +734,34 @@ class Controller(Actor):
         self._flush_at_s = min(self._flush_at_s, now + FLUSH_S)
 
     def _flush(self, now: float) -> list[Send]:
-        sends: list[Send] = []
-        for peer, links in self._unsent.items():
-            sends += self._send_links(self._outbox.add(peer, links, now))
+        batches = [
+            batch for peer, links in self._unsent.items() for batch in self._outbox.add(peer, links, now)
+        ]
+        sends = self._send_links(batches)
         self._unsent.clear()
+        if self._finishing and self._frontier.changes is not None:
+            keys = tuple(filter(None, map(self._hold_back, self._finishing)))
+            self._mirror.pledge(Pledge({batch.number for batch in batches}, keys=keys))
         for page in self._finishing:
             sends += self._settle_page(page)
         self._finishing.clear()
         self._flush_at_s = inf
         return sends
 
+    def _hold_back(self, page: _Page) -> bytes | None:
+        """Show a page that is about to be done as queued; None when others know it to be settled."""
+        key = self._frontier.key_of(page.state, page.taken)
+        row = self._frontier.row(key)
+        if row is None or row[:1] != QUEUED:
+            return None
+        self._store.held_back[key] = HeldBack(row, page.taken.url)
+        return key
+
     def _settle_page(self, page: _Page) -> list[Send]:
         state, taken = page.state, page.taken
-        self._frontier.settle(state, taken, "D", str(page.status))
+        key = self._frontier.settle_quietly(state, taken, "D", str(page.status))
+        if key not in self._store.held_back:
+            self._frontier.note_change(key)
         if page.status == 200 and page.anchors != self._frontier.anchors_of(taken.url, state.slot):
             self._frontier.mark_anchors_changed(taken.url, state.slot)
         if not self._settings.is_recorded:
@@ -544,8 +781,7 @@ class Controller(Actor):
         if len(self._sent) >= LINKS_REMEMBERED:
             self._sent_before, self._sent = self._sent, set()
         host = host_of(link.url)
-        slot = self._slot_of(host)
-        owner = self._owner_of(slot)
+        slot, owner = self._place_of(host)
         if owner == self._me:
             self._add(link, host, slot, now)
         else:
@@ -560,43 +796,44 @@ class Controller(Actor):
     def _links_found_elsewhere(
         self, source: Address, batch: int, links: tuple[FoundLink, ...], now: float
     ) -> list[Send]:
-        """Take in links for our slots and pass on those of others; then promise that none is lost."""
+        """Take in links for our slots and pass on those of others.
+
+        We promise to keep them when the living team has ours, and their owners have accepted the others.
+        """
         if not self._has_owners():
             return []  # the sender repeats them
         depth_max = self._settings.depth_max
         wanted = [link for link in links if canonical(link.url) == link.url and link.depth <= depth_max]
+        if (source, batch) in self._accepting:
+            return []
         self._links_received += len(links)
         self._links_refused += len(links) - len(wanted)
         # What is for others goes out with the first repetition: two peers whose tables differ must not
         # throw links at each other as fast as they can.
-        self._keep(wanted, now)
-        return [Send(source, LinksAccepted(batch)), *self._settle_mesh()]
+        passed_on = self._keep(wanted, now)
+        promise = Send(source, LinksAccepted(batch))
+        if not passed_on and self._frontier.changes is None:
+            return [promise]
+        self._accepting.add((source, batch))
+        self._mirror.pledge(Pledge({batch.number for batch in passed_on}, (promise,)))
+        return []
+
+    def _links_accepted(self, peer: str, batch: int) -> list[Send]:
+        if not self._outbox.accepted(batch, peer):
+            return []
+        return [send for pledge in self._mirror.accepted(batch) for send in self._keep_pledge(pledge)]
 
     def _keep(self, links: Iterable[FoundLink], now: float) -> list[Batch]:
         """Put links into the table at once: ours into the frontier, those of others into the outbox."""
         elsewhere: dict[str, list[FoundLink]] = defaultdict(list)
         for link in links:
             host = host_of(link.url)
-            slot = self._slot_of(host)
-            owner = self._owner_of(slot)
+            slot, owner = self._place_of(host)
             if owner == self._me:
                 self._add(link, host, slot, now)
             else:
                 elsewhere[owner].append(link)
         return [batch for peer, theirs in elsewhere.items() for batch in self._outbox.add(peer, theirs, now)]
-
-    def _pass_on(self, state: HostState, now: float) -> list[Send]:
-        """Give the queue of a host, or a batch of it, to the peer that owns its slot by now."""
-        links: list[FoundLink] = []
-        while len(links) < LINKS_MAX:
-            taken = self._frontier.take_url(state)
-            if taken is None:
-                break
-            anchors = self._frontier.anchors_of(taken.url, state.slot) or ("",)
-            links += [FoundLink(taken.url, anchor, taken.depth, taken.hops) for anchor in anchors]
-            self._frontier.forget(state, taken)
-        self._frontier.release(state, now)
-        return self._send_links(self._outbox.add(self._owner_of(state.slot), links, now))
 
     def _send_links(self, batches: list[Batch]) -> list[Send]:
         self._links_sent += sum(len(batch.links) for batch in batches)
@@ -607,45 +844,36 @@ class Controller(Actor):
 
     def _resend(self, now: float) -> list[Send]:
         """Send unanswered batches again, to whoever owns their links now."""
-        due, ownership = self._outbox.due(now), self._ownership
-        if ownership is None or not self._has_owners():
+        due = self._outbox.due(now)
+        if not self._has_owners():
             return []
         sends: list[Send] = []
         for number, peer in due:
-            if peer in ownership.table.weights and peer not in ownership.alive:
-                continue  # it will be back
             batch = self._outbox.batch(number)
-            if all(self._owner_of(self._slot_of(host_of(link.url))) == peer for link in batch.links):
+            if all(self._place_of(host_of(link.url))[1] == peer for link in batch.links):
                 sends.append(self._links_to(batch))
             else:
                 self._outbox.remove(number)
-                sends += self._send_links(self._keep(batch.links, now))
+                kept = self._keep(batch.links, now)
+                self._mirror.replaced(number, [each.number for each in kept])
+                sends += self._send_links(kept)
         return sends
 
-    def _slot_of(self, host: str) -> int:
-        slot = self._slots.get(host)
-        if slot is None:
-            assert self._ownership is not None
-            if len(self._slots) >= HOSTS_REMEMBERED:
-                self._slots.clear()
-            slot = self._slots[host] = self._ownership.slot_of(host)
-        return slot
+    def _place_of(self, host: str) -> tuple[int, str]:
+        """The slot of a host and who crawls it; we keep its links while nobody does."""
+        place = self._places.get(host)
+        if place is None:
+            ownership = self._ownership
+            assert ownership is not None
+            if len(self._places) >= HOSTS_REMEMBERED:
+                self._places.clear()
+            slot = ownership.slot_of(host)
+            place = self._places[host] = slot, ownership.owner_of(slot) or self._me
+        return place
 
     def _has_owners(self) -> bool:
         """Does anybody own slots? All are owned or none is."""
         return self._ownership is not None and self._ownership.owner_of(0) is not None
-
-    def _owner_of(self, slot: int) -> str:
-        """Who crawls a slot; we keep its links while nobody does."""
-        assert self._ownership is not None
-        return self._ownership.owner_of(slot) or self._me
-
-    def _settle_mesh(self) -> list[Send]:
-        """Once it has URLs the mesh is settled: newcomers take no slots unasked."""
-        if self._is_settled or not self._frontier.url_count:
-            return []
-        self._is_settled = True
-        return [Send(self._addresses["membership"], Settle())]
 
     # --- anchors ---
 
@@ -658,7 +886,18 @@ class Controller(Actor):
             or self._unsent
             or self._outbox.batch_count
             or self._frontier.changed_anchors_count
+            or self._frontier.changes
+            or not self._mirror.is_idle
+            or self._has_slots_to_come()
         )
+
+    def _has_slots_to_come(self) -> bool:
+        """Is there anything here of slots that are ours and not held so far?"""
+        ownership = self._ownership
+        if ownership is None:
+            return False
+        ours = ownership.owned & self._frontier.filled_mask(ownership.table.slot_count)
+        return not self._held.issuperset(_numbers(ours))
 
     def _anchors_due_s(self) -> float:
         """When changed link texts go to the index: at their interval, or once nothing is to be fetched."""
@@ -676,6 +915,11 @@ class Controller(Actor):
             Send(self._addresses["cell"], StoreAnchors(url, slot, self._frontier.anchors_of(url, slot)))
             for url, slot in changed
         ]
+
+
+def _numbers(slots: SlotMask) -> list[int]:
+    numbers: list[int] = np.flatnonzero(slots).tolist()
+    return numbers
 
 
 def _retry_after_s(fetched: Fetched) -> float:

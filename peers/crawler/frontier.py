@@ -2,40 +2,64 @@
 
 Theory of operation
 ===================
-The truth is in the table. Each URL has a ledger entry (queued, done, failed or excluded); a queued
-one also stands in the queue of its host, ordered by depth and arrival. All keys begin with the
-slot, so that everything that belongs to a slot is one range per kind and can be handed over:
+The truth is in the table. Each URL has a row that says whether it is queued, done, failed or excluded; a
+queued one also stands in the queue of its host. All keys begin with the slot, so that everything that belongs
+to a slot is one range:
 
-    slot(2) "h" host(8)                      -> HostRecord
-    slot(2) "r" host(8)                      -> body of its robots.txt
-    slot(2) "q" host(8) depth(2) number(8)   -> (url, attempts, hops)
-    slot(2) "u" url(16)                      -> state of the URL: one letter, then status or reason
-    slot(2) "a" url(16)                      -> texts of the links that point to the URL
-    slot(2) "d" url(16)                      -> URL of a stored page whose anchors have changed since
+    slot(2) "h" host(8)                                      -> HostRecord
+    slot(2) "r" host(8)                                      -> body of its robots.txt
+    slot(2) "q" host(8) depth(2) attempts(1) fingerprint(16) -> hops(1) url
+    slot(2) "u" fingerprint(16)                              -> state of the URL, see `frontier_items`
+    slot(2) "a" fingerprint(16)                              -> texts of the links that point to the URL
+    slot(2) "d" fingerprint(16)                              -> URL of a stored page whose link texts the cell
+                                                                of this peer has not heard of
 
-In memory there is one `HostState` per known host, with a short window on its queue, and a heap of
-the hosts by the time they may be asked again. A URL that was taken stays queued in the table until
-it is settled, so a crash repeats at most what was in flight.
+Rows are items that only grow (`frontier_items`): what another peer knows of a slot is merged in any order.
+The key of a queued URL follows from its item alone, so two peers that queue it have the same row. Only "d" is
+a peer's own: it is written whenever a merge may have brought texts that its cell does not know.
 
-Order: breadth-first within a host; among the hosts that may be asked now, those of which no page
-has been asked come first, so that every known host gives one page before any gives its second, as
-in WebCrawler (Pinkerton 1994).
+Any slot may have rows here. In memory are only the slots that are *held*, those that this peer crawls: one
+`HostState` per host, with a short window on its queue, and a heap of the hosts by the time they may be asked
+again. The counters are over these slots. A URL that was taken stays queued in the table until it is settled,
+so a crash repeats at most what was in flight.
+
+Order: breadth-first within a host, a URL that has been tried behind the others of its depth, else by
+fingerprint, which is as good as any order that does not depend on the peer. Among the hosts that may be
+asked now, those of which no page has been asked come first, so that every known host gives one page before
+any gives its second, as in WebCrawler (Pinkerton 1994).
 """
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
-from heapq import heappop, heappush
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
-from xxhash import xxh3_64_digest, xxh3_64_intdigest
+import numpy as np
 
 from mesh.messages import ANCHORS_MAX
+from mesh.slot_set import SlotMask
+from mesh.slots import SLOTS_MAX
 from mesh.table import Table
 from mesh.urls import fingerprint
+from peers.crawler.frontier_items import (
+    ATTEMPTS_MAX,
+    QUEUED,
+    STORED,
+    HostRecord,
+    Queued,
+    QueuedItem,
+    host_hash,
+    join_anchors,
+    join_hosts,
+    join_urls,
+    queued_in,
+    queued_row,
+)
 from peers.crawler.robots import RobotsRules, rules_for_status
 
 # Queue entries of a host held in memory, at most twice as many: one scan per so many fetches.
@@ -43,21 +67,8 @@ WINDOW_URLS: Final = 64
 
 Outcome: TypeAlias = Literal["D", "F", "X"]  # done, failed, excluded: the last three states of a URL
 
-_QUEUED: Final = b"Q"
-_STORED: Final = b"D200"
 _COMPLETE: Final = None  # a window bound: nothing is in the table that is not in the window
-
-
-class HostRecord(msgspec.Struct, frozen=True, array_like=True):
-    """What is remembered of a host: its politeness clock and its robots.txt."""
-
-    host: str
-    next_fetch_s: float = 0.0  # mesh clock
-    fetched: int = 0  # pages asked for, whatever came back
-    failures: int = 0  # in a row
-    given_up: bool = False
-    robots_status: int = -1  # of the robots.txt answer; -1 not asked yet
-    robots_expires_s: float = 0.0
+_FINGERPRINT_AT: Final = 14  # in the key of a queue entry
 
 
 class QueuedUrl(NamedTuple):
@@ -84,15 +95,15 @@ class HostState:
         "window",
     )
 
-    def __init__(self, slot: int, record: HostRecord) -> None:
+    def __init__(self, slot: int, record: HostRecord, digest: bytes) -> None:
         self.slot = slot
         self.record = record
-        self.hash = _host_hash(record.host)
+        self.hash = digest
         self.rules: RobotsRules | None = None  # parsed from the table when first needed
         self.queued = 0
         self.is_busy = False  # it stands in the heap or among the ready, or is taken
         # A heap of all queue keys below the bound that are not taken; _COMPLETE when there are no others.
-        self.window: list[tuple[bytes, str, int, int]] = []
+        self.window: list[tuple[bytes, str, int]] = []
         self.bound: bytes | None = _COMPLETE
 
     @property
@@ -103,55 +114,80 @@ class HostState:
 class Frontier:
     """URLs that are known and those that are due, over a table that outlives the process."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, delay_s: float = 0.0) -> None:
+        """Find out which slots have anything; hold none.
+
+        Args:
+          delay_s: the least pause between two fetches from a host, for `hold`.
+        """
         self._table = table
+        self._delay_s = delay_s
         self._hosts: dict[str, HostState] = {}
+        self._by_slot: dict[int, dict[bytes, HostState]] = {}  # of held slots that have hosts; by hash
+        self._held = bytearray(SLOTS_MAX)
+        self._stopped: set[int] = set()  # held slots of which no host is given out
+        self._filled = bytearray(SLOTS_MAX)
+        self._asked_s = array("d", [-inf]) * SLOTS_MAX  # when all hosts of a slot count as asked
+        self._url_counts: dict[int, int] = {}
+        self._changed_anchors: dict[int, int] = {}  # of held slots that have any; number of "d" rows
+        self._forgetting: deque[int] = deque()
         self._waiting: list[tuple[float, int, HostState]] = []  # heap by next_fetch_s
         self._ready_new: deque[HostState] = deque()  # may be asked now, no page asked so far
         self._ready: deque[HostState] = deque()
-        self._taken: set[bytes] = set()  # queue keys of URLs that are out
-        self._changed: dict[str, int] = {}  # stored pages with new anchors, and their slots
+        self._taken: dict[bytes, bytes] = {}  # URLs that are out: fingerprint to queue key
         self._ties = 0
-        self._number = 0  # of the next queue entry; order of arrival
         self.url_count = 0
         self.queued_count = 0
         self.given_up_count = 0  # queued URLs of hosts that were given up
-        self._load()
+        self.changed_anchors_count = 0
+        # Keys of rows of kind u, a, h and r that were changed here, not by merging; None while nobody cares.
+        self.changes: dict[bytes, None] | None = None
+        self.filled: list[int] = []  # slots that had nothing, and have; whoever looks empties it
+        self._find_filled()
 
     # --- adding ---
 
     def add(self, url: str, host: str, slot: int, depth: int, hops: int, now: float) -> bool:
-        """Queue a URL unless it is known; tell whether it was new."""
-        key = _url_key(slot, b"u", url)
-        if self._table.get(key) is not None:
-            return False
-        self._table.put(key, _QUEUED)
-        self.url_count += 1
-        state = self._host(host, slot)
-        self._enqueue(state, url, depth, 0, hops)
-        self._schedule(state, now)
-        return True
+        """Queue a URL unless it is known; tell whether it was new. A known one may get less depth."""
+        self._fill(slot)
+        mark = fingerprint(url)
+        key = _slot_key(slot) + b"u" + mark
+        row = self._table.get(key)
+        if row is None:
+            state, digest = self._host(host, slot)
+            queued = Queued(digest, depth, 0, hops)
+            self._table.put(key, queued_row(queued))
+            self.note_change(key)
+            self._enqueue(slot, state, mark, url, queued)
+            self._count_url(slot, +1)
+            if state is not None:
+                self._schedule(state, now)
+            return True
+        if row[:1] == QUEUED:
+            before = queued_in(row)
+            if depth < before.depth or hops < before.hops:
+                better = Queued(
+                    before.host, min(depth, before.depth), before.attempts, min(hops, before.hops)
+                )
+                self._requeue(slot, mark, url, before, better)
+                self.note_change(key)
+        return False
 
     def add_anchor(self, url: str, slot: int, text: str) -> None:
-        """Remember the text of a link to a page, known or not.
-
-        At most ANCHORS_MAX distinct texts are kept: those with the smallest hashes, so that what is
-        kept does not depend on the order in which links were found.
-        """
-        key = _url_key(slot, b"a", url)
+        """Remember the text of a link to a page, known or not; see `frontier_items.join_anchors`."""
+        self._fill(slot)
+        mark = fingerprint(url)
+        key = _slot_key(slot) + b"a" + mark
         stored = self._table.get(key)
-        anchors = _anchors_decoder.decode(stored) if stored else []
-        if text in anchors:
+        texts = _anchors_decoder.decode(stored) if stored else ()
+        if text in texts:
             return
-        anchors.append(text)
-        if len(anchors) > ANCHORS_MAX:
-            largest = max(anchors, key=_anchor_order)
-            anchors.remove(largest)
-            if largest == text:
-                return
-        self._table.put(key, _encode(anchors))
-        if self._table.get(_url_key(slot, b"u", url)) == _STORED:
-            self.mark_anchors_changed(url, slot)
+        joined = tuple(sorted((*texts, text))) if len(texts) < ANCHORS_MAX else join_anchors(texts, (text,))
+        if joined != texts:
+            self._table.put(key, _encode(joined))
+            self.note_change(key)
+            if self._is_stored(slot, mark):
+                self._mark_changed(slot, mark, url)
 
     def anchors_of(self, url: str, slot: int) -> tuple[str, ...]:
         """The distinct texts of the links that are known to point to a page, sorted."""
@@ -160,15 +196,19 @@ class Frontier:
 
     def mark_anchors_changed(self, url: str, slot: int) -> None:
         """Note that a page was stored with other anchors than are known now."""
-        self._table.put(_url_key(slot, b"d", url), url.encode())
-        self._changed[url] = slot
+        self._mark_changed(slot, fingerprint(url), url)
 
     def take_changed_anchors(self, limit: int) -> list[tuple[str, int]]:
-        """Return and forget up to `limit` (url, slot) of stored pages whose anchors have changed."""
-        taken = list(islice(self._changed.items(), limit))
-        for url, slot in taken:
-            del self._changed[url]
-            self._table.delete(_url_key(slot, b"d", url))
+        """Return and forget up to `limit` (url, slot) of stored pages of held slots with new anchors."""
+        taken: list[tuple[str, int]] = []
+        for slot in list(self._changed_anchors):
+            rows = list(self._table.scan_prefix(_slot_key(slot) + b"d", limit=limit - len(taken)))
+            for key, value in rows:
+                self._table.delete(key)
+                taken.append((value.decode(), slot))
+            self._count_changed(slot, -len(rows))
+            if len(taken) == limit:
+                break
         return taken
 
     # --- taking ---
@@ -192,9 +232,9 @@ class Frontier:
             self._refill(state, state.bound)
         if not state.window:
             return None
-        key, url, attempts, hops = heappop(state.window)
-        self._taken.add(key)
-        return QueuedUrl(url, key, int.from_bytes(key[11:13], "big"), attempts, hops)
+        key, url, hops = heappop(state.window)
+        self._taken[key[_FINGERPRINT_AT:]] = key
+        return QueuedUrl(url, key, int.from_bytes(key[11:13], "big"), key[13], hops)
 
     def release(self, state: HostState, now: float) -> None:
         """Give a host back, to be asked again at its `next_fetch_s` if anything is queued."""
@@ -202,22 +242,28 @@ class Frontier:
         self._schedule(state, now)
 
     def save(self, state: HostState, **changes: object) -> None:
-        """Change the record of a host, here and in the table."""
+        """Change the record of a host, here and in the table; its clock never goes back."""
         record = msgspec.structs.replace(state.record, **changes)
+        if record.next_fetch_s < state.record.next_fetch_s:
+            record = msgspec.structs.replace(record, next_fetch_s=state.record.next_fetch_s)
         if record != state.record:
             state.record = record
-            self._table.put(_host_key(state), _encode(record))
+            key = _slot_key(state.slot) + b"h" + state.hash
+            self._table.put(key, _encode(record))
+            self.note_change(key)
 
     def save_robots(self, state: HostState, status: int, body: bytes, expires_s: float) -> None:
         """Keep the robots.txt of a host; `status` is that of the answer (RFC 9309, 2.3.1)."""
         state.rules = None
-        self._table.put(_robots_key(state), body)
+        key = _slot_key(state.slot) + b"r" + state.hash
+        self._table.put(key, body)
+        self.note_change(key)
         self.save(state, robots_status=status, robots_expires_s=expires_s, failures=0)
 
     def rules_of(self, state: HostState) -> RobotsRules:
         """The rules of a host whose robots.txt has been kept."""
         if state.rules is None:
-            body = self._table.get(_robots_key(state)) or b""
+            body = self._table.get(_slot_key(state.slot) + b"r" + state.hash) or b""
             state.rules = rules_for_status(state.record.robots_status, body)
         return state.rules
 
@@ -235,31 +281,215 @@ class Frontier:
 
     def settle(self, state: HostState, taken: QueuedUrl, outcome: Outcome, detail: str) -> None:
         """Bring a URL that was taken into its last state."""
-        self._dequeue(state, taken)
-        self._table.put(_url_key(state.slot, b"u", taken.url), f"{outcome}{detail}".encode())
+        self.note_change(self.settle_quietly(state, taken, outcome, detail))
 
-    def forget(self, state: HostState, taken: QueuedUrl) -> None:
-        """Unlearn a URL that was taken: another peer has to know it from now on."""
-        self._dequeue(state, taken)
-        self._table.delete(_url_key(state.slot, b"u", taken.url))
-        self._table.delete(_url_key(state.slot, b"a", taken.url))
-        self.url_count -= 1
+    def settle_quietly(self, state: HostState, taken: QueuedUrl, outcome: Outcome, detail: str) -> bytes:
+        """Do the same, but let nobody hear of it before `note_change` of the key that is returned."""
+        mark = taken.key[_FINGERPRINT_AT:]
+        key = _slot_key(state.slot) + b"u" + mark
+        row = _settled_row(outcome, detail, taken.url)
+        queue_key = self._taken.pop(mark, None)
+        if queue_key is None:  # a merge has settled it meanwhile
+            row = join_urls(row, self._table.get(key) or row)
+        else:
+            self._table.delete(queue_key)
+            self._count_queued(state, -1)
+        self._table.put(key, row)
+        return key
+
+    def note_change(self, key: bytes) -> None:
+        """Have the others hear of a row, if there are any."""
+        if self.changes is not None:
+            self.changes[key] = None
 
     def retry(self, state: HostState, taken: QueuedUrl) -> None:
         """Queue a URL that was taken once more, behind the others of its depth."""
-        self._dequeue(state, taken)
-        self._enqueue(state, taken.url, taken.depth, taken.attempts + 1, taken.hops)
+        mark = taken.key[_FINGERPRINT_AT:]
+        queue_key = self._taken.pop(mark, None)
+        if queue_key is None:
+            return
+        key = _slot_key(state.slot) + b"u" + mark
+        row = self._table.get(key)
+        assert row is not None, "what is queued has a row"
+        before = queued_in(row)
+        again = before._replace(attempts=min(before.attempts + 1, ATTEMPTS_MAX))
+        self._requeue(state.slot, mark, taken.url, before, again)
+        if again == before:
+            self._push(state, queue_key, taken.url, taken.hops)
+        self.note_change(key)
 
     def put_back(self, state: HostState, taken: QueuedUrl) -> None:
         """Undo `take_url`."""
-        self._taken.remove(taken.key)
-        if state.bound is _COMPLETE or taken.key < state.bound:
-            heappush(state.window, (taken.key, taken.url, taken.attempts, taken.hops))
+        queue_key = self._taken.pop(taken.key[_FINGERPRINT_AT:], None)
+        if queue_key is not None:
+            self._push(state, queue_key, taken.url, taken.hops)
+
+    # --- slots ---
+
+    def hold(self, slots: Iterable[int], asked_s: float = -inf) -> None:
+        """Bring slots into memory, or let hosts of slots that were stopped be taken again.
+
+        Args:
+          asked_s: all their hosts, known or not, count as asked at that time or later.
+        """
+        for slot in slots:
+            self._asked_s[slot] = max(asked_s, self._asked_s[slot])
+            if not self._held[slot]:
+                self._held[slot] = True
+                if self._filled[slot]:
+                    self._load(slot)
+            self._stopped.discard(slot)
+            for state in self._by_slot.get(slot, {}).values():
+                state.record = self._as_asked(slot, state.record)
+                self._schedule(state, -inf)
+
+    def stop(self, slots: Iterable[int]) -> None:
+        """Give out no more hosts of held slots."""
+        self._stopped.update(slot for slot in slots if self._held[slot])
+        self._remove_from_heaps(self._stopped)
+
+    def drop(self, slots: Iterable[int]) -> None:
+        """Let slots go from memory; nothing of them may be out."""
+        gone = {slot for slot in slots if self._held[slot]}
+        self._stopped -= gone
+        self._remove_from_heaps(gone)
+        for slot in gone:
+            self._held[slot] = False
+            for state in self._by_slot.pop(slot, {}).values():
+                del self._hosts[state.host]
+                self._count_queued(state, -state.queued)
+            self.url_count -= self._url_counts.pop(slot, 0)
+            self.changed_anchors_count -= self._changed_anchors.pop(slot, 0)
+
+    def forget_later(self, slots: Iterable[int]) -> None:
+        """Have the rows of slots that are not held deleted by `forget_some`, unless something new comes."""
+        for slot in slots:
+            if self._filled[slot] and not self._held[slot]:
+                self._filled[slot] = False
+                self._forgetting.append(slot)
+
+    def forget_some(self, limit: int) -> None:
+        """Delete up to so many rows, and a URL's queue entry never without the URL."""
+        while self._forgetting and limit > 0:
+            slot = self._forgetting[0]
+            limit -= self._forget(slot, limit)
+            if limit > 0:
+                self._forgetting.popleft()
+
+    def is_filled(self, slot: int) -> bool:
+        """Is anything of the slot here?"""
+        return bool(self._filled[slot])
+
+    def filled_mask(self, slot_count: int) -> SlotMask:
+        """The slots of which anything is here."""
+        return np.frombuffer(self._filled, np.bool_, slot_count)
+
+    def asked_s(self, slot: int) -> float:
+        """When all hosts of a slot count as asked; -inf when each has its own clock."""
+        return self._asked_s[slot]
+
+    @property
+    def is_forgetting(self) -> bool:
+        return bool(self._forgetting)
+
+    # --- merging ---
+
+    def merge_queued(self, slot: int, host: str, item: QueuedItem) -> None:
+        """Join a queued URL of another peer with what is known of it here."""
+        self._fill(slot)
+        url, mark = item.url, fingerprint(item.url)
+        key = _slot_key(slot) + b"u" + mark
+        row = self._table.get(key)
+        queued = Queued(host_hash(host), item.depth, item.attempts, item.hops)
+        if row is None:
+            state, _ = self._host(host, slot, is_merge=True)
+            self._table.put(key, queued_row(queued))
+            self._enqueue(slot, state, mark, url, queued)
+            self._count_url(slot, +1)
+            if state is not None:
+                self._schedule(state, -inf)
+        elif row[:1] == QUEUED:
+            before, joined = queued_in(row), queued_in(join_urls(row, queued_row(queued)))
+            if joined != before:
+                self._requeue(slot, mark, url, before, joined)
+
+    def merge_settled(self, slot: int, mark: bytes, row: bytes) -> None:
+        """Join the last state of a URL with what is known of it here."""
+        self._fill(slot)
+        key = _slot_key(slot) + b"u" + mark
+        before = self._table.get(key)
+        if before is None:
+            self._count_url(slot, +1)
+        elif (row := join_urls(before, row)) == before:
+            return
+        elif before[:1] == QUEUED:
+            self._unqueue(slot, mark, queued_in(before))
+        self._table.put(key, row)
+        if row.startswith(STORED) and self._table.get(_slot_key(slot) + b"a" + mark) is not None:
+            self._mark_changed(slot, mark, _url_in(row))
+
+    def merge_anchors(self, slot: int, mark: bytes, texts: tuple[str, ...]) -> None:
+        """Join link texts with those known here."""
+        self._fill(slot)
+        key = _slot_key(slot) + b"a" + mark
+        stored = self._table.get(key)
+        before = _anchors_decoder.decode(stored) if stored else ()
+        joined = join_anchors(before, texts)
+        if joined == before:
+            return
+        self._table.put(key, _encode(joined))
+        row = self._table.get(_slot_key(slot) + b"u" + mark)
+        if row is not None and row.startswith(STORED):
+            self._mark_changed(slot, mark, _url_in(row))
+
+    def merge_host(self, slot: int, record: HostRecord, robots: bytes | None) -> None:
+        """Join a host with what is known of it here.
+
+        Args:
+          robots: body of the robots.txt that the record tells of; None when it tells of none.
+        """
+        self._fill(slot)
+        digest = host_hash(record.host)
+        key = _slot_key(slot) + b"h" + digest
+        state, stored = self._by_slot.get(slot, {}).get(digest), self._table.get(key)
+        before = _record_decoder.decode(stored) if stored else HostRecord(record.host)
+        if before.host != record.host:  # two hosts of one hash: the first one stays
+            return
+        joined = join_hosts(before, record)
+        if stored is None or joined != before:
+            self._table.put(key, _encode(joined))
+        if robots is not None and _has_newer_robots(record, before, robots, self._robots_at(slot, digest)):
+            self._table.put(_slot_key(slot) + b"r" + digest, robots)
+            if state is not None:
+                state.rules = None
+        if state is not None:
+            self._take_over(state, join_hosts(state.record, joined))
+        elif self._held[slot] and stored is None:
+            self._new_state(slot, digest, joined)
+
+    # --- reading items ---
+
+    def rows(self, slot: int, kind: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield keys and values of the rows of one kind, in order."""
+        return self._table.scan_prefix(_slot_key(slot) + kind)
+
+    def row(self, key: bytes) -> bytes | None:
+        return self._table.get(key)
+
+    def key_of(self, state: HostState, taken: QueuedUrl) -> bytes:
+        """The key of the row of a URL that was taken."""
+        return _slot_key(state.slot) + b"u" + taken.key[_FINGERPRINT_AT:]
+
+    def url_in_queue(self, slot: int, mark: bytes, queued: Queued) -> str:
+        """The text of a queued URL."""
+        entry = self._table.get(_queue_key(slot, mark, queued))
+        assert entry is not None, "what is queued stands in a queue"
+        return entry[1:].decode()
 
     # --- looking ---
 
     def find(self, host: str) -> HostState | None:
-        """What is known of a host; None when it was never heard of."""
+        """What is known of a host of a held slot; None when it was never heard of."""
         return self._hosts.get(host)
 
     def next_time(self) -> float:
@@ -270,8 +500,10 @@ class Frontier:
 
     def state_of(self, url: str, slot: int) -> str | None:
         """One letter and a detail: Q, D200, Ftimeout, Xrobots; None for a URL never heard of."""
-        value = self._table.get(_url_key(slot, b"u", url))
-        return None if value is None else value.decode()
+        row = self._table.get(_url_key(slot, b"u", url))
+        if row is None:
+            return None
+        return "Q" if row[:1] == QUEUED else row.partition(b" ")[0].decode()
 
     @property
     def due_count(self) -> int:
@@ -282,35 +514,91 @@ class Frontier:
     def host_count(self) -> int:
         return len(self._hosts)
 
-    @property
-    def changed_anchors_count(self) -> int:
-        return len(self._changed)
+    # --- details: hosts ---
 
-    # --- details ---
-
-    def _host(self, host: str, slot: int) -> HostState:
+    def _host(self, host: str, slot: int, *, is_merge: bool = False) -> tuple[HostState | None, bytes]:
+        """The host in memory, if its slot is held, and its hash; it has a row from now on."""
         state = self._hosts.get(host)
-        if state is None:
-            state = self._hosts[host] = HostState(slot, HostRecord(host))
-            self._table.put(_host_key(state), _encode(state.record))
+        if state is not None:
+            return state, state.hash
+        digest = host_hash(host)
+        key = _slot_key(slot) + b"h" + digest
+        is_held = self._held[slot]
+        if is_held or self._table.get(key) is None:
+            record = HostRecord(host)
+            self._table.put(key, _encode(record))
+            if not is_merge:
+                self.note_change(key)
+            if is_held:
+                state = self._new_state(slot, digest, record)
+        return state, digest
+
+    def _new_state(self, slot: int, digest: bytes, record: HostRecord) -> HostState:
+        state = HostState(slot, self._as_asked(slot, record), digest)
+        self._hosts[record.host] = state
+        self._by_slot.setdefault(slot, {})[digest] = state
         return state
 
-    def _enqueue(self, state: HostState, url: str, depth: int, attempts: int, hops: int) -> None:
-        key = _queue_prefix(state) + depth.to_bytes(2, "big") + self._number.to_bytes(8, "big")
-        self._number += 1
-        self._table.put(key, _encode((url, attempts, hops)))
-        self._count_queued(state, +1)
+    def _as_asked(self, slot: int, record: HostRecord) -> HostRecord:
+        """The record of a host that counts as asked when its slot does."""
+        ready_s = self._asked_s[slot] + self._delay_s
+        if ready_s <= record.next_fetch_s:
+            return record
+        return msgspec.structs.replace(record, next_fetch_s=ready_s)
+
+    def _take_over(self, state: HostState, record: HostRecord) -> None:
+        """Let a record that came by a merge hold for a host in memory."""
+        if record.given_up != state.record.given_up:
+            self.given_up_count += state.queued if record.given_up else -state.queued
+        if record.robots_expires_s != state.record.robots_expires_s:
+            state.rules = None
+        state.record = record
+
+    def _robots_at(self, slot: int, digest: bytes) -> bytes:
+        return self._table.get(_slot_key(slot) + b"r" + digest) or b""
+
+    # --- details: queues ---
+
+    def _enqueue(self, slot: int, state: HostState | None, mark: bytes, url: str, queued: Queued) -> None:
+        key = _queue_key(slot, mark, queued)
+        self._table.put(key, bytes((queued.hops,)) + url.encode())
+        if state is not None:
+            self._count_queued(state, +1)
+            self._push(state, key, url, queued.hops)
+
+    def _unqueue(self, slot: int, mark: bytes, queued: Queued) -> None:
+        key = _queue_key(slot, mark, queued)
+        self._table.delete(key)
+        state = self._by_slot.get(slot, {}).get(queued.host)
+        if state is not None:
+            self._count_queued(state, -1)
+            if self._taken.pop(mark, None) is None:
+                _pull(state, key)
+
+    def _requeue(self, slot: int, mark: bytes, url: str, before: Queued, after: Queued) -> None:
+        """Move a queued URL to where it belongs by now."""
+        old, new = _queue_key(slot, mark, before), _queue_key(slot, mark, after)
+        if old != new:
+            self._table.delete(old)
+        self._table.put(new, bytes((after.hops,)) + url.encode())
+        self._table.put(_slot_key(slot) + b"u" + mark, queued_row(after))
+        state = self._by_slot.get(slot, {}).get(before.host)
+        if state is None:
+            return
+        if mark in self._taken:
+            self._taken[mark] = new
+        elif before != after:
+            _pull(state, old)
+            self._push(state, new, url, after.hops)
+
+    def _push(self, state: HostState, key: bytes, url: str, hops: int) -> None:
+        """Put a queue entry into the window of its host if it belongs there."""
         if state.bound is _COMPLETE or key < state.bound:
-            heappush(state.window, (key, url, attempts, hops))
+            heappush(state.window, (key, url, hops))
             if len(state.window) > 2 * WINDOW_URLS:
                 state.window.sort()
                 state.bound = state.window[WINDOW_URLS][0]
                 del state.window[WINDOW_URLS:]
-
-    def _dequeue(self, state: HostState, taken: QueuedUrl) -> None:
-        self._taken.remove(taken.key)
-        self._table.delete(taken.key)
-        self._count_queued(state, -1)
 
     def _count_queued(self, state: HostState, change: int) -> None:
         state.queued += change
@@ -320,6 +608,8 @@ class Frontier:
 
     def _schedule(self, state: HostState, now: float) -> None:
         if state.is_busy or not (state.window or state.bound is not _COMPLETE):
+            return
+        if state.slot in self._stopped:
             return
         state.is_busy = True
         if state.record.next_fetch_s <= now:
@@ -333,42 +623,138 @@ class Frontier:
 
     def _refill(self, state: HostState, start: bytes) -> None:
         """Read the next keys of a queue, from its bound on, into an empty window."""
-        end = _queue_prefix(state) + b"\xff" * 11
+        end = _slot_key(state.slot) + b"q" + state.hash + b"\xff" * 20
         rows = list(self._table.scan(start, end, limit=WINDOW_URLS + 1))
         state.bound = rows[WINDOW_URLS][0] if len(rows) > WINDOW_URLS else _COMPLETE
         for key, value in rows[:WINDOW_URLS]:
-            if key not in self._taken:
-                state.window.append((key, *_entry_decoder.decode(value)))
+            if key[_FINGERPRINT_AT:] not in self._taken:
+                state.window.append((key, value[1:].decode(), value[0]))
 
-    def _load(self) -> None:
-        """Rebuild what is in memory from the table, in one pass over its keys."""
-        by_hash: dict[bytes, HostState] = {}
-        for key, value in self._table.scan(b""):
+    # --- details: slots ---
+
+    def _load(self, slot: int) -> None:
+        """Rebuild what is in memory of a slot from the table, in one pass over its keys."""
+        states: dict[bytes, HostState] = {}
+        n_urls = n_changed = 0
+        for key, value in self._table.scan(_slot_key(slot) + b"d", _slot_key(slot) + b"v"):
             kind = key[2:3]
-            if kind == b"h":
-                state = HostState(int.from_bytes(key[:2], "big"), _record_decoder.decode(value))
-                self._hosts[state.host] = by_hash[key[3:11]] = state
-            elif kind == b"q":
-                state = by_hash[key[3:11]]  # "h" sorts before "q" within a slot
+            if kind == b"u":
+                n_urls += 1
+            elif kind == b"q":  # "h" sorts before it
+                state = states[key[3:11]]
                 state.bound = state.bound or key
                 self._count_queued(state, +1)
-                self._number = max(self._number, int.from_bytes(key[13:21], "big") + 1)
-            elif kind == b"u":
-                self.url_count += 1
+            elif kind == b"h":
+                states[key[3:11]] = self._new_state(slot, key[3:11], _record_decoder.decode(value))
             elif kind == b"d":
-                self._changed[value.decode()] = int.from_bytes(key[:2], "big")
-        for state in self._hosts.values():
-            self._schedule(state, -inf)
+                n_changed += 1
+        self._count_url(slot, n_urls)
+        self._count_changed(slot, n_changed)
+
+    def _find_filled(self) -> None:
+        """See in which slots anything is, by one step of a scan for each."""
+        start: bytes | None = b""
+        while start is not None:
+            first = next(self._table.scan(start, limit=1), None)
+            if first is None:
+                return
+            slot = int.from_bytes(first[0][:2], "big")
+            self._fill(slot)
+            start = _slot_key(slot + 1) if slot + 1 < SLOTS_MAX else None
+
+    def _fill(self, slot: int) -> None:
+        """Note that something of a slot is here; it must not be deleted any more."""
+        if not self._filled[slot]:
+            self._filled[slot] = True
+            self.filled.append(slot)
+            if slot in self._forgetting:
+                self._forgetting.remove(slot)
+
+    def _remove_from_heaps(self, slots: set[int]) -> None:
+        """Take the hosts of some slots out of those that wait for being asked."""
+        waiting, self._waiting = self._waiting, []
+        for entry in waiting:
+            if entry[2].slot in slots:
+                entry[2].is_busy = False
+            else:
+                self._waiting.append(entry)
+        heapify(self._waiting)
+        for ready in (self._ready_new, self._ready):
+            for _ in range(len(ready)):
+                state = ready.popleft()
+                if state.slot in slots:
+                    state.is_busy = False
+                else:
+                    ready.append(state)
+
+    def _forget(self, slot: int, limit: int) -> int:
+        """Delete rows of a slot, the queued URLs first; return how many."""
+        n_deleted = 0
+        for key, _ in list(self._table.scan_prefix(_slot_key(slot) + b"q", limit=limit)):
+            self._table.delete(key)
+            self._table.delete(_slot_key(slot) + b"u" + key[_FINGERPRINT_AT:])
+            n_deleted += 1
+        rest = limit - n_deleted
+        for key, _ in list(self._table.scan_prefix(_slot_key(slot), limit=rest)):
+            self._table.delete(key)
+            n_deleted += 1
+        return n_deleted
+
+    # --- details: bookkeeping ---
+
+    def _count_url(self, slot: int, change: int) -> None:
+        if self._held[slot]:
+            self._url_counts[slot] = self._url_counts.get(slot, 0) + change
+            self.url_count += change
+
+    def _count_changed(self, slot: int, change: int) -> None:
+        if not self._held[slot] or not change:
+            return
+        count = self._changed_anchors.pop(slot, 0) + change
+        if count:
+            self._changed_anchors[slot] = count
+        self.changed_anchors_count += change
+
+    def _mark_changed(self, slot: int, mark: bytes, url: str) -> None:
+        key = _slot_key(slot) + b"d" + mark
+        if self._table.get(key) is None:
+            self._table.put(key, url.encode())
+            self._count_changed(slot, +1)
+
+    def _is_stored(self, slot: int, mark: bytes) -> bool:
+        row = self._table.get(_slot_key(slot) + b"u" + mark)
+        return row is not None and row.startswith(STORED)
 
 
 _encode = msgspec.msgpack.Encoder().encode
 _record_decoder = msgspec.msgpack.Decoder(HostRecord)
-_entry_decoder = msgspec.msgpack.Decoder(tuple[str, int, int])
-_anchors_decoder = msgspec.msgpack.Decoder(list[str])
+_anchors_decoder = msgspec.msgpack.Decoder(tuple[str, ...])
 
 
-def _anchor_order(text: str) -> tuple[int, str]:
-    return xxh3_64_intdigest(text.encode()), text
+def _settled_row(outcome: Outcome, detail: str, url: str) -> bytes:
+    row = f"{outcome}{detail} ".encode()
+    return row + url.encode() if row == STORED else row[:-1]
+
+
+def _url_in(row: bytes) -> str:
+    """The URL in the row of a stored one."""
+    return row[len(STORED) :].decode()
+
+
+def _pull(state: HostState, key: bytes) -> None:
+    """Take a queue entry out of the window of its host if it is there."""
+    window = state.window
+    for number, entry in enumerate(window):
+        if entry[0] == key:
+            window[number] = window[-1]
+            window.pop()
+            heapify(window)
+            return
+
+
+def _has_newer_robots(new: HostRecord, old: HostRecord, new_body: bytes, old_body: bytes) -> bool:
+    mine = (old.robots_expires_s, old.robots_status, old_body)
+    return (new.robots_expires_s, new.robots_status, new_body) > mine
 
 
 def _slot_key(slot: int) -> bytes:
@@ -379,18 +765,6 @@ def _url_key(slot: int, kind: bytes, url: str) -> bytes:
     return slot.to_bytes(2, "big") + kind + fingerprint(url)
 
 
-def _host_hash(host: str) -> bytes:
-    digest: bytes = xxh3_64_digest(host.encode())
-    return digest
-
-
-def _host_key(state: HostState) -> bytes:
-    return _slot_key(state.slot) + b"h" + state.hash
-
-
-def _robots_key(state: HostState) -> bytes:
-    return _slot_key(state.slot) + b"r" + state.hash
-
-
-def _queue_prefix(state: HostState) -> bytes:
-    return _slot_key(state.slot) + b"q" + state.hash
+def _queue_key(slot: int, mark: bytes, queued: Queued) -> bytes:
+    host, depth, attempts, _ = queued
+    return b"%bq%b%b%c%b" % (slot.to_bytes(2, "big"), host, depth.to_bytes(2, "big"), attempts, mark)

@@ -1,7 +1,7 @@
 """Links on their way to the peers that own them: kept in the table until accepted.
 
-In memory there are only the numbers of the batches and when they are due: a peer that is down for a
-day may have millions of links waiting for it.
+In memory there are only the numbers of the batches and when they are due: to a mesh that does not listen for
+a while there may be millions of links.
 """
 
 from __future__ import annotations
@@ -94,6 +94,12 @@ class Outbox:
             self._wait(number, waiting._replace(resend_at_s=now + pause, pause_s=pause))
             due.append((number, waiting.peer))
         return due
+
+    def hasten(self, peers: frozenset[str], now: float) -> None:
+        """Let everything that is for none of these peers be due at once: it goes to others by now."""
+        for number, waiting in list(self._waiting.items()):
+            if waiting.peer not in peers and waiting.resend_at_s > now:
+                self._wait(number, waiting._replace(resend_at_s=now))
 
     def batch(self, number: int) -> Batch:
         """Read a batch that waits."""

@@ -26,7 +26,9 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     redirects_max: Annotated[int, Meta(ge=0, le=255)] = (
         10  # in a row, as aiohttp; RFC 9309 wants 5 for robots.txt
     )
-    attempts_max: Limit = 3  # for one URL that fails in a way that may pass, as Scrapy
+    attempts_max: Annotated[int, Meta(ge=1, le=255)] = (
+        3  # for one URL that fails in a way that may pass, as Scrapy
+    )
     # Pause after a failure, doubled with each failure of the host in a row.
     backoff_s: Seconds = 30.0
     backoff_max_s: Seconds = 3_600.0

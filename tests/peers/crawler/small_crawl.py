@@ -1,11 +1,13 @@
 """Two controllers crawl a web of a few pages, on a clock and a network that a seed makes hostile.
 
-Fetcher, parser and cell are as small as can be. Frames between the peers come late, twice, in any order or
-never; peers crash at any moment and lose what was in no commit of their table.
+Beside each is a handover, which says what it may crawl. Fetcher, parser and cell are as small as can be.
+Frames between the peers come late, twice, in any order or never; peers crash at any moment and lose what was
+in no commit of their table.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,7 +15,7 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from random import Random
 
-from mesh.actor import Address, Message, Send
+from mesh.actor import EVERYBODY, Actor, Address, Message, Send
 from mesh.codec import decode, encode
 from mesh.messages import FoundLink, LinksAccepted, LinksFound
 from mesh.ownership import OwnershipChanged
@@ -22,9 +24,11 @@ from peers.crawler.controller import Controller
 from peers.crawler.exchange import FetchRequest
 from peers.crawler.messages import ParsePage
 from peers.crawler.settings import CrawlSettings
+from peers.handover.handover import Handover
+from peers.handover.messages import SlotsSynchronised, SynchroniseSlots
 from peers.storage.messages import PageStored, StoreAnchors, StorePage
 from simulations.revertible_table import RevertibleTable
-from tests.helpers import fetched, owned_by, parsed, redirect
+from tests.helpers import SLOT_COUNT, fetched, owned_by, parsed, redirect
 
 PEERS = ("a", "b")
 COMMIT_S = 0.02
@@ -72,6 +76,7 @@ class SmallWeb:
 class Request:
     """A line of the web's log."""
 
+    peer: str
     url: str
     start_s: float
     end_s: float
@@ -79,15 +84,19 @@ class Request:
 
 @dataclass
 class Peer:
-    """A controller, and what survives a crash of it."""
+    """A controller and its handover, and what survives a crash of them."""
 
     name: str
     controller: Controller
+    handover: Handover
     table: RevertibleTable = field(default_factory=RevertibleTable)
     life: int = 0
-    has_committed: bool = False
-    promises: list[Send] = field(default_factory=list)
+    promises: list[tuple[str, Send]] = field(default_factory=list)  # with the actor that made them
     crashes: list[float] = field(default_factory=list)
+
+    @property
+    def actors(self) -> dict[str, Actor]:
+        return {"controller": self.controller, "handover": self.handover}
 
 
 class SmallCrawl:
@@ -100,26 +109,34 @@ class SmallCrawl:
         n_pages: int = 6,
         loss: float = 0.0,
         owners: tuple[str, ...] = PEERS,
+        replicas: int = 1,
     ) -> None:
         self.random = Random(seed)
         self.owners = owners  # among whom the slots are shared
+        self.replicas = replicas
         self.web = SmallWeb(Random(seed), n_hosts, n_pages)
         self.loss = loss
         self.now = 1_000.0
         self.steps = 0
         self.log: list[Request] = []
         self.anchors: dict[str, tuple[str, ...]] = {}  # the last ones handed to the cell
+        # By peer: those that were handed after the page was, and what was there before.
+        self._told_anchors: dict[str, list[tuple[str, tuple[str, ...]]]] = {name: [] for name in PEERS}
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._n_events = 0
         self.peers: dict[str, Peer] = {}
         for name in PEERS:
             table = RevertibleTable()
-            self.peers[name] = Peer(name, Controller(name, table, SETTINGS), table)
+            self.peers[name] = Peer(name, Controller(name, table, SETTINGS), Handover(name), table)
         self._is_seeded = False
+        self._unheard = 0  # peers that are still to hear of the last change of owners
+        self._waiting: deque[tuple[Peer, Address, str, Message]] = deque()
+        self._is_delivering = False
         for peer in self.peers.values():
             self._begin(peer)
         owner = self._owner(self.web.seed)
-        self._hand(owner, Address(owner.name, "searcher"), LinksFound(1, (FoundLink(self.web.seed),)))
+        seeds = LinksFound(1, (FoundLink(self.web.seed),))
+        self._hand(owner, Address(owner.name, "searcher"), "controller", seeds)
         while not self._is_seeded:
             self.step()
 
@@ -132,20 +149,38 @@ class SmallCrawl:
                 self.step()
 
     def is_over(self) -> bool:
-        return all(peer.controller.observe().is_idle for peer in self.peers.values())
+        return not self._unheard and all(
+            peer.controller.observe().is_idle and peer.handover.observe().is_quiet
+            for peer in self.peers.values()
+        )
 
-    def run(self, crash_at_step: int | None = None, victim: str = "a") -> None:
+    def run(
+        self, crash_at_step: int | None = None, kill_at_step: int | None = None, victim: str = "a"
+    ) -> None:
         """Go on until no controller has anything left to do."""
         while not self.is_over():
             assert self.steps < 50_000, "the crawl does not end"
             self.step()
             if self.steps == crash_at_step:
                 self.crash(victim)
+            if self.steps == kill_at_step:
+                self.kill(victim)
+
+    def let_pass(self, seconds: float) -> None:
+        """Go on for some time, whatever there is to do."""
+        end_s = self.now + seconds
+        self._after(seconds, lambda: None)
+        while self.now < end_s:
+            self.step()
 
     def step(self) -> None:
         self.steps += 1
-        wakes = [(peer.controller.wake_at(), peer.name) for peer in self.peers.values()]
-        wake_at, name = min(wakes)
+        wakes = [
+            (actor.wake_at(), peer.name, name)
+            for peer in self.peers.values()
+            for name, actor in peer.actors.items()
+        ]
+        wake_at, name, actor = min(wakes)
         if self._events and self._events[0][0] <= wake_at:
             at, _, event = heappop(self._events)
             self.now = max(self.now, at)
@@ -153,33 +188,47 @@ class SmallCrawl:
         else:
             self.now = max(self.now, wake_at)
             peer = self.peers[name]
-            self._carry_out(peer, peer.controller.wake(self.now))
+            self._carry_out(peer, actor, peer.actors[actor].wake(self.now))
 
     def share(self, owners: tuple[str, ...]) -> None:
         """Share the slots among others, of which one peer hears later than the other."""
         self.owners = owners
         first, second = self.random.sample(list(self.peers.values()), 2)
         self._begin(first)
-        self._after(0.5, partial(self._begin, second))
+        self._unheard += 1
+        self._after(0.5, partial(self._hear, second))
 
     def crash(self, name: str) -> None:
-        """Kill a peer and start it again, unless it has not made its first commit.
-
-        Before that it cannot know in its next life that it has asked anybody.
-        """
+        """Kill a peer and start it again before anybody holds it for dead."""
         peer = self.peers[name]
-        if not peer.has_committed:
-            return
         peer.table.revert()
         peer.life += 1
         peer.promises.clear()
         peer.crashes.append(self.now)
         for request in self.log:
-            if self._owner(request.url) is peer:
+            if request.peer == name:
                 request.end_s = min(request.end_s, self.now)
         self.now += self.random.choice([0.0, 1.0, 10.0])
         peer.controller = Controller(name, peer.table, SETTINGS)
+        peer.handover = Handover(name, int(self.now * 1_000))
         self._begin(peer)
+
+    def kill(self, name: str) -> None:
+        """Kill a peer for good, with all that it has; the others take over.
+
+        No other has heard of the link texts that its cell was told after it had stored a page.
+        """
+        for url, before in reversed(self._told_anchors[name]):
+            self.anchors[url] = before
+        dead = self.peers.pop(name)
+        dead.life += 1
+        for request in self.log:
+            if request.peer == name:
+                request.end_s = min(request.end_s, self.now)
+        self.owners = tuple(self.peers)
+        self._unheard += len(self.peers)
+        for peer in self.peers.values():
+            self._after(1.0, partial(self._hear, peer))
 
     # --- judging ---
 
@@ -196,6 +245,18 @@ class SmallCrawl:
         for url in self.web.reachable():
             states = {self.state_at(peer, url) for peer in self.peers.values()}
             assert self.web.outcome(url) in states, (url, states)
+
+    def check_that_all_have_the_same(self) -> None:
+        """Has every slot the same items at both peers?"""
+        for slot in range(SLOT_COUNT):
+            kept = [sorted(peer.controller._store.item_ids(slot)) for peer in self.peers.values()]
+            assert all(ids == kept[0] for ids in kept), slot
+
+    def check_that_the_living_have_everything(self) -> None:
+        """Is every page that can be reached done, and do the cells know all link texts?"""
+        expected = {url: self.web.outcome(url) for url in self.web.reachable()}
+        assert {url: self.state_of(url) for url in expected} == expected
+        self._check_anchors(expected)
 
     def state_of(self, url: str) -> str | None:
         return self.state_at(self._owner(url), url)
@@ -238,42 +299,70 @@ class SmallCrawl:
         assert owner is not None
         return self.peers[owner]
 
+    def _hear(self, peer: Peer) -> None:
+        self._unheard -= 1
+        if peer.name in self.peers:
+            self._begin(peer)
+
     def _begin(self, peer: Peer) -> None:
-        message = OwnershipChanged(owned_by(self.owners, peer.name))
-        self._hand(peer, Address(peer.name, "membership"), message)
+        ownership = owned_by(self.owners, peer.name, tuple(self.peers), self.replicas)
+        source = Address(peer.name, "membership")
+        for actor in peer.actors:
+            self._waiting.append((peer, source, actor, OwnershipChanged(ownership)))
+        self._work_off()
 
-    def _hand(self, peer: Peer, source: Address, message: Message) -> None:
-        self._carry_out(peer, peer.controller.receive(source, message, self.now))
+    def _hand(self, peer: Peer, source: Address, actor: str, message: Message) -> None:
+        self._waiting.append((peer, source, actor, message))
+        self._work_off()
 
-    def _carry_out(self, peer: Peer, sends: list[Send]) -> None:
+    def _work_off(self) -> None:
+        """Deliver first in first out, as `mesh.node.Node` does."""
+        if self._is_delivering:
+            return
+        self._is_delivering = True
+        while self._waiting:
+            peer, source, actor, message = self._waiting.popleft()
+            if peer.name in self.peers:
+                self._carry_out(peer, actor, peer.actors[actor].receive(source, message, self.now))
+        self._is_delivering = False
+
+    def _carry_out(self, peer: Peer, actor: str, sends: list[Send]) -> None:
         for send in sends:
             if send.message.is_promise:
-                peer.promises.append(send)
+                peer.promises.append((actor, send))
             else:
-                self._send(peer, send)
+                self._send(peer, actor, send)
         if peer.table.has_changes or peer.promises:
             self._after(COMMIT_S, partial(self._commit, peer, peer.life))
 
     def _commit(self, peer: Peer, life: int) -> None:
         if life == peer.life:
-            peer.has_committed = peer.has_committed or peer.table.has_changes
             peer.table.commit()
             promises, peer.promises = peer.promises, []
-            for send in promises:
-                self._send(peer, send)
+            for actor, send in promises:
+                self._send(peer, actor, send)
 
-    def _send(self, peer: Peer, send: Send) -> None:
+    def _send(self, peer: Peer, actor: str, send: Send) -> None:
         target, message = send
         if target.peer != peer.name:
-            frame = encode("controller", target.actor, message)
-            for _ in range(self.random.choice([1, 1, 1, 2])):
-                if self.random.random() >= self.loss:
-                    received = decode(frame).message
-                    hand = partial(
-                        self._hand, self.peers[target.peer], Address(peer.name, "controller"), received
-                    )
-                    self._after(self.random.choice([0.001, 0.01, 3.0]), hand)
-            return
+            others = [name for name in self.peers if name != peer.name]
+            for name in others if target.peer == EVERYBODY else [target.peer]:
+                if name in self.peers:
+                    self._transmit(Address(peer.name, actor), self.peers[name], target.actor, message)
+        elif target.actor in peer.actors:
+            self._hand(peer, Address(peer.name, actor), target.actor, message)
+        else:
+            self._order(peer, target.actor, message)
+
+    def _transmit(self, source: Address, receiver: Peer, actor: str, message: Message) -> None:
+        frame = encode(source.actor, actor, message)
+        for _ in range(self.random.choice([1, 1, 1, 2])):
+            if self.random.random() >= self.loss:
+                received = decode(frame).message
+                hand = partial(self._hand, receiver, source, actor, received)
+                self._after(self.random.choice([0.001, 0.01, 3.0]), hand)
+
+    def _order(self, peer: Peer, port: str, message: Message) -> None:
         match message:
             case FetchRequest(url):
                 self._fetch(peer, url)
@@ -287,11 +376,14 @@ class SmallCrawl:
             case LinksAccepted():
                 self._is_seeded = True
             case StoreAnchors(url, _, anchors):
+                self._told_anchors[peer.name].append((url, self.anchors[url]))
                 self.anchors[url] = anchors
+            case SynchroniseSlots(task, _, slots) if port == "cell":
+                self._answer(peer, 0.01, "cell", SlotsSynchronised(task, slots), "handover")
 
     def _fetch(self, peer: Peer, url: str) -> None:
         seconds = self.random.choice([0.01, 0.3, 4.0])
-        self.log.append(Request(url, self.now, self.now + seconds))
+        self.log.append(Request(peer.name, url, self.now, self.now + seconds))
         if url.endswith("/robots.txt"):
             answer = fetched(url, body=self.web.robots(host_of(url)))
         elif url in self.web.moved:
@@ -300,12 +392,14 @@ class SmallCrawl:
             answer = fetched(url, 404 if url in self.web.missing else 200, started_at=self.now)
         self._answer(peer, seconds, "fetcher", answer)
 
-    def _answer(self, peer: Peer, delay_s: float, port: str, message: Message) -> None:
+    def _answer(
+        self, peer: Peer, delay_s: float, port: str, message: Message, actor: str = "controller"
+    ) -> None:
         life = peer.life
 
         def arrive() -> None:
             if peer.life == life:
-                self._hand(peer, Address(peer.name, port), message)
+                self._hand(peer, Address(peer.name, port), actor, message)
 
         self._after(delay_s, arrive)
 

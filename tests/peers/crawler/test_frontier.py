@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from mesh.memory_table import MemoryTable
 from mesh.messages import ANCHORS_MAX
+from mesh.urls import fingerprint
 from peers.crawler import frontier as frontier_module
 from peers.crawler.frontier import Frontier, HostState, Outcome, QueuedUrl
 
@@ -26,8 +27,15 @@ def url_of(path: int, host: str = HOST) -> str:
     return f"{host}/{path}"
 
 
+def held(table: MemoryTable) -> Frontier:
+    """A frontier that holds every slot."""
+    frontier = Frontier(table)
+    frontier.hold(range(64))
+    return frontier
+
+
 def filled(n: int, host: str = HOST, depth: int = 0) -> Frontier:
-    frontier = Frontier(MemoryTable())
+    frontier = held(MemoryTable())
     for path in range(n):
         frontier.add(url_of(path, host), host, slot_of(host), depth, 0, now=0.0)
     return frontier
@@ -50,7 +58,6 @@ class Queued:
 
     url: str
     depth: int
-    number: int
     attempts: int = 0
     hops: int = 0
     taken: QueuedUrl | None = None
@@ -68,7 +75,7 @@ class ModelHost:
 
     def untaken(self) -> list[Queued]:
         free = [each for each in self.queue if each.taken is None]
-        return sorted(free, key=lambda each: (each.depth, each.number))
+        return sorted(free, key=lambda each: (each.depth, each.attempts, fingerprint(each.url)))
 
 
 HOSTS = ["http://a.test", "http://bb.test", "http://ccc.test", "http://d.test"]
@@ -82,7 +89,7 @@ class FrontierMachine(RuleBasedStateMachine):
         self.window = frontier_module.WINDOW_URLS
         frontier_module.WINDOW_URLS = 2  # type: ignore[misc]
         self.table = MemoryTable()
-        self.frontier = Frontier(self.table)
+        self.frontier = held(self.table)
         self.model: dict[str, ModelHost] = {}
         self.settled: dict[str, str] = {}
         self.out: list[HostState] = []
@@ -95,19 +102,21 @@ class FrontierMachine(RuleBasedStateMachine):
     @rule(host=st.sampled_from(HOSTS), path=st.integers(0, 30), depth=st.integers(0, 3))
     def add(self, host: str, path: int, depth: int) -> None:
         url = url_of(path, host)
-        is_known = url in self.settled or any(
-            each.url == url for mine in self.model.values() for each in mine.queue
-        )
-        assert self.frontier.add(url, host, slot_of(host), depth, path % 3, self.now) == (not is_known)
-        if not is_known:
-            queued = Queued(url, depth, self.number, hops=path % 3)
-            self.model.setdefault(host, ModelHost()).queue.append(queued)
-            self.number += 1
+        hops = (path + depth) % 3
+        mine = self.model.setdefault(host, ModelHost())
+        queued = next((each for each in mine.queue if each.url == url), None)
+        is_new = queued is None and url not in self.settled
+        assert self.frontier.add(url, host, slot_of(host), depth, hops, self.now) == is_new
+        if queued is not None:
+            queued.depth, queued.hops = min(depth, queued.depth), min(hops, queued.hops)
+        elif is_new:
+            mine.queue.append(Queued(url, depth, hops=hops))
 
     @rule(host=st.sampled_from(HOSTS), depth=st.integers(0, 3), n=st.integers(3, 12))
     def add_many(self, host: str, depth: int, n: int) -> None:
         for path in range(self.number, self.number + n):
             self.add(host, 100 + path, depth)
+        self.number += n
 
     @rule(seconds=st.sampled_from([0.5, 1.0, 5.0]))
     def let_time_pass(self, seconds: float) -> None:
@@ -177,23 +186,13 @@ class FrontierMachine(RuleBasedStateMachine):
             host.queue.remove(queued)
 
     @rule(data=st.data())
-    def forget(self, data: Any) -> None:
-        found = self.a_taken(data, is_out=False)
-        if found is not None:
-            state, host, queued = found
-            assert queued.taken is not None
-            self.frontier.forget(state, queued.taken)
-            host.queue.remove(queued)
-
-    @rule(data=st.data())
     def retry(self, data: Any) -> None:
         found = self.a_taken(data, is_out=True)
         if found is not None:
             state, _, queued = found
             assert queued.taken is not None
             self.frontier.retry(state, queued.taken)
-            queued.taken, queued.attempts, queued.number = None, queued.attempts + 1, self.number
-            self.number += 1
+            queued.taken, queued.attempts = None, queued.attempts + 1
 
     @rule(data=st.data())
     def put_back(self, data: Any) -> None:
@@ -209,7 +208,7 @@ class FrontierMachine(RuleBasedStateMachine):
     def release(self, data: Any, pause: float, gives_up: bool) -> None:
         state = data.draw(st.sampled_from(self.out))
         host = self.model[state.host]
-        host.clock = self.now + pause
+        host.clock = max(host.clock, self.now + pause)
         if gives_up:
             host.given_up = True
             self.frontier.give_up(state, host.clock)
@@ -230,7 +229,7 @@ class FrontierMachine(RuleBasedStateMachine):
 
     @rule()
     def start_again(self) -> None:
-        self.frontier = Frontier(self.table)
+        self.frontier = held(self.table)
         self.out.clear()
         for host in self.model.values():
             host.is_out = False
@@ -250,6 +249,9 @@ class FrontierMachine(RuleBasedStateMachine):
         alive = [each for host in self.model.values() if not host.given_up for each in host.queue]
         assert self.frontier.due_count == len(alive)
         assert self.frontier.host_count == len(self.model)
+        assert {state.record.host: state.queued for state in self.frontier._hosts.values()} == {
+            host: len(mine.queue) for host, mine in self.model.items()
+        }
 
     @invariant()
     def a_host_takes_a_window_of_memory(self) -> None:
@@ -277,14 +279,24 @@ def test_a_url_is_added_once() -> None:
     assert frontier.url_count == frontier.queued_count == 1
 
 
-def test_urls_come_breadth_first_and_then_in_the_order_of_their_arrival() -> None:
-    frontier = Frontier(MemoryTable())
+def test_urls_come_breadth_first_then_those_not_tried_then_by_fingerprint() -> None:
+    frontier = held(MemoryTable())
     for path, depth in enumerate([2, 0, 1, 0, 2, 1]):
         frontier.add(url_of(path), HOST, 0, depth, 0, 0.0)
-    state = frontier.take_host(0.0)
-    assert state is not None
+    state, first = must_take(frontier)
+    frontier.retry(state, first)
     order = [frontier.take_url(state) for _ in range(6)]
-    assert [taken.url for taken in order if taken] == [url_of(path) for path in (1, 3, 2, 5, 0, 4)]
+
+    def by_fingerprint(*paths: int) -> list[str]:
+        return sorted(map(url_of, paths), key=fingerprint)
+
+    roots = by_fingerprint(1, 3)
+    assert first.url == roots[0]
+    assert [taken.url for taken in order if taken] == [
+        *reversed(roots),
+        *by_fingerprint(2, 5),
+        *by_fingerprint(0, 4),
+    ]
     assert frontier.take_url(state) is None
 
 
@@ -308,7 +320,7 @@ def test_order_holds_beyond_the_window_whatever_comes_in_between() -> None:
 
 
 def test_webcrawler_every_known_host_gives_a_page_before_any_gives_its_second() -> None:
-    frontier = Frontier(MemoryTable())
+    frontier = held(MemoryTable())
     for path in range(3):
         for number in range(20):
             host = f"http://h{number}.test"
@@ -342,12 +354,12 @@ def test_a_host_that_is_out_is_not_given_to_anybody_else() -> None:
 
 def test_the_politeness_clock_survives_a_restart() -> None:
     table = MemoryTable()
-    frontier = Frontier(table)
+    frontier = held(table)
     frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
     frontier.add(url_of(2), HOST, 0, 0, 0, 0.0)
     state, _ = must_take(frontier, 10.0)
     frontier.save(state, next_fetch_s=17.0)
-    again = Frontier(table)
+    again = held(table)
     assert again.next_time() == 17.0
     assert again.take_host(16.9) is None
     assert again.take_host(17.0) is not None
@@ -355,14 +367,14 @@ def test_the_politeness_clock_survives_a_restart() -> None:
 
 def test_a_restart_repeats_only_what_was_out() -> None:
     table = MemoryTable()
-    frontier = Frontier(table)
+    frontier = held(table)
     for path in range(4):
         frontier.add(url_of(path), HOST, 0, 0, 0, 0.0)
     state, first = must_take(frontier)
     second = frontier.take_url(state)
     assert second is not None
     frontier.settle(state, first, "D", "200")
-    again = Frontier(table)
+    again = held(table)
     assert again.queued_count == 3
     state, repeated = must_take(again)
     assert repeated.url == second.url
@@ -371,12 +383,12 @@ def test_a_restart_repeats_only_what_was_out() -> None:
 
 def test_a_host_without_a_queue_is_remembered_and_left_alone() -> None:
     table = MemoryTable()
-    frontier = Frontier(table)
+    frontier = held(table)
     frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
     state, taken = must_take(frontier)
     frontier.save(state, fetched=9, next_fetch_s=50.0)
     frontier.settle(state, taken, "F", "404")
-    again = Frontier(table)
+    again = held(table)
     assert (again.host_count, again.queued_count, again.next_time()) == (1, 0, float("inf"))
     again.add(url_of(2), HOST, 0, 0, 0, 1.0)
     assert again.next_time() == 50.0
@@ -387,12 +399,12 @@ def test_a_host_without_a_queue_is_remembered_and_left_alone() -> None:
 
 def test_the_record_and_the_rules_of_a_host_survive_a_restart() -> None:
     table = MemoryTable()
-    frontier = Frontier(table)
+    frontier = held(table)
     frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
     state, _ = must_take(frontier)
     frontier.save_robots(state, 200, b"User-agent: *\nDisallow: /private\nCrawl-delay: 7", 99.0)
     frontier.save(state, failures=3)
-    again = Frontier(table).find(HOST)
+    again = held(table).find(HOST)
     assert again is not None
     assert again.record == state.record
     assert (again.record.robots_status, again.record.robots_expires_s, again.record.failures) == (
@@ -400,7 +412,7 @@ def test_the_record_and_the_rules_of_a_host_survive_a_restart() -> None:
         99.0,
         3,
     )
-    rules = Frontier(table).rules_of(again)
+    rules = held(table).rules_of(again)
     assert not rules.allows(url_of(1).replace("/1", "/private/1"))
     assert rules.crawl_delay_s == 7.0
 
@@ -419,7 +431,7 @@ def test_new_rules_take_the_place_of_old_ones() -> None:
 
 def test_a_host_that_was_given_up_keeps_its_urls_and_comes_back() -> None:
     table = MemoryTable()
-    frontier = Frontier(table)
+    frontier = held(table)
     for path in range(3):
         frontier.add(url_of(path), HOST, 0, 0, 0, 0.0)
     state, taken = must_take(frontier)
@@ -427,7 +439,7 @@ def test_a_host_that_was_given_up_keeps_its_urls_and_comes_back() -> None:
     frontier.put_back(state, taken)
     frontier.release(state, 0.0)
     assert (frontier.due_count, frontier.queued_count) == (0, 3)
-    again = Frontier(table)
+    again = held(table)
     assert (again.due_count, again.queued_count, again.given_up_count) == (0, 3, 3)
     again.add(url_of(3), HOST, 0, 0, 0, 0.0)
     assert (again.due_count, again.queued_count) == (0, 4)
@@ -453,7 +465,7 @@ def test_giving_up_twice_counts_once() -> None:
 
 
 def test_links_of_less_depth_do_not_make_the_window_grow() -> None:
-    frontier = Frontier(MemoryTable())
+    frontier = held(MemoryTable())
     n = 20 * frontier_module.WINDOW_URLS
     for path in range(n):
         frontier.add(url_of(path), HOST, 0, n - path, 0, 0.0)
@@ -482,7 +494,7 @@ def test_a_url_that_is_out_is_not_read_from_the_table_a_second_time() -> None:
 
 
 def kept(texts: list[str]) -> tuple[str, ...]:
-    frontier = Frontier(MemoryTable())
+    frontier = held(MemoryTable())
     for text in texts:
         frontier.add_anchor(url_of(1), 0, text)
     return frontier.anchors_of(url_of(1), 0)
@@ -503,7 +515,7 @@ def test_which_anchors_are_kept_does_not_depend_on_the_order_of_their_arrival(
 
 
 def stored_page(table: MemoryTable) -> Frontier:
-    frontier = Frontier(table)
+    frontier = held(table)
     frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
     frontier.add_anchor(url_of(1), 0, "before")
     state, taken = must_take(frontier)
@@ -519,11 +531,11 @@ def test_a_new_anchor_of_a_stored_page_is_noted_until_it_is_taken_restart_or_not
     assert frontier.changed_anchors_count == 0
     frontier.add_anchor(url_of(1), 0, "after")
     frontier.add_anchor(url_of(1), 0, "later")
-    again = Frontier(table)
+    again = held(table)
     assert again.changed_anchors_count == 1
     assert again.take_changed_anchors(10) == [(url_of(1), 0)]
     assert again.take_changed_anchors(10) == []
-    assert Frontier(table).changed_anchors_count == 0
+    assert held(table).changed_anchors_count == 0
     assert again.anchors_of(url_of(1), 0) == ("after", "before", "later")
 
 
@@ -537,7 +549,7 @@ def test_anchors_of_what_is_no_stored_page_change_nothing(outcome: Outcome, deta
 
 
 def test_changed_anchors_are_taken_in_portions() -> None:
-    frontier = Frontier(MemoryTable())
+    frontier = held(MemoryTable())
     for path in range(5):
         frontier.mark_anchors_changed(url_of(path), 0)
     assert [len(frontier.take_changed_anchors(2)) for _ in range(4)] == [2, 2, 1, 0]

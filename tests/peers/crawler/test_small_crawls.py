@@ -68,3 +68,40 @@ def test_no_link_is_lost_when_slots_change_hands_and_peers_crash(
             crawl.share(event)
     crawl.run()
     crawl.check_that_nothing_is_lost()
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.3])
+@pytest.mark.parametrize("seed", range(10))
+def test_with_two_replicas_the_team_has_the_same_in_the_end(seed: int, loss: float) -> None:
+    """What a member missed because it was silent too long comes when the handovers compare."""
+    crawl = SmallCrawl(seed, loss=loss, replicas=2)
+    crawl.run()
+    crawl.check()
+    crawl.let_pass(60.0 if loss else 0.0)
+    crawl.check_that_all_have_the_same()
+
+
+def test_a_peer_that_dies_between_any_two_steps_takes_no_link_with_it() -> None:
+    whole = SmallCrawl(3, n_hosts=3, n_pages=3, replicas=2)
+    first = whole.steps + 1
+    whole.run()
+    for step in range(first, whole.steps):
+        for victim in PEERS:
+            crawl = SmallCrawl(3, n_hosts=3, n_pages=3, replicas=2)
+            crawl.run(kill_at_step=step, victim=victim)
+            crawl.check_that_the_living_have_everything()
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    steps=st.integers(1, 300),
+    victim=st.sampled_from(PEERS),
+    loss=st.sampled_from([0.0, 0.3]),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_peer_that_dies_at_any_moment_takes_no_link_with_it(
+    seed: int, steps: int, victim: str, loss: float
+) -> None:
+    crawl = SmallCrawl(seed, loss=loss, replicas=2)
+    crawl.run(kill_at_step=crawl.steps + steps, victim=victim)
+    crawl.check_that_the_living_have_everything()

@@ -1,0 +1,293 @@
+"""What the frontier keeps of URLs, link texts and hosts as items that only grow, and how they cross the wire.
+
+An item has a *join*: of two peers' versions it makes one, the same whichever comes first and however often
+(idempotent, commutative, associative), so peers that have told each other everything have the same.
+
+    URL      queued < excluded < failed < done; of equal rank the greater bytes. Of two queued ones the least
+             depth and hops and the most attempts
+    anchors  the union, of which the ANCHORS_MAX texts with the smallest hashes stay
+    host     the later clock, with what goes with it; the greater count of pages
+    robots   the one that expires later
+
+A URL's row says which of these it is:
+
+    b"Q" host(8) depth(2) attempts(1) hops(1)   queued; its text stands in the queue
+    b"D200 " url                                done and stored, with its text, for link texts that come later
+    b"D301", b"F404", b"Xrobots"                done otherwise, failed, excluded
+"""
+
+from __future__ import annotations
+
+import re
+from math import isfinite
+from typing import Annotated, Final, NamedTuple, TypeAlias
+
+import msgspec
+from msgspec import Meta
+from xxhash import xxh3_64_digest, xxh3_64_intdigest
+
+from mesh.errors import RemoteProtocolError
+from mesh.messages import ANCHORS_MAX, Anchor, Slot, Url
+from mesh.slots import slot_of
+from mesh.urls import canonical, fingerprint, host_of
+from peers.crawler.robots import ROBOTS_BYTES_MAX
+
+QUEUED: Final = b"Q"
+STORED: Final = b"D200 "  # before the URL
+ATTEMPTS_MAX: Final = 255  # what the row of a queued URL can hold
+
+_RANKS: Final = {ord("Q"): 0, ord("X"): 1, ord("F"): 2, ord("D"): 3}
+_STATE: Final = re.compile(rb"[DFX][A-Za-z0-9_]{0,40}")  # settled and not stored
+_FINGERPRINT_BYTES: Final = 16
+
+Texts: TypeAlias = Annotated[tuple[Anchor, ...], Meta(min_length=1, max_length=ANCHORS_MAX)]
+Fingerprint: TypeAlias = Annotated[bytes, Meta(min_length=_FINGERPRINT_BYTES, max_length=_FINGERPRINT_BYTES)]
+
+
+class HostRecord(msgspec.Struct, frozen=True, array_like=True):
+    """What is remembered of a host: its politeness clock and its robots.txt."""
+
+    host: str
+    next_fetch_s: float = 0.0  # mesh clock
+    fetched: int = 0  # pages asked for, whatever came back
+    failures: int = 0  # in a row
+    given_up: bool = False
+    robots_status: int = -1  # of the robots.txt answer; -1 not asked yet
+    robots_expires_s: float = 0.0
+
+
+class Queued(NamedTuple):
+    """What the row of a queued URL says."""
+
+    host: bytes  # its hash
+    depth: int
+    attempts: int
+    hops: int
+
+
+class QueuedItem(msgspec.Struct, frozen=True, array_like=True):
+    """A URL that is to be fetched."""
+
+    url: Url
+    depth: Annotated[int, Meta(ge=0, le=65_535)]
+    attempts: Annotated[int, Meta(ge=0, le=ATTEMPTS_MAX)]
+    hops: Annotated[int, Meta(ge=0, le=255)]
+
+
+class SettledItem(msgspec.Struct, frozen=True, array_like=True):
+    """A URL that was excluded, failed or is done, by its fingerprint; of most the text is not kept."""
+
+    slot: Slot
+    fingerprint: Fingerprint
+    state: Annotated[bytes, Meta(max_length=50)]
+
+
+class AnchorsItem(msgspec.Struct, frozen=True, array_like=True):
+    """The texts of the links to a page, as `join_anchors` orders them."""
+
+    slot: Slot
+    fingerprint: Fingerprint
+    texts: Texts
+
+
+class HostItem(msgspec.Struct, frozen=True, array_like=True):
+    """The clock of a host."""
+
+    host: Url  # canonical, without a path
+    next_fetch_s: float
+    fetched: Annotated[int, Meta(ge=0, le=1 << 40)]  # far from where counting on would not fit a row
+    failures: Annotated[int, Meta(ge=0, le=1 << 20)]
+    given_up: bool
+
+
+class RobotsItem(msgspec.Struct, frozen=True, array_like=True):
+    """The robots.txt of a host."""
+
+    host: Url
+    status: Annotated[int, Meta(ge=0, le=999)]
+    expires_s: float
+    body: Annotated[bytes, Meta(max_length=ROBOTS_BYTES_MAX)]
+
+
+class Items(msgspec.Struct, frozen=True, array_like=True):
+    """Some items of the frontier, of any slots."""
+
+    queued: tuple[QueuedItem, ...] = ()
+    stored: tuple[Url, ...] = ()  # URLs that are done and stored
+    settled: tuple[SettledItem, ...] = ()
+    anchors: tuple[AnchorsItem, ...] = ()
+    hosts: tuple[HostItem, ...] = ()
+    robots: tuple[RobotsItem, ...] = ()
+
+
+class Located(NamedTuple):
+    """Items that were checked, with what was worked out for that."""
+
+    queued: list[tuple[int, str, QueuedItem]]  # slot and host
+    settled: list[tuple[int, bytes, bytes]]  # slot, fingerprint, row
+    anchors: tuple[AnchorsItem, ...]
+    hosts: list[tuple[int, HostItem]]
+    robots: list[tuple[int, RobotsItem]]
+
+    @property
+    def item_count(self) -> int:
+        lists = (self.queued, self.settled, self.anchors, self.hosts, self.robots)
+        return sum(len(items) for items in lists)
+
+    def slots(self) -> set[int]:
+        """Return the slots of all items."""
+        slots = {slot for slot, _, _ in self.queued}
+        slots.update(slot for slot, _, _ in self.settled)
+        slots.update(item.slot for item in self.anchors)
+        slots.update(slot for slot, _ in self.hosts)
+        slots.update(slot for slot, _ in self.robots)
+        return slots
+
+
+# --- Joins ---
+
+
+def queued_row(queued: Queued) -> bytes:
+    host, depth, attempts, hops = queued
+    return b"Q" + host + depth.to_bytes(2, "big") + bytes((attempts, hops))
+
+
+def queued_in(row: bytes) -> Queued:
+    """What the row of a queued URL says."""
+    assert row[:1] == QUEUED
+    return Queued(row[1:9], int.from_bytes(row[9:11], "big"), row[11], row[12])
+
+
+def join_urls(one: bytes, other: bytes) -> bytes:
+    """Bring two rows of the same URL together."""
+    if one == other:
+        return one
+    rank, other_rank = _RANKS[one[0]], _RANKS[other[0]]
+    if rank != other_rank:
+        return one if rank > other_rank else other
+    if rank > 0:
+        return max(one, other)
+    mine, theirs = queued_in(one), queued_in(other)
+    depth, hops = min(mine.depth, theirs.depth), min(mine.hops, theirs.hops)
+    return queued_row(Queued(max(mine.host, theirs.host), depth, max(mine.attempts, theirs.attempts), hops))
+
+
+def join_anchors(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """Bring the link texts of a page together; sorted."""
+    texts = {*one, *other}
+    if len(texts) > ANCHORS_MAX:
+        texts = set(sorted(texts, key=_anchor_order)[:ANCHORS_MAX])
+    return tuple(sorted(texts))
+
+
+def join_hosts(one: HostRecord, other: HostRecord) -> HostRecord:
+    """Bring two records of the same host together; its robots.txt goes with the record that names it."""
+    clock, robots = max(one, other, key=_clock_order), max(one, other, key=_robots_order)
+    return HostRecord(
+        one.host,
+        clock.next_fetch_s,
+        max(one.fetched, other.fetched),
+        clock.failures,
+        clock.given_up,
+        robots.robots_status,
+        robots.robots_expires_s,
+    )
+
+
+def _clock_order(record: HostRecord) -> tuple[float, int, bool]:
+    return record.next_fetch_s, record.failures, record.given_up
+
+
+def _robots_order(record: HostRecord) -> tuple[float, int]:
+    return record.robots_expires_s, record.robots_status
+
+
+def _anchor_order(text: str) -> tuple[int, str]:
+    return xxh3_64_intdigest(text.encode()), text
+
+
+def host_hash(host: str) -> bytes:
+    """Return the eight bytes by which keys name a host."""
+    digest: bytes = xxh3_64_digest(host.encode())
+    return digest
+
+
+# --- The wire ---
+
+
+def encode_items(items: Items) -> bytes:
+    return _encoder.encode(items)
+
+
+def decode_items(encoded: bytes) -> Items:
+    """Return items whose shape is right and whose content nobody has looked at: see `locate`.
+
+    Raises:
+      RemoteProtocolError: these are no items.
+    """
+    try:
+        return _decoder.decode(encoded)
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        raise RemoteProtocolError(f"no frontier items: {error}") from error
+
+
+def locate(items: Items, slot_count: int) -> Located:
+    """Check items of another peer and work out to which slots they belong.
+
+    Raises:
+      RemoteProtocolError: a URL or host that is not canonical, a time that is none, a state that does not
+        exist. No honest peer sends any such thing, so nothing of the rest is believed either.
+    """
+    slots: dict[str, int] = {}
+
+    def locate_host(host: str) -> int:
+        slot = slots.get(host)
+        if slot is None:
+            slot = slots[host] = slot_of(host, slot_count)
+        return slot
+
+    queued, settled = [], []
+    for item in items.queued:
+        host = host_of(_checked(item.url))
+        queued.append((locate_host(host), host, item))
+    for url in items.stored:
+        row = STORED + _checked(url).encode()
+        settled.append((locate_host(host_of(url)), fingerprint(url), row))
+    for each in items.settled:
+        if _STATE.fullmatch(each.state) is None:
+            raise RemoteProtocolError(f"no state of a URL: {each.state!r}")
+        settled.append((_checked_slot(each.slot, slot_count), each.fingerprint, each.state))
+    for anchors in items.anchors:
+        _checked_slot(anchors.slot, slot_count)
+        if join_anchors(anchors.texts, ()) != anchors.texts:
+            raise RemoteProtocolError("link texts in disorder")
+    return Located(
+        queued,
+        settled,
+        items.anchors,
+        [(locate_host(_checked_host(host.host, host.next_fetch_s)), host) for host in items.hosts],
+        [(locate_host(_checked_host(robots.host, robots.expires_s)), robots) for robots in items.robots],
+    )
+
+
+def _checked(url: str) -> str:
+    if canonical(url) != url:
+        raise RemoteProtocolError("a URL that is not canonical")
+    return url
+
+
+def _checked_host(host: str, at_s: float) -> str:
+    url = f"{host}/"
+    if canonical(url) != url or host_of(url) != host or not isfinite(at_s):
+        raise RemoteProtocolError("a host that is none, or at no time")
+    return host
+
+
+def _checked_slot(slot: int, slot_count: int) -> int:
+    if slot >= slot_count:
+        raise RemoteProtocolError(f"slot {slot} of a mesh with {slot_count}")
+    return slot
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Items)

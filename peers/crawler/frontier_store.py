@@ -1,0 +1,225 @@
+"""The frontier as another peer sees it: what it has of a slot, and what others send of theirs.
+
+Implements `peers.handover.store.Store`; the mirror reads and merges through it too. An item's id covers its
+kind and content, but of a host only the name: clocks differ from peer to peer. So hosts, which are few, are
+in every transfer.
+
+Some pages are *held back*: they are done here, but their links are not yet safe with others. Others are shown
+the URL as it was before, queued, so that who takes over after our death fetches the page again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final, NamedTuple
+
+import msgspec
+import numpy as np
+from xxhash import xxh3_64_digest
+
+from mesh.actor import Send
+from mesh.errors import RemoteProtocolError
+from mesh.slot_set import SlotMask
+from peers.crawler.frontier import Frontier
+from peers.crawler.frontier_items import (
+    QUEUED,
+    STORED,
+    AnchorsItem,
+    HostItem,
+    HostRecord,
+    Items,
+    Located,
+    Queued,
+    QueuedItem,
+    RobotsItem,
+    SettledItem,
+    decode_items,
+    encode_items,
+    locate,
+    queued_in,
+)
+from peers.handover.store import Part
+
+PART_BYTES: Final = 512 << 10  # of items in a part: some 5,000, which take 40 ms to merge
+ITEM_BYTES: Final = 24  # of an item besides its texts
+
+_HOST, _QUEUED = ord("h"), QUEUED[0]
+
+
+class HeldBack(NamedTuple):
+    """What others are shown of a page that is done."""
+
+    row: bytes
+    url: str
+
+
+class Gathering:
+    """Items being put into a message."""
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self.n_bytes = 0  # about so many when encoded, rather more than less
+        self.n_items = 0
+        self.queued: list[QueuedItem] = []
+        self.stored: list[str] = []
+        self.settled: list[SettledItem] = []
+        self.anchors: list[AnchorsItem] = []
+        self.hosts: list[HostItem] = []
+        self.robots: list[RobotsItem] = []
+
+    def count(self, n_bytes: int) -> None:
+        self.n_items += 1
+        self.n_bytes += ITEM_BYTES + n_bytes
+
+    def take(self) -> bytes:
+        """Return what was gathered, encoded, and begin anew."""
+        items = Items(
+            tuple(self.queued),
+            tuple(self.stored),
+            tuple(self.settled),
+            tuple(self.anchors),
+            tuple(self.hosts),
+            tuple(self.robots),
+        )
+        self._begin()
+        return encode_items(items)
+
+
+class FrontierStore:
+    """Reads items from a frontier and merges those of others into it."""
+
+    def __init__(self, frontier: Frontier, clock_ahead_max_s: float, robots_ttl_s: float) -> None:
+        """Begin without knowing the mesh.
+
+        Args:
+          clock_ahead_max_s: how far in the future the clock of a host may be that another peer sends; what is
+            later counts as that.
+          robots_ttl_s: the same for the time when a robots.txt expires.
+        """
+        self._frontier = frontier
+        self._clock_ahead_max_s = clock_ahead_max_s
+        self._robots_ttl_s = robots_ttl_s
+        self.slot_count = 0  # of the mesh, once that is known
+        self.now = 0.0  # mesh clock; whoever calls `merge` sets it
+        self.held_back: dict[bytes, HeldBack] = {}  # by key of the URL's row
+
+    def item_ids(self, slot: int) -> Iterable[bytes]:
+        """Yield the ids of all items of a slot."""
+        held_back = self.held_back
+        for key, row in self._rows(slot):
+            if key in held_back:
+                row = held_back[key].row
+            yield _id(key, row)
+
+    def parts(self, ticket: int, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:
+        """Yield all items of these slots whose ids are not in `have`, and all hosts."""
+        gathering = Gathering()
+        for slot in np.flatnonzero(slots).tolist():
+            for key, row in self._rows(slot):
+                shown = self.held_back[key].row if key in self.held_back else row
+                if key[2] == _HOST or _id(key, shown) not in have:
+                    self.gather(key, row, gathering)
+                if gathering.n_bytes >= PART_BYTES:
+                    yield Part(gathering.take())
+        if gathering.n_items:
+            yield Part(gathering.take())
+
+    def merge(self, ticket: int, peer: str, slots: SlotMask, part: Part, delay_s: float) -> Send | None:
+        """Take in items of another peer; see `Store.merge`."""
+        located = self.locate(part.items)
+        if not all(slots[slot] for slot in located.slots()):
+            raise RemoteProtocolError("frontier items of slots that were not asked for")
+        self.merge_located(located, delay_s)
+        return None
+
+    def locate(self, encoded: bytes) -> Located:
+        """Decode and check items.
+
+        Raises:
+          RemoteProtocolError: something is wrong with them; nothing was merged.
+        """
+        return locate(decode_items(encoded), self.slot_count)
+
+    def merge_located(self, located: Located, delay_s: float) -> None:
+        """Join checked items with ours; hosts first, so that no clock comes after what it holds up."""
+        frontier = self._frontier
+        clock_max_s, expiry_max_s = self.now + self._clock_ahead_max_s, self.now + self._robots_ttl_s
+        for slot, host in located.hosts:
+            next_fetch_s = min(host.next_fetch_s + delay_s, clock_max_s)
+            record = HostRecord(host.host, next_fetch_s, host.fetched, host.failures, host.given_up)
+            frontier.merge_host(slot, record, None)
+        for slot, robots in located.robots:
+            expires_s = min(robots.expires_s + delay_s, expiry_max_s)
+            record = HostRecord(robots.host, robots_status=robots.status, robots_expires_s=expires_s)
+            frontier.merge_host(slot, record, robots.body)
+        for slot, name, item in located.queued:
+            frontier.merge_queued(slot, name, item)
+        for slot, mark, row in located.settled:
+            frontier.merge_settled(slot, mark, row)
+        for anchors in located.anchors:
+            frontier.merge_anchors(anchors.slot, anchors.fingerprint, anchors.texts)
+
+    def gather(self, key: bytes, row: bytes, gathering: Gathering) -> None:
+        """Add the item of a row."""
+        slot, kind, mark = int.from_bytes(key[:2], "big"), key[2:3], key[3:]
+        gathering.count(len(row))
+        if kind == b"u":
+            self._gather_url(slot, key, row, gathering)
+        elif kind == b"a":
+            gathering.anchors.append(AnchorsItem(slot, mark, _decode_texts(row)))
+        else:
+            self._gather_host(slot, kind, mark, row, gathering)
+
+    def gather_key(self, key: bytes, gathering: Gathering) -> None:
+        """Add the item of a row as it is now; nothing if it has gone."""
+        row = self._frontier.row(key)
+        if row is not None:
+            self.gather(key, row, gathering)
+
+    def _gather_url(self, slot: int, key: bytes, row: bytes, gathering: Gathering) -> None:
+        held_back = self.held_back.get(key)
+        if held_back is not None:
+            gathering.queued.append(_queued_item(held_back.url, queued_in(held_back.row)))
+        elif row[0] == _QUEUED:
+            queued = queued_in(row)
+            url = self._frontier.url_in_queue(slot, key[3:], queued)
+            gathering.n_bytes += len(url)
+            gathering.queued.append(_queued_item(url, queued))
+        elif row.startswith(STORED):
+            gathering.stored.append(row[len(STORED) :].decode())
+        else:
+            gathering.settled.append(SettledItem(slot, key[3:], row))
+
+    def _gather_host(self, slot: int, kind: bytes, digest: bytes, row: bytes, gathering: Gathering) -> None:
+        host_row = row if kind == b"h" else self._frontier.row(slot.to_bytes(2, "big") + b"h" + digest)
+        assert host_row is not None, "who has a robots.txt has a record"
+        record = _decode_record(host_row)
+        if kind == b"h":
+            host = HostItem(
+                record.host, record.next_fetch_s, record.fetched, record.failures, record.given_up
+            )
+            gathering.hosts.append(host)
+        elif record.robots_status >= 0:
+            robots = RobotsItem(record.host, record.robots_status, record.robots_expires_s, row)
+            gathering.robots.append(robots)
+
+    def _rows(self, slot: int) -> Iterator[tuple[bytes, bytes]]:
+        if self._frontier.is_filled(slot):
+            for kind in (b"a", b"h", b"r", b"u"):
+                yield from self._frontier.rows(slot, kind)
+
+
+def _id(key: bytes, row: bytes) -> bytes:
+    """The id of an item: XXH3-64 over kind, name and content."""
+    digest: bytes = xxh3_64_digest(key[2:] if key[2] == _HOST else key[2:] + row)
+    return digest
+
+
+def _queued_item(url: str, queued: Queued) -> QueuedItem:
+    return QueuedItem(url, queued.depth, queued.attempts, queued.hops)
+
+
+_decode_texts = msgspec.msgpack.Decoder(tuple[str, ...]).decode
+_decode_record = msgspec.msgpack.Decoder(HostRecord).decode

@@ -1,0 +1,235 @@
+"""Ships what changes in our frontier to the other live members of each slot's team, until they have kept it.
+
+Only numbers and bytes of this process: what was not kept when it dies, or what a member missed that stayed
+silent too long, is found by comparison later. What must not happen before the team has kept something waits
+here as a *pledge*: an answer to who sent us links, or the news that a page is done. It is redeemed when
+everything shipped up to it has been kept and the links that it covers have been accepted by their owners.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import inf
+from typing import Final
+
+from mesh.actor import Address, Send
+from mesh.messages import CHANGES_MAX, FrontierChanged
+from mesh.ownership import Ownership
+from mesh.slot_set import encode_slot_list
+from peers.crawler.frontier_store import PART_BYTES, FrontierStore, Gathering
+from peers.handover.messages import SlotsDiffer
+
+RESEND_S: Final = 1.0  # first pause before an unanswered shipment goes out again; doubled each time
+SILENT_S: Final = 10.0  # who does not answer so long is left to comparison, and for as long gets nothing
+
+
+@dataclass(slots=True)
+class _Shipment:
+    """Items that a member has not promised to keep so far."""
+
+    peer: str
+    items: bytes
+    slots: set[int]
+    shipped_at_s: float
+    again_at_s: float
+    pause_s: float = RESEND_S
+
+
+@dataclass(slots=True, eq=False)
+class Pledge:
+    """What is done once others are safe."""
+
+    batches: set[int] = field(default_factory=set)  # of the outbox, not yet accepted
+    sends: tuple[Send, ...] = ()
+    keys: tuple[bytes, ...] = ()  # of rows that the others may hear of then
+    shipped_to: float = inf  # the number of the last shipment that it waits for
+
+
+class Mirror:
+    """Shipments by number, and the pledges that wait for them."""
+
+    def __init__(self, me: str, actor: str, store: FrontierStore) -> None:
+        self._me = me
+        self._actor = actor
+        self._store = store
+        self._ownership: Ownership | None = None
+        self._members: dict[int, tuple[str, ...]] = {}  # cache: whom a slot is shipped to
+        self._waiting: dict[int, _Shipment] = {}  # by number, which grow
+        self._silent_until_s: dict[str, float] = {}
+        self._last = 0
+        self._again_at_s = inf
+        self._unshipped: list[Pledge] = []
+        self._unkept: deque[Pledge] = deque()  # in the order of shipping
+        self._by_batch: dict[int, list[Pledge]] = defaultdict(list)
+        self.shipped_count = 0  # items, once for each member
+
+    def change_ownership(self, ownership: Ownership) -> None:
+        """Forget shipments to who is not alive or not in the team any more."""
+        self._ownership = ownership
+        self._members.clear()
+        for number, shipment in list(self._waiting.items()):
+            if all(shipment.peer not in self._members_of(slot) for slot in shipment.slots):
+                del self._waiting[number]
+
+    @property
+    def has_members(self) -> bool:
+        """May any slot have a team with others in it?"""
+        ownership = self._ownership
+        return (
+            ownership is not None
+            and len(ownership.alive) > 1
+            and (ownership.table.replicas > 1 or ownership.serving is not ownership.table)
+        )
+
+    def ship(self, changes: Iterable[bytes], now: float) -> list[Send]:
+        """Send rows that have changed, by key, as they are now; the pledges made so far wait for them."""
+        by_peer: dict[str, list[bytes]] = defaultdict(list)
+        for key in changes:
+            for peer in self._members_of(int.from_bytes(key[:2], "big")):
+                by_peer[peer].append(key)
+        sends: list[Send] = []
+        for peer, keys in by_peer.items():
+            if self._silent_until_s.get(peer, -inf) > now:
+                sends.append(self._differ(peer, {int.from_bytes(key[:2], "big") for key in keys}))
+            else:
+                sends += self._ship_to(peer, keys, now)
+        for pledge in self._unshipped:
+            pledge.shipped_to = self._last
+        self._unkept.extend(self._unshipped)
+        self._unshipped.clear()
+        return sends
+
+    def kept(self, peer: str, number: int) -> None:
+        """A member has promised to keep a shipment."""
+        shipment = self._waiting.get(number)
+        if shipment is not None and shipment.peer == peer:
+            del self._waiting[number]
+
+    def pledge(self, pledge: Pledge) -> None:
+        """Redeem this once what has changed before is kept, and its batches are accepted."""
+        self._unshipped.append(pledge)
+        for batch in pledge.batches:
+            self._by_batch[batch].append(pledge)
+
+    def accepted(self, batch: int) -> list[Pledge]:
+        """The links of a batch are safe; return what may be redeemed at once."""
+        ready = []
+        for pledge in self._by_batch.pop(batch, ()):
+            pledge.batches.discard(batch)
+            if not pledge.batches and pledge.shipped_to == -inf:
+                ready.append(pledge)
+        return ready
+
+    def replaced(self, batch: int, others: Iterable[int]) -> None:
+        """The links of a batch are in others now, and some perhaps in our own frontier, not yet shipped."""
+        pledges = self._by_batch.pop(batch, [])
+        others = list(others)
+        for pledge in pledges:
+            pledge.batches.discard(batch)
+            pledge.batches.update(others)
+            for other in others:
+                self._by_batch[other].append(pledge)
+            if pledge.shipped_to == -inf:
+                pledge.shipped_to = inf
+                self._unshipped.append(pledge)
+            # Else it waits for a shipment that is older than these links: it has to wait for the next.
+            elif pledge.shipped_to < inf:
+                self._unkept.remove(pledge)
+                pledge.shipped_to = inf
+                self._unshipped.append(pledge)
+
+    def redeem(self) -> list[Pledge]:
+        """Return the pledges of which everything is kept and accepted."""
+        first = next(iter(self._waiting), self._last + 1)
+        ready = []
+        while self._unkept and self._unkept[0].shipped_to < first:
+            pledge = self._unkept.popleft()
+            pledge.shipped_to = -inf
+            if not pledge.batches:
+                ready.append(pledge)
+        return ready
+
+    def wake(self, now: float) -> list[Send]:
+        """Repeat what was not answered; leave those to comparison that are silent for too long."""
+        sends: list[Send] = []
+        for peer in {each.peer for each in self._waiting.values() if each.shipped_at_s + SILENT_S <= now}:
+            sends.append(self._give_up(peer, now))
+        for number, shipment in self._waiting.items():
+            if shipment.again_at_s <= now:
+                shipment.pause_s *= 2
+                shipment.again_at_s = now + shipment.pause_s
+                sends.append(self._message(number, shipment, now))
+        self._plan()
+        return sends
+
+    def wake_at(self) -> float:
+        return self._again_at_s if self._waiting else inf
+
+    @property
+    def waiting_count(self) -> int:
+        """Shipments that are not kept so far."""
+        return len(self._waiting)
+
+    @property
+    def has_unshipped_pledges(self) -> bool:
+        return bool(self._unshipped)
+
+    @property
+    def is_idle(self) -> bool:
+        return not (self._waiting or self._unshipped or self._unkept or self._by_batch)
+
+    def _members_of(self, slot: int) -> tuple[str, ...]:
+        members = self._members.get(slot)
+        if members is None:
+            ownership = self._ownership
+            assert ownership is not None
+            team = ownership.team_of(slot)
+            members = tuple(peer for peer in team if peer != self._me and peer in ownership.alive)
+            self._members[slot] = members
+        return members
+
+    def _ship_to(self, peer: str, keys: list[bytes], now: float) -> list[Send]:
+        sends = []
+        gathering, slots = Gathering(), set()
+        for key in keys:
+            self._store.gather_key(key, gathering)
+            slots.add(int.from_bytes(key[:2], "big"))
+            if gathering.n_items >= CHANGES_MAX or gathering.n_bytes >= PART_BYTES:
+                sends.append(self._new_shipment(peer, gathering, slots, now))
+                slots = set()
+        if gathering.n_items:
+            sends.append(self._new_shipment(peer, gathering, slots, now))
+        return sends
+
+    def _new_shipment(self, peer: str, gathering: Gathering, slots: set[int], now: float) -> Send:
+        # Numbers follow the mesh clock, so that those of an earlier life do not come again.
+        self._last = max(self._last + 1, int(now * 1_000))
+        self.shipped_count += gathering.n_items
+        shipment = _Shipment(peer, gathering.take(), slots, now, now + RESEND_S)
+        self._waiting[self._last] = shipment
+        self._again_at_s = min(self._again_at_s, shipment.again_at_s)
+        return self._message(self._last, shipment, now)
+
+    def _message(self, number: int, shipment: _Shipment, now: float) -> Send:
+        return Send(Address(shipment.peer, self._actor), FrontierChanged(number, now, shipment.items))
+
+    def _give_up(self, peer: str, now: float) -> Send:
+        slots: set[int] = set()
+        for number, shipment in list(self._waiting.items()):
+            if shipment.peer == peer:
+                slots |= shipment.slots
+                del self._waiting[number]
+        self._silent_until_s[peer] = now + SILENT_S
+        return self._differ(peer, slots)
+
+    def _differ(self, peer: str, slots: Iterable[int]) -> Send:
+        assert self._ownership is not None
+        encoded = encode_slot_list(slots, self._ownership.table.slot_count)
+        return Send(Address(self._me, "handover"), SlotsDiffer(peer, encoded))
+
+    def _plan(self) -> None:
+        shipments = self._waiting.values()
+        times = [min(each.again_at_s, each.shipped_at_s + SILENT_S) for each in shipments]
+        self._again_at_s = min(times, default=inf)
