@@ -463,7 +463,10 @@ class Controller(Actor):
     def _start_fetches(self, now: float) -> list[Send]:
         sends: list[Send] = []
         vain_turns = 0
-        if not self._paused_until_s <= now < self._licensed_until_s:
+        if now >= self._licensed_until_s:
+            self._licensed_until_s = -inf  # nothing to wake up for before there is another one
+            return sends
+        if now < self._paused_until_s:
             return sends
         while vain_turns < VAIN_TURNS_MAX and self._may_fetch():
             state = self._frontier.take_host(now)

@@ -11,7 +11,7 @@ import pytest
 
 from mesh.actor import Address, Message, Send
 from mesh.errors import LocalProtocolError
-from mesh.membership_messages import QueueMeasured
+from mesh.membership_messages import CrawlLicensed, QueueMeasured
 from mesh.memory_table import MemoryTable
 from mesh.messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, Ping, StoredPage
 from mesh.urls import fingerprint, host_of
@@ -281,6 +281,15 @@ def test_a_page_that_is_being_fetched_as_somebodys_robots_txt_is_fetched_afterwa
 
 
 # --- Politeness ---
+
+
+def test_no_fetch_begins_when_the_licence_has_run_out_and_nothing_wakes_up_for_that() -> None:
+    desk = Desk()
+    desk.tell(CrawlLicensed(desk.now), "membership")
+    assert asked(desk.seed(HOME)) == []
+    desk.wake()
+    assert desk.controller.wake_at() > desk.now
+    assert asked(desk.tell(CrawlLicensed(desk.now + 5.0), "membership")) == [ROBOTS]
 
 
 def test_a_host_is_asked_one_thing_at_a_time() -> None:
