@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import trio
 
+from bootstrap.yielder import Yielder
 from mesh.config import MemberConfig, MeshConfig, load_config
 from mesh.lmdb_table import LmdbTable
 from mesh.member import Member
@@ -34,7 +35,7 @@ async def run_bootstrap(config_file: Path, stop: trio.Event, tell: Tell) -> None
     folder = config_file.parent
     table = LmdbTable(folder / "data" / "table")
     member = Member(folder, config.mesh, msgspec.structs.replace(config.member, weight=0), table)
-    member.assemble([], [])
+    member.assemble([Yielder(member.peer_id)], [])
     tell(
         {
             "id": member.peer_id,

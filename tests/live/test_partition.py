@@ -16,7 +16,7 @@ from tests.live.access_log import Access, Excuse
 from tests.live.chaos import Chaos, assert_answers_are_right, hosts_of, watched
 from tests.live.lab_process import search, wait_for
 from tests.live.mesh_processes import Mesh, mesh_of
-from tests.live.namespaces import SmallInternet, small_internet
+from tests.live.namespaces import SmallInternet, has_netem, small_internet
 from tests.live.searching import told
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, ServedWeb, served_web
@@ -58,6 +58,32 @@ def test_only_the_majority_crawls_and_both_sides_answer(
         chaos.assert_all_found()
         chaos.assert_archived()
         chaos.assert_log(web.accesses(), DELAY_S)
+        mesh.assert_logs_are_clean()
+
+
+def test_slow_and_lossy_links_cost_no_page_and_no_second_fetch(
+    internet: SmallInternet, packages: Path, small_truth: Truth, tmp_path: Path
+) -> None:
+    if not has_netem():
+        pytest.skip("the kernel has no netem (CONFIG_NET_SCH_NETEM), by which links lose and delay")
+    with (
+        served_web(packages, SMALL_HOSTS, gbk=True, is_split=True, place=internet.web) as web,
+        mesh_of(tmp_path / "mesh", web, internet.peers[:3], has_bootstrap=False) as mesh,
+    ):
+        chaos = Chaos(mesh, small_truth)
+        mesh.start(1)
+        mesh.start(2, 3)
+        mesh.wait_until_met()
+        for number in (1, 2, 3):
+            internet.worsen(number, "delay", "50ms", "25ms", "loss", "3%")
+        mesh.seed()
+        with watched(mesh, small_truth) as asked:
+            chaos.wait_until_whole(120.0)
+        chaos.say(told(asked.answers))
+        assert_answers_are_right(asked)
+        chaos.assert_all_found()
+        chaos.assert_archived()
+        chaos.assert_log(web.accesses(), 0.0)
         mesh.assert_logs_are_clean()
 
 
