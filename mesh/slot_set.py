@@ -39,6 +39,20 @@ def encode_slot_list(slots: Iterable[int], slot_count: int) -> bytes:
     return encode_slots(mask)
 
 
+def decode_any_slots(encoded: bytes) -> SlotMask:
+    """Return a new mask of shape (SLOTS_MAX,), for who does not know how many slots the mesh has.
+
+    Raises:
+      RemoteProtocolError: no slot set.
+    """
+    mask = np.zeros(SLOTS_MAX, np.bool_)
+    n_slots = 8 * (len(encoded) - 1) if encoded[:1] == _MASK else SLOTS_MAX
+    if n_slots > SLOTS_MAX:
+        raise RemoteProtocolError(f"{len(encoded)} bytes that are no slot set")
+    mask[:n_slots] = decode_slots(encoded, n_slots)
+    return mask
+
+
 def decode_slots(encoded: bytes, slot_count: int) -> SlotMask:
     """Return a new mask of shape (slot_count,).
 

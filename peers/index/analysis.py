@@ -219,7 +219,8 @@ def atom_key(atom: str) -> str:
 
 def is_atom_key(entry: str) -> bool:
     """Tell whether a dictionary entry has positions: a word, or a character as an atom."""
-    return entry[0] == CHARACTER_PREFIX or (entry[0] > " " and kind_of(entry) is RunKind.WORD)
+    first = entry[0]
+    return first == CHARACTER_PREFIX or (first > " " and KIND_OF_CHARACTER[ord(first)] == RunKind.WORD)
 
 
 class TermSpan(msgspec.Struct, frozen=True, array_like=True):

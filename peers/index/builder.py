@@ -112,6 +112,7 @@ def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
     stored, block_starts, block_documents, block_sums = pack_blocks(item.encoded for item in by_url)
     return SegmentData(
         slots=np.array([item.slot for item in by_url], np.uint16),
+        fetched_at=np.array([item.document.fetched_at for item in by_url], np.float64),
         lengths=inverter.lengths,
         urls=urls,
         url_starts=url_starts,

@@ -67,6 +67,9 @@ class DirectoryStorage:
         os.rename(self.path / temporary, self.path / name)
         os.fsync(self._directory)
 
+    def rename(self, name: str, new_name: str) -> None:
+        os.rename(self.path / name, self.path / new_name)
+
     def remove(self, name: str) -> None:
         (self.path / name).unlink(missing_ok=True)
 

@@ -7,6 +7,11 @@ Theory of operation
   the manifest does not name are removed at the next open. A failed commit (disk full) changes nothing
   that readers see and may be repeated.
 
+  A segment whose bytes are not what was written is put aside: renamed, no longer in the manifest, and the
+  slots of its documents are in the manifest as `damaged` until somebody has added what was lost again and
+  says so (`mend`). That is done when the index is opened and when a reader meets the damage; the rest of
+  the index goes on.
+
   One thread writes at a time; `snapshot` may be called, and snapshots be used, on any thread. A merge
   is planned and applied by the writer and computed on any thread in between, while the writer goes on.
 """
@@ -14,6 +19,8 @@ Theory of operation
 from __future__ import annotations
 
 import contextlib
+import errno
+import logging
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -23,9 +30,12 @@ import msgspec
 import numpy as np
 
 from mesh.document import Document
+from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
+from mesh.slots import SLOTS_MAX
+from peers.index.adoption import check_segment
 from peers.index.builder import IndexedDocument, build_segment
 from peers.index.directory import DirectoryStorage
-from peers.index.kernels import Bytes
+from peers.index.kernels import Bytes, Floats, Ints
 from peers.index.manifest import (
     MANIFEST_NAME,
     Manifest,
@@ -36,12 +46,15 @@ from peers.index.manifest import (
     encode_manifest,
 )
 from peers.index.merging import MergedSegment, SegmentSize, merge_parts, segments_to_merge
-from peers.index.segment import CorruptIndexError, Segment, SegmentData, encode_segment
-from peers.index.snapshot import Part, Snapshot
+from peers.index.part import Part
+from peers.index.segment import CorruptIndexError, Segment, encode_segment, slots_in
+from peers.index.snapshot import Snapshot
 from peers.index.storage import Storage
 
 # Text waiting in memory before it becomes a segment without a commit; inverting takes some 15 bytes a byte.
 BUFFER_BYTES_MAX = 8 * 1024 * 1024
+
+logger = logging.getLogger(__name__)
 
 
 class _WorkingPart:
@@ -51,21 +64,27 @@ class _WorkingPart:
         self.segment = segment
         self.live = live
         self.deletions = deletions  # name of the file that has `live` as it is, "" when all are live
-        self._is_shared = True  # a snapshot may have `live`
+        self._shared: Part | None = None  # has `live`
 
     def delete(self, documents: Iterable[int]) -> None:
-        if self._is_shared:
+        if self._shared is not None:
             self.live = self.live.copy()
-            self._is_shared = False
+            self._shared = None
         self.live[list(documents)] = 0
         self.deletions = _UNWRITTEN
 
     def share(self) -> Part:
-        self._is_shared = True
-        return Part(self.segment, self.live)
+        """Return what is live now; the same object, with its views, as long as that does not change."""
+        if self._shared is None:
+            self._shared = Part(self.segment, self.live)
+        return self._shared
 
 
 _UNWRITTEN = "?"
+_SEGMENT = "segment-"
+_ASIDE = "damaged-"  # before the name of a segment file
+
+_ALL_SLOTS = np.ones(SLOTS_MAX, np.bool_)
 
 
 class Merge(NamedTuple):
@@ -84,17 +103,24 @@ class Index:
     def __init__(self, storage: Storage) -> None:
         """Open an index, or start one in an empty storage.
 
+        Segments that are damaged or missing are put aside, see `damaged`; so are all of them when the
+        manifest, which says which ones count, is itself damaged.
+
         Raises:
-          CorruptIndexError: a file is damaged or missing. OutdatedIndexError: another version wrote it.
+          CorruptIndexError: there are segments but no manifest. OutdatedIndexError: another version wrote it.
         """
         self._storage = storage
         self._buffer: dict[bytes, IndexedDocument] = {}
         self._buffer_bytes = 0
+        self._aside: dict[str, SlotMask] = {}  # segments put aside, with the slots of their documents
         self._manifest = self._load_manifest()
         self._next_file = self._manifest.next_file
-        self._working = [self._load(entry) for entry in self._manifest.entries]
-        self._remove_leftovers()
+        self.damaged: SlotMask = decode_slots(self._manifest.damaged, SLOTS_MAX)
+        self._working = [part for entry in self._manifest.entries if (part := self._load(entry))]
         self._snapshot = Snapshot(self._manifest.generation, [part.share() for part in self._working])
+        if self._aside:
+            self.commit()
+        self._remove_leftovers()
 
     @classmethod
     def open(cls, place: Path | Storage) -> Index:
@@ -163,6 +189,110 @@ class Index:
             if len(documents):
                 part.delete(documents.tolist())
 
+    def versions(self, urls: Sequence[bytes]) -> Floats:
+        """Return when the documents of these URLs (UTF-8) were fetched, NaN for those that are not here."""
+        fetched_at = np.full(len(urls), np.nan)
+        for part in self._working:
+            documents = part.segment.find_urls(urls)
+            is_here = (documents >= 0) & (part.live[documents] != 0)
+            fetched_at[is_here] = part.segment.fetched_at[documents[is_here]]
+        for number, url in enumerate(urls):
+            if item := self._buffer.get(url):
+                fetched_at[number] = item.document.fetched_at
+        return fetched_at
+
+    def adopt(self, content: bytes, slots: SlotMask) -> list[tuple[str, float]]:
+        """Take over a segment that another index has exported; effective with the next commit.
+
+        Of its documents those of which this or a newer version is here are left out; older ones here are
+        deleted.
+
+        Args:
+          content: from another peer, which is not believed.
+          slots: mask over the slots of the mesh: what the documents may belong to.
+
+        Returns:
+          (URL, time of fetch) of its documents: that version, or a newer one, is here. Where the same version
+          is here, but is not the same document (the link texts differ), it stays, and is not told.
+
+        Raises:
+          CorruptIndexError: it is no complete, consistent segment of such documents. Nothing changed.
+          DamagedSegmentError: one of our own is damaged. Nothing changed.
+          OSError: nothing changed.
+        """
+        return self.adopt_checked(check_segment(content, slots))
+
+    def adopt_checked(self, segment: Segment) -> list[tuple[str, float]]:
+        """Take over a segment as `adopt` does, after `check_segment`, which any thread may do before."""
+        urls = [segment.url(document) for document in range(segment.document_count)]
+        here = self.versions(urls)
+        is_told = here != segment.fetched_at
+        is_told[self._same_documents(segment, np.flatnonzero(~is_told))] = True
+        is_wanted = ~(here >= segment.fetched_at)  # NaN, too
+        if is_wanted.any():
+            part = self._write_segment([segment.content])
+            self._discard(urls[document] for document in np.flatnonzero(is_wanted).tolist())
+            if not is_wanted.all():
+                part.delete(np.flatnonzero(~is_wanted).tolist())
+            self._working.append(part)
+        return [
+            (url.decode(), fetched_at)
+            for url, fetched_at, is_here in zip(
+                urls, segment.fetched_at.tolist(), is_told.tolist(), strict=True
+            )
+            if is_here
+        ]
+
+    def _same_documents(self, segment: Segment, candidates: Ints) -> Ints:
+        """Return which of these documents of a segment are here exactly as they are there."""
+        urls = [segment.url(document) for document in candidates.tolist()]
+        theirs = list(segment.encoded_documents(candidates))
+        is_same = np.zeros(len(urls), np.bool_)
+        for part in self._working:
+            documents = part.segment.find_urls(urls)
+            is_here = np.flatnonzero((documents >= 0) & (part.live[documents] != 0))
+            ours = part.segment.encoded_documents(documents[is_here])
+            for number, raw in zip(is_here.tolist(), ours, strict=True):
+                is_same[number] = bytes(raw) == bytes(theirs[number])
+        for number, url in enumerate(urls):
+            if item := self._buffer.get(url):
+                is_same[number] = item.encoded == bytes(theirs[number])
+        return candidates[is_same]
+
+    def put_aside(self, name: str) -> SlotMask:
+        """Give a damaged segment up, and commit; nothing happens when it is not in use any more.
+
+        Returns:
+          The slots of its live documents; they are in `damaged` from now on.
+
+        Raises:
+          OSError: nothing changed for readers, call it again.
+        """
+        for part in [part for part in self._working if part.segment.name == name]:
+            slots = np.zeros(SLOTS_MAX, np.bool_)
+            slots[part.segment.slots[part.live != 0]] = True
+            self.damaged = self.damaged | slots
+            self._aside[name] = slots
+            self._working.remove(part)
+            logger.error("segment put aside name=%s documents=%d", name, int(part.live.sum()))
+        self.commit()
+        return self._aside.get(name, np.zeros(SLOTS_MAX, np.bool_))
+
+    def mend(self, slots: SlotMask) -> int:
+        """Note that all that was lost of these slots has been added again, and commit.
+
+        The damaged segments, kept for whoever wants to look at them, are removed with the last such slot.
+        """
+        is_mended = np.zeros(SLOTS_MAX, np.bool_)
+        is_mended[: len(slots)] = slots
+        self.damaged = self.damaged & ~is_mended
+        generation = self.commit()
+        if not self.damaged.any():
+            self._aside.clear()
+            with contextlib.suppress(OSError):
+                self._remove_leftovers()
+        return generation
+
     def commit(self) -> int:
         """Make everything added and deleted durable and visible.
 
@@ -176,13 +306,16 @@ class Index:
         working = [part for part in self._working if part.live.any()]
         for part in working:
             if part.deletions == _UNWRITTEN:
-                name = self._new_name("deletions")
+                name = self._new_name("deletions-")
                 self._write(name, [encode_deletions(part.live)])
                 part.deletions = name
         entries = tuple(ManifestEntry(part.segment.name, part.deletions) for part in working)
-        if entries == self._manifest.entries:
+        damaged = encode_slots(self.damaged)
+        if (entries, damaged) == (self._manifest.entries, self._manifest.damaged):
             return self.generation
-        manifest = Manifest(generation=self.generation + 1, next_file=self._next_file, entries=entries)
+        manifest = Manifest(
+            generation=self.generation + 1, next_file=self._next_file, entries=entries, damaged=damaged
+        )
         self._storage.replace(MANIFEST_NAME, encode_manifest(manifest))
         self._manifest = manifest
         self._working = working
@@ -210,7 +343,7 @@ class Index:
         """
         names = [part.segment.name for part in merge.parts]
         sources = {part.segment.name: part for part in self._working}
-        replacement = self._write_segment(merged.data)
+        replacement = self._write_segment(encode_segment(merged.data))
         gone: list[int] = []
         for part, documents in zip(merge.parts, merged.documents, strict=True):
             source = sources.get(part.segment.name)
@@ -246,15 +379,20 @@ class Index:
         """Write the buffer as a segment, not yet part of the manifest."""
         if not self._buffer:
             return
-        self._working.append(self._write_segment(build_segment(list(self._buffer.values()))))
+        data = build_segment(list(self._buffer.values()))
+        self._working.append(self._write_segment(encode_segment(data)))
         self._buffer = {}
         self._buffer_bytes = 0
 
-    def _write_segment(self, data: SegmentData) -> _WorkingPart:
-        name = self._new_name("segment")
-        self._write(name, encode_segment(data))
+    def _write_segment(self, content: list[bytes | memoryview]) -> _WorkingPart:
+        name = self._new_name(_SEGMENT)
+        self._write(name, content)
         # Read back, so that what was just written is checked before anything relies on it.
-        segment = Segment(name, self._storage.read(name))
+        try:
+            segment = Segment(name, self._storage.read(name))
+            segment.verify()
+        except CorruptIndexError as error:
+            raise OSError(errno.EIO, f"not read back as it was written: {error}") from error
         return _WorkingPart(segment, np.ones(segment.document_count, np.uint8), "")
 
     def _write(self, name: str, parts: list[bytes | memoryview]) -> None:
@@ -267,34 +405,58 @@ class Index:
 
     def _new_name(self, kind: str) -> str:
         self._next_file += 1
-        return f"{kind}-{self._next_file - 1:010}"
+        return f"{kind}{self._next_file - 1:010}"
 
     def _load_manifest(self) -> Manifest:
         names = self._storage.names()
         if MANIFEST_NAME in names:
-            return decode_manifest(self._storage.read(MANIFEST_NAME))
-        if names:
+            try:
+                return decode_manifest(self._storage.read(MANIFEST_NAME))
+            except CorruptIndexError as error:
+                logger.error("all segments put aside: %s", error)
+                self._aside = {name: _ALL_SLOTS for name in names if name.startswith(_SEGMENT)}
+        elif any(name.startswith(_SEGMENT) for name in names):
             raise CorruptIndexError(f"the manifest is missing, but there are {len(names)} other files")
-        manifest = Manifest()
+        damaged = encode_slots(_ALL_SLOTS) if self._aside else NO_SLOTS
+        manifest = Manifest(next_file=_number_after(names), damaged=damaged)
         self._storage.replace(MANIFEST_NAME, encode_manifest(manifest))
         return manifest
 
-    def _load(self, entry: ManifestEntry) -> _WorkingPart:
+    def _load(self, entry: ManifestEntry) -> _WorkingPart | None:
+        """Return a segment in use; None when it is damaged, which is noted."""
+        slots = None
         try:
-            segment = Segment(entry.segment, self._storage.read(entry.segment))
+            content = self._storage.read(entry.segment)
+            slots = slots_in(content)
+            segment = Segment(entry.segment, content)
             live = np.ones(segment.document_count, np.uint8)
             if entry.deletions:
-                content = self._storage.read(entry.deletions)
-                live = decode_deletions(content, segment.document_count, entry.deletions)
-        except FileNotFoundError as error:
-            raise CorruptIndexError(f"a file of the index is missing: {error}") from error
+                deletions = self._storage.read(entry.deletions)
+                live = decode_deletions(deletions, segment.document_count, entry.deletions)
+        except (CorruptIndexError, FileNotFoundError) as error:
+            logger.error("segment put aside: %s", error)
+            lost = _ALL_SLOTS
+            if slots is not None:
+                lost = np.zeros(SLOTS_MAX, np.bool_)
+                lost[slots] = True
+            self._aside[entry.segment] = lost
+            self.damaged = self.damaged | lost
+            return None
         return _WorkingPart(segment, live, entry.deletions)
 
     def _remove_leftovers(self) -> None:
+        """Remove what is not in use; segments put aside get another name, and stay while some are damaged."""
         in_use = self._manifest.file_names()
         for name in self._storage.names():
-            if name not in in_use:
+            if name in self._aside and name not in in_use:
+                self._storage.rename(name, _ASIDE + name)
+            elif name not in in_use and not (name.startswith(_ASIDE) and self.damaged.any()):
                 self._storage.remove(name)
+
+
+def _number_after(names: list[str]) -> int:
+    """Return a number that no file has in its name."""
+    return 1 + max(int(name.rpartition("-")[2]) for name in ["-0", *names] if name[-1].isdecimal())
 
 
 def _prepared(slot: int, document: Document) -> IndexedDocument:

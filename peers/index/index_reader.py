@@ -11,7 +11,6 @@ from peers.index.index import Index
 from peers.index.indexer import Slots
 from peers.index.query import Query
 from peers.index.ranking import Statistics
-from peers.index.segment import CorruptIndexError
 from peers.index.snapshot import Snapshot
 from peers.index.snippet import SearchedText, highlights_of, snippet_of
 
@@ -34,7 +33,6 @@ class IndexReader:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self.unreadable = 0  # documents whose stored form is damaged
         self._shown: OrderedDict[str, ShownPage] = OrderedDict()  # by URL, the latest last
         self._shown_generation = -1
 
@@ -87,11 +85,7 @@ class SnapshotReader:
         return Excerpt(url, page.title, snippet.text, snippet.highlights, marks, page.fetched_at)
 
     def _read(self, url: str) -> ShownPage | None:
-        try:
-            document = self._view.stored(url)
-        except CorruptIndexError:
-            self._reader.unreadable += 1
-            return None
+        document = self._view.stored(url)
         if document is None:
             return None
         page = ShownPage(document.title[:TITLE_CHARS_MAX], SearchedText(document.text), document.fetched_at)

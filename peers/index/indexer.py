@@ -10,6 +10,12 @@ Queries are answered here, synchronously, from memory-mapped segments, although 
 query takes 0.1 to 0.5 ms, a hop to a thread and back costs as much, and the pages of a segment that is
 searched are in memory. So the `IndexView` is an argument, as a table is. In a simulation it is the same
 index in memory, or `segments_twin.CountingIndex`, which finds nothing.
+
+A question is about the slots that this peer answers for (by the serving table), or about those that it
+answers for while others are absent. Of these it answers for the *complete* ones, of which the handover says
+that all is here, and tells how many it had to leave out. Slots that lost documents with a damaged segment
+are not complete until the cell says that they are repaired; when damage is met while answering, the answer
+is made anew without them, and the port is told to give the segment up.
 """
 
 from __future__ import annotations
@@ -18,11 +24,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from math import inf
-from typing import ClassVar, Final, Protocol
+from typing import ClassVar, Final, NamedTuple, Protocol
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.document import Document
@@ -38,19 +43,41 @@ from mesh.messages import (
     TermsCounted,
 )
 from mesh.ownership import Ownership, OwnershipChanged
+from mesh.slot_set import NO_SLOTS, SlotMask, decode_any_slots, decode_slots
+from mesh.slots import SLOTS_MAX
+from peers.handover.messages import ForgetSlots, SlotsComplete
 from peers.index import ranking
 from peers.index.kernels import FIELD_COUNT
-from peers.index.messages import CommitDocuments, DocumentsCommitted, IndexAnchors, IndexPage, PagesIndexed
+from peers.index.messages import (
+    CommitDocuments,
+    DocumentsCommitted,
+    ForgetPage,
+    GiveUpSegment,
+    IndexAnchors,
+    IndexPage,
+    PagesIndexed,
+    SlotsDamaged,
+    SlotsRepaired,
+)
 from peers.index.query import Query
+from peers.index.segment import DamagedSegmentError
 
 QUERY_BYTES_MAX: Final = 65_536  # encoded; the longest one that `parse_query` makes has some 20 kB
 COUNT_MAX: Final = 1 << 50  # of documents or tokens in a mesh; sums stay exact in doubles
+# Sets of absent peers whose slots are remembered: one or two while peers are down, more if gateways disagree.
+ABSENT_KEPT: Final = 4
 
-Slots = npt.NDArray[np.bool_]  # mask over the slots of the mesh
+Slots = SlotMask  # over the slots of the mesh
+
+_NO_SLOTS: Final = np.zeros(SLOTS_MAX, np.bool_)
 
 
 class SlotsView(Protocol):
-    """The documents of some slots at one commit."""
+    """The documents of some slots at one commit.
+
+    What is read from a medium may be damaged: all but `generation` raise DamagedSegmentError then, and not
+    again when asked over slots without those of the segment.
+    """
 
     generation: int
 
@@ -89,6 +116,8 @@ class IndexerStatistics(Statistics, frozen=True):
     batches: int  # count: commits
     queries_answered: int
     queries_refused: int  # not what a gateway sends, or before this peer knows its slots
+    slots_missing: int = 0  # gauge: that it answers for, but has not all of
+    slots_damaged: int = 0  # gauge: that lost documents with damaged segments and are not yet repaired
 
 
 @dataclass(slots=True)
@@ -110,6 +139,13 @@ class _Batch:
     done: PagesIndexed
 
 
+class _Answered(NamedTuple):
+    """What a question is answered over."""
+
+    slots: Slots
+    missing: int  # slots that were asked for but are not complete
+
+
 class Indexer(Actor):
     """Keeps the index of a peer up to date and searches it."""
 
@@ -119,8 +155,14 @@ class Indexer(Actor):
         self._index = index
         self._settings = settings or IndexerSettings()
         self._ownership: Ownership | None = None
+        self._complete = NO_SLOTS  # slot set
+        self._damaged: Slots = _NO_SLOTS
+        self._suspected: Slots = _NO_SLOTS  # of segments found damaged; the port has not said what was lost
+        # By the peers that are absent: what was worked out since those three changed, used last behind.
+        self._answered: dict[frozenset[str], _Answered] = {}
         self._pages: dict[str, _Page] = {}  # by URL, in the order of coming
         self._anchors: dict[str, IndexAnchors] = {}  # of pages that are not in _pages
+        self._removed: dict[str, tuple[float, ...]] = {}  # URLs to be deleted, with versions that waited
         self._text_chars = 0  # of _pages
         self._first_at = inf  # when the oldest of those came
         self._batch: _Batch | None = None
@@ -146,7 +188,26 @@ class Indexer(Actor):
                 return self._answer(source, message)
             case OwnershipChanged(ownership):
                 self._ownership = ownership
+                self._answered.clear()
                 return []
+            case SlotsComplete(slots):
+                self._complete = slots
+                self._answered.clear()
+                return []
+            case SlotsDamaged(slots):
+                self._damaged = self._damaged | decode_any_slots(slots)
+                self._suspected = _NO_SLOTS  # another segment's are found again
+                self._answered.clear()
+                return []
+            case SlotsRepaired(slots):
+                self._damaged = self._damaged & ~decode_any_slots(slots)
+                self._answered.clear()
+                return [Send(self._segments, message)]
+            case ForgetSlots(slots):
+                return self._forget(decode_any_slots(slots))
+            case ForgetPage(url):
+                self._remove(url)
+                return self._commit_if_due(now)
             case _:
                 raise LocalProtocolError(f"indexer does not understand {type(message).__name__}")
 
@@ -158,20 +219,20 @@ class Indexer(Actor):
 
     def observe(self) -> IndexerStatistics:
         return IndexerStatistics(
-            waiting=len(self._pages) + len(self._anchors),
+            waiting=len(self._pages) + len(self._anchors) + len(self._removed),
             committing=self._batch.size if self._batch else 0,
             generation=self._generation,
-            documents=self._document_count(),
+            documents=self._document_count() if self._ownership else 0,
             committed=self._committed,
             batches=self._n_batches,
             queries_answered=self._queries_answered,
             queries_refused=self._queries_refused,
+            slots_missing=self._slots_answered().missing if self._ownership else 0,
+            slots_damaged=int(self._damaged.sum()),
         )
 
     def _document_count(self) -> int:
-        if self._ownership is None:
-            return 0
-        return self._index.over(self._ownership.answers).statistics(()).document_count
+        return self._index.over(self._slots_answered().slots).statistics(()).document_count
 
     # --- Gathering and committing
 
@@ -198,8 +259,30 @@ class Indexer(Actor):
             page.document = msgspec.structs.replace(page.document, anchors=message.anchors)
             page.anchors.append(message.anchors)
 
+    def _remove(self, url: str) -> None:
+        """Have a page deleted with the next batch; what of it waits counts as indexed then."""
+        page = self._pages.pop(url, None)
+        self._anchors.pop(url, None)
+        versions = self._removed.get(url, ())
+        if page is not None:
+            self._text_chars -= len(page.document.text)
+            versions += tuple(page.versions)
+        self._removed[url] = versions
+
+    def _forget(self, slots: Slots) -> list[Send]:
+        """Have the documents of slots deleted at once, and drop what of them waits: the cell forgets it too.
+
+        It is not left to a batch, so that the port has it before anything that brings the slots back.
+        """
+        for url in [url for url, page in self._pages.items() if slots[page.slot]]:
+            self._text_chars -= len(self._pages.pop(url).document.text)
+        for url in [url for url, anchors in self._anchors.items() if slots[anchors.slot]]:
+            del self._anchors[url]
+        forgotten = tuple(np.flatnonzero(slots).tolist())
+        return [Send(self._segments, CommitDocuments(0, (), (), forgotten))]
+
     def _commit_if_due(self, now: float) -> list[Send]:
-        size = len(self._pages) + len(self._anchors)
+        size = len(self._pages) + len(self._anchors) + len(self._removed)
         if not size:
             self._first_at = inf
             return []
@@ -219,15 +302,18 @@ class Indexer(Actor):
         versions = [(page.document.url, at) for page in pages for at in page.versions]
         texts = [(page.document.url, texts) for page in pages for texts in page.anchors]
         texts += [(each.url, each.anchors) for each in anchors]
+        removed, self._removed = self._removed, {}
+        versions += [(url, at) for url, ats in removed.items() for at in ats]
         self._n_batches += 1
         done = PagesIndexed(tuple(versions), tuple(texts))
-        self._batch = _Batch(self._n_batches, len(pages) + len(anchors), done)
+        self._batch = _Batch(self._n_batches, len(pages) + len(anchors) + len(removed), done)
         if not self._pages and not self._anchors:
             self._first_at = inf
         message = CommitDocuments(
             self._n_batches,
             tuple((page.slot, page.document) for page in pages),
             tuple((each.slot, each.url, each.anchors) for each in anchors),
+            removed=tuple(removed),
         )
         return Send(self._segments, message)
 
@@ -255,30 +341,68 @@ class Indexer(Actor):
         self._committed += batch.size
         return [Send(self._cell, batch.done), *self._commit_if_due(now)]
 
+    # --- Which slots
+
+    def _slots_answered(self, absent: frozenset[str] = frozenset()) -> _Answered:
+        """Return what is answered over; the same mask again until something changes, and so the same view."""
+        assert self._ownership is not None
+        absent = absent & frozenset(self._ownership.serving.peers) or absent
+        answered = self._answered.pop(absent, None) or self._work_out(self._ownership, absent)
+        self._answered[absent] = answered
+        if len(self._answered) > 1 + ABSENT_KEPT:
+            del self._answered[next(iter(self._answered))]
+        return answered
+
+    def _work_out(self, ownership: Ownership, absent: frozenset[str]) -> _Answered:
+        complete = decode_slots(self._complete, ownership.table.slot_count) & self._readable(ownership)
+        asked = ownership.answered_instead(ownership.me, absent) if absent else ownership.answers
+        return _Answered(asked & complete, int((asked & ~complete).sum()))
+
+    def _readable(self, ownership: Ownership) -> Slots:
+        """Return all slots but those with damage."""
+        return ~(self._damaged | self._suspected)[: ownership.table.slot_count]
+
     # --- Answering
 
     def _answer(self, gateway: Address, question: CountTerms | SearchSlots | ReadExcerpts) -> list[Send]:
         """Answer a gateway, or not at all: what is wrong with a question is its sender's fault."""
-        if self._ownership is None:
-            answer = None
-        elif isinstance(question, CountTerms):
-            answer = self._count(question, self._ownership)
-        else:
-            query = query_of(question.query)
-            if query is None:
-                answer = None
-            elif isinstance(question, SearchSlots):
-                answer = self._search(question, query, self._ownership)
-            else:
-                answer = self._read(question, query, self._ownership)
+        sends: list[Send] = []
+        while True:
+            try:
+                answer = self._answer_to(question)
+                break
+            except DamagedSegmentError as damage:
+                sends += self._give_up(damage)
         if answer is None:
             self._queries_refused += 1
-            return []
+            return sends
         self._queries_answered += 1
-        return [Send(gateway, answer)]
+        return [*sends, Send(gateway, answer)]
+
+    def _give_up(self, damage: DamagedSegmentError) -> list[Send]:
+        """Leave the slots of a segment out from now on, and have it put aside."""
+        slots = np.zeros(SLOTS_MAX, np.bool_)
+        slots[damage.slots] = True
+        assert (slots & ~self._damaged & ~self._suspected).any(), "it was read although it is left out"
+        self._suspected = self._suspected | slots
+        self._answered.clear()
+        return [Send(self._segments, GiveUpSegment(damage.segment))]
+
+    def _answer_to(self, question: CountTerms | SearchSlots | ReadExcerpts) -> Message | None:
+        if self._ownership is None:
+            return None
+        if isinstance(question, CountTerms):
+            return self._count(question, self._ownership)
+        query = query_of(question.query)
+        if query is None:
+            return None
+        if isinstance(question, SearchSlots):
+            return self._search(question, query, self._ownership)
+        return self._read(question, query, self._ownership)
 
     def _count(self, question: CountTerms, ownership: Ownership) -> Message:
-        view = self._index.over(ownership.answers)
+        answered = self._slots_answered(frozenset(question.absent))
+        view = self._index.over(answered.slots)
         statistics = view.statistics(question.terms)
         doc_freqs = tuple(statistics.doc_freqs.get(term, 0) for term in question.terms)
         return TermsCounted(
@@ -288,18 +412,22 @@ class Indexer(Actor):
             statistics.document_count,
             statistics.field_lengths,
             doc_freqs,
+            answered.missing,
         )
 
     def _search(self, question: SearchSlots, query: Query, ownership: Ownership) -> Message | None:
         statistics = statistics_in(question)
         if statistics is None:
             return None
-        view = self._index.over(ownership.answers)
+        answered = self._slots_answered(frozenset(question.absent))
+        view = self._index.over(answered.slots)
         total, hits = view.search(query, statistics, question.k)
-        return HitsFound(question.request, ownership.epoch, view.generation, total, tuple(hits))
+        return HitsFound(
+            question.request, ownership.epoch, view.generation, total, tuple(hits), answered.missing
+        )
 
     def _read(self, question: ReadExcerpts, query: Query, ownership: Ownership) -> Message:
-        view = self._index.over(ownership.answers)
+        view = self._index.over(self._readable(ownership))  # whatever is here: also for the absent
         return ExcerptsRead(question.request, tuple(view.excerpts(query, question.urls)))
 
 

@@ -8,9 +8,9 @@ simple = the term is once in the body and nowhere else, the commonest case by fa
 for each field present, varint deltas, the first from 0. A varint has seven bits a byte, low bits first.
 
 All signatures are explicit, so every kernel compiles once, when this file is first imported, and comes
-from numba's disk cache afterwards. Kernels release the GIL, trust their input (segments are
-checksummed) and never reorder floating-point operations: fastmath stays off, so that scores are
-bit-identical on every peer.
+from numba's disk cache afterwards. Kernels release the GIL, trust their input (segments are checksummed,
+and `inspect_postings` has seen those that came from elsewhere) and never reorder floating-point operations:
+fastmath stays off, so that scores are bit-identical on every peer.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Lengths = NDArray[np.uint32]
 Codes = NDArray[np.uint32]
+Sums = NDArray[np.uint64]
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -45,6 +46,8 @@ _IN_LENGTHS = types.Array(types.uint32, 2, "C", readonly=True)
 _BYTES = types.uint8[::1]
 _INTS = types.int64[::1]
 _FLOATS = types.float64[::1]
+_SUMS = types.uint64[::1]
+_IN_SUMS = types.Array(types.uint64, 1, "C", readonly=True)
 
 
 def _kernel(*signature: Any, returns: Any = types.int64) -> Callable[[Kernel], Kernel]:
@@ -117,6 +120,68 @@ def _skip_posting(data: Bytes, at: int, is_atom: bool) -> tuple[int, int]:
     if is_atom:
         _, at = _read(data, at)
     return head >> 1, at
+
+
+# No posting of a term is left; more than any document.
+SLICED = 1 << 62
+# 35 bits: more than a document number and its flag, a frequency or a length has.
+_VARINT_BYTES_MAX = 5
+
+# What a check covers: a rare term costs one block or two, and the sums are 0.2 % of what they cover.
+SUM_BLOCK_BYTES = 4096
+_SUM_WORDS = SUM_BLOCK_BYTES // 8
+
+_P1, _P2, _P3, _P4 = (
+    np.uint64(prime)
+    for prime in (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63)
+)
+_START_1 = np.uint64((0x9E3779B185EBCA87 + 0xC2B2AE3D27D4EB4F) % (1 << 64))
+_START_4 = np.uint64((-0x9E3779B185EBCA87) % (1 << 64))
+
+
+@_leaf
+def _rotated(value: Any, bits: int) -> Any:
+    return value << np.uint64(bits) | value >> np.uint64(64 - bits)
+
+
+@_leaf
+def _xxh64(words: Sums, start: int, end: int) -> Any:
+    """Return the XXH64, seed 0, of words[start:end]; a multiple of four words, not none."""
+    a, b, c, d = _START_1, _P2, np.uint64(0), _START_4
+    for i in range(start, end, 4):
+        a = _rotated(a + words[i] * _P2, 31) * _P1
+        b = _rotated(b + words[i + 1] * _P2, 31) * _P1
+        c = _rotated(c + words[i + 2] * _P2, 31) * _P1
+        d = _rotated(d + words[i + 3] * _P2, 31) * _P1
+    value = _rotated(a, 1) + _rotated(b, 7) + _rotated(c, 12) + _rotated(d, 18)
+    for lane in (a, b, c, d):
+        value = (value ^ _rotated(lane * _P2, 31) * _P1) * _P1 + _P4
+    value += np.uint64((end - start) * 8)
+    value = (value ^ value >> np.uint64(33)) * _P2
+    value = (value ^ value >> np.uint64(29)) * _P3
+    return value ^ value >> np.uint64(32)
+
+
+@_kernel(_IN_SUMS, _SUMS)
+def sum_blocks(words: Sums, sums: Sums) -> int:
+    """Sum every block of SUM_BLOCK_BYTES; the last one may be shorter, by a multiple of 32 bytes."""
+    for block in range(len(sums)):
+        start = block * _SUM_WORDS
+        sums[block] = _xxh64(words, start, min(start + _SUM_WORDS, len(words)))
+    return len(sums)
+
+
+@_kernel(_IN_SUMS, _IN_SUMS, _INTS, _INTS)
+def find_damage(words: Sums, sums: Sums, starts: Ints, ends: Ints) -> int:
+    """Return the first block with another sum among those that have bytes start to end, or -1."""
+    for i in range(len(starts)):
+        if starts[i] >= ends[i]:
+            continue
+        for block in range(starts[i] // SUM_BLOCK_BYTES, (ends[i] - 1) // SUM_BLOCK_BYTES + 1):
+            start = block * _SUM_WORDS
+            if _xxh64(words, start, min(start + _SUM_WORDS, len(words))) != sums[block]:
+                return block
+    return -1
 
 
 # Three code points of 21 bits fit an int64: most Chinese words need no comparison of strings.
@@ -313,6 +378,18 @@ def count(data: Bytes, starts: Ints, ends: Ints, is_atom: Bytes, allowed: Bytes,
             n += int(np.int64(allowed[document]))
         counts[term] = n
     return len(starts)
+
+
+@_kernel(_IN_LENGTHS, _IN_BYTES, _INTS)
+def sum_lengths(lengths: Lengths, allowed: Bytes, totals: Ints) -> int:
+    """Add the field lengths of the documents that are allowed to `totals`; return how many these are."""
+    n = 0
+    for document in range(len(allowed)):
+        if allowed[document]:
+            n += 1
+            for field in range(FIELD_COUNT):
+                totals[field] += np.int64(lengths[document, field])
+    return n
 
 
 @_kernel(_IN_BYTES, types.int64, types.int64, types.boolean, _BYTES)
@@ -728,3 +805,220 @@ def merge_postings(
         out_starts[term + 1] = at
         out_places[term + 1] = out_place
     return n_postings
+
+
+@_kernel(
+    _IN_BYTES,
+    _IN_BYTES,
+    _INTS,
+    _INTS,
+    _INTS,
+    _IN_INTS,
+    _IN_INTS,
+    _IN_INTS,
+    types.int64,
+    _BYTES,
+    _BYTES,
+    _INTS,
+    _INTS,
+    _INTS,
+    _INTS,
+)
+def slice_postings(
+    postings: Bytes,
+    positions: Bytes,
+    pending: Ints,
+    cursors: Ints,
+    places: Ints,
+    ends: Ints,
+    place_ends: Ints,
+    documents: Ints,
+    stop: int,
+    out_postings: Bytes,
+    out_positions: Bytes,
+    out_terms: Ints,
+    out_starts: Ints,
+    out_places: Ints,
+    out_doc_freq: Ints,
+) -> int:
+    """Take the postings of documents before `stop` that were not yet taken, and renumber them.
+
+    Each posting is read once, however many slices a segment is cut into: every term has a cursor.
+
+    Args:
+      pending: of each term the next posting's document << 1 | simple, SLICED when there is none.
+      cursors: where that posting goes on behind its head. places: where its positions start.
+      ends, place_ends: of the postings and the positions of each term.
+      documents: new number of every document, ascending; -1 for those that are left out.
+      out_postings, out_positions: room for all postings of the segment, four bytes more for each.
+      out_terms: becomes the terms that are in the slice; out_starts, out_places (one more), out_doc_freq:
+        of these.
+
+    Returns:
+      The number of terms in the slice.
+    """
+    at = 0
+    out_place = 0
+    n_terms = 0
+    limit = stop << 1
+    for term in range(len(pending)):
+        if pending[term] >= limit:
+            continue
+        is_atom = place_ends[term] > places[term]
+        place = places[term]
+        previous = -1
+        n_postings = 0
+        while pending[term] < limit:
+            document = pending[term] >> 1
+            simple = pending[term] & 1
+            body = cursors[term]
+            after = body
+            if not simple:
+                after = _skip_fields(postings, after)
+            n_bytes = 0
+            if is_atom:
+                n_bytes, after = _read(postings, after)
+            new = documents[document]
+            if new >= 0:
+                at = _write(out_postings, at, (new - previous) << 1 | simple)
+                for i in range(body, after):
+                    out_postings[at] = postings[i]
+                    at += 1
+                for i in range(place, place + n_bytes):
+                    out_positions[out_place] = positions[i]
+                    out_place += 1
+                previous = new
+                n_postings += 1
+            place += n_bytes
+            if after >= ends[term]:
+                pending[term] = SLICED
+            else:
+                head, after = _read(postings, after)
+                pending[term] = (document + (head >> 1)) << 1 | head & 1
+            cursors[term] = after
+        places[term] = place
+        if n_postings:
+            out_terms[n_terms] = term
+            out_doc_freq[n_terms] = n_postings
+            n_terms += 1
+            out_starts[n_terms] = at
+            out_places[n_terms] = out_place
+    return n_terms
+
+
+@_kernel(_IN_BYTES, _IN_INTS, _INTS, _INTS)
+def begin_slices(postings: Bytes, starts: Ints, pending: Ints, cursors: Ints) -> int:
+    """Set `pending` and `cursors` of `slice_postings` to the first posting of each term."""
+    for term in range(len(starts) - 1):
+        head, at = _read(postings, starts[term])
+        pending[term] = ((head >> 1) - 1) << 1 | head & 1
+        cursors[term] = at
+    return len(pending)
+
+
+@_kernel(_IN_BYTES, _IN_INTS)
+def is_ascending(blob: Bytes, starts: Ints) -> int:
+    """Return 1 when each string is greater than the one before it."""
+    for i in range(1, len(starts) - 1):
+        if _compare(blob, starts[i - 1], starts[i], blob, starts[i], starts[i + 1]) >= 0:
+            return 0
+    return 1
+
+
+@_leaf
+def _read_checked(data: Bytes, at: int, end: int) -> tuple[int, int]:
+    """Return (value, index after it) of a varint; value -1 when it is none or longer than need be."""
+    value = 0
+    for i in range(_VARINT_BYTES_MAX):
+        if at + i >= end:
+            return -1, at
+        byte = int(np.int64(data[at + i]))
+        value |= (byte & 127) << (7 * i)
+        if byte < 128:
+            if byte == 0 and i > 0:
+                return -1, at
+            return value, at + i + 1
+    return -1, at
+
+
+@_leaf
+def _inspect_positions(positions: Bytes, place: int, end: int, frequencies: Ints) -> bool:
+    """Tell whether the positions of a posting are exactly those bytes, ascending in each field."""
+    for field in range(FIELD_COUNT):
+        position = 0
+        for i in range(frequencies[field]):
+            step, place = _read_checked(positions, place, end)
+            position += step
+            if step < min(i, 1) or position > POSITION_MASK:
+                return False
+    return bool(place == end)
+
+
+@_kernel(_IN_BYTES, _IN_BYTES, _IN_INTS, _IN_INTS, _IN_INTS, _IN_BYTES, _INTS)
+def inspect_postings(
+    postings: Bytes,
+    positions: Bytes,
+    starts: Ints,
+    places: Ints,
+    doc_freqs: Ints,
+    counts_for_length: Bytes,
+    lengths: Ints,
+) -> int:
+    """Check postings and positions that nobody vouches for: that they are as `encode` writes them.
+
+    Args:
+      starts, places: n_terms + 1, ascending from 0 to the ends of postings and positions.
+      counts_for_length: whether occurrences of a term count.
+      lengths: zeros, FIELD_COUNT a document; become the occurrences in each field.
+
+    Returns:
+      The first term that is wrong, -1 when all are right.
+    """
+    n_documents = len(lengths) // FIELD_COUNT
+    frequencies = np.zeros(FIELD_COUNT, np.int64)
+    for term in range(len(doc_freqs)):
+        at = starts[term]
+        end = starts[term + 1]
+        place = places[term]
+        place_end = places[term + 1]
+        is_atom = place_end > place
+        document = -1
+        n_postings = 0
+        while at < end:
+            head, at = _read_checked(postings, at, end)
+            if head < 2:
+                return term
+            document += head >> 1
+            if document >= n_documents:
+                return term
+            frequencies[:] = 0
+            if head & 1:
+                frequencies[BODY] = 1
+            else:
+                if at >= end:
+                    return term
+                bits = int(np.int64(postings[at]))
+                at += 1
+                if bits == 0 or bits >= 1 << FIELD_COUNT:
+                    return term
+                for field in range(FIELD_COUNT):
+                    if bits >> field & 1:
+                        frequencies[field], at = _read_checked(postings, at, end)
+                        if frequencies[field] < 1 or frequencies[field] > POSITION_MASK:
+                            return term
+                if bits == 1 << BODY and frequencies[BODY] == 1:
+                    return term
+            if is_atom:
+                n_bytes, at = _read_checked(postings, at, end)
+                if n_bytes < 1 or n_bytes > place_end - place:
+                    return term
+                if not _inspect_positions(positions, place, place + n_bytes, frequencies):
+                    return term
+                place += n_bytes
+            if counts_for_length[term]:
+                for field in range(FIELD_COUNT):
+                    lengths[document * FIELD_COUNT + field] += frequencies[field]
+            n_postings += 1
+        if place != place_end or n_postings != doc_freqs[term]:
+            return term
+    return -1

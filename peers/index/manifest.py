@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import xxhash
 
+from mesh.slot_set import NO_SLOTS
 from peers.index.kernels import Bytes
 from peers.index.segment import CorruptIndexError, OutdatedIndexError
 
@@ -31,6 +32,7 @@ class Manifest(msgspec.Struct, frozen=True, array_like=True):
     generation: int = 0
     next_file: int = 1  # number for the next file name; names are never used twice
     entries: tuple[ManifestEntry, ...] = ()
+    damaged: bytes = NO_SLOTS  # slot set: of these there were documents in segments that had to be given up
 
     def file_names(self) -> set[str]:
         """Return the names of all files in use, the manifest included."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from peers.index.kernels import Bytes, Ints, merge_order, merge_postings
+from peers.index.part import Part
 from peers.index.segment import SegmentData, pack_blocks
-from peers.index.snapshot import Part
 
 # A query costs about 15 us a segment; a merge rewrites each document log(size) / log(factor) times.
 MERGE_FACTOR = 8
@@ -70,8 +70,13 @@ def merge_parts(parts: Sequence[Part]) -> MergedSegment:
     """Merge the live documents of segments whose live URLs are distinct; at least one is live.
 
     Pure computation, nearly all of it without the GIL: run it on any thread.
+
+    Raises:
+      DamagedSegmentError: a source is damaged; nothing of it gets a new checksum.
     """
     segments = [part.segment for part in parts]
+    for segment in segments:
+        segment.verify()
     bases = _starts_of([segment.document_count for segment in segments])
     live = np.concatenate([part.live for part in parts])
     urls, url_starts = _joined([(segment.urls, segment.url_starts) for segment in segments])
@@ -81,12 +86,13 @@ def merge_parts(parts: Sequence[Part]) -> MergedSegment:
     source_of = np.empty(n_documents, np.int64)  # new document -> old, numbered over all sources
     is_kept = documents >= 0
     source_of[documents[is_kept]] = np.flatnonzero(is_kept)
-    merged_urls, merged_url_starts = _gathered(urls, url_starts, source_of)
-    encoded = [bytes(raw) for segment in segments for raw in segment.encoded_documents()]
-    stored, block_starts, block_documents, block_sums = pack_blocks(encoded[i] for i in source_of.tolist())
+    merged_urls, merged_url_starts = gathered(urls, url_starts, source_of)
+    encoded = _interleaved(parts, np.searchsorted(bases, source_of, "right") - 1)
+    stored, block_starts, block_documents, block_sums = pack_blocks(encoded)
     dictionary = _merge_dictionaries(parts, bases, documents)
     data = SegmentData(
         slots=np.concatenate([segment.slots for segment in segments])[source_of],
+        fetched_at=np.concatenate([segment.fetched_at for segment in segments])[source_of],
         lengths=np.concatenate([segment.lengths for segment in segments])[source_of],
         urls=merged_urls,
         url_starts=merged_url_starts,
@@ -97,6 +103,16 @@ def merge_parts(parts: Sequence[Part]) -> MergedSegment:
         **msgspec.structs.asdict(dictionary),
     )
     return MergedSegment(data, [documents[bases[i] : bases[i + 1]] for i in range(len(parts))])
+
+
+def _interleaved(parts: Sequence[Part], part_of: Ints) -> Iterator[bytes]:
+    """Yield the stored documents of all live documents, each from the part that is next.
+
+    One block a part is in memory, not all the text: documents of each part come in their own order.
+    """
+    streams = [part.segment.encoded_documents(np.flatnonzero(part.live)) for part in parts]
+    for part in part_of.tolist():
+        yield bytes(next(streams[part]))
 
 
 class _Dictionary(msgspec.Struct):
@@ -143,7 +159,7 @@ def _merge_dictionaries(parts: Sequence[Part], bases: Ints, documents: Ints) -> 
         doc_freqs,
     )
     is_kept = doc_freqs > 0
-    kept_terms, kept_term_starts = _gathered(terms, term_starts, order[order_starts[:-1][is_kept]])
+    kept_terms, kept_term_starts = gathered(terms, term_starts, order[order_starts[:-1][is_kept]])
     # Dropped terms wrote nothing, so the starts that remain still follow one another.
     return _Dictionary(
         terms=kept_terms,
@@ -176,7 +192,7 @@ def _joined(lists: Sequence[tuple[Bytes, Ints]]) -> tuple[Bytes, Ints]:
     return blob, np.append(starts, len(blob))
 
 
-def _gathered(blob: Bytes, starts: Ints, items: Ints) -> tuple[Bytes, Ints]:
+def gathered(blob: Bytes, starts: Ints, items: Ints) -> tuple[Bytes, Ints]:
     """Return (blob, starts) of some items, in the order given."""
     lengths = starts[items + 1] - starts[items]
     new_starts = _starts_of(lengths)

@@ -1,9 +1,14 @@
-"""What is said between the indexer, the cell and the segments port."""
+"""What is said between the indexer, the cell and the segments port.
+
+Slots are in sets as `mesh.slot_set` encodes them. The port carries out what changes the index in the order
+of its coming: what is forgotten before it is adopted again stays.
+"""
 
 from __future__ import annotations
 
 from mesh.actor import Message
 from mesh.document import Document
+from mesh.slot_set import NO_SLOTS
 
 
 class IndexPage(Message, frozen=True):
@@ -28,12 +33,48 @@ class PagesIndexed(Message, frozen=True):
     anchors: tuple[tuple[str, tuple[str, ...]], ...] = ()  # likewise these anchor texts
 
 
+class ForgetPage(Message, frozen=True):
+    """Cell to indexer: this page is to be found no more. A later `IndexPage` brings it back."""
+
+    url: str
+
+
+class SlotsDamaged(Message, frozen=True):
+    """Segments to cell and indexer: documents of these slots were in a segment that has been given up.
+
+    The indexer counts the slots as missing, and the port says this again whenever the peer starts, until the
+    cell has had them indexed again, or brought from a copy, and says `SlotsRepaired`.
+    """
+
+    slots: bytes
+
+
+class SlotsRepaired(Message, frozen=True):
+    """Cell to indexer, which passes it on to segments: all it has of these slots is in the index again."""
+
+    slots: bytes
+
+
+class GiveUpSegment(Message, frozen=True):
+    """Indexer to segments: this one was found damaged while it was searched.
+
+    Answered by `SlotsDamaged`; to the indexer alone, and without slots, when nothing is lost.
+    """
+
+    segment: str
+
+
 class CommitDocuments(Message, frozen=True):
-    """Indexer to segments: add or replace these and commit. One at a time."""
+    """Indexer to segments: delete, then add or replace these, and commit.
+
+    One batch at a time; beside it those of number 0, which nobody waits for.
+    """
 
     batch: int
-    documents: tuple[tuple[int, Document], ...]  # with their slots
+    documents: tuple[tuple[int, Document], ...]  # with their slots; older ones than are there are left out
     anchors: tuple[tuple[int, str, tuple[str, ...]], ...]  # slot, URL, link texts of pages already there
+    forgotten: tuple[int, ...] = ()  # slots all of whose documents are deleted
+    removed: tuple[str, ...] = ()  # URLs of documents that are deleted
 
 
 class DocumentsCommitted(Message, frozen=True):
@@ -41,3 +82,56 @@ class DocumentsCommitted(Message, frozen=True):
 
     batch: int
     generation: int
+
+
+class ExportDocuments(Message, frozen=True):
+    """Cell to segments: all documents of these slots that are committed now, as another index adopts them.
+
+    Answered by `DocumentsExported`, the next one after each `NextDocuments`, until the last one or
+    `StopExport`.
+    """
+
+    ticket: int  # the cell's number for it, never used twice
+    slots: bytes
+
+
+class DocumentsExported(Message, frozen=True):
+    """Segments to cell: some of the documents."""
+
+    ticket: int
+    number: int  # 0, 1, 2 ...
+    content: bytes  # an encoded segment, at most BULK_BYTES_MAX; may be empty in the last one
+    is_last: bool
+    left_out: tuple[str, ...] = ()  # in the last one: URLs of documents too large to be sent this way
+    lacking: bytes = NO_SLOTS  # in the last one: slots of which documents are missing, for damage
+
+
+class NextDocuments(Message, frozen=True):
+    """Cell to segments: make the next part of the export."""
+
+    ticket: int
+
+
+class StopExport(Message, frozen=True):
+    """Cell to segments: forget that export. The last part needs none."""
+
+    ticket: int
+
+
+class AdoptDocuments(Message, frozen=True):
+    """Cell to segments: take over what another peer has exported. Answered by `DocumentsAdopted`."""
+
+    ticket: int
+    slots: bytes  # what it was asked for
+    content: bytes  # not believed
+
+
+class DocumentsAdopted(Message, frozen=True):
+    """Segments to cell: it is committed, or, when there are no pages, it was refused.
+
+    Pages whose document is here already, but with other link texts, are not among them and stay as they are.
+    """
+
+    ticket: int
+    generation: int
+    pages: tuple[tuple[str, float], ...]  # as in `PagesIndexed`: these versions, or newer ones

@@ -1,32 +1,41 @@
 """An immutable part of the index: one file, memory-mapped.
 
-Format, version 1, little-endian; every section starts at a multiple of 64 bytes
+Format, version 2, little-endian; every section starts at a multiple of 64 bytes
   header    magic "TIANSEG\\0", format version u32, analysis version u32, documents u32, 0 u32, then for each
             section (offset u64, length u64, xxh3-64 u64), then the xxh3-64 of all that. A section's
             length and checksum include the zeros up to the next section, so no byte is unchecked.
   slots             u16 a document. Documents are numbered in the order of their URLs (bytes of UTF-8), so
                     that a lower number breaks ties in scores, and pages of a host are neighbours.
+  fetched_at        f64 a document: its version, the same as in the stored document
   lengths           u32 a document and field: title, anchor, heading, body, url. Terms, not atoms.
   urls, url_starts  the URLs one after the other, and i64 where each starts (documents + 1)
   terms, term_starts   the dictionary, sorted: terms; \\x01 + CJK character: an atom that is no term;
                     \\x02 + host: the documents of the host and its subdomains
   doc_freqs         i64 a term
   postings, postings_starts, positions, positions_starts   see `kernels`; a term with positions is an atom
+  postings_sums, positions_sums   u64: XXH64 of each 4 KiB of those two, up to the next section
   block_starts      i64: where each block of stored documents starts (blocks + 1)
   block_documents   i64: the first document of each block (blocks + 1)
   block_sums        u64: xxh3-64 of each block
   stored            blocks of documents: zstd of a msgpack array of `Document`
 
-All sections but `stored` are checked when a segment is opened, a block of `stored` when it is read.
-What is deleted is not in the segment: see `DeletedDocuments` in `manifest`.
+What is deleted is not in the segment: see `encode_deletions` in `manifest`.
+
+Checks
+  A medium may give other bytes than were written, at any time: pages that are not used leave memory and are
+  read again. So what is searched at random (all but the three large sections: some 100 bytes a document and
+  50 a dictionary entry) is checked and copied into memory when a segment is opened, and the large sections,
+  `postings`, `positions` and `stored`, are mapped and checked block by block whenever they are read, which
+  costs a tenth of reading them. A byte that differs is noticed by whoever would use it: DamagedSegmentError.
 """
 
 from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -36,9 +45,20 @@ from numpy.typing import NDArray
 
 from mesh.document import Document
 from peers.index.analysis import ANALYSIS_VERSION
-from peers.index.kernels import FIELD_COUNT, Bytes, Ints, Lengths, find
+from peers.index.kernels import (
+    FIELD_COUNT,
+    SUM_BLOCK_BYTES,
+    Bytes,
+    Floats,
+    Ints,
+    Lengths,
+    Sums,
+    find,
+    find_damage,
+    sum_blocks,
+)
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 HOST_PREFIX = "\x02"
 
 # Blocks of this many bytes before compression: 3.5 times smaller than the text, 30 us to read one.
@@ -50,6 +70,7 @@ _MAGIC = b"TIANSEG\0"
 _ALIGNMENT = 64
 _SECTIONS: Mapping[str, type[Any]] = {
     "slots": np.uint16,
+    "fetched_at": np.float64,
     "lengths": np.uint32,
     "urls": np.uint8,
     "url_starts": np.int64,
@@ -58,8 +79,10 @@ _SECTIONS: Mapping[str, type[Any]] = {
     "doc_freqs": np.int64,
     "postings": np.uint8,
     "postings_starts": np.int64,
+    "postings_sums": np.uint64,
     "positions": np.uint8,
     "positions_starts": np.int64,
+    "positions_sums": np.uint64,
     "block_starts": np.int64,
     "block_documents": np.int64,
     "block_sums": np.uint64,
@@ -68,6 +91,7 @@ _SECTIONS: Mapping[str, type[Any]] = {
 _FIXED_HEAD = struct.Struct("<8sIIII")
 _SECTION_ENTRY = struct.Struct("<QQQ")
 _HEADER_BYTES = _FIXED_HEAD.size + _SECTION_ENTRY.size * len(_SECTIONS)
+_HEADER_BYTES_OF = {1: _FIXED_HEAD.size + _SECTION_ENTRY.size * 15}  # of formats with other sections
 _FIRST_OFFSET = -(-(_HEADER_BYTES + 8) // _ALIGNMENT) * _ALIGNMENT
 
 assert sys.byteorder == "little", "segments are mapped as they are: little-endian machines only"
@@ -77,14 +101,29 @@ class CorruptIndexError(Exception):
     """Bytes on the medium are not what was written; the file has to be rebuilt or fetched from a standby."""
 
 
+class DamagedSegmentError(CorruptIndexError):
+    """An open segment turned out to be damaged: none of its documents can be relied on.
+
+    Attributes:
+      segment: name of its file.
+      slots: those of its documents, the deleted included, distinct.
+    """
+
+    def __init__(self, place: str, segment: str, slots: NDArray[np.uint16]) -> None:
+        super().__init__(f"segment {segment} is damaged in {place}")
+        self.segment = segment
+        self.slots = slots
+
+
 class OutdatedIndexError(Exception):
     """Written by a program whose analysis or format differs; the index has to be rebuilt from the pages."""
 
 
 class SegmentData(msgspec.Struct, frozen=True):
-    """All sections of a segment as arrays, see the format; the last four as `pack_blocks` gives them."""
+    """What a segment is made of, see the format; the last four as `pack_blocks` gives them."""
 
     slots: NDArray[np.uint16]
+    fetched_at: Floats
     lengths: Lengths
     urls: Bytes
     url_starts: Ints
@@ -103,11 +142,14 @@ class SegmentData(msgspec.Struct, frozen=True):
 
 def encode_segment(data: SegmentData) -> list[bytes | memoryview]:
     """Return the parts of a segment file, to be written one after the other."""
+    arrays: dict[str, NDArray[Any]] = msgspec.structs.asdict(data)
+    arrays["postings_sums"] = _sums_of(data.postings)
+    arrays["positions_sums"] = _sums_of(data.positions)
     entries: list[bytes] = []
     body: list[bytes | memoryview] = []
     offset = _FIRST_OFFSET
     for name in _SECTIONS:
-        content = np.ascontiguousarray(getattr(data, name)).reshape(-1).view(np.uint8).data
+        content = np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8).data
         padding = bytes(-len(content) % _ALIGNMENT)
         checksum = xxhash.xxh3_64(content)
         checksum.update(padding)
@@ -119,37 +161,61 @@ def encode_segment(data: SegmentData) -> list[bytes | memoryview]:
     return [head.ljust(_FIRST_OFFSET, b"\0"), *body]
 
 
-def pack_blocks(documents: Iterator[bytes]) -> tuple[Bytes, Ints, Ints, NDArray[np.uint64]]:
-    """Compress encoded documents, in order, into blocks.
+def _sums_of(blob: Bytes) -> Sums:
+    padded = np.append(blob, np.zeros(-len(blob) % _ALIGNMENT, np.uint8))
+    sums = np.empty(-(-len(padded) // SUM_BLOCK_BYTES), np.uint64)
+    sum_blocks(padded.view(np.uint64), sums)
+    return sums
 
-    Returns:
-      (stored, block_starts, block_documents, block_sums), see the format.
-    """
-    compressor = zstandard.ZstdCompressor(level=1)  # half a percent of indexing; level 3 saves 4 % of disk
-    blocks: list[bytes] = []
-    firsts = [0]
-    pending: list[bytes] = []
-    pending_bytes = 0
-    n_documents = 0
 
-    def pack() -> None:
-        blocks.append(compressor.compress(_array_head(len(pending)) + b"".join(pending)))
-        firsts.append(n_documents)
-        pending.clear()
+Blocks: TypeAlias = tuple[Bytes, Ints, Ints, Sums]  # stored, block_starts, block_documents, block_sums
 
+
+def pack_blocks(documents: Iterable[bytes]) -> Blocks:
+    """Compress encoded documents, in order, into blocks, see the format."""
+    packer = _Packer()
     for document in documents:
-        pending.append(document)
-        pending_bytes += len(document)
-        n_documents += 1
-        if pending_bytes >= BLOCK_BYTES:
-            pack()
-            pending_bytes = 0
-    if pending:
-        pack()
-    starts = np.zeros(len(blocks) + 1, np.int64)
-    np.cumsum([len(block) for block in blocks], out=starts[1:])
-    sums = np.array([xxhash.xxh3_64_intdigest(block) for block in blocks], np.uint64)
-    return as_bytes(b"".join(blocks)), starts, np.array(firsts, np.int64), sums
+        packer.add(document)
+    return packer.finish()
+
+
+class _Packer:
+    """Makes the blocks of a segment."""
+
+    def __init__(self) -> None:
+        # Level 1 is half a percent of indexing; level 3 saves 4 % of disk.
+        self._compressor = zstandard.ZstdCompressor(level=1)
+        self._blocks: list[bytes] = []
+        self._firsts = [0]
+        self._pending: list[bytes] = []
+        self._pending_bytes = 0
+
+    def add(self, document: bytes) -> None:
+        self._pending.append(document)
+        self._pending_bytes += len(document)
+        if self._pending_bytes >= BLOCK_BYTES:
+            self._end_block()
+
+    def add_block(self, block: bytes, n_documents: int) -> None:
+        """Take over a block as it is in another segment."""
+        self._end_block()
+        self._blocks.append(block)
+        self._firsts.append(self._firsts[-1] + n_documents)
+
+    def finish(self) -> Blocks:
+        self._end_block()
+        starts = np.zeros(len(self._blocks) + 1, np.int64)
+        np.cumsum([len(block) for block in self._blocks], out=starts[1:])
+        sums = np.array([xxhash.xxh3_64_intdigest(block) for block in self._blocks], np.uint64)
+        return as_bytes(b"".join(self._blocks)), starts, np.array(self._firsts, np.int64), sums
+
+    def _end_block(self) -> None:
+        if self._pending:
+            content = _array_head(len(self._pending)) + b"".join(self._pending)
+            self._blocks.append(self._compressor.compress(content))
+            self._firsts.append(self._firsts[-1] + len(self._pending))
+            self._pending.clear()
+            self._pending_bytes = 0
 
 
 def _array_head(length: int) -> bytes:
@@ -175,52 +241,88 @@ class Segment:
         """Check and map a segment file.
 
         Raises:
-          CorruptIndexError: a byte differs from what was written, or some are missing.
+          CorruptIndexError: a byte of what is checked now differs from what was written, or some are missing.
           OutdatedIndexError: another version wrote it.
         """
         self.name = name
+        self.content = content
         self.size_bytes = len(content)
-        self._content = content
-        if len(content) < _FIRST_OFFSET:
-            raise CorruptIndexError(f"segment {name} is cut off: {len(content)} bytes")
-        magic, version, analysis, self.document_count, _ = _FIXED_HEAD.unpack_from(content)
-        checksum = int.from_bytes(content[_HEADER_BYTES : _HEADER_BYTES + 8], "little")
-        is_padded = not any(content[_HEADER_BYTES + 8 : _FIRST_OFFSET])
-        if xxhash.xxh3_64_intdigest(content[:_HEADER_BYTES]) != checksum or magic != _MAGIC or not is_padded:
-            raise CorruptIndexError(f"segment {name} is damaged in its header")
-        if (version, analysis) != (FORMAT_VERSION, ANALYSIS_VERSION):
-            raise OutdatedIndexError(
-                f"segment {name} has format {version} and analysis {analysis}, this program writes "
-                f"{FORMAT_VERSION} and {ANALYSIS_VERSION}: rebuild the index from the stored pages"
-            )
-        entries = _SECTION_ENTRY.iter_unpack(content[_FIXED_HEAD.size : _HEADER_BYTES])
-        sections = dict(zip(_SECTIONS, entries, strict=True))
-        stored_offset, stored_length, _ = sections["stored"]
-        if stored_offset + stored_length + -stored_length % _ALIGNMENT != len(content):
-            raise CorruptIndexError(f"segment {name} is cut off or has grown: {len(content)} bytes")
-        self.slots: NDArray[np.uint16] = self._section("slots", *sections["slots"])
-        self.lengths: Lengths = self._section("lengths", *sections["lengths"]).reshape(-1, FIELD_COUNT)
-        self.urls: Bytes = self._section("urls", *sections["urls"])
-        self.url_starts: Ints = self._section("url_starts", *sections["url_starts"])
-        self.terms: Bytes = self._section("terms", *sections["terms"])
-        self.term_starts: Ints = self._section("term_starts", *sections["term_starts"])
-        self.doc_freqs: Ints = self._section("doc_freqs", *sections["doc_freqs"])
-        self.postings: Bytes = self._section("postings", *sections["postings"])
-        self.postings_starts: Ints = self._section("postings_starts", *sections["postings_starts"])
-        self.positions: Bytes = self._section("positions", *sections["positions"])
-        self.positions_starts: Ints = self._section("positions_starts", *sections["positions_starts"])
-        self._block_starts: Ints = self._section("block_starts", *sections["block_starts"])
-        self._block_documents: Ints = self._section("block_documents", *sections["block_documents"])
-        self._block_sums: NDArray[np.uint64] = self._section("block_sums", *sections["block_sums"])
-        self._stored = content[stored_offset : stored_offset + stored_length]
-        if any(content[stored_offset + stored_length :]):
-            raise CorruptIndexError(f"segment {name} is damaged after its documents")
+        self.document_count, self._sections = _read_header(name, content)
+        self.slots: NDArray[np.uint16] = self._resident("slots")
+        self.fetched_at: Floats = self._resident("fetched_at")
+        if self._sections["lengths"][1] != self.document_count * FIELD_COUNT * 4:
+            raise CorruptIndexError(f"segment {name} has lengths of other documents")
+        self.lengths: Lengths = self._resident("lengths").reshape(-1, FIELD_COUNT)
+        self.urls: Bytes = self._resident("urls")
+        self.url_starts: Ints = self._resident("url_starts")
+        self.terms: Bytes = self._resident("terms")
+        self.term_starts: Ints = self._resident("term_starts")
+        self.doc_freqs: Ints = self._resident("doc_freqs")
+        self.postings: Bytes = self._mapped("postings")
+        self.postings_starts: Ints = self._resident("postings_starts")
+        self.positions: Bytes = self._mapped("positions")
+        self.positions_starts: Ints = self._resident("positions_starts")
+        self.block_starts: Ints = self._resident("block_starts")
+        self.block_documents: Ints = self._resident("block_documents")
+        self.block_sums: Sums = self._resident("block_sums")
+        self._postings_sums: Sums = self._resident("postings_sums")
+        self._positions_sums: Sums = self._resident("positions_sums")
+        self._postings_words: Sums = np.frombuffer(self._padded("postings"), np.uint64)
+        self._positions_words: Sums = np.frombuffer(self._padded("positions"), np.uint64)
+        for words, sums in (
+            (self._postings_words, self._postings_sums),
+            (self._positions_words, self._positions_sums),
+        ):
+            if len(sums) != -(-words.nbytes // SUM_BLOCK_BYTES):
+                raise CorruptIndexError(f"segment {name} has sums of other postings")
 
-    def _section(self, name: str, offset: int, length: int, checksum: int) -> NDArray[Any]:
-        padded = self._content[offset : offset + length + -length % _ALIGNMENT]
+    def place_of(self, section: str) -> range:
+        """Return the bytes of the file that a section has, without what follows up to the next one."""
+        offset, length, _ = self._sections[section]
+        return range(offset, offset + length)
+
+    @property
+    def stored_bytes(self) -> int:
+        """The length of the stored documents, compressed."""
+        return self._sections["stored"][1]
+
+    def _padded(self, name: str) -> memoryview:
+        offset, length, _ = self._sections[name]
+        return self.content[offset : offset + length + -length % _ALIGNMENT]
+
+    def _mapped(self, name: str) -> NDArray[Any]:
+        return np.frombuffer(self._padded(name)[: self._sections[name][1]], _SECTIONS[name])
+
+    def _resident(self, name: str) -> NDArray[Any]:
+        """Return a section that is checked, out of reach of the medium."""
+        _, length, checksum = self._sections[name]
+        padded = bytes(self._padded(name))
         if xxhash.xxh3_64_intdigest(padded) != checksum:
             raise CorruptIndexError(f"segment {self.name} is damaged in its {name}")
-        return np.frombuffer(padded[:length], _SECTIONS[name])
+        return np.frombuffer(padded, _SECTIONS[name], length // np.dtype(_SECTIONS[name]).itemsize)
+
+    def verify(self) -> None:
+        """Check the large sections as a whole. DamagedSegmentError."""
+        for name in ("postings", "positions", "stored"):
+            if xxhash.xxh3_64_intdigest(self._padded(name)) != self._sections[name][2]:
+                raise self._damaged(f"its {name}")
+
+    def check_postings(self, starts: Ints, ends: Ints) -> None:
+        """Check what is about to be read of the postings: bytes from each start to its end.
+
+        Raises:
+          DamagedSegmentError: a block of them is damaged.
+        """
+        if (block := find_damage(self._postings_words, self._postings_sums, starts, ends)) >= 0:
+            raise self._damaged(f"block {block} of its postings")
+
+    def check_positions(self, starts: Ints, ends: Ints) -> None:
+        """Check what is about to be read of the positions, likewise."""
+        if (block := find_damage(self._positions_words, self._positions_sums, starts, ends)) >= 0:
+            raise self._damaged(f"block {block} of its positions")
+
+    def _damaged(self, place: str) -> DamagedSegmentError:
+        return DamagedSegmentError(place, self.name, np.unique(self.slots))
 
     def find_terms(self, terms: Sequence[str]) -> Ints:
         """Return the number of each dictionary entry in this segment, -1 for those it lacks."""
@@ -235,22 +337,112 @@ class Segment:
         return self.urls[self.url_starts[document] : self.url_starts[document + 1]].tobytes()
 
     def stored(self, document: int) -> Document:
-        """Read a stored document. CorruptIndexError when its block is damaged."""
-        block = int(np.searchsorted(self._block_documents, document, "right")) - 1
-        raw = self._read_block(block)
-        documents = _raw_documents(raw)
-        return msgspec.msgpack.decode(documents[document - int(self._block_documents[block])], type=Document)
+        """Read a stored document. DamagedSegmentError when its block is damaged."""
+        (raw,) = self.encoded_documents(np.array([document]))
+        return msgspec.msgpack.decode(raw, type=Document)
 
-    def encoded_documents(self) -> Iterator[msgspec.Raw]:
-        """Read all stored documents in order, encoded as `pack_blocks` takes them."""
-        for block in range(len(self._block_sums)):
-            yield from _raw_documents(self._read_block(block))
+    def encoded_documents(self, documents: Ints) -> Iterator[msgspec.Raw]:
+        """Read stored documents, given in ascending order, encoded as `pack_blocks` takes them."""
+        blocks = np.searchsorted(self.block_documents, documents, "right") - 1
+        current, raws = -1, list[msgspec.Raw]()
+        for document, block in zip(documents.tolist(), blocks.tolist(), strict=True):
+            if block != current:
+                current, raws = block, self.block(block)
+            yield raws[document - int(self.block_documents[block])]
 
-    def _read_block(self, block: int) -> bytes:
-        compressed = self._stored[self._block_starts[block] : self._block_starts[block + 1]]
-        if xxhash.xxh3_64_intdigest(compressed) != int(self._block_sums[block]):
-            raise CorruptIndexError(f"segment {self.name} is damaged in block {block} of its documents")
-        return zstandard.ZstdDecompressor().decompress(compressed, max_output_size=BLOCK_BYTES_MAX)
+    @property
+    def text_bytes(self) -> int:
+        """The length of the stored documents before compression."""
+        offset, _, _ = self._sections["stored"]
+        return sum(
+            zstandard.frame_content_size(self.content[offset + start : offset + end])
+            for start, end in pairwise(self.block_starts.tolist())
+        )
+
+    def repacked(self, documents: Ints) -> Blocks:
+        """Return some documents, given in ascending order, in blocks; whole blocks are not compressed again.
+
+        Raises:
+          DamagedSegmentError.
+        """
+        packer = _Packer()
+        block_of = np.searchsorted(self.block_documents, documents, "right") - 1
+        blocks, places, counts = np.unique(block_of, return_index=True, return_counts=True)
+        for block, place, n_documents in zip(blocks.tolist(), places.tolist(), counts.tolist(), strict=True):
+            first, end = self.block_documents[block : block + 2].tolist()
+            if n_documents == end - first:
+                packer.add_block(self._compressed(block), n_documents)
+                continue
+            raws = self.block(block)
+            for document in documents[place : place + n_documents].tolist():
+                packer.add(bytes(raws[document - first]))
+        return packer.finish()
+
+    def block(self, block: int) -> list[msgspec.Raw]:
+        """Read a block of stored documents. DamagedSegmentError."""
+        compressed = self._compressed(block)
+        # A frame's own claim is what the decompressor allocates, whatever it is told.
+        if not 0 <= zstandard.frame_content_size(compressed) <= BLOCK_BYTES_MAX:
+            raise self._damaged(f"block {block} of its documents")
+        return _raw_documents(zstandard.ZstdDecompressor().decompress(compressed))
+
+    def _compressed(self, block: int) -> bytes:
+        offset, _, _ = self._sections["stored"]
+        start, end = self.block_starts[block : block + 2].tolist()
+        # Copied first: what is checked is what is used.
+        compressed = bytes(self.content[offset + start : offset + end])
+        if xxhash.xxh3_64_intdigest(compressed) != int(self.block_sums[block]):
+            raise self._damaged(f"block {block} of its documents")
+        return compressed
+
+
+def slots_in(content: memoryview) -> NDArray[np.uint16] | None:
+    """Return the slots of the documents of a damaged segment file; None when not even they can be read."""
+    try:
+        _, sections = _read_header("", content)
+    except (CorruptIndexError, OutdatedIndexError):
+        return None
+    offset, length, checksum = sections["slots"]
+    padded = bytes(content[offset : offset + length + -length % _ALIGNMENT])
+    if xxhash.xxh3_64_intdigest(padded) != checksum:
+        return None
+    return np.frombuffer(padded[:length], np.uint16)
+
+
+def _read_header(name: str, content: memoryview) -> tuple[int, dict[str, tuple[int, int, int]]]:
+    """Return how many documents there are, and of each section offset, length and checksum.
+
+    Raises:
+      CorruptIndexError: it is damaged or sections do not follow one another to the end of the file.
+      OutdatedIndexError.
+    """
+    if len(content) < _FIRST_OFFSET:
+        raise CorruptIndexError(f"segment {name} is cut off: {len(content)} bytes")
+    magic, version, analysis, document_count, _ = _FIXED_HEAD.unpack_from(content)
+    header_bytes = _HEADER_BYTES_OF.get(version, _HEADER_BYTES)
+    checksum = int.from_bytes(content[header_bytes : header_bytes + 8], "little")
+    if xxhash.xxh3_64_intdigest(content[:header_bytes]) != checksum or magic != _MAGIC:
+        raise CorruptIndexError(f"segment {name} is damaged in its header")
+    if (version, analysis) != (FORMAT_VERSION, ANALYSIS_VERSION):
+        raise OutdatedIndexError(
+            f"segment {name} has format {version} and analysis {analysis}, this program writes "
+            f"{FORMAT_VERSION} and {ANALYSIS_VERSION}: rebuild the index from the stored pages"
+        )
+    if any(content[_HEADER_BYTES + 8 : _FIRST_OFFSET]):
+        raise CorruptIndexError(f"segment {name} is damaged after its header")
+    entries = _SECTION_ENTRY.iter_unpack(content[_FIXED_HEAD.size : _HEADER_BYTES])
+    sections = dict(zip(_SECTIONS, entries, strict=True))
+    expected = _FIRST_OFFSET
+    for section, (offset, length, _) in sections.items():
+        if offset != expected or length % np.dtype(_SECTIONS[section]).itemsize:
+            raise CorruptIndexError(f"segment {name} is damaged in its header")
+        expected += length + -length % _ALIGNMENT
+    if expected != len(content):
+        raise CorruptIndexError(f"segment {name} is cut off or has grown: {len(content)} bytes")
+    offset, length, _ = sections["stored"]
+    if any(content[offset + length :]):
+        raise CorruptIndexError(f"segment {name} is damaged after its documents")
+    return document_count, sections
 
 
 def _raw_documents(raw: bytes) -> list[msgspec.Raw]:

@@ -1,7 +1,11 @@
-"""The port "segments": commits and merges in threads, one writer at a time. [io]
+"""The port "segments": commits, merges, exports and adoptions in threads, one writer at a time. [io]
 
-A merge is computed while commits go on; only its plan and its end take the writer's turn. Stopping the
-peer abandons a merge that is being computed: it has touched nothing.
+A merge is computed while commits go on; only its plan and its end take the writer's turn. So is a part of an
+export, and a segment from another peer is checked before its turn comes. Stopping the peer abandons what is
+being computed: it has touched nothing.
+
+A segment that turns out to be damaged, whoever meets it, is put aside, the cell and the indexer are told
+which slots have lost documents, and what was interrupted is done again without it.
 """
 
 from __future__ import annotations
@@ -9,21 +13,39 @@ from __future__ import annotations
 import errno
 import logging
 import time
-from typing import ClassVar, Final
+from collections.abc import Callable
+from typing import ClassVar, Final, TypeAlias
 
 import trio
 
 from mesh.actor import Address, Message
-from mesh.errors import LocalProtocolError, StorageError
+from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
 from mesh.port import Deliver
+from mesh.slot_set import NO_SLOTS, decode_slots
+from peers.index.adoption import check_segment
 from peers.index.index import Index, Merge
 from peers.index.merging import MergedSegment
-from peers.index.messages import CommitDocuments, DocumentsCommitted
-from peers.index.segments_twin import commit_documents
+from peers.index.messages import (
+    AdoptDocuments,
+    CommitDocuments,
+    DocumentsAdopted,
+    DocumentsCommitted,
+    DocumentsExported,
+    ExportDocuments,
+    GiveUpSegment,
+    NextDocuments,
+    SlotsDamaged,
+    SlotsRepaired,
+    StopExport,
+)
+from peers.index.segment import CorruptIndexError, DamagedSegmentError, Segment
+from peers.index.segments_twin import Exporting, commit_documents, damage_told
 from peers.storage.messages import DiskFilled
 
 RETRY_S: Final = 5.0  # until a full disk is tried again
 _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+_WriteOrder: TypeAlias = CommitDocuments | AdoptDocuments | GiveUpSegment | SlotsRepaired
 
 logger = logging.getLogger(__name__)
 
@@ -33,24 +55,41 @@ class SegmentsPort:
 
     name: ClassVar[str] = "segments"
 
-    def __init__(self, me: str, index: Index, *, retry_s: float = RETRY_S) -> None:
+    def __init__(self, me: str, index: Index, slot_count: int, *, retry_s: float = RETRY_S) -> None:
         self.n_documents = 0  # committed
         self.cpu_s = 0.0  # of the threads that committed them
         self.merge_cpu_s = 0.0
         self.n_merges = 0
+        self.n_exported_bytes = 0
+        self.export_cpu_s = 0.0
+        self.n_adopted = 0  # documents
+        self.adopt_cpu_s = 0.0  # checks included
+        self.n_refused = 0  # segments of other peers
+        self.n_damaged = 0  # segments given up
         self._address = Address(me, self.name)
         self._index = index
+        self._slot_count = slot_count
         self._retry_s = retry_s
-        # The indexer has one order outstanding; it is in the table until it is told of its commit.
-        self._orders, self._inbox = trio.open_memory_channel[CommitDocuments](float("inf"))
+        # The indexer and the cell have few orders outstanding; they repeat them after a restart.
+        self._orders, self._inbox = trio.open_memory_channel[_WriteOrder](float("inf"))
+        self._exports: dict[int, Exporting] = {}
+        self._wanted, self._to_export = trio.open_memory_channel[int](float("inf"))  # tickets
         self._writing = trio.Lock()
         self._is_merging = False
         self._is_full = False
 
     def receive(self, source: Address, message: Message) -> None:
         match message:
-            case CommitDocuments():
+            case CommitDocuments() | AdoptDocuments() | GiveUpSegment() | SlotsRepaired():
                 self._orders.send_nowait(message)
+            case ExportDocuments(ticket):
+                index = self._index
+                self._exports[ticket] = Exporting(index.snapshot(), index.damaged, message, self._slot_count)
+                self._wanted.send_nowait(ticket)
+            case NextDocuments(ticket):
+                self._wanted.send_nowait(ticket)
+            case StopExport(ticket):
+                self._exports.pop(ticket, None)
             case _:
                 raise LocalProtocolError(f"segments does not understand {type(message).__name__}")
 
@@ -60,28 +99,47 @@ class SegmentsPort:
         Raises:
           ExceptionGroup: of a StorageError: the disk failed.
         """
+        for actor, told in damage_told(self._index.damaged, self._slot_count):
+            deliver(self._address, actor, told)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._merge)  # what an earlier run has left
+            nursery.start_soon(self._merge, deliver)  # what an earlier run has left
+            nursery.start_soon(self._serve_exports, deliver)
             async for order in self._inbox:
-                generation = await self._commit(order, deliver)
-                deliver(self._address, "indexer", DocumentsCommitted(order.batch, generation))
+                await self._carry_out(order, deliver)
                 if not self._is_merging:
-                    nursery.start_soon(self._merge)
+                    nursery.start_soon(self._merge, deliver)
 
-    async def _commit(self, order: CommitDocuments, deliver: Deliver) -> int:
-        """Commit, however long a full disk makes it wait."""
+    async def _carry_out(self, order: _WriteOrder, deliver: Deliver) -> None:
+        match order:
+            case CommitDocuments(batch):
+                generation = await self._write(lambda: self._commit(order), deliver)
+                deliver(self._address, "indexer", DocumentsCommitted(batch, generation))
+            case AdoptDocuments():
+                deliver(self._address, "cell", await self._adopt(order, deliver))
+            case GiveUpSegment(segment):
+                if not await self._give_up(segment, deliver):
+                    deliver(self._address, "indexer", SlotsDamaged(NO_SLOTS))
+            case SlotsRepaired(slots):
+                mask = decode_slots(slots, self._slot_count)
+                await self._write(lambda: self._index.mend(mask), deliver)
+
+    async def _write(self, change: Callable[[], int], deliver: Deliver) -> int:
+        """Do something in the writer's turn, however long a full disk makes it wait."""
         while True:
             try:
                 async with self._writing:
-                    return await trio.to_thread.run_sync(self._commit_in_thread, order)
+                    generation = await trio.to_thread.run_sync(change)
+                self._is_full = False
+                return generation
+            except DamagedSegmentError as damage:
+                await self._give_up(damage.segment, deliver)
             except OSError as error:
                 self._tell_full(error, deliver)
-            await trio.sleep(self._retry_s)
+                await trio.sleep(self._retry_s)
 
-    def _commit_in_thread(self, order: CommitDocuments) -> int:
+    def _commit(self, order: CommitDocuments) -> int:
         started = time.thread_time()
         generation = commit_documents(self._index, order)
-        self._is_full = False
         self.cpu_s += time.thread_time() - started
         self.n_documents += len(order.documents)
         return generation
@@ -96,7 +154,73 @@ class SegmentsPort:
         for actor in ("cell", "controller"):
             deliver(self._address, actor, DiskFilled(detail))
 
-    async def _merge(self) -> None:
+    # --- What other peers send
+
+    async def _adopt(self, order: AdoptDocuments, deliver: Deliver) -> DocumentsAdopted:
+        """Take over a segment, unless it is not what an honest peer sends."""
+        try:
+            segment = await trio.to_thread.run_sync(self._check, order)
+        except (CorruptIndexError, RemoteProtocolError) as error:
+            self.n_refused += 1
+            logger.warning("segment of another peer refused: %s", error)
+            return DocumentsAdopted(order.ticket, self._index.generation, ())
+        pages: list[tuple[str, float]] = []
+
+        def adopt() -> int:
+            started = time.thread_time()
+            pages[:] = self._index.adopt_checked(segment)
+            generation = self._index.commit()
+            self.adopt_cpu_s += time.thread_time() - started
+            return generation
+
+        generation = await self._write(adopt, deliver)
+        self.n_adopted += len(pages)
+        return DocumentsAdopted(order.ticket, generation, tuple(pages))
+
+    def _check(self, order: AdoptDocuments) -> Segment:
+        started = time.thread_time()
+        try:
+            return check_segment(order.content, decode_slots(order.slots, self._slot_count))
+        finally:
+            self.adopt_cpu_s += time.thread_time() - started
+
+    # --- What is sent to other peers
+
+    async def _serve_exports(self, deliver: Deliver) -> None:
+        """Make parts of exports, one at a time: they take the time of a core that others want as well."""
+        async for ticket in self._to_export:
+            export = self._exports.get(ticket)
+            if export is None:
+                continue
+            part, cpu_s = await trio.to_thread.run_sync(_next_part, export, abandon_on_cancel=True)
+            self.export_cpu_s += cpu_s
+            self.n_exported_bytes += len(part.content)
+            if ticket in self._exports:  # not stopped meanwhile
+                deliver(self._address, "cell", part)
+            if part.is_last:
+                self._exports.pop(ticket, None)
+                for damage in export.damage:
+                    await self._give_up(damage.segment, deliver)
+
+    # --- Damage
+
+    async def _give_up(self, name: str, deliver: Deliver) -> bool:
+        """Put a segment aside, and tell what was lost; False when that was nothing."""
+
+        def put_aside() -> int:
+            told[:] = damage_told(self._index.put_aside(name), self._slot_count)
+            return self._index.generation
+
+        told: list[tuple[str, Message]] = []
+        await self._write(put_aside, deliver)
+        self.n_damaged += bool(told)
+        for actor, message in told:
+            deliver(self._address, actor, message)
+        return bool(told)
+
+    # --- Merging
+
+    async def _merge(self, deliver: Deliver) -> None:
         """Merge until the policy is content."""
         if self._is_merging:
             return
@@ -107,6 +231,8 @@ class SegmentsPort:
         except OSError as error:
             # Nothing is lost: there are more segments for a while, and the next commit leads here again.
             logger.warning("index not merged: %s", error)
+        except DamagedSegmentError as damage:
+            await self._give_up(damage.segment, deliver)
         finally:
             self._is_merging = False
 
@@ -127,3 +253,10 @@ def _run(merge: Merge) -> tuple[MergedSegment, float]:
     started = time.thread_time()
     merged = merge.run()
     return merged, time.thread_time() - started
+
+
+def _next_part(export: Exporting) -> tuple[DocumentsExported, float]:
+    """Compute a part of an export; return it and the CPU seconds it took."""
+    started = time.thread_time()
+    part = export.next()
+    return part, time.thread_time() - started

@@ -1,8 +1,11 @@
 """Search a committed state of the index: a snapshot, and views of the slots a peer answers for.
 
 Snapshots are immutable: any number of threads may search one while the index goes on adding, committing
-and merging. A view is cheap to keep and dear to make (one pass over all documents), so a snapshot keeps
-the last ones made.
+and merging. The view of a segment is cheap to keep (a byte a document) and dear to make (a pass over all its
+documents), so each `Part` keeps the last ones made, and a commit takes over the parts it did not change.
+
+What is read of the large sections of a segment is checked first: a search that meets a damaged block raises
+DamagedSegmentError, and a view of other slots than the segment has does not touch it.
 """
 
 from __future__ import annotations
@@ -12,9 +15,11 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
+from xxhash import xxh3_128_digest
 
 from mesh.document import Document
+from mesh.slot_set import SlotMask
+from peers.index.exporting import Export
 from peers.index.kernels import (
     DOCUMENT_SHIFT,
     FIELD_COUNT,
@@ -28,12 +33,10 @@ from peers.index.kernels import (
     score,
     select,
 )
+from peers.index.part import Part, PartView, keep
 from peers.index.query import Mode, Query
 from peers.index.ranking import RankingWeights, Statistics, idf_of, in_scoring_order, length_normalisation
 from peers.index.segment import HOST_PREFIX, Segment
-
-# Responsibility changes when a peer comes or goes; queries under way may still use the one before.
-_VIEWS_KEPT = 4
 
 _DEFAULT_WEIGHTS = RankingWeights()
 
@@ -46,71 +49,32 @@ class Hit(msgspec.Struct, frozen=True, array_like=True):
     slot: int
 
 
-class Part(NamedTuple):
-    """A segment and which of its documents are not deleted."""
-
-    segment: Segment
-    live: Bytes  # 1 or 0 for each document; never written to once it is in a snapshot
-
-
 class Snapshot:
     """All that is committed at one generation."""
 
     def __init__(self, generation: int, parts: Sequence[Part]) -> None:
         self.generation = generation
         self.parts = tuple(parts)
-        self.document_count = sum(int(part.live.sum()) for part in parts)
+        self.document_count = sum(part.live_count for part in parts)
         self.index_bytes = sum(part.segment.size_bytes for part in parts)
         self._views: dict[bytes, View] = {}
 
-    def responsible(self, slots: NDArray[np.bool_]) -> View:
+    def responsible(self, slots: SlotMask) -> View:
         """Return the documents of the slots that are True; shape (slots of the mesh,)."""
-        key = slots.tobytes()
-        view = self._views.get(key)
+        key: bytes = xxh3_128_digest(slots.data)
+        view = self._views.pop(key, None)
         if view is None:
-            view = View(
-                [_ViewPart(part.segment, part.live & slots[part.segment.slots]) for part in self.parts]
-            )
-            # Threads may race here: the worst that happens is that a view is made twice.
-            for oldest in list(self._views)[: len(self._views) + 1 - _VIEWS_KEPT]:
-                self._views.pop(oldest, None)
-            self._views[key] = view
+            view = View([part.of_slots(key, slots) for part in self.parts])
+        keep(self._views, key, view)
         return view
+
+    def export(self, slots: SlotMask) -> Export:
+        """Return an iterator over encoded segments with all documents of the slots that are True."""
+        return Export(self.parts, slots)
 
     def everything(self) -> View:
         """Return all documents, whatever their slot."""
         return self.responsible(np.ones(1 << 16, np.bool_))
-
-
-class _ViewPart:
-    """A segment, the documents of it that count, and arrays to score in."""
-
-    def __init__(self, segment: Segment, allowed: Bytes) -> None:
-        self.segment = segment
-        self.allowed = allowed
-        self.document_count = int(allowed.sum())
-        self.is_whole = self.document_count == segment.document_count
-        self.field_lengths = [
-            int(n) for n in segment.lengths[allowed.view(np.bool_)].sum(axis=0, dtype=np.int64)
-        ]
-        self._scratch: list[_Scratch] = []
-
-    def borrow_scratch(self) -> _Scratch:
-        """Take arrays that are all zero; give them back that way, or not at all."""
-        try:
-            return self._scratch.pop()
-        except IndexError:
-            return _Scratch(self.segment.document_count)
-
-    def give_back(self, scratch: _Scratch) -> None:
-        self._scratch.append(scratch)
-
-
-class _Scratch:
-    def __init__(self, document_count: int) -> None:
-        self.scores: Floats = np.zeros(document_count)
-        self.matched: Bytes = np.zeros(document_count, np.uint8)
-        self.touched: Ints = np.empty(document_count, np.int64)
 
 
 class _Plan(NamedTuple):
@@ -132,14 +96,18 @@ class _Plan(NamedTuple):
 class View:
     """The documents of some slots: counts, searches and reads them."""
 
-    def __init__(self, parts: Sequence[_ViewPart]) -> None:
+    def __init__(self, parts: Sequence[PartView]) -> None:
         self._parts = [part for part in parts if part.document_count]
         self.document_count = sum(part.document_count for part in self._parts)
         totals = [sum(part.field_lengths[field] for part in self._parts) for field in range(FIELD_COUNT)]
         self._field_lengths = (totals[0], totals[1], totals[2], totals[3], totals[4])
 
     def statistics(self, terms: Sequence[str]) -> Statistics:
-        """Count the documents, the lengths of their fields, and the documents with each term."""
+        """Count the documents, the lengths of their fields, and the documents with each term.
+
+        Raises:
+          DamagedSegmentError.
+        """
         doc_freqs = np.zeros(len(terms), np.int64)
         for part in self._parts:
             found = part.segment.find_terms(terms)
@@ -169,13 +137,14 @@ class View:
 
         Raises:
           ValueError: the query is beyond its limits.
+          DamagedSegmentError: something that the search needs is damaged.
         """
         query.check_limits()
         if query.is_empty or k < 0:
             return 0, []
         plan = _plan(query, statistics, weights)
         total = 0
-        found: list[tuple[float, _ViewPart, int]] = []
+        found: list[tuple[float, PartView, int]] = []
         for part in self._parts:
             n, documents, scores = _search_part(part, plan, k)
             total += n
@@ -183,7 +152,7 @@ class View:
         return total, _best(found, k)
 
     def stored(self, url: str) -> Document | None:
-        """Return the document of a URL, None when the view has none. CorruptIndexError."""
+        """Return the document of a URL, None when the view has none. DamagedSegmentError."""
         key = url.encode(errors="replace")
         for part in self._parts:
             document = int(part.segment.find_urls([key])[0])
@@ -224,7 +193,7 @@ def _plan(query: Query, statistics: Statistics, weights: RankingWeights) -> _Pla
     )
 
 
-def _search_part(part: _ViewPart, plan: _Plan, k: int) -> tuple[int, Ints, Floats]:
+def _search_part(part: PartView, plan: _Plan, k: int) -> tuple[int, Ints, Floats]:
     """Return (matching documents, the best of them, their scores), in no order."""
     nothing = 0, np.empty(0, np.int64), np.empty(0)
     segment = part.segment
@@ -235,14 +204,16 @@ def _search_part(part: _ViewPart, plan: _Plan, k: int) -> tuple[int, Ints, Float
     allowed = _filtered(part, plan.query, numbers)
     if allowed is None:
         return nothing
-    scratch = part.borrow_scratch()
     scoring = found[: plan.n_scoring]
     present = scoring >= 0
     scoring = scoring[present]
+    starts, ends = segment.postings_starts[scoring], segment.postings_starts[scoring + 1]
+    segment.check_postings(starts, ends)
+    scratch = part.part.borrow_scratch()
     n_touched = score(
         segment.postings,
-        segment.postings_starts[scoring],
-        segment.postings_starts[scoring + 1],
+        starts,
+        ends,
         _are_atoms(segment, scoring),
         plan.idf[present],
         int(present[: plan.n_words].sum()),
@@ -263,12 +234,12 @@ def _search_part(part: _ViewPart, plan: _Plan, k: int) -> tuple[int, Ints, Float
         candidates, plan.matched_min, scratch.matched, allowed, best_scores, scratch.scores, best, kept
     )
     clear(scratch.touched, n_touched, scratch.scores, scratch.matched)
-    part.give_back(scratch)
+    part.part.give_back(scratch)
     n_kept = int(kept[0])
     return total, best[:n_kept], best_scores[:n_kept]
 
 
-def _filtered(part: _ViewPart, query: Query, numbers: dict[str, int]) -> Bytes | None:
+def _filtered(part: PartView, query: Query, numbers: dict[str, int]) -> Bytes | None:
     """Return the documents that phrases, exclusions and sites let through, None when there are none."""
     if not (query.phrases or query.excluded or query.sites or query.excluded_sites):
         return part.allowed
@@ -287,11 +258,12 @@ def _filtered(part: _ViewPart, query: Query, numbers: dict[str, int]) -> Bytes |
 def _any_of(segment: Segment, numbers: Sequence[int]) -> Bytes:
     """Mark the documents that have one of the entries."""
     marks = np.zeros(segment.document_count, np.uint8)
-    starts = segment.postings_starts
-    for number in numbers:
-        if number >= 0:
-            is_atom = bool(_are_atoms(segment, np.array([number]))[0])
-            mark(segment.postings, int(starts[number]), int(starts[number + 1]), is_atom, marks)
+    known = np.array([number for number in numbers if number >= 0], np.int64)
+    starts, ends = segment.postings_starts[known], segment.postings_starts[known + 1]
+    segment.check_postings(starts, ends)
+    are_atoms = _are_atoms(segment, known)
+    for start, end, is_atom in zip(starts.tolist(), ends.tolist(), are_atoms.tolist(), strict=True):
+        mark(segment.postings, start, end, bool(is_atom), marks)
     return marks
 
 
@@ -306,14 +278,17 @@ def _literally(segment: Segment, atoms: Sequence[int]) -> Bytes:
         return marks
     order = np.argsort(segment.doc_freqs[numbers], kind="stable")
     numbers = numbers[order]
-    places = segment.positions_starts[numbers]
+    starts, ends = segment.postings_starts[numbers], segment.postings_starts[numbers + 1]
+    places, place_ends = segment.positions_starts[numbers], segment.positions_starts[numbers + 1]
+    segment.check_postings(starts, ends)
+    segment.check_positions(places, place_ends)
     # An occurrence has at least one byte, so the bytes of the rarest atom bound the number of matches.
-    matches = np.empty(int(segment.positions_starts[numbers[0] + 1] - places[0]), np.int64)
+    matches = np.empty(int(place_ends[0] - places[0]), np.int64)
     n_matches = phrase(
         segment.postings,
         segment.positions,
-        segment.postings_starts[numbers],
-        segment.postings_starts[numbers + 1],
+        starts,
+        ends,
         places,
         order,
         matches,
@@ -326,15 +301,16 @@ def _are_atoms(segment: Segment, numbers: Ints) -> Bytes:
     return (segment.positions_starts[numbers + 1] > segment.positions_starts[numbers]).view(np.uint8)
 
 
-def _count_allowed(part: _ViewPart, numbers: Ints) -> Ints:
+def _count_allowed(part: PartView, numbers: Ints) -> Ints:
     segment = part.segment
     counts = np.empty(len(numbers), np.int64)
     starts, ends = segment.postings_starts[numbers], segment.postings_starts[numbers + 1]
+    segment.check_postings(starts, ends)
     count(segment.postings, starts, ends, _are_atoms(segment, numbers), part.allowed, counts)
     return counts
 
 
-def _best(found: list[tuple[float, _ViewPart, int]], k: int) -> list[Hit]:
+def _best(found: list[tuple[float, PartView, int]], k: int) -> list[Hit]:
     """Merge what the segments found; reads the URLs of those only that may be among the best."""
     if len(found) > k > 0:
         least = sorted((score for score, _, _ in found), reverse=True)[k - 1]

@@ -27,6 +27,9 @@ class Storage(Protocol):
     def replace(self, name: str, content: Buffer) -> None:
         """Replace a file atomically and durably: after a crash it has the old or the new content."""
 
+    def rename(self, name: str, new_name: str) -> None:
+        """Give a file a new name, in the place of any that has it."""
+
     def remove(self, name: str) -> None:
         """Remove a file; nothing happens when there is none."""
 
@@ -54,6 +57,9 @@ class MemoryStorage:
 
     def replace(self, name: str, content: Buffer) -> None:
         self.files[name] = bytes(content)
+
+    def rename(self, name: str, new_name: str) -> None:
+        self.files[new_name] = self.files.pop(name)
 
     def remove(self, name: str) -> None:
         self.files.pop(name, None)

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 
 from mesh.document import Document
+from mesh.slots import slot_of
+from mesh.urls import host_of
 from peers.index.index import Index
 from peers.index.query import Mode, parse_query
 from peers.index.snapshot import Hit, View
@@ -51,6 +53,13 @@ def random_documents(seed: int, count: int, slots: int = 50) -> list[tuple[int, 
             )
         )
     return documents
+
+
+def placed_documents(seed: int, count: int, slots: int = 50) -> list[tuple[int, Document]]:
+    """Return such documents in the slots that a mesh of so many slots gives their hosts."""
+    return [
+        (slot_of(host_of(document.url), slots), document) for _, document in random_documents(seed, count)
+    ]
 
 
 def index_of(documents: Sequence[tuple[int, Document]]) -> Index:

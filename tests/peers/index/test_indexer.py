@@ -24,11 +24,23 @@ from mesh.messages import (
     TermsCounted,
 )
 from mesh.ownership import Ownership, OwnershipChanged
+from mesh.slot_set import encode_slot_list
 from mesh.slots import SlotTable
+from peers.handover.messages import ForgetSlots, SlotsComplete
 from peers.index.index import Index
 from peers.index.index_reader import IndexReader
-from peers.index.indexer import Indexer, IndexerSettings, IndexView, query_of
-from peers.index.messages import CommitDocuments, DocumentsCommitted, IndexAnchors, IndexPage, PagesIndexed
+from peers.index.indexer import ABSENT_KEPT, Indexer, IndexerSettings, IndexView, Slots, query_of
+from peers.index.messages import (
+    CommitDocuments,
+    DocumentsCommitted,
+    ForgetPage,
+    GiveUpSegment,
+    IndexAnchors,
+    IndexPage,
+    PagesIndexed,
+    SlotsDamaged,
+    SlotsRepaired,
+)
 from peers.index.query import Mode, Query, parse_query
 from peers.index.segments_twin import CountingIndex, SegmentsTwin
 from peers.index.storage import MemoryStorage
@@ -160,6 +172,37 @@ def test_link_texts_get_a_share_of_every_batch() -> None:
     assert (len(sent.documents), len(sent.anchors)) == (2, 2)
 
 
+def test_forgotten_slots_are_deleted_at_once_and_what_waits_of_them_is_dropped() -> None:
+    driven = Driven()
+    driven.tell(IndexPage(3, page(1)))
+    driven.wake(0.5)
+    driven.tell(IndexPage(3, page(2)))
+    driven.tell(IndexPage(4, page(3)))
+    driven.tell(IndexAnchors(page(1).url, 3, ("a",)))
+    deletes = Send(SEGMENTS, CommitDocuments(0, (), (), forgotten=(3, 5)))
+    assert driven.tell(ForgetSlots(slot_list(3, 5))) == [deletes]
+    assert driven.tell(DocumentsCommitted(0, 2), SEGMENTS) == []
+    assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == [indexed(page(1))]
+    assert driven.wake(0.5) == [Send(SEGMENTS, CommitDocuments(2, ((4, page(3)),), ()))]
+
+
+def test_forgotten_page_is_deleted_with_the_next_batch_and_its_versions_count_as_indexed() -> None:
+    driven = Driven()
+    driven.tell(IndexPage(3, page(1)))
+    driven.tell(ForgetPage(page(1).url))
+    assert driven.wake(0.5) == [Send(SEGMENTS, CommitDocuments(1, (), (), removed=(page(1).url,)))]
+    assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == [indexed(page(1))]
+
+
+def test_page_that_comes_after_it_was_forgotten_is_there() -> None:
+    driven = Driven()
+    driven.tell(ForgetPage(page(1).url))
+    driven.tell(IndexPage(3, page(1)))
+    assert driven.wake(0.5) == [
+        Send(SEGMENTS, CommitDocuments(1, ((3, page(1)),), (), removed=(page(1).url,)))
+    ]
+
+
 def test_message_that_is_not_for_the_indexer_is_refused() -> None:
     with pytest.raises(LocalProtocolError):
         Driven().tell(Ping(1))
@@ -204,7 +247,14 @@ def test_everything_taken_is_committed_and_told(events: list[tuple[str, int, int
 
 
 def mine_and_others(alive: tuple[str, ...] = (ME, OTHER)) -> Ownership:
-    return Ownership(ME, SlotTable({ME: 100, OTHER: 100}, SLOTS, 2), alive)
+    return Ownership(ME, SlotTable(dict.fromkeys(alive, 100), SLOTS, 2), alive)
+
+
+def slot_list(*slots: int) -> bytes:
+    return encode_slot_list(slots, SLOTS)
+
+
+ALL_SLOTS = slot_list(*range(SLOTS))
 
 
 @pytest.fixture
@@ -224,7 +274,10 @@ def index() -> Index:
 
 @pytest.fixture
 def driven(index: Index) -> Driven:
-    return Driven(IndexReader(index))
+    """An indexer that has all of every slot, but does not know yet who answers for them."""
+    driven = Driven(IndexReader(index))
+    driven.tell(SlotsComplete(ALL_SLOTS))
+    return driven
 
 
 def answer(driven: Driven, question: Message) -> Message:
@@ -277,6 +330,213 @@ def test_standby_answers_for_the_dead(driven: Driven) -> None:
     assert (found.total, len(found.hits)) == (SLOTS, 3)
 
 
+def test_slots_that_are_not_complete_are_left_out_and_counted(driven: Driven) -> None:
+    ownership = mine_and_others()
+    mine = np.flatnonzero(ownership.answers).tolist()
+    driven.tell(SlotsComplete(slot_list(*mine[1:], *np.flatnonzero(~ownership.answers).tolist())))
+    driven.tell(OwnershipChanged(ownership))
+    counted, found = answer(driven, CountTerms(1, ("common",))), answer(driven, search_for("common"))
+    assert isinstance(counted, TermsCounted)
+    assert isinstance(found, HitsFound)
+    assert (counted.document_count, counted.doc_freqs) == (len(mine) - 1, (len(mine) - 1,))
+    assert (found.total, found.missing, counted.missing) == (len(mine) - 1, 1, 1)
+    assert f"http://host{mine[0]}.example/" not in {hit.url for hit in found.hits}
+    assert driven.indexer.observe().slots_missing == 1
+
+
+def test_nothing_is_complete_before_the_handover_says_so(index: Index) -> None:
+    driven = Driven(IndexReader(index))
+    driven.tell(OwnershipChanged(mine_and_others(alive=(ME,))))
+    found = answer(driven, search_for("common"))
+    assert isinstance(found, HitsFound)
+    assert (found.total, found.missing) == (0, SLOTS)
+    driven.tell(SlotsComplete(ALL_SLOTS))
+    found = answer(driven, search_for("common"))
+    assert isinstance(found, HitsFound)
+    assert (found.total, found.missing) == (SLOTS, 0)
+
+
+def test_slots_of_the_absent_are_answered_by_the_next_best(driven: Driven) -> None:
+    ownership = mine_and_others()
+    driven.tell(OwnershipChanged(ownership))
+    others = sorted(f"http://host{slot}.example/" for slot in np.flatnonzero(~ownership.answers))
+    question = msgspec.structs.replace(search_for("common", k=SLOTS), absent=(OTHER,))
+    found = answer(driven, question)
+    counted = answer(driven, CountTerms(1, ("common",), absent=(OTHER,)))
+    assert isinstance(found, HitsFound)
+    assert isinstance(counted, TermsCounted)
+    assert [hit.url for hit in found.hits] == others
+    assert (found.missing, counted.missing, counted.document_count) == (0, 0, len(others))
+
+
+def test_slots_of_the_absent_that_are_not_complete_are_counted(driven: Driven) -> None:
+    ownership = mine_and_others()
+    driven.tell(OwnershipChanged(ownership))
+    driven.tell(SlotsComplete(slot_list(*np.flatnonzero(ownership.answers).tolist())))
+    found = answer(driven, msgspec.structs.replace(search_for("common"), absent=(OTHER,)))
+    assert isinstance(found, HitsFound)
+    assert (found.total, found.missing) == (0, int((~ownership.answers).sum()))
+
+
+@pytest.mark.parametrize("absent", [("nobody",), ("nobody", OTHER), (ME,), (ME, OTHER)])
+def test_names_that_do_not_answer_are_harmless(driven: Driven, absent: tuple[str, ...]) -> None:
+    ownership = mine_and_others()
+    driven.tell(OwnershipChanged(ownership))
+    found = answer(driven, msgspec.structs.replace(search_for("common", k=SLOTS), absent=absent))
+    assert isinstance(found, HitsFound)
+    expected = int((~ownership.answers).sum()) if absent == ("nobody", OTHER) else 0
+    assert (found.total, found.missing) == (expected, 0)
+
+
+def test_answers_for_several_sets_of_absent_peers_make_each_view_once() -> None:
+    names = (ME, "b", "c", "d")
+    ownership = Ownership(ME, SlotTable(dict.fromkeys(names, 100), SLOTS, 4), names)
+    views = CountedViews()
+    driven = Driven(views)
+    driven.tell(OwnershipChanged(ownership))
+    driven.tell(SlotsComplete(ALL_SLOTS))
+    for _ in range(10):
+        for absent in ((), ("b",), ("c",), ("c", "b"), ("b", "c", "nobody")):
+            answer(driven, CountTerms(1, ("common",), absent=absent))
+    assert len(views.masks) == len({mask.tobytes() for mask in views.masks.values()}) == 4
+
+
+class CountedViews(CountingIndex):
+    """An index that keeps the masks it was asked over, by identity."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.masks: dict[int, Slots] = {}
+
+    def over(self, slots: Slots) -> CountingIndex:
+        self.masks[id(slots)] = slots
+        return self
+
+
+def test_no_question_makes_memory_grow(driven: Driven) -> None:
+    names = tuple(f"peer{n}" for n in range(40))
+    ownership = Ownership(ME, SlotTable(dict.fromkeys((ME, *names), 100), SLOTS, 2), (ME, *names))
+    driven.tell(OwnershipChanged(ownership))
+    for name in names:
+        answer(driven, CountTerms(1, ("common",), absent=(name,)))
+    assert len(driven.indexer._answered) <= 1 + ABSENT_KEPT
+
+
+def test_excerpts_are_read_of_slots_that_others_answer_for(driven: Driven) -> None:
+    ownership = mine_and_others()
+    driven.tell(SlotsComplete(slot_list()))
+    driven.tell(OwnershipChanged(ownership))
+    urls = tuple(f"http://host{slot}.example/" for slot in range(SLOTS))
+    read = answer(driven, ReadExcerpts(4, msgspec.msgpack.encode(parse_query("common")), urls))
+    assert isinstance(read, ExcerptsRead)
+    assert tuple(excerpt.url for excerpt in read.excerpts) == urls
+
+
+# --- Damage ----------------------------------------------------------------------------------
+
+
+class DamagedIndex:
+    """A peer's index of two segments, slots 0 to 7 and 8 to 15, with the first one damaged in a section."""
+
+    def __init__(self, section: str) -> None:
+        storage = MemoryStorage()
+        index = Index(storage)
+        for slots in (range(8), range(8, SLOTS)):
+            text = "common words"
+            index.add([(n, Document(f"http://host{n}.example/", title=text, text=text)) for n in slots])
+            index.commit()
+        segment = index.snapshot().parts[0].segment
+        content = bytearray(storage.files[segment.name])
+        content[segment.place_of(section)[0]] ^= 1
+        storage.files[segment.name] = bytes(content)
+        self.segment = segment.name
+        self.twin = SegmentsTwin(Index(storage), SLOTS)
+        self.driven = Driven(IndexReader(self.twin._index))
+        self.driven.tell(OwnershipChanged(mine_and_others(alive=(ME,))))
+        self.driven.tell(SlotsComplete(ALL_SLOTS))
+
+
+DAMAGED_SLOTS = slot_list(*range(8))
+
+
+@pytest.mark.parametrize(
+    ("section", "query"),
+    [("postings", "common"), ("postings", "common site:example"), ("positions", '"common words"')],
+)
+def test_damage_met_by_a_query_costs_its_slots_and_nothing_else(section: str, query: str) -> None:
+    damaged = DamagedIndex(section)
+    give_up, told = damaged.driven.tell(search_for(query, k=SLOTS), GATEWAY)
+    assert give_up == Send(SEGMENTS, GiveUpSegment(damaged.segment))
+    found = told.message
+    assert isinstance(found, HitsFound)
+    assert {hit.url for hit in found.hits} == {f"http://host{n}.example/" for n in range(8, SLOTS)}
+    assert (found.total, found.missing) == (8, 8)
+    ((_, again),) = damaged.driven.tell(search_for(query, k=SLOTS), GATEWAY)
+    assert again == found
+
+
+def test_damage_met_by_statistics_leaves_the_slots_out() -> None:
+    damaged = DamagedIndex("postings")
+    damaged.driven.tell(SlotsComplete(slot_list(*range(1, SLOTS))))  # else the counts are in the dictionary
+    give_up, told = damaged.driven.tell(CountTerms(1, ("common",)), GATEWAY)
+    assert give_up == Send(SEGMENTS, GiveUpSegment(damaged.segment))
+    counted = told.message
+    assert isinstance(counted, TermsCounted)
+    assert (counted.document_count, counted.doc_freqs, counted.missing) == (8, (8,), 8)
+
+
+def test_damaged_page_has_no_excerpt() -> None:
+    damaged = DamagedIndex("stored")
+    urls = ("http://host3.example/", "http://host9.example/")
+    question = ReadExcerpts(4, msgspec.msgpack.encode(parse_query("common")), urls)
+    give_up, told = damaged.driven.tell(question, GATEWAY)
+    assert give_up == Send(SEGMENTS, GiveUpSegment(damaged.segment))
+    assert isinstance(told.message, ExcerptsRead)
+    assert [excerpt.url for excerpt in told.message.excerpts] == [urls[1]]
+
+
+def test_slots_with_damage_are_missing_until_they_are_repaired() -> None:
+    damaged = DamagedIndex("postings")
+    driven = damaged.driven
+    (_, give_up), _ = driven.tell(search_for("common"), GATEWAY)
+    said = damaged.twin.receive(give_up)
+    assert said == [("indexer", SlotsDamaged(DAMAGED_SLOTS)), ("cell", SlotsDamaged(DAMAGED_SLOTS))]
+    driven.tell(SlotsDamaged(DAMAGED_SLOTS), SEGMENTS)
+    driven.tell(SlotsComplete(ALL_SLOTS))
+    found = answer(driven, search_for("common"))
+    assert isinstance(found, HitsFound)
+    assert (found.total, found.missing) == (8, 8)
+    documents = [(n, Document(f"http://host{n}.example/", title="common")) for n in range(8)]
+    damaged.twin.receive(CommitDocuments(1, tuple(documents), ()))
+    repaired = SlotsRepaired(DAMAGED_SLOTS)
+    assert driven.tell(repaired) == [Send(SEGMENTS, repaired)]
+    assert damaged.twin.receive(repaired) == []
+    assert damaged.twin.begin() == []
+    found = answer(driven, search_for("common"))
+    assert isinstance(found, HitsFound)
+    assert (found.total, found.missing) == (SLOTS, 0)
+    assert driven.indexer.observe().slots_damaged == 0
+
+
+def test_slots_of_a_segment_that_was_merged_meanwhile_are_answered_again() -> None:
+    damaged = DamagedIndex("postings")
+    damaged.driven.tell(search_for("common"), GATEWAY)
+    nothing = damaged.twin.receive(GiveUpSegment("segment-0000000099"))
+    assert nothing == [("indexer", SlotsDamaged(slot_list()))]
+    damaged.driven.tell(SlotsDamaged(slot_list()), SEGMENTS)
+    assert damaged.driven.indexer.observe().slots_missing == 0
+
+
+def test_damage_of_an_earlier_run_is_told_at_the_start() -> None:
+    damaged = DamagedIndex("postings")
+    damaged.twin.receive(GiveUpSegment(damaged.segment))
+    again = SegmentsTwin(damaged.twin._index, SLOTS)
+    assert again.begin() == [("indexer", SlotsDamaged(DAMAGED_SLOTS)), ("cell", SlotsDamaged(DAMAGED_SLOTS))]
+
+
+# --- Excerpts --------------------------------------------------------------------------------
+
+
 def test_excerpts_come_in_the_order_asked_without_pages_that_are_gone(driven: Driven) -> None:
     driven.tell(OwnershipChanged(mine_and_others(alive=(ME,))))
     urls = ("http://host5.example/", "http://gone.example/", "http://host2.example/")
@@ -294,6 +554,7 @@ def test_excerpt_of_the_longest_title_crosses_the_wire() -> None:
     index.commit()
     driven = Driven(IndexReader(index))
     driven.tell(OwnershipChanged(mine_and_others(alive=(ME,))))
+    driven.tell(SlotsComplete(ALL_SLOTS))
     query = msgspec.msgpack.encode(parse_query("标 题"))
     read = answer(driven, ReadExcerpts(1, query, ("http://host.example/",)))
     assert isinstance(read, ExcerptsRead)

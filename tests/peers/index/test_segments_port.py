@@ -8,21 +8,43 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
+import numpy as np
 import pytest
 import trio
+import trio.testing
 
 from mesh.actor import Address, Message
 from mesh.document import Document
 from mesh.errors import LocalProtocolError, StorageError
+from mesh.slot_set import decode_slots, encode_slot_list
 from peers.index.index import Index
-from peers.index.messages import CommitDocuments, DocumentsCommitted, PagesIndexed
+from peers.index.merging import MERGE_FACTOR
+from peers.index.messages import (
+    AdoptDocuments,
+    CommitDocuments,
+    DocumentsAdopted,
+    DocumentsCommitted,
+    DocumentsExported,
+    ExportDocuments,
+    GiveUpSegment,
+    NextDocuments,
+    PagesIndexed,
+    SlotsDamaged,
+    SlotsRepaired,
+    StopExport,
+)
 from peers.index.segments_port import SegmentsPort
 from peers.index.segments_twin import CountingIndex, SegmentsTwin, commit_documents
 from peers.index.storage import Buffer, MemoryStorage
 from peers.storage.messages import DiskFilled
+from tests.peers.index.samples import placed_documents
+from tests.peers.index.test_index import as_contents, contents
 
-INDEXER = Address("me", "indexer")
+INDEXER, CELL = Address("me", "indexer"), Address("me", "cell")
 URL = "http://host.example/"
+SLOTS = 50
+ALL_SLOTS = encode_slot_list(range(SLOTS), SLOTS)
 
 
 class FailingStorage(MemoryStorage):
@@ -59,7 +81,7 @@ class Served:
 
 @asynccontextmanager
 async def serving(index: Index) -> AsyncIterator[Served]:
-    served = Served(SegmentsPort("me", index, retry_s=0.01))
+    served = Served(SegmentsPort("me", index, SLOTS, retry_s=0.01))
     with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(served.port.run, served.deliver)
@@ -155,7 +177,7 @@ async def test_broken_disk_stops_the_port() -> None:
     storage = FailingStorage()
     index = Index(storage)
     storage.number = errno.EIO
-    port = SegmentsPort("me", index)
+    port = SegmentsPort("me", index, SLOTS)
     port.receive(INDEXER, order(1, document(1)))
     with pytest.raises(ExceptionGroup) as caught:
         await port.run(Served(port).deliver)
@@ -164,10 +186,191 @@ async def test_broken_disk_stops_the_port() -> None:
 
 async def test_message_that_is_not_for_the_segments_is_refused() -> None:
     with pytest.raises(LocalProtocolError):
-        SegmentsPort("me", Index(MemoryStorage())).receive(INDEXER, PagesIndexed(()))
-    for twin in (SegmentsTwin(Index(MemoryStorage())), CountingIndex()):
+        SegmentsPort("me", Index(MemoryStorage()), SLOTS).receive(INDEXER, PagesIndexed(()))
+    for twin in (SegmentsTwin(Index(MemoryStorage()), SLOTS), CountingIndex()):
         with pytest.raises(LocalProtocolError):
             twin.receive(PagesIndexed(()))
+
+
+# --- Exporting and adopting ------------------------------------------------------------------
+
+PLACED = placed_documents(1, 60)
+
+
+def placed_index(storage: MemoryStorage | None = None) -> Index:
+    index = Index(storage or MemoryStorage())
+    commit_documents(index, CommitDocuments(1, tuple(PLACED), ()))
+    return index
+
+
+def exported(delivered: list[tuple[str, Message]]) -> list[DocumentsExported]:
+    return [message for _, message in delivered if isinstance(message, DocumentsExported)]
+
+
+async def test_port_exports_part_by_part_and_another_adopts_it(tmp_path: Path) -> None:
+    with Index.open(tmp_path) as other:
+        async with serving(placed_index()) as source, serving(other) as target:
+            source.port.receive(CELL, ExportDocuments(7, ALL_SLOTS))
+            await source.wait_until(_has(1))
+            await trio.testing.wait_all_tasks_blocked()
+            (part,) = exported(source.delivered)
+            assert (part.ticket, part.number, part.is_last) == (7, 0, False)
+            source.port.receive(CELL, NextDocuments(7))
+            await source.wait_until(_has(2))
+            assert source.delivered[1] == ("cell", DocumentsExported(7, 1, b"", True))
+            target.port.receive(CELL, AdoptDocuments(9, ALL_SLOTS, part.content))
+            await target.wait_until(_has(1))
+            ((actor, adopted),) = target.delivered
+            assert actor == "cell"
+            assert isinstance(adopted, DocumentsAdopted)
+            assert (adopted.ticket, adopted.generation) == (9, other.generation)
+            assert sorted(adopted.pages) == sorted((d.url, d.fetched_at) for _, d in PLACED)
+            assert (target.port.n_adopted, target.port.n_refused) == (len(PLACED), 0)
+            assert source.port.n_exported_bytes == len(part.content)
+    with Index.open(tmp_path) as other:
+        assert contents(other) == as_contents(PLACED)
+
+
+async def test_export_is_of_what_was_committed_when_it_was_ordered() -> None:
+    index = placed_index()
+    async with serving(index) as served:
+        served.port.receive(INDEXER, CommitDocuments(0, (), (), forgotten=tuple(range(SLOTS))))
+        served.port.receive(CELL, ExportDocuments(7, ALL_SLOTS))
+        await served.wait_until(_has(2))
+    (part,) = exported(served.delivered)
+    other = Index(MemoryStorage())
+    assert len(other.adopt(part.content, np.ones(SLOTS, np.bool_))) == len(PLACED)
+    assert index.snapshot().document_count == 0
+
+
+async def test_stopped_export_makes_no_part_any_more() -> None:
+    async with serving(placed_index()) as served:
+        served.port.receive(CELL, ExportDocuments(7, ALL_SLOTS))
+        served.port.receive(CELL, StopExport(7))
+        served.port.receive(CELL, NextDocuments(7))
+        served.port.receive(CELL, NextDocuments(8))
+        served.port.receive(CELL, ExportDocuments(9, encode_slot_list([], SLOTS)))
+        await served.wait_until(_has(1))
+        assert served.delivered == [("cell", DocumentsExported(9, 0, b"", True))]
+
+
+async def test_refused_segment_is_counted_and_answered_without_pages() -> None:
+    index = placed_index()
+    async with serving(index) as served:
+        for ticket, content in enumerate((b"", b"garbage" * 1_000)):
+            served.port.receive(CELL, AdoptDocuments(ticket, ALL_SLOTS, content))
+        await served.wait_until(_has(2))
+    assert [message for _, message in served.delivered] == [
+        DocumentsAdopted(ticket, index.generation, ()) for ticket in (0, 1)
+    ]
+    assert served.port.n_refused == 2
+    assert contents(index) == as_contents(PLACED)
+
+
+async def test_full_disk_is_told_and_the_adoption_repeated() -> None:
+    (part,) = placed_index().snapshot().export(np.ones(SLOTS, np.bool_))
+    storage = FailingStorage()
+    index = Index(storage)
+    storage.number = errno.ENOSPC
+    async with serving(index) as served:
+        served.port.receive(CELL, AdoptDocuments(1, ALL_SLOTS, part))
+        await served.wait_until(lambda delivered: len(delivered) >= 4)
+        assert {type(message) for _, message in served.delivered} == {DiskFilled}
+        storage.number = 0
+        await served.wait_until(lambda delivered: isinstance(delivered[-1][1], DocumentsAdopted))
+    assert contents(index) == as_contents(PLACED)
+
+
+async def test_what_is_forgotten_before_it_is_adopted_stays() -> None:
+    index = placed_index()
+    (part,) = index.snapshot().export(np.ones(SLOTS, np.bool_))
+    async with serving(index) as served:
+        served.port.receive(INDEXER, order(1, document(1)))
+        served.port.receive(INDEXER, CommitDocuments(0, (), (), forgotten=tuple(range(SLOTS))))
+        served.port.receive(CELL, AdoptDocuments(2, ALL_SLOTS, part))
+        await served.wait_until(_has(3))
+    assert contents(index) == as_contents(PLACED)
+
+
+# --- Damage ----------------------------------------------------------------------------------
+
+
+def damaged_index(section: str) -> tuple[Index, str, bytes]:
+    """An index whose one segment is damaged; its name and slots."""
+    storage = MemoryStorage()
+    index = placed_index(storage)
+    segment = index.snapshot().parts[0].segment
+    content = bytearray(storage.files[segment.name])
+    content[segment.place_of(section)[7]] ^= 1
+    storage.files[segment.name] = bytes(content)
+    return Index(storage), segment.name, encode_slot_list({slot for slot, _ in PLACED}, SLOTS)
+
+
+async def test_segment_given_up_is_told_to_cell_and_indexer_and_again_at_the_next_start() -> None:
+    index, name, slots = damaged_index("postings")
+    told = [("indexer", SlotsDamaged(slots)), ("cell", SlotsDamaged(slots))]
+    async with serving(index) as served:
+        served.port.receive(INDEXER, GiveUpSegment(name))
+        served.port.receive(INDEXER, GiveUpSegment(name))
+        await served.wait_until(lambda delivered: len(delivered) >= 4)
+    assert served.delivered[:2] == told
+    assert index.snapshot().document_count == 0
+    async with serving(index) as again:
+        assert again.port.n_damaged == 0
+        await again.wait_until(_has(2))
+        assert again.delivered == told
+        again.port.receive(INDEXER, SlotsRepaired(slots))
+        again.port.receive(INDEXER, order(1, document(1)))
+        await again.wait_until(_has(3))
+    async with serving(index) as last:
+        last.port.receive(INDEXER, order(2, document(1)))
+        await last.wait_until(_has(1))
+        assert last.delivered == [("indexer", DocumentsCommitted(2, index.generation))]
+
+
+@pytest.mark.parametrize("section", ["postings", "positions", "stored"])
+async def test_damage_met_by_an_export_is_told_and_what_is_lacking(section: str) -> None:
+    index, _, slots = damaged_index(section)
+    async with serving(index) as served:
+        served.port.receive(CELL, ExportDocuments(7, ALL_SLOTS))
+        await served.wait_until(_has(3))
+    assert served.delivered == [
+        ("cell", DocumentsExported(7, 0, b"", True, (), slots)),
+        ("indexer", SlotsDamaged(slots)),
+        ("cell", SlotsDamaged(slots)),
+    ]
+    async with serving(index) as served:
+        served.port.receive(CELL, ExportDocuments(8, ALL_SLOTS))
+        await served.wait_until(_has(3))
+        assert exported(served.delivered) == [DocumentsExported(8, 0, b"", True, (), slots)]
+
+
+async def test_damage_met_by_a_commit_is_told_and_the_commit_done() -> None:
+    index, _, slots = damaged_index("stored")
+    url = next(iter(index.snapshot().everything().urls()))
+    async with serving(index) as served:
+        served.port.receive(INDEXER, order(1, document(1), anchors={url: ("new",)}))
+        await served.wait_until(_has(3))
+    assert served.delivered[:2] == [("indexer", SlotsDamaged(slots)), ("cell", SlotsDamaged(slots))]
+    assert contents(index) == {document(1).url: document(1)}
+
+
+async def test_damage_met_by_a_merge_is_told() -> None:
+    storage = MemoryStorage()
+    index = Index(storage)
+    for part in range(MERGE_FACTOR):
+        commit_documents(index, CommitDocuments(1, tuple(PLACED[part::MERGE_FACTOR]), ()))
+    segment = index.snapshot().parts[2].segment
+    content = bytearray(storage.files[segment.name])
+    content[segment.place_of("positions")[0]] ^= 1
+    storage.files[segment.name] = bytes(content)
+    index = Index(storage)
+    async with serving(index) as served:
+        await served.wait_until(_has(2))
+    slots = encode_slot_list({slot for slot, _ in PLACED[2::MERGE_FACTOR]}, SLOTS)
+    assert served.delivered == [("indexer", SlotsDamaged(slots)), ("cell", SlotsDamaged(slots))]
+    kept = (each for n, each in enumerate(PLACED) if n % MERGE_FACTOR != 2)
+    assert contents(index) == as_contents(kept)
 
 
 # --- What a commit does ----------------------------------------------------------------------
@@ -207,9 +410,76 @@ def test_same_order_twice_is_the_same_index(index: Index) -> None:
     assert index.snapshot().document_count == 2
 
 
+def test_older_version_does_not_replace_what_came_another_way(index: Index) -> None:
+    newer = msgspec.structs.replace(document(1), fetched_at=9.0, text="newer")
+    commit_documents(index, CommitDocuments(2, ((3, newer),), ()))
+    commit_documents(index, order(3, document(1), document(5)))
+    assert (stored(index, 1), stored(index, 5)) == (newer, document(5))
+
+
+def test_removed_pages_and_forgotten_slots_go_before_documents_come(index: Index) -> None:
+    removed, again = (f"{URL}1", f"{URL}2"), document(2, text="again")
+    commit_documents(index, CommitDocuments(2, ((3, again),), (), removed=removed))
+    assert (stored(index, 1), stored(index, 2)) == (None, again)
+    commit_documents(index, CommitDocuments(3, ((3, document(7)),), (), forgotten=(3,)))
+    assert contents(index) == {document(7).url: document(7)}
+
+
+def test_link_texts_of_a_page_that_is_removed_in_the_same_batch_do_not_bring_it_back(index: Index) -> None:
+    anchors = ((3, f"{URL}1", ("a",)),)
+    commit_documents(index, CommitDocuments(2, (), anchors, removed=(f"{URL}1",)))
+    commit_documents(index, CommitDocuments(3, (), ((3, f"{URL}2", ("a",)),), forgotten=(3,)))
+    assert contents(index) == {}
+
+
+def test_twins_export_and_adopt() -> None:
+    for source, target in (
+        (SegmentsTwin(Index(MemoryStorage()), SLOTS), SegmentsTwin(Index(MemoryStorage()), SLOTS)),
+        (CountingIndex(), CountingIndex()),
+    ):
+        source.receive(CommitDocuments(1, tuple(PLACED), ()))
+        slots = encode_slot_list({slot for slot, _ in PLACED[:3]}, SLOTS)
+        wanted = decode_slots(slots, SLOTS)
+        ((actor, part),) = source.receive(ExportDocuments(7, slots))
+        assert isinstance(part, DocumentsExported)
+        assert (actor, part.ticket, part.number, part.is_last) == ("cell", 7, 0, False)
+        assert source.receive(NextDocuments(7)) == [("cell", DocumentsExported(7, 1, b"", True))]
+        assert source.receive(NextDocuments(7)) == []
+        ((actor, adopted),) = target.receive(AdoptDocuments(9, slots, part.content))
+        assert isinstance(adopted, DocumentsAdopted)
+        assert (actor, adopted.ticket, adopted.generation) == ("cell", 9, 1)
+        expected = sorted((d.url, d.fetched_at) for slot, d in PLACED if wanted[slot])
+        assert sorted(adopted.pages) == expected
+        for content, asked in ((b"garbage", slots), (part.content, encode_slot_list([], SLOTS))):
+            ((_, refused),) = target.receive(AdoptDocuments(10, asked, content))
+            assert refused == DocumentsAdopted(10, 1, ())
+        source.receive(ExportDocuments(11, slots))
+        assert source.receive(StopExport(11)) == []
+        assert source.receive(NextDocuments(11)) == []
+
+
+def test_counting_index_exports_in_parts_deletes_and_keeps_the_newest() -> None:
+    index, other = CountingIndex(), CountingIndex()
+    index.receive(CommitDocuments(1, tuple((n % 5, document(n)) for n in range(2_500)), ()))
+    other.receive(
+        CommitDocuments(
+            1, ((0, document(10_000)), (0, msgspec.structs.replace(document(0), fetched_at=7.0))), ()
+        )
+    )
+    parts = [index.receive(ExportDocuments(1, ALL_SLOTS))[0][1]]
+    while not parts[-1].is_last:  # type: ignore[attr-defined]
+        parts.append(index.receive(NextDocuments(1))[0][1])
+    assert len(parts) == 4
+    for part in parts[:-1]:
+        other.receive(AdoptDocuments(1, ALL_SLOTS, part.content))  # type: ignore[attr-defined]
+    assert other.urls == index.urls | {f"{URL}10000": 10_000.0, f"{URL}0": 7.0}
+    other.receive(CommitDocuments(2, (), (), forgotten=(1, 2, 3, 4), removed=(f"{URL}0",)))
+    assert set(other.urls) == set(other.slots) == {f"{URL}{n}" for n in range(5, 2_500, 5)} | {f"{URL}10000"}
+
+
 def test_twin_commits_at_once() -> None:
     index = Index(MemoryStorage())
-    twin = SegmentsTwin(index)
+    twin = SegmentsTwin(index, SLOTS)
     assert twin.receive(order(1, document(1))) == [("indexer", DocumentsCommitted(1, 1))]
     assert stored(index, 1) == document(1)
 
