@@ -6,9 +6,12 @@ to the shortest and K > a, the part f = 1/2 - 1/(2K) of what the longest has goe
 which both have about the same (K = 1 moves nothing, K of infinity half).
 
 So that one move is over, and has shown what it does, before the next begins, a peer changes its weight
-only when no other move is under way, and not again for a while. The longest and the shortest act
-at their own time, in any order: a serving weight keeps the value from before until the slots have moved, so
-the second one reckons with the same shares as the first.
+only when no other move is under way, and not again for a while. The longest and the shortest act at their own
+time, in any order: a serving weight keeps the value from before until the slots have moved, so the second
+one reckons with the same shares as the first.
+
+A peer returns to the weight that a person gave it when all queues are very short, and much more slowly: a
+peer that was too slow for its share will be so again.
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ from msgspec import Meta
 from mesh.slots import WEIGHT_MAX
 
 STRETCH_MAX: Final = 4  # a weight stays within this factor of the wanted one, up and down
-RETURN_PART: Final = 2  # of the way back to the wanted weight is gone at a time: one in so many parts
+RETURN_PART: Final = 4  # of the way back to the wanted weight is gone at a time: one in so many parts,
+RETURN_INTERVALS: Final = 30  # so many intervals after the last change of weight,
+RETURN_SHARE: Final = 4  # while all queues are below this part of the threshold
 
 
 class BalanceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -30,7 +35,8 @@ class BalanceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     is_enabled: bool = True
     threshold: Annotated[int, Meta(ge=1)] = 5_000  # N, URLs: minutes of work for one peer
-    ratio: Annotated[float, Meta(gt=1)] = 2.0  # a: below it the moving costs more than it brings
+    # a: what moves takes the rate at which URLs come with it, so a smaller ratio overshoots and comes back.
+    ratio: Annotated[float, Meta(gt=1)] = 3.0
     interval_s: Annotated[float, Meta(gt=0)] = 60.0  # between two changes of one peer's weight
 
 
@@ -47,24 +53,30 @@ def fraction_to_move(longest: int, shortest: int) -> float:
     return 0.5 - 0.5 * shortest / longest if longest > shortest else 0.0
 
 
-def weight_for(me: str, wanted: int, shares: Mapping[str, Share], settings: BalanceSettings) -> int:
+def weight_for(
+    me: str, wanted: int, shares: Mapping[str, Share], settings: BalanceSettings, unchanged_s: float
+) -> int:
     """The weight that `me` should have now, mostly the one it has.
 
     Args:
       wanted: the weight that a person gave it.
       shares: all live members, `me` included.
+      unchanged_s: time since `me` changed its weight by this rule, inf for never.
     """
     own = shares[me]
     queues = {peer: share.queue for peer, share in shares.items() if share.weight and share.queue is not None}
-    if not settings.is_enabled or not wanted or me not in queues:
+    moving = {peer for peer, share in shares.items() if share.weight != share.serving}
+    is_settled = me not in moving and unchanged_s >= settings.interval_s
+    if not settings.is_enabled or not wanted or me not in queues or not is_settled:
         return own.weight
     longest = max(queues, key=lambda peer: (queues[peer], peer))
     shortest = min(queues, key=lambda peer: (queues[peer], peer))
-    moving = {peer for peer, share in shares.items() if share.weight != share.serving}
     if queues[longest] < settings.threshold:
-        return own.weight if moving else _nearer(own.weight, wanted)
+        is_quiet = RETURN_SHARE * queues[longest] < settings.threshold and not moving
+        may_return = is_quiet and unchanged_s >= RETURN_INTERVALS * settings.interval_s
+        return _nearer(own.weight, wanted) if may_return else own.weight
     is_balanced = queues[longest] <= settings.ratio * queues[shortest]
-    if is_balanced or me not in (longest, shortest) or moving - {longest, shortest} or me in moving:
+    if is_balanced or me not in (longest, shortest) or moving - {longest, shortest}:
         return own.weight
     fraction = fraction_to_move(queues[longest], queues[shortest])
     # What the longest had before, if it has given its part already.

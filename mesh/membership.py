@@ -378,7 +378,8 @@ class Membership(Actor):
         self._has_changed = True
         self._revoked_through = self._own.incarnation - 1
         self._renew_licence(now)
-        self._tell_licence()
+        if not self._licence.until:
+            self._tell_licence()  # that there is none yet
         self._rumours.put(Rumour(self._own, State.ALIVE))
         self._save_own()
         # Random phases spread the load of a mesh that was started all at once.
@@ -830,14 +831,15 @@ class Membership(Actor):
         if now < self._balance_at:
             return
         self._balance_at = now + BALANCE_CHECK_S
-        if self._own.is_draining or now < self._weight_set_at + self._balance.interval_s:
+        if self._own.is_draining:
             return
         queues = self._queues | ({} if self._queue is None else {self.me: self._queue})
         shares = {
             record.peer: Share(record.weight, record.serving, queues.get(record.peer))
             for record in self._members.live_records()
         }
-        weight = weight_for(self.me, self._weight_wanted, shares, self._balance)
+        unchanged_s = now - self._weight_set_at
+        weight = weight_for(self.me, self._weight_wanted, shares, self._balance, unchanged_s)
         if weight != self._own.weight:
             self._weight_set_at = now
             self._rewrite(replace(self._own, weight=weight))

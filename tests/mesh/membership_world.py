@@ -201,9 +201,7 @@ class World:
             listeners=("controller", "handover"),
         )
         node = Node(peer, [membership, listener, holder])
-        self.machines[peer] = Machine(
-            membership, listener, holder, node, record, table, tuple(doors), config
-        )
+        self.machines[peer] = Machine(membership, listener, holder, node, record, table, tuple(doors), config)
         return self.machines[peer]
 
     def mesh(self, n: int, *, until: float) -> list[Machine]:
