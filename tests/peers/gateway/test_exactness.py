@@ -14,10 +14,12 @@ from mesh.codec import decode, encode
 from mesh.document import Document
 from mesh.node import Node, Outgoing
 from mesh.ownership import Ownership, OwnershipChanged
+from mesh.slot_set import encode_slot_list
 from mesh.slots import SlotTable
 from mesh.urls import host_of
 from peers.gateway.messages import PagesFound, SearchPages
 from peers.gateway.searcher import Searcher
+from peers.handover.messages import SlotsComplete
 from peers.index.index import Index
 from peers.index.index_reader import IndexReader
 from peers.index.indexer import Indexer
@@ -63,6 +65,8 @@ class Mesh:
             change = OwnershipChanged(Ownership(peer, self.table, self.alive))
             for actor in ("indexer", "searcher"):
                 self._deliver(peer, Address(peer, "membership"), actor, change)
+            complete = SlotsComplete(encode_slot_list(range(SLOT_COUNT), SLOT_COUNT))
+            self._deliver(peer, Address(peer, "handover"), "indexer", complete)
 
     def index(self, pages: list[Document]) -> None:
         for peer, index in self.indexes.items():
