@@ -428,28 +428,29 @@ class ItemsTaken(Message, frozen=True, array_like=True, tag=66):
     part: Count
 
 
-class CopiesComplete(Message, frozen=True, array_like=True, tag=67):
-    """A member of a team to who crawls or answers for the slots: I have all of them and can answer for them.
+class SlotsTaken(Message, frozen=True, array_like=True, tag=67):
+    """Answer to `OfferSlots`, in one part or several: I keep these, and have all of them and what you had."""
 
-    Also the owner to one who has offered them: the whole team has them (`is_safe`), so you may forget them.
-    """
-
+    offer: Count
     slots: SlotSet
-    is_safe: bool = False
 
 
-class CopiesNoted(Message, frozen=True, array_like=True, tag=68):
-    """Answer to `CopiesComplete`, so that it need not be repeated."""
+class CopiesWanted(Message, frozen=True, array_like=True, tag=68):
+    """A standby to the owner: offer me these, whether I have taken them before or not."""
 
     slots: SlotSet
 
 
 class OfferSlots(Message, frozen=True, array_like=True, tag=69):
-    """A peer to the owner: of these slots, which I do not keep, I have something; take what you lack.
+    """A peer to one that is to keep these slots by the table of this epoch: bring what I have of them.
 
-    Repeated until `CopiesComplete` says that it is safe to forget them.
+    The owner offers what it has complete to its standbys; who has something that it does not keep, or
+    answers for what it does not own, offers that to those who do. Repeated until `SlotsTaken`. Who has
+    another epoch does not answer: soon both have the same.
     """
 
+    offer: Count  # another one whenever something new is offered
+    epoch: Key
     slots: SlotSet
 
 
@@ -489,7 +490,7 @@ WireMessage: TypeAlias = (
     | SendItems
     | ItemsSent
     | ItemsTaken
-    | CopiesComplete
-    | CopiesNoted
+    | SlotsTaken
+    | CopiesWanted
     | OfferSlots
 )

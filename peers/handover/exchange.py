@@ -4,16 +4,19 @@ Theory of operation
 ===================
 *Pulling.* Who lacks something asks. A task goes over its slots group by group: it sends the digests of its
 own items (`CompareSlots`), hears which slots differ, and asks for all items of those whose ids it does not
-have (`SendItems`). What is equal costs eight bytes a slot. A group is done when its last part is durable.
+have (`SendItems`). What is equal costs eight bytes a slot. A group is done when its last part is merged; the
+end of the task is told as a promise.
 
 *Sending.* The other side makes parts lazily, a few of them under way at a time; each `ItemsTaken` is leave to
 send one more, and a promise, so what was taken survives a crash. The receiver sets the pace by holding that
 back. Nothing is remembered between lives: who was interrupted compares again and asks for what is still
 lacking.
 
+*When things go wrong.* What is asked and not answered, or answered with a part that is damaged or not the
+next one, is asked again; a task that gets nowhere ends with what it has, and the handover begins another one.
+So it does at once with a part that is no part: asking for it again would bring it again.
+
 An exchange belongs to an actor, which hands it the messages of this conversation and carries out its sends.
-What is asked and not answered is asked again with growing pauses; a task that gets nowhere ends with what it
-has, and the handover begins another one.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from math import inf
+from enum import Enum, auto
+from math import inf, isfinite
 from typing import Final
 
 import msgspec
@@ -32,7 +36,6 @@ from mesh.actor import Address, Message, Send
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.messages import (
     DIGEST_BYTES,
-    ITEM_ID_BYTES,
     ITEM_IDS_MAX,
     CompareSlots,
     ItemsSent,
@@ -42,20 +45,25 @@ from mesh.messages import (
 )
 from mesh.ownership import Ownership
 from mesh.slot_set import SlotMask, decode_slots, encode_slots
+from peers.handover.item_ids import item_ids_in
 from peers.handover.messages import SlotsDiffer, SlotsSynchronised, StopSynchronising, SynchroniseSlots
 from peers.handover.store import Part, Store
 
 GROUP_ITEMS: Final = 20_000  # a group of slots ends when it has so many: some 20 ms to walk over
+PARTS_WAITING_MAX: Final = 8  # received and not merged: a sender that has no leave for more is refused
+
+_EMPTY: Final = bytes(DIGEST_BYTES)  # digest of a slot without items
 
 
 class ExchangeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Patience and limits of an exchange."""
 
     group_slots_max: int = 512  # compared at a time; at most COMPARED_SLOTS_MAX
-    parts_in_flight_max: int = 4  # of one transfer; each some megabytes in memory on both sides
+    parts_in_flight_max: int = 4  # of one transfer; each some megabytes in memory; at most PARTS_WAITING_MAX
     again_s: float = 2.0  # without any answer until then it is asked again; doubled each time
     tries_max: int = 4  # then the task ends with what it has
     transfers_max: int = 32  # going out at a time; who asks beyond that asks again
+    transfers_per_peer_max: int = 8  # to one peer; with more it has lost the oldest
     idle_s: float = 30.0  # after which a transfer that nobody takes is forgotten
 
 
@@ -70,7 +78,13 @@ class ExchangeStatistics(msgspec.Struct, frozen=True):
     bytes_sent: int
     slots_compared: int
     slots_differing: int  # of those compared for others
-    parts_refused: int  # damaged or not what was asked for
+    parts_refused: int  # and other messages that were damaged or made no sense
+
+
+class _State(Enum):
+    COMPARING = auto()  # the group: waits for `SlotsCompared`
+    RECEIVING = auto()  # what of the group differs: waits for `ItemsSent`
+    PACING = auto()  # the group has been received; waits until the pace allows the next one
 
 
 @dataclass(slots=True)
@@ -83,11 +97,11 @@ class _Task:
     todo: SlotMask  # not yet compared
     done: SlotMask
     group: SlotMask  # compared or transferred now
+    state: _State = _State.COMPARING
     request: int = 0
-    is_receiving: bool = False
     next_part: int = 0
     merging: int | None = None  # ticket of the part that is being merged
-    parts: deque[ItemsSent] = field(default_factory=deque)  # received, not yet merged
+    parts: deque[ItemsSent] = field(default_factory=deque)  # received, not yet merged, in order
     taken: deque[tuple[float, ItemsTaken]] = field(default_factory=deque)  # to be sent, and when
     free_at: float = 0.0  # when the pace allows the next part
     again_at: float = inf
@@ -140,31 +154,36 @@ class Exchange:
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         """React to a message of this conversation, of the handover or of the same actor of another peer."""
         if self._ownership is None:
-            return []  # nothing is known of slots yet; it will be repeated
+            return []  # nothing is known of slots yet; others repeat it, our own handover does not know more
+        match message:
+            case SynchroniseSlots():
+                sends = self._begin(message, now)
+            case StopSynchronising(number):
+                self._drop(number)
+                sends = []
+            case _:
+                sends = self._receive_remote(source, message, now)
+        self._plan()
+        return sends
+
+    def _receive_remote(self, source: Address, message: Message, now: float) -> list[Send]:
         try:
             match message:
-                case SynchroniseSlots():
-                    sends = self._begin(message, now)
-                case StopSynchronising(number):
-                    self._drop(number)
-                    sends = []
                 case CompareSlots():
-                    sends = self._compare(source, message)
+                    return self._compare(source, message)
                 case SlotsCompared():
-                    sends = self._note_compared(source.peer, message, now)
+                    return self._note_compared(source.peer, message, now)
                 case SendItems():
-                    sends = self._send_items(source.peer, message, now)
+                    return self._send_items(source.peer, message, now)
                 case ItemsSent():
-                    sends = self._take_part(source.peer, message, now)
+                    return self._take_part(source.peer, message, now)
                 case ItemsTaken(request, part):
-                    sends = self._note_taken(source.peer, request, part, now)
+                    return self._note_taken(source.peer, request, part, now)
                 case _:
                     raise LocalProtocolError(f"exchange does not understand {type(message).__name__}")
         except RemoteProtocolError:
             self._counts["refused"] += 1
-            sends = []
-        self._plan()
-        return sends
+            return []
 
     def change_ownership(self, ownership: Ownership) -> None:
         """Go on with what is under way; peers that are gone are the handover's to stop."""
@@ -200,8 +219,10 @@ class Exchange:
     def wake(self, now: float) -> list[Send]:
         sends: list[Send] = []
         for task in list(self._tasks.values()):
-            sends += self._let_go(task, until=now, now=now)
-            if task.again_at <= now:
+            sends += self._give_leave(task, now)
+            if task.state == _State.PACING and not task.taken:
+                sends += self._next_group(task, now)
+            elif task.again_at <= now:
                 sends += self._try_again(task, now)
         for transfer in [each for each in self._transfers.values() if each.forget_at <= now]:
             self._end_transfer(transfer)
@@ -238,6 +259,7 @@ class Exchange:
     # --- Pulling: comparing
 
     def _begin(self, order: SynchroniseSlots, now: float) -> list[Send]:
+        assert order.bytes_per_s > 0
         self._drop(order.task)
         todo = self._decode(order.slots)
         task = _Task(
@@ -264,8 +286,7 @@ class Exchange:
             if n_items >= GROUP_ITEMS:
                 break
         task.todo &= ~task.group
-        task.is_receiving = False
-        task.tries = 0
+        task.state = _State.COMPARING
         message = CompareSlots(self._ask(task, now), encode_slots(task.group), bytes(digests))
         return [Send(self._at(task.peer), message)]
 
@@ -279,16 +300,16 @@ class Exchange:
 
     def _note_compared(self, peer: str, answer: SlotsCompared, now: float) -> list[Send]:
         task = self._by_request.get(answer.request)
-        if task is None or task.peer != peer or task.is_receiving:
+        if task is None or task.peer != peer or task.state != _State.COMPARING:
             return []
         differing = self._decode(answer.differing) & task.group
         unready = self._decode(answer.unready) & task.group
         task.done |= task.group & ~differing & ~unready
         task.group = differing & ~unready
+        task.tries = 0
         if not task.group.any():
             return self._next_group(task, now)
-        task.is_receiving = True
-        task.tries = 0
+        task.state = _State.RECEIVING
         return self._ask_for_items(task, now)
 
     def _ask_for_items(self, task: _Task, now: float) -> list[Send]:
@@ -300,20 +321,22 @@ class Exchange:
         return [Send(self._at(task.peer), message)]
 
     def _try_again(self, task: _Task, now: float) -> list[Send]:
-        if task.merging is not None or task.parts or task.taken:
+        """Ask the last question anew, or give up."""
+        if task.parts or task.taken:
             task.again_at = now + self._settings.again_s  # we are the slow ones
             return []
         task.tries += 1
         if task.tries >= self._settings.tries_max:
-            task.todo[:] = False
-            return self._next_group(task, now)
-        if task.is_receiving:
+            return self._give_up(task, now)
+        if task.state == _State.RECEIVING:
             return self._ask_for_items(task, now)
         task.todo |= task.group
-        tries = task.tries
-        sends = self._next_group(task, now)
-        task.tries = tries
-        return sends
+        return self._next_group(task, now)
+
+    def _give_up(self, task: _Task, now: float) -> list[Send]:
+        """End with what has been done."""
+        task.todo[:] = False
+        return self._next_group(task, now)
 
     def _drop(self, number: int) -> None:
         task = self._tasks.pop(number, None)
@@ -326,15 +349,17 @@ class Exchange:
 
     def _take_part(self, peer: str, part: ItemsSent, now: float) -> list[Send]:
         task = self._by_request.get(part.request)
-        if task is None or task.peer != peer or not task.is_receiving:
+        if task is None or task.peer != peer or task.state != _State.RECEIVING:
             return []
         if part.part < task.next_part:
             return []
-        if part.part > task.next_part:  # one got lost: ask for what is still lacking
-            return [] if task.parts else self._ask_for_items(task, now)
-        if part.checksum != checksum_of(part.items, part.bulk):
+        is_sound = part.checksum == checksum_of(part.items, part.bulk) and isfinite(part.sent_at)
+        is_full = len(task.parts) + len(task.taken) >= PARTS_WAITING_MAX
+        if not is_sound or is_full:
             self._counts["refused"] += 1
-            return [] if task.parts else self._ask_for_items(task, now)
+        if part.part > task.next_part or not is_sound or is_full:
+            task.again_at = now  # once those before it are merged, ask for what is still lacking
+            return []
         task.next_part += 1
         task.tries = 0
         task.again_at = now + self._settings.again_s
@@ -355,8 +380,7 @@ class Exchange:
         except RemoteProtocolError:
             self._counts["refused"] += 1
             task.parts.clear()
-            task.todo[:] = False
-            return self._next_group(task, now)
+            return self._give_up(task, now)
         if order is None:
             return self._merged(task, task.parts.popleft(), now)
         task.merging = ticket
@@ -369,19 +393,21 @@ class Exchange:
         task.free_at = max(task.free_at, now) + n_bytes / task.bytes_per_s
         task.taken.append((task.free_at, ItemsTaken(part.request, part.part)))
         task.again_at = now + self._settings.again_s
+        sends = self._give_leave(task, now)
         if part.is_last:
             task.done |= task.group
-            last_words = self._let_go(task, until=inf, now=now)
-            return last_words + self._next_group(task, now)
-        sends = self._let_go(task, until=now, now=now)
+            task.parts.clear()
+            task.state = _State.PACING
+            task.again_at = inf
+            return sends if task.taken else sends + self._next_group(task, now)
         return sends + (self._merge(task, now) if task.parts else [])
 
-    def _let_go(self, task: _Task, until: float, now: float) -> list[Send]:
+    def _give_leave(self, task: _Task, now: float) -> list[Send]:
         sends = []
-        while task.taken and task.taken[0][0] <= until:
+        while task.taken and task.taken[0][0] <= now:
             sends.append(Send(self._at(task.peer), task.taken.popleft()[1]))
-        if sends:
-            task.again_at = max(task.again_at, now + self._settings.again_s)
+        if sends and task.state == _State.RECEIVING:
+            task.again_at = now + self._settings.again_s
         return sends
 
     # --- Answering
@@ -399,7 +425,7 @@ class Exchange:
             if unready[slot]:
                 continue
             digest = theirs[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES]
-            differing[slot] = _digest(self._store.item_ids(slot)) != digest
+            differing[slot] = not self._has_digest(slot, digest)
         self._counts["compared"] += int(slots.sum())
         self._counts["differing"] += int(differing.sum())
         encoded = encode_slots(differing)
@@ -408,6 +434,12 @@ class Exchange:
             sends.append(Send(self._handover, SlotsDiffer(source.peer, encoded)))
         return sends
 
+    def _has_digest(self, slot: int, digest: bytes) -> bool:
+        ids = self._store.item_ids(slot)
+        if digest == _EMPTY:  # a newcomer asks so of many slots: not worth walking over all we have
+            return next(iter(ids), None) is None
+        return _digest(ids) == digest
+
     def _unready(self) -> SlotMask:
         """Slots that this peer owns and is itself only getting."""
         assert self._ownership is not None
@@ -415,17 +447,16 @@ class Exchange:
         return owned if self._complete is None else owned & ~self._complete
 
     def _send_items(self, peer: str, question: SendItems, now: float) -> list[Send]:
-        slots = self._decode(question.slots)
-        have = question.have
-        if len(have) % ITEM_ID_BYTES:
-            raise RemoteProtocolError(f"{len(have)} bytes that are no ids")
-        if (peer, question.request) in self._transfers or len(
-            self._transfers
-        ) >= self._settings.transfers_max:
+        slots, have = self._decode(question.slots), item_ids_in(question.have)
+        if (peer, question.request) in self._transfers:
             return []
-        ids = frozenset(have[at : at + ITEM_ID_BYTES] for at in range(0, len(have), ITEM_ID_BYTES))
+        to_peer = [transfer for (name, _), transfer in self._transfers.items() if name == peer]
+        if len(to_peer) >= self._settings.transfers_per_peer_max:
+            self._end_transfer(to_peer[0])  # what the peer does not wait for any more, surely
+        if len(self._transfers) >= self._settings.transfers_max:
+            return []
         ticket = self._number(now)
-        transfer = _Transfer(ticket, peer, question.request, self._store.parts(ticket, slots, ids))
+        transfer = _Transfer(ticket, peer, question.request, self._store.parts(ticket, slots, have))
         self._transfers[peer, question.request] = self._by_ticket[ticket] = transfer
         return self._pump(transfer, now)
 
@@ -501,4 +532,4 @@ def _digest(ids: Iterable[bytes]) -> bytes:
     """The digest of a slot: its ids combined so that their order does not matter; zeros for an empty slot."""
     joined = b"".join(ids)
     words = np.frombuffer(joined, "<u8")
-    return int(np.bitwise_xor.reduce(words)).to_bytes(DIGEST_BYTES, "little") if len(words) else bytes(8)
+    return int(np.bitwise_xor.reduce(words)).to_bytes(DIGEST_BYTES, "little") if len(words) else _EMPTY

@@ -2,30 +2,49 @@
 
 Theory of operation
 ===================
-*Holding.* A peer begins fetches for a slot only while it holds it, and it holds one when every live member has
-yielded it under the same epoch: each promised that it fetches nothing of it any more and agrees whose it is.
-Two peers that both think a slot theirs do not yield to each other, so neither gets it until their tables are
-the same. A member that cannot be asked because it is held for dead does not fetch: its licence has run out
-(`mesh.licence`). Holding is not kept over a restart, nor by one that hears it was held for dead: it claims
-again, and whoever took over stops, says what it has and yields.
+*Holding.* A peer begins fetches for a slot only while it holds it, and it holds one when every live member
+has yielded it under the same epoch: each promised that it fetches nothing of it any more and agrees whose it
+is. Two peers that both think a slot theirs do not yield to each other, so neither gets it until their tables
+are the same. Who has yielded a slot fetches nothing of it again before it holds it itself, which takes a
+yield of the one it has yielded to. Holding is not kept over a restart.
 
-*Getting.* Who yields says where it has anything. The frontier's part is brought before the slot is crawled,
-the pages meanwhile. All of this is union: what two sides of a partition, or an owner and its late standby,
-know is put together, in any order.
+*Getting.* Who yields says where it has anything. The frontier's part of that is brought before the slot is
+crawled, the pages meanwhile; with both the slot is *complete*. All of this is union: what two sides of a
+partition, or an owner and its late standby, know is put together, in any order.
 
-*Keeping.* A standby brings what the owner has and is *complete* from then on, as everything new reaches it
-before it counts. If it comes in for one that died it waits a while first: most come back. All compare their
-slots with the owner's from time to time (anti-entropy), which repairs what messages, disks and bugs have lost.
+*Offering.* Who holds a slot and has it complete offers it to the standbys. What they have *taken* is
+complete there from then on, since all that is new reaches them before it counts. A standby that has lost
+track, as after a restart, says so and is offered again. If it comes in for a peer that died it waits a while
+first: most come back. All compare their slots with the owner's from time to time (anti-entropy), which
+repairs what messages, disks and bugs have lost.
 
-*Letting go.* A peer answers queries for a slot until its new owner says that it is complete; then the serving
-weights change (`Ownership.serving`). What one has of slots it does not keep it offers to their owner, and
-forgets it when that says the whole team has it.
+*Letting go.* A peer answers queries for a slot until its new owner has taken what it had; then the serving
+weights change (`Ownership.serving`). What it neither keeps nor answers for it offers to the whole team, and
+forgets it when all of them have taken it; see `offers` for why nothing is lost by that.
+
+What it needs of others
+=======================
+*Membership.* A peer that any live member has held for dead fetches nothing until it has been told so by
+`HoldingsRevoked`, and by when the others first held it for dead its licence had run out (`mesh.licence`). It
+then begins anew, and its claims make those who took over stop.
+
+*Stores.* `messages` says what they promise. They keep nothing for others of a slot in whose team they are
+not: an item that a peer acknowledged after its new owner had compared with it would count and be forgotten.
+
+Known gaps
+==========
+A peer that is in the team by the views it sees, and was not by one in between that it never saw, counts as
+complete until it has taken the owner's new offer: till then its answers can lack what came in between.
+A member that is alive but whose handover hangs stops the slots that move, and no others. Numbers follow the
+clock at the start of a peer, so one whose clock was set back meanwhile could take an answer to its former
+life for one to this life, if that was under way all the time.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final
 
 import msgspec
 import numpy as np
@@ -33,9 +52,10 @@ import numpy as np
 from mesh.actor import EVERYBODY, Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.membership_messages import HoldingsRevoked, ServeSlots
-from mesh.messages import ClaimSlots, CopiesComplete, CopiesNoted, OfferSlots, SlotsYielded
+from mesh.messages import ClaimSlots, CopiesWanted, OfferSlots, SlotsTaken, SlotsYielded
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
+from mesh.slots import NOBODY
 from peers.handover.messages import (
     ForgetSlots,
     HoldSlots,
@@ -47,23 +67,25 @@ from peers.handover.messages import (
     StopSynchronising,
     SynchroniseSlots,
 )
+from peers.handover.offers import Offers
 from peers.handover.wants import STORES, Wants
+
+NEIGHBOURS: Final = ("membership", "controller", "cell", "indexer")
 
 
 class HandoverSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Patience and pace of moving slots."""
 
-    again_s: float = 0.5  # a claim that is not answered by then is repeated; doubled each time
+    again_s: float = 0.5  # what is not answered by then is repeated; doubled each time
     again_max_s: float = 4.0
     retry_s: float = 1.0  # before slots that could not be brought are tried again
     # A standby takes the place of one that died after this: most restarts are over by then.
     replicate_after_s: float = 20.0
-    replicate_bytes_per_s: float = 20e6  # of that, and of comparing: a sixth of a gigabit
+    replicate_bytes_per_s: float = 20e6  # of what is not urgent: a sixth of a gigabit
     tasks_max: int = 4  # at a time, per store
     task_slots_max: int = 4_096
     compare_every_s: float = 10.0  # a standby compares some slots with their owners so often,
     compare_slots: int = 1_024  # so many: all of 50,000 in eight minutes
-    offer_s: float = 5.0  # between offers of what we do not keep
 
 
 class HandoverStatistics(Statistics, frozen=True):
@@ -78,19 +100,30 @@ class HandoverStatistics(Statistics, frozen=True):
     filled: int  # of which we have anything
     frontier_wanted: int  # to be brought here, a slot counts once for every peer that has some of it
     pages_wanted: int
+    offered: int  # to be taken by others, a slot counts once for every peer
     strays: int  # which we do not keep and others do not have yet
     claims: int  # count
     takeovers: int  # count: slots that we came to hold
     yielded: int  # count: slots, a repetition counts again
     refused: int  # count: messages that made no sense
-    is_quiet: bool  # nothing is moving or has to
+    is_quiet: bool  # nothing is moving or has to; routine comparisons aside
 
 
-class _Claim(NamedTuple):
-    """What another peer claims and we have not yet yielded."""
+@dataclass(slots=True)
+class _Claimant:
+    """Another peer and what it claims that we have not yet yielded."""
 
     claim: int
-    slots: SlotMask
+    blocked: SlotMask
+
+
+@dataclass(slots=True)
+class _Taking:
+    """An offer of another peer, as far as we keep what it offers."""
+
+    number: int
+    slots: SlotMask  # to be brought, or brought, since it was offered under this number and ownership
+    told: SlotMask  # of those, what we said we have taken
 
 
 class Handover(Actor):
@@ -102,23 +135,23 @@ class Handover(Actor):
         """Begin with nothing held.
 
         Args:
-          first_request: number of the first claim and task: greater than any of an earlier life of this
-            peer, as milliseconds since the epoch are.
+          first_request: number of the first claim, offer and task: greater than any of an earlier life of
+            this peer, as milliseconds since the epoch are.
         """
         self._me = me
         self._settings = settings or HandoverSettings()
         self._next_number = first_request
         self._ownership: Ownership | None = None
-        self._addresses = {
-            name: Address(me, name) for name in ("membership", "controller", "cell", "indexer")
-        }
+        self._addresses = {name: Address(me, name) for name in NEIGHBOURS}
         self._claim = 0
         self._claim_again_at = inf
         self._claim_pause_s = self._settings.again_s
-        self._claimants: dict[str, _Claim] = {}
-        self._tell_again_at = inf
-        self._tell_pause_s = self._settings.again_s
+        self._heard: dict[str, ClaimSlots] = {}  # by peer, its last claim, under whatever epoch
+        self._claimants: dict[str, _Claimant] = {}
         self._offer_at = inf
+        self._offer_pause_s = self._settings.again_s
+        self._copies_at = 0.0  # standbys bring nothing new before
+        self._ask_at = inf
         self._compare_at = inf
         self._compared_to = 0
         self._n_claims = self._n_takeovers = self._n_yielded = self._n_refused = 0
@@ -142,13 +175,12 @@ class Handover(Actor):
             case SlotsStopped(slots):
                 return self._note_stopped(self._decode(slots), now)
             case SlotsFilled(slots):
-                self._filled |= self._decode(slots)
-                self._plan_offers(now)
-                return []
+                return self._note_filled(source.actor, self._decode(slots), now)
             case SlotsSynchronised(task, slots):
-                return self._note_synchronised(source.actor, task, self._decode(slots), now)
+                return self._note_synchronised(task, self._decode(slots), now)
             case SlotsDiffer(peer, slots):
-                return self._note_differing(source.actor, peer, self._decode(slots), now)
+                self._note_differing(peer, self._decode(slots))
+                return []
             case ClaimSlots():
                 return []  # our own, which went to everybody
             case _:
@@ -157,18 +189,19 @@ class Handover(Actor):
     def _receive_remote(self, source: Address, message: Message, now: float) -> list[Send]:
         match message:
             case ClaimSlots():
-                return self._hear_claim(source, message)
+                return self._hear_claim(source.peer, message)
             case SlotsYielded():
                 return self._note_yielded(source.peer, message, now)
-            case CopiesComplete(slots, is_safe):
-                return self._note_copies(source, slots, is_safe, now)
-            case CopiesNoted(slots):
-                told = self._untold.get(source.peer)
-                if told is not None:
-                    told &= ~self._decode(slots)
+            case OfferSlots():
+                return self._hear_offer(source.peer, message, now)
+            case SlotsTaken(offer, slots):
+                if self._offers.note_taken(source.peer, offer, self._decode(slots)):
+                    return self._advance(now)
                 return []
-            case OfferSlots(slots):
-                return self._take_offer(source, self._decode(slots), now)
+            case CopiesWanted(slots):
+                known = self._offers.taken_by(source.peer) & self._here.owned
+                self._offers.take_back_from(source.peer, self._decode(slots) & known)
+                return self._advance(now)
             case _:
                 raise RemoteProtocolError(f"{type(message).__name__} is not for a handover")
 
@@ -178,29 +211,32 @@ class Handover(Actor):
         sends: list[Send] = []
         if self._claim_again_at <= now:
             sends += self._repeat_claim(now)
-        if self._tell_again_at <= now:
-            sends += self._tell_complete(now)
         if self._offer_at <= now:
-            sends += self._offer(now)
+            sends += self._send_offers(now)
+        if self._ask_at <= now:
+            sends += self._ask_for_copies(now)
         if self._compare_at <= now:
             self._compare_some(now)
+            sends += self._advance(now)
         return sends + self._start_tasks(now)
 
     def wake_at(self) -> float:
         if self._ownership is None:
             return inf
         wanted_at = self._wants.next_time(self._settings.tasks_max)
-        return min(self._claim_again_at, self._tell_again_at, self._offer_at, self._compare_at, wanted_at)
+        return min(self._claim_again_at, self._offer_at, self._ask_at, self._compare_at, wanted_at)
 
     def observe(self) -> HandoverStatistics:
         if self._ownership is None:
-            nothing = dict.fromkeys(HandoverStatistics.__struct_fields__, 0)
-            return HandoverStatistics(**(nothing | {"is_quiet": False}))
+            nothing = dict.fromkeys(HandoverStatistics.__struct_fields__[:-1], 0)
+            return HandoverStatistics(**nothing, is_quiet=False)
         ownership = self._ownership
-        kept, owned = ownership.kept, ownership.owned
+        kept, owned, strays = ownership.kept, ownership.owned, self._strays()
         n_wanted = {store: self._wants.count(store) for store in STORES}
-        strays = self._strays()
+        n_offered = sum(int(slots.sum()) for _, slots in self._offers.open().values())
         is_settled = bool((self._held == owned).all() and (self._complete & kept == kept).all())
+        lacking = self._wants.urgent("controller") | self._wants.urgent("cell")
+        is_moving = bool(n_offered or (lacking | self._stopping | strays).any())
         return HandoverStatistics(
             owned=int(owned.sum()),
             held=int(self._held.sum()),
@@ -211,42 +247,16 @@ class Handover(Actor):
             filled=int(self._filled.sum()),
             frontier_wanted=n_wanted["controller"],
             pages_wanted=n_wanted["cell"],
+            offered=n_offered,
             strays=int(strays.sum()),
             claims=self._n_claims,
             takeovers=self._n_takeovers,
             yielded=self._n_yielded,
             refused=self._n_refused,
-            is_quiet=is_settled
-            and not any(n_wanted.values())
-            and not self._stopping.any()
-            and not strays.any(),
+            is_quiet=is_settled and not is_moving,
         )
 
     # --- Who is responsible ----------------------------------------------------------------------
-
-    def _change_ownership(self, new: Ownership, now: float) -> list[Send]:
-        old, self._ownership = self._ownership, new
-        if old is None:
-            self._begin(new, now)
-        sends = self._stop_tasks_with(self._wants.forget_peers(new.alive))
-        self._standby_complete = {
-            peer: slots for peer, slots in self._standby_complete.items() if peer in new.alive
-        }
-        self._offered = {peer: slots for peer, slots in self._offered.items() if peer in new.alive}
-        # Who was in no team of a slot has missed what came for it.
-        self._complete &= new.kept | new.answers
-        self._claimants.clear()  # they claim anew under this epoch
-        lost = self._held & ~new.owned
-        self._held &= ~lost
-        self._stopping |= lost
-        sends += self._tell_held() if lost.any() or old is None else []
-        has_died = old is not None and bool(old.alive - new.alive)
-        self._want_copies(now + self._settings.replicate_after_s if has_died else now)
-        sends += self._claim_slots(now)
-        sends += self._note_complete(now)
-        self._plan_telling(now)
-        self._plan_offers(now)
-        return sends + self._start_tasks(now)
 
     def _begin(self, ownership: Ownership, now: float) -> None:
         def nothing() -> SlotMask:
@@ -254,40 +264,75 @@ class Handover(Actor):
 
         self._held, self._stopping = nothing(), nothing()
         self._filled, self._complete = nothing(), nothing()
+        self._silent_stores = set(STORES)  # which have not told what they have
         self._claimed, self._agreed = nothing(), nothing()
+        self._yields: dict[str, SlotMask] = {}  # by live member: of our claim
+        self._n_yields = np.zeros(ownership.table.slot_count, np.int16)  # their sum
         self._told_complete: SlotMask | None = None  # what our indexer and stores were told
         self._asked_to_serve = b""  # the epoch under which we said that we can
-        self._yields: dict[str, SlotMask] = {}  # by live member: of our claim
-        self._untold: dict[str, SlotMask] = {}  # by peer: what it is to be told that we have
-        self._standby_complete: dict[str, SlotMask] = {}  # by peer: what it has told us
-        self._offered: dict[str, SlotMask] = {}  # by peer: what it would like to forget
+        self._offers = Offers(ownership.table.slot_count, self._number)
+        self._taking: dict[str, _Taking] = {}  # by peer: what it offers
+        self._differing: dict[str, SlotMask] = {}  # by peer: to be compared with it
         self._wants = Wants(ownership.table.slot_count)
         self._compare_at = now + self._settings.compare_every_s
+
+    def _change_ownership(self, new: Ownership, now: float) -> list[Send]:
+        old, self._ownership = self._ownership, new
+        if old is None:
+            self._begin(new, now)
+        elif old.alive - new.alive:
+            self._copies_at = now + self._settings.replicate_after_s
+        sends = self._stop_tasks(self._wants.keep_only(new.alive, urgent=new.owned, copies=new.kept))
+        # Who was in no team of a slot has missed what came for it.
+        self._complete &= new.kept | new.answers
+        lost = self._held & ~new.owned
+        self._held &= ~lost
+        self._stopping |= lost
+        sends += self._tell_held() if lost.any() or old is None else []
+        if old is not None:
+            # What a peer took while we kept the slot does not let us forget it.
+            self._offers.take_back(old.kept ^ new.kept)
+        self._differing = {peer: slots for peer, slots in self._differing.items() if peer in new.alive}
+        self._taking.clear()  # whose offer makes us complete may be another now; they offer again
+        self._offer_at, self._offer_pause_s = now + self._settings.again_s, self._settings.again_s
+        self._ask_at = now + self._settings.again_max_s
+        return sends + self._claim_slots(now) + self._hear_claims_again() + self._advance(now)
 
     def _revoke(self, now: float) -> list[Send]:
         """Begin as after a restart: others may have taken over, and we have missed what came meanwhile."""
         self._stopping |= self._held
         self._held[:] = False
         self._complete[:] = False
-        sends = self._tell_held()
-        self._want_copies(now)
-        return sends + self._claim_slots(now) + self._note_complete(now) + self._start_tasks(now)
+        self._taking.clear()
+        self._ask_at = now + self._settings.again_max_s
+        return self._tell_held() + self._claim_slots(now) + self._advance(now)
+
+    def _advance(self, now: float) -> list[Send]:
+        """Draw the conclusions from whatever has changed."""
+        sends = self._hold_agreed() + self._note_complete() + self._forget_taken()
+        if self._offers.make(self._due_offers()):
+            self._offer_pause_s = self._settings.again_s
+            # A little later, for more slots may become complete.
+            self._offer_at = min(self._offer_at, now + self._offer_pause_s)
+        return sends + self._tell_taken() + self._serve() + self._start_tasks(now)
 
     # --- Claiming --------------------------------------------------------------------------------
 
     def _claim_slots(self, now: float) -> list[Send]:
         """Claim all that is ours and not held; what was agreed upon before has to be agreed upon again."""
         ownership = self._here
+        self._claim = self._number()  # without a claim, too, so that answers to the last one count no more
         self._claim_again_at = inf
         self._claimed = ownership.owned & ~self._held
         self._agreed = np.zeros_like(self._held)
         self._yields = {peer: np.zeros_like(self._held) for peer in ownership.alive if peer != self._me}
+        self._n_yields[:] = 0
         if not ownership.has_majority or not self._claimed.any():
             return []
-        self._claim = self._number()
         self._n_claims += 1
         if not self._yields:
-            return self._agree(now)
+            self._agreed = self._claimed.copy()
+            return []
         self._claim_pause_s = self._settings.again_s
         self._claim_again_at = now + self._claim_pause_s
         claim = ClaimSlots(self._claim, ownership.epoch, encode_slots(self._claimed))
@@ -307,20 +352,31 @@ class Handover(Actor):
             self._claim_again_at = now + self._claim_pause_s
         return sends
 
-    def _hear_claim(self, source: Address, message: ClaimSlots) -> list[Send]:
+    def _hear_claim(self, peer: str, message: ClaimSlots) -> list[Send]:
         """Yield what we do not crawl; the rest when the controller has stopped."""
         ownership = self._here
-        if message.epoch != ownership.epoch or source.peer not in ownership.alive:
-            return []  # repeated until both know the same
+        self._heard[peer] = message  # under another epoch it waits until that is ours
+        if message.epoch != ownership.epoch or peer not in ownership.alive or self._silent_stores:
+            return []
         claimed = self._decode(message.slots)
-        if (claimed & ~ownership.table.slots_of(source.peer)).any():
-            raise RemoteProtocolError(f"{source.peer} claims what is not its own")
-        # Who claims has begun anew with these: what it said of them before is no longer true.
-        if source.peer in self._standby_complete:
-            self._standby_complete[source.peer] &= ~claimed
+        if (claimed & ~ownership.table.slots_of(peer)).any():
+            raise RemoteProtocolError(f"{peer} claims what is not its own")
         blocked = claimed & (self._held | self._stopping)
-        self._claimants[source.peer] = _Claim(message.claim, blocked)
-        return self._yield_to(source.peer, message.claim, claimed & ~blocked)
+        self._claimants[peer] = _Claimant(message.claim, blocked)
+        return self._yield_to(peer, message.claim, claimed & ~blocked)
+
+    def _hear_claims_again(self) -> list[Send]:
+        """Answer those who have had this epoch, or this peer's attention, before us."""
+        self._claimants.clear()
+        self._heard = {peer: claim for peer, claim in self._heard.items() if peer in self._here.alive}
+        sends = []
+        for peer, claim in list(self._heard.items()):
+            try:
+                sends += self._hear_claim(peer, claim)
+            except RemoteProtocolError:
+                self._n_refused += 1
+                del self._heard[peer]
+        return sends
 
     def _yield_to(self, peer: str, claim: int, slots: SlotMask) -> list[Send]:
         if not slots.any():
@@ -334,34 +390,35 @@ class Handover(Actor):
         stopped = self._stopping & slots
         self._stopping &= ~slots
         sends: list[Send] = []
-        for peer, (claim, blocked) in list(self._claimants.items()):
-            sends += self._yield_to(peer, claim, blocked & stopped)
-            self._claimants[peer] = _Claim(claim, blocked & ~stopped)
-        self._plan_offers(now)
-        return sends + self._try_to_hold() + self._note_complete(now)
+        for peer, claimant in self._claimants.items():
+            sends += self._yield_to(peer, claimant.claim, claimant.blocked & stopped)
+            claimant.blocked &= ~stopped
+        return sends + self._advance(now)
 
     def _note_yielded(self, peer: str, message: SlotsYielded, now: float) -> list[Send]:
         yielded = self._yields.get(peer)
         if yielded is None or message.claim != self._claim or message.epoch != self._here.epoch:
             return []
-        slots = self._decode(message.slots) & self._claimed
-        filled = self._decode(message.filled) & slots & ~yielded
-        yielded |= slots
+        new = self._decode(message.slots) & self._claimed & ~yielded
+        filled = self._decode(message.filled) & new
+        if not new.any():
+            return []
+        yielded |= new
+        self._n_yields += new
         for store in STORES:
-            self._wants.add(store, peer, filled, now)
-        return self._agree(now) + self._start_tasks(now)
+            self._wants.add_urgent(store, peer, filled, now)
+        agreed = new & (self._n_yields == len(self._yields))
+        if not agreed.any():
+            return self._start_tasks(now)
+        self._agreed |= agreed
+        return self._advance(now)
 
-    def _agree(self, now: float) -> list[Send]:
-        """Find out which slots all others have yielded."""
-        agreed = self._claimed.copy()
-        for yielded in self._yields.values():
-            agreed &= yielded
-        self._agreed = agreed
-        return self._try_to_hold() + self._note_complete(now)
-
-    def _try_to_hold(self) -> list[Send]:
+    def _hold_agreed(self) -> list[Send]:
         """Crawl what all have yielded and whose frontier is here."""
-        ready = self._agreed & ~self._held & ~self._stopping & ~self._wants.urgent("controller")
+        ready = self._agreed & ~self._held & ~self._stopping
+        if not ready.any():
+            return []
+        ready &= ~self._wants.urgent("controller")
         if not ready.any():
             return []
         self._held |= ready
@@ -373,18 +430,6 @@ class Handover(Actor):
         return [Send(self._addresses["controller"], HoldSlots(encode_slots(self._held), new))]
 
     # --- Bringing what others have -----------------------------------------------------------------
-
-    def _want_copies(self, at: float) -> None:
-        """As a standby, bring what the owners have of slots that are not complete here."""
-        ownership = self._here
-        lacking = ownership.kept & ~ownership.owned & ~self._complete
-        for peer in ownership.table.peers:
-            if peer == self._me:
-                continue
-            slots = ownership.table.slots_of(peer)
-            for store in STORES:
-                self._wants.drop_copies(store, peer, ~(slots & lacking))
-                self._wants.add_copies(store, peer, slots & lacking, at)
 
     def _start_tasks(self, now: float) -> list[Send]:
         settings = self._settings
@@ -398,174 +443,169 @@ class Handover(Actor):
                 sends.append(Send(self._addresses[store], order))
         return sends
 
-    def _note_synchronised(self, store: str, task: int, done: SlotMask, now: float) -> list[Send]:
-        if not self._wants.end(task, done, now + self._settings.retry_s):
-            return []
-        sends = self._try_to_hold() + self._note_complete(now)
-        return sends + self._answer_offers() + self._start_tasks(now)
-
-    def _stop_tasks_with(self, tasks: list[tuple[str, int]]) -> list[Send]:
+    def _stop_tasks(self, tasks: list[tuple[str, int]]) -> list[Send]:
         return [Send(self._addresses[store], StopSynchronising(task)) for store, task in tasks]
 
-    def _note_differing(self, store: str, peer: str, slots: SlotMask, now: float) -> list[Send]:
-        """Compare with a peer that has, or lacks, something of slots that both keep."""
-        if peer not in self._here.alive or peer == self._me:
+    def _note_synchronised(self, task: int, done: SlotMask, now: float) -> list[Send]:
+        if not self._wants.end(task, done, now + self._settings.retry_s):
             return []
-        self._wants.add_copies(store, peer, slots & self._here.kept, now)
-        return self._start_tasks(now)
+        return self._advance(now)
+
+    def _note_filled(self, store: str, slots: SlotMask, now: float) -> list[Send]:
+        self._filled |= slots
+        self._offers.take_back(self._strays() & slots)  # there is more to be taken
+        sends = []
+        if store in self._silent_stores:
+            self._silent_stores.discard(store)
+            sends = self._hear_claims_again()
+        return sends + self._advance(now)
+
+    def _note_differing(self, peer: str, slots: SlotMask) -> None:
+        """Compare with that peer, not at once: what is on its way makes a difference, too."""
+        if peer in self._here.alive and peer != self._me:
+            known = self._differing.get(peer)
+            slots = slots & self._here.kept
+            self._differing[peer] = slots if known is None else known | slots
 
     def _compare_some(self, now: float) -> None:
-        """Compare some of our slots with their owners, in turn: nothing is different, we hope."""
-        ownership, settings = self._here, self._settings
-        self._compare_at = now + settings.compare_every_s
-        standby = np.flatnonzero(ownership.kept & ~ownership.owned & self._complete)
-        if not len(standby):
-            return
-        start = int(np.searchsorted(standby, self._compared_to))
-        chosen = np.take(
-            standby, range(start, start + min(settings.compare_slots, len(standby))), mode="wrap"
-        )
-        self._compared_to = int(chosen[-1]) + 1
-        slots = np.zeros_like(self._held)
-        slots[chosen] = True
-        for peer in ownership.table.peers:
-            theirs = slots & ownership.table.slots_of(peer)
-            if theirs.any():
-                for store in STORES:
-                    self._wants.add_copies(store, peer, theirs, now)
+        """Compare what is said to differ, and some of our slots with their owners, in turn."""
+        ownership = self._here
+        self._compare_at = now + self._settings.compare_every_s
+        for peer, slots in self._differing.items():
+            # A standby brings what we have, and we what it has.
+            self._offers.take_back_from(peer, slots & self._held)
+            for store in STORES:
+                self._wants.add_copies(store, peer, slots & ownership.kept, now)
+        self._differing = {}
+        for peer, slots in self._by_peer(self._next_compared(), 0).items():
+            for store in STORES:
+                self._wants.add_copies(store, peer, slots, now)
+
+    def _next_compared(self) -> SlotMask:
+        """Of our complete standby slots the next ones, going round."""
+        chosen = np.zeros_like(self._held)
+        standby = np.flatnonzero(self._here.kept & ~self._here.owned & self._complete)
+        if len(standby):
+            start = int(np.searchsorted(standby, self._compared_to))
+            count = min(self._settings.compare_slots, len(standby))
+            slots = np.take(standby, range(start, start + count), mode="wrap")
+            self._compared_to = int(slots[-1]) + 1
+            chosen[slots] = True
+        return chosen
 
     # --- Being complete ----------------------------------------------------------------------------
 
-    def _note_complete(self, now: float) -> list[Send]:
-        """See which slots are complete by now, and tell everybody whom it concerns."""
-        ownership = self._here
+    def _note_complete(self) -> list[Send]:
+        """See which slots are complete by now, and tell our own if these have changed."""
         lacking = self._wants.urgent("controller") | self._wants.urgent("cell")
-        as_owner = self._held
-        as_standby = ownership.kept & ~ownership.owned & ~self._first_copies()
-        self._complete |= (as_owner | as_standby) & ~lacking
+        self._complete |= self._held & ~lacking
+        for peer, taking in self._taking.items():
+            # Whose slots these are holds them and has all: else it would not have offered them.
+            self._complete |= self._here.table.slots_of(peer) & self._taken_from(peer, taking)
         if self._told_complete is not None and (self._told_complete == self._complete).all():
-            return self._serve()
-        is_more = self._told_complete is None or bool((self._complete & ~self._told_complete).any())
+            return []
         self._told_complete = self._complete.copy()
         told = SlotsComplete(encode_slots(self._complete))
-        sends = [Send(self._addresses[name], told) for name in ("indexer", "controller", "cell")]
-        if is_more:
-            self._plan_telling(now)
-        return sends + self._serve() + self._answer_offers()
-
-    def _first_copies(self) -> SlotMask:
-        """Slots of which a copy is still to be brought for the first time."""
-        return (self._wants.wanted("controller") | self._wants.wanted("cell")) & ~self._complete
+        return [Send(self._addresses[name], told) for name in ("indexer", "controller", "cell")]
 
     def _serve(self) -> list[Send]:
         """Have the serving weight follow the weight, once that costs nobody an answer."""
         ownership = self._here
-        if self._asked_to_serve == ownership.epoch:
+        if self._asked_to_serve == ownership.epoch or (ownership.kept & ~self._complete).any():
             return []
-        if (ownership.kept & ~self._complete).any():
-            return []
-        moving = ownership.answers & ~ownership.owned
-        for peer in ownership.table.peers:
-            ready = self._standby_complete.get(peer)
-            if ready is not None:
-                moving &= ~(ready & ownership.table.slots_of(peer))
-        if moving.any():
-            return []
+        for peer, slots in self._by_peer(ownership.answers & ~ownership.owned, 0).items():
+            if (slots & ~self._offers.taken_by(peer)).any():
+                return []
         self._asked_to_serve = ownership.epoch
         return [Send(self._addresses["membership"], ServeSlots())]
 
-    def _plan_telling(self, now: float) -> None:
-        """Owners, and those that answer until we do, are to know what is complete here."""
+    # --- Taking what is offered ----------------------------------------------------------------------
+
+    def _hear_offer(self, peer: str, message: OfferSlots, now: float) -> list[Send]:
+        """Bring what is offered of ours, and say when that is done."""
         ownership = self._here
-        ours = self._complete & ownership.kept
-        self._untold = {}
-        for peer in sorted(ownership.alive - {self._me}):
-            slots = ours & (ownership.table.slots_of(peer) | ownership.serving.slots_of(peer))
-            if slots.any():
-                self._untold[peer] = slots
-        self._tell_pause_s = self._settings.again_s
-        self._tell_again_at = now if self._untold else inf
+        if message.epoch != ownership.epoch or peer not in ownership.alive:
+            return []  # repeated until both know the same
+        slots = self._decode(message.slots) & ownership.kept
+        taking = self._taking.get(peer)
+        if taking is None or taking.number != message.offer:
+            taking = _Taking(message.offer, np.zeros_like(slots), np.zeros_like(slots))
+            self._taking[peer] = taking
+        new = slots & ~taking.slots
+        taking.slots |= new
+        taking.told &= ~slots  # what we said of them was lost
+        for store in STORES:
+            self._wants.add_copies(store, peer, new & ownership.owned, now)
+            self._wants.add_copies(store, peer, new & ~ownership.owned, max(now, self._copies_at))
+        return self._advance(now)
 
-    def _tell_complete(self, now: float) -> list[Send]:
-        self._untold = {peer: slots for peer, slots in self._untold.items() if slots.any()}
-        self._tell_again_at = now + self._tell_pause_s if self._untold else inf
-        self._tell_pause_s = min(2 * self._tell_pause_s, self._settings.again_max_s)
+    def _taken_from(self, peer: str, taking: _Taking) -> SlotMask:
+        """Of an offer, what has been brought to both stores."""
+        return taking.slots & ~self._wants.wanted_from(peer)
+
+    def _tell_taken(self) -> list[Send]:
+        sends = []
+        for peer, taking in self._taking.items():
+            new = self._complete & taking.slots & ~taking.told
+            if not new.any():
+                continue
+            new &= self._taken_from(peer, taking)
+            if new.any():
+                taking.told |= new
+                sends.append(Send(Address(peer, self.name), SlotsTaken(taking.number, encode_slots(new))))
+        return sends
+
+    def _ask_for_copies(self, now: float) -> list[Send]:
+        """As a standby, have owners offer what they believe we have taken, as before a restart of ours."""
+        ownership = self._here
+        lacking = ownership.kept & ~ownership.owned & ~self._complete
+        self._ask_at = now + self._settings.again_max_s if lacking.any() else inf
+        sends = []
+        for peer, slots in self._by_peer(lacking, 0).items():
+            taking = self._taking.get(peer)
+            unoffered = slots if taking is None else slots & ~taking.slots
+            if unoffered.any():
+                sends.append(Send(Address(peer, self.name), CopiesWanted(encode_slots(unoffered))))
+        return sends
+
+    # --- Offering and letting go ---------------------------------------------------------------------
+
+    def _due_offers(self) -> dict[str, SlotMask]:
+        """By peer what it is to take from here, whether it has or not."""
+        ownership, replicas = self._here, self._here.table.replicas
+        copied = self._held & self._complete
+        moving = ownership.answers & ~ownership.owned
+        strays = self._strays()
+        due: dict[str, SlotMask] = {}
+        for rank in range(replicas):
+            offered = strays | (moving if rank == 0 else copied)
+            for peer, slots in self._by_peer(offered, rank).items():
+                due[peer] = due[peer] | slots if peer in due else slots
+        return due
+
+    def _send_offers(self, now: float) -> list[Send]:
+        offers = self._offers.open()
+        self._offer_pause_s = min(2 * self._offer_pause_s, self._settings.again_max_s)
+        self._offer_at = now + self._offer_pause_s if offers else inf
         return [
-            Send(Address(peer, self.name), CopiesComplete(encode_slots(slots)))
-            for peer, slots in self._untold.items()
+            Send(Address(peer, self.name), OfferSlots(number, self._here.epoch, encode_slots(slots)))
+            for peer, (number, slots) in offers.items()
         ]
-
-    def _note_copies(self, source: Address, encoded: bytes, is_safe: bool, now: float) -> list[Send]:
-        slots, ownership = self._decode(encoded), self._here
-        if is_safe:
-            return self._forget(slots & ownership.table.slots_of(source.peer))
-        known = self._standby_complete.setdefault(source.peer, np.zeros_like(slots))
-        known |= slots
-        return [Send(source, CopiesNoted(encoded)), *self._serve(), *self._answer_offers()]
-
-    # --- Letting go --------------------------------------------------------------------------------
 
     def _strays(self) -> SlotMask:
         """Slots of which something is here that is not ours to keep."""
         ownership = self._here
-        return self._filled & ~(ownership.kept | ownership.answers | self._held | self._stopping)
+        return self._filled & ~(ownership.kept | ownership.answers | self._stopping)
 
-    def _plan_offers(self, now: float) -> None:
-        if not self._strays().any():
-            self._offer_at = inf
-        elif self._offer_at == inf:
-            self._offer_at = now
-
-    def _offer(self, now: float) -> list[Send]:
+    def _forget_taken(self) -> list[Send]:
+        """Delete the strays that the whole team has taken."""
         strays = self._strays()
-        self._offer_at = now + self._settings.offer_s if strays.any() else inf
-        sends = []
-        for peer in self._here.table.peers:
-            theirs = strays & self._here.table.slots_of(peer)
-            if theirs.any() and peer != self._me:
-                sends.append(Send(Address(peer, self.name), OfferSlots(encode_slots(theirs))))
-        return sends
-
-    def _take_offer(self, source: Address, slots: SlotMask, now: float) -> list[Send]:
-        """Bring what is offered of ours; once the whole team has it, say so."""
-        offered = slots & self._here.owned
-        before = self._offered.get(source.peer, np.zeros_like(slots))
-        self._offered[source.peer] = before | offered
-        for store in STORES:
-            self._wants.add(store, source.peer, offered & ~before, now, is_urgent=False)
-        return self._answer_offers() + self._start_tasks(now)
-
-    def _answer_offers(self) -> list[Send]:
-        if not self._offered:
+        if not strays.any():
             return []
-        safe = self._held & self._complete & self._complete_at_standbys()
-        safe &= ~self._wants.wanted("controller") & ~self._wants.wanted("cell")
-        sends = []
-        for peer, offered in list(self._offered.items()):
-            ready = offered & safe
-            if ready.any() and peer in self._here.alive:
-                sends.append(
-                    Send(Address(peer, self.name), CopiesComplete(encode_slots(ready), is_safe=True))
-                )
-            self._offered[peer] = offered & ~ready & self._here.owned
-            if not self._offered[peer].any():
-                del self._offered[peer]
-        return sends
-
-    def _complete_at_standbys(self) -> SlotMask:
-        """Our slots of which every standby has said that it is complete."""
-        table = self._here.table
-        safe = np.ones_like(self._held)
-        for peer in table.peers:
-            if peer == self._me:
-                continue
-            ready = self._standby_complete.get(peer, np.zeros_like(safe))
-            for rank in range(1, table.replicas):
-                safe &= ready | ~table.slots_of(peer, rank)
-        return safe
-
-    def _forget(self, slots: SlotMask) -> list[Send]:
-        gone = slots & self._strays()
+        gone = strays & (self._here.table.ranking[0] != NOBODY)
+        for rank in range(self._here.table.replicas):
+            for peer, slots in self._by_peer(strays, rank).items():
+                gone &= ~slots | self._offers.taken_by(peer)
         if not gone.any():
             return []
         self._filled &= ~gone
@@ -579,6 +619,15 @@ class Handover(Actor):
     def _here(self) -> Ownership:
         assert self._ownership is not None
         return self._ownership
+
+    def _by_peer(self, slots: SlotMask, rank: int) -> dict[str, SlotMask]:
+        """Split slots by the peer that has this rank for them; those of nobody and our own are left out."""
+        table = self._here.table
+        ranked = table.ranking[rank]
+        counts = np.bincount(ranked[slots] - NOBODY, minlength=1)
+        counts[0] = 0  # NOBODY
+        found = ((table.peers[each + NOBODY], each + NOBODY) for each in np.flatnonzero(counts).tolist())
+        return {peer: slots & (ranked == position) for peer, position in found if peer != self._me}
 
     def _decode(self, slots: bytes) -> SlotMask:
         return decode_slots(slots, self._here.table.slot_count)

@@ -1,6 +1,9 @@
 """What is said between the handover and the stores of its peer: controller (frontier) and cell (pages).
 
 Slots are in sets as `mesh.slot_set` encodes them.
+
+Beside what these messages promise, a store keeps nothing for other peers (`FrontierChanged`, `ReplicatePage`,
+`LinksFound`) of slots in whose `Ownership.team_of` it is not: what it has of them may be forgotten any time.
 """
 
 from __future__ import annotations
@@ -23,7 +26,10 @@ class HoldSlots(Message, frozen=True):
 
 
 class SlotsStopped(Message, frozen=True):
-    """Promise of the controller: nothing of these slots is being fetched or finished here any more."""
+    """Promise of the controller: nothing of these slots is being fetched or finished here any more.
+
+    Said of each slot once after each `HoldSlots` that takes it away; not before that is it given back.
+    """
 
     is_promise: ClassVar[bool] = True
     slots: bytes
@@ -32,7 +38,8 @@ class SlotsStopped(Message, frozen=True):
 class SlotsFilled(Message, frozen=True):
     """A store to the handover: of these slots there is something here now.
 
-    All of them after the first `OwnershipChanged`, then each when its first item comes.
+    All of them at once in answer to the first `OwnershipChanged`, even if there are none: nothing is yielded
+    before that. Then each when its first item comes.
     """
 
     slots: bytes

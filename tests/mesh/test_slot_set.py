@@ -1,0 +1,83 @@
+"""Slot sets: what is encoded comes back, in the shorter form, and other bytes are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mesh.errors import RemoteProtocolError
+from mesh.slot_set import (
+    NO_SLOTS,
+    SLOT_SET_BYTES_MAX,
+    SlotMask,
+    decode_slots,
+    encode_slot_list,
+    encode_slots,
+)
+from mesh.slots import SLOTS_MAX
+
+
+def mask_of(slot_count: int, slots: set[int]) -> SlotMask:
+    mask = np.zeros(slot_count, np.bool_)
+    mask[list(slots)] = True
+    return mask
+
+
+@st.composite
+def masks(draw: st.DrawFn) -> SlotMask:
+    slot_count = draw(st.one_of(st.integers(1, 40), st.sampled_from([1_000, 50_000, SLOTS_MAX])))
+    slots = draw(st.sets(st.integers(0, slot_count - 1), max_size=80))
+    mask = mask_of(slot_count, slots)
+    return ~mask if draw(st.booleans()) else mask
+
+
+@given(masks())
+def test_a_set_comes_back_as_it_was(mask: SlotMask) -> None:
+    decoded = decode_slots(encode_slots(mask), len(mask))
+    assert (decoded == mask).all()
+    assert decoded.shape == mask.shape
+
+
+@given(masks())
+def test_a_set_takes_no_more_bytes_than_the_shorter_of_list_and_mask(mask: SlotMask) -> None:
+    encoded = encode_slots(mask)
+    assert len(encoded) == 1 + min(2 * int(mask.sum()), (len(mask) + 7) // 8)
+    assert len(encoded) <= SLOT_SET_BYTES_MAX
+
+
+@given(masks())
+def test_a_list_of_slots_in_any_order_makes_the_same_bytes(mask: SlotMask) -> None:
+    slots = np.flatnonzero(mask).tolist()
+    assert encode_slot_list(reversed(slots), len(mask)) == encode_slots(mask)
+
+
+def test_a_decoded_set_can_be_changed_without_changing_the_next_one() -> None:
+    decoded = decode_slots(NO_SLOTS, 8)
+    decoded[:] = True
+    assert not decode_slots(NO_SLOTS, 8).any()
+
+
+@given(st.binary(max_size=40), st.integers(1, 300))
+def test_any_bytes_are_a_set_of_that_mesh_or_refused(encoded: bytes, slot_count: int) -> None:
+    try:
+        mask = decode_slots(encoded, slot_count)
+    except RemoteProtocolError:
+        return
+    assert mask.shape == (slot_count,)
+    assert mask.dtype == np.bool_
+
+
+@pytest.mark.parametrize(
+    "encoded",
+    [b"", b"X", b"L\x00", b"L\x00\x08", b"M", b"M\x00\x00", b"m\x00"],
+    ids=["nothing", "unknown form", "half a slot", "slot 8 of 8", "no mask", "two bytes", "small letter"],
+)
+def test_what_is_no_set_of_eight_slots_is_refused(encoded: bytes) -> None:
+    with pytest.raises(RemoteProtocolError):
+        decode_slots(encoded, 8)
+
+
+def test_bits_beyond_the_last_slot_are_ignored() -> None:
+    assert decode_slots(b"M\xff", 3).tolist() == [True, True, True]

@@ -1,0 +1,91 @@
+"""A `Store` of texts in a dict, with as many parts, and detours over a port, as a test wants."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+
+import msgspec
+import numpy as np
+from xxhash import xxh3_64_digest
+
+from mesh.actor import Address, Message, Send
+from mesh.errors import RemoteProtocolError
+from mesh.slot_set import SlotMask
+from peers.handover.store import Part
+
+Item = tuple[int, str]  # slot and text
+
+_decoder = msgspec.msgpack.Decoder(list[Item])
+
+
+class ReadPart(Message, frozen=True):
+    """Store to port: give the part back."""
+
+    ticket: int
+    part: Part
+
+
+class MergeDone(Message, frozen=True):
+    """Store to port: say when you have done something."""
+
+    ticket: int
+
+
+def id_of(text: str) -> bytes:
+    digest: bytes = xxh3_64_digest(text.encode())
+    return digest
+
+
+class DictStore:
+    """Items by slot; merging is a union."""
+
+    def __init__(self, me: str, items_per_part: int = 2, *, has_port: bool = False) -> None:
+        self.items: defaultdict[int, dict[bytes, str]] = defaultdict(dict)
+        self.delays: list[float] = []  # of the parts that were merged
+        self._port = Address(me, "port")
+        self._items_per_part = items_per_part
+        self._has_port = has_port
+        self._merging: dict[int, list[Item]] = {}
+
+    def put(self, slot: int, text: str) -> None:
+        self.items[slot][id_of(text)] = text
+
+    def all(self) -> set[Item]:
+        return {(slot, text) for slot, texts in self.items.items() for text in texts.values()}
+
+    def forget(self, slots: SlotMask) -> None:
+        for slot in np.flatnonzero(slots).tolist():
+            self.items.pop(slot, None)
+
+    def finish(self, ticket: int) -> None:
+        for item in self._merging.pop(ticket, ()):
+            self.put(*item)
+
+    # --- The store
+
+    def item_ids(self, slot: int) -> Iterable[bytes]:
+        return iter(self.items.get(slot, {}))
+
+    def parts(self, ticket: int, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:
+        for slot in np.flatnonzero(slots).tolist():
+            texts = [text for each, text in list(self.items.get(slot, {}).items()) if each not in have]
+            for at in range(0, len(texts), self._items_per_part):
+                items = [(slot, text) for text in texts[at : at + self._items_per_part]]
+                part = Part(msgspec.msgpack.encode(items), b"bulk" * len(items))
+                yield Send(self._port, ReadPart(ticket, part)) if self._has_port else part
+
+    def merge(self, ticket: int, peer: str, slots: SlotMask, part: Part, delay_s: float) -> Send | None:
+        try:
+            items = _decoder.decode(part.items)
+        except msgspec.MsgspecError as error:
+            raise RemoteProtocolError("no items") from error
+        if not all(0 <= slot < len(slots) and slots[slot] for slot, _ in items):
+            raise RemoteProtocolError("items of slots that were not asked for")
+        self.delays.append(delay_s)
+        if self._has_port:
+            self._merging[ticket] = items
+            return Send(self._port, MergeDone(ticket))
+        for item in items:
+            self.put(*item)
+        return None

@@ -1,0 +1,72 @@
+"""Meshes that grow, shrink, fall apart and crash while they crawl: one peer per slot, and nothing is lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from tests.peers.handover.twins import WEIGHT, World
+
+SEEDS = 60
+CALM_S = 90.0  # until everything has been taken by whom it belongs to, by far
+
+
+def settle(world: World) -> None:
+    """No more changes; the network stays as bad as it is. Who is down comes back if it is needed."""
+    for name in sorted(world.cut_off):
+        world.heal(name)
+    for name in sorted(world.records.keys() - world.running.keys()):
+        if 2 * len(world.running) > len(world.records):
+            world.drop(name)
+        else:
+            world.start(name)
+    world.run(5.0)
+    world.is_crawling = False
+    world.run(CALM_S)
+    world.check_nothing_is_lost()
+    world.check_settled()
+
+
+def disturb(world: World, random: Random) -> None:
+    """Do one thing to the mesh that can happen to one."""
+    names = sorted(world.running)
+    reachable = [name for name in names if name not in world.cut_off]
+    down = sorted(world.records.keys() - world.running.keys())
+    name = random.choice(names)
+    match random.randrange(8):
+        case 0 if len(world.records) < 5:
+            world.start("abcde"[len(world.records)])
+        case 1 if len(reachable) > 1 and name in reachable:
+            world.crash(name)
+        case 2 if down:
+            world.start(random.choice(down))
+        case 3 if down:
+            world.drop(random.choice(down))
+        case 4 if len(reachable) > 2 and name in reachable:
+            world.cut(name)
+        case 5 if name in world.cut_off and sum(r.is_alive for r in world.records.values()) > 1:
+            world.drop(name)
+        case 6 if name in world.cut_off:
+            world.heal(name)
+        case 7 if name in reachable:
+            weight = random.choice((0, 50, WEIGHT, 200))
+            world.change(name, replace(world.records[name], weight=weight))
+        case _:
+            pass
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_any_history_ends_with_every_slot_crawled_by_its_owner_and_nothing_lost(seed: int) -> None:
+    random = Random(seed)
+    names = "abcde"[: random.randint(1, 4)]
+    world = World(seed, names, replicas=random.choice((1, 2, 2, 3)), loss=random.choice((0.0, 0.05, 0.2)))
+    for _ in range(random.randint(3, 12)):
+        world.run(random.choice((0.1, 0.5, 1.0, 3.0, 10.0)))
+        disturb(world, random)
+    if not any(world.records[name].weight for name in world.running):
+        name = min(world.running)
+        world.change(name, replace(world.records[name], weight=WEIGHT))
+    settle(world)
+    assert world.n_fetched > 0
