@@ -189,10 +189,16 @@ class Machine:
         return self._controller.ownership if self._controller is not None else None
 
     def trouble(self) -> str:
-        """What keeps it from rest, for people."""
+        """What may keep the mesh from rest, for people."""
         if not self.is_running:
             return "does not run"
-        return f"{self.membership()} {self.handover()} {self.cell()} {self.crawl()}"
+        membership, handover, cell, crawl = self.membership(), self.handover(), self.cell(), self.crawl()
+        said = f"sees {membership.alive} alive at epoch {membership.epoch}"
+        said += "" if handover.is_quiet else f"; {handover}"
+        said += "" if self.has_stored_all() else f"; {cell}"
+        return said + ("" if crawl.is_idle else f"; {crawl}")
+
+    # --- Asking its actors ---
 
     def crawl(self) -> CrawlStatistics:
         return self._statistics("controller", CrawlStatistics)
