@@ -179,6 +179,9 @@ def demo(once: OnceOption = False, as_json: JsonOption = False) -> None:
 
 async def _up(options: LabOptions, urls: list[str], once: bool, screen: Screen) -> dict[str, Any]:
     async with _lab_on(screen, options) as lab:
+        warning = copies_warning(lab.mesh_folder.mesh.replicas, options.peers)
+        if warning:
+            screen.warn(warning)
         if urls:
             answer = await lab.add_seeds(urls)
             for url in answer["invalid"]:
@@ -188,6 +191,18 @@ async def _up(options: LabOptions, urls: list[str], once: bool, screen: Screen) 
         command = f"tianmesh up --data {options.folder}"
         screen.say(f"stopped, nothing is lost: `{escape(command)}`, with the same options, goes on")
     return {"report": last, "is_done": is_done}
+
+
+def copies_warning(replicas: int, peers: int) -> str:
+    """What to tell somebody whose pages are on one disk only; "" when they are on more."""
+    if replicas == 1:
+        return (
+            "one copy of every page: when a disk dies, what it had is lost until it is crawled again; "
+            "a mesh founded with --replicas 2 loses nothing"
+        )
+    if peers == 1:
+        return "one peer keeps the only copy of every page; with two, a disk may die and nothing is lost"
+    return ""
 
 
 @asynccontextmanager

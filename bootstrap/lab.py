@@ -221,16 +221,25 @@ class Lab:
         self.descriptions[name] = json.loads(line)
 
     async def _wait_for_members(self) -> None:
-        wanted = self._options.peers + 1  # and the bootstrap node
+        """Wait until all know all, and somebody answers for every slot."""
+        have_met = False
         with trio.move_on_after(JOIN_S):
             while True:
                 self.check()
                 peers = await self._peers_seen()
-                views = {(peer["members"], peer["epoch"]) for peer in peers}
-                if len(peers) == self._options.peers and len(views) == 1 and views.pop()[0] == wanted:
+                have_met = self._have_met(peers)
+                answered = sum(peer["slots"]["answered"] for peer in peers)
+                if have_met and answered == self.mesh_folder.mesh.slot_count:
                     return
                 await trio.sleep(0.1)
-        raise LabError(f"the peers did not find each other in {JOIN_S:g} s" + self._ends_of_logs())
+        if not have_met:
+            raise LabError(f"the peers did not find each other in {JOIN_S:g} s" + self._ends_of_logs())
+
+    def _have_met(self, peers: list[dict[str, Any]]) -> bool:
+        """Do all see the same mesh, with all peers of the lab and the bootstrap node in it?"""
+        views = {(peer["members"], peer["epoch"]) for peer in peers}
+        is_one = len(peers) == self._options.peers and len(views) == 1
+        return is_one and peers[0]["members"] == self._options.peers + 1
 
     async def _peers_seen(self) -> list[dict[str, Any]]:
         """The peers in the report; none while no peer is a member yet."""

@@ -71,6 +71,7 @@ folder = "data"           # table, archive and index of this peer
 
 [gateway]
 listen = {gateway}   # where this peer answers users; port 0 takes a free one
+admin_token = ""          # whoever sends it may drain peers; without one, programs on this machine may
 
 [crawl]
 delay_s = {delay_s}             # pause between two requests to one host; robots.txt can make it longer

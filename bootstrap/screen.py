@@ -23,6 +23,7 @@ COLUMNS: Final = ("peer", "pages", "pages/s", "hosts", "queue", "fetching", "ind
 REFRESHES_PER_S: Final = 4
 RECENT_REPORTS: Final = 10  # about 5 s, over which the speed is taken
 REASONS_SHOWN: Final = 6
+STEADY: Final = "steady"  # of a peer about whose slots nothing is to be told, see `peers.gateway.status`
 
 Report = dict[str, Any]
 
@@ -134,6 +135,13 @@ def _summary(report: Report, names: dict[str, str]) -> Group:
     if others:
         named = ", ".join(f"{what} ({n:,})" for n, what in others[:REASONS_SHOWN])
         lines.insert(0, f"no pages: {named}")
+    busy = [
+        f"{names.get(row['id'], row['id'])} {row['state']}"
+        for row in report["peers"]
+        if row["state"] != STEADY
+    ]
+    if busy:
+        lines.append("slots: " + ", ".join(busy))
     full = [names.get(row["id"], row["id"]) for row in report["peers"] if row["disk_full"]]
     if full:
         warning = f"disk full: {', '.join(full)} fetches nothing until there is space"

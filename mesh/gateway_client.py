@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
@@ -14,6 +16,7 @@ from mesh.errors import ConfigError, TianmeshError
 TIMEOUT_S: Final = 15.0  # a mesh with dead peers answers within its deadlines, about 3 s
 ANSWER_BYTES_MAX: Final = 64 << 20
 SEEDS_PER_REQUEST: Final = 1_000  # a gateway takes 1 MiB at once
+NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class GatewayError(TianmeshError):
@@ -47,16 +50,31 @@ class GatewayClient:
             answer["invalid"] += seeded["invalid"]
         return answer
 
+    def drain(self, peer: str, token: str = "", *, is_draining: bool = True) -> dict[str, Any]:
+        """Have a peer give its slots away, or take its share again; return what /api/drain answers.
+
+        Args:
+          peer: its id or the beginning of it.
+          token: of the gateway's configuration; "" does on its own machine when it has none.
+        """
+        body = json.dumps({"peer": peer, "is_draining": is_draining}).encode()
+        return self._ask("POST", "/api/drain", body, {"Authorization": f"Bearer {token}"} if token else {})
+
     def close(self) -> None:
         self._connection.close()
 
-    def _ask(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
+    def _ask(
+        self, method: str, path: str, body: bytes | None = None, more_headers: Mapping[str, str] = NO_HEADERS
+    ) -> dict[str, Any]:
+        headers = {"Accept": "application/json", **more_headers}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
         try:
             try:
-                status, answer = self._exchange(method, path, body)
+                status, answer = self._exchange(method, path, body, headers)
             except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
                 self._connection.close()  # kept alive too long for the server: once more, anew
-                status, answer = self._exchange(method, path, body)
+                status, answer = self._exchange(method, path, body, headers)
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
             raise GatewayError(
@@ -71,10 +89,9 @@ class GatewayClient:
             raise GatewayError(str(decoded.get("error", f"{self.url} answered {status}")))
         return decoded
 
-    def _exchange(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
-        headers = {"Accept": "application/json"}
-        if body is not None:
-            headers["Content-Type"] = "application/json"
+    def _exchange(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, bytes]:
         self._connection.request(method, path, body, headers)
         response = self._connection.getresponse()
         return response.status, response.read(ANSWER_BYTES_MAX)

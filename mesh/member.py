@@ -18,6 +18,7 @@ from typing import Final
 import trio
 
 from mesh.actor import Actor, Address
+from mesh.balance import BalanceSettings
 from mesh.config import MemberConfig, MeshConfig
 from mesh.credentials import PeerCredentials
 from mesh.door_port import DoorPort
@@ -83,7 +84,9 @@ class Member:
     def peer_id(self) -> str:
         return self.identity.peer_id
 
-    def assemble(self, actors: Iterable[Actor], ports: Iterable[Port]) -> Runtime:
+    def assemble(
+        self, actors: Iterable[Actor], ports: Iterable[Port], balance: BalanceSettings | None = None
+    ) -> Runtime:
         """Put the node together: the membership, these actors, and these ports beside our own."""
         actors = list(actors)
         membership = Membership(
@@ -93,6 +96,7 @@ class Member:
             TableSection(self.table, b"M"),
             PeerCredentials(self.identity, self._mesh),
             [Door(door.endpoint, door.key.encode()) for door in self._config.doors],
+            balance=balance,
             listeners=tuple(actor.name for actor in actors),
         )
         node = Node(self.peer_id, [membership, *actors])

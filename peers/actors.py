@@ -7,24 +7,31 @@ from mesh.table import Table, TableSection
 from peers.crawler.controller import Controller
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.searcher import Searcher
+from peers.handover.handover import Handover, HandoverSettings
 from peers.index.indexer import Indexer, IndexView
 from peers.storage.cell import Cell
 
 
 def make_actors(
-    me: str, table: Table, settings: CrawlSettings, index: IndexView, first_errand: int = 1
+    me: str,
+    table: Table,
+    settings: CrawlSettings,
+    index: IndexView,
+    first_errand: int = 1,
+    handover: HandoverSettings | None = None,
 ) -> list[Actor]:
-    """Make controller, cell, indexer and searcher of a peer, which take up what the table remembers.
+    """Make the actors of a peer, which take up what the table remembers.
 
     Args:
       me: id of the peer.
       table: of the whole peer; each actor gets its own section.
       index: what the indexer searches.
-      first_errand: see `Searcher`.
+      first_errand: greater than any number of an earlier life, see `Searcher` and `Handover`.
     """
     return [
         Controller(me, TableSection(table, b"C"), settings),
         Cell(me, TableSection(table, b"S")),
         Indexer(me, index),
         Searcher(me, first_errand),
+        Handover(me, first_errand, handover),
     ]

@@ -22,10 +22,13 @@ from rich.progress import Progress
 from rich.table import Table
 
 from mesh.errors import ConfigError, TianmeshError
-from mesh.gateway_client import GatewayClient, error_count
+from mesh.gateway_client import GatewayClient, GatewayError, error_count
+from peers.gateway.status import PeerState
 
 GATEWAY: Final = "http://127.0.0.1:8017"
 RUN_DEPTH: Final = 100  # hits per query in a run for evaluation, as TREC's ad hoc tracks took 1,000
+DRAIN_POLL_S: Final = 0.5
+DRAIN_SILENCE_S: Final = 15.0  # a peer that is busy misses a report now and then
 
 app = typer.Typer(
     help="A search engine made of ordinary machines: peers crawl, keep, index and answer, without a master.",
@@ -104,8 +107,45 @@ def status(gateway: GatewayOption = GATEWAY, as_json: JsonOption = False) -> Non
         return
     console = Console(highlight=False)
     console.print(status_table(report))
+    console.print(slots_table(report))
     for row in report["peers"]:
         console.print(f"{row['id']}  {escape(row['gateway'])}{'  disk full' if row['disk_full'] else ''}")
+    if report["total"]["hot_hosts"]:
+        named = ", ".join(f"{host} ({urls:,})" for host, urls in report["total"]["hot_hosts"])
+        console.print(f"longest queues: {escape(named)}")
+
+
+@app.command(epilog="Examples: tianmesh drain k3v2   tianmesh drain k3v2 --cancel")
+def drain(
+    peer: Annotated[str, typer.Argument(help="Id of the peer, or its first letters.")],
+    cancel: Annotated[bool, typer.Option("--cancel", help="Have it take its share again.")] = False,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until nothing depends on it.")] = True,
+    token: Annotated[
+        str, typer.Option(envvar="TIANMESH_ADMIN_TOKEN", help="gateway.admin_token of the gateway, if set.")
+    ] = "",
+    gateway: GatewayOption = GATEWAY,
+    as_json: JsonOption = False,
+) -> None:
+    """Empty a peer before its machine is taken away: the others take over all that it has.
+
+    A peer that is down for good is struck off instead. Ctrl-C ends the waiting, not the draining.
+    """
+    client = GatewayClient(gateway)
+    answer = client.drain(peer, token, is_draining=not cancel)
+    whole = answer["peer"]
+    is_waited_for = wait and not cancel and not answer["is_written_off"]
+    if is_waited_for:
+        _wait_until_drained(client, whole, Console(stderr=True, quiet=as_json))
+    if as_json:
+        print_json(answer | {"is_drained": is_waited_for or answer["is_written_off"]})
+    elif cancel:
+        Console().print(f"{whole} takes its share again")
+    elif answer["is_written_off"]:
+        Console().print(f"{whole} was down and does not belong to the mesh any more")
+    elif wait:
+        Console().print(f"{whole} is empty: stop it whenever you like")
+    else:
+        Console().print(f"{whole} gives away what it has; `tianmesh status` says when it is drained")
 
 
 def main() -> None:
@@ -134,6 +174,60 @@ def status_table(report: dict[str, Any]) -> Table:
     table.add_section()
     table.add_row("all", *_cells(report["total"]), style="bold")
     return table
+
+
+def slots_table(report: dict[str, Any]) -> Table:
+    """Which peer has what of the slots, in 80 columns."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("peer", "crawls", "answers", "copies", "to get", "MB/s", "state"):
+        is_text = name in ("peer", "state")
+        table.add_column(name, justify="left" if is_text else "right", no_wrap=True)
+    for row in report["peers"]:
+        table.add_row(row["id"], *_slot_cells(row), row["state"])
+    table.add_section()
+    table.add_row("all", *_slot_cells(report["total"]), "", style="bold")
+    return table
+
+
+def _slot_cells(row: dict[str, Any]) -> list[str]:
+    slots = row["slots"]
+    counts = (slots["held"], slots["answered"], slots["complete"], slots["wanted"])
+    return [*(f"{count:,}" for count in counts), f"{row['bytes_moved_per_s'] / 1e6:.1f}"]
+
+
+def _wait_until_drained(client: GatewayClient, peer: str, console: Console) -> None:
+    """Show how much is left until nothing depends on the peer.
+
+    Raises:
+      GatewayError: it has gone, or drains no more, before that.
+    """
+    heard_at = time.monotonic()
+    most = 1
+    with Progress(console=console) as progress:
+        bar = progress.add_task("draining", total=None)
+        while True:
+            row = next((row for row in client.status()["peers"] if row["id"] == peer), None)
+            if row is not None:
+                heard_at = time.monotonic()
+                left = slots_left(row)
+                most = max(most, left)
+                progress.update(bar, total=most, completed=most - left, description=f"{left:,} slots left")
+                if row["state"] == PeerState.DRAINED.value:
+                    return
+                if not row["is_draining"]:
+                    raise GatewayError(f"{peer} drains no more: somebody has cancelled it")
+            elif time.monotonic() > heard_at + DRAIN_SILENCE_S:
+                raise GatewayError(
+                    f"{peer} does not answer any more, and it was not empty yet: start it again to go on; "
+                    "if its machine is lost, give the order once more, and it is struck off"
+                )
+            time.sleep(DRAIN_POLL_S)
+
+
+def slots_left(row: dict[str, Any]) -> int:
+    """How much of a peer that drains is still in use: one for each slot and use."""
+    slots = row["slots"]
+    return int(slots["owned"] + slots["answered"] + slots["kept"] + slots["strays"])
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

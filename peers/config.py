@@ -7,8 +7,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from mesh.balance import BalanceSettings
 from mesh.config import MemberConfig, MeshConfig
 from peers.crawler.settings import CrawlSettings
+from peers.handover.handover import HandoverSettings
 
 
 class WebConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -33,6 +35,9 @@ class GatewayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     """Where this peer answers users."""
 
     listen: Annotated[str, Meta(pattern=r"^.+:\d+$")] = "127.0.0.1:8017"  # port 0 takes a free one
+    # Who may change the mesh here (drain a peer): "" for every program on this machine and nobody else;
+    # otherwise whoever sends this word, as `Authorization: Bearer ...`, from wherever.
+    admin_token: Annotated[str, Meta(pattern=r"^([!-~]{16,})?$")] = ""
 
 
 class PeerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -44,6 +49,8 @@ class PeerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     web: WebConfig = WebConfig()
     crawl: CrawlSettings = CrawlSettings()
     gateway: GatewayConfig = GatewayConfig()
+    handover: HandoverSettings = HandoverSettings()
+    balance: BalanceSettings = BalanceSettings()
 
     def __post_init__(self) -> None:
         if self.crawl.is_recorded and not self.web.trace:

@@ -38,8 +38,8 @@ from peers.storage.archive import Archive
 from peers.storage.archive_port import ArchivePort
 from peers.vitals import Vitals
 
-DRAIN_S: Final = 20.0  # for pages that were fetched to be stored before the peer ends
-DRAIN_POLL_S: Final = 0.05
+FINISH_S: Final = 20.0  # for pages that were fetched to be stored before the peer ends
+FINISH_POLL_S: Final = 0.05
 
 logger = logging.getLogger(__name__)
 
@@ -71,21 +71,21 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
 
     with Archive(data / "archive", me) as archive, Index.open(data / "index") as index:
         first_errand = time.time_ns() // 1_000_000
-        actors = make_actors(me, table, config.crawl, IndexReader(index), first_errand)
+        actors = make_actors(me, table, config.crawl, IndexReader(index), first_errand, config.handover)
         ports: list[Port] = [
             FetcherPort(me, _fetcher(folder, config.web)),
             ParserPort(me, config.web.parsers),
             ArchivePort(me, archive),
-            SegmentsPort(me, index),
+            SegmentsPort(me, index, config.mesh.slot_count),
             Meter(me, measure),
-            Http(me, listener, statistics),
+            Http(me, listener, statistics, admin_token=config.gateway.admin_token),
         ]
         if config.web.trace:
             ports.append(TraceRecorder(folder / config.web.trace))
-        runtime = member.assemble(actors, ports)
+        runtime = member.assemble(actors, ports, config.balance)
         vitals = Vitals(member, runtime, index, gateway)
         tell({"id": me, "endpoint": member.record.endpoint, "gateway": gateway})
-        await member.run(stop, before_stop=lambda: _drain(me, runtime))
+        await member.run(stop, before_stop=lambda: _finish_pages(me, runtime))
 
 
 def _check_analysis(config_file: Path, mesh: MeshConfig) -> None:
@@ -97,16 +97,16 @@ def _check_analysis(config_file: Path, mesh: MeshConfig) -> None:
         )
 
 
-async def _drain(me: str, runtime: Runtime) -> None:
+async def _finish_pages(me: str, runtime: Runtime) -> None:
     """Begin no more fetches and let the pages in progress be stored."""
     runtime.deliver(Address(me, "fetcher"), "controller", StopCrawl())
-    with trio.move_on_after(DRAIN_S):
+    with trio.move_on_after(FINISH_S):
         while True:
             crawl = runtime.observe()["controller"]
             assert isinstance(crawl, CrawlStatistics)
             if not crawl.in_flight and not crawl.in_progress:
                 return
-            await trio.sleep(DRAIN_POLL_S)
+            await trio.sleep(FINISH_POLL_S)
     logger.warning("pages in progress left to the next start")
 
 

@@ -6,19 +6,29 @@ import os
 import resource
 import sys
 import time
+from collections import deque
+from typing import Final
 
+import msgspec
+
+from mesh.actor import Statistics
 from mesh.member import Member
 from mesh.membership import MembershipStatistics
 from mesh.runtime import Runtime
 from peers.crawler.controller import CrawlStatistics
-from peers.gateway.status import FrontierSize, PeerStatus
+from peers.gateway.searcher import SearcherStatistics
+from peers.gateway.status import HOT_HOSTS_MAX, FrontierSize, PeerStatus, SlotCounts, state_of
+from peers.handover.exchange import ExchangeStatistics
+from peers.handover.handover import HandoverStatistics
 from peers.index.index import Index
 from peers.index.indexer import IndexerStatistics
 from peers.storage.cell import CellStatistics
 
+SPEED_S: Final = 4.0  # over which the speed of moving slots is taken
+
 
 class Vitals:
-    """Takes the status of one peer."""
+    """Takes the status of one peer; now and then even if nobody asks, so that speeds are those of now."""
 
     def __init__(self, member: Member, runtime: Runtime, index: Index, gateway: str) -> None:
         self._member = member
@@ -26,19 +36,24 @@ class Vitals:
         self._index = index
         self._gateway = gateway
         self._started = time.monotonic()
+        self._moved = Speed(self._started)
 
     def measure(self) -> PeerStatus:
         """The status now; takes well below a millisecond."""
         seen = self._runtime.observe()
         crawl, cell, indexer = seen["controller"], seen["cell"], seen["indexer"]
-        membership = seen["membership"]
+        membership, handover, searcher = seen["membership"], seen["handover"], seen["searcher"]
         assert isinstance(crawl, CrawlStatistics)
         assert isinstance(cell, CellStatistics)
         assert isinstance(indexer, IndexerStatistics)
         assert isinstance(membership, MembershipStatistics)
+        assert isinstance(handover, HandoverStatistics)
+        assert isinstance(searcher, SearcherStatistics)
         sent = self._member.transport.observe()
         seconds = time.monotonic() - self._started
         waiting = _waiting_count(cell, indexer)
+        moved = _bytes_moved(crawl) + _bytes_moved(cell)
+        slots = _slot_counts(handover, searcher)
         snapshot = self._index.snapshot()
         return PeerStatus(
             id=self._member.peer_id,
@@ -62,14 +77,60 @@ class Vitals:
             documents=snapshot.document_count,
             index_bytes=snapshot.index_bytes,
             archive_bytes=cell.archive_bytes,
-            idle=crawl.is_idle and not waiting,
+            idle=crawl.is_idle and not waiting and handover.is_quiet,
             disk_full=cell.is_full,
             frontier=FrontierSize(hosts=crawl.hosts, queued=crawl.due, in_flight=crawl.in_flight),
             pending=crawl.in_progress + crawl.outbox + crawl.anchors_changed + waiting,
             members=membership.alive,
             epoch=membership.epoch,
-            activity=_activity(crawl, cell, indexer),
+            activity=_activity(crawl, cell, indexer) + handover.takeovers + moved,
+            state=state_of(
+                slots,
+                has_majority=membership.has_majority,
+                is_licensed=self._runtime.clock.now() < membership.licence_until,
+                is_draining=membership.is_draining,
+                is_quiet=handover.is_quiet,
+            ),
+            is_draining=membership.is_draining,
+            slots=slots,
+            bytes_moved=moved,
+            bytes_moved_per_s=self._moved.note(moved, time.monotonic()),
+            hot_hosts=tuple(getattr(crawl, "hot_hosts", ()))[:HOT_HOSTS_MAX],
         )
+
+
+class Speed:
+    """How fast a counter grows now."""
+
+    def __init__(self, now: float) -> None:
+        self._seen = deque([(now, 0)])  # oldest first
+
+    def note(self, count: int, now: float) -> float:
+        """Growth a second over the last `SPEED_S`, or since the last look if that was longer ago."""
+        while len(self._seen) > 1 and self._seen[1][0] <= now - SPEED_S:
+            self._seen.popleft()
+        (then, before), newest = self._seen[0], self._seen[-1]
+        if now >= newest[0] + SPEED_S / 8:
+            self._seen.append((now, count))
+        return (count - before) / max(now - then, SPEED_S / 8)
+
+
+def _slot_counts(handover: HandoverStatistics, searcher: SearcherStatistics) -> SlotCounts:
+    return SlotCounts(
+        owned=handover.owned,
+        held=handover.held,
+        kept=handover.kept,
+        complete=handover.complete,
+        answered=searcher.slots_answered,
+        wanted=handover.frontier_wanted + handover.pages_wanted,
+        strays=handover.strays,
+    )
+
+
+def _bytes_moved(store: Statistics) -> int:
+    """What the exchange of this store has got from other peers."""
+    values = msgspec.structs.asdict(store).values()
+    return sum(value.bytes_received for value in values if isinstance(value, ExchangeStatistics))
 
 
 def _waiting_count(cell: CellStatistics, indexer: IndexerStatistics) -> int:

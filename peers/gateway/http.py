@@ -16,13 +16,15 @@ from mesh.actor import Address, Message
 from mesh.errors import ConfigError, LocalProtocolError
 from mesh.port import Deliver
 from peers.gateway.messages import (
+    DrainOrdered,
+    DrainRefused,
     PageFound,
     PagesFound,
     RequestRefused,
     SeedsAdded,
     StatusGathered,
 )
-from peers.gateway.routes import Busy, application
+from peers.gateway.routes import Busy, Refused, application
 from peers.gateway.stored_page import StoredPage, stored_page
 
 logger = logging.getLogger(__name__)
@@ -76,6 +78,7 @@ class Http:
         listener: socket.socket,
         statistics: Callable[[], Mapping[str, object]],
         names: Collection[str] = (),
+        admin_token: str = "",
     ) -> None:
         """Take over a bound socket; `run` serves and closes it.
 
@@ -84,12 +87,13 @@ class Http:
           listener: of `listen`.
           statistics: all counters of this peer by actor or port, for /metrics.
           names: host names under which people open the gateway, besides localhost and IP addresses.
+          admin_token: see `routes.application`.
         """
         self.port: int = listener.getsockname()[1]  # the real one, also after binding port 0
         self._address = Address(me, self.name)
         self._listener = listener
         self._statistics = statistics
-        self._application = application(self, names)
+        self._application = application(self, names, admin_token)
         self._deliver: Deliver | None = None
         self._waiting: dict[int, _Waiter] = {}
         self._next_ticket = 1
@@ -101,12 +105,17 @@ class Http:
     def receive(self, source: Address, message: Message) -> None:
         match message:
             case PagesFound() | PageFound() | StatusGathered() | SeedsAdded() | RequestRefused():
-                waiter = self._waiting.pop(message.ticket, None)
-                if waiter is not None:
-                    waiter.answer = message
-                    waiter.is_answered.set()
+                self._hand_over(message.ticket, message)
+            case DrainOrdered() | DrainRefused():
+                self._hand_over(message.ticket, message)
             case _:
                 raise LocalProtocolError(f"the gateway got {type(message).__name__} from {source}")
+
+    def _hand_over(self, ticket: int, answer: Message) -> None:
+        waiter = self._waiting.pop(ticket, None)
+        if waiter is not None:
+            waiter.answer = answer
+            waiter.is_answered.set()
 
     async def run(self, deliver: Deliver) -> None:
         """Serve until cancelled; then let requests under way end, for at most `CLOSING_S_MAX`."""
@@ -142,6 +151,8 @@ class Http:
             case RequestRefused(reason=reason):
                 self._busy += 1
                 raise Busy(reason)
+            case DrainRefused(reason=reason, is_known=is_known):
+                raise Refused(reason, is_known=is_known)
             case None:
                 raise Busy("no answer came")
             case found:

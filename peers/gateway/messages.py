@@ -100,6 +100,34 @@ class SeedsAdded(Message, frozen=True):
     accepted: int
 
 
+class DrainOrder(Message, frozen=True):
+    """HTTP to searcher: have a peer give its slots away, or take its share again.
+
+    Answered by `DrainOrdered` or `DrainRefused`.
+    """
+
+    ticket: int
+    peer: str  # its id, or the beginning of it if no other begins so
+    is_draining: bool = True
+
+
+class DrainOrdered(Message, frozen=True):
+    """Searcher to HTTP: the mesh knows. It drains until its status says `drained`."""
+
+    ticket: int
+    peer: str  # the whole id
+    is_draining: bool
+    is_written_off: bool = False  # it was down, and does not belong to the mesh any more
+
+
+class DrainRefused(Message, frozen=True):
+    """Searcher to HTTP: that cannot be done, for this reason."""
+
+    ticket: int
+    reason: str
+    is_known: bool  # False: there is no such peer
+
+
 class ReadMeter(Message, frozen=True):
     """Searcher to meter: this peer's own status. Answered by `MeterRead`."""
 

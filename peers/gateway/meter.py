@@ -14,6 +14,7 @@ from peers.gateway.messages import MeterRead, ReadMeter
 from peers.gateway.status import PeerStatus, encode
 
 REQUESTS_MAX = 64  # as the searcher keeps; what is over is dropped, the asker asks again
+MEASURE_EVERY_S = 2.0
 
 
 class Meter:
@@ -43,5 +44,13 @@ class Meter:
                 raise LocalProtocolError(f"the meter got {message!r}")
 
     async def run(self, deliver: Deliver) -> None:
-        async for actor, order in self._inbox:
-            deliver(self._address, actor, MeterRead(order.request, encode(self._measure())))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._measure_regularly)
+            async for actor, order in self._inbox:
+                deliver(self._address, actor, MeterRead(order.request, encode(self._measure())))
+
+    async def _measure_regularly(self) -> None:
+        """Speeds are differences to what was measured before."""
+        while True:
+            await trio.sleep(MEASURE_EVERY_S)
+            self._measure()

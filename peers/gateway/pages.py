@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 
 from mesh.messages import HITS_MAX
 from peers.gateway.messages import Coverage, FoundPage, PagesFound
+from peers.gateway.status import PeerState, PeerStatus, Report, Total
 from peers.gateway.stored_page import Kind, StoredPage, framed_html
 from peers.gateway.texts import TEXTS
 
@@ -85,6 +86,44 @@ class _PageLink(NamedTuple):
     is_current: bool
 
 
+class _StatusRow(NamedTuple):
+    """A peer, or all, as the template wants it."""
+
+    name: str
+    gateway: str
+    state: str
+    kind: str  # of the state, for its style
+    numbers: list[str]
+
+
+class _HotHost(NamedTuple):
+    name: str
+    urls: str
+
+
+_STATUS_COLUMNS: Final = (
+    "status_peer",
+    "status_state",
+    "status_crawled",
+    "status_answered",
+    "status_complete",
+    "status_wanted",
+    "status_moved",
+    "status_pages",
+    "status_queue",
+    "status_memory",
+)
+_STATE_TEXTS: Final = {
+    PeerState.CUT_OFF: "state_cut_off",
+    PeerState.UNLICENSED: "state_unlicensed",
+    PeerState.DRAINED: "state_drained",
+    PeerState.DRAINING: "state_draining",
+    PeerState.CLAIMING: "state_claiming",
+    PeerState.MOVING: "state_moving",
+    PeerState.STEADY: "state_steady",
+}
+
+
 def start_page(reader: Reader) -> str:
     """The page with nothing but the question."""
     return _render("start.html", reader, _Here("/"), query="")
@@ -114,6 +153,33 @@ def result_page(reader: Reader, query: str, page: int, found: PagesFound, took_s
         previous=_page_href(reader, query, page - 1) if page > 1 else "",
         next=_page_href(reader, query, page + 1) if page < _last_page(found.total) else "",
         first=_page_href(reader, query, 1),
+    )
+
+
+def status_page(reader: Reader, report: Report) -> str:
+    """What every peer is doing, for people."""
+    total = report.total
+    return _render(
+        "status.html",
+        reader,
+        _Here("/status"),
+        query="",
+        facts=reader.say(
+            "status_facts",
+            peers=len(report.peers),
+            pages=f"{total.pages_stored:,}",
+            queue=f"{total.frontier.queued:,}",
+            speed=f"{total.pages_per_second:.1f}",
+        ),
+        columns=[reader.say(column) for column in _STATUS_COLUMNS],
+        rows=[
+            *(_status_row(reader, peer) for peer in report.peers),
+            _StatusRow(reader.say("status_all"), "", "", "all", _status_numbers(total)),
+        ],
+        hosts=[
+            _HotHost(_address(host), reader.say("status_urls", urls=f"{urls:,}"))
+            for host, urls in total.hot_hosts
+        ],
     )
 
 
@@ -181,6 +247,31 @@ def _result(reader: Reader, hit: FoundPage) -> _Result:
         fetched=reader.say("fetched", date=_date(hit.fetched_at)) if hit.fetched_at > 0 else "",
         cached=reader.link("/page", url=hit.url),
     )
+
+
+def _status_row(reader: Reader, peer: PeerStatus) -> _StatusRow:
+    kind = peer.state.name.lower()
+    state = reader.say(_STATE_TEXTS[peer.state])
+    if peer.disk_full:
+        kind, state = "disk_full", f"{reader.say('status_disk_full')}; {state}"
+    # What another peer says of itself becomes a link only if it looks like one.
+    gateway = peer.gateway if peer.gateway.startswith("http://") else ""
+    return _StatusRow(peer.id, gateway, state, kind, _status_numbers(peer))
+
+
+def _status_numbers(row: PeerStatus | Total) -> list[str]:
+    """In the order of `_STATUS_COLUMNS`, after peer and state."""
+    slots = row.slots
+    return [
+        f"{slots.held:,} / {slots.owned:,}",
+        f"{slots.answered:,}",
+        f"{slots.complete:,} / {slots.kept:,}",
+        f"{slots.wanted:,}",
+        f"{row.bytes_moved_per_s / 1e6:.1f}",
+        f"{row.pages_stored:,}",
+        f"{row.frontier.queued:,}",
+        f"{row.rss_bytes / 1e6:,.0f}",
+    ]
 
 
 def _address(url: str) -> str:

@@ -3,6 +3,9 @@
 Nothing a client sends is trusted: queries, numbers and bodies have limits, `Host` is never used to build
 an address, and only a page of this gateway itself may post (`_is_foreign`): a web page somewhere else
 must not make its reader's peer crawl.
+
+Whoever can reach a gateway may search and give seeds. Orders that change the mesh are only taken from this
+machine, or from who knows the token of the configuration (`_is_admin`).
 """
 
 from __future__ import annotations
@@ -10,7 +13,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping
 from ipaddress import ip_address
-from typing import Any, Final, Protocol, TypeVar
+from secrets import compare_digest
+from typing import Annotated, Any, Final, Protocol, TypeVar
 
 import msgspec
 from starlette.applications import Starlette
@@ -23,10 +27,12 @@ from mesh.actor import Message
 from mesh.errors import CorruptionError, RemoteProtocolError
 from mesh.messages import HITS_MAX, SNIPPETS_MAX
 from mesh.urls import canonical
-from peers.gateway import metrics, pages, status
+from peers.gateway import metrics, pages
 from peers.gateway.messages import (
     AddSeeds,
     Coverage,
+    DrainOrder,
+    DrainOrdered,
     FindPage,
     GatherStatus,
     PageFound,
@@ -36,6 +42,7 @@ from peers.gateway.messages import (
     StatusGathered,
 )
 from peers.gateway.pages import HITS_PER_PAGE, PAGES_MAX, QUERY_CHARS_MAX, Reader
+from peers.gateway.status import Report, decode, report_of
 from peers.gateway.stored_page import StoredPage
 from peers.gateway.texts import language_of
 
@@ -53,6 +60,14 @@ class Busy(Exception):
     """The searcher cannot take this now; the text says why."""
 
 
+class Refused(Exception):
+    """The order makes no sense as the mesh is now; the text says why."""
+
+    def __init__(self, reason: str, *, is_known: bool) -> None:
+        super().__init__(reason)
+        self.is_known = is_known
+
+
 class Backend(Protocol):
     """What stands behind the application: the searcher, worker threads, a clock."""
 
@@ -61,6 +76,7 @@ class Backend(Protocol):
 
         Raises:
           Busy: too many are waiting, or no answer came.
+          Refused: the mesh cannot do what it is ordered.
         """
 
     async def read_stored(self, url: str, records: bytes) -> StoredPage:
@@ -102,6 +118,14 @@ class _Seeded(msgspec.Struct, frozen=True, omit_defaults=True):
     error: str = ""
 
 
+class _Drained(msgspec.Struct, frozen=True):
+    """The JSON of POST /api/drain."""
+
+    peer: str
+    is_draining: bool
+    is_written_off: bool
+
+
 class _Refusal(Exception):
     """A request that cannot be answered as it is."""
 
@@ -114,9 +138,10 @@ class _Refusal(Exception):
 class _Routes:
     """The handlers, over one backend."""
 
-    def __init__(self, backend: Backend, names: Collection[str]) -> None:
+    def __init__(self, backend: Backend, names: Collection[str], admin_token: str) -> None:
         self._backend = backend
         self._names = names
+        self._admin_token = admin_token
 
     # --- For people ------------------------------------------------------------------------------
 
@@ -160,6 +185,14 @@ class _Routes:
             return _html(pages.message_page(reader, reader.say("stored_damaged")), 502)
         return _html(pages.stored_page_view(reader, url, found.fetched_at, stored), policy=_STORED_POLICY)
 
+    async def status(self, request: Request) -> Response:
+        reader = _reader(request)
+        try:
+            report = await self._report()
+        except Busy:
+            return _html(pages.message_page(reader, reader.say("busy")), 503)
+        return _html(pages.status_page(reader, report))
+
     async def style(self, request: Request) -> Response:
         headers = {"Cache-Control": "public, max-age=31536000, immutable", **_SAFE_HEADERS}
         # The page around a stored copy is sandboxed: its origin is not ours, but it wants our style.
@@ -187,8 +220,7 @@ class _Routes:
         return _json(_Found(query, found.terms, found.total, took_ms, found.coverage, hits))
 
     async def api_status(self, request: Request) -> Response:
-        gathered = await self._backend.ask(GatherStatus, StatusGathered)
-        return _json(status.report_of(map(status.decode, gathered.statuses)))
+        return _json(await self._report())
 
     async def api_seeds(self, request: Request) -> Response:
         if _is_foreign(request, self._names):
@@ -215,6 +247,15 @@ class _Routes:
             return _json(msgspec.structs.replace(seeded, error=error), 503)
         return _json(seeded)
 
+    async def api_drain(self, request: Request) -> Response:
+        if _is_foreign(request, self._names) or not _is_admin(request, self._admin_token):
+            raise _Refusal(403, _ADMIN_HINT[bool(self._admin_token)])
+        order = _drain_in(await _body(request))
+        done = await self._backend.ask(
+            lambda ticket: DrainOrder(ticket, order.peer, order.is_draining), DrainOrdered
+        )
+        return _json(_Drained(done.peer, done.is_draining, done.is_written_off))
+
     async def healthz(self, request: Request) -> Response:
         return _json({"status": "ok"})
 
@@ -222,29 +263,37 @@ class _Routes:
         text = metrics.exposition(self._backend.statistics())
         return Response(text, media_type=metrics.MEDIA_TYPE, headers=_SAFE_HEADERS)
 
+    async def _report(self) -> Report:
+        gathered = await self._backend.ask(GatherStatus, StatusGathered)
+        return report_of(map(decode, gathered.statuses))
 
-def application(backend: Backend, names: Collection[str] = ()) -> Starlette:
+
+def application(backend: Backend, names: Collection[str] = (), admin_token: str = "") -> Starlette:
     """The ASGI application of a gateway.
 
     Args:
       names: host names under which people open it, besides localhost and IP addresses.
+      admin_token: that orders to the mesh have to show; with "" they have to come from this machine.
     """
-    routes = _Routes(backend, names)
+    routes = _Routes(backend, names, admin_token)
     return Starlette(
         routes=[
             Route("/api/search", routes.api_search),
             Route("/search", routes.search),
             Route("/", routes.start),
             Route("/page", routes.page),
+            Route("/status", routes.status),
             Route("/static/style.css", routes.style),
             Route("/api/status", routes.api_status),
             Route("/api/seeds", routes.api_seeds, methods=["POST"]),
+            Route("/api/drain", routes.api_drain, methods=["POST"]),
             Route("/healthz", routes.healthz),
             Route("/metrics", routes.metrics),
         ],
         exception_handlers={
             _Refusal: _on_refusal,
             Busy: _on_busy,
+            Refused: _on_refused,
             HTTPException: _on_http_exception,
             RemoteProtocolError: _on_remote_error,
             Exception: _on_error,
@@ -305,6 +354,31 @@ def _is_ours(authority: str, names: Collection[str]) -> bool:
     return True
 
 
+_ADMIN_HINT: Final = {
+    True: "this order needs the gateway.admin_token of this peer's configuration, as a bearer token",
+    False: "this order is only taken from the machine of this peer: give it there, or set "
+    "gateway.admin_token in the configuration of the peer and send it as a bearer token",
+}
+_FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-real-ip", "via")  # set by proxies
+
+
+def _is_admin(request: Request, token: str) -> bool:
+    """May this client change the mesh?
+
+    Without a token, who is on this machine may, since it can read the peer's key as well. What a proxy on
+    this machine passes on comes from elsewhere.
+    """
+    if token:
+        given = request.headers.get("authorization", "")
+        return compare_digest(given.encode(), f"Bearer {token}".encode())
+    if request.client is None or any(name in request.headers for name in _FORWARDED):
+        return False
+    try:
+        return ip_address(request.client.host).is_loopback
+    except ValueError:
+        return False
+
+
 async def _body(request: Request) -> bytes:
     too_large = _Refusal(413, f"the body is larger than {BODY_BYTES_MAX} bytes; post the seeds in parts")
     length = request.headers.get("content-length", "0")
@@ -341,6 +415,19 @@ def _seeds_in(body: bytes) -> list[str]:
     if len(seeds) > SEEDS_MAX:
         raise _Refusal(400, f"these are {len(seeds)} URLs; post at most {SEEDS_MAX} at once")
     return seeds
+
+
+class _Drain(msgspec.Struct, forbid_unknown_fields=True):
+    peer: Annotated[str, msgspec.Meta(pattern="^[0-9A-Za-z_.-]{1,64}$")]
+    is_draining: bool = True
+
+
+def _drain_in(body: bytes) -> _Drain:
+    try:
+        return msgspec.json.decode(body, type=_Drain)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        hint = 'post {"peer": "the id of a peer, or its beginning", "is_draining": true}'
+        raise _Refusal(400, f"the JSON is not understood ({error}); {hint}") from error
 
 
 # --- Responses -----------------------------------------------------------------------------------
@@ -399,6 +486,11 @@ async def _on_refusal(request: Request, error: Exception) -> Response:
 
 async def _on_busy(request: Request, error: Exception) -> Response:
     return _json({"error": f"{error}; ask again in a moment"}, 503)
+
+
+async def _on_refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)
+    return _json({"error": str(error)}, 409 if error.is_known else 404)
 
 
 async def _on_http_exception(request: Request, error: Exception) -> Response:

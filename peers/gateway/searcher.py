@@ -7,7 +7,7 @@ It also answers other gateways that ask how this peer is.
 from __future__ import annotations
 
 from math import inf
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeAlias
 
 import msgspec
 
@@ -17,15 +17,18 @@ from mesh.messages import (
     ExcerptsRead,
     HitsFound,
     LinksAccepted,
+    MembersTold,
     PageRead,
     StatusTold,
     StatusWanted,
     TermsCounted,
 )
 from mesh.ownership import Ownership, OwnershipChanged
+from peers.gateway.draining import Draining
 from peers.gateway.errand import Errand, errand_of
 from peers.gateway.messages import (
     AddSeeds,
+    DrainOrder,
     FindPage,
     GatherStatus,
     MeterRead,
@@ -44,6 +47,8 @@ ERRANDS_MAX: Final = (
     256  # at once; the HTTP port takes fewer, so only a bug or a burst of all kinds gets here
 )
 METER_READERS_MAX: Final = 64  # gateways waiting for our status; the oldest is dropped and asks again
+
+Order: TypeAlias = SearchPages | FindPage | GatherStatus | AddSeeds | DrainOrder
 
 
 class SearcherStatistics(Statistics, frozen=True):
@@ -65,10 +70,11 @@ class SearcherStatistics(Statistics, frozen=True):
     hedges_denied: int = 0  # times that the budget was used up
     hedge_s: float = 0.0  # how long is waited before
     tardy_peers: int = 0  # for which others are asked from the start
+    slots_answered: int = 0  # by the index of this peer
 
 
 class Searcher(Actor):
-    """Answers `SearchPages`, `FindPage`, `GatherStatus` and `AddSeeds` of the HTTP port."""
+    """Answers the orders of the HTTP port, each with an errand."""
 
     name: ClassVar[str] = "searcher"
 
@@ -95,7 +101,9 @@ class Searcher(Actor):
                 return self._receive_answer(source, request, message, now)
             case PageRead(request=request) | StatusTold(request=request) | LinksAccepted(batch=request):
                 return self._receive_answer(source, request, message, now)
-            case SearchPages() | FindPage() | GatherStatus() | AddSeeds():
+            case MembersTold():
+                return self._receive_members(source, message, now)
+            case SearchPages() | FindPage() | GatherStatus() | AddSeeds() | DrainOrder():
                 return self._begin(message, now)
             case StatusWanted(request=request):
                 return self._read_meter(source, request)
@@ -141,11 +149,12 @@ class Searcher(Actor):
             hedges_denied=view.hedges_denied,
             hedge_s=view.punctuality.hedge_s,
             tardy_peers=len(view.punctuality.tardy),
+            slots_answered=view.ownership.slots_answered.get(self._me, 0),
         )
 
     # --- Orders of the HTTP port -----------------------------------------------------------------
 
-    def _begin(self, order: SearchPages | FindPage | GatherStatus | AddSeeds, now: float) -> list[Send]:
+    def _begin(self, order: Order, now: float) -> list[Send]:
         view = self._view
         if view is None:
             self._refused += 1
@@ -158,9 +167,7 @@ class Searcher(Actor):
         self._forget_if_done(number, errand)
         return sends
 
-    def _errand(
-        self, number: int, order: SearchPages | FindPage | GatherStatus | AddSeeds, view: View
-    ) -> Errand:
+    def _errand(self, number: int, order: Order, view: View) -> Errand:
         match order:
             case SearchPages():
                 self._searches += 1
@@ -172,6 +179,8 @@ class Searcher(Actor):
                 return StatusRoundup(number, self._me, order, peers, view.punctuality.silent)
             case AddSeeds():
                 return Seeding(number, self._me, order, lambda: view.ownership)
+            case DrainOrder():
+                return Draining(number, self._me, order)
 
     def _refuse_oldest(self) -> list[Send]:
         self._refused += 1
@@ -191,6 +200,14 @@ class Searcher(Actor):
             self._ignored += 1
             return []
         self._forget_if_done(number, errand)
+        return sends
+
+    def _receive_members(self, source: Address, members: MembersTold, now: float) -> list[Send]:
+        """What our membership believes, which has no number, for all errands that want it."""
+        sends: list[Send] = []
+        for number, errand in list(self._errands.items()):
+            sends += errand.receive(source, members, now) or []
+            self._forget_if_done(number, errand)
         return sends
 
     def _forget_if_done(self, number: int, errand: Errand) -> None:

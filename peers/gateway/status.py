@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import astuple
 
 from mesh.errors import RemoteProtocolError
 
 REASONS_MAX: Final = 1_000  # distinct HTTP status codes and failure reasons of one peer
+HOT_HOSTS_MAX: Final = 10  # named, of one peer and of all
 
 # 2^53: what JSON numbers hold exactly, and the sum over a mesh still fits 64 bits.
 Count = Annotated[int, Meta(ge=0, le=1 << 53)]
@@ -24,6 +27,30 @@ class FrontierSize(msgspec.Struct, frozen=True):
     hosts: Count = 0  # with anything queued
     queued: Count = 0  # URLs
     in_flight: Count = 0  # fetches
+
+
+class SlotCounts(msgspec.Struct, frozen=True):
+    """The slots of a peer by what is true of them now."""
+
+    owned: Count = 0  # to be crawled by it
+    held: Count = 0  # crawled by it
+    kept: Count = 0  # as owner or standby
+    complete: Count = 0  # of those, everything is here
+    answered: Count = 0  # searched here
+    wanted: Count = 0  # to be brought here; one counts for every peer and store that has some of it
+    strays: Count = 0  # not to be kept here any more, and not yet safe elsewhere
+
+
+class PeerState(Enum):
+    """What a peer is busy with beside the crawl; the gravest that applies."""
+
+    CUT_OFF = "cut off"  # most members are out of its sight: it begins no fetches
+    UNLICENSED = "unlicensed"  # nobody has answered it lately: it begins no fetches
+    DRAINED = "drained"  # nothing depends on it any more
+    DRAINING = "draining"  # it gives its slots away
+    CLAIMING = "claiming"  # it does not crawl all of its slots yet
+    MOVING = "moving"  # it gets or gives what belongs to slots
+    STEADY = "steady"
 
 
 class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +84,14 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     members: Count = 0  # live members this peer sees, itself included
     epoch: Annotated[str, Meta(max_length=64)] = ""  # hexadecimal
     activity: Count = 0  # changes whenever anything happens: equal twice and idle means at rest
+    state: PeerState = PeerState.STEADY
+    is_draining: bool = False
+    slots: SlotCounts = SlotCounts()
+    bytes_moved: Count = 0  # got from other peers when slots changed hands, or were repaired
+    bytes_moved_per_s: Amount = 0.0  # of now
+    hot_hosts: Annotated[
+        tuple[tuple[Text, Count], ...], Meta(max_length=HOT_HOSTS_MAX)
+    ] = ()  # longest queues
 
 
 class Total(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +119,10 @@ class Total(msgspec.Struct, frozen=True, kw_only=True):
     frontier: FrontierSize = FrontierSize()
     pending: int = 0
     activity: int = 0
+    slots: SlotCounts = SlotCounts()
+    bytes_moved: int = 0
+    bytes_moved_per_s: float = 0.0
+    hot_hosts: tuple[tuple[str, int], ...] = ()
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -110,6 +149,8 @@ _ADDED: Final = [
     "archive_bytes",
     "pending",
     "activity",
+    "bytes_moved",
+    "bytes_moved_per_s",
 ]
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(PeerStatus)
@@ -138,7 +179,31 @@ def total_of(peers: Iterable[PeerStatus]) -> Total:
             queued=sum(peer.frontier.queued for peer in peers),
             in_flight=sum(peer.frontier.in_flight for peer in peers),
         ),
+        slots=SlotCounts(
+            *(sum(counts) for counts in zip(*(astuple(peer.slots) for peer in peers), strict=True))
+        ),
+        hot_hosts=_longest(host for peer in peers for host in peer.hot_hosts),
     )
+
+
+def state_of(
+    slots: SlotCounts, *, has_majority: bool, is_licensed: bool, is_draining: bool, is_quiet: bool
+) -> PeerState:
+    """Say in a word what a peer is busy with.
+
+    Args:
+      is_quiet: nothing of its slots is moving or has to.
+    """
+    if not has_majority:
+        return PeerState.CUT_OFF
+    if is_draining:
+        is_empty = not (slots.owned or slots.held or slots.kept or slots.answered or slots.strays)
+        return PeerState.DRAINED if is_empty else PeerState.DRAINING
+    if not is_licensed:
+        return PeerState.UNLICENSED
+    if slots.held < slots.owned:
+        return PeerState.CLAIMING
+    return PeerState.STEADY if is_quiet else PeerState.MOVING
 
 
 def encode(status: PeerStatus) -> bytes:
@@ -156,6 +221,11 @@ def decode(encoded: bytes) -> PeerStatus:
         return _decoder.decode(encoded)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise RemoteProtocolError(f"undecodable status of {len(encoded)} bytes: {error}") from error
+
+
+def _longest(hosts: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    """The hosts with most URLs to be fetched, longest first."""
+    return tuple(sorted(hosts, key=lambda host: (-host[1], host[0]))[:HOT_HOSTS_MAX])
 
 
 def _sum_by_key(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:

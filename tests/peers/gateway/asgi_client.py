@@ -34,8 +34,9 @@ async def ask(
     method: str = "GET",
     headers: Mapping[str, str] = NO_HEADERS,
     body: bytes = b"",
+    client: str = "127.0.0.1",
 ) -> Reply:
-    """Send one request; `target` is a path with its query, escaped."""
+    """Send one request; `target` is a path with its query, escaped, `client` an address or "" for none."""
     address = urlsplit(target)
     sent: list[Any] = []
     parts = [body[start : start + 65_536] for start in range(0, len(body), 65_536)] or [b""]
@@ -64,7 +65,7 @@ async def ask(
             (name.encode(), value.encode())
             for name, value in ({"host": "gw"} | {n.lower(): v for n, v in headers.items()}).items()
         ],
-        "client": ("127.0.0.1", 1),
+        "client": (client, 1) if client else None,
         "server": ("127.0.0.1", 2),
     }
     await application(scope, receive, send)

@@ -9,6 +9,8 @@ from peers.gateway.http import Http
 from peers.gateway.messages import (
     AddSeeds,
     Coverage,
+    DrainOrder,
+    DrainOrdered,
     FindPage,
     FoundPage,
     GatherStatus,
@@ -18,7 +20,7 @@ from peers.gateway.messages import (
     SeedsAdded,
     StatusGathered,
 )
-from peers.gateway.status import PeerStatus, encode
+from peers.gateway.status import PeerState, PeerStatus, SlotCounts, encode
 from peers.storage.warc import response_record
 
 DAY = 1_750_000_000.0  # 2025-06-15
@@ -100,10 +102,22 @@ STORED = {
 STATUSES = tuple(
     encode(
         PeerStatus(
-            id=peer, pages_fetched=pages, seconds=10.0 * pages, fetch_status={"200": pages}, cpu_seconds=0.5
+            id=peer,
+            gateway=gateway,
+            pages_fetched=pages,
+            seconds=10.0 * pages,
+            fetch_status={"200": pages},
+            cpu_seconds=0.5,
+            state=state,
+            slots=SlotCounts(1_000, 999, 2_000, 1_998, 1_001, 3, 0),
+            bytes_moved_per_s=2.5e6,
+            hot_hosts=((f"http://{peer}.hot.test", 1_234 * pages), ("http://<b>.test", 1)),
         )
     )
-    for peer, pages in (("ann", 1), ("bob", 2))
+    for peer, gateway, pages, state in (
+        ("ann", "http://127.0.0.1:8017", 1, PeerState.STEADY),
+        ("bob", "javascript:alert(1)", 2, PeerState.DRAINING),
+    )
 )
 
 
@@ -118,6 +132,8 @@ def answer_to(order: Message) -> Message:
             return StatusGathered(ticket, STATUSES)
         case AddSeeds(ticket=ticket, urls=urls):
             return SeedsAdded(ticket, len(urls))
+        case DrainOrder(ticket=ticket, peer=peer):
+            return DrainOrdered(ticket, f"{peer}-whole", order.is_draining)
         case _:
             raise AssertionError(order)
 

@@ -90,7 +90,14 @@ def _search_and_open_the_stored_copy(browser: webdriver.Chrome, gateway: str) ->
 
 def _nothing_is_wider_than_a_phone(browser: webdriver.Chrome, gateway: str) -> None:
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
-    for path in ("/", "/search?q=many&page=50", "/search?q=hostile", "/search?q=zilch", "/nothing"):
+    for path in (
+        "/",
+        "/status",
+        "/search?q=many&page=50",
+        "/search?q=hostile",
+        "/search?q=zilch",
+        "/nothing",
+    ):
         browser.get(gateway + path)
         root = browser.find_element(By.TAG_NAME, "html")
         assert root.get_property("scrollWidth") <= PHONE["width"], path

@@ -10,9 +10,9 @@ import pytest
 from starlette.applications import Starlette
 
 from mesh.actor import Message
-from peers.gateway.messages import AddSeeds, SearchPages, SeedsAdded
+from peers.gateway.messages import AddSeeds, DrainOrder, SearchPages, SeedsAdded
 from peers.gateway.pages import QUERY_CHARS_MAX, STYLE_URL
-from peers.gateway.routes import BODY_BYTES_MAX, SEEDS_MAX, Answer, Busy, application
+from peers.gateway.routes import BODY_BYTES_MAX, SEEDS_MAX, Answer, Busy, Refused, application
 from peers.gateway.stored_page import StoredPage, stored_page
 from tests.peers.gateway.asgi_client import Reply, ask
 from tests.peers.gateway.fake_searcher import (
@@ -118,7 +118,7 @@ async def test_query_that_is_no_utf8_is_searched_as_it_can_be_read(gateway: Star
 
 async def test_when_too_many_ask_they_are_told_when_to_come_back() -> None:
     gateway = application(BusyBackend())
-    for target in ("/api/search?q=a", "/search?q=a", "/page?url=http://a/", "/api/status"):
+    for target in ("/api/search?q=a", "/search?q=a", "/page?url=http://a/", "/api/status", "/status"):
         reply = await ask(gateway, target)
         assert reply.status == 503
         assert reply.headers["retry-after"] == "1"
@@ -368,6 +368,84 @@ async def test_seeds_cannot_be_added_by_a_link(gateway: Starlette) -> None:
     assert reply.headers["allow"] == "POST"
 
 
+# --- /api/drain ----------------------------------------------------------------------------------
+
+TOKEN = "0123456789abcdef"
+
+
+async def drain(gateway: Starlette, body: bytes = b'{"peer": "bob"}', **headers: str) -> Reply:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return await ask(gateway, "/api/drain", "POST", named, body)
+
+
+async def test_programs_on_this_machine_may_drain(gateway: Starlette, backend: FakeBackend) -> None:
+    reply = await drain(gateway)
+    assert backend.orders == [DrainOrder(7, "bob", True)]
+    assert reply.json == {"peer": "bob-whole", "is_draining": True, "is_written_off": False}
+    await drain(gateway, b'{"peer": "bob", "is_draining": false}')
+    assert backend.orders[-1] == DrainOrder(7, "bob", False)
+
+
+@pytest.mark.parametrize("client", ["192.0.2.7", "2001:db8::1", "::ffff:192.0.2.7", "unix", ""])
+async def test_others_may_not_drain_without_a_token(
+    gateway: Starlette, backend: FakeBackend, client: str
+) -> None:
+    reply = await ask(gateway, "/api/drain", "POST", {}, b'{"peer": "bob"}', client=client)
+    assert reply.status == 403
+    assert "gateway.admin_token" in reply.json["error"]
+    assert backend.orders == []
+
+
+@pytest.mark.parametrize("header", ["Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"])
+async def test_what_a_proxy_passes_on_does_not_come_from_this_machine(
+    gateway: Starlette, backend: FakeBackend, header: str
+) -> None:
+    reply = await ask(gateway, "/api/drain", "POST", {header: "192.0.2.7"}, b'{"peer": "bob"}')
+    assert reply.status == 403
+    assert backend.orders == []
+
+
+@pytest.mark.parametrize("client", ["127.0.0.1", "192.0.2.7"])
+async def test_with_a_token_whoever_knows_it_may_drain(backend: FakeBackend, client: str) -> None:
+    gateway = application(backend, admin_token=TOKEN)
+    body = b'{"peer": "bob"}'
+    for given in (
+        {},
+        {"Authorization": "Bearer no"},
+        {"Authorization": TOKEN},
+        {"Authorization": "Bearer é"},
+    ):
+        assert (await ask(gateway, "/api/drain", "POST", given, body, client=client)).status == 403
+    assert backend.orders == []
+    given = {"Authorization": f"Bearer {TOKEN}"}
+    assert (await ask(gateway, "/api/drain", "POST", given, body, client=client)).status == 200
+
+
+async def test_pages_of_other_sites_may_not_drain(gateway: Starlette, backend: FakeBackend) -> None:
+    assert (await drain(gateway, Host="127.0.0.1", Origin="http://evil.test")).status == 403
+    assert backend.orders == []
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{}", b'{"peer": ""}', b'{"peer": "a b"}', b'{"peer": 1}', b'{"peer": "a", "all": true}']
+)
+async def test_drain_order_that_is_none_is_told_what_to_post(gateway: Starlette, body: bytes) -> None:
+    reply = await drain(gateway, body)
+    assert reply.status == 400
+    assert 'post {"peer"' in reply.json["error"]
+
+
+@pytest.mark.parametrize(("is_known", "status"), [(True, 409), (False, 404)])
+async def test_drain_that_the_mesh_cannot_do_is_said_why(is_known: bool, status: int) -> None:
+    class Refusing(FakeBackend):
+        async def ask(self, order: Callable[[int], Message], answer: type[Answer]) -> Answer:
+            raise Refused("no peer's id begins with 'x'; there are ann, bob", is_known=is_known)
+
+    reply = await drain(application(Refusing()))
+    assert reply.status == status
+    assert reply.json == {"error": "no peer's id begins with 'x'; there are ann, bob"}
+
+
 # --- The rest ------------------------------------------------------------------------------------
 
 
@@ -377,6 +455,23 @@ async def test_status_reports_every_peer_and_their_sum(gateway: Starlette) -> No
     assert report["total"]["pages_fetched"] == 3
     assert report["total"]["pages_per_second"] == 3 / 20
     assert report["total"]["fetch_status"] == {"200": 3}
+
+
+async def test_status_for_people_is_in_their_language(gateway: Starlette) -> None:
+    english, chinese = (await ask(gateway, "/status")).text, (await ask(gateway, "/status", headers=ZH)).text
+    assert "draining: gives its slots away" in english
+    assert "正在腾空" in chinese
+    for text in (english, chinese):
+        assert "999 / 1,000" in text
+        assert "1,998 / 2,000" in text
+        assert "bob.hot.test" in text
+        assert 'href="http://127.0.0.1:8017"' in text
+
+
+async def test_nothing_of_a_status_becomes_markup(gateway: Starlette) -> None:
+    text = (await ask(gateway, "/status")).text
+    assert "javascript:" not in text
+    assert "<b>" not in text
 
 
 async def test_health_and_metrics(gateway: Starlette) -> None:

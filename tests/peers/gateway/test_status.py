@@ -4,7 +4,18 @@ import msgspec
 import pytest
 
 from mesh.errors import RemoteProtocolError
-from peers.gateway.status import FrontierSize, PeerStatus, decode, encode, report_of, total_of
+from peers.gateway.status import (
+    HOT_HOSTS_MAX,
+    FrontierSize,
+    PeerState,
+    PeerStatus,
+    SlotCounts,
+    decode,
+    encode,
+    report_of,
+    state_of,
+    total_of,
+)
 
 # As the report is documented.
 REPORT_FIELDS = [
@@ -19,7 +30,7 @@ def test_status_has_the_fields_of_the_report_first() -> None:
 
 
 def test_total_has_every_number_of_the_peers() -> None:
-    per_peer = {"id", "pid", "endpoint", "gateway", "members", "epoch"}
+    per_peer = {"id", "pid", "endpoint", "gateway", "members", "epoch", "state", "is_draining"}
     total = report_of([PeerStatus(id="ann")]).total
     assert set(total.__struct_fields__) == set(PeerStatus.__struct_fields__) - per_peer
 
@@ -34,8 +45,20 @@ def test_total_adds_what_adds_up() -> None:
         idle=True,
         frontier=FrontierSize(1, 2, 3),
         activity=4,
+        slots=SlotCounts(1, 2, 3, 4, 5, 6, 7),
+        bytes_moved_per_s=1.5,
+        hot_hosts=(("http://a.test", 5), ("http://b.test", 3)),
     )
-    bob = PeerStatus(id="bob", pages_fetched=30, seconds=10.0, fetch_status={"200": 30}, cpu_seconds=1.5)
+    bob = PeerStatus(
+        id="bob",
+        pages_fetched=30,
+        seconds=10.0,
+        fetch_status={"200": 30},
+        cpu_seconds=1.5,
+        slots=SlotCounts(10, 20, 30, 40, 50, 60, 70),
+        bytes_moved_per_s=0.5,
+        hot_hosts=(("http://c.test", 4),),
+    )
     total = total_of([ann, bob])
     assert total.pages_fetched == 40
     assert total.seconds == 10.0
@@ -45,6 +68,41 @@ def test_total_adds_what_adds_up() -> None:
     assert total.frontier == FrontierSize(1, 2, 3)
     assert not total.idle
     assert total.activity == 4
+    assert total.slots == SlotCounts(11, 22, 33, 44, 55, 66, 77)
+    assert total.bytes_moved_per_s == 2.0
+    assert total.hot_hosts == (("http://a.test", 5), ("http://c.test", 4), ("http://b.test", 3))
+
+
+def test_longest_queues_of_all_are_as_many_as_of_one() -> None:
+    hosts = [tuple((f"http://{peer}{n}.test", n) for n in range(HOT_HOSTS_MAX)) for peer in "ab"]
+    total = total_of(PeerStatus(id=str(n), hot_hosts=each) for n, each in enumerate(hosts))
+    assert len(total.hot_hosts) == HOT_HOSTS_MAX
+    assert total.hot_hosts[0][1] == HOT_HOSTS_MAX - 1
+
+
+ALL_HERE = SlotCounts(owned=10, held=10, kept=20, complete=20, answered=10)
+WELL = {"has_majority": True, "is_licensed": True, "is_draining": False, "is_quiet": True}
+
+
+@pytest.mark.parametrize(
+    ("slots", "changes", "state"),
+    [
+        (ALL_HERE, {}, PeerState.STEADY),
+        (ALL_HERE, {"is_quiet": False}, PeerState.MOVING),
+        (SlotCounts(owned=10, held=9), {"is_quiet": False}, PeerState.CLAIMING),
+        (ALL_HERE, {"is_draining": True}, PeerState.DRAINING),
+        (SlotCounts(strays=1), {"is_draining": True}, PeerState.DRAINING),
+        (SlotCounts(answered=1), {"is_draining": True}, PeerState.DRAINING),
+        (SlotCounts(), {"is_draining": True, "is_licensed": False}, PeerState.DRAINED),
+        (SlotCounts(), {}, PeerState.STEADY),
+        (ALL_HERE, {"is_licensed": False}, PeerState.UNLICENSED),
+        (ALL_HERE, {"has_majority": False, "is_licensed": False, "is_draining": True}, PeerState.CUT_OFF),
+    ],
+)
+def test_state_is_the_gravest_that_applies(
+    slots: SlotCounts, changes: dict[str, bool], state: PeerState
+) -> None:
+    assert state_of(slots, **(WELL | changes)) is state
 
 
 def test_nobody_is_not_idle() -> None:
@@ -60,7 +118,14 @@ def test_report_lists_peers_by_id() -> None:
 
 
 def test_status_survives_the_wire() -> None:
-    status = PeerStatus(id="ann", fetch_status={"timeout": 3}, frontier=FrontierSize(1, 2, 3))
+    status = PeerStatus(
+        id="ann",
+        fetch_status={"timeout": 3},
+        frontier=FrontierSize(1, 2, 3),
+        state=PeerState.CUT_OFF,
+        slots=SlotCounts(1, 2, 3, 4, 5, 6, 7),
+        hot_hosts=(("http://a.test", 3),),
+    )
     assert decode(encode(status)) == status
 
 
