@@ -36,7 +36,9 @@ ITEM_ID_BYTES: Final = 8  # of one thing that belongs to a slot, as `ItemsWanted
 DIGEST_BYTES: Final = 8  # of all of them of one slot and store
 ITEM_IDS_MAX: Final = 1 << 20
 PART_BYTES_MAX: Final = 4 << 20  # of the items in one part of a transfer
-BULK_BYTES_MAX: Final = 8 << 20  # of what they describe; a gigabit takes 70 ms for it
+# Of what they describe: the records of a page whose body is as large as the fetcher takes, which no packing
+# makes smaller, and their heads. A gigabit takes 80 ms for it.
+BULK_BYTES_MAX: Final = 9 << 20
 CHANGES_MAX: Final = 4_096  # frontier items in one `FrontierChanged`
 ABSENT_MAX: Final = 64  # peers that others answer for in one question
 
@@ -275,10 +277,10 @@ class CountTerms(Message, frozen=True, array_like=True, tag=40):
 
 
 class TermsCounted(Message, frozen=True, array_like=True, tag=41):
-    """An indexer's answer. The statistics of the peers of one epoch add up to those of the mesh."""
+    """An indexer's answer. The statistics of peers that agree on who answers add up to those of the mesh."""
 
     request: Count
-    epoch: Key  # digest of the slot table and the live members it was counted under
+    epoch: Key  # Ownership.serving_epoch that it was counted under
     generation: Count  # index commit it was counted on
     document_count: Count
     field_lengths: Annotated[tuple[Count, ...], Meta(max_length=16)]  # tokens per field, summed

@@ -109,6 +109,18 @@ class Ownership:
         )
         return mask
 
+    @cached_property
+    def serving_epoch(self) -> bytes:
+        """8 bytes that are equal on two peers exactly when both agree on who answers for what.
+
+        What else the epoch tells is nothing to a search: a newcomer that serves nothing yet disturbs none.
+        """
+        digest = blake2b(digest_size=8)
+        for peer, weight in self.serving.weights.items():
+            if weight > 0:
+                digest.update(f"{peer} {weight}\n".encode())
+        return digest.digest()
+
     def answerer_of(self, slot: int) -> str | None:
         """The peer whose index answers for the slot; None when nobody serves."""
         return self.serving.owner_of(slot)

@@ -7,10 +7,10 @@ are not yet known. *Searching*: one multicast with the sums, answered by each pe
 over the slots it answers for; merged by score, ties by URL. *Reading*: excerpts of the pages on the
 page of results, from the peers that gave them.
 
-A search speaks for one epoch: the statistics and the hits it adds up were made under the same slot
-tables and live members, so that each slot is in it once. Who answers under another epoch is asked again
-until both agree. When the epoch changes here, a young search begins anew; when an index turns out to be
-another than was counted, too, but `RESTARTS_MAX` times only.
+A search speaks for one *serving epoch*: the statistics and the hits it adds up were made under the same
+table of who answers for what, so that each slot is in it once. Who answers under another is asked again
+until both agree. When it changes here, a young search begins anew; when an index turns out to be another
+than was counted, too, but `RESTARTS_MAX` times only.
 
 *Hedging.* Peers that are late, and those that lack some of their slots, are bridged: the others are asked
 for the slots that they are the next best for. What then is taken for an answer is a *plan* (`plan`): all
@@ -168,7 +168,7 @@ class Search(Errand):
 
     def _take_counts(self, asked: _Asked, part: Part, counted: TermsCounted, now: float) -> None:
         shape = len(counted.field_lengths), len(counted.doc_freqs)
-        if counted.epoch != self._ownership.epoch:
+        if counted.epoch != self._ownership.serving_epoch:
             self._take_as_foreign(asked, part, now)
         elif shape == (FIELD_COUNT, len(self._query.terms)):
             self._statistics.add(part, self._query.terms, counted)
@@ -223,7 +223,7 @@ class Search(Errand):
         return self._ask(question.request, questions, HitsFound, absent, now)
 
     def _take_hits(self, asked: _Asked, part: Part, found: HitsFound, now: float) -> None:
-        if found.epoch != self._ownership.epoch:
+        if found.epoch != self._ownership.serving_epoch:
             self._take_as_foreign(asked, part, now)
             return
         self._found[part] = found

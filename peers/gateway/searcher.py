@@ -61,7 +61,7 @@ class SearcherStatistics(Statistics, frozen=True):
     restarts: int = 0  # searches begun anew: an index was newer than its counts, or the members changed
     fallbacks: int = 0  # searches repeated with any term instead of all
     incomplete: int = 0  # searches answered without all slots
-    foreign_epochs: int = 0  # answers made under another epoch
+    foreign_epochs: int = 0  # answers made under another serving epoch
     hits_refused: int = 0  # hits from a peer that does not answer for their slot
     silent_peers: int = 0
     terms_cached: int = 0
@@ -218,9 +218,8 @@ class Searcher(Actor):
         if self._view is None:
             self._view = View(ownership)
             return []
-        if ownership.epoch == self._view.ownership.epoch:
+        if not self._view.change_ownership(ownership):
             return []
-        self._view.change_ownership(ownership)
         sends: list[Send] = []
         for number, errand in list(self._errands.items()):
             sends += errand.ownership_changed(now)

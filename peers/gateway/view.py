@@ -36,10 +36,18 @@ class View:
         self.bridged = 0
         self.hedges_denied = 0
 
-    def change_ownership(self, ownership: Ownership) -> None:
-        """Begin a new epoch: what was counted under the old one adds up no more."""
+    def change_ownership(self, ownership: Ownership) -> bool:
+        """Go on under another one; tell whether others answer for slots than before.
+
+        Then what was counted adds up no more.
+        """
         self.punctuality.keep_only(ownership.alive)
-        self._take(ownership)
+        is_served_anew = ownership.serving_epoch != self.ownership.serving_epoch
+        if is_served_anew:
+            self._take(ownership)
+        else:
+            self.ownership = ownership
+        return is_served_anew
 
     def plan(self, absent: Set[str]) -> Plan:
         """The plan without these peers, of which those that serve no slots make no difference."""

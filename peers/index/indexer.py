@@ -407,7 +407,7 @@ class Indexer(Actor):
         doc_freqs = tuple(statistics.doc_freqs.get(term, 0) for term in question.terms)
         return TermsCounted(
             question.request,
-            ownership.epoch,
+            ownership.serving_epoch,
             view.generation,
             statistics.document_count,
             statistics.field_lengths,
@@ -423,7 +423,7 @@ class Indexer(Actor):
         view = self._index.over(answered.slots)
         total, hits = view.search(query, statistics, question.k)
         return HitsFound(
-            question.request, ownership.epoch, view.generation, total, tuple(hits), answered.missing
+            question.request, ownership.serving_epoch, view.generation, total, tuple(hits), answered.missing
         )
 
     def _read(self, question: ReadExcerpts, query: Query, ownership: Ownership) -> Message:

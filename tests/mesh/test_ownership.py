@@ -105,3 +105,13 @@ def test_epochs_differ_when_only_who_serves_does() -> None:
 
 def test_a_host_has_the_slot_of_the_table() -> None:
     assert view("a", set()).slot_of("http://example.org") == slot_of("http://example.org", SLOTS)
+
+
+def test_serving_epochs_are_equal_exactly_when_the_same_peers_answer() -> None:
+    one = view("a", {"b", "a"})
+    newcomer = one.table.with_peer("new", 100)
+    serving = one.serving.with_peer("new", 0)
+    joining = Ownership("b", newcomer, {*one.alive, "new"}, serving=serving)
+    assert joining.epoch != one.epoch
+    assert joining.serving_epoch == one.serving_epoch
+    assert Ownership("b", newcomer, {*one.alive, "new"}).serving_epoch != one.serving_epoch

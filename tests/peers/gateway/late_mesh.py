@@ -49,7 +49,7 @@ class FakeIndexer:
     def answer(self, question: Message, ownership: Ownership) -> Message | None:
         """What an indexer says under that ownership."""
         self.asked.append(question)
-        epoch = ownership.epoch
+        epoch = ownership.serving_epoch
         match question:
             case CountTerms():
                 urls, missing = self._pages(ownership, question.absent)

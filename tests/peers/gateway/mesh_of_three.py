@@ -102,7 +102,7 @@ class Conversation:
         return self.from_peer(peer, ExcerptsRead(self.request, excerpts))
 
     def epoch(self, epoch: bytes | None) -> bytes:
-        return self.view.epoch if epoch is None else epoch
+        return self.view.serving_epoch if epoch is None else epoch
 
     def all_counted(self, *doc_freqs: int, generation: int = 1) -> list[Send]:
         for peer in PEERS[:-1]:

@@ -384,6 +384,18 @@ def test_change_of_members_starts_the_search_again_under_the_new_epoch() -> None
     assert talk.answer().total == 0
 
 
+def test_newcomer_that_serves_nothing_yet_disturbs_no_search() -> None:
+    talk = searching()
+    old = talk.view.serving
+    newcomers = SlotTable(dict.fromkeys((*PEERS, "dan"), 100), SLOT_COUNT, 2)
+    serving = old.with_peer("dan", 0)
+    assert talk.change_ownership(Ownership("ann", newcomers, (*PEERS, "dan"), serving=serving)) == []
+    for peer in PEERS:
+        talk.found(peer)
+    assert talk.answer().coverage == Coverage(SLOT_COUNT, SLOT_COUNT, 0)
+    assert talk.searcher.observe().restarts == 0
+
+
 def test_members_that_change_one_after_the_other_do_not_exhaust_a_search() -> None:
     talk = searching()
     for alive in [("ann", "bob"), PEERS] * 4:
@@ -416,7 +428,7 @@ def test_answers_count_only_from_those_asked() -> None:
     talk.found("ann")
     talk.found("bob")
     assert talk.found("eve", (url_of("cyd"), 9.0)) == []
-    message = HitsFound(talk.request, talk.view.epoch, 1, 0, ())
+    message = HitsFound(talk.request, talk.view.serving_epoch, 1, 0, ())
     assert talk.from_peer("cyd", message, actor="searcher") == []
     talk.found("cyd")
     assert talk.answer().total == 0

@@ -307,7 +307,7 @@ def test_statistics_are_those_of_the_slots_this_peer_answers_for(driven: Driven,
     assert isinstance(counted, TermsCounted)
     n_mine = int(ownership.answers.sum())
     assert 0 < n_mine < SLOTS
-    assert (counted.request, counted.epoch, counted.generation) == (1, ownership.epoch, index.generation)
+    assert (counted.request, counted.epoch, counted.generation) == (1, ownership.serving_epoch, index.generation)
     assert (counted.document_count, counted.doc_freqs) == (n_mine, (n_mine, 0))
     assert counted.field_lengths[0] == 3 * n_mine
 
@@ -320,7 +320,7 @@ def test_hits_are_from_the_slots_this_peer_answers_for(driven: Driven) -> None:
     mine = sorted(f"http://host{slot}.example/" for slot in np.flatnonzero(ownership.answers))
     assert sorted(hit.url for hit in found.hits) == mine
     assert [hit.url for hit in found.hits] == sorted(mine), "equal scores: by URL"
-    assert (found.total, found.epoch) == (len(mine), ownership.epoch)
+    assert (found.total, found.epoch) == (len(mine), ownership.serving_epoch)
 
 
 def test_standby_answers_for_the_dead(driven: Driven) -> None:
