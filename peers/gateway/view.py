@@ -24,6 +24,7 @@ class View:
     """
 
     def __init__(self, ownership: Ownership) -> None:
+        self.ownership = ownership
         self.punctuality = Punctuality()
         self._take(ownership)
         # What `SearcherStatistics` shows of searches.
