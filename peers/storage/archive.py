@@ -9,9 +9,10 @@ Theory of operation
   record that is whole. Whole records that nobody was told of may stay; they do no harm. For this to
   be safe nothing is ever written that would not pass that reading: `append` checks every record,
   for records come from other peers too.
+  A segment is removed whole, by `remove`, when nothing in it is referred to any more; never the last one.
 
-Not here: which page lies where (the cell's table), deleting (nothing is ever deleted), threads. All
-methods block; `append` is for one thread at a time, `read` for any.
+Not here: which page lies where (the cell's table), threads. All methods block; `append` and `remove` are
+for one thread at a time, reading for any.
 """
 
 from __future__ import annotations
@@ -24,17 +25,21 @@ import os
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Final, TypeAlias
 
 from mesh.errors import ConfigError, CorruptionError, StorageError, StorageFull
 from peers.storage.extent import Extent
 from peers.storage.warc import is_sound, parse_record, unpack_member, warcinfo_record
 
 SEGMENT_BYTES_MAX: Final = 1_000_000_000  # the size that the WARC standard recommends, annex C.1
+GAP_BYTES_MAX: Final = 16 << 10  # reading over so much costs less than a second call
+RUN_BYTES_MAX: Final = 8 << 20
 NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # disk, quota, largest file
+
+Records: TypeAlias = bytes | memoryview
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +87,7 @@ class Archive:
             self.close()
             raise
 
-    def append(self, batch: Sequence[bytes]) -> list[Extent | None]:
+    def append(self, batch: Sequence[Records]) -> list[Extent | None]:
         """Keep the records durably and tell where each item of the batch is.
 
         Args:
@@ -118,8 +123,8 @@ class Archive:
         """Return what was appended at an extent.
 
         Raises:
-          CorruptionError: the archive has no such extent.
-          StorageError: the disk cannot be read.
+          CorruptionError: the archive has no such extent, or the disk cannot read it.
+          StorageError: it cannot be read now, as when too many files are open.
         """
         try:
             file = os.open(self._path(extent.segment), os.O_RDONLY | os.O_CLOEXEC)
@@ -129,11 +134,49 @@ class Archive:
                     return read_all(file, extent)
             finally:
                 os.close(file)
-        except FileNotFoundError:
-            pass
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.EIO):
+                raise self._refusal(error) from error
+        raise CorruptionError(f"the archive in {self._folder} has no {extent}")
+
+    def read_many(self, extents: Sequence[Extent]) -> list[Records | None]:
+        """Return what was appended at each extent, None where it cannot be read.
+
+        In the order asked; read in the order of the disk, neighbours at once.
+
+        Raises:
+          StorageError: as `read`.
+        """
+        found: list[Records | None] = [None] * len(extents)
+        for run in runs_of(extents):
+            first = extents[run[0]]
+            whole = Extent(first.segment, first.offset, extents[run[-1]].end - first.offset)
+            content = memoryview(self._read_or_nothing(whole))
+            for index in run:
+                extent = extents[index]
+                start = extent.offset - whole.offset
+                found[index] = content[start : start + extent.length] if content else None
+            if not content and len(run) > 1:  # one of them may be bad
+                for index in run:
+                    found[index] = self._read_or_nothing(extents[index]) or None
+        return found
+
+    def remove(self, segments: Iterable[int]) -> None:
+        """Delete whole segments; those that are not there are no error, the last one stays.
+
+        Raises:
+          StorageError: the disk failed; what is left is deleted when this is asked again.
+        """
+        try:
+            for number in segments:
+                path = self._path(number)
+                if number != self._number and path.exists():
+                    size = path.stat().st_size
+                    path.unlink()
+                    self.byte_count -= size
+            sync(self._folder_file)
         except OSError as error:
             raise self._refusal(error) from error
-        raise CorruptionError(f"the archive in {self._folder} has no {extent}")
 
     def close(self) -> None:
         for file in (self._file, self._folder_file):
@@ -149,6 +192,13 @@ class Archive:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _read_or_nothing(self, extent: Extent) -> bytes:
+        try:
+            return self.read(extent)
+        except CorruptionError as error:
+            logger.error("page cannot be read back: %s", error)
+            return b""
 
     def _open_last(self, durable: Extent | None) -> None:
         """Open the last segment, or begin the first."""
@@ -252,7 +302,23 @@ def open_folder(folder: Path) -> int:
     return file
 
 
-def extents_of(segment: int, offset: int, items: Sequence[bytes]) -> list[Extent | None]:
+def runs_of(extents: Sequence[Extent]) -> Iterator[list[int]]:
+    """Yield indexes of extents that follow each other closely on the disk, at most RUN_BYTES_MAX together."""
+    run: list[int] = []
+    for index in sorted(range(len(extents)), key=extents.__getitem__):
+        extent = extents[index]
+        if run:
+            first, last = extents[run[0]], extents[run[-1]]
+            is_near = extent.segment == last.segment and 0 <= extent.offset - last.end <= GAP_BYTES_MAX
+            if not is_near or extent.end - first.offset > RUN_BYTES_MAX:
+                yield run
+                run = []
+        run.append(index)
+    if run:
+        yield run
+
+
+def extents_of(segment: int, offset: int, items: Sequence[Records]) -> list[Extent | None]:
     """Return where items lie that follow each other from `offset`; None for empty ones."""
     extents: list[Extent | None] = []
     for item in items:

@@ -1,4 +1,4 @@
-"""The port "archive": appends and reads in threads, so that no disk holds up the event loop. [io]
+"""The port "archive": appends, reads and removes in threads, so that no disk holds up the event loop. [io]
 
 All that has come while one append was being synced goes into the next one: one fsync for all of it. A
 full disk loses nothing: what waits stays in the queue and is tried again.
@@ -15,9 +15,16 @@ import trio
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError, StorageError, StorageFull
 from mesh.port import Deliver
-from peers.storage.archive_twin import RecordStore, answer_to
-from peers.storage.extent import Extent
-from peers.storage.messages import AppendRecords, DiskFilled, ReadRecords, RecordsRead
+from peers.storage.archive_twin import Append, Read, RecordStore, append, read, records_in
+from peers.storage.messages import (
+    AppendBulk,
+    AppendRecords,
+    DiskFilled,
+    ReadExtents,
+    ReadRecords,
+    RemoveSegments,
+    SegmentsRemoved,
+)
 
 BATCH_BYTES_MAX: Final = 64 << 20  # of one append: a second of a slow disk, and far below a segment
 READS_AT_ONCE: Final = 4  # threads; a disk gains little from more
@@ -37,17 +44,17 @@ class ArchivePort:
         self._address = Address(me, self.name)
         self._store = store
         self._retry_s = retry_s
-        self._orders: deque[AppendRecords] = deque()
+        self._orders: deque[Append | RemoveSegments] = deque()
         self._has_orders = trio.Event()
-        self._reads, self._reads_inbox = trio.open_memory_channel[ReadRecords](float("inf"))
+        self._reads, self._reads_inbox = trio.open_memory_channel[Read](float("inf"))
         self._is_full = False
 
     def receive(self, source: Address, message: Message) -> None:
         match message:
-            case AppendRecords():
+            case AppendRecords() | AppendBulk() | RemoveSegments():
                 self._orders.append(message)
                 self._has_orders.set()
-            case ReadRecords():
+            case ReadRecords() | ReadExtents():
                 self._reads.send_nowait(message)  # the cell bounds how many it wants at a time
             case _:
                 raise LocalProtocolError(f"archive does not understand {type(message).__name__}")
@@ -80,25 +87,37 @@ class ArchivePort:
 
     async def _append(self, deliver: Deliver) -> None:
         """Append what waits, up to the limit; it leaves the queue only when it is on the disk."""
+        while self._orders and isinstance(self._orders[0], RemoveSegments):
+            await self._remove(self._orders[0], deliver)
+            self._orders.popleft()
         batch = self._next_batch()
-        extents = await trio.to_thread.run_sync(self._store.append, [order.records for order in batch])
+        if not batch:
+            return
+        answers = await trio.to_thread.run_sync(append, self._store, batch)
         self.n_appends += 1
         self.n_appended += len(batch)
         self._is_full = False
         for _ in batch:
             self._orders.popleft()
-        for order, extent in zip(batch, extents, strict=True):
-            deliver(self._address, "cell", answer_to(order, extent))
+        for answer in answers:
+            deliver(self._address, "cell", answer)
 
-    def _next_batch(self) -> list[AppendRecords]:
-        batch: list[AppendRecords] = []
+    def _next_batch(self) -> list[Append]:
+        batch: list[Append] = []
         n_bytes = 0
         for order in self._orders:
-            n_bytes += len(order.records)
+            if isinstance(order, RemoveSegments):
+                break
+            n_bytes += sum(map(len, records_in(order)))
             if batch and n_bytes > BATCH_BYTES_MAX:
                 break
             batch.append(order)
         return batch
+
+    async def _remove(self, order: RemoveSegments, deliver: Deliver) -> None:
+        await trio.to_thread.run_sync(self._store.remove, order.segments)
+        logger.info("archive segments removed segments=%s", order.segments)
+        deliver(self._address, "cell", SegmentsRemoved(order.segments))
 
     async def _append_last(self, deliver: Deliver) -> None:
         """Append what is left when the peer stops; nobody waits for a disk to be emptied then."""
@@ -118,13 +137,13 @@ class ArchivePort:
 
     async def _read_forever(self, deliver: Deliver) -> None:
         async for order in self._reads_inbox:
-            extent = Extent(order.segment, order.offset, order.length)
-            records = await trio.to_thread.run_sync(self._read, extent)
-            deliver(self._address, "cell", RecordsRead(order.url, order.fetched_at, records))
+            deliver(self._address, "cell", await self._read(order))
 
-    def _read(self, extent: Extent) -> bytes:
-        try:
-            return self._store.read(extent)
-        except StorageError as error:
-            logger.error("page cannot be read back: %s", error)
-            return b""
+    async def _read(self, order: Read) -> Message:
+        """Read, however long a lack of files or memory makes it wait: it is no damage."""
+        while True:
+            try:
+                return await trio.to_thread.run_sync(read, self._store, order)
+            except StorageError as error:
+                logger.error("archive cannot be read now: %s", error)
+            await trio.sleep(self._retry_s)

@@ -1,29 +1,43 @@
-"""The port "archive" of a simulation: answers at once, over an archive in memory."""
+"""What the port "archive" does with an order, and the port of a simulation, which does it at once."""
 
 from __future__ import annotations
 
 from collections import deque
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import Protocol, TypeAlias
+
+from xxhash import xxh3_64_intdigest
 
 from mesh.actor import Message
-from mesh.errors import CorruptionError, LocalProtocolError, StorageFull
+from mesh.errors import LocalProtocolError, StorageFull
 from peers.storage.extent import Extent
 from peers.storage.messages import (
+    AppendBulk,
     AppendRecords,
+    BulkAppended,
     DiskFilled,
+    ExtentsRead,
+    ReadExtents,
     ReadRecords,
     RecordsAppended,
     RecordsRead,
     RecordsRefused,
+    RemoveSegments,
+    SegmentsRemoved,
 )
+
+Append: TypeAlias = AppendRecords | AppendBulk
+Read: TypeAlias = ReadRecords | ReadExtents
 
 
 class RecordStore(Protocol):
     """What a port needs of an archive (`archive.Archive`, `memory_archive.MemoryArchive`)."""
 
-    def append(self, batch: list[bytes]) -> list[Extent | None]: ...
+    def append(self, batch: Sequence[bytes | memoryview]) -> list[Extent | None]: ...
 
-    def read(self, extent: Extent) -> bytes: ...
+    def read_many(self, extents: Sequence[Extent]) -> list[bytes | memoryview | None]: ...
+
+    def remove(self, segments: Iterable[int]) -> None: ...
 
 
 class ArchiveTwin:
@@ -31,19 +45,18 @@ class ArchiveTwin:
 
     def __init__(self, store: RecordStore) -> None:
         self._store = store
-        self._orders: deque[AppendRecords] = deque()
+        self._orders: deque[Append] = deque()
 
     def receive(self, message: Message) -> list[tuple[str, Message]]:
         match message:
-            case AppendRecords():
+            case AppendRecords() | AppendBulk():
                 self._orders.append(message)
                 return self.append()
-            case ReadRecords(url, fetched_at, segment, offset, length):
-                try:
-                    records = self._store.read(Extent(segment, offset, length))
-                except CorruptionError:
-                    records = b""
-                return [("cell", RecordsRead(url, fetched_at, records))]
+            case ReadRecords() | ReadExtents():
+                return [("cell", read(self._store, message))]
+            case RemoveSegments(segments):
+                self._store.remove(segments)
+                return [("cell", SegmentsRemoved(segments))]
         raise LocalProtocolError(f"archive does not understand {type(message).__name__}")
 
     def append(self) -> list[tuple[str, Message]]:
@@ -51,16 +64,53 @@ class ArchiveTwin:
         if not self._orders:
             return []
         try:
-            extents = self._store.append([order.records for order in self._orders])
+            answers = append(self._store, list(self._orders))
         except StorageFull as error:
             return [(actor, DiskFilled(str(error))) for actor in ("cell", "controller")]
-        orders = list(self._orders)
         self._orders.clear()
-        return [("cell", answer_to(order, extent)) for order, extent in zip(orders, extents, strict=True)]
+        return [("cell", answer) for answer in answers]
 
 
-def answer_to(order: AppendRecords, extent: Extent | None) -> Message:
-    """Return what the cell is told of records that were appended, or not (None)."""
+def append(store: RecordStore, orders: Sequence[Append]) -> list[Message]:
+    """Append what all the orders want in one go; return their answers."""
+    extents = store.append([records for order in orders for records in records_in(order)])
+    answers: list[Message] = []
+    start = 0
+    for order in orders:
+        end = start + len(records_in(order))
+        answers.append(_answer_to(order, extents[start:end]))
+        start = end
+    return answers
+
+
+def records_in(order: Append) -> Sequence[bytes | memoryview]:
+    return (order.records,) if isinstance(order, AppendRecords) else order.records
+
+
+def _answer_to(order: Append, extents: Sequence[Extent | None]) -> Message:
+    if isinstance(order, AppendBulk):
+        return BulkAppended(order.ticket, tuple(extents))
+    (extent,) = extents
     if extent is None:
         return RecordsRefused(order.url, order.fetched_at)
     return RecordsAppended(order.url, order.fetched_at, extent.segment, extent.offset, extent.length)
+
+
+def read(store: RecordStore, order: Read) -> Message:
+    """Read what an order wants; nothing leaves here that is not what was appended."""
+    if isinstance(order, ReadRecords):
+        place = Extent(order.segment, order.offset, order.length)
+        (records,) = store.read_many((place,))
+        is_sound = records is not None and xxh3_64_intdigest(records) == order.checksum
+        return RecordsRead(
+            order.url, order.fetched_at, bytes(records) if is_sound and records is not None else b""
+        )
+    found = store.read_many(order.extents)
+    sound = [
+        records is not None and xxh3_64_intdigest(records) == checksum
+        for records, checksum in zip(found, order.checksums, strict=True)
+    ]
+    bulk = b"".join(
+        records for records, is_sound in zip(found, sound, strict=True) if is_sound and records is not None
+    )
+    return ExtentsRead(order.ticket, bulk, tuple(sound))

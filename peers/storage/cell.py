@@ -2,18 +2,19 @@
 
 Theory of operation
 ===================
-A page of ours goes at once to our archive and to the cells of the live standbys of its slot. When all
+A page of ours goes at once to our archive and to the cells of the other members of its slot's team. When all
 have answered, its place is written to the table, the page is marked as not yet indexed and given to the
 indexer, and the controller is told. The mark goes when the indexer says that it has committed; a mark
 that nobody is working on (after a restart, or when the indexer is far behind) has the page read back from
 the archive and parsed again. So memory holds only pages in progress, and a crash at any point leaves
 either a page that was never acknowledged or a table that knows what is left to do.
 
-A standby that is down, or that stays silent too long, does not hold a page up: what it lacks is noted as a
-*debt* in the table and paid when it is back, from the archive. Link texts go the same way: marked until
-indexed here, owed to each standby until it promises them. A standby promises link texts only of pages it
-has; so the debt stays until the page has arrived. They carry the time when they became what they are, and a
-version of a page brings those known when it was stored: what is late never undoes what is newer.
+A member of the team that stays silent does not hold a page up for ever: after some tries the handover is told
+that its slots differ, and has them compared (`peers.handover.exchange`, over `cell_store`). So it is with
+link texts, and with whatever a peer missed while it was away. Nothing is remembered of what others lack.
+
+A place that does not read back as it was written is *damaged*: it is taken out of the table, as if the
+version had never come, and comparing with another member of the team brings it back.
 
 The archive, the parser and the indexer of the same peer are not asked twice: they answer or the peer dies
 with them. What crosses the wire is repeated with growing pauses.
@@ -22,43 +23,60 @@ with them. What crosses the wire is repeated with growing pauses.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import inf, isfinite, nextafter
-from typing import ClassVar
+from math import inf, isfinite
+from typing import ClassVar, TypeAlias
 
 import msgspec
+import numpy as np
+from xxhash import xxh3_64_intdigest
 
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.document import Document
 from mesh.errors import LocalProtocolError
 from mesh.messages import (
     AnchorsReplicated,
+    CompareSlots,
+    ItemsSent,
+    ItemsTaken,
     PageRead,
     PageReplicated,
     ReadPage,
     ReplicateAnchors,
     ReplicatePage,
+    SendItems,
+    SlotsCompared,
     StoredPage,
 )
 from mesh.ownership import Ownership, OwnershipChanged
+from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
 from mesh.table import Table
 from mesh.urls import host_of
-from peers.index.messages import IndexAnchors, IndexPage, PagesIndexed
-from peers.storage.creditors import Creditors, DebtSettings
-from peers.storage.ledger import (
-    Anchors,
-    Debt,
-    Ledger,
-    Place,
-    anchors_in,
-    identity_of,
-    mark_key,
-    page_debt,
-    page_in,
-    slot_in,
+from peers.handover.exchange import Exchange, ExchangeSettings
+from peers.handover.messages import (
+    ForgetSlots,
+    SlotsComplete,
+    SlotsDiffer,
+    SlotsFilled,
+    SlotsSynchronised,
+    StopSynchronising,
+    SynchroniseSlots,
 )
+from peers.index.messages import (
+    DocumentsAdopted,
+    DocumentsExported,
+    IndexAnchors,
+    IndexPage,
+    PagesIndexed,
+    SlotsDamaged,
+    SlotsRepaired,
+)
+from peers.storage.cell_store import CellStore, Damage
+from peers.storage.ledger import Kept, Ledger, Place, Texts, identity_of, mark_key, slot_in
 from peers.storage.messages import (
     AppendRecords,
+    BulkAppended,
     DiskFilled,
+    ExtentsRead,
     PageRefused,
     PageStored,
     ParseRecords,
@@ -67,27 +85,42 @@ from peers.storage.messages import (
     RecordsParsed,
     RecordsRead,
     RecordsRefused,
+    RemoveSegments,
+    SegmentsRemoved,
     StoreAnchors,
     StorePage,
 )
+from peers.storage.parts import TIME_MAX_S
+from peers.storage.replication import Replications, ReplicationSettings
+from peers.storage.scrubber import SCRUB_TICKET, Scrubber, ScrubSettings
+
+Version: TypeAlias = tuple[str, float]  # URL and time of fetch
 
 
 class CellSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Patience and limits of a cell."""
 
-    replicate_again_s: float = 2.0  # first pause for a standby to answer, doubled each time
-    replicate_tries_max: int = 4  # 2 + 4 + 8 + 16 s, then the page is owed instead
-    repeats_per_wake_max: int = 64  # so that a slow standby is not buried under repetitions
-    debts: DebtSettings = DebtSettings()
+    replication: ReplicationSettings = ReplicationSettings()
+    exchange: ExchangeSettings = ExchangeSettings()
+    scrub: ScrubSettings = ScrubSettings()
     # Replicas waiting for our archive; more are not taken, their owner repeats them.
     replica_bytes_max: int = 64 << 20
+    texts_replicating_max: int = 16_384  # pages; of more the slots are compared
     # Pages at the indexer; further ones stay marked in the table and are read back later.
     indexing_max: int = 4_096
-    anchors_indexing_max: int = 16_384  # texts of that many pages at the indexer, about 200 bytes each
+    texts_indexing_max: int = 16_384  # texts of that many pages at the indexer, about 200 bytes each
     recoveries_max: int = 32  # pages being read back to be indexed
-    anchors_per_look: int = 256  # marks of link texts that are taken up at a time
+    texts_per_look: int = 256  # marks of link texts that are taken up at a time
     recovery_pause_s: float = 0.05  # between two looks at the marks
     readers_max: int = 256  # gateways waiting for a page; more get no answer and ask another peer
+    # Slots that were brought count as synchronised when they are indexed, or after this at the latest: a
+    # hundred thousand pages, parsed by one thread.
+    index_wait_s: float = 300.0
+    entries_per_turn: int = 1_024  # that are forgotten, or marked anew: some milliseconds
+    turn_pause_s: float = 0.02  # for messages, and a commit, in between
+    repair_again_s: float = 60.0  # until others are asked again for what is damaged, doubled each time
+    repair_again_max_s: float = 3_600.0
+    repairs_per_look: int = 256  # damaged versions that others are asked for at a time
 
 
 class CellStatistics(Statistics, frozen=True):
@@ -96,18 +129,30 @@ class CellStatistics(Statistics, frozen=True):
     pages: int  # total: distinct URLs
     stored: int  # total: versions kept as owner
     replicated: int  # total: versions kept for another owner
-    archive_bytes: int  # total: their records
+    brought: int  # total: versions brought from other cells
+    archive_bytes: int  # total: records of all versions
+    garbage_bytes: int  # total: in the archive, and of no version
     pending: int  # gauge: pages not yet durable everywhere
     unindexed: int  # gauge: pages not yet in a durable commit of the index
     anchors_unindexed: int  # gauge: pages whose link texts are not
-    replicas_waiting: int  # gauge: debts to standbys, and pages that wait for one
+    replicas_waiting: int  # gauge: pages, and link texts, that wait for a member of their team
     reading: int  # gauge: places being read back
+    tasks: int  # gauge: transfers coming in
+    transfers: int  # gauge: going out
+    parts_received: int  # count
+    parts_sent: int  # count
+    bytes_received: int  # count: in parts
+    bytes_sent: int  # count: in parts
     is_full: bool  # the disk is full
     replicas_refused: int  # count: not of our slots, malformed, or no room
     records_refused: int  # count: not whole WARC records, so not kept
+    parts_refused: int  # count: not what was asked for
     reads_refused: int  # count: too many gateways waiting
     anchors_unknown: int  # count: link texts of pages that are not here
-    unreadable: int  # count: places that the archive could not read
+    unreadable: int  # count: places that did not read back as they were written
+    damaged: int  # gauge: versions that are missing for it
+    repaired: int  # total: those that came back
+    scrubbed_bytes: int  # count: read back to be checked
 
 
 @dataclass(slots=True)
@@ -119,11 +164,7 @@ class _Page:
     is_own: bool = False  # the controller waits for it
     askers: list[str] = field(default_factory=list)  # owners that wait for our promise
     replica_bytes: int = 0  # what it counts towards CellSettings.replica_bytes_max
-    waiting: set[str] = field(default_factory=set)  # standbys that have not answered
-    missed: list[str] = field(default_factory=list)  # standbys that are down or silent
     place: RecordsAppended | None = None
-    tries: int = 0
-    repeat_at: float = inf
 
 
 @dataclass(slots=True)
@@ -133,9 +174,17 @@ class _Reading:
     place: Place
     identity: bytes
     readers: list[tuple[Address, int]] = field(default_factory=list)  # gateways and their request numbers
-    creditors: dict[str, tuple[str, ...]] = field(default_factory=dict)  # standbys, link texts to go with it
-    marked_anchors: tuple[str, ...] | None = None  # link texts to index it with; None: not to be indexed
+    is_to_index: bool = False
     records: bytes = b""  # once read, while the parser has them
+
+
+@dataclass(slots=True)
+class _Held:
+    """What is told when all marks of some slots have been seen gone."""
+
+    told: Send
+    slots: SlotMask  # those where they have not
+    until: float  # told then anyway
 
 
 class Cell(Actor):
@@ -149,25 +198,41 @@ class Cell(Actor):
         Args:
           peer: id of the peer this cell belongs to.
           table: the cell's own section.
+
+        Raises:
+          StorageError: an earlier version of this program wrote the table.
         """
         self._me = peer
         self._settings = settings or CellSettings()
         self._ledger = Ledger(table)
+        self._store = CellStore(peer, self._ledger, self._slot_of)
+        self._exchange = Exchange(peer, self.name, self._store, self._settings.exchange)
+        self._scrubber = Scrubber(self._ledger, self._settings.scrub)
         self._ownership: Ownership | None = None
-        self._pages: dict[tuple[str, float], _Page] = {}
+        self._pages: dict[Version, _Page] = {}
+        self._replicas: Replications[Version] = Replications(self._settings.replication)
+        self._texts: Replications[bytes] = Replications(self._settings.replication)  # by identity
         self._urls: dict[str, int] = {}  # how many versions of a URL are in _pages
         self._early_anchors: dict[str, StoreAnchors] = {}  # of pages in _pages, until those are done
-        self._reads: dict[tuple[str, float], _Reading] = {}
-        self._indexing: dict[tuple[str, float], bytes] = {}  # at the indexer; identity
-        self._indexing_anchors: dict[str, Anchors] = {}  # the last ones sent
+        self._reads: dict[Version, _Reading] = {}
+        self._indexing: dict[Version, bytes] = {}  # at the indexer; identity
+        self._indexing_texts: dict[str, tuple[bytes, tuple[str, ...]]] = {}  # the last ones sent; by URL
         self._recovering = 0  # of _reads, those to be indexed
         self._recovered_to = b""  # where the walk over the marks has come to
-        self._recovered_anchors_to = b""
-        self._debts = Creditors(self._ledger, self._settings.debts)
+        self._recovered_texts_to = b""
+        self._forgetting: set[int] = set()  # slots
+        self._postponed: list[SynchroniseSlots] = []  # until all is forgotten
+        self._marking: list[int] = []  # slots whose pages are to be indexed anew
+        self._lost: list[bytes] = []  # sets of slots whose documents were lost, until all are marked
+        self._held: list[_Held] = []
+        self._removing: set[int] = set()  # segments of the archive
         self._replica_bytes = 0
         self._n_readers = 0
-        self._repeat_at = inf
         self._recover_at = 0.0 if self._is_behind() else inf
+        self._turn_at = inf
+        self._repair_pause_s = self._settings.repair_again_s
+        self._repair_at = -inf if self._ledger.totals.damaged else inf
+        self._n_repair_looks = 0
         self._is_full = False
         self._replicas_refused = 0
         self._records_refused = 0
@@ -178,17 +243,21 @@ class Cell(Actor):
         self._parser = Address(peer, "parser")
         self._indexer = Address(peer, "indexer")
         self._controller = Address(peer, "controller")
+        self._handover = Address(peer, "handover")
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        return self._with_news(self._react(source, message, now), now)
+
+    def _react(self, source: Address, message: Message, now: float) -> list[Send]:
         match message:
             case StorePage(page):
-                return self._store(page, now)
+                return self._store_page(page, now)
             case ReplicatePage(page):
                 return self._replicate(source.peer, page)
             case RecordsAppended():
                 return self._note_appended(message, now)
             case PageReplicated(url, fetched_at):
-                return self._note_replicated(source.peer, url, fetched_at, now)
+                return self._note_replicated(source.peer, (url, fetched_at), now)
             case PagesIndexed():
                 return self._note_indexed(message, now)
             case StoreAnchors():
@@ -196,13 +265,13 @@ class Cell(Actor):
             case ReplicateAnchors():
                 return self._replicate_anchors(source.peer, message)
             case AnchorsReplicated(url, anchors):
-                return self._note_anchors_replicated(source.peer, url, anchors, now)
+                return self._note_anchors_replicated(source.peer, url, anchors)
             case ReadPage(request, url):
                 return self._read_for(source, request, url)
             case RecordsRead():
                 return self._note_read(message, now)
             case RecordsRefused(url, fetched_at):
-                return self._note_refused(url, fetched_at, now)
+                return self._note_refused((url, fetched_at), now)
             case RecordsParsed():
                 return self._note_parsed(message, now)
             case OwnershipChanged(ownership):
@@ -210,78 +279,114 @@ class Cell(Actor):
             case DiskFilled():
                 self._is_full = True
                 return []
-            case _:
-                raise LocalProtocolError(f"cell does not understand {type(message).__name__}")
+            case SegmentsRemoved(segments):
+                return self._note_removed(segments)
+            case ForgetSlots(slots):
+                return self._forget(slots, now)
+            case SlotsDamaged(slots):
+                return self._mark_anew(slots, now)
+        return self._trade(source, message, now)
 
     def wake(self, now: float) -> list[Send]:
-        sends: list[Send] = []
-        if self._repeat_at <= now:
-            sends += self._repeat(now)
-        if self._debts.wake_at() <= now:
-            sends += self._pay(self._debts.wake(now))
+        sends = self._repeat(now)
+        if self._exchange.wake_at() <= now:
+            sends += self._hold(self._exchange.wake(now), now)
+        if self._turn_at <= now:
+            sends += self._take_turn(now)
         if self._recover_at <= now:
             sends += self._recover(now)
-        return sends
+        if self._repair_at <= now:
+            sends += self._repair(now)
+        if self._scrubber.wake_at() <= now:
+            order = self._scrubber.wake(now, is_busy=self._is_busy())
+            sends += [Send(self._archive, order)] if order is not None else []
+        return self._with_news(sends + self._let_go(now), now)
 
     def wake_at(self) -> float:
-        return min(self._repeat_at, self._debts.wake_at(), self._recover_at)
+        return min(
+            self._replicas.wake_at(),
+            self._texts.wake_at(),
+            self._exchange.wake_at(),
+            self._turn_at,
+            self._recover_at,
+            self._repair_at,
+            self._scrubber.wake_at(),
+            min((held.until for held in self._held), default=inf),
+        )
 
     def observe(self) -> CellStatistics:
-        totals = self._ledger.totals
+        totals, exchange = self._ledger.totals, self._exchange.observe()
         return CellStatistics(
             pages=totals.pages,
             stored=totals.stored,
             replicated=totals.replicated,
+            brought=totals.brought,
             archive_bytes=totals.archive_bytes,
+            garbage_bytes=totals.garbage_bytes,
             pending=len(self._pages),
             unindexed=totals.pages_marked,
-            anchors_unindexed=totals.anchors_marked,
-            replicas_waiting=self._ledger.debts_total
-            + sum(bool(page.waiting) for page in self._pages.values()),
+            anchors_unindexed=totals.texts_marked,
+            replicas_waiting=len(self._replicas) + len(self._texts),
             reading=len(self._reads),
+            tasks=exchange.tasks + len(self._postponed),
+            transfers=exchange.transfers,
+            parts_received=exchange.parts_received,
+            parts_sent=exchange.parts_sent,
+            bytes_received=exchange.bytes_received,
+            bytes_sent=exchange.bytes_sent,
             is_full=self._is_full,
             replicas_refused=self._replicas_refused,
-            records_refused=self._records_refused,
+            records_refused=self._records_refused + self._store.n_refused,
+            parts_refused=exchange.parts_refused,
             reads_refused=self._reads_refused,
             anchors_unknown=self._anchors_unknown,
             unreadable=self._unreadable,
+            damaged=totals.damaged,
+            repaired=totals.repaired,
+            scrubbed_bytes=self._scrubber.n_bytes,
         )
+
+    def _with_news(self, sends: list[Send], now: float) -> list[Send]:
+        """Add what follows from the state of the table, and write its counters."""
+        ledger = self._ledger
+        if ledger.newly_filled and self._ownership is not None:
+            sends.append(self._filled(ledger.newly_filled))
+            ledger.newly_filled = []
+        if ledger.has_dead_segments:
+            sends += self._remove_segments()
+        sends += self._store.stop_abandoned()
+        ledger.save()
+        return sends
 
     # --- Pages on their way into the archive
 
-    def _store(self, page: StoredPage, now: float) -> list[Send]:
+    def _store_page(self, page: StoredPage, now: float) -> list[Send]:
         if self._ownership is None:
             raise LocalProtocolError("a page to store before the first OwnershipChanged")
+        self._forget_at_once(page.slot)
         identity = identity_of(page.slot, page.url)
         if self._ledger.version(identity, page.fetched_at) is not None:
             return [Send(self._controller, PageStored(page.url, page.fetched_at))]
-        pending = self._pages.get((page.url, page.fetched_at))
+        key = (page.url, page.fetched_at)
+        pending = self._pages.get(key)
         sends: list[Send] = []
         if pending is None:
             pending = self._begin(page, identity, sends)
         elif pending.is_own:
             return []  # the answer will come
         pending.is_own = True
-        for peer in self._ownership.team_of(page.slot):
-            if peer == self._me:
-                continue
-            if peer in self._ownership.alive:
-                pending.waiting.add(peer)
-                sends.append(Send(Address(peer, self.name), ReplicatePage(page)))
-            else:
-                pending.missed.append(peer)
-        if pending.waiting:
-            pending.repeat_at = now + self._settings.replicate_again_s
-            self._repeat_at = min(self._repeat_at, pending.repeat_at)
-        return sends
+        message = ReplicatePage(page)
+        members = self._replicas.begin(key, page.slot, message, self._others(page.slot), now)
+        return sends + [Send(self._cell_of(peer), message) for peer in members]
 
     def _replicate(self, owner: str, page: StoredPage) -> list[Send]:
         if not self._is_acceptable(owner, page):
             self._replicas_refused += 1
             return []
+        self._forget_at_once(page.slot)
         identity = identity_of(page.slot, page.url)
         if self._ledger.version(identity, page.fetched_at) is not None:
-            return [Send(Address(owner, self.name), PageReplicated(page.url, page.fetched_at))]
+            return [Send(self._cell_of(owner), PageReplicated(page.url, page.fetched_at))]
         pending = self._pages.get((page.url, page.fetched_at))
         sends: list[Send] = []
         if pending is None:
@@ -297,16 +402,17 @@ class Cell(Actor):
         return sends
 
     def _is_acceptable(self, owner: str, page: StoredPage) -> bool:
-        """Is this a page that a peer of its team may give us? Nothing it says is believed unchecked."""
-        ownership = self._ownership
-        if ownership is None or not isfinite(page.fetched_at) or page.fetched_at < 0:
+        """Is this a page that a peer of its team may give us? Nothing it says is believed unchecked.
+
+        While tables differ it is not, for a moment: it gets no answer, and the sender repeats it.
+        """
+        if not isfinite(page.fetched_at) or not 0 <= page.fetched_at <= TIME_MAX_S:
             return False
         if self._slot_of(page.url) != page.slot:
             return False
         if page.document is not None and page.document.url != page.url:
             return False
-        team = ownership.team_of(page.slot)
-        return owner in team and self._me in team
+        return self._are_team(owner, page.slot)
 
     def _begin(self, page: StoredPage, identity: bytes, sends: list[Send]) -> _Page:
         pending = _Page(page, identity)
@@ -317,33 +423,26 @@ class Cell(Actor):
 
     def _note_appended(self, message: RecordsAppended, now: float) -> list[Send]:
         self._is_full = False
-        pending = self._pages.get((message.url, message.fetched_at))
+        key = (message.url, message.fetched_at)
+        pending = self._pages.get(key)
         if pending is None or pending.place is not None:
             return []
         pending.place = message
-        return [] if pending.waiting else self._finish(pending, message, now)
+        return self._finish_if_done(key, now)
 
-    def _note_replicated(self, peer: str, url: str, fetched_at: float, now: float) -> list[Send]:
-        pending = self._pages.get((url, fetched_at))
-        if pending is not None and peer in pending.waiting:
-            pending.waiting.remove(peer)
-            return self._finish_if_done(pending, now)
-        identity = self._identity_of(url)
-        if identity is None:
-            return []
-        return self._pay(self._debts.settle(peer, page_debt(identity, fetched_at), now))
+    def _note_replicated(self, peer: str, key: Version, now: float) -> list[Send]:
+        return self._finish_if_done(key, now) if self._replicas.note_answer(key, peer) else []
 
-    def _finish_if_done(self, pending: _Page, now: float) -> list[Send]:
-        if pending.waiting or pending.place is None:
+    def _finish_if_done(self, key: Version, now: float) -> list[Send]:
+        pending = self._pages.get(key)
+        if pending is None or pending.place is None or self._replicas.is_waiting(key):
             return []
         return self._finish(pending, pending.place, now)
 
     def _finish(self, pending: _Page, at: RecordsAppended, now: float) -> list[Send]:
         """The page is durable wherever it has to be: note it, have it indexed, tell who waits."""
-        page, identity = pending.page, pending.identity
+        page, identity, document = pending.page, pending.identity, pending.page.document
         self._leave(pending)
-        sends: list[Send] = []
-        totals, document = self._ledger.totals, page.document
         place = Place(
             url=page.url,
             fetched_at=page.fetched_at,
@@ -351,48 +450,44 @@ class Cell(Actor):
             segment=at.segment,
             offset=at.offset,
             length=at.length,
+            checksum=xxh3_64_intdigest(page.records),
             has_document=document is not None,
-            anchors_at=page.fetched_at,
         )
-        n_pages = totals.pages
-        is_newest = self._ledger.keep(identity, place)
-        if is_newest and totals.pages == n_pages:  # not the first version of its page
-            self._drop_older_anchors(page)
-        if is_newest and document is not None:
-            self._ledger.mark_page(identity, page.fetched_at, document.anchors)
-            sends += self._index(identity, page.fetched_at, document)
+        kept = self._ledger.keep(identity, place)
+        sends = [] if document is None else self._take_document(identity, place, document, kept)
         if pending.is_own:
-            totals.stored += 1
+            self._ledger.totals.stored += 1
             sends.append(Send(self._controller, PageStored(page.url, page.fetched_at)))
         else:
-            totals.replicated += 1
+            self._ledger.totals.replicated += 1
         for peer in pending.askers:
-            sends.append(Send(Address(peer, self.name), PageReplicated(page.url, page.fetched_at)))
-        for peer in pending.missed:
-            anchors = () if document is None else document.anchors
-            self._ledger.owe_page(peer, identity, page.fetched_at, anchors)
-            self._debts.expect(peer, now)
-        if self._early_anchors:
-            sends += self._store_early_anchors(page.url, now)
-        self._ledger.save_totals()
-        return sends
+            sends.append(Send(self._cell_of(peer), PageReplicated(page.url, page.fetched_at)))
+        anchors = () if document is None else document.anchors
+        if pending.is_own and kept is Kept.NEWEST and anchors and anchors != self._ledger.anchors(identity):
+            # Others came while an older version was the newest: those the controller gives now are later.
+            self._early_anchors.setdefault(page.url, StoreAnchors(page.url, page.slot, anchors))
+        return sends + self._store_early_anchors(page.url, now)
 
-    def _drop_older_anchors(self, page: StoredPage) -> None:
-        """Forget link texts on their way when a version comes that brings newer ones."""
-        assert self._ownership is not None
-        self._indexing_anchors.pop(page.url, None)
-        for peer in self._ownership.team_of(page.slot):
-            if peer != self._me:
-                self._ledger.pay(peer, identity_of(page.slot, page.url))
+    def _take_document(self, identity: bytes, place: Place, document: Document, kept: Kept) -> list[Send]:
+        """Mark the document of a version, and give it to the indexer with the link texts known."""
+        ledger = self._ledger
+        have_changed = False
+        if document.anchors:
+            have_changed = ledger.merge_texts(identity, Texts(place.fetched_at, document.anchors))
+        if kept is Kept.NEWEST:
+            ledger.mark_page(identity, place.fetched_at)
+            return self._index(identity, place.fetched_at, document)
+        return self._index_texts(identity) if have_changed else []
 
-    def _note_refused(self, url: str, fetched_at: float, now: float) -> list[Send]:
-        pending = self._pages.get((url, fetched_at))
+    def _note_refused(self, key: Version, now: float) -> list[Send]:
+        pending = self._pages.get(key)
         if pending is None:
             return []
         self._records_refused += 1
+        self._replicas.drop(key)
         self._leave(pending)
-        sends = [Send(self._controller, PageRefused(url, fetched_at))] if pending.is_own else []
-        return sends + self._store_early_anchors(url, now)
+        sends = [Send(self._controller, PageRefused(*key))] if pending.is_own else []
+        return sends + self._store_early_anchors(key[0], now)
 
     def _leave(self, pending: _Page) -> None:
         page = pending.page
@@ -404,24 +499,21 @@ class Cell(Actor):
             self._urls[page.url] -= 1
 
     def _repeat(self, now: float) -> list[Send]:
-        """Ask silent standbys again; after the last try the page is owed to them instead."""
-        settings = self._settings
+        """Ask silent members again; after the last try have their slots compared."""
         sends: list[Send] = []
-        due = [pending for pending in self._pages.values() if pending.waiting and pending.repeat_at <= now]
-        for pending in due[: settings.repeats_per_wake_max]:
-            pending.tries += 1
-            if pending.tries >= settings.replicate_tries_max:
-                pending.missed += sorted(pending.waiting)
-                pending.waiting.clear()
-                sends += self._finish_if_done(pending, now)
-                continue
-            pending.repeat_at = now + settings.replicate_again_s * 2**pending.tries
-            for peer in sorted(pending.waiting):
-                sends.append(Send(Address(peer, self.name), ReplicatePage(pending.page)))
-        times = [pending.repeat_at for pending in self._pages.values() if pending.waiting]
-        # What was due but over the limit has its turn a little later, not at once.
-        self._repeat_at = max(min(times), now + settings.replicate_again_s / 8) if times else inf
-        return sends
+        silent: dict[str, set[int]] = {}
+        if self._replicas.wake_at() <= now:
+            again, given_up = self._replicas.wake(now)
+            sends += [Send(self._cell_of(peer), message) for peer, message in again]
+            for key, slot, peers in given_up:
+                _note_silent(silent, peers, slot)
+                sends += self._finish_if_done(key, now)
+        if self._texts.wake_at() <= now:
+            again, texts_given_up = self._texts.wake(now)
+            sends += [Send(self._cell_of(peer), message) for peer, message in again]
+            for _, slot, peers in texts_given_up:
+                _note_silent(silent, peers, slot)
+        return sends + self._differing(silent)
 
     # --- Indexing, and reading back what is marked but with nobody
 
@@ -429,8 +521,9 @@ class Cell(Actor):
         """Give a marked page to the indexer, unless that has enough; then the mark keeps it."""
         if len(self._indexing) >= self._settings.indexing_max:
             return []
-        if document.fetched_at != fetched_at:
-            document = msgspec.structs.replace(document, fetched_at=fetched_at)
+        anchors = self._ledger.anchors(identity)
+        if (document.fetched_at, document.anchors) != (fetched_at, anchors):
+            document = msgspec.structs.replace(document, fetched_at=fetched_at, anchors=anchors)
         self._indexing[document.url, fetched_at] = identity
         return [Send(self._indexer, IndexPage(slot_in(identity), document))]
 
@@ -440,18 +533,17 @@ class Cell(Actor):
             if identity is not None:
                 self._ledger.unmark_page(identity, fetched_at)
         for url, anchors in message.anchors:
-            sent = self._indexing_anchors.get(url)
-            if sent is not None and sent.anchors == anchors:
-                del self._indexing_anchors[url]
-                self._ledger.unmark_anchors(identity_of(sent.slot, url), anchors)
+            sent = self._indexing_texts.get(url)
+            if sent is not None and sent[1] == anchors:
+                del self._indexing_texts[url]
+                if self._ledger.anchors(sent[0]) == anchors:
+                    self._ledger.unmark_texts(sent[0])
         sends = self._recover(now) if self._is_behind() else []
-        self._ledger.save_totals()
-        return sends
+        return sends + self._let_go(now)
 
     def _is_behind(self) -> bool:
         """Are there marks that nobody is working on?"""
-        totals = self._ledger.totals
-        return self._pages_are_behind() or totals.anchors_marked > len(self._indexing_anchors)
+        return self._pages_are_behind() or self._ledger.totals.texts_marked > len(self._indexing_texts)
 
     def _pages_are_behind(self) -> bool:
         return self._ledger.totals.pages_marked > len(self._indexing) + self._recovering
@@ -468,8 +560,8 @@ class Cell(Actor):
             if room <= 0:
                 return []  # goes on when the parser or the indexer has answered
             sends = self._recover_pages(room)
-        elif not self._recovering and len(self._indexing_anchors) < settings.anchors_indexing_max:
-            sends = self._recover_anchors()
+        elif not self._recovering and len(self._indexing_texts) < settings.texts_indexing_max:
+            sends = self._recover_texts()
         if self._is_behind() and not self._recovering:
             self._recover_at = now + settings.recovery_pause_s  # there may be more behind what was seen
         return sends
@@ -478,52 +570,55 @@ class Cell(Actor):
         limit = self._settings.recoveries_max
         sends: list[Send] = []
         marks = self._ledger.marked_pages(self._recovered_to, limit)
-        for identity, fetched_at, anchors in marks:
+        for identity, fetched_at in marks:
             if not room:
                 break
             self._recovered_to = mark_key(identity, fetched_at)
             newest = self._ledger.newest(identity)
             assert newest is not None, "a mark without a place"
+            if (newest.url, fetched_at) in self._indexing:
+                continue
             if newest.fetched_at != fetched_at:
-                self._drop_superseded(identity, fetched_at)
+                self._ledger.unmark_page(identity, fetched_at)  # only the newest is in the index
                 continue
             reading = self._reads.get((newest.url, fetched_at))
-            is_taken = (newest.url, fetched_at) in self._indexing
-            if is_taken or (reading is not None and reading.marked_anchors is not None):
+            if reading is not None and reading.is_to_index:
                 continue
             room -= 1
             self._recovering += 1
-            self._read(newest, identity, sends).marked_anchors = anchors
+            self._read(newest, identity, sends).is_to_index = True
         else:
             if len(marks) < limit:
                 self._recovered_to = b""  # that was the last one: begin anew
-        self._ledger.save_totals()
         return sends
 
-    def _drop_superseded(self, identity: bytes, fetched_at: float) -> None:
-        """Take back the mark of an older version: only the newest is in the index."""
-        place = self._ledger.version(identity, fetched_at)
-        assert place is not None, "a mark without a place"
-        if (place.url, fetched_at) not in self._indexing:
-            self._ledger.unmark_page(identity, fetched_at)
-
-    def _recover_anchors(self) -> list[Send]:
-        limit = self._settings.anchors_per_look
+    def _recover_texts(self) -> list[Send]:
+        limit = self._settings.texts_per_look
         sends: list[Send] = []
-        marks = self._ledger.marked_anchors(self._recovered_anchors_to, limit)
-        for identity, mark in marks:
-            self._recovered_anchors_to = identity
-            if mark.url not in self._indexing_anchors:
-                sends += self._index_anchors(mark)
+        marks = self._ledger.marked_texts(self._recovered_texts_to, limit)
+        for identity in marks:
+            self._recovered_texts_to = identity
+            sends += self._send_texts(identity)
         if len(marks) < limit:
-            self._recovered_anchors_to = b""
+            self._recovered_texts_to = b""
         return sends
 
-    def _index_anchors(self, anchors: Anchors) -> list[Send]:
-        if len(self._indexing_anchors) >= self._settings.anchors_indexing_max:
+    def _index_texts(self, identity: bytes) -> list[Send]:
+        """Mark new link texts and give them to the indexer, unless their page may be on its way there."""
+        self._ledger.mark_texts(identity)
+        return [] if self._pages_are_behind() or self._recovering else self._send_texts(identity)
+
+    def _send_texts(self, identity: bytes) -> list[Send]:
+        place, anchors = self._ledger.newest(identity), self._ledger.anchors(identity)
+        if place is None or not place.has_document or not anchors:
+            self._ledger.unmark_texts(identity)
             return []
-        self._indexing_anchors[anchors.url] = anchors
-        return [Send(self._indexer, IndexAnchors(anchors.url, anchors.slot, anchors.anchors))]
+        if self._indexing_texts.get(place.url) == (identity, anchors):
+            return []
+        if len(self._indexing_texts) >= self._settings.texts_indexing_max:
+            return []
+        self._indexing_texts[place.url] = (identity, anchors)
+        return [Send(self._indexer, IndexAnchors(place.url, slot_in(identity), anchors))]
 
     # --- Link texts
 
@@ -538,77 +633,49 @@ class Cell(Actor):
         if place is None:
             self._anchors_unknown += 1
             return []
-        if not place.has_document:
+        if not place.has_document or not message.anchors:
             return []
-        at = max(now, nextafter(place.anchors_at, inf))  # later than those before, even within one tick
-        anchors = Anchors(message.url, message.slot, message.anchors, at)
-        sends = self._take_anchors(identity, place, anchors)
-        for peer in self._ownership.team_of(message.slot):
-            if peer != self._me:
-                self._ledger.owe_anchors(peer, identity, anchors)
-                if self._debts.offer_anchors(peer, identity, now):
-                    sends.append(self._anchors_to(peer, anchors))
-        self._ledger.save_totals()
-        return sends
+        texts = Texts(self._ledger.next_time(identity, now), message.anchors)
+        if not self._ledger.merge_texts(identity, texts):
+            return []
+        return self._index_texts(identity) + self._replicate_texts(identity, message, texts, now)
+
+    def _replicate_texts(
+        self, identity: bytes, message: StoreAnchors, texts: Texts, now: float
+    ) -> list[Send]:
+        members = self._others(message.slot)
+        if len(self._texts) >= self._settings.texts_replicating_max:
+            return self._differing({peer: {message.slot} for peer in members})
+        order = ReplicateAnchors(message.url, message.slot, texts.anchors, texts.at)
+        members = self._texts.begin(identity, message.slot, order, members, now)
+        return [Send(self._cell_of(peer), order) for peer in members]
 
     def _store_early_anchors(self, url: str, now: float) -> list[Send]:
-        early = self._early_anchors.pop(url, None)
+        early = self._early_anchors.pop(url, None) if self._early_anchors else None
         return [] if early is None else self._store_anchors(early, now)
 
     def _replicate_anchors(self, owner: str, message: ReplicateAnchors) -> list[Send]:
-        ownership, identity = self._ownership, self._identity_of(message.url)
-        if ownership is None or identity is None or not isfinite(message.at):
+        identity = self._identity_of(message.url)
+        is_time = isfinite(message.at) and 0 <= message.at <= TIME_MAX_S
+        if identity is None or not is_time or not message.anchors:
             self._replicas_refused += 1
             return []
-        team = ownership.team_of(slot_in(identity))
-        if owner not in team or self._me not in team:
+        if not self._are_team(owner, slot_in(identity)):
             self._replicas_refused += 1
             return []
         place = self._ledger.newest(identity)
         if place is None:
             return []  # no promise: the owner repeats it until the page has come
-        sends: list[Send] = []
-        if place.has_document and message.at > place.anchors_at:
-            anchors = Anchors(message.url, slot_in(identity), message.anchors, message.at)
-            sends = self._take_anchors(identity, place, anchors)
-            self._ledger.save_totals()
-        sends.append(Send(Address(owner, self.name), AnchorsReplicated(message.url, message.anchors)))
-        return sends
+        have_changed = self._ledger.merge_texts(identity, Texts(message.at, message.anchors))
+        sends = self._index_texts(identity) if have_changed and place.has_document else []
+        return [*sends, Send(self._cell_of(owner), AnchorsReplicated(message.url, message.anchors))]
 
-    def _take_anchors(self, identity: bytes, place: Place, anchors: Anchors) -> list[Send]:
-        """Mark link texts and give them to the indexer, unless their page may still be on its way there."""
-        self._ledger.date_anchors(identity, place, anchors.at)
-        self._ledger.mark_anchors(identity, anchors)
-        if self._pages_are_behind() or self._recovering:
-            return []
-        return self._index_anchors(anchors)
-
-    def _note_anchors_replicated(
-        self, peer: str, url: str, anchors: tuple[str, ...], now: float
-    ) -> list[Send]:
+    def _note_anchors_replicated(self, peer: str, url: str, anchors: tuple[str, ...]) -> list[Send]:
         identity = self._identity_of(url)
-        if identity is None or self._ledger.anchors_owed(peer, identity) != anchors:
-            return []  # of older texts: the newest have been sent, or will be
-        return self._pay(self._debts.settle(peer, identity, now))
-
-    # --- Debts to standbys
-
-    def _pay(self, debts: list[tuple[str, Debt]]) -> list[Send]:
-        """Send what the creditors are to get; pages are read back first."""
-        sends: list[Send] = []
-        for peer, debt in debts:
-            if not debt.is_page:
-                sends.append(self._anchors_to(peer, anchors_in(debt)))
-                continue
-            identity, fetched_at, anchors = page_in(debt)
-            place = self._ledger.version(identity, fetched_at)
-            assert place is not None, "a debt without a place"
-            self._read(place, identity, sends).creditors[peer] = anchors
-        return sends
-
-    def _anchors_to(self, peer: str, anchors: Anchors) -> Send:
-        message = ReplicateAnchors(anchors.url, anchors.slot, anchors.anchors, anchors.at)
-        return Send(Address(peer, self.name), message)
+        order = None if identity is None else self._texts.message(identity)
+        if identity is not None and isinstance(order, ReplicateAnchors) and order.anchors == anchors:
+            self._texts.note_answer(identity, peer)
+        return []
 
     # --- Reading back
 
@@ -617,8 +684,8 @@ class Cell(Actor):
             return []  # nobody can say yet whether the page is here
         identity = self._identity_of(url)
         place = None if identity is None else self._ledger.newest(identity)
-        if identity is None or place is None:
-            return [Send(reader, PageRead(request, url, 0.0, b""))]
+        if identity is None or place is None or self._ledger.is_damaged(identity):
+            return [Send(reader, PageRead(request, url, 0.0, b""))]  # another peer has it, or has it newer
         if self._n_readers >= self._settings.readers_max:
             self._reads_refused += 1
             return []
@@ -636,7 +703,8 @@ class Cell(Actor):
         reading = self._reads.get(key)
         if reading is None:
             reading = self._reads[key] = _Reading(place, identity)
-            message = ReadRecords(place.url, place.fetched_at, place.segment, place.offset, place.length)
+            extent = place.extent
+            message = ReadRecords(*key, extent.segment, extent.offset, extent.length, place.checksum)
             sends.append(Send(self._archive, message))
         return reading
 
@@ -651,11 +719,10 @@ class Cell(Actor):
         self._n_readers -= len(reading.readers)
         reading.readers.clear()
         if not records:
-            self._unreadable += 1
+            sends += self._note_damages([Damage(reading.identity, reading.place)], now)
             return sends + self._end_reading(reading, None, now)
-        reading.records = records
-        is_for_index = reading.marked_anchors is not None
-        if reading.place.has_document and (is_for_index or reading.creditors):
+        if reading.is_to_index and reading.place.has_document:
+            reading.records = records
             return [*sends, Send(self._parser, ParseRecords(url, fetched_at, records))]
         return sends + self._end_reading(reading, None, now)
 
@@ -666,23 +733,14 @@ class Cell(Actor):
         return self._end_reading(reading, message.document, now)
 
     def _end_reading(self, reading: _Reading, document: Document | None, now: float) -> list[Send]:
-        """Do with a page what it was read back for. Without records there is nothing to be done any more."""
-        place, identity = reading.place, reading.identity
+        """Index what was read back for that."""
+        place = reading.place
         del self._reads[place.url, place.fetched_at]
-        sends: list[Send] = []
-        for peer, anchors in reading.creditors.items():
-            if reading.records:
-                page = _page_of(reading, reading.records, _with_anchors(document, anchors))
-                sends.append(Send(Address(peer, self.name), ReplicatePage(page)))
-            else:
-                sends += self._pay(self._debts.settle(peer, page_debt(identity, place.fetched_at), now))
-        if reading.marked_anchors is not None:
-            self._recovering -= 1
-            anchors = self._ledger.marked_anchors_of(identity) or reading.marked_anchors
-            sends += self._index_again(identity, place, _with_anchors(document, anchors))
-            sends += self._recover(now) if self._is_behind() else []
-        self._ledger.save_totals()
-        return sends
+        if not reading.is_to_index:
+            return []
+        self._recovering -= 1
+        sends = self._index_again(reading.identity, place, document)
+        return sends + (self._recover(now) if self._is_behind() else []) + self._let_go(now)
 
     def _index_again(self, identity: bytes, place: Place, document: Document | None) -> list[Send]:
         """Index a page that was read back, unless a newer version has come or there is nothing to index."""
@@ -692,19 +750,260 @@ class Cell(Actor):
             return []
         return self._index(identity, place.fetched_at, document)
 
+    # --- Bringing slots together with those of other peers
+
+    def _trade(self, source: Address, message: Message, now: float) -> list[Send]:
+        """React to what belongs to comparing and moving whole slots."""
+        exchange, store = self._exchange, self._store
+        match message:
+            case SynchroniseSlots() if self._forgetting:
+                self._postponed.append(message)
+                return []
+            case StopSynchronising(task):
+                self._postponed = [each for each in self._postponed if each.task != task]
+                self._held = [each for each in self._held if _task_of(each) != task]
+                return exchange.receive(source, message, now)
+            case (
+                SynchroniseSlots()
+                | CompareSlots()
+                | SlotsCompared()
+                | SendItems()
+                | ItemsSent()
+                | ItemsTaken()
+            ):
+                return self._hold(exchange.receive(source, message, now), now)
+            case SlotsComplete(slots):
+                exchange.note_complete(self._decode(slots))
+                return []
+            case DocumentsExported(ticket):
+                part = store.take_documents(message)
+                return [] if part is None else exchange.give_part(ticket, part, now)
+            case ExtentsRead(ticket) if ticket == SCRUB_TICKET:
+                return self._note_damages(self._scrubber.take(message, now), now)
+            case ExtentsRead(ticket):
+                part, damages = store.take_records(message)
+                sends = [] if part is None else exchange.give_part(ticket, part, now)
+                return sends + self._note_damages(damages, now)
+            case BulkAppended(ticket):
+                self._is_full = False
+                store.note_appended(message)
+                return self._go_on(ticket, now)
+            case DocumentsAdopted(ticket):
+                store.note_adopted(message)
+                return self._go_on(ticket, now)
+        raise LocalProtocolError(f"cell does not understand {type(message).__name__}")
+
+    def _go_on(self, ticket: int, now: float) -> list[Send]:
+        return self._hold(self._exchange.end_merge(ticket, now), now)
+
+    def _hold(self, sends: list[Send], now: float) -> list[Send]:
+        """Have what came indexed; hold back that slots are synchronised until it is."""
+        if self._is_behind():
+            self._recover_at = min(self._recover_at, now)
+        until = now + self._settings.index_wait_s
+        released = []
+        for send in sends:
+            if isinstance(send.message, SlotsSynchronised):
+                self._held.append(_Held(send, self._decode(send.message.slots), until))
+            else:
+                released.append(send)
+        return released + self._let_go(now)
+
+    def _let_go(self, now: float) -> list[Send]:
+        """Tell what was held back for marks that are gone."""
+        if not self._held:
+            return []
+        for held in self._held:
+            held.slots &= self._ledger.marks_by_slot[: len(held.slots)] > 0
+        free = [held for held in self._held if not held.slots.any() or held.until <= now]
+        self._held = [held for held in self._held if held.slots.any() and held.until > now]
+        return [held.told for held in free]
+
+    # --- Damage
+
+    def _note_damages(self, damages: list[Damage], now: float) -> list[Send]:
+        """Take out what did not read back as it was written, and have it brought from others."""
+        differing: dict[str, set[int]] = {}
+        for identity, place in damages:
+            if not self._ledger.drop_damaged(identity, place):
+                continue  # it was forgotten, and its segment removed, in the meantime
+            self._unreadable += 1
+            self._ask_for(slot_in(identity), 0, differing)
+            self._repair_at = min(self._repair_at, now + self._settings.repair_again_s)
+        return self._differing(differing)
+
+    def _repair(self, now: float) -> list[Send]:
+        """Ask again, and others, for what is still damaged."""
+        damaged = self._ledger.damaged(self._settings.repairs_per_look)
+        if not damaged:
+            self._repair_at = inf
+            self._repair_pause_s = self._settings.repair_again_s
+            return []
+        self._repair_at = now + self._repair_pause_s
+        self._repair_pause_s = min(2 * self._repair_pause_s, self._settings.repair_again_max_s)
+        self._n_repair_looks += 1
+        differing: dict[str, set[int]] = {}
+        for identity in damaged:
+            self._ask_for(slot_in(identity), self._n_repair_looks, differing)
+        return self._differing(differing)
+
+    def _ask_for(self, slot: int, turn: int, differing: dict[str, set[int]]) -> None:
+        """Note the member of the team whose turn it is."""
+        others = self._others(slot) if self._ownership is not None else []
+        if others:
+            _note_silent(differing, [others[turn % len(others)]], slot)
+
+    def _is_busy(self) -> bool:
+        return bool(self._pages or self._reads or self._exchange.observe().tasks or self._is_full)
+
+    # --- Forgetting slots, and indexing them anew
+
+    def _forget(self, encoded: bytes, now: float) -> list[Send]:
+        slots = self._decode(encoded)
+        self._forgetting.update(np.flatnonzero(slots).tolist())
+        self._note_forgetting()
+        self._indexing = {key: each for key, each in self._indexing.items() if not slots[slot_in(each)]}
+        self._indexing_texts = {
+            url: each for url, each in self._indexing_texts.items() if not slots[slot_in(each[0])]
+        }
+        self._turn_at = now
+        return []
+
+    def _forget_at_once(self, slot: int) -> None:
+        """Forget the rest of one slot before anything new of it comes."""
+        if slot in self._forgetting:
+            while self._ledger.forget(slot, self._settings.entries_per_turn):
+                pass
+            self._forgetting.remove(slot)
+            self._note_forgetting()
+
+    def _note_forgetting(self) -> None:
+        assert self._ownership is not None
+        slots = encode_slot_list(self._forgetting, self._ownership.table.slot_count)
+        self._ledger.note_forgotten(slots if self._forgetting else b"")
+
+    def _mark_anew(self, encoded: bytes, now: float) -> list[Send]:
+        """Have all pages of some slots indexed again, whose documents were lost."""
+        self._lost.append(encoded)
+        if self._ownership is not None:  # else with the first one
+            self._marking += np.flatnonzero(self._decode(encoded)).tolist()
+            self._turn_at = min(self._turn_at, now)
+        return []
+
+    def _take_turn(self, now: float) -> list[Send]:
+        """Forget, or mark, some entries."""
+        room = self._settings.entries_per_turn
+        if self._forgetting:
+            while self._forgetting and room > 0:
+                slot = min(self._forgetting)
+                count = self._ledger.forget(slot, room)
+                if count < room:
+                    self._forgetting.remove(slot)
+                room -= count + 1
+            self._note_forgetting()
+        while self._marking and room > 0:
+            room -= self._ledger.mark_slot(self._marking.pop()) + 1
+        if self._is_behind():
+            self._recover_at = min(self._recover_at, now)
+        self._turn_at = now + self._settings.turn_pause_s if self._forgetting or self._marking else inf
+        sends = [] if self._forgetting else self._begin_postponed(now)
+        if not self._marking:
+            lost, self._lost = self._lost, []
+            for slots in lost:
+                told = Send(self._indexer, SlotsRepaired(slots))
+                self._held.append(_Held(told, self._decode(slots), inf))
+        return sends
+
+    def _begin_postponed(self, now: float) -> list[Send]:
+        postponed, self._postponed = self._postponed, []
+        sends: list[Send] = []
+        for message in postponed:
+            sends += self._hold(self._exchange.receive(self._handover, message, now), now)
+        return sends
+
+    def _remove_segments(self) -> list[Send]:
+        """Have segments removed that nothing refers to, not even a page on its way."""
+        self._ledger.has_dead_segments = False
+        dead = set(self._ledger.dead_segments()) - self._removing
+        in_use = {page.place.segment for page in self._pages.values() if page.place is not None}
+        self._ledger.has_dead_segments = bool(dead & in_use)
+        removed = tuple(sorted(dead - in_use))
+        self._removing.update(removed)
+        return [Send(self._archive, RemoveSegments(removed))] if removed else []
+
+    def _note_removed(self, segments: tuple[int, ...]) -> list[Send]:
+        for number in segments:
+            self._removing.discard(number)
+            self._ledger.drop_segment(number)
+        return []
+
     # --- Who is responsible
 
     def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
+        is_first = self._ownership is None
         self._ownership = ownership
-        sends = self._pay(self._debts.change_ownership(ownership, now))
-        for pending in [pending for pending in self._pages.values() if pending.waiting]:
-            team = ownership.team_of(pending.page.slot)
-            for peer in sorted(pending.waiting):
-                if peer not in team or peer not in ownership.alive:
-                    pending.waiting.remove(peer)
-                    pending.missed += [peer] if peer in team else []
-            sends += self._finish_if_done(pending, now)
+        self._exchange.change_ownership(ownership)
+        sends: list[Send] = []
+        if is_first:
+            self._ledger.newly_filled = []
+            sends.append(self._filled(np.flatnonzero(self._ledger.filled).tolist()))
+            self._take_up(now)
+        # Also pages that waited for nobody: who comes now may have compared before they were in the table.
+        for key, pending in [(key, pending) for key, pending in self._pages.items() if pending.is_own]:
+            page = pending.page
+            new = self._replicas.change_members(
+                key, page.slot, ReplicatePage(page), self._others(page.slot), now
+            )
+            sends += [Send(self._cell_of(peer), ReplicatePage(page)) for peer in new]
+            sends += self._finish_if_done(key, now)
+        for identity, slot, order in self._texts.under_way():
+            new = self._texts.change_members(identity, slot, order, self._others(slot), now)
+            sends += [Send(self._cell_of(peer), order) for peer in new]
         return sends
+
+    def _take_up(self, now: float) -> None:
+        """Go on with what could not be done before the number of slots was known."""
+        if self._ledger.forgotten:
+            self._forgetting.update(np.flatnonzero(self._decode(self._ledger.forgotten)).tolist())
+        for slots in self._lost:
+            self._marking += np.flatnonzero(self._decode(slots)).tolist()
+        if self._forgetting or self._lost:
+            self._turn_at = now
+
+    def _others(self, slot: int) -> list[str]:
+        """Return the other living members of a slot's team, by rank."""
+        assert self._ownership is not None
+        ownership = self._ownership
+        return [peer for peer in ownership.team_of(slot) if peer != self._me and peer in ownership.alive]
+
+    def _are_team(self, owner: str, slot: int) -> bool:
+        """Are that peer and we in the team of a slot?"""
+        assert self._ownership is not None
+        team = self._ownership.team_of(slot)
+        return owner in team and self._me in team
+
+    def _differing(self, slots: dict[str, set[int]]) -> list[Send]:
+        """Tell the handover with whom which slots are to be compared."""
+        if not slots:
+            return []
+        assert self._ownership is not None
+        count = self._ownership.table.slot_count
+        return [
+            Send(self._handover, SlotsDiffer(peer, encode_slot_list(numbers, count)))
+            for peer, numbers in sorted(slots.items())
+        ]
+
+    def _filled(self, slots: list[int]) -> Send:
+        assert self._ownership is not None
+        count = self._ownership.table.slot_count
+        return Send(self._handover, SlotsFilled(encode_slot_list(slots, count)))
+
+    def _decode(self, slots: bytes) -> SlotMask:
+        assert self._ownership is not None, "slots before the first OwnershipChanged"
+        return decode_slots(slots, self._ownership.table.slot_count)
+
+    def _cell_of(self, peer: str) -> Address:
+        return Address(peer, self.name)
 
     def _slot_of(self, url: str) -> int | None:
         """Return the slot of a URL from another peer, None when it is none or nobody knows yet."""
@@ -720,16 +1019,15 @@ class Cell(Actor):
         return None if slot is None else identity_of(slot, url)
 
 
+def _note_silent(slots: dict[str, set[int]], peers: list[str], slot: int) -> None:
+    for peer in peers:
+        slots.setdefault(peer, set()).add(slot)
+
+
+def _task_of(held: _Held) -> int | None:
+    return held.told.message.task if isinstance(held.told.message, SlotsSynchronised) else None
+
+
 def _size_of(page: StoredPage) -> int:
     """Return about how many bytes a page takes in memory; a kilobyte is for what is around its contents."""
     return 1_000 + len(page.records) + (len(page.document.text) if page.document else 0)
-
-
-def _page_of(reading: _Reading, records: bytes, document: Document | None) -> StoredPage:
-    place = reading.place
-    return StoredPage(place.url, slot_in(reading.identity), place.fetched_at, place.status, records, document)
-
-
-def _with_anchors(document: Document | None, anchors: tuple[str, ...]) -> Document | None:
-    """Give a document the link texts that the archive does not hold."""
-    return None if document is None else msgspec.structs.replace(document, anchors=anchors)

@@ -1,43 +1,65 @@
-"""What a cell must not forget, in its table: where pages are, what is not yet indexed, what it owes.
+"""What a cell must not forget, in its table: where pages are, the texts of their links, what is to be done.
 
 Theory of operation
 ===================
-Every key is one letter for the kind of entry, then (for a debt: after the standby's name) the slot in
-two bytes, then the fingerprint of the URL. So all entries of a kind and a slot stand together and a
-slot can be handed over by a few scans. *Identity* below means those 18 bytes of slot and fingerprint.
+Every key is one letter for the kind of entry, then the slot in two bytes, then the fingerprint of the URL.
+So all entries of a kind and a slot stand together, and a slot is compared, handed over or forgotten by a
+few scans. *Identity* below means those 18 bytes of slot and fingerprint.
 
-    p identity                 newest place of a page
-    p identity time            older places, newest first
-    u identity time            mark: this version is not yet in a durable commit of the index
-    x identity                 mark: these link texts are not yet in the index
-    d peer identity time       debt: this version has not yet been promised by that standby
-    d peer identity            debt: likewise these link texts
-    c peer                     number of debts to a standby
-    #                          totals
+    p identity           newest version of a page: item id, place
+    p identity time      older versions, newest first
+    a identity           texts of the links to a page: item id, texts and when they became these
+    u identity time      mark: this version is not yet in a durable commit of the index
+    x identity           mark: the index has this page with other link texts
+    i identity           the index got this version (its time) from another peer, in that export
+    y identity time      damaged: this version could not be read back, and is to come from another peer
+    s segment            bytes of a segment of the archive that are referred to, and that are not
+    f                    slots that are being forgotten
+    #2                   totals
 
-The newest place has a key without a time, so that the question asked for every page, "do we have it?",
-is one `get` and never a scan.
+The newest version has a key without a time, so that the question asked for every page, "do we have it?",
+is one `get` and never a scan. The item ids are what two cells compare (`peers.handover.store`): they stand
+in front of the value, so that comparing decodes nothing.
+
+Link texts are a register: the later ones win, of equally late ones the larger. Their time is a hybrid
+logical clock (Kulkarni et al. 2014): who changes them takes the mesh clock, or the next number after the time
+they had, whichever is later; so whoever saw the texts before is right over them however wrong his clock is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from math import inf, nextafter
 from struct import Struct
 from typing import Final, NamedTuple
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
+from xxhash import xxh3_64_digest
 
+from mesh.errors import StorageError
+from mesh.messages import ITEM_ID_BYTES
+from mesh.slots import SLOTS_MAX
 from mesh.table import Table, prefix_end
 from mesh.urls import fingerprint
+from peers.storage.extent import Extent
 
 IDENTITY_BYTES: Final = 18
 
 _PLACE: Final = b"p"
+_TEXTS: Final = b"a"
 _PAGE_MARK: Final = b"u"
-_ANCHORS_MARK: Final = b"x"
-_DEBT: Final = b"d"
-_DEBT_COUNT: Final = b"c"
-_TOTALS: Final = b"#"
+_TEXTS_MARK: Final = b"x"
+_ADOPTED: Final = b"i"
+_DAMAGE: Final = b"y"
+_SEGMENT: Final = b"s"
+_FORGOTTEN: Final = b"f"
+_TOTALS: Final = b"#2"
+_TOTALS_BEFORE: Final = b"#"  # of another layout
+# Of a slot, in the order of forgetting: a mark never outlives its page.
+_OF_SLOT: Final = (_TEXTS_MARK, _PAGE_MARK, _ADOPTED, _DAMAGE, _TEXTS, _PLACE)
 
 
 class Place(msgspec.Struct, frozen=True, array_like=True):
@@ -49,40 +71,53 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
     segment: int
     offset: int  # bytes
     length: int  # bytes
+    checksum: int  # XXH3-64 of the records
     has_document: bool  # False: it is kept, but not to be indexed
-    anchors_at: float  # mesh clock: when the texts of the links to it last changed
+
+    @property
+    def extent(self) -> Extent:
+        return Extent(self.segment, self.offset, self.length)
+
+
+class Texts(msgspec.Struct, frozen=True, array_like=True):
+    """The texts of the links to a page."""
+
+    at: float  # when they became these
+    anchors: tuple[str, ...]  # at least one
 
 
 class Totals(msgspec.Struct, array_like=True):
     """Counters that survive a restart because they are written with what they count."""
 
     pages: int = 0  # distinct URLs
-    stored: int = 0  # versions kept as owner
-    replicated: int = 0  # versions kept as standby
+    stored: int = 0  # versions kept as owner, ever
+    replicated: int = 0  # versions kept as team member, ever
+    brought: int = 0  # versions brought from another cell, ever
     pages_marked: int = 0
-    anchors_marked: int = 0
+    texts_marked: int = 0
+    adopted: int = 0  # entries
+    damaged: int = 0  # entries
+    repaired: int = 0  # versions that were damaged and came back, ever
     archive_bytes: int = 0  # of all versions
+    garbage_bytes: int = 0  # in the archive, that nothing refers to
+    last_segment: int = 0  # where the archive was known to be sound when this was written
+    last_end: int = 0
 
 
-class Anchors(msgspec.Struct, frozen=True, array_like=True):
-    """The texts of the links to a page."""
+class Kept(Enum):
+    """What `Ledger.keep` found."""
 
-    url: str
-    slot: int
-    anchors: tuple[str, ...]
-    at: float  # mesh clock, when they became these
+    NEWEST = 0
+    OLDER = 1
+    KNOWN = 2  # it was there already: what was appended is garbage
 
 
-class Debt(NamedTuple):
-    """Something a standby has still to promise."""
+class Item(NamedTuple):
+    """A version of a page, or its link texts, as cells compare them."""
 
-    key: bytes  # identity, and the time of a page
-    value: bytes
-
-    @property
-    def is_page(self) -> bool:
-        """Of a version of a page; else of link texts."""
-        return len(self.key) > IDENTITY_BYTES
+    item_id: bytes
+    identity: bytes
+    value: bytes  # for `place_in` or `texts_in`
 
 
 def identity_of(slot: int, url: str) -> bytes:
@@ -91,37 +126,108 @@ def identity_of(slot: int, url: str) -> bytes:
 
 
 def slot_in(key: bytes) -> int:
-    """Return the slot that an identity, or the key of a mark or debt, begins with."""
+    """Return the slot that an identity, or the key of a mark, begins with."""
     return int.from_bytes(key[:2], "big")
 
 
-class Ledger:
-    """A cell's entries in its table. Holds nothing itself but the counters.
+def last_extent(table: Table) -> Extent | None:
+    """Return the last place of the archive that a cell's section of a table speaks of, for opening it."""
+    value = table.get(_TOTALS)
+    totals = Totals() if value is None else _decode_totals(value)
+    return Extent(totals.last_segment, totals.last_end - 1, 1) if totals.last_end else None
 
-    Whoever changes something calls `save_totals` once before giving control back, so that the counters
-    are in the same commit.
+
+class Ledger:
+    """A cell's entries in its table. Holds nothing itself but counters.
+
+    Whoever changes something calls `save` once before giving control back, so that the counters are in the
+    same commit.
     """
 
     def __init__(self, table: Table) -> None:
+        """Take up what the table has.
+
+        Raises:
+          StorageError: an earlier version of this program wrote it.
+        """
+        if table.get(_TOTALS_BEFORE) is not None:
+            raise StorageError(
+                "an earlier version wrote the table of this peer:"
+                " start it with an empty data folder, the others bring its pages back"
+            )
         self._table = table
         self._saved_totals = table.get(_TOTALS)
         self.totals = Totals() if self._saved_totals is None else _decode_totals(self._saved_totals)
-        self._debt_counts = {
-            key[len(_DEBT_COUNT) :].decode(): int.from_bytes(value, "big")
-            for key, value in table.scan_prefix(_DEBT_COUNT)
+        self.marks_by_slot: npt.NDArray[np.int32] = np.zeros(SLOTS_MAX, np.int32)
+        for kind in (_PAGE_MARK, _TEXTS_MARK):
+            for key, _ in table.scan_prefix(kind):
+                self.marks_by_slot[slot_in(key[1:])] += 1
+        self._segments = {
+            int.from_bytes(key[1:], "big"): list(_decode_counts(value))
+            for key, value in table.scan_prefix(_SEGMENT)
         }
+        self._changed_segments: set[int] = set()
+        self.has_dead_segments = True  # there may be some: `dead_segments` tells
+        self.filled = self._filled_slots()  # mask over SLOTS_MAX slots: where there is anything
+        self.newly_filled: list[int] = []  # since somebody last cleared it
+        self.marked_since: list[set[bytes]] = []  # each gets the identities of pages whose texts are marked
 
-    def save_totals(self) -> None:
+    def save(self) -> None:
         encoded = _encode(self.totals)
         if encoded != self._saved_totals:  # what changes nothing shall not cause a commit
             self._saved_totals = encoded
             self._table.put(_TOTALS, encoded)
+        for number in self._changed_segments:
+            counts = self._segments[number]
+            self._table.put(_SEGMENT + number.to_bytes(4, "big"), _encode(counts))
+        self._changed_segments.clear()
 
-    # --- Places
+    # --- Items, as cells compare them
+
+    def item_ids(self, slot: int) -> Iterator[bytes]:
+        """Return the ids of all versions and link texts of a slot."""
+        for kind in (_PLACE, _TEXTS):
+            for _, value in self._table.scan_prefix(kind + _pack_slot(slot)):
+                yield value[:ITEM_ID_BYTES]
+
+    def versions(self, slot: int) -> Iterator[Item]:
+        """Return the versions of all pages of a slot, page by page, the newest first."""
+        for key, value in self._table.scan_prefix(_PLACE + _pack_slot(slot)):
+            yield Item(value[:ITEM_ID_BYTES], key[1 : 1 + IDENTITY_BYTES], value)
+
+    def texts_item(self, identity: bytes) -> Item | None:
+        value = self._table.get(_TEXTS + identity)
+        return None if value is None else Item(value[:ITEM_ID_BYTES], identity, value)
+
+    def count_items(self, slots: list[int], limit: int) -> int:
+        """Count the items of slots, up to about a limit."""
+        count = 0
+        for slot in slots:
+            for kind in (_PLACE, _TEXTS):
+                count += sum(1 for _ in self._table.scan_prefix(kind + _pack_slot(slot), limit=limit))
+            if count >= limit:
+                break
+        return count
+
+    def _filled_slots(self) -> npt.NDArray[np.bool_]:
+        """Find the slots with anything by a seek for each."""
+        filled = np.zeros(SLOTS_MAX, np.bool_)
+        for kind in (_PLACE, _TEXTS):
+            start: bytes | None = kind
+            while start is not None:
+                row = next(self._table.scan(start, prefix_end(kind), limit=1), None)
+                if row is None:
+                    break
+                slot = slot_in(row[0][1:])
+                filled[slot] = True
+                start = prefix_end(kind + _pack_slot(slot))
+        return filled
+
+    # --- Versions
 
     def newest(self, identity: bytes) -> Place | None:
         value = self._table.get(_PLACE + identity)
-        return None if value is None else _decode_place(value)
+        return None if value is None else place_in(value)
 
     def version(self, identity: bytes, fetched_at: float) -> Place | None:
         """Return the place of exactly this version."""
@@ -129,39 +235,137 @@ class Ledger:
         if newest is None or newest.fetched_at == fetched_at:
             return newest
         value = self._table.get(_PLACE + identity + _newest_first(fetched_at))
-        return None if value is None else _decode_place(value)
+        return None if value is None else place_in(value)
 
-    def keep(self, identity: bytes, place: Place) -> bool:
-        """Note a version that is not there yet; return whether it is the newest of its page.
-
-        Link texts that wait to be indexed are superseded by those that came with a newer version.
-        """
+    def keep(self, identity: bytes, place: Place) -> Kept:
+        """Note a version, unless it is known."""
         newest = self.newest(identity)
-        self.totals.archive_bytes += place.length
-        if newest is None:
-            self.totals.pages += 1
-        elif newest.fetched_at > place.fetched_at:
+        if newest is not None and newest.fetched_at >= place.fetched_at:
+            if self.version(identity, place.fetched_at) is not None:
+                self.count_garbage(place.extent)
+                return Kept.KNOWN
             self._put_older(identity, place)
-            return False
         else:
-            self._put_older(identity, newest)
-            self._unmark_anchors(identity)
-        self._table.put(_PLACE + identity, _encode(place))
-        return True
+            if newest is None:
+                self.totals.pages += 1
+            else:
+                self._put_older(identity, newest)
+            self._table.put(_PLACE + identity, _item_value(identity, place))
+        self._count(place.extent, 1)
+        if not self.filled[slot_in(identity)]:
+            self.filled[slot_in(identity)] = True
+            self.newly_filled.append(slot_in(identity))
+        if self.totals.damaged:
+            self._note_repaired(identity, place.fetched_at)
+        is_newest = newest is None or newest.fetched_at < place.fetched_at
+        return Kept.NEWEST if is_newest else Kept.OLDER
 
-    def date_anchors(self, identity: bytes, place: Place, at: float) -> None:
-        """Note in the newest place when the link texts changed."""
-        self._table.put(_PLACE + identity, _encode(msgspec.structs.replace(place, anchors_at=at)))
+    def places(self, after: bytes, limit: int) -> list[tuple[bytes, bytes, Place]]:
+        """Return (key, identity, place) of versions in the order of keys, from the one after `after`."""
+        start = after + b"\0" if after else _PLACE
+        rows = self._table.scan(start, prefix_end(_PLACE), limit=limit)
+        return [(key, key[1 : 1 + IDENTITY_BYTES], place_in(value)) for key, value in rows]
+
+    @staticmethod
+    def place_key(number: int) -> bytes:
+        """Return a key for `places` to begin after: that of some slot."""
+        return _PLACE + _pack_slot(number % SLOTS_MAX)
 
     def _put_older(self, identity: bytes, place: Place) -> None:
-        self._table.put(_PLACE + identity + _newest_first(place.fetched_at), _encode(place))
+        self._table.put(_PLACE + identity + _newest_first(place.fetched_at), _item_value(identity, place))
+
+    # --- Damage
+
+    def drop_damaged(self, identity: bytes, place: Place) -> bool:
+        """Take out a version that cannot be read back, to be replaced; False if it is no longer there."""
+        if self.version(identity, place.fetched_at) != place:
+            return False
+        if self.newest(identity) == place:
+            self._promote_older(_PLACE + identity)
+        else:
+            self._table.delete(_PLACE + identity + _newest_first(place.fetched_at))
+        self.unmark_page(identity, place.fetched_at)
+        self._count(place.extent, -1)
+        damage = _DAMAGE + identity + _newest_first(place.fetched_at)
+        if self._table.get(damage) is None:
+            self.totals.damaged += 1
+            self._table.put(damage, place.url.encode())
+        return True
+
+    def _promote_older(self, key: bytes) -> None:
+        """Let the version after the newest one be the newest; without one the page is gone."""
+        self._table.delete(key)
+        row = next(self._table.scan_prefix(key, limit=1), None)
+        if row is None:
+            self.totals.pages -= 1
+        else:
+            self._table.delete(row[0])
+            self._table.put(key, row[1])
+
+    def is_damaged(self, identity: bytes) -> bool:
+        """Is a version of this page missing until it is repaired?"""
+        if not self.totals.damaged:
+            return False
+        return next(self._table.scan_prefix(_DAMAGE + identity, limit=1), None) is not None
+
+    def damaged(self, limit: int) -> list[bytes]:
+        """Return the identities of the first damaged versions."""
+        return [key[1 : 1 + IDENTITY_BYTES] for key, _ in self._table.scan_prefix(_DAMAGE, limit=limit)]
+
+    def _note_repaired(self, identity: bytes, fetched_at: float) -> None:
+        key = _DAMAGE + identity + _newest_first(fetched_at)
+        if self._table.get(key) is not None:
+            self._table.delete(key)
+            self.totals.damaged -= 1
+            self.totals.repaired += 1
+
+    # --- Link texts
+
+    def texts(self, identity: bytes) -> Texts | None:
+        value = self._table.get(_TEXTS + identity)
+        return None if value is None else texts_in(value)
+
+    def anchors(self, identity: bytes) -> tuple[str, ...]:
+        texts = self.texts(identity)
+        return () if texts is None else texts.anchors
+
+    def merge_texts(self, identity: bytes, texts: Texts) -> bool:
+        """Let the later texts win, of equally late ones the larger; return whether they are others now."""
+        assert texts.anchors, "no texts are none to keep"
+        known = self.texts(identity)
+        if known is not None and (known.at, known.anchors) >= (texts.at, texts.anchors):
+            return False
+        self._table.put(_TEXTS + identity, texts_id(identity, texts.anchors) + _encode(texts))
+        return known is None or known.anchors != texts.anchors
+
+    def next_time(self, identity: bytes, now: float) -> float:
+        """Return the time of texts that follow those known."""
+        known = self.texts(identity)
+        return now if known is None else max(now, nextafter(known.at, inf))
 
     # --- What is not yet indexed
 
-    def mark_page(self, identity: bytes, fetched_at: float, anchors: tuple[str, ...]) -> None:
-        """Note that a version is to be indexed, with the link texts that the archive does not hold."""
-        self._table.put(_PAGE_MARK + identity + _newest_first(fetched_at), _encode(anchors))
-        self.totals.pages_marked += 1
+    def mark_page(self, identity: bytes, fetched_at: float) -> None:
+        """Note that a version is to be indexed, with the link texts known then."""
+        key = _PAGE_MARK + identity + _newest_first(fetched_at)
+        if self._table.get(key) is None:
+            self._table.put(key, b"")
+            self.totals.pages_marked += 1
+            self.marks_by_slot[slot_in(identity)] += 1
+        self._drop_adopted(identity)
+        self.unmark_texts(identity)
+
+    def mark_slot(self, slot: int) -> int:
+        """Mark the newest version of every page of a slot that has a document; return how many."""
+        for key, _ in self._table.scan_prefix(_ADOPTED + _pack_slot(slot)):
+            self._drop_adopted(key[1:])
+        count = 0
+        for key, value in self._table.scan_prefix(_PLACE + _pack_slot(slot)):
+            place = place_in(value)
+            if len(key) == 1 + IDENTITY_BYTES and place.has_document:
+                self.mark_page(key[1:], place.fetched_at)
+                count += 1
+        return count
 
     def unmark_page(self, identity: bytes, fetched_at: float) -> None:
         """Take back a mark; none is no error."""
@@ -169,108 +373,165 @@ class Ledger:
         if self._table.get(key) is not None:
             self._table.delete(key)
             self.totals.pages_marked -= 1
+            self.marks_by_slot[slot_in(identity)] -= 1
 
-    def marked_pages(self, after: bytes, limit: int) -> list[tuple[bytes, float, tuple[str, ...]]]:
-        """Return (identity, fetched_at, anchors) of marks in order, from the one after `after`.
+    def has_page_mark(self, identity: bytes) -> bool:
+        """Is any version of this page still to be indexed?"""
+        if not self.marks_by_slot[slot_in(identity)]:
+            return False
+        return next(self._table.scan_prefix(_PAGE_MARK + identity, limit=1), None) is not None
+
+    def marked_pages(self, after: bytes, limit: int) -> list[tuple[bytes, float]]:
+        """Return (identity, fetched_at) of marks in order, from the one after `after`.
 
         `after` is b"" or `mark_key` of the last one seen.
         """
         start = _PAGE_MARK + after + b"\0" if after else _PAGE_MARK
         rows = self._table.scan(start, prefix_end(_PAGE_MARK), limit=limit)
-        return [(key[1:19], _time_in(key[19:]), _decode_texts(value)) for key, value in rows]
+        return [(key[1:19], _time_in(key[19:])) for key, _ in rows]
 
-    def mark_anchors(self, identity: bytes, anchors: Anchors) -> None:
-        """Note link texts that are to be indexed, in place of any older ones."""
-        key = _ANCHORS_MARK + identity
+    def mark_texts(self, identity: bytes) -> None:
+        """Note that the link texts known are to be indexed."""
+        key = _TEXTS_MARK + identity
         if self._table.get(key) is None:
-            self.totals.anchors_marked += 1
-        self._table.put(key, _encode(anchors))
+            self._table.put(key, b"")
+            self.totals.texts_marked += 1
+            self.marks_by_slot[slot_in(identity)] += 1
+        for marked in self.marked_since:
+            marked.add(identity)
 
-    def marked_anchors_of(self, identity: bytes) -> tuple[str, ...] | None:
-        """Return the link texts of this page that wait to be indexed."""
-        value = self._table.get(_ANCHORS_MARK + identity)
-        return None if value is None else _decode_anchors(value).anchors
+    def unmark_texts(self, identity: bytes) -> None:
+        """Take back a mark; none is no error."""
+        if self.has_texts_mark(identity):
+            self._table.delete(_TEXTS_MARK + identity)
+            self.totals.texts_marked -= 1
+            self.marks_by_slot[slot_in(identity)] -= 1
 
-    def unmark_anchors(self, identity: bytes, anchors: tuple[str, ...]) -> None:
-        """Take back the mark unless it has newer texts by now."""
-        if self.marked_anchors_of(identity) == anchors:
-            self._unmark_anchors(identity)
+    def has_texts_mark(self, identity: bytes) -> bool:
+        return self.totals.texts_marked > 0 and self._table.get(_TEXTS_MARK + identity) is not None
 
-    def _unmark_anchors(self, identity: bytes) -> None:
-        if self._table.get(_ANCHORS_MARK + identity) is not None:
-            self._table.delete(_ANCHORS_MARK + identity)
-            self.totals.anchors_marked -= 1
+    def marked_texts_of(self, slots: Iterable[int]) -> set[bytes]:
+        """Return the identities of these slots with marks."""
+        marked = [slot for slot in slots if self.marks_by_slot[slot]]
+        rows = (self._table.scan_prefix(_TEXTS_MARK + _pack_slot(slot)) for slot in marked)
+        return {key[1:] for keys in rows for key, _ in keys}
 
-    def marked_anchors(self, after: bytes, limit: int) -> list[tuple[bytes, Anchors]]:
-        """Return (identity, anchors) of marks in order, from the one after that identity."""
-        start = _ANCHORS_MARK + after + b"\0" if after else _ANCHORS_MARK
-        rows = self._table.scan(start, prefix_end(_ANCHORS_MARK), limit=limit)
-        return [(key[1:], _decode_anchors(value)) for key, value in rows]
+    def marked_texts(self, after: bytes, limit: int) -> list[bytes]:
+        """Return the identities with marks in order, from the one after `after`."""
+        start = _TEXTS_MARK + after + b"\0" if after else _TEXTS_MARK
+        return [key[1:] for key, _ in self._table.scan(start, prefix_end(_TEXTS_MARK), limit=limit)]
 
-    # --- What is owed to standbys
+    # --- What came with another peer's index
 
-    def owe_page(self, peer: str, identity: bytes, fetched_at: float, anchors: tuple[str, ...]) -> None:
-        self._owe(peer, page_debt(identity, fetched_at), _encode(anchors))
+    def adopt(self, identity: bytes, fetched_at: float, export: bytes) -> None:
+        """Note which version the index has got; not while it may get another one from the indexer.
 
-    def owe_anchors(self, peer: str, identity: bytes, anchors: Anchors) -> None:
-        self._owe(peer, identity, _encode(anchors))
+        Args:
+          export: 8 bytes for the peer and its export.
+        """
+        newest = self.newest(identity)
+        if self.has_page_mark(identity) or (newest is not None and newest.fetched_at >= fetched_at):
+            return
+        key = _ADOPTED + identity
+        if self._table.get(key) is None:
+            self.totals.adopted += 1
+        self._table.put(key, _double.pack(fetched_at) + export)
 
-    def pay(self, peer: str, debt_key: bytes) -> None:
-        """Strike a debt out; none is no error."""
-        key = _debts_to(peer) + debt_key
-        if self._table.get(key) is not None:
-            self._table.delete(key)
-            self._count_debts(peer, -1)
+    def take_adopted(self, identity: bytes, fetched_at: float) -> bytes | None:
+        """Return in which export the index has got this version, the newest one, None if it has not.
 
-    def anchors_owed(self, peer: str, identity: bytes) -> tuple[str, ...] | None:
-        """Return the link texts of a page that this standby has still to promise."""
-        value = self._table.get(_debts_to(peer) + identity)
-        return None if value is None else _decode_anchors(value).anchors
+        What was noted is dropped.
+        """
+        value = self._drop_adopted(identity)
+        return value[8:] if value is not None and value[:8] == _double.pack(fetched_at) else None
 
-    def debts(self, peer: str, limit: int) -> list[Debt]:
-        """Return the first debts to a standby: of a page its link texts, then its versions."""
-        prefix = _debts_to(peer)
-        rows = self._table.scan_prefix(prefix, limit=limit)
-        return [Debt(key[len(prefix) :], value) for key, value in rows]
+    def _drop_adopted(self, identity: bytes) -> bytes | None:
+        if not self.totals.adopted:
+            return None
+        value = self._table.get(_ADOPTED + identity)
+        if value is not None:
+            self._table.delete(_ADOPTED + identity)
+            self.totals.adopted -= 1
+        return value
 
-    def owes_page(self, peer: str, identity: bytes) -> bool:
-        """Is a version of this page owed to a standby?"""
-        if self.debt_count(peer) < 2:
-            return False  # asked for a page of which link texts are owed: that is the one debt
-        prefix = _debts_to(peer) + identity
-        return any(len(key) > len(prefix) for key, _ in self._table.scan_prefix(prefix, limit=2))
+    # --- Segments of the archive
 
-    def debt_count(self, peer: str) -> int:
-        return self._debt_counts.get(peer, 0)
+    def count_garbage(self, extent: Extent) -> None:
+        """Count what was appended and is not referred to."""
+        self._counts_of(extent)[1] += extent.length
+        self.totals.garbage_bytes += extent.length
 
-    def creditors(self) -> Iterable[str]:
-        """Return the standbys that something is owed to."""
-        return tuple(self._debt_counts)
+    def dead_segments(self) -> list[int]:
+        """Return the segments that nothing refers to, without the last one known."""
+        last = max(self._segments, default=0)
+        return [number for number, (live, _) in self._segments.items() if not live and number != last]
+
+    def drop_segment(self, number: int) -> None:
+        """Forget a segment that was removed."""
+        live, dead = self._segments.pop(number, (0, 0))
+        assert not live, f"segment {number} was removed with {live} bytes in use"
+        self.totals.garbage_bytes -= dead
+        self._changed_segments.discard(number)
+        self._table.delete(_SEGMENT + number.to_bytes(4, "big"))
+
+    def _count(self, extent: Extent, sign: int) -> None:
+        """Count an extent as in use from now on, or (-1) as garbage."""
+        counts = self._counts_of(extent)
+        counts[0] += sign * extent.length
+        assert counts[0] >= 0, extent
+        self.totals.archive_bytes += sign * extent.length
+        if sign < 0:
+            self.count_garbage(extent)
+            self.has_dead_segments |= not counts[0]
+
+    def _counts_of(self, extent: Extent) -> list[int]:
+        self._changed_segments.add(extent.segment)
+        totals = self.totals
+        if (extent.segment, extent.end) > (totals.last_segment, totals.last_end):
+            totals.last_segment, totals.last_end = extent.segment, extent.end
+        return self._segments.setdefault(extent.segment, [0, 0])
+
+    # --- Forgetting slots
 
     @property
-    def debts_total(self) -> int:
-        return sum(self._debt_counts.values())
+    def forgotten(self) -> bytes:
+        """The slots that are being forgotten, as `slot_set` encodes them; b"" for none."""
+        return self._table.get(_FORGOTTEN) or b""
 
-    def _owe(self, peer: str, debt_key: bytes, value: bytes) -> None:
-        key = _debts_to(peer) + debt_key
-        if self._table.get(key) is None:
-            self._count_debts(peer, 1)
-        self._table.put(key, value)
-
-    def _count_debts(self, peer: str, change: int) -> None:
-        count = self._debt_counts.get(peer, 0) + change
-        assert count >= 0, f"paid {peer} more than was owed"
-        if count:
-            self._debt_counts[peer] = count
-            self._table.put(_DEBT_COUNT + peer.encode(), count.to_bytes(8, "big"))
+    def note_forgotten(self, slots: bytes) -> None:
+        if slots:
+            self._table.put(_FORGOTTEN, slots)
         else:
-            self._debt_counts.pop(peer, None)
-            self._table.delete(_DEBT_COUNT + peer.encode())
+            self._table.delete(_FORGOTTEN)
 
+    def forget(self, slot: int, limit: int) -> int:
+        """Delete up to `limit` entries of a slot; return how many there were, less when none is left."""
+        count = 0
+        for kind in _OF_SLOT:
+            for key, value in self._table.scan_prefix(kind + _pack_slot(slot), limit=limit - count):
+                self._table.delete(key)
+                self._count_forgotten(kind, key, value)
+                count += 1
+            if count >= limit:
+                return count
+        self.filled[slot] = False
+        return count
 
-def page_debt(identity: bytes, fetched_at: float) -> bytes:
-    """Return the key of the debt of a version of a page; that of its link texts is the identity."""
-    return identity + _newest_first(fetched_at)
+    def _count_forgotten(self, kind: bytes, key: bytes, value: bytes) -> None:
+        totals = self.totals
+        if kind == _PLACE:
+            self._count(place_in(value).extent, -1)
+            totals.pages -= len(key) == 1 + IDENTITY_BYTES
+        elif kind == _PAGE_MARK:
+            totals.pages_marked -= 1
+        elif kind == _TEXTS_MARK:
+            totals.texts_marked -= 1
+        elif kind == _ADOPTED:
+            totals.adopted -= 1
+        elif kind == _DAMAGE:
+            totals.damaged -= 1
+        if kind in (_PAGE_MARK, _TEXTS_MARK):
+            self.marks_by_slot[slot_in(key[1:])] -= 1
 
 
 def mark_key(identity: bytes, fetched_at: float) -> bytes:
@@ -278,23 +539,33 @@ def mark_key(identity: bytes, fetched_at: float) -> bytes:
     return identity + _newest_first(fetched_at)
 
 
-def page_in(debt: Debt) -> tuple[bytes, float, tuple[str, ...]]:
-    """Return identity, time of fetch and link texts of the version that a debt is about."""
-    key, value = debt
-    return key[:IDENTITY_BYTES], _time_in(key[IDENTITY_BYTES:]), _decode_texts(value)
+def place_in(value: bytes) -> Place:
+    """Read the place in an item of a version."""
+    return _decode_place(value[ITEM_ID_BYTES:])
 
 
-def anchors_in(debt: Debt) -> Anchors:
-    """Return the link texts that a debt is about."""
-    return _decode_anchors(debt.value)
+def texts_in(value: bytes) -> Texts:
+    """Read the link texts in an item."""
+    return _decode_texts(value[ITEM_ID_BYTES:])
+
+
+def texts_id(identity: bytes, anchors: tuple[str, ...]) -> bytes:
+    """Return the item id of link texts."""
+    return bytes(xxh3_64_digest(b"a" + identity + _encode(anchors)))
+
+
+def _item_value(identity: bytes, place: Place) -> bytes:
+    content = _VERSION.pack(identity, place.fetched_at, place.status, place.has_document)
+    return bytes(xxh3_64_digest(content)) + _encode(place)
 
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_place = msgspec.msgpack.Decoder(Place).decode
 _decode_totals = msgspec.msgpack.Decoder(Totals).decode
-_decode_anchors = msgspec.msgpack.Decoder(Anchors).decode
-_decode_texts = msgspec.msgpack.Decoder(tuple[str, ...]).decode
+_decode_texts = msgspec.msgpack.Decoder(Texts).decode
+_decode_counts = msgspec.msgpack.Decoder(tuple[int, int]).decode
 _pack_slot = Struct(">H").pack
+_VERSION = Struct(">18sdH?")
 _double = Struct(">d")
 _whole = Struct(">Q")
 _ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
@@ -310,9 +581,3 @@ def _time_in(key_end: bytes) -> float:
     (bits,) = _whole.unpack(key_end)
     (fetched_at,) = _double.unpack(_whole.pack(bits ^ _ALL_BITS))
     return float(fetched_at)
-
-
-def _debts_to(peer: str) -> bytes:
-    """Prefix of the debts to a standby; a length keeps one name from being the start of another."""
-    name = peer.encode()
-    return _DEBT + bytes((len(name),)) + name

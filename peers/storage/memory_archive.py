@@ -6,7 +6,7 @@ was not told, is one that loses nothing here. It writes no records of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from mesh.errors import CorruptionError, StorageFull
 from peers.storage.extent import Extent
@@ -21,31 +21,48 @@ class MemoryArchive:
         self.space_bytes = space_bytes
         self.byte_count = 0
         self._segment_bytes_max = segment_bytes_max
-        self._segments = [bytearray()]
+        self._segments = {1: bytearray()}
 
-    def append(self, batch: Sequence[bytes]) -> list[Extent | None]:
+    def append(self, batch: Sequence[bytes | memoryview]) -> list[Extent | None]:
         """Keep the records and tell where each item is; see `Archive.append`."""
         sound = [item if is_sound(item) else b"" for item in batch]
         size = sum(map(len, sound))
         assert size <= self._segment_bytes_max, "a batch is larger than a segment"
         if self.byte_count + size > self.space_bytes:
             raise StorageFull("no space is left in the simulated archive")
-        if len(self._segments[-1]) + size > self._segment_bytes_max:
-            self._segments.append(bytearray())
+        last = max(self._segments)
+        if len(self._segments[last]) + size > self._segment_bytes_max:
+            self._segments[last + 1] = bytearray()
         self.byte_count += size
         return [self._append_item(item) if item else None for item in sound]
 
     def read(self, extent: Extent) -> bytes:
         """Return what was appended at an extent; see `Archive.read`."""
-        if extent.segment > len(self._segments) or extent.end > len(self._segments[extent.segment - 1]):
+        if extent.end > len(self._segments.get(extent.segment, b"")):
             raise CorruptionError(f"the simulated archive has no {extent}")
-        return bytes(self._segments[extent.segment - 1][extent.offset : extent.end])
+        return bytes(self._segments[extent.segment][extent.offset : extent.end])
+
+    def read_many(self, extents: Sequence[Extent]) -> list[bytes | memoryview | None]:
+        """Return what was appended at each extent, None where there is none."""
+        return [self._read_or_nothing(extent) for extent in extents]
+
+    def remove(self, segments: Iterable[int]) -> None:
+        """Delete segments, but the last; see `Archive.remove`."""
+        for number in set(segments) - {max(self._segments)}:
+            self.byte_count -= len(self._segments.pop(number, b""))
 
     def close(self) -> None:
         """Do nothing: closing an archive ends a process, and this one outlives simulated processes."""
 
-    def _append_item(self, item: bytes) -> Extent:
-        segment = self._segments[-1]
-        extent = Extent(len(self._segments), len(segment), len(item))
+    def _read_or_nothing(self, extent: Extent) -> bytes | None:
+        try:
+            return self.read(extent)
+        except CorruptionError:
+            return None
+
+    def _append_item(self, item: bytes | memoryview) -> Extent:
+        number = max(self._segments)
+        segment = self._segments[number]
+        extent = Extent(number, len(segment), len(item))
         segment += item
         return extent

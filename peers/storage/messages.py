@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from mesh.actor import Message
 from mesh.document import Document
 from mesh.messages import StoredPage
+from peers.storage.extent import Extent
 
 
 class StorePage(Message, frozen=True):
@@ -54,14 +57,58 @@ class ReadRecords(Message, frozen=True):
     segment: int
     offset: int
     length: int
+    checksum: int  # XXH3-64 of what was appended there
 
 
 class RecordsRead(Message, frozen=True):
-    """Archive to cell; empty when the place cannot be read, which is counted."""
+    """Archive to cell; empty when the place cannot be read or has other bytes than were appended."""
 
     url: str
     fetched_at: float
     records: bytes
+
+
+class AppendBulk(Message, frozen=True):
+    """Cell to archive: append all these, each whole records, and sync once. Answered by `BulkAppended`."""
+
+    ticket: int
+    records: tuple[memoryview, ...]  # of one or more records each
+
+
+class BulkAppended(Message, frozen=True):
+    """Archive to cell: where each is now; None for what is not whole records, and not kept."""
+
+    ticket: int
+    extents: tuple[Extent | None, ...]
+
+
+class ReadExtents(Message, frozen=True):
+    """Cell to archive: read back many places at once. Answered by `ExtentsRead`."""
+
+    ticket: int
+    extents: tuple[Extent, ...]
+    checksums: tuple[int, ...]  # XXH3-64 of what was appended there
+
+
+class ExtentsRead(Message, frozen=True):
+    """Archive to cell: what is there, one after the other, without what is not as it was appended."""
+
+    ticket: int
+    bulk: bytes
+    are_sound: tuple[bool, ...]  # for each place asked
+
+
+class RemoveSegments(Message, frozen=True):
+    """Promise of the cell to the archive: nothing refers to these any more. Answered by `SegmentsRemoved`."""
+
+    is_promise: ClassVar[bool] = True
+    segments: tuple[int, ...]
+
+
+class SegmentsRemoved(Message, frozen=True):
+    """Archive to cell: they are gone."""
+
+    segments: tuple[int, ...]
 
 
 class ParseRecords(Message, frozen=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Iterable, Sequence
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
@@ -20,12 +21,14 @@ from mesh.node import Node, Outgoing
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
 from mesh.urls import host_of
+from peers.handover.messages import SlotsFilled
 from peers.index.indexer import Indexer
 from peers.index.segments_twin import CountingIndex
 from peers.storage.archive_twin import ArchiveTwin
-from peers.storage.cell import Cell, CellStatistics
+from peers.storage.cell import Cell, CellSettings, CellStatistics
 from peers.storage.extent import Extent
 from peers.storage.messages import AppendRecords, PageStored, StorePage
+from peers.storage.scrubber import ScrubSettings
 
 N_PAGES = 5_000
 SLOTS = 50_000
@@ -37,15 +40,18 @@ class CountingStore:
     def __init__(self) -> None:
         self.size = 0
 
-    def append(self, batch: list[bytes]) -> list[Extent | None]:
+    def append(self, batch: Sequence[bytes | memoryview]) -> list[Extent | None]:
         places: list[Extent | None] = []
         for records in batch:
             places.append(Extent(1, self.size, len(records)))
             self.size += len(records)
         return places
 
-    def read(self, extent: Extent) -> bytes:
-        return b"x" * extent.length
+    def read_many(self, extents: Sequence[Extent]) -> list[bytes | memoryview | None]:
+        return [b"x" * extent.length for extent in extents]
+
+    def remove(self, segments: Iterable[int]) -> None:
+        raise AssertionError("there is only the last segment")
 
 
 class Mesh:
@@ -60,7 +66,7 @@ class Mesh:
         self.indexes = {name: CountingIndex() for name in table.peers}
         self.stored = 0
         for name in table.peers:
-            cell = Cell(name, MemoryTable())
+            cell = Cell(name, MemoryTable(), CellSettings(scrub=ScrubSettings(bytes_per_s=0.0)))
             self.nodes[name] = Node(name, [cell, Indexer(name, self.indexes[name])])
             told = OwnershipChanged(Ownership(name, table, table.peers))
             for actor in ("cell", "indexer"):
@@ -88,6 +94,8 @@ class Mesh:
             node = self.nodes[target.peer]
             if isinstance(message, PageStored):
                 self.stored += 1
+            elif target.actor == "handover":
+                assert isinstance(message, SlotsFilled)
             elif node.has_actor(target.actor):
                 queue += node.receive(source, target.actor, message, self.now)
             else:

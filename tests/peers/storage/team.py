@@ -1,50 +1,76 @@
 """Several peers that keep pages for each other, on a network and a clock that a seed makes hostile.
 
-Real cells and indexers; controllers, archives, indexes and parsers are as small as can be. Messages come
-late, twice, in any order or, between peers, never; peers crash at any moment and lose all that was in no
-commit of their table.
+Real cells and indexers; controllers, handovers, archives, indexes and parsers are as small as can be.
+Messages come late, twice, in any order or, between peers, never; peers crash at any moment and lose all that
+was in no commit of their table. Who comes back compares its slots with the others of their teams.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from math import inf
 from random import Random
 
 import msgspec
+import numpy as np
 
 from mesh.actor import Address, Message
 from mesh.document import Document
-from mesh.errors import CorruptionError, StorageFull
+from mesh.errors import StorageFull
 from mesh.memory_table import MemoryTable
 from mesh.messages import StoredPage
 from mesh.node import Node, Outgoing
 from mesh.ownership import Ownership, OwnershipChanged
-from mesh.slots import SlotTable
+from mesh.slot_set import SlotMask, decode_slots, encode_slots
+from mesh.slots import SlotTable, slot_of
 from mesh.urls import host_of
+from peers.handover.messages import (
+    SlotsComplete,
+    SlotsDiffer,
+    SlotsFilled,
+    SlotsSynchronised,
+    SynchroniseSlots,
+)
 from peers.index.indexer import Indexer, IndexerSettings
-from peers.index.messages import CommitDocuments, DocumentsCommitted
+from peers.index.messages import (
+    AdoptDocuments,
+    CommitDocuments,
+    DocumentsAdopted,
+    DocumentsCommitted,
+    DocumentsExported,
+    ExportDocuments,
+    NextDocuments,
+    StopExport,
+)
 from peers.index.segments_twin import CountingIndex
 from peers.storage.archive_twin import ArchiveTwin
 from peers.storage.cell import Cell, CellSettings
-from peers.storage.creditors import DebtSettings
 from peers.storage.extent import Extent
 from peers.storage.ledger import Ledger, identity_of
 from peers.storage.messages import (
+    AppendBulk,
     AppendRecords,
     PageStored,
     ParseRecords,
+    ReadExtents,
     ReadRecords,
     RecordsParsed,
+    RemoveSegments,
     StoreAnchors,
     StorePage,
 )
+from peers.storage.replication import ReplicationSettings
+from peers.storage.scrubber import ScrubSettings
 
 SLOTS = 64
 SETTINGS = CellSettings(
     indexing_max=8,
-    anchors_indexing_max=4,
+    texts_indexing_max=4,
     recoveries_max=3,
-    anchors_per_look=2,
-    debts=DebtSettings(in_flight_max=3),
+    texts_per_look=2,
+    entries_per_turn=5,
+    replication=ReplicationSettings(tries_max=3),
+    scrub=ScrubSettings(places_max=2, pass_pause_s=100.0),
 )
 
 
@@ -56,19 +82,23 @@ class ListStore:
         self.is_full = False
         self.refused: set[bytes] = set()
 
-    def append(self, batch: list[bytes]) -> list[Extent | None]:
+    def append(self, batch: Sequence[bytes | memoryview]) -> list[Extent | None]:
         if self.is_full:
             raise StorageFull("no space is left")
-        return [None if item in self.refused else self._append(item) for item in batch]
+        return [None if item in self.refused else self._append(bytes(item)) for item in batch]
 
     def _append(self, item: bytes) -> Extent:
         self.items.append(item)
         return Extent(1, len(self.items) - 1, len(item))
 
-    def read(self, extent: Extent) -> bytes:
-        if extent.offset >= len(self.items):
-            raise CorruptionError("no such place")
-        return self.items[extent.offset]
+    def read(self, extent: Extent) -> bytes | None:
+        return self.items[extent.offset] if extent.offset < len(self.items) else None
+
+    def read_many(self, extents: Sequence[Extent]) -> list[bytes | memoryview | None]:
+        return [self.read(extent) for extent in extents]
+
+    def remove(self, segments: Iterable[int]) -> None:
+        raise AssertionError("there is only the last segment")
 
 
 class TinyIndex(CountingIndex):
@@ -77,16 +107,61 @@ class TinyIndex(CountingIndex):
     def __init__(self) -> None:
         super().__init__()
         self.documents: dict[str, Document] = {}
+        self._exports: dict[int, list[list[tuple[int, Document]]]] = {}
 
     def receive(self, message: Message) -> list[tuple[str, Message]]:
-        assert isinstance(message, CommitDocuments)
-        for _, document in message.documents:
+        match message:
+            case CommitDocuments(batch):
+                for _, document in message.documents:
+                    old = self.documents.get(document.url)
+                    if old is None or old.fetched_at <= document.fetched_at:
+                        self.documents[document.url] = document
+                for _, url, anchors in message.anchors:
+                    if url in self.documents:
+                        self.documents[url] = msgspec.structs.replace(self.documents[url], anchors=anchors)
+                self.generation += 1
+                return [("indexer", DocumentsCommitted(batch, self.generation))]
+            case ExportDocuments(ticket, slots):
+                wanted = decode_slots(slots, SLOTS)
+                documents = [
+                    (slot, document)
+                    for url, document in self.documents.items()
+                    if wanted[slot := slot_of(host_of(url), SLOTS)]
+                ]
+                self._exports[ticket] = [documents[::2], documents[1::2]]
+                return self._export(ticket)
+            case NextDocuments(ticket):
+                return self._export(ticket)
+            case StopExport(ticket):
+                self._exports.pop(ticket, None)
+                return []
+            case AdoptDocuments(ticket, slots, content):
+                documents = msgspec.msgpack.decode(content, type=list[tuple[int, Document]])
+                assert all(decode_slots(slots, SLOTS)[slot] for slot, _ in documents)
+                pages = [self._adopt(document) for _, document in documents]
+                self.generation += 1
+                told = tuple(page for page in pages if page is not None)
+                return [("cell", DocumentsAdopted(ticket, self.generation, told))]
+        raise AssertionError(message)
+
+    def _adopt(self, document: Document) -> tuple[str, float] | None:
+        """Add a document unless this or a newer version is there; nothing is told of one with other texts."""
+        old = self.documents.get(document.url)
+        if old is None or old.fetched_at < document.fetched_at:
             self.documents[document.url] = document
-        for _, url, anchors in message.anchors:
-            if url in self.documents:
-                self.documents[url] = msgspec.structs.replace(self.documents[url], anchors=anchors)
-        self.generation += 1
-        return [("indexer", DocumentsCommitted(message.batch, self.generation))]
+        elif old.fetched_at == document.fetched_at and old.anchors != document.anchors:
+            return None
+        return document.url, document.fetched_at
+
+    def _export(self, ticket: int) -> list[tuple[str, Message]]:
+        parts = self._exports.get(ticket)
+        if parts is None:
+            return []
+        number = 2 - len(parts)
+        if not parts:
+            del self._exports[ticket]
+            return [("cell", DocumentsExported(ticket, number, b"", True))]
+        return [("cell", DocumentsExported(ticket, number, msgspec.msgpack.encode(parts.pop(0)), False))]
 
 
 class Peer:
@@ -103,6 +178,8 @@ class Peer:
         self.outstanding: set[str] = set()  # pages that its controller waits for
         self.unsure: set[str] = set()  # pages whose link texts its controller sent since the last commit
         self.promises: list[Outgoing] = []
+        self.tasks: dict[int, tuple[str, bytes]] = {}  # of its handover: peer and slots
+        self.differing: list[tuple[str, bytes]] = []  # to be synchronised next
         self.start()
 
     def start(self) -> None:
@@ -126,6 +203,7 @@ class Peer:
         for key, value in self.committed.items():
             self.table.put(key, value)
         self.promises, self.told, self.outstanding = [], {}, set()
+        self.tasks, self.differing = {}, []
 
     def has(self, slot: int, url: str, fetched_at: float) -> bool:
         """Is this version in the table and, where that says, in the archive?"""
@@ -144,6 +222,7 @@ class Team:
         self.random = Random(seed)
         self.now = 0.0
         self.loss = self.duplication = 0.0
+        self.n_tasks = 0
         self.table = SlotTable({f"peer{n}": 100 for n in range(n_peers)}, SLOTS, replicas)
         self.peers = {name: Peer(name) for name in self.table.peers}
         self.anchors: dict[str, tuple[str, ...]] = {}  # what the controllers know of each page
@@ -210,6 +289,11 @@ class Team:
         for peer in self.peers.values():
             if peer.is_up and peer.node.wake_at() <= self.now:
                 self._carry_out(peer, peer.node.wake(self.now))
+            if peer.is_up and not peer.tasks:
+                differing, peer.differing = peer.differing, []
+                for other, slots in differing:
+                    if self.peers[other].is_up:
+                        self._synchronise(peer, other, slots)
 
     def crash(self, name: str) -> None:
         self.peers[name].crash()
@@ -228,13 +312,18 @@ class Team:
                 self.store(url)
         for url in sorted(peer.unsure):
             self._send_anchors(url, peer)
+        for other in self.peers:
+            if other != name:
+                self._synchronise(peer, other, encode_slots(self._shared(name, other)))
 
     def tell_ownership(self) -> None:
         alive = [name for name, peer in self.peers.items() if peer.is_up]
         for name in alive:
             changed = OwnershipChanged(Ownership(name, self.table, alive))
+            complete = SlotsComplete(encode_slots(np.ones(SLOTS, np.bool_)))
             for actor in ("cell", "indexer"):
                 self._do(self.peers[name], Address(name, "membership"), actor, changed)
+                self._do(self.peers[name], Address(name, "handover"), actor, complete)
 
     def settle(self) -> None:
         """Let everything come to rest on a kind network."""
@@ -255,7 +344,36 @@ class Team:
 
     def is_at_rest(self, peer: Peer) -> bool:
         cell = peer.cell.observe()
-        return not (cell.pending or cell.unindexed or cell.anchors_unindexed or cell.replicas_waiting)
+        waiting = cell.pending + cell.unindexed + cell.anchors_unindexed + cell.replicas_waiting
+        return not (waiting or cell.damaged or cell.tasks or peer.tasks or peer.differing)
+
+    # --- What handovers do
+
+    def _shared(self, *names: str) -> SlotMask:
+        """Return the slots whose teams have all of these peers."""
+        shared = np.ones(SLOTS, np.bool_)
+        for name in names:
+            shared &= Ownership(name, self.table, ()).kept
+        return shared
+
+    def _synchronise(self, peer: Peer, other: str, slots: bytes) -> None:
+        self.n_tasks += 1
+        peer.tasks[self.n_tasks] = other, slots
+        order = SynchroniseSlots(self.n_tasks, other, slots, inf)
+        self._do(peer, Address(peer.name, "handover"), "cell", order)
+
+    def _hand_over(self, peer: Peer, message: Message) -> None:
+        match message:
+            case SlotsDiffer(other, slots):
+                peer.differing.append((other, slots))
+            case SlotsSynchronised(task, slots):
+                other, wanted = peer.tasks.pop(task, ("", b""))
+                if other and slots != wanted:
+                    peer.differing.append((other, wanted))
+            case SlotsFilled():
+                pass
+            case _:
+                raise AssertionError(message)
 
     def _do(self, peer: Peer, source: Address, actor: str, message: Message) -> None:
         self._carry_out(peer, peer.node.receive(source, actor, message, self.now))
@@ -273,12 +391,14 @@ class Team:
             case PageStored(url, fetched_at):
                 peer.told[url] = max(fetched_at, peer.told.get(url, fetched_at))
                 peer.outstanding.discard(url)
-            case AppendRecords() | ReadRecords():
+            case _ if target.actor == "handover":
+                self._hand_over(peer, message)
+            case AppendRecords() | AppendBulk() | ReadRecords() | ReadExtents() | RemoveSegments():
                 self._answer(peer, target, peer.archive.receive(message))
             case ParseRecords(url, fetched_at):
                 parsed = RecordsParsed(url, fetched_at, page_of(url, 0, fetched_at).document)
                 self._answer(peer, target, [("cell", parsed)])
-            case CommitDocuments():
+            case _ if target.actor == "segments":
                 self._answer(peer, target, peer.index.receive(message))
             case _:
                 self.under_way.append((source, target, message))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 import trio
 import trio.testing
+from xxhash import xxh3_64_intdigest
 
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError, StorageError
@@ -67,8 +68,9 @@ def order(n: int) -> AppendRecords:
     return AppendRecords(url, float(n), request_record(url, b"GET / HTTP/1.1\r\n\r\n", float(n)))
 
 
-def place_in(appended: RecordsAppended) -> tuple[int, int, int]:
-    return appended.segment, appended.offset, appended.length
+def read_of(appended: RecordsAppended, records: bytes) -> ReadRecords:
+    place = appended.segment, appended.offset, appended.length
+    return ReadRecords(appended.url, appended.fetched_at, *place, xxh3_64_intdigest(records))
 
 
 async def test_records_are_read_back_from_where_the_answer_says(tmp_path: Path) -> None:
@@ -81,7 +83,7 @@ async def test_records_are_read_back_from_where_the_answer_says(tmp_path: Path) 
             for n, message in enumerate(appended):
                 assert isinstance(message, RecordsAppended)
                 assert (message.url, message.fetched_at) == (order(n).url, float(n))
-                served.port.receive(CELL, ReadRecords(message.url, message.fetched_at, *place_in(message)))
+                served.port.receive(CELL, read_of(message, order(n).records))
             await served.wait_until(lambda delivered: len(delivered) == 40)
     read = {
         message.url: message.records for _, message in served.delivered if isinstance(message, RecordsRead)
@@ -91,7 +93,7 @@ async def test_records_are_read_back_from_where_the_answer_says(tmp_path: Path) 
 
 async def test_what_comes_during_an_append_goes_into_the_next_one() -> None:
     class SlowStore(ListStore):
-        def append(self, batch: list[bytes]) -> list[Extent | None]:
+        def append(self, batch: Sequence[bytes | memoryview]) -> list[Extent | None]:
             trio.from_thread.run(gate.wait)
             batches.append(len(batch))
             return super().append(batch)
@@ -144,7 +146,7 @@ async def test_records_that_are_not_whole_are_refused(tmp_path: Path) -> None:
 async def test_place_that_is_not_there_reads_as_nothing(tmp_path: Path) -> None:
     with Archive(tmp_path, "me") as archive:
         async with serving(archive) as served:
-            served.port.receive(CELL, ReadRecords("http://host.example/", 1.0, 9, 0, 10))
+            served.port.receive(CELL, ReadRecords("http://host.example/", 1.0, 9, 0, 10, 0))
             await served.wait_until(lambda delivered: len(delivered) == 1)
     assert served.delivered == [("cell", RecordsRead("http://host.example/", 1.0, b""))]
 
@@ -168,7 +170,7 @@ async def test_full_disk_does_not_hold_up_the_end() -> None:
 
 async def test_broken_disk_stops_the_port() -> None:
     class BrokenStore(ListStore):
-        def append(self, batch: list[bytes]) -> list[Extent | None]:
+        def append(self, batch: Sequence[bytes | memoryview]) -> list[Extent | None]:
             raise StorageError("the disk failed")
 
     port = ArchivePort("me", BrokenStore())
@@ -190,9 +192,9 @@ def test_twin_answers_as_the_port_does() -> None:
     ((actor, appended),) = twin.receive(order(1))
     assert actor == "cell"
     assert isinstance(appended, RecordsAppended)
-    read = ReadRecords(order(1).url, 1.0, *place_in(appended))
+    read = read_of(appended, order(1).records)
     assert twin.receive(read) == [("cell", RecordsRead(order(1).url, 1.0, order(1).records))]
-    missing = ReadRecords(order(1).url, 1.0, 9, 0, 10)
+    missing = ReadRecords(order(1).url, 1.0, 9, 0, 10, 0)
     assert twin.receive(missing) == [("cell", RecordsRead(order(1).url, 1.0, b""))]
     assert twin.receive(AppendRecords("u", 1.0, b"x")) == [("cell", RecordsRefused("u", 1.0))]
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from math import inf, nan
 
 import msgspec
+import numpy as np
 import pytest
+from xxhash import xxh3_64_intdigest
 
 from mesh.actor import Address, Message, Send
 from mesh.document import Document
@@ -22,11 +24,12 @@ from mesh.messages import (
     StoredPage,
 )
 from mesh.ownership import Ownership, OwnershipChanged
+from mesh.slot_set import decode_slots, encode_slot_list
 from mesh.slots import SlotTable
 from mesh.urls import host_of
+from peers.handover.messages import SlotsDiffer, SlotsFilled
 from peers.index.messages import IndexAnchors, IndexPage, PagesIndexed
 from peers.storage.cell import Cell, CellSettings
-from peers.storage.creditors import DebtSettings
 from peers.storage.ledger import Place, identity_of
 from peers.storage.messages import (
     AppendRecords,
@@ -42,6 +45,7 @@ from peers.storage.messages import (
     StoreAnchors,
     StorePage,
 )
+from peers.storage.scrubber import ScrubSettings
 
 ME, OTHER, THIRD = "a", "b", "c"
 SLOTS = 64
@@ -50,6 +54,9 @@ CONTROLLER, ARCHIVE, INDEXER, PARSER = (
 )
 MY_CELL, OTHER_CELL = Address(ME, "cell"), Address(OTHER, "cell")
 GATEWAY = Address(THIRD, "searcher")
+HANDOVER = Address(ME, "handover")
+CHECKSUM = xxh3_64_intdigest(b"records")
+QUIET = ScrubSettings(bytes_per_s=0.0)
 
 
 def slot_of(url: str) -> int:
@@ -84,15 +91,23 @@ class Driven:
 
     def __init__(self, table: MemoryTable | None = None, settings: CellSettings | None = None) -> None:
         self.table = table or MemoryTable()
-        self.cell = Cell(ME, self.table, settings)
+        self.cell = Cell(ME, self.table, settings or CellSettings(scrub=QUIET))
         self.now = 100.0
+        self.filled: set[int] = set()  # slots that the handover was told of
 
     def tell(self, message: Message, source: Address = CONTROLLER) -> list[Send]:
-        return self.cell.receive(source, message, self.now)
+        return self._without_filled(self.cell.receive(source, message, self.now))
 
     def wake(self, after: float = 0.0) -> list[Send]:
         self.now += after
-        return self.cell.wake(self.now) if self.cell.wake_at() <= self.now else []
+        return self._without_filled(self.cell.wake(self.now)) if self.cell.wake_at() <= self.now else []
+
+    def _without_filled(self, sends: list[Send]) -> list[Send]:
+        for target, message in sends:
+            if isinstance(message, SlotsFilled):
+                assert target == HANDOVER
+                self.filled.update(np.flatnonzero(decode_slots(message.slots, SLOTS)).tolist())
+        return [send for send in sends if not isinstance(send.message, SlotsFilled)]
 
     def observed(self, name: str) -> object:
         return getattr(self.cell.observe(), name)
@@ -253,7 +268,7 @@ def test_replica_from_outside_the_team_is_refused(pair: Driven) -> None:
 
 
 def test_replicas_beyond_the_limit_or_on_a_full_disk_wait_with_their_owner() -> None:
-    driven = Driven(settings=CellSettings(replica_bytes_max=2_000))
+    driven = Driven(settings=CellSettings(replica_bytes_max=2_000, scrub=QUIET))
     driven.tell(owned(ME, OTHER))
     assert driven.tell(ReplicatePage(page(1.0)), OTHER_CELL) != []
     assert driven.tell(ReplicatePage(page(2.0)), OTHER_CELL) == []
@@ -266,7 +281,7 @@ def test_replicas_beyond_the_limit_or_on_a_full_disk_wait_with_their_owner() -> 
     assert driven.tell(ReplicatePage(page(2.0)), OTHER_CELL) != []
 
 
-def test_silent_standby_is_asked_again_and_then_owed_the_page(pair: Driven) -> None:
+def test_silent_member_is_asked_again_and_then_its_slot_is_compared(pair: Driven) -> None:
     pair.tell(StorePage(page()))
     pair.tell(appended(page()), ARCHIVE)
     again = [Send(OTHER_CELL, ReplicatePage(page()))]
@@ -274,68 +289,38 @@ def test_silent_standby_is_asked_again_and_then_owed_the_page(pair: Driven) -> N
     assert pair.wake(0.1) == again
     assert pair.wake(4.0) == again
     assert pair.wake(8.0) == again
-    assert Send(CONTROLLER, PageStored(URL, 5.0)) in pair.wake(16.0)
-    assert (pair.observed("pending"), pair.observed("replicas_waiting")) == (0, 1)
+    sends = pair.wake(16.0)
+    assert Send(CONTROLLER, PageStored(URL, 5.0)) in sends
+    assert Send(HANDOVER, SlotsDiffer(OTHER, encode_slot_list([SLOT], SLOTS))) in sends
+    assert (pair.observed("pending"), pair.observed("replicas_waiting")) == (0, 0)
 
 
-def test_standby_that_is_down_does_not_hold_a_page_up(pair: Driven) -> None:
+def test_member_that_is_down_does_not_hold_a_page_up(pair: Driven) -> None:
     pair.tell(owned(ME))
     assert pair.tell(StorePage(page())) == [Send(ARCHIVE, AppendRecords(URL, 5.0, b"records"))]
     assert Send(CONTROLLER, PageStored(URL, 5.0)) in pair.tell(appended(page()), ARCHIVE)
-    assert pair.observed("replicas_waiting") == 1
+    assert pair.observed("replicas_waiting") == 0
     assert pair.cell.wake_at() == inf
 
 
-def test_standby_that_dies_releases_the_pages_that_wait_for_it(pair: Driven) -> None:
+def test_member_that_dies_releases_the_pages_that_wait_for_it(pair: Driven) -> None:
     pair.tell(StorePage(page()))
     pair.tell(appended(page()), ARCHIVE)
     assert Send(CONTROLLER, PageStored(URL, 5.0)) in pair.tell(owned(ME))
 
 
-def test_standby_that_returns_gets_the_page_from_the_archive_after_a_restart(pair: Driven) -> None:
+def test_member_that_comes_while_a_page_is_in_progress_gets_it(pair: Driven) -> None:
     pair.tell(owned(ME))
-    pair.store(page(anchors=("text",)))
-    pair.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
-    again = Driven(pair.table)
-    assert again.tell(owned(ME)) == []
-    read = ReadRecords(URL, 5.0, 1, 0, 7)
-    assert again.tell(owned(ME, OTHER)) == [Send(ARCHIVE, read)]
-    assert again.tell(RecordsRead(URL, 5.0, b"records"), ARCHIVE) == [
-        Send(PARSER, ParseRecords(URL, 5.0, b"records"))
-    ]
-    parsed = RecordsParsed(URL, 5.0, page().document)
-    assert again.tell(parsed, PARSER) == [Send(OTHER_CELL, ReplicatePage(page(anchors=("text",))))]
-    assert again.wake(5.0) == [Send(ARCHIVE, read)], "no promise yet: once more"
-    again.tell(PageReplicated(URL, 5.0), OTHER_CELL)
-    assert again.observed("replicas_waiting") == 0
-    assert again.wake(1_000.0) == []
+    pair.tell(StorePage(page()))
+    assert pair.tell(owned(ME, OTHER)) == [Send(OTHER_CELL, ReplicatePage(page()))]
+    assert pair.tell(appended(page()), ARCHIVE) == []
+    assert Send(CONTROLLER, PageStored(URL, 5.0)) in pair.tell(PageReplicated(URL, 5.0), OTHER_CELL)
 
 
-def test_page_that_cannot_be_read_back_is_counted_and_no_longer_owed(pair: Driven) -> None:
+def test_member_that_was_away_for_a_moment_is_asked_again(pair: Driven) -> None:
+    pair.tell(StorePage(page()))
     pair.tell(owned(ME))
-    pair.store(page())
-    pair.tell(owned(ME, OTHER))
-    pair.tell(RecordsRead(URL, 5.0, b""), ARCHIVE)
-    assert (pair.observed("unreadable"), pair.observed("replicas_waiting")) == (1, 0)
-
-
-def test_debts_are_paid_a_few_at_a_time(pair: Driven) -> None:
-    driven = Driven(settings=CellSettings(debts=DebtSettings(in_flight_max=2)))
-    driven.tell(owned(ME))
-    for n in range(5):
-        driven.store(page(float(n), document=None))
-    sends = driven.tell(owned(ME, OTHER))
-    assert len(sends) == 2
-    served = 0
-    while sends:
-        message = sends.pop(0).message
-        if isinstance(message, ReadRecords):
-            sends += driven.tell(RecordsRead(URL, message.fetched_at, b"records"), ARCHIVE)
-        elif isinstance(message, ReplicatePage):
-            served += 1
-            sends += driven.tell(PageReplicated(URL, message.page.fetched_at), OTHER_CELL)
-        assert len(sends) <= 2
-    assert (served, driven.observed("replicas_waiting")) == (5, 0)
+    assert pair.tell(owned(ME, OTHER)) == [Send(OTHER_CELL, ReplicatePage(page()))]
 
 
 # --- Link texts ------------------------------------------------------------------------------
@@ -396,7 +381,7 @@ def test_link_texts_that_were_not_indexed_survive_a_crash(alone: Driven) -> None
 def test_page_that_was_not_indexed_is_read_back_after_a_restart(alone: Driven) -> None:
     alone.store(page(anchors=("text",)))
     again = Driven(alone.table)
-    assert again.wake() == [Send(ARCHIVE, ReadRecords(URL, 5.0, 1, 0, 7))]
+    assert again.wake() == [Send(ARCHIVE, ReadRecords(URL, 5.0, 1, 0, 7, CHECKSUM))]
     assert again.wake() == []
     assert again.tell(RecordsRead(URL, 5.0, b"records"), ARCHIVE) == [
         Send(PARSER, ParseRecords(URL, 5.0, b"records"))
@@ -414,7 +399,7 @@ def test_only_the_newest_version_is_read_back(alone: Driven) -> None:
     alone.store(page(5.0), 0)
     alone.store(page(9.0), 1)
     again = Driven(alone.table)
-    assert again.wake() == [Send(ARCHIVE, ReadRecords(URL, 9.0, 1, 1, 7))]
+    assert again.wake() == [Send(ARCHIVE, ReadRecords(URL, 9.0, 1, 1, 7, CHECKSUM))]
     assert again.observed("unindexed") == 1
 
 
@@ -436,7 +421,7 @@ def test_reading_back_is_bounded_and_ends() -> None:
     urls = [f"http://host.example/{n}" for n in range(50)]
     for url in urls:
         first.store(page(url=url))
-    driven = Driven(first.table, CellSettings(recoveries_max=4, indexing_max=6))
+    driven = Driven(first.table, CellSettings(recoveries_max=4, indexing_max=6, scrub=QUIET))
     indexed: list[str] = []
     sends = driven.wake()
     for _ in range(1_000):
@@ -458,20 +443,20 @@ def test_reading_back_is_bounded_and_ends() -> None:
 
 
 def test_pages_that_the_indexer_has_no_room_for_are_read_back_later() -> None:
-    driven = Driven(settings=CellSettings(indexing_max=1))
+    driven = Driven(settings=CellSettings(indexing_max=1, scrub=QUIET))
     driven.tell(owned(ME, replicas=1, peers=(ME,)))
     driven.store(page(url="http://host.example/1"))
     assert driven.store(page(url="http://host.example/2")) == [
         Send(CONTROLLER, PageStored("http://host.example/2", 5.0))
     ]
     sends = driven.tell(PagesIndexed((("http://host.example/1", 5.0),)), INDEXER)
-    assert sends == [Send(ARCHIVE, ReadRecords("http://host.example/2", 5.0, 1, 0, 7))]
+    assert sends == [Send(ARCHIVE, ReadRecords("http://host.example/2", 5.0, 1, 0, 7, CHECKSUM))]
 
 
 def test_gateway_gets_the_newest_version(alone: Driven) -> None:
     alone.store(page(5.0), 0)
     alone.store(page(9.0), 1)
-    read = ReadRecords(URL, 9.0, 1, 1, 7)
+    read = ReadRecords(URL, 9.0, 1, 1, 7, CHECKSUM)
     assert alone.tell(ReadPage(7, URL), GATEWAY) == [Send(ARCHIVE, read)]
     assert alone.tell(ReadPage(8, URL), GATEWAY) == []
     assert alone.tell(RecordsRead(URL, 9.0, b"records"), ARCHIVE) == [
@@ -503,7 +488,7 @@ def test_gateway_is_not_answered_before_the_slots_are_known(alone: Driven) -> No
 
 
 def test_gateways_beyond_the_limit_are_counted_and_not_answered() -> None:
-    driven = Driven(settings=CellSettings(readers_max=1))
+    driven = Driven(settings=CellSettings(readers_max=1, scrub=QUIET))
     driven.tell(owned(ME, replicas=1, peers=(ME,)))
     driven.store(page())
     driven.tell(ReadPage(1, URL), GATEWAY)

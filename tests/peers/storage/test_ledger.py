@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
+from mesh.errors import StorageError
 from mesh.lmdb_table import LmdbTable
 from mesh.memory_table import MemoryTable
 from mesh.table import Table
+from peers.storage.extent import Extent
 from peers.storage.ledger import (
-    Anchors,
+    Kept,
     Ledger,
     Place,
-    anchors_in,
+    Texts,
     identity_of,
+    last_extent,
     mark_key,
-    page_in,
     slot_in,
 )
 
@@ -36,7 +39,7 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Table]:
 
 
 def place(fetched_at: float) -> Place:
-    return Place(URL, fetched_at, 200, 1, 2, 3, True, fetched_at)
+    return Place(URL, fetched_at, 200, 1, 2, 3, 4, True)
 
 
 def test_places_of_a_page_stand_together_newest_first(table: Table) -> None:
@@ -51,8 +54,8 @@ def test_places_of_a_page_stand_together_newest_first(table: Table) -> None:
     assert ledger.version(IDENTITY, 2.0) is None
     marks = Ledger(table)
     for at in times:
-        marks.mark_page(IDENTITY, at, ())
-    assert [at for _, at, _ in marks.marked_pages(b"", 99)] == times[::-1]
+        marks.mark_page(IDENTITY, at)
+    assert [at for _, at in marks.marked_pages(b"", 99)] == times[::-1]
 
 
 def test_everything_of_a_slot_stands_together(table: Table) -> None:
@@ -61,9 +64,9 @@ def test_everything_of_a_slot_stands_together(table: Table) -> None:
         for n in range(3):
             identity = identity_of(slot, f"{URL}{n}")
             ledger.keep(identity, place(float(n)))
-            ledger.mark_page(identity, float(n), ())
-            ledger.owe_page("b", identity, float(n), ())
-    for kind in (b"p", b"u", b"d\x01b"):
+            ledger.mark_page(identity, float(n))
+            ledger.merge_texts(identity, Texts(1.0, ("a",)))
+    for kind in (b"p", b"u", b"a"):
         slots = [slot_in(key[len(kind) :]) for key, _ in table.scan_prefix(kind)]
         assert slots == [1] * 3 + [2] * 3 + [256] * 3 + [65_535] * 3
 
@@ -71,49 +74,149 @@ def test_everything_of_a_slot_stands_together(table: Table) -> None:
 def test_marks_are_walked_in_pieces_from_where_the_last_one_ended(table: Table) -> None:
     ledger = Ledger(table)
     for n in range(5):
-        ledger.mark_page(IDENTITY, float(n), (f"text {n}",))
-    seen: list[tuple[float, tuple[str, ...]]] = []
+        ledger.mark_page(IDENTITY, float(n))
+    seen: list[float] = []
     after = b""
     while marks := ledger.marked_pages(after, 2):
-        seen += [(at, anchors) for _, at, anchors in marks]
-        after = mark_key(marks[-1][0], marks[-1][1])
-    assert seen == [(float(n), (f"text {n}",)) for n in (4, 3, 2, 1, 0)]
+        seen += [at for _, at in marks]
+        after = mark_key(*marks[-1])
+    assert seen == [4.0, 3.0, 2.0, 1.0, 0.0]
 
 
 def test_nothing_is_counted_twice(table: Table) -> None:
     ledger = Ledger(table)
-    texts = Anchors(URL, 7, ("a",), 1.0)
     for _ in range(2):
-        ledger.mark_anchors(IDENTITY, texts)
-        ledger.owe_page("b", IDENTITY, 1.0, ())
-        ledger.owe_anchors("b", IDENTITY, texts)
-    assert (ledger.totals.anchors_marked, ledger.debt_count("b")) == (1, 2)
+        ledger.mark_texts(IDENTITY)
+        ledger.mark_page(identity_of(7, f"{URL}2"), 1.0)
+    assert (ledger.totals.texts_marked, ledger.totals.pages_marked, ledger.marks_by_slot[7]) == (1, 1, 2)
+    assert ledger.keep(IDENTITY, place(1.0)) is Kept.NEWEST
+    assert ledger.keep(IDENTITY, place(1.0)) is Kept.KNOWN
+    assert (ledger.totals.pages, ledger.totals.archive_bytes, ledger.totals.garbage_bytes) == (1, 3, 3)
     for _ in range(2):
-        ledger.unmark_anchors(IDENTITY, ("a",))
-        ledger.unmark_page(IDENTITY, 1.0)
-        ledger.pay("b", IDENTITY)
-    assert (ledger.totals.anchors_marked, ledger.totals.pages_marked, ledger.debt_count("b")) == (0, 0, 1)
+        ledger.unmark_texts(IDENTITY)
+        ledger.unmark_page(identity_of(7, f"{URL}2"), 1.0)
+    assert (ledger.totals.texts_marked, ledger.totals.pages_marked, ledger.marks_by_slot[7]) == (0, 0, 0)
 
 
-def test_newer_link_texts_stay_marked(table: Table) -> None:
+def test_later_texts_win_and_of_equally_late_ones_the_larger(table: Table) -> None:
+    texts = [Texts(1.0, ("b",)), Texts(2.0, ("a",)), Texts(2.0, ("c",)), Texts(0.0, ("z",))]
+    for order in permutations(texts):
+        ledger = Ledger(MemoryTable())
+        for each in order:
+            ledger.merge_texts(IDENTITY, each)
+        assert ledger.texts(IDENTITY) == Texts(2.0, ("c",))
+
+
+def test_texts_that_follow_others_are_later_whatever_the_clock_says(table: Table) -> None:
     ledger = Ledger(table)
-    ledger.mark_anchors(IDENTITY, Anchors(URL, 7, ("new",), 2.0))
-    ledger.unmark_anchors(IDENTITY, ("old",))
-    assert ledger.marked_anchors_of(IDENTITY) == ("new",)
+    ledger.merge_texts(IDENTITY, Texts(100.0, ("a",)))
+    assert ledger.merge_texts(IDENTITY, Texts(ledger.next_time(IDENTITY, 50.0), ("b",)))
 
 
-def test_debts_and_totals_are_found_again(table: Table) -> None:
-    ledger = Ledger(table)
-    texts = Anchors(URL, 7, ("a",), 1.0)
-    ledger.owe_page("bb", IDENTITY, 1.0, ("x",))
-    ledger.owe_anchors("b", IDENTITY, texts)
+def test_items_of_two_ledgers_are_equal_whatever_the_places(table: Table) -> None:
+    ledger, other = Ledger(table), Ledger(MemoryTable())
     ledger.keep(IDENTITY, place(1.0))
-    ledger.save_totals()
+    ledger.keep(IDENTITY, place(2.0))
+    ledger.merge_texts(IDENTITY, Texts(5.0, ("a",)))
+    other.merge_texts(IDENTITY, Texts(6.0, ("a",)))
+    elsewhere = Place(URL, 2.0, 200, 7, 70, 3, 4, True)
+    other.keep(IDENTITY, elsewhere)
+    assert len(set(ledger.item_ids(7)) - set(other.item_ids(7))) == 1
+    other.keep(IDENTITY, place(1.0))
+    assert sorted(ledger.item_ids(7)) == sorted(other.item_ids(7))
+    assert list(ledger.item_ids(8)) == []
+
+
+def test_all_that_is_counted_is_found_again(table: Table) -> None:
+    ledger = Ledger(table)
+    ledger.keep(IDENTITY, place(1.0))
+    ledger.mark_page(IDENTITY, 1.0)
+    ledger.merge_texts(identity_of(9, URL), Texts(1.0, ("a",)))
+    ledger.save()
     again = Ledger(table)
     assert again.totals == ledger.totals
-    assert set(again.creditors()) == {"b", "bb"}
-    assert again.debts_total == 2
-    ((page_debt,), (anchors_debt,)) = again.debts("bb", 9), again.debts("b", 9)
-    assert page_in(page_debt) == (IDENTITY, 1.0, ("x",))
-    assert anchors_in(anchors_debt) == texts
-    assert (page_debt.is_page, anchors_debt.is_page) == (True, False)
+    assert again.marks_by_slot[7] == 1
+    assert [slot for slot in range(20) if again.filled[slot]] == [7, 9]
+    assert last_extent(table) == Extent(1, 4, 1)
+
+
+def test_damaged_version_gives_way_to_the_one_before_until_it_comes_back(table: Table) -> None:
+    ledger = Ledger(table)
+    for at in (1.0, 2.0, 3.0):
+        ledger.keep(IDENTITY, place(at))
+    ledger.mark_page(IDENTITY, 3.0)
+    assert ledger.drop_damaged(IDENTITY, place(3.0))
+    assert not ledger.drop_damaged(IDENTITY, place(3.0))
+    assert ledger.newest(IDENTITY) == place(2.0)
+    assert ledger.version(IDENTITY, 1.0) == place(1.0)
+    assert ledger.is_damaged(IDENTITY)
+    assert (ledger.totals.pages_marked, ledger.totals.damaged, ledger.damaged(9)) == (0, 1, [IDENTITY])
+    assert ledger.keep(IDENTITY, place(3.0)) is Kept.NEWEST
+    assert (ledger.totals.damaged, ledger.totals.repaired, ledger.totals.pages) == (0, 1, 1)
+    assert not ledger.is_damaged(IDENTITY)
+
+
+def test_page_whose_only_version_is_damaged_is_gone_until_it_comes_back(table: Table) -> None:
+    ledger = Ledger(table)
+    ledger.keep(IDENTITY, place(1.0))
+    ledger.drop_damaged(IDENTITY, place(1.0))
+    assert (ledger.newest(IDENTITY), ledger.totals.pages) == (None, 0)
+    ledger.keep(IDENTITY, place(1.0))
+    assert (ledger.totals.pages, ledger.totals.repaired) == (1, 1)
+
+
+def test_slot_is_forgotten_in_pieces_and_nothing_of_others(table: Table) -> None:
+    ledger = Ledger(table)
+    for slot in (6, 7, 8):
+        for n in range(3):
+            identity = identity_of(slot, f"{URL}{n}")
+            ledger.keep(identity, place(1.0))
+            ledger.keep(identity, place(2.0))
+            ledger.mark_page(identity, 2.0)
+            ledger.merge_texts(identity, Texts(1.0, ("a",)))
+            ledger.mark_texts(identity)
+    before = ledger.totals.pages_marked
+    counts = []
+    while not counts or counts[-1] == 4:
+        counts.append(ledger.forget(7, 4))
+        assert all(ledger.newest(identity) for identity, _ in ledger.marked_pages(b"", 99))
+    assert sum(counts) == 3 * 5
+    totals = ledger.totals
+    assert (totals.pages, totals.pages_marked, totals.texts_marked, before) == (6, 6, 6, 9)
+    assert (totals.archive_bytes, totals.garbage_bytes) == (12 * 3, 6 * 3)
+    assert (bool(ledger.filled[7]), bool(ledger.filled[8])) == (False, True)
+    assert (list(ledger.item_ids(7)), len(list(ledger.item_ids(6)))) == ([], 9)
+
+
+def test_segment_is_dead_when_nothing_in_it_is_referred_to_unless_it_is_the_last(table: Table) -> None:
+    ledger = Ledger(table)
+    for segment in (1, 2, 3):
+        ledger.keep(identity_of(segment, URL), Place(URL, 1.0, 200, segment, 0, 10, 0, has_document=False))
+    ledger.forget(1, 99)
+    ledger.forget(3, 99)
+    assert ledger.dead_segments() == [1]
+    ledger.save()
+    again = Ledger(table)
+    assert again.dead_segments() == [1]
+    again.drop_segment(1)
+    again.save()
+    assert (Ledger(table).dead_segments(), Ledger(table).totals.garbage_bytes) == ([], 10)
+
+
+def test_adopted_version_is_believed_once_and_not_after_one_was_given_to_the_indexer(table: Table) -> None:
+    ledger = Ledger(table)
+    ledger.adopt(IDENTITY, 2.0, b"exported")
+    assert ledger.take_adopted(IDENTITY, 2.0) == b"exported"
+    assert ledger.take_adopted(IDENTITY, 2.0) is None
+    ledger.adopt(IDENTITY, 2.0, b"exported")
+    ledger.keep(IDENTITY, place(1.0))
+    ledger.mark_page(IDENTITY, 1.0)
+    assert ledger.take_adopted(IDENTITY, 2.0) is None
+    ledger.adopt(IDENTITY, 2.0, b"exported")
+    assert (ledger.take_adopted(IDENTITY, 2.0), ledger.totals.adopted) == (None, 0)
+
+
+def test_table_of_an_earlier_version_is_refused_in_one_sentence(table: Table) -> None:
+    table.put(b"#", b"x")
+    with pytest.raises(StorageError, match="empty data folder"):
+        Ledger(table)

@@ -1,0 +1,334 @@
+"""The pages of a cell as `handover.exchange.Exchange` brings them from peer to peer: in bulk.
+
+Theory of operation
+===================
+*Sending.* Pages go slot by slot as parts of a megabyte or two: one row for each page, and the records of its
+versions back to back, which the archive port reads in one order. What it finds damaged is left out.
+
+Parsing and inverting every page again would take many times as long as moving it. So to a peer that has next
+to nothing of the slots their documents go first, as segments of the index, which it adopts as they are. The
+receiver decides by itself for which pages that counts: it notes the versions that its index has committed
+(`Ledger.adopt`), and a version that comes and is noted needs no mark. It is no longer noted as soon as any
+version of the page is given to the indexer, for a batch that is on its way there could put an older document
+over the adopted one. All other versions are marked and indexed from their records.
+
+Link texts of adopted documents are those that the sender's index had. The sender says of each page whether
+these are the texts in its row: they are unless the page was marked for its texts when the documents were
+ordered, or since. It is believed, as the texts themselves are, of the documents of the same export only.
+
+*Receiving.* A part is checked whole before anything of it counts: its rows here, its records by the archive
+port, its documents by the index. What is appended or adopted is durable before it is noted in the table; a
+crash in between leaves garbage in the archive, or documents that are noted nowhere, so the pages come again
+and are marked. A crash after it leaves what is noted and marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Final, NamedTuple
+
+import numpy as np
+from xxhash import xxh3_64_digest, xxh3_64_intdigest
+
+from mesh.actor import Address, Send
+from mesh.errors import RemoteProtocolError
+from mesh.messages import BULK_BYTES_MAX
+from mesh.slot_set import SlotMask, encode_slots
+from peers.handover.store import Part
+from peers.index.messages import (
+    AdoptDocuments,
+    DocumentsAdopted,
+    DocumentsExported,
+    ExportDocuments,
+    NextDocuments,
+    StopExport,
+)
+from peers.storage.ledger import Item, Kept, Ledger, Place, Texts, identity_of, place_in, texts_in
+from peers.storage.messages import AppendBulk, BulkAppended, ExtentsRead, ReadExtents
+from peers.storage.parts import (
+    ROWS_MAX,
+    Documents,
+    PageRow,
+    Pages,
+    VersionRow,
+    decode_content,
+    encode_content,
+)
+
+# Of the records in one part: an fsync for each costs little, and four on their way fill any line.
+PART_RECORDS_BYTES: Final = 2 << 20
+PART_ROWS_BYTES: Final = 1 << 20
+# Who has less than this share of the items gets the documents, too: for few pages it would not pay.
+HAVE_SHARE_MAX: Final = 0.1
+
+
+class Damage(NamedTuple):
+    """A version that could not be read back."""
+
+    identity: bytes
+    place: Place
+
+
+@dataclass(slots=True)
+class _Row:
+    """What of a page is to be sent."""
+
+    identity: bytes
+    url: str
+    texts: Texts | None
+    are_indexed: bool
+    places: list[Place] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """Pages whose records are on their way into the archive."""
+
+    export: bytes  # as the ledger knows it
+    rows: list[tuple[bytes, PageRow, list[VersionRow]]]  # identity, page, which of its versions are new
+    records: tuple[memoryview, ...]  # of those versions
+
+
+class CellStore:
+    """A `handover.store.Store` over a ledger, and over the archive and the index of the same peer."""
+
+    def __init__(self, me: str, ledger: Ledger, slot_of: Callable[[str], int | None]) -> None:
+        """Begin with nothing under way.
+
+        Args:
+          slot_of: returns the slot of a URL, None for what is no URL.
+        """
+        self.n_refused = 0  # versions that came without whole records
+        self._ledger = ledger
+        self._slot_of = slot_of
+        self._archive = Address(me, "archive")
+        self._segments = Address(me, "segments")
+        self._reading: dict[int, list[_Row]] = {}  # by ticket of the transfer
+        self._exports: dict[int, bool] = {}  # by ticket of the transfer: was that the last piece?
+        self._abandoned: list[int] = []  # exports that are not to be gone on with
+        self._arrivals: dict[int, _Arrival] = {}
+        self._adopting: dict[int, bytes] = {}  # export, as the ledger knows it
+
+    def item_ids(self, slot: int) -> Iterable[bytes]:
+        """See `handover.store.Store`."""
+        return self._ledger.item_ids(slot)
+
+    # --- Sending
+
+    def parts(self, ticket: int, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:
+        """See `handover.store.Store`; the answers of the ports go to `take_documents` and `take_records`."""
+        numbers = np.flatnonzero(slots).tolist()
+        if not self._pays_to_export(numbers, have):
+            yield from self._page_parts(ticket, numbers, have, None)
+            return
+        marked = self._ledger.marked_texts_of(numbers)
+        self._ledger.marked_since.append(marked)
+        try:
+            self._exports[ticket] = False
+            yield Send(self._segments, ExportDocuments(ticket, encode_slots(slots)))
+            while not self._exports[ticket]:
+                yield Send(self._segments, NextDocuments(ticket))
+            yield from self._page_parts(ticket, numbers, have, marked)
+        finally:  # also when nobody takes the rest
+            if not self._exports.pop(ticket):
+                self._abandoned.append(ticket)
+            self._ledger.marked_since[:] = [each for each in self._ledger.marked_since if each is not marked]
+
+    def take_documents(self, answer: DocumentsExported) -> Part | None:
+        """Return the part made of a piece of the index; None when nobody waits for it any more."""
+        if answer.ticket not in self._exports:
+            return None
+        self._exports[answer.ticket] = answer.is_last
+        items = encode_content(Documents(answer.ticket)) if answer.content else b""
+        return Part(items, answer.content)
+
+    def take_records(self, answer: ExtentsRead) -> tuple[Part | None, list[Damage]]:
+        """Return the part made of what was read, and what could not be read."""
+        export = answer.ticket if answer.ticket in self._exports else 0
+        rows = self._reading.pop(answer.ticket, None)
+        if rows is None:
+            return None, []
+        are_sound = iter(answer.are_sound)
+        damages: list[Damage] = []
+        content: list[PageRow] = []
+        for row in rows:
+            sound: list[VersionRow] = []
+            for place in row.places:
+                if next(are_sound):
+                    version = VersionRow(place.fetched_at, place.status, place.has_document, place.length)
+                    sound.append(version)
+                else:
+                    damages.append(Damage(row.identity, place))
+            at, anchors = (0.0, ()) if row.texts is None else (row.texts.at, row.texts.anchors)
+            content.append(PageRow(row.url, at, anchors, row.are_indexed, tuple(sound)))
+        return Part(encode_content(Pages(export, tuple(content))), answer.bulk), damages
+
+    def stop_abandoned(self) -> list[Send]:
+        """Return orders to stop the exports that nobody takes any more."""
+        abandoned, self._abandoned = self._abandoned, []
+        return [Send(self._segments, StopExport(ticket)) for ticket in abandoned]
+
+    def _pays_to_export(self, slots: list[int], have: Collection[bytes]) -> bool:
+        least = int(len(have) / HAVE_SHARE_MAX) + 1
+        return self._ledger.count_items(slots, least) >= least
+
+    def _page_parts(
+        self, ticket: int, slots: list[int], have: Collection[bytes], marked: set[bytes] | None
+    ) -> Iterator[Part | Send]:
+        rows: list[_Row] = []
+        records_bytes = rows_bytes = 0
+        for row in self._rows(slots, have, marked):
+            length = sum(place.length for place in row.places)
+            size = 100 + len(row.url) + 24 * len(row.places)
+            size += sum(4 * len(text) for text in row.texts.anchors) if row.texts else 0
+            is_full = records_bytes + length > PART_RECORDS_BYTES or rows_bytes + size > PART_ROWS_BYTES
+            if rows and (is_full or len(rows) == ROWS_MAX):
+                yield self._read(ticket, rows)
+                rows, records_bytes, rows_bytes = [], 0, 0
+            rows.append(row)
+            records_bytes += length
+            rows_bytes += size
+        if rows:
+            yield self._read(ticket, rows)
+
+    def _rows(self, slots: list[int], have: Collection[bytes], marked: set[bytes] | None) -> Iterator[_Row]:
+        """Return what is lacking, page by page; one with many versions makes several rows, newest first."""
+        for slot in slots:
+            for identity, versions in groupby(self._ledger.versions(slot), _identity_of_item):
+                first = next(versions)
+                lacking = [each.value for each in (first, *versions) if each.item_id not in have]
+                item = self._ledger.texts_item(identity)
+                texts = None if item is None or item.item_id in have else texts_in(item.value)
+                if not lacking and texts is None:
+                    continue
+                are_indexed = marked is not None and identity not in marked
+                row = _Row(identity, place_in(first.value).url, texts, are_indexed)
+                length = 0
+                for value in lacking:
+                    place = place_in(value)
+                    if row.places and length + place.length > PART_RECORDS_BYTES:
+                        yield row
+                        row = _Row(identity, place.url, None, are_indexed=False)
+                        length = 0
+                    if place.length <= BULK_BYTES_MAX:
+                        row.places.append(place)
+                        length += place.length
+                yield row
+
+    def _read(self, ticket: int, rows: list[_Row]) -> Send:
+        self._reading[ticket] = rows
+        places = [place for row in rows for place in row.places]
+        extents = tuple(place.extent for place in places)
+        return Send(self._archive, ReadExtents(ticket, extents, tuple(place.checksum for place in places)))
+
+    # --- Receiving
+
+    def merge(self, ticket: int, peer: str, slots: SlotMask, part: Part, delay_s: float) -> Send | None:
+        """See `handover.store.Store`; the answers of the ports go to `note_appended` and `note_adopted`.
+
+        Times of link texts are taken as they are: they are hybrid logical clocks, see `ledger`.
+        """
+        content = decode_content(part.items, part.bulk)
+        if isinstance(content, Documents):
+            self._adopting[ticket] = _export_key(peer, content.export)
+            return Send(self._segments, AdoptDocuments(ticket, encode_slots(slots), part.bulk))
+        arrival = self._arrival_of(peer, content, memoryview(part.bulk), slots)
+        if not arrival.records:
+            self._note(arrival, BulkAppended(ticket, ()))
+            return None
+        self._arrivals[ticket] = arrival
+        return Send(self._archive, AppendBulk(ticket, arrival.records))
+
+    def _arrival_of(self, peer: str, content: Pages, bulk: memoryview, slots: SlotMask) -> _Arrival:
+        rows: list[tuple[bytes, PageRow, list[VersionRow]]] = []
+        records: list[memoryview] = []
+        start = 0
+        for row in content.rows:
+            slot = self._slot_of(row.url)
+            if slot is None or not slots[slot]:
+                raise RemoteProtocolError(f"a page of slot {slot}, which was not asked for")
+            identity = identity_of(slot, row.url)
+            new: list[VersionRow] = []
+            for version in row.versions:
+                if self._ledger.version(identity, version.fetched_at) is None:
+                    new.append(version)
+                    records.append(bulk[start : start + version.length])
+                start += version.length
+            rows.append((identity, row, new))
+        return _Arrival(_export_key(peer, content.export), rows, tuple(records))
+
+    def note_appended(self, answer: BulkAppended) -> bool:
+        """Note the pages that are in the archive now; return whether it was for a part of ours."""
+        arrival = self._arrivals.pop(answer.ticket, None)
+        if arrival is None:
+            return False
+        self._note(arrival, answer)
+        return True
+
+    def note_adopted(self, answer: DocumentsAdopted) -> bool:
+        """Note the documents that are in the index now; return whether it was for a part of ours."""
+        export = self._adopting.pop(answer.ticket, None)
+        if export is None:
+            return False
+        for url, fetched_at in answer.pages:
+            slot = self._slot_of(url)
+            if slot is not None:
+                self._ledger.adopt(identity_of(slot, url), fetched_at, export)
+        return True
+
+    def _note(self, arrival: _Arrival, answer: BulkAppended) -> None:
+        appended = iter(zip(answer.extents, arrival.records, strict=True))
+        for identity, row, versions in arrival.rows:
+            newest: Place | None = None
+            for version in versions:
+                extent, records = next(appended)
+                if extent is None:
+                    self.n_refused += 1
+                    continue
+                place = Place(
+                    row.url,
+                    version.fetched_at,
+                    version.status,
+                    extent.segment,
+                    extent.offset,
+                    extent.length,
+                    xxh3_64_intdigest(records),
+                    version.has_document,
+                )
+                kept = self._ledger.keep(identity, place)
+                self._ledger.totals.brought += kept is not Kept.KNOWN
+                newest = place if kept is Kept.NEWEST else newest
+            self._note_texts(arrival.export, identity, row, newest)
+
+    def _note_texts(self, export: bytes, identity: bytes, row: PageRow, brought: Place | None) -> None:
+        """Note the link texts of a page, and what of it is to be indexed."""
+        ledger = self._ledger
+        newest = ledger.newest(identity)
+        if newest is None:
+            return  # none of its versions was sound
+        have_changed = bool(row.anchors) and ledger.merge_texts(identity, Texts(row.at, row.anchors))
+        if brought is None:
+            if have_changed and newest.has_document:
+                ledger.mark_texts(identity)
+            return
+        adopted = ledger.take_adopted(identity, brought.fetched_at)
+        if not brought.has_document:
+            return
+        if adopted is None:
+            ledger.mark_page(identity, brought.fetched_at)
+            return
+        anchors = ledger.anchors(identity)
+        # Documents that an earlier export brought may have other texts: those are not adopted again.
+        have_texts = adopted == export and row.are_indexed and row.anchors == anchors
+        if anchors and (not have_texts or ledger.has_texts_mark(identity)):
+            ledger.mark_texts(identity)
+
+
+def _export_key(peer: str, export: int) -> bytes:
+    return bytes(xxh3_64_digest(f"{peer} {export}".encode()))
+
+
+def _identity_of_item(item: Item) -> bytes:
+    return item.identity
