@@ -17,8 +17,8 @@ suspects as long as it stood still, for their answers may be waiting in its inbo
 Who is dead or has left is in neither. A newcomer has its weight at once, and a serving weight of 0 until its
 handover says that it has what belongs to its slots (`ServeSlots`). How slots change hands without two
 peers crawling one is the business of `peers/handover`; the membership gives it two guarantees: what a
-*licence* is (`licence`), and `HoldingsRevoked` before this peer is in anybody's table again, if it may
-have been held for dead.
+*licence* is (`licence`), and `HoldingsRevoked` as soon as this peer learns that most may have held it for
+dead.
 
 *Joining.* A stranger knocks at the doors of bootstrap nodes. Any member with a majority lets it in; one
 without might make itself a majority of strangers. When no door answers, a peer that was a member before
@@ -196,7 +196,8 @@ class Membership(Actor):
         self._prober = Prober(self._settings, random)
         self._suspicions = Suspicions(self._settings)
         self._licence = Licence(self.me, self._settings.licence_s)
-        self._revoked_through = -1  # incarnation of ours up to which it is known what we were held for
+        self._safe_from = 0  # incarnation; the licence was earned under it and has not run out since
+        self._revoked_through = -1  # incarnation; what was held under it and those before is void
         remembered = self._read_members()
         self._is_known = remembered is not None  # this peer was a member before
         self._own = credentials.sign(_opening_record(record, remembered))
@@ -330,24 +331,24 @@ class Membership(Actor):
         match message:
             case Ping(sequence, gossip, queue):
                 self._queues[peer] = queue
-                self._learn_all(gossip, now)
+                self._hear_gossip(peer, gossip, now)
                 self._tell(peer, PingAnswered(sequence, self.me))
             case PingAnswered(_, _, gossip, queue):
                 self._queues[peer] = queue
-                self._learn_all(gossip, now)
+                self._hear_gossip(peer, gossip, now)
                 self._hear_answer(peer, message, now)
             case PingRequested(sequence, target, gossip):
-                self._learn_all(gossip, now)
+                self._hear_gossip(peer, gossip, now)
                 self._tell(peer, PingAnswered(sequence, self.me))
                 self._ping_for(peer, target, message, now)
             case MembersWanted(members):
                 self._learn_all(members, now)
                 self._send(peer, MembersTold(tuple(self._members)))
             case MembersTold(members):
-                self._learn_all(members, now)
+                self._hear_gossip(peer, members, now)
                 self._end_synchronising(now)
             case RumoursSpread(gossip):
-                self._learn_all(gossip, now)
+                self._hear_gossip(peer, gossip, now)
             case DrainPeer():
                 self._drain(message, now)
             case _:
@@ -376,7 +377,7 @@ class Membership(Actor):
         """Take part from now on, with the weight that is ours."""
         self._is_member = True
         self._has_changed = True
-        self._revoked_through = self._own.incarnation - 1
+        self._revoked_through = self._own.incarnation - 1  # in this life nothing is held yet
         self._renew_licence(now)
         if not self._licence.until:
             self._tell_licence()  # that there is none yet
@@ -570,6 +571,10 @@ class Membership(Actor):
         members, trusted = self._members.remaining(), self._members.in_state(State.ALIVE)
         if not self._licence.renew(members, trusted, self._suspicions.unclear_count(now), now):
             return
+        if before <= now:
+            # Its witnesses did not hold us for dead under this record, and who ever does so never takes
+            # it back; under those before, anything may have been.
+            self._safe_from = self._own.incarnation
         if 0.0 < before < now - (self._settings.suspicion_min_s - self._settings.licence_s):
             self._revoke_holdings()
         self._tell_licence()
@@ -578,6 +583,7 @@ class Membership(Actor):
         self._tell_here("controller", CrawlLicensed(self._licence.until))
 
     def _revoke_holdings(self) -> None:
+        self._revoked_through = self._own.incarnation
         self._counts["revoked"] += 1
         self._tell_here("handover", HoldingsRevoked())
 
@@ -669,6 +675,22 @@ class Membership(Actor):
         told = (known, Rumour(self._own, State.ALIVE))
         return told + tuple(rumour for rumour in news if rumour.record.peer not in (peer, self.me))
 
+    def _hear_gossip(self, teller: str, rumours: tuple[Rumour, ...], now: float) -> None:
+        """Learn, and set the teller right about members that have taken back what bad it says of them.
+
+        Their refutation may have got lost on its way to it, and is not spread any more.
+        """
+        self._learn_all(rumours, now)
+        corrections = [
+            known
+            for rumour in rumours
+            if rumour.state in (State.SUSPECT, State.DEAD)
+            and (known := self._members.get(rumour.record.peer)) is not None
+            and known.record.incarnation > rumour.record.incarnation
+        ]
+        if corrections:
+            self._send(teller, RumoursSpread(tuple(corrections[:GOSSIP_MAX])))
+
     def _learn_all(self, rumours: tuple[Rumour, ...], now: float) -> None:
         for rumour in rumours:
             self._learn(rumour, now)
@@ -677,7 +699,7 @@ class Membership(Actor):
         """Believe a rumour if it is newer than what is believed and its record is genuine."""
         record = rumour.record
         if record.peer == self.me:
-            self._hear_of_myself(rumour)
+            self._hear_of_myself(rumour, now)
             return
         known = self._members.get(record.peer)
         if known is not None and not beats(rumour, known):
@@ -732,18 +754,24 @@ class Membership(Actor):
         elif was_suspect and rumour.state == State.ALIVE:
             self._counts["false_suspicions"] += 1
 
-    def _hear_of_myself(self, rumour: Rumour) -> None:
-        """Take back what is not what we last said of ourselves, by saying it anew."""
+    def _hear_of_myself(self, rumour: Rumour, now: float) -> None:
+        """Take back what is not what we last said of ourselves, by saying it anew.
+
+        Who was held for dead may have lost its slots. If it has a licence that it earned under the record in
+        question, only a minority holds it for dead, and can have taken nothing: so a single member that
+        hears badly does not make all others claim their slots anew.
+        """
         heard = rumour.record
-        was_held_dead = rumour.state >= State.DEAD and heard.incarnation > self._revoked_through
+        is_safe = self._licence.until > now and heard.incarnation >= self._safe_from
+        is_in_doubt = heard.incarnation > self._revoked_through and not is_safe
+        may_have_lost = rumour.state >= State.DEAD and is_in_doubt and self._is_member
         is_to_be_refuted = beats(rumour, Rumour(self._own, State.ALIVE))
-        if not was_held_dead and not is_to_be_refuted:
+        if not may_have_lost and not is_to_be_refuted:
             return
         if heard != self._own and not self._credentials.is_genuine(heard):
             self._counts["records_refused"] += 1
             return
-        if was_held_dead and self._is_member:
-            self._revoked_through = heard.incarnation
+        if may_have_lost:
             self._revoke_holdings()
         if is_to_be_refuted:
             self._refute(heard)

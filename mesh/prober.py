@@ -10,8 +10,11 @@ itself (`local_health`) waits longer for each and still makes as many. A helper 
 for itself: those who are asked and do not answer are Lifeguard's missing nacks, the sign that it is the
 prober who cannot be heard.
 
-Sources: Das, Gupta, Motivala 2002, sections 3 and 4.3 (round robin over a shuffled list, which bounds
-the time until any one member is probed to two rounds); Dadgar, Phillips, Currey 2018, section 4.1.
+Members are probed round robin, in an order that is random and stays. SWIM shuffles it after each round; then
+one member may wait for almost two rounds, too long where every witness is needed (`licence`).
+
+Sources: Das, Gupta, Motivala 2002, sections 3 and 4.3 (round robin bounds the time until any one member is
+probed; newcomers are inserted at a random place); Dadgar, Phillips, Currey 2018, section 4.1.
 """
 
 from __future__ import annotations
@@ -61,7 +64,7 @@ class Prober:
         self._settings = settings
         self._random = random
         self._sequence = 0
-        self._round: list[str] = []  # still to be probed in this round, last first
+        self._order: list[str] = []  # all members to be probed, the next one first
         self._probes: dict[int, Probe] = {}  # by sequence
         self._next_probe_at = inf
         self._relays: dict[int, Relay] = {}
@@ -159,10 +162,11 @@ class Prober:
         return relay.requester, PingAnswered(relay.sequence, relay.peer)
 
     def _next_of_round(self, candidates: set[str]) -> str:
-        while self._round:
-            peer = self._round.pop()
-            if peer in candidates:
-                return peer
-        self._round = sorted(candidates)
-        self._random.shuffle(self._round)
-        return self._round.pop() if self._round else ""
+        self._order = [peer for peer in self._order if peer in candidates]
+        for peer in sorted(candidates.difference(self._order)):
+            self._order.insert(self._random.randrange(len(self._order) + 1), peer)
+        if not self._order:
+            return ""
+        peer = self._order.pop(0)
+        self._order.append(peer)
+        return peer
