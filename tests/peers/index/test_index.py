@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from xxhash import xxh3_128_digest
 
 from mesh.document import Document
 from peers.index.directory import DirectoryInUseError, DirectoryStorage
@@ -24,10 +25,11 @@ from peers.index.merging import (
     SegmentSize,
     segments_to_merge,
 )
+from peers.index.part import VIEWS_KEPT
 from peers.index.query import Mode
 from peers.index.segment import CorruptIndexError, OutdatedIndexError
 from peers.index.storage import Buffer, MemoryStorage, Storage
-from tests.peers.index.samples import page, random_documents, search
+from tests.peers.index.samples import index_of, page, random_documents, search
 from tests.peers.index.test_search import QUERIES
 
 
@@ -486,3 +488,32 @@ def test_a_writer_killed_at_any_moment_loses_no_commit(tmp_path: Path) -> None:
             assert index.generation >= last
             assert all(document is not None for document in contents(index).values())
             assert index.snapshot().document_count > 0
+
+
+def test_views_of_several_masks_are_made_once_and_a_commit_takes_over_those_it_did_not_change() -> None:
+    index = index_of(random_documents(1, 100))
+    masks = [np.arange(50) % 7 != n for n in range(VIEWS_KEPT)]
+    first = index.snapshot()
+    views = [first.responsible(mask) for mask in masks]
+    for _ in range(3):
+        assert [first.responsible(mask.copy()) for mask in masks] == views
+    index.add([page("new/", "added")])
+    index.commit()
+    second = index.snapshot()
+    assert second.parts[0] is first.parts[0]
+    before = [second.parts[0].of_slots(xxh3_128_digest(mask.data), mask) for mask in masks]
+    assert [second.responsible(mask)._parts[0] for mask in masks] == before
+    index.delete([random_documents(1, 1)[0][1].url])
+    index.commit()
+    assert index.snapshot().parts[0] is not first.parts[0]
+    assert second.everything().document_count == 101
+
+
+def test_views_kept_do_not_grow_with_the_masks_asked_for() -> None:
+    index = index_of(random_documents(1, 100))
+    snapshot = index.snapshot()
+    for number in range(1, 40):
+        mask = np.arange(50) % 41 != number
+        assert search(snapshot.responsible(mask), "index")[0] <= 100
+    assert len(snapshot._views) == len(snapshot.parts[0]._views) == VIEWS_KEPT
+    assert len(snapshot.parts[0]._scratch) == 1

@@ -307,7 +307,11 @@ def test_statistics_are_those_of_the_slots_this_peer_answers_for(driven: Driven,
     assert isinstance(counted, TermsCounted)
     n_mine = int(ownership.answers.sum())
     assert 0 < n_mine < SLOTS
-    assert (counted.request, counted.epoch, counted.generation) == (1, ownership.serving_epoch, index.generation)
+    assert (counted.request, counted.epoch, counted.generation) == (
+        1,
+        ownership.serving_epoch,
+        index.generation,
+    )
     assert (counted.document_count, counted.doc_freqs) == (n_mine, (n_mine, 0))
     assert counted.field_lengths[0] == 3 * n_mine
 
