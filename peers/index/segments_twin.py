@@ -110,7 +110,7 @@ def _with_new_anchors(index: Index, order: CommitDocuments) -> list[tuple[int, D
 class SegmentsTwin:
     """Takes the messages of the port and returns its answers, each with the actor it is for."""
 
-    def __init__(self, index: Index, slot_count: int = 50_000) -> None:
+    def __init__(self, index: Index, slot_count: int) -> None:
         """Commit to an index in memory (`Index(MemoryStorage())`) of a mesh with so many slots."""
         self._index = index
         self._slot_count = slot_count

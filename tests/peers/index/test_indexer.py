@@ -212,7 +212,7 @@ def test_message_that_is_not_for_the_indexer_is_refused() -> None:
 @given(st.lists(st.tuples(st.sampled_from("pac"), st.integers(0, 4), st.integers(0, 9)), max_size=60))
 def test_everything_taken_is_committed_and_told(events: list[tuple[str, int, int]]) -> None:
     driven = Driven(settings=IndexerSettings(documents_max=3))
-    index = SegmentsTwin(Index(MemoryStorage()))
+    index = SegmentsTwin(Index(MemoryStorage()), SLOTS)
     pages: set[tuple[str, float]] = set()
     newest: dict[str, float] = {}
     told: set[tuple[str, float]] = set()
