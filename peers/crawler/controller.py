@@ -169,6 +169,8 @@ class Controller(Actor):
         self._mirror = Mirror(me, self.name, self._store)
         self._outbox = Outbox(TableSection(table, b"o"))
         self._ownership: Ownership | None = None
+        self._has_told_filled = False
+        self._has_owners = False  # does anybody own slots? all are owned or none is
         names = ("fetcher", "parser", "cell", "membership", "handover", "recorder")
         self._addresses = {name: Address(me, name) for name in names}
         self._me = me
@@ -183,7 +185,7 @@ class Controller(Actor):
         self._anchors_at_s = 0.0
         self._paused_until_s = -inf
         self._licensed_until_s = inf
-        self._held: set[int] = set()
+        self._held: SlotMask | None = None  # what the handover said last
         self._stopping: dict[int, float] = {}  # slots taken from us, of which something may go on; since when
         self._stop_check_s = inf
         self._ship_at_s = inf
@@ -273,7 +275,7 @@ class Controller(Actor):
             sends += self._report_stopped(now)
         if self._exchange.wake_at() <= now:
             sends += self._exchange.wake(now)
-        if self._frontier.is_forgetting:
+        if self._frontier.forgetting:
             self._frontier.forget_some(FORGET_ROWS)
         return sends + self._end_turn(now)
 
@@ -288,8 +290,8 @@ class Controller(Actor):
             self._ship_at_s,
             self._stop_check_s,
             self._exchange.wake_at(),
-            self._measure_at_s if self._is_worth_telling() else inf,
-            -inf if self._frontier.is_forgetting else inf,
+            self._measure_due_s(),
+            -inf if self._frontier.forgetting else inf,
         )
 
     def observe(self) -> CrawlStatistics:
@@ -312,7 +314,7 @@ class Controller(Actor):
             bytes_in_progress=self._bytes_in_progress,
             outbox=self._outbox.link_count + sum(map(len, self._unsent.values())),
             anchors_changed=frontier.changed_anchors_count,
-            slots_held=len(self._held),
+            slots_held=0 if self._held is None else int(self._held.sum()),
             items_shipped=self._mirror.shipped_count,
             items_merged=self._items_merged,
             changes_refused=self._changes_refused,
@@ -324,27 +326,34 @@ class Controller(Actor):
     def _end_turn(self, now: float) -> list[Send]:
         """What follows from anything that may have happened."""
         sends = self._start_fetches(now)
-        sends += self._redeem()
+        if self._mirror.has_pledges:
+            sends += self._redeem()
         if self._frontier.changes or self._mirror.has_unshipped_pledges:
             self._ship_at_s = min(self._ship_at_s, now + SHIP_S)
-        if self._frontier.filled and self._ownership is not None:
+        if self._ownership is not None and (self._frontier.filled or not self._has_told_filled):
+            # The first time also that there is nothing: the handover yields no slot before it knows.
+            self._has_told_filled = True
             filled = encode_slot_list(self._frontier.filled, self._store.slot_count)
             self._frontier.filled.clear()
             sends.append(Send(self._addresses["handover"], SlotsFilled(filled)))
-        if now >= self._measure_at_s and self._is_worth_telling():
+        if self._measure_due_s() <= now:
             self._measured, self._measure_at_s = self._frontier.due_count, now + MEASURE_S
             sends.append(Send(self._addresses["membership"], QueueMeasured(self._measured)))
         return sends
 
-    def _is_worth_telling(self) -> bool:
-        """Is the queue much longer or shorter than the membership knows?"""
-        return abs(self._frontier.due_count - self._measured) * MEASURE_SHARE > self._measured
+    def _measure_due_s(self) -> float:
+        """When the membership is to hear of a queue that is much longer or shorter than it knows."""
+        measured = self._measured
+        if abs(self._frontier.due_count - measured) * MEASURE_SHARE > measured:
+            return self._measure_at_s
+        return inf
 
     # --- slots ---
 
     def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
         self._ownership = ownership
         self._places.clear()
+        self._has_owners = ownership.owner_of(0) is not None
         self._store.slot_count = ownership.table.slot_count
         self._exchange.change_ownership(ownership)
         self._mirror.change_ownership(ownership)
@@ -357,19 +366,22 @@ class Controller(Actor):
 
     def _hold(self, slots: SlotMask, inherited: SlotMask, now: float) -> list[Send]:
         """Crawl exactly these slots from now on."""
-        wanted = set(_numbers(slots))
-        gone = self._held - wanted
-        self._held = wanted
+        held = self._held if self._held is not None else np.zeros_like(slots)
+        self._held = slots
         self._frontier.hold(_numbers(slots & inherited), now)
-        self._frontier.hold(_numbers(slots & ~inherited))
+        self._frontier.hold(_numbers(slots & ~held & ~inherited))
+        if self._stopping:
+            self._stopping = {slot: at for slot, at in self._stopping.items() if not slots[slot]}
+        gone = _numbers(held & ~slots)
         self._frontier.stop(gone)
-        for slot in wanted & self._stopping.keys():
-            del self._stopping[slot]
         self._stopping.update(dict.fromkeys(gone, now))
         return self._report_stopped(now)
 
     def _report_stopped(self, now: float) -> list[Send]:
         """Let go of those slots taken from us of which nothing is unfinished; look again for the others."""
+        self._stop_check_s = inf
+        if not self._stopping:
+            return []
         busy = {fetch.state.slot for fetch in self._fetches.values()}
         busy.update(page.state.slot for page in self._pages.values())
         busy.update(page.state.slot for page in self._finishing)
@@ -453,7 +465,7 @@ class Controller(Actor):
     def _may_fetch(self) -> bool:
         settings = self._settings
         return (
-            self._has_owners()
+            self._has_owners
             and not self._is_stopped
             and len(self._fetches) < settings.fetches_in_flight_max
             and len(self._pages) + len(self._fetches) < settings.pages_in_progress_max
@@ -803,7 +815,7 @@ class Controller(Actor):
 
         We promise to keep them when the living team has ours, and their owners have accepted the others.
         """
-        if not self._has_owners():
+        if not self._has_owners:
             return []  # the sender repeats them
         depth_max = self._settings.depth_max
         wanted = [link for link in links if canonical(link.url) == link.url and link.depth <= depth_max]
@@ -848,7 +860,7 @@ class Controller(Actor):
     def _resend(self, now: float) -> list[Send]:
         """Send unanswered batches again, to whoever owns their links now."""
         due = self._outbox.due(now)
-        if not self._has_owners():
+        if not self._has_owners:
             return []
         sends: list[Send] = []
         for number, peer in due:
@@ -874,10 +886,6 @@ class Controller(Actor):
             place = self._places[host] = slot, ownership.owner_of(slot) or self._me
         return place
 
-    def _has_owners(self) -> bool:
-        """Does anybody own slots? All are owned or none is."""
-        return self._ownership is not None and self._ownership.owner_of(0) is not None
-
     # --- anchors ---
 
     def _is_idle(self) -> bool:
@@ -900,7 +908,7 @@ class Controller(Actor):
         if ownership is None:
             return False
         ours = ownership.owned & self._frontier.filled_mask(ownership.table.slot_count)
-        return not self._held.issuperset(_numbers(ours))
+        return bool((ours if self._held is None else ours & ~self._held).any())
 
     def _anchors_due_s(self) -> float:
         """When changed link texts go to the index: at their interval, or once nothing is to be fetched."""

@@ -130,7 +130,7 @@ class Frontier:
         self._asked_s = array("d", [-inf]) * SLOTS_MAX  # when all hosts of a slot count as asked
         self._url_counts: dict[int, int] = {}
         self._changed_anchors: dict[int, int] = {}  # of held slots that have any; number of "d" rows
-        self._forgetting: deque[int] = deque()
+        self.forgetting: deque[int] = deque()  # slots of which the rows are being deleted
         self._waiting: list[tuple[float, int, HostState]] = []  # heap by next_fetch_s
         self._ready_new: deque[HostState] = deque()  # may be asked now, no page asked so far
         self._ready: deque[HostState] = deque()
@@ -345,8 +345,9 @@ class Frontier:
 
     def stop(self, slots: Iterable[int]) -> None:
         """Give out no more hosts of held slots."""
-        self._stopped.update(slot for slot in slots if self._held[slot])
-        self._remove_from_heaps(self._stopped)
+        stopped = {slot for slot in slots if self._held[slot]}
+        self._stopped |= stopped
+        self._remove_from_heaps(stopped)
 
     def drop(self, slots: Iterable[int]) -> None:
         """Let slots go from memory; nothing of them may be out."""
@@ -366,15 +367,15 @@ class Frontier:
         for slot in slots:
             if self._filled[slot] and not self._held[slot]:
                 self._filled[slot] = False
-                self._forgetting.append(slot)
+                self.forgetting.append(slot)
 
     def forget_some(self, limit: int) -> None:
         """Delete up to so many rows, and a URL's queue entry never without the URL."""
-        while self._forgetting and limit > 0:
-            slot = self._forgetting[0]
+        while self.forgetting and limit > 0:
+            slot = self.forgetting[0]
             limit -= self._forget(slot, limit)
             if limit > 0:
-                self._forgetting.popleft()
+                self.forgetting.popleft()
 
     def is_filled(self, slot: int) -> bool:
         """Is anything of the slot here?"""
@@ -387,10 +388,6 @@ class Frontier:
     def asked_s(self, slot: int) -> float:
         """When all hosts of a slot count as asked; -inf when each has its own clock."""
         return self._asked_s[slot]
-
-    @property
-    def is_forgetting(self) -> bool:
-        return bool(self._forgetting)
 
     # --- merging ---
 
@@ -667,11 +664,13 @@ class Frontier:
         if not self._filled[slot]:
             self._filled[slot] = True
             self.filled.append(slot)
-            if slot in self._forgetting:
-                self._forgetting.remove(slot)
+            if slot in self.forgetting:
+                self.forgetting.remove(slot)
 
     def _remove_from_heaps(self, slots: set[int]) -> None:
         """Take the hosts of some slots out of those that wait for being asked."""
+        if not slots:
+            return
         waiting, self._waiting = self._waiting, []
         for entry in waiting:
             if entry[2].slot in slots:

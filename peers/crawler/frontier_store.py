@@ -11,6 +11,7 @@ the URL as it was before, queued, so that who takes over after our death fetches
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from math import isfinite
 from typing import Final, NamedTuple
 
 import msgspec
@@ -129,6 +130,8 @@ class FrontierStore:
     def merge(self, ticket: int, peer: str, slots: SlotMask, part: Part, delay_s: float) -> Send | None:
         """Take in items of another peer; see `Store.merge`."""
         located = self.locate(part.items)
+        if not isfinite(delay_s):
+            raise RemoteProtocolError("frontier items sent at no time")
         if not all(slots[slot] for slot in located.slots()):
             raise RemoteProtocolError("frontier items of slots that were not asked for")
         self.merge_located(located, delay_s)

@@ -173,6 +173,11 @@ class Mirror:
         return len(self._waiting)
 
     @property
+    def has_pledges(self) -> bool:
+        """Does any pledge wait for shipments that are under way?"""
+        return bool(self._unkept)
+
+    @property
     def has_unshipped_pledges(self) -> bool:
         return bool(self._unshipped)
 

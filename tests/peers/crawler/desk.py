@@ -1,0 +1,122 @@
+"""A controller alone at its desk: what it is told, and what it wants done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from mesh.actor import Address, Message, Send
+from mesh.membership_messages import QueueMeasured
+from mesh.memory_table import MemoryTable
+from mesh.messages import FoundLink, LinksFound
+from mesh.urls import host_of
+from peers.crawler.controller import Controller, CrawlStatistics
+from peers.crawler.exchange import FailureReason, FetchFailed, FetchRequest
+from peers.crawler.settings import CrawlSettings
+from peers.handover.messages import SlotsFilled
+from peers.storage.messages import PageStored
+from tests.helpers import ME, fetched, hold_slots, owned_by, ownership_changed, parsed
+
+HOST = "http://a.test"
+HOME = f"{HOST}/"
+ROBOTS = f"{HOST}/robots.txt"
+OTHER = "you"  # another peer
+SETTINGS = CrawlSettings(delay_s=2.0, backoff_s=30.0)
+
+
+def host_of_peer(peer: str, number: int = 0) -> str:
+    """A host that belongs to one of two peers."""
+    ownership = owned_by((ME, OTHER))
+    hosts = (f"http://h{n}.test" for n in range(1_000))
+    return [host for host in hosts if ownership.owner_of(ownership.slot_of(host)) == peer][number]
+
+
+MINE, THEIRS = host_of_peer(ME), host_of_peer(OTHER)
+
+
+class Desk:
+    """A controller, its table and the time."""
+
+    def __init__(
+        self,
+        settings: CrawlSettings = SETTINGS,
+        table: MemoryTable | None = None,
+        peers: Iterable[str] = (ME,),
+        now: float = 1_000.0,
+        replicas: int = 1,
+        **changes: Any,
+    ) -> None:
+        self.settings = msgspec.structs.replace(settings, **changes)
+        self.table = table or MemoryTable()
+        self.peers = tuple(peers)
+        self.now = now
+        self.replicas = replicas
+        self.n_seeds = 0  # batches
+        self.start()
+
+    def start(self, *, is_inherited: bool = False) -> None:
+        self.news: list[Send] = []  # what membership and handover hear of the queue and the slots
+        self.controller = Controller(ME, self.table, self.settings)
+        self.started = self.share(self.peers, is_inherited=is_inherited)
+
+    def share(self, peers: Iterable[str], *, is_inherited: bool = False) -> list[Send]:
+        """Have the slots belong to some peers, and hold ours at once."""
+        changed = ownership_changed(peers, replicas=self.replicas)
+        sends = self.tell(changed, "membership")
+        held = hold_slots(changed.ownership, is_inherited=is_inherited)
+        return sends + self.tell(held, "handover")
+
+    def tell(self, message: Message, actor: str = "fetcher", peer: str = ME) -> list[Send]:
+        return self.without_news(self.controller.receive(Address(peer, actor), message, self.now))
+
+    def wake(self, after_s: float = 0.0) -> list[Send]:
+        self.now += after_s
+        return self.without_news(self.controller.wake(self.now))
+
+    def without_news(self, sends: list[Send]) -> list[Send]:
+        news = [send for send in sends if isinstance(send.message, QueueMeasured | SlotsFilled)]
+        self.news += news
+        return [send for send in sends if send not in news]
+
+    def seed(self, *urls: str, **changes: Any) -> list[Send]:
+        links = tuple(FoundLink(url, **changes) for url in urls)
+        self.n_seeds += 1
+        return self.tell(LinksFound(self.n_seeds, links), "searcher")
+
+    def fail(self, url: str, reason: FailureReason) -> list[Send]:
+        return self.tell(FetchFailed(url, reason))
+
+    def allow(self, host: str = HOST, robots: bytes = b"", status: int = 200) -> list[Send]:
+        """Answer the request for robots.txt and let the delay pass."""
+        sends = self.tell(fetched(f"{host}/robots.txt", status, robots))
+        return sends + self.wake(self.settings.delay_s)
+
+    def with_home_asked(self, *more: str, host: str = HOST) -> Desk:
+        """The desk when the home page of the host has been asked for; the others follow in order."""
+        for depth, url in enumerate((f"{host}/", *more)):
+            self.seed(url, depth=depth)
+        assert asked(self.allow(host)) == [f"{host}/"]
+        return self
+
+    def store(self, url: str, *links: str | FoundLink, at: float = 1_000.0) -> list[Send]:
+        """Bring a page that was asked for to where it waits for being settled."""
+        sends = self.tell(fetched(url, started_at=at))
+        sends += self.tell(parsed(url, *links), "parser")
+        return sends + self.tell(PageStored(url, at), "cell")
+
+    def state_of(self, url: str) -> str | None:
+        slot = owned_by(self.peers).slot_of(host_of(url))
+        return self.controller._frontier.state_of(url, slot)
+
+    def observe(self) -> CrawlStatistics:
+        return self.controller.observe()
+
+
+def asked(sends: list[Send]) -> list[str]:
+    return [send.message.url for send in sends if isinstance(send.message, FetchRequest)]
+
+
+def of_kind(sends: list[Send], kind: type[Message]) -> list[Any]:
+    return [send.message for send in sends if isinstance(send.message, kind)]

@@ -1,0 +1,169 @@
+"""The joins of frontier items, and what is refused of another peer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, nan
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mesh.errors import RemoteProtocolError
+from mesh.messages import ANCHORS_MAX
+from mesh.slots import slot_of
+from mesh.urls import fingerprint, host_of
+from peers.crawler.frontier_items import (
+    STORED,
+    AnchorsItem,
+    HostItem,
+    HostRecord,
+    Items,
+    Queued,
+    QueuedItem,
+    RobotsItem,
+    SettledItem,
+    decode_items,
+    encode_items,
+    join_anchors,
+    join_hosts,
+    join_urls,
+    locate,
+    queued_in,
+    queued_row,
+)
+
+SLOT_COUNT = 64
+URL = "http://a.test/1"
+MARK = fingerprint(URL)
+
+queued = st.builds(Queued, st.just(b"hosthash"), st.integers(0, 3), st.integers(0, 3), st.integers(0, 3))
+rows = st.one_of(
+    st.sampled_from([STORED + b"http://a.test/1", b"D301", b"F404", b"Ftimeout", b"Xrobots"]),
+    queued.map(queued_row),
+)
+texts = st.lists(st.sampled_from([f"text {n}" for n in range(ANCHORS_MAX + 8)]), max_size=ANCHORS_MAX + 8)
+anchors = texts.map(lambda some: join_anchors(tuple(some), ()))
+times = st.sampled_from([0.0, 1.0, 2.0])
+hosts = st.builds(
+    HostRecord,
+    st.just("http://a.test"),
+    times,
+    st.integers(0, 3),
+    st.integers(0, 3),
+    st.booleans(),
+    st.sampled_from([-1, 200, 404]),
+    times,
+)
+
+
+@pytest.mark.parametrize(
+    ("join", "items"), [(join_urls, rows), (join_anchors, anchors), (join_hosts, hosts)], ids=str
+)
+@given(data=st.data())
+def test_joins_are_idempotent_commutative_and_associative(
+    join: Callable[[Any, Any], Any], items: st.SearchStrategy[Any], data: Any
+) -> None:
+    one, two, three = data.draw(items), data.draw(items), data.draw(items)
+    assert join(one, one) == one
+    assert join(one, two) == join(two, one)
+    assert join(one, join(two, three)) == join(join(one, two), three)
+
+
+@given(queued)
+def test_the_row_of_a_queued_url_is_read_as_it_was_written(each: Queued) -> None:
+    assert queued_in(queued_row(each)) == each
+
+
+def test_done_comes_after_failed_after_excluded_after_queued() -> None:
+    order = [queued_row(Queued(b"hosthash", 0, 9, 0)), b"Xrobots", b"F404", b"D301"]
+    for number, row in enumerate(order):
+        assert all(join_urls(row, before) == row for before in order[:number])
+
+
+def test_of_two_queued_ones_the_least_depth_and_hops_and_the_most_attempts_stay() -> None:
+    one, other = Queued(b"hosthash", 5, 1, 0), Queued(b"hosthash", 2, 0, 3)
+    assert queued_in(join_urls(queued_row(one), queued_row(other))) == Queued(b"hosthash", 2, 1, 0)
+
+
+def test_the_later_clock_wins_and_the_later_robots_and_the_greater_count() -> None:
+    one = HostRecord("http://a.test", 9.0, 2, 4, True, 200, 5.0)
+    other = HostRecord("http://a.test", 8.0, 7, 0, False, 404, 6.0)
+    assert join_hosts(one, other) == HostRecord("http://a.test", 9.0, 7, 4, True, 404, 6.0)
+
+
+ITEMS = Items(
+    (QueuedItem(URL, 3, 1, 2),),
+    ("http://b.test/",),
+    (SettledItem(5, MARK, b"F404"),),
+    (AnchorsItem(6, MARK, ("one", "two")),),
+    (HostItem("http://a.test", 9.0, 1, 0, False),),
+    (RobotsItem("http://c.test", 200, 99.0, b"User-agent: *"),),
+)
+
+
+def test_items_come_out_of_a_message_as_they_went_in_and_are_found_in_their_slots() -> None:
+    items = decode_items(encode_items(ITEMS))
+    assert items == ITEMS
+    located = locate(items, SLOT_COUNT)
+    hosts = ("http://a.test", "http://b.test", "http://c.test")
+    assert located.slots() == {5, 6, *(slot_of(host, SLOT_COUNT) for host in hosts)}
+    assert located.item_count == 6
+    assert located.settled[0] == (
+        slot_of(host_of("http://b.test/"), SLOT_COUNT),
+        fingerprint("http://b.test/"),
+        STORED + b"http://b.test/",
+    )
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        Items(queued=(QueuedItem("HTTP://a.test/", 0, 0, 0),)),
+        Items(queued=(QueuedItem("http://a.test", 0, 0, 0),)),
+        Items(queued=(QueuedItem("x", 0, 0, 0),)),
+        Items(stored=("ftp://a.test/",)),
+        Items(settled=(SettledItem(0, MARK, b"Q"),)),
+        Items(settled=(SettledItem(0, MARK, b"F404\n"),)),
+        Items(settled=(SettledItem(0, MARK, STORED + b"http://a.test/"),)),
+        Items(settled=(SettledItem(SLOT_COUNT, MARK, b"F404"),)),
+        Items(anchors=(AnchorsItem(SLOT_COUNT, MARK, ("one",)),)),
+        Items(anchors=(AnchorsItem(0, MARK, ("two", "one")),)),
+        Items(anchors=(AnchorsItem(0, MARK, ("one", "one")),)),
+        Items(hosts=(HostItem("http://a.test/", 0.0, 0, 0, False),)),
+        Items(hosts=(HostItem("a.test", 0.0, 0, 0, False),)),
+        Items(hosts=(HostItem("http://a.test/x?", 0.0, 0, 0, False),)),
+        Items(hosts=(HostItem("http://a.test", nan, 0, 0, False),)),
+        Items(robots=(RobotsItem("http://a.test", 200, inf, b""),)),
+    ],
+)
+def test_items_that_no_honest_peer_sends_are_refused(items: Items) -> None:
+    with pytest.raises(RemoteProtocolError):
+        locate(decode_items(encode_items(items)), SLOT_COUNT)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        Items(queued=(QueuedItem(URL, 65_536, 0, 0),)),
+        Items(queued=(QueuedItem(URL, 0, 256, 0),)),
+        Items(queued=(QueuedItem("", 0, 0, 0),)),
+        Items(settled=(SettledItem(0, b"short", b"F404"),)),
+        Items(anchors=(AnchorsItem(0, MARK, ()),)),
+        Items(anchors=(AnchorsItem(0, MARK, ("x" * 201,)),)),
+        Items(anchors=(AnchorsItem(0, MARK, tuple(f"{n:03}" for n in range(ANCHORS_MAX + 1))),)),
+        Items(hosts=(HostItem("http://a.test", 0.0, (1 << 40) + 1, 0, False),)),
+        Items(robots=(RobotsItem("http://a.test", 200, 0.0, bytes(600 << 10)),)),
+    ],
+)
+def test_items_beyond_their_limits_are_not_decoded(items: Items) -> None:
+    with pytest.raises(RemoteProtocolError, match="no frontier items"):
+        decode_items(encode_items(items))
+
+
+@pytest.mark.parametrize("junk", [b"", b"\xc1", b"\x91", msgspec.msgpack.encode([["\ud7ff", 1]]), b"[]" * 9])
+def test_junk_is_refused(junk: bytes) -> None:
+    with pytest.raises(RemoteProtocolError, match="no frontier items"):
+        decode_items(junk)
