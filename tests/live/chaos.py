@@ -19,7 +19,17 @@ from tests.live.access_log import Access, Excuse, assert_polite, by_host, repeat
 from tests.live.archives import archived_urls
 from tests.live.lab_process import wait_for
 from tests.live.mesh_processes import Mesh
-from tests.live.searching import Answer, Searching, ask, failures, searching, wrong
+from tests.live.searching import (
+    Answer,
+    Searching,
+    ask,
+    failures,
+    incomplete,
+    misses,
+    searching,
+    told,
+    wrong,
+)
 from tests.live.truth import Truth
 
 # What a peer fetches becomes durable within this time: it is parsed, stored here and by a standby.
@@ -43,7 +53,27 @@ class Chaos:
         self.transcript.append(f"{time.time() - self._began:6.1f} s  {what}")
         print(self.transcript[-1], flush=True)
 
+    def tell(self, asked: Searching) -> None:
+        """Write down what the searches brought."""
+        self.say(told(asked.answers))
+        for from_s, until_s, gateway, missing in incomplete(asked.answers):
+            when = f"{from_s - self._began:.1f} to {until_s - self._began:.1f} s"
+            self.say(f"  {when}: up to {missing} slots missing at {gateway}")
+        for miss in misses(asked.answers):
+            self.say(f"  {miss.began_s - self._began:.1f} s: {miss}")
+
     # --- actions ---
+
+    def found(self, peers: int) -> None:
+        """Start the first peers, wait until they have shared the slots out, and seed them."""
+        self.mesh.start(1)
+        if peers > 1:
+            self.mesh.start(*range(2, peers + 1))
+        self.mesh.wait_until_met()
+        began = time.monotonic()
+        self.mesh.wait_until_balanced()
+        self.say(f"{peers} peers have met, and balanced in {time.monotonic() - began:.1f} s")
+        self.mesh.seed()
 
     def join(self, number: int) -> None:
         self.mesh.start(number)

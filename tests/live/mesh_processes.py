@@ -258,6 +258,8 @@ class Mesh:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+            assert process.stdin is not None
+            process.stdin.close()
 
     # --- details ---
 
@@ -305,6 +307,9 @@ class Mesh:
         told = home / "told"
         with (home / "log").open("ab") as log, told.open("wb") as out:
             # A session of its own: a Ctrl-C is for the test.
+            before = self._processes.get(number)
+            if before is not None and before.stdin is not None:
+                before.stdin.close()
             self._processes[number] = subprocess.Popen(
                 arguments, stdin=subprocess.PIPE, stdout=out, stderr=log, start_new_session=True
             )

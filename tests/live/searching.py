@@ -194,6 +194,22 @@ def told(answers: Sequence[Answer]) -> str:
     )
 
 
+def incomplete(answers: Iterable[Answer]) -> list[tuple[float, float, str, int]]:
+    """From when to when the answers of which gateway said that slots were missing, and at most how many."""
+    spans = []
+    by_gateway: dict[str, list[Answer]] = defaultdict(list)
+    for answer in sorted(answers):
+        if answer.status == 200:
+            by_gateway[answer.gateway].append(answer)
+    for gateway, mine in by_gateway.items():
+        for is_incomplete, run in groupby(mine, lambda each: each.missing > 0):
+            if is_incomplete:
+                span = list(run)
+                most = max(answer.missing for answer in span)
+                spans.append((span[0].asked_s, span[-1].asked_s, gateway, most))
+    return sorted(spans)
+
+
 def _misses_of_page(asked: Sequence[Answer]) -> Iterator[Miss]:
     first = next((index for index, answer in enumerate(asked) if answer.is_found), len(asked))
     runs = [(is_found, list(run)) for is_found, run in groupby(asked[first:], lambda each: each.is_found)]

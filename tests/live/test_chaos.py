@@ -11,7 +11,7 @@ import pytest
 
 from tests.live.chaos import Chaos, assert_answers_are_right, script, watched
 from tests.live.mesh_processes import mesh_of
-from tests.live.searching import failures, misses, told
+from tests.live.searching import failures, misses
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, served_web
 
@@ -31,10 +31,7 @@ def test_whatever_happens_no_page_is_lost_and_no_answer_is_wrong(
     ):
         chaos = Chaos(mesh, small_truth)
         chaos.say(f"seed {SEED}")
-        mesh.start(1)
-        mesh.start(2, 3, 4)
-        mesh.wait_until_met()
-        mesh.seed()
+        chaos.found(4)
         with watched(mesh, small_truth) as asked:
             time.sleep(5.0)
             for action in script(chaos, random, newcomer=5):
@@ -44,7 +41,7 @@ def test_whatever_happens_no_page_is_lost_and_no_answer_is_wrong(
             chaos.lose_disk(random.choice(mesh.running()))
             chaos.wait_until_whole()
             chaos.drain(random.choice(mesh.running()))
-        chaos.say(told(asked.answers))
+        chaos.tell(asked)
         # A peer that was killed or paused may be asked before the test itself knows.
         assert_answers_are_right(asked, failed_max=10)
         assert all(answer.status in (0, 503) for answer in failures(asked.answers))

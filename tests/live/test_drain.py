@@ -8,7 +8,7 @@ import pytest
 
 from tests.live.chaos import Chaos, assert_answers_are_right, watched
 from tests.live.mesh_processes import mesh_of
-from tests.live.searching import misses, told
+from tests.live.searching import misses
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, served_web
 
@@ -26,21 +26,18 @@ def test_drained_and_restarted_peers_cost_no_page_and_no_second_fetch(
         mesh_of(tmp_path / "mesh", web, 4, delay_s=DELAY_S) as mesh,
     ):
         chaos = Chaos(mesh, small_truth)
-        mesh.start(1)
-        mesh.start(2, 3, 4)
-        mesh.wait_until_met()
-        mesh.seed()
+        chaos.found(4)
         mesh.wait_until(lambda report: report["total"]["pages_stored"] > 150, "150 pages")
         with watched(mesh, small_truth) as asked:
             chaos.drain(4)
-        chaos.say(told(asked.answers))
+        chaos.tell(asked)
         assert_answers_are_right(asked)
         assert not misses(asked.answers)
         with watched(mesh, small_truth) as asked:
             for number in (1, 2, 3):
                 chaos.restart(number)
                 mesh.wait_until_balanced()
-        chaos.say(told(asked.answers))
+        chaos.tell(asked)
         assert_answers_are_right(asked)
         assert all(miss.is_over and miss.seconds <= MISS_S_MAX for miss in misses(asked.answers))
         chaos.wait_until_whole()

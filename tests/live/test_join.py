@@ -42,10 +42,7 @@ def held(packages: Path, dev_truth: Truth, tmp_path_factory: pytest.TempPathFact
         mesh_of(tmp_path_factory.mktemp("join") / "mesh", web, 4) as mesh,
     ):
         chaos = Chaos(mesh, dev_truth)
-        mesh.start(1)
-        mesh.start(2, 3)
-        mesh.wait_until_met()
-        mesh.seed()
+        chaos.found(3)
         chaos.wait_until_whole(200.0)
         mesh.wait_until_balanced()
         yield Held(web, mesh, chaos)
@@ -65,7 +62,7 @@ def test_fourth_peer_takes_a_quarter_and_no_search_misses_anything(held: Held) -
         took_s = time.monotonic() - joined
         chaos.wait_until_whole()
         time.sleep(2.0)
-    chaos.say(told(asked.answers))
+    chaos.tell(asked)
     assert_answers_are_right(asked)
     assert not misses(asked.answers)
     assert all(answer.missing == 0 for answer in asked.answers)

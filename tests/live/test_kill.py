@@ -12,7 +12,7 @@ from tests.live.access_log import Access
 from tests.live.chaos import Chaos, assert_answers_are_right, hosts_of, watched
 from tests.live.lab_process import wait_for
 from tests.live.mesh_processes import Mesh, mesh_of
-from tests.live.searching import Searching, misses, told
+from tests.live.searching import Searching, misses
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, ServedWeb, served_web
 
@@ -31,14 +31,11 @@ def test_killed_peers_hosts_are_crawled_and_searched_by_the_others(
         mesh_of(tmp_path / "mesh", web, 4, delay_s=DELAY_S) as mesh,
     ):
         chaos = Chaos(mesh, small_truth)
-        mesh.start(1)
-        mesh.start(2, 3, 4)
-        mesh.wait_until_met()
-        mesh.seed()
+        chaos.found(4)
         with watched(mesh, small_truth) as asked:
             _kill_in_mid_crawl(chaos, web)
             mesh.wait_until_idle()
-        chaos.say(told(asked.answers))
+        chaos.tell(asked)
         _assert_short_misses(asked)
         chaos.wait_until_whole()  # three peers have two copies of everything
         chaos.assert_log(web.accesses(), DELAY_S)
@@ -49,7 +46,7 @@ def test_killed_peers_hosts_are_crawled_and_searched_by_the_others(
             time.sleep(1.0)
             chaos.kill(victim)
             time.sleep(8.0)
-        chaos.say(told(asked.answers))
+        chaos.tell(asked)
         _assert_short_misses(asked)
         mesh.start(victim)
         chaos.wait_until_whole()

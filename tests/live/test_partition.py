@@ -17,7 +17,6 @@ from tests.live.chaos import Chaos, assert_answers_are_right, hosts_of, watched
 from tests.live.lab_process import search, wait_for
 from tests.live.mesh_processes import Mesh, mesh_of
 from tests.live.namespaces import SmallInternet, has_netem, small_internet
-from tests.live.searching import told
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, ServedWeb, served_web
 
@@ -41,10 +40,7 @@ def test_only_the_majority_crawls_and_both_sides_answer(
         mesh_of(tmp_path / "mesh", web, internet.peers, delay_s=DELAY_S, has_bootstrap=False) as mesh,
     ):
         chaos = Chaos(mesh, small_truth)
-        mesh.start(1)
-        mesh.start(2, 3, 4)
-        mesh.wait_until_met()
-        mesh.seed()
+        chaos.found(4)
         mesh.wait_until(lambda report: report["total"]["pages_stored"] > 150, "150 pages")
         with watched(mesh, small_truth) as asked:
             _cut(chaos, internet, web, [1, 2, 3], [4])
@@ -52,7 +48,7 @@ def test_only_the_majority_crawls_and_both_sides_answer(
             # Of two halves the one with the smallest id is the majority.
             _cut(chaos, internet, web, [by_id[0], by_id[3]], [by_id[1], by_id[2]])
             mesh.wait_until_idle()
-        chaos.say(told(asked.answers))
+        chaos.tell(asked)
         assert_answers_are_right(asked)
         chaos.wait_until_whole()
         chaos.assert_all_found()
@@ -71,15 +67,12 @@ def test_slow_and_lossy_links_cost_no_page_and_no_second_fetch(
         mesh_of(tmp_path / "mesh", web, internet.peers[:3], has_bootstrap=False) as mesh,
     ):
         chaos = Chaos(mesh, small_truth)
-        mesh.start(1)
-        mesh.start(2, 3)
-        mesh.wait_until_met()
+        chaos.found(3)
         for number in (1, 2, 3):
             internet.worsen(number, "delay", "50ms", "25ms", "loss", "3%")
-        mesh.seed()
         with watched(mesh, small_truth) as asked:
             chaos.wait_until_whole(120.0)
-        chaos.say(told(asked.answers))
+        chaos.tell(asked)
         assert_answers_are_right(asked)
         chaos.assert_all_found()
         chaos.assert_archived()

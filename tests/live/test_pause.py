@@ -10,7 +10,7 @@ import pytest
 
 from tests.live.chaos import Chaos, assert_answers_are_right, hosts_of, watched
 from tests.live.mesh_processes import mesh_of
-from tests.live.searching import failures, misses, told
+from tests.live.searching import failures, misses
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, ServedWeb, served_web
 
@@ -29,16 +29,13 @@ def test_paused_peer_does_not_go_on_with_what_others_have_taken(
         mesh_of(tmp_path / "mesh", web, 3, delay_s=DELAY_S) as mesh,
     ):
         chaos = Chaos(mesh, small_truth)
-        mesh.start(1)
-        mesh.start(2, 3)
-        mesh.wait_until_met()
-        mesh.seed()
+        chaos.found(3)
         mesh.wait_until(lambda report: report["total"]["pages_stored"] > 150, "150 pages")
         with watched(mesh, small_truth) as asked:
             _pause(chaos, web, 2, SHORT_S)
             _pause(chaos, web, 3, LONG_S)
             chaos.wait_until_whole()
-        chaos.say(told(asked.answers))
+        chaos.tell(asked)
         # Searches under way at the paused peer's own gateway take as long as it does.
         assert_answers_are_right(asked, failed_max=len(failures(asked.answers)))
         assert all(miss.is_over for miss in misses(asked.answers))
