@@ -6,6 +6,7 @@ A peer that is slow or has just died must not hold up a search. Its slots are on
 the *hedge time* those are asked for them (Dean, Barroso 2013, "The tail at scale": hedged requests). The
 hedge time is the 95th percentile of recent answers, so in normal times one question in twenty would be
 hedged; a budget sees to it that there are no more, for where all are slow, asking more makes them slower.
+It does not hold when a few are later than any well peer is.
 
 A peer whose stand-ins were faster, or which has not all of its slots, is *tardy*: from then on they are
 asked at once, without budget. It is asked, too, and is taken in again when it answers a search within the
@@ -98,9 +99,14 @@ class Punctuality:
         self.tardy &= peers
         self.silent &= peers
 
-    def may_hedge(self, late: set[str]) -> bool:
-        """Ask for leave to have others answer for these; it is used up."""
-        if late <= self.tardy:
+    def may_hedge(self, late: set[str], asked: int, waited_s: float) -> bool:
+        """Ask for leave to have others answer for these; it may use up some of the budget.
+
+        Args:
+          asked: number of peers, of which these have not answered.
+        """
+        is_exception = waited_s >= HEDGE_S_MAX and 2 * len(late) <= asked
+        if late <= self.tardy or is_exception:
             return True
         if self._hedges_saved < 1.0:
             return False

@@ -287,7 +287,7 @@ class Search(Errand):
     def _read(self, now: float) -> list[Send]:
         self._excerpts: dict[tuple[str, str], Excerpt] = {}
         self._page = list(islice(self._ranked_hits(), self._offset, self._offset + self._k))
-        self._readers = {hit.url: [part.peer] for part, hit in self._page}
+        self._readers: dict[str, list[str]] = {}  # of whom each page has been asked
         self._begin(_Phase.READING, READING_S_MAX, now)
         sends = self._ask_to_read(((part.peer, hit.url) for part, hit in self._page), now)
         return self._advance(now) or sends
@@ -321,6 +321,7 @@ class Search(Errand):
         urls: dict[str, list[str]] = {}
         for peer, url in wanted:
             urls.setdefault(peer, []).append(url)
+            self._readers.setdefault(url, []).append(peer)
         if not urls:
             return []
         request = self._number_question()
@@ -339,17 +340,14 @@ class Search(Errand):
             (self._excerpts[peer, url] for peer in self._readers[url] if (peer, url) in self._excerpts), None
         )
 
-    def _read_elsewhere(self, late: set[str], now: float) -> list[Send]:
-        """Ask others of the teams for the excerpts that these do not send."""
+    def _readers_instead(self, late: set[str]) -> list[tuple[str, str]]:
+        """Others of the teams, and the URLs whose excerpts these do not send."""
         wanted = []
         for url, readers in self._readers.items():
-            if self._excerpt_of(url) is None and readers[-1] in late:
+            if self._excerpt_of(url) is None and late.issuperset(readers):
                 team = self._ownership.serving.team_of(self._ownership.slot_of(host_of(url)))
-                others = [peer for peer in team if peer not in late and peer not in readers]
-                if others:
-                    readers.append(others[0])
-                    wanted.append((others[0], url))
-        return self._ask_to_read(wanted, now)
+                wanted += [(peer, url) for peer in team if peer not in late][:1]
+        return wanted
 
     def _is_read(self) -> bool:
         return all(self._excerpt_of(url) is not None for url in self._readers)
@@ -405,34 +403,38 @@ class Search(Errand):
 
     def _bridge_incomplete(self, now: float) -> list[Send]:
         """Have others answer for those that have told that they cannot."""
-        if self._phase is _Phase.READING or self._incomplete <= set(self._plans[-1].absent):
+        if not self._incomplete:
             return []
-        return self._bridge(self._incomplete, now)
+        return self._bridge(self._view.plan(self._incomplete | self._view.punctuality.tardy), now)
 
     def _bridge_late(self, now: float) -> list[Send]:
-        """Have others answer for those that have not yet."""
+        """Have others answer for those that have not yet; again and again, for others may be late then."""
         if now < self._late_at:
             return []
-        self._late_at = inf
         late = {peer for asked in self._asked for peer in asked.round.waiting}
-        if self._phase is not _Phase.READING:
-            late -= set(self._plans[-1].absent)
-        if not late:
+        self._late_at = now + self._view.punctuality.hedge_s if late else inf
+        if self._phase is _Phase.READING:
+            wanted = self._readers_instead(late)
+            return self._ask_to_read(wanted, now) if wanted and self._may_hedge(late, now) else []
+        known_late = self._view.punctuality.tardy if self._phase is _Phase.COUNTING else frozenset()
+        plan = self._view.plan(late | self._incomplete | known_late)
+        if plan in self._plans or not plan.stand_ins() or not self._may_hedge(late, now):
             return []
-        if not self._view.punctuality.may_hedge(late):
-            self._view.hedges_denied += 1
-            self._late_at = now + self._view.punctuality.hedge_s
-            return []
-        return self._read_elsewhere(late, now) if self._phase is _Phase.READING else self._bridge(late, now)
+        return self._bridge(plan, now)
 
-    def _bridge(self, peers: set[str], now: float) -> list[Send]:
-        """Go on with one more plan, without these."""
-        plan = self._view.plan(peers.union(self._plans[-1].absent))
+    def _may_hedge(self, late: set[str], now: float) -> bool:
+        asked = len(self._plans[0].slots)
+        if self._view.punctuality.may_hedge(late, asked, now - self._began):
+            return True
+        self._view.hedges_denied += 1
+        return False
+
+    def _bridge(self, plan: Plan, now: float) -> list[Send]:
+        """Go on with one more plan."""
         if plan in self._plans or not plan.stand_ins():
             return []
         self._view.hedges += 1
         self._plans.append(plan)
-        self._late_at = now + self._view.punctuality.hedge_s
         sends = self._ask_to_count(plan.stand_ins(), plan.absent, now)
         return sends + (self._search_further(now) if self._phase is _Phase.SEARCHING else [])
 
@@ -440,6 +442,7 @@ class Search(Errand):
 
     def _begin(self, phase: _Phase, limit_s: float, now: float) -> None:
         self._phase = phase
+        self._began = now
         # However often it begins anew, a search ends, and asks for hits as long as an answer may take.
         latest = self._started + COUNTING_S_MAX + SEARCHING_S_MAX
         is_last = phase is _Phase.READING
@@ -494,11 +497,8 @@ class Search(Errand):
                 return self._finish(now)
 
     def _is_waiting_for_all(self) -> bool:
-        """Does every plan lack an answer? Asked first: it is cheap, and so most of the time."""
-        absent = frozenset(self._plans[-1].absent)
-        return len(self._open) == len(self._asked) > 0 and all(
-            not asked.round.waiting <= absent for asked in self._open
-        )
+        """Does the only plan lack an answer? Asked first: it is cheap, and so most of the time."""
+        return len(self._plans) == 1 and len(self._asked) == 1 and bool(self._open)
 
     def _end_round(self, plan: Plan) -> None:
         """Note who let it wait."""

@@ -114,25 +114,25 @@ def test_hits_of_the_late_peer_and_of_its_stand_ins_are_never_mixed(mesh: LateMe
         assert is_right(found)
 
 
-def test_hedges_are_a_small_part_of_the_questions_when_all_are_late_now_and_then() -> None:
-    mesh = LateMesh()
-    mesh.warm_up()
+def use_up_hedges(mesh: LateMesh) -> int:
+    """Have one peer or another be late in one of six searches; return how many it took."""
     random = Random(5)
-    asked = 0
-    for number in range(600):
-        for indexer in mesh.indexers.values():
-            indexer.delay_s = 0.0
-        # Late enough to be noticed, and back in time for the search after it.
-        mesh.indexers[random.choice(list(mesh.indexers))].delay_s = 0.5 if number % 3 == 0 else 0.0
-        mesh.search("word")
-        mesh.rest(1.0)
-        asked += 1
-        for indexer in mesh.indexers.values():
-            indexer.delay_s = 0.0
-        mesh.search("word")
-        asked += 1
-    assert 0 < mesh.statistics.hedges <= HEDGES_SAVED_MAX + 0.05 * asked + 1
-    assert mesh.statistics.hedges_denied > 0
+    searches = 0
+    while not mesh.statistics.hedges_denied:
+        for delay_s in (0.1, 0.0, 0.0, 0.0, 0.0, 0.0):
+            mesh.indexers[random.choice(list(mesh.indexers))].delay_s = delay_s
+            mesh.search("word")
+            mesh.rest(1.0)
+            for indexer in mesh.indexers.values():
+                indexer.delay_s = 0.0
+            searches += 1
+    return searches
+
+
+def test_hedges_are_a_small_part_of_the_searches_when_all_are_late_now_and_then(mesh: LateMesh) -> None:
+    searches = use_up_hedges(mesh)
+    assert 0 < mesh.statistics.hedges <= HEDGES_SAVED_MAX + 0.05 * searches + 1
+    assert mesh.statistics.hedge_s == HEDGE_S_MIN
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -158,14 +158,32 @@ def test_whatever_goes_wrong_a_page_is_shown_once_or_its_slot_is_said_to_be_miss
             assert found.total == len(URLS)
 
 
-def test_the_slowest_of_a_thousand_searches_is_fast_although_a_peer_is_a_second_late(mesh: LateMesh) -> None:
+def test_the_slowest_of_many_searches_is_fast_although_a_peer_is_a_second_late(mesh: LateMesh) -> None:
     mesh.indexers["cyd"].delay_s = 1.0
-    took = [mesh.search(f"word{number % 300}")[1] for number in range(1_000)]
-    assert sorted(took)[989] <= ROUND_TRIPS_S + 1e-9
+    took = [mesh.search(f"word{number % 100}")[1] for number in range(300)]
+    assert sorted(took)[296] <= ROUND_TRIPS_S + 1e-9
     assert max(took) < 0.15
 
 
+def test_dead_peer_is_bridged_although_all_hedges_are_used_up(mesh: LateMesh) -> None:
+    use_up_hedges(mesh)
+    mesh.indexers["cyd"].is_dead = True
+    found, took = mesh.search()
+    assert is_right(found)
+    assert took <= REPEAT_AFTER_S + HEDGE_S_MIN + 2 * ROUND_TRIPS_S
+
+
 # --- More than one ---
+
+
+def test_peer_that_is_merely_slow_does_not_keep_a_dead_one_from_being_bridged(mesh: LateMesh) -> None:
+    """Found with real peers: without both of them some slots have no copy, so that plan is never whole."""
+    mesh.search()
+    mesh.indexers["bob"].is_dead = True
+    mesh.indexers["cyd"].delay_s = HEDGE_S_MIN + 0.01
+    found, took = mesh.search()
+    assert is_right(found)
+    assert took <= 3 * HEDGE_S_MIN + 3 * ROUND_TRIPS_S + REPEAT_AFTER_S
 
 
 def test_two_dead_peers_of_a_mesh_with_three_copies_are_bridged() -> None:
@@ -211,7 +229,7 @@ def test_slow_peers_that_share_slots_are_waited_for_rather_than_left_out(mesh: L
     for _ in range(5):
         found, took = mesh.search()
         assert is_right(found)
-        assert took < SEARCHING_S_MAX
+        assert took <= 3 * (0.3 + ANSWER_S) + REPEAT_AFTER_S
 
 
 def test_without_copies_there_is_nobody_to_ask_instead() -> None:
