@@ -196,11 +196,12 @@ class Handover(Actor):
                 return self._hear_offer(source.peer, message, now)
             case SlotsTaken(offer, slots):
                 if self._offers.note_taken(source.peer, offer, self._decode(slots)):
+                    self._may_forget = True
                     return self._advance(now)
                 return []
             case CopiesWanted(slots):
                 known = self._offers.taken_by(source.peer) & self._here.owned
-                self._offers.take_back_from(source.peer, self._decode(slots) & known)
+                self._take_back_from(source.peer, self._decode(slots) & known)
                 return self._advance(now)
             case _:
                 raise RemoteProtocolError(f"{type(message).__name__} is not for a handover")
@@ -272,6 +273,8 @@ class Handover(Actor):
         self._asked_to_serve = b""  # the epoch under which we said that we can
         self._offers = Offers(ownership.table.slot_count, self._number)
         self._taking: dict[str, _Taking] = {}  # by peer: what it offers
+        self._stirred: set[str] = set()  # whose offers may have been taken by now
+        self._are_offers_stale = self._may_forget = True  # as far as we know, to spare work
         self._differing: dict[str, SlotMask] = {}  # by peer: to be compared with it
         self._wants = Wants(ownership.table.slot_count)
         self._compare_at = now + self._settings.compare_every_s
@@ -292,6 +295,7 @@ class Handover(Actor):
         if old is not None:
             # What a peer took while we kept the slot does not let us forget it.
             self._offers.take_back(old.kept ^ new.kept)
+        self._are_offers_stale = self._may_forget = True
         self._differing = {peer: slots for peer, slots in self._differing.items() if peer in new.alive}
         self._taking.clear()  # whose offer makes us complete may be another now; they offer again
         self._offer_at, self._offer_pause_s = now + self._settings.again_s, self._settings.again_s
@@ -304,16 +308,19 @@ class Handover(Actor):
         self._held[:] = False
         self._complete[:] = False
         self._taking.clear()
+        self._are_offers_stale = True
         self._ask_at = now + self._settings.again_max_s
         return self._tell_held() + self._claim_slots(now) + self._advance(now)
 
     def _advance(self, now: float) -> list[Send]:
         """Draw the conclusions from whatever has changed."""
-        sends = self._hold_agreed() + self._note_complete() + self._forget_taken()
-        if self._offers.make(self._due_offers()):
-            self._offer_pause_s = self._settings.again_s
-            # A little later, for more slots may become complete.
-            self._offer_at = min(self._offer_at, now + self._offer_pause_s)
+        sends = self._hold_agreed() + self._note_complete()
+        if sends:
+            self._are_offers_stale = True
+        if self._may_forget:
+            sends += self._forget_taken()
+        if self._are_offers_stale:
+            self._make_offers(now)
         return sends + self._tell_taken() + self._serve() + self._start_tasks(now)
 
     # --- Claiming --------------------------------------------------------------------------------
@@ -389,6 +396,7 @@ class Handover(Actor):
     def _note_stopped(self, slots: SlotMask, now: float) -> list[Send]:
         stopped = self._stopping & slots
         self._stopping &= ~slots
+        self._are_offers_stale = True
         sends: list[Send] = []
         for peer, claimant in self._claimants.items():
             sends += self._yield_to(peer, claimant.claim, claimant.blocked & stopped)
@@ -447,13 +455,16 @@ class Handover(Actor):
         return [Send(self._addresses[store], StopSynchronising(task)) for store, task in tasks]
 
     def _note_synchronised(self, task: int, done: SlotMask, now: float) -> list[Send]:
-        if not self._wants.end(task, done, now + self._settings.retry_s):
+        peer = self._wants.end(task, done, now + self._settings.retry_s)
+        if peer is None:
             return []
+        self._stirred.add(peer)
         return self._advance(now)
 
     def _note_filled(self, store: str, slots: SlotMask, now: float) -> list[Send]:
         self._filled |= slots
         self._offers.take_back(self._strays() & slots)  # there is more to be taken
+        self._are_offers_stale = True
         sends = []
         if store in self._silent_stores:
             self._silent_stores.discard(store)
@@ -473,7 +484,7 @@ class Handover(Actor):
         self._compare_at = now + self._settings.compare_every_s
         for peer, slots in self._differing.items():
             # A standby brings what we have, and we what it has.
-            self._offers.take_back_from(peer, slots & self._held)
+            self._take_back_from(peer, slots & self._held)
             for store in STORES:
                 self._wants.add_copies(store, peer, slots & ownership.kept, now)
         self._differing = {}
@@ -499,11 +510,12 @@ class Handover(Actor):
         """See which slots are complete by now, and tell our own if these have changed."""
         lacking = self._wants.urgent("controller") | self._wants.urgent("cell")
         self._complete |= self._held & ~lacking
-        for peer, taking in self._taking.items():
+        for peer in self._stirred & self._taking.keys():
             # Whose slots these are holds them and has all: else it would not have offered them.
-            self._complete |= self._here.table.slots_of(peer) & self._taken_from(peer, taking)
+            self._complete |= self._here.table.slots_of(peer) & self._brought(peer)
         if self._told_complete is not None and (self._told_complete == self._complete).all():
             return []
+        self._stirred.update(self._taking)  # for what these offer may be complete only now
         self._told_complete = self._complete.copy()
         told = SlotsComplete(encode_slots(self._complete))
         return [Send(self._addresses[name], told) for name in ("indexer", "controller", "cell")]
@@ -537,22 +549,22 @@ class Handover(Actor):
         for store in STORES:
             self._wants.add_copies(store, peer, new & ownership.owned, now)
             self._wants.add_copies(store, peer, new & ~ownership.owned, max(now, self._copies_at))
+        self._stirred.add(peer)
         return self._advance(now)
 
-    def _taken_from(self, peer: str, taking: _Taking) -> SlotMask:
-        """Of an offer, what has been brought to both stores."""
-        return taking.slots & ~self._wants.wanted_from(peer)
+    def _brought(self, peer: str) -> SlotMask:
+        """Of what a peer offers, what is in both stores."""
+        return self._taking[peer].slots & ~self._wants.wanted_from(peer)
 
     def _tell_taken(self) -> list[Send]:
         sends = []
-        for peer, taking in self._taking.items():
-            new = self._complete & taking.slots & ~taking.told
-            if not new.any():
-                continue
-            new &= self._taken_from(peer, taking)
+        for peer in sorted(self._stirred & self._taking.keys()):
+            taking = self._taking[peer]
+            new = self._brought(peer) & self._complete & ~taking.told
             if new.any():
                 taking.told |= new
                 sends.append(Send(Address(peer, self.name), SlotsTaken(taking.number, encode_slots(new))))
+        self._stirred.clear()
         return sends
 
     def _ask_for_copies(self, now: float) -> list[Send]:
@@ -569,6 +581,19 @@ class Handover(Actor):
         return sends
 
     # --- Offering and letting go ---------------------------------------------------------------------
+
+    def _make_offers(self, now: float) -> None:
+        self._are_offers_stale = False
+        if self._offers.make(self._due_offers()):
+            self._offer_pause_s = self._settings.again_s
+            # A little later, for more slots may become complete.
+            self._offer_at = min(self._offer_at, now + self._offer_pause_s)
+
+    def _take_back_from(self, peer: str, slots: SlotMask) -> None:
+        """Have a peer take these again, if they are still due."""
+        if slots.any():
+            self._offers.take_back_from(peer, slots)
+            self._are_offers_stale = True
 
     def _due_offers(self) -> dict[str, SlotMask]:
         """By peer what it is to take from here, whether it has or not."""
@@ -599,6 +624,7 @@ class Handover(Actor):
 
     def _forget_taken(self) -> list[Send]:
         """Delete the strays that the whole team has taken."""
+        self._may_forget = False
         strays = self._strays()
         if not strays.any():
             return []
@@ -610,6 +636,7 @@ class Handover(Actor):
             return []
         self._filled &= ~gone
         self._complete &= ~gone
+        self._are_offers_stale = True
         order = ForgetSlots(encode_slots(gone))
         return [Send(self._addresses[name], order) for name in ("controller", "cell", "indexer")]
 

@@ -31,11 +31,16 @@ class _Waiting:
     """Slots of one kind to be brought from one peer into one store, no task having begun with them."""
 
     slots: SlotMask
-    at: float = 0.0  # not before; means nothing without slots
+    at: float = inf  # not before; inf without slots
 
     def add(self, slots: SlotMask, at: float) -> None:
-        self.at = min(self.at, at) if self.slots.any() else at
+        self.at = min(self.at, at)
         self.slots = self.slots | slots
+
+    def remove(self, slots: SlotMask) -> None:
+        self.slots = self.slots & ~slots
+        if not self.slots.any():
+            self.at = inf
 
 
 @dataclass(slots=True)
@@ -54,7 +59,7 @@ class _Source:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.tasks or self.urgent.slots.any() or self.copies.slots.any())
+        return not self.tasks and self.urgent.at == self.copies.at == inf
 
 
 class Wants:
@@ -81,8 +86,7 @@ class Wants:
         for (store, peer), source in list(self._sources.items()):
             is_gone = peer not in alive
             for is_urgent, slots in ((True, urgent), (False, copies)):
-                waiting = source.waiting(is_urgent)
-                waiting.slots = np.zeros_like(slots) if is_gone else waiting.slots & slots
+                source.waiting(is_urgent).remove(np.ones_like(slots) if is_gone else ~slots)
             for task, want in list(source.tasks.items()):
                 left = want.slots & (urgent if want.is_urgent else copies)
                 if is_gone or not left.any():
@@ -104,9 +108,7 @@ class Wants:
         for is_urgent in (True, False):
             for peer, source in mine:
                 waiting = source.waiting(is_urgent)
-                if len(chosen) >= room or waiting.at > now or source.is_running(is_urgent):
-                    continue
-                if waiting.slots.any():
+                if len(chosen) < room and waiting.at <= now and not source.is_running(is_urgent):
                     chosen.append(Want(store, peer, _first(waiting.slots, slots_max), is_urgent))
         return chosen
 
@@ -115,30 +117,34 @@ class Wants:
         source = self._sources[want.store, want.peer]
         source.tasks[task] = want
         self._by_task[task] = (want.store, want.peer)
-        waiting = source.waiting(want.is_urgent)
-        waiting.slots = waiting.slots & ~want.slots
+        source.waiting(want.is_urgent).remove(want.slots)
 
-    def end(self, task: int, done: SlotMask, retry_at: float) -> bool:
-        """Note what a task has brought; the rest is wanted again. False when there is no such task."""
+    def end(self, task: int, done: SlotMask, retry_at: float) -> str | None:
+        """Note what a task has brought; the rest is wanted again.
+
+        Returns:
+          From whom it was brought; None when there is no such task.
+        """
         key = self._by_task.pop(task, None)
         if key is None:
-            return False
+            return None
         source = self._sources[key]
         want = source.tasks.pop(task)
         left = want.slots & ~done
         if left.any():
             waiting = source.waiting(want.is_urgent)
-            waiting.slots = waiting.slots | left
-            waiting.at = retry_at
+            waiting.add(left, retry_at)
+            waiting.at = retry_at  # with all that waits there: the peer does not answer, or is not ready
         self._drop_if_empty(*key)
-        return True
+        return want.peer
 
     def urgent(self, store: str) -> SlotMask:
         """Slots that must not be crawled, or not be called complete, before something has come."""
         union = np.zeros(self._slot_count, np.bool_)
         for (name, _), source in self._sources.items():
             if name == store:
-                union |= source.urgent.slots
+                if source.urgent.at < inf:
+                    union |= source.urgent.slots
                 for want in source.tasks.values():
                     if want.is_urgent:
                         union |= want.slots
@@ -166,9 +172,8 @@ class Wants:
                 continue
             for source in mine:
                 for is_urgent in (True, False):
-                    waiting = source.waiting(is_urgent)
-                    if waiting.at < at and not source.is_running(is_urgent) and waiting.slots.any():
-                        at = waiting.at
+                    if not source.is_running(is_urgent):
+                        at = min(at, source.waiting(is_urgent).at)
         return at
 
     def _source(self, store: str, peer: str) -> _Source:

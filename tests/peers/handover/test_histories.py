@@ -10,7 +10,7 @@ import pytest
 from tests.peers.handover.twins import WEIGHT, World
 
 SEEDS = 60
-CALM_S = 90.0  # until everything has been taken by whom it belongs to, by far
+CALM_S = 90.0  # within which everything has been taken by whom it belongs to, by far
 
 
 def settle(world: World) -> None:
@@ -24,7 +24,10 @@ def settle(world: World) -> None:
             world.start(name)
     world.run(5.0)
     world.is_crawling = False
-    world.run(CALM_S)
+    end = world.now + CALM_S
+    world.run(8.0)
+    while world.now < end and not world.is_quiet():
+        world.run(2.0)
     world.check_nothing_is_lost()
     world.check_settled()
 

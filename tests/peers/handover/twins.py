@@ -187,6 +187,14 @@ class World:
             somewhere = {item for disk in self.disks.values() for item in disk[store].all()}
             assert self.acknowledged <= somewhere, f"lost at {self.now}: {self.acknowledged - somewhere}"
 
+    def is_quiet(self) -> bool:
+        """Does nobody see anything that has to move, and does everybody see the same?"""
+        newest = len(self.versions) - 1
+        return all(
+            peer.version == newest and not peer.shipping and peer.handover.observe().is_quiet
+            for peer in self.running.values()
+        )
+
     def check_settled(self) -> None:
         """Every slot is crawled by its owner, kept by its team, by nobody else, and served."""
         live = {name: record.weight for name, record in self.records.items() if record.is_alive}
@@ -382,6 +390,8 @@ class World:
             self._say_stopped(peer, {slot})
 
     def _tell_filled(self, peer: Peer, store: str, *, is_first: bool = False) -> None:
+        if peer.ownership is None:
+            return
         filled = {slot for slot, items in peer.stores[store].items.items() if items}
         new = filled - peer.filled[store]
         if new or is_first:
