@@ -80,6 +80,9 @@ class Draining(Errand):
         peer, is_draining = target.record.peer, self._order.is_draining
         if target.record.is_draining == is_draining:
             return self._end(DrainOrdered(self.ticket, peer, is_draining))
+        if is_draining and not (target.record.weight or target.record.serving or target.record.gateway):
+            reason = f"{peer} is a bootstrap node and has nothing to give away: just stop it"
+            return self._end(DrainRefused(self.ticket, reason, is_known=True))
         others = [each for each in members if is_live(each) and each.record.peer != peer]
         if is_draining and not any(each.record.weight for each in others):
             reason = f"there is no other live peer to take what {peer} has: start one first"

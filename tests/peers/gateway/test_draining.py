@@ -100,6 +100,13 @@ def test_last_peer_that_has_a_share_is_not_drained() -> None:
     assert "no other live peer" in refusal.reason
 
 
+def test_bootstrap_node_has_nothing_to_give_away() -> None:
+    node = Rumour(MemberRecord("boot", "", "", "", "", b"", b"", b"", 1, 0), State.ALIVE)
+    refusal = answer_of(Order("boot").told(ANN, node))
+    assert isinstance(refusal, DrainRefused)
+    assert "just stop it" in refusal.reason
+
+
 def test_order_that_is_not_carried_out_in_time_is_refused() -> None:
     order = Order("bob")
     order.told(ANN, member("bob-1", State.DEAD))
