@@ -9,16 +9,12 @@ import time
 from collections import deque
 from typing import Final
 
-import msgspec
-
-from mesh.actor import Statistics
 from mesh.member import Member
 from mesh.membership import MembershipStatistics
 from mesh.runtime import Runtime
 from peers.crawler.controller import CrawlStatistics
 from peers.gateway.searcher import SearcherStatistics
 from peers.gateway.status import HOT_HOSTS_MAX, FrontierSize, PeerStatus, SlotCounts, state_of
-from peers.handover.exchange import ExchangeStatistics
 from peers.handover.handover import HandoverStatistics
 from peers.index.index import Index
 from peers.index.indexer import IndexerStatistics
@@ -52,7 +48,7 @@ class Vitals:
         sent = self._member.transport.observe()
         seconds = time.monotonic() - self._started
         waiting = _waiting_count(cell, indexer)
-        moved = _bytes_moved(crawl) + _bytes_moved(cell)
+        moved = cell.bytes_received
         slots = _slot_counts(handover, searcher)
         snapshot = self._index.snapshot()
         return PeerStatus(
@@ -125,12 +121,6 @@ def _slot_counts(handover: HandoverStatistics, searcher: SearcherStatistics) -> 
         wanted=handover.frontier_wanted + handover.pages_wanted,
         strays=handover.strays,
     )
-
-
-def _bytes_moved(store: Statistics) -> int:
-    """What the exchange of this store has got from other peers."""
-    values = msgspec.structs.asdict(store).values()
-    return sum(value.bytes_received for value in values if isinstance(value, ExchangeStatistics))
 
 
 def _waiting_count(cell: CellStatistics, indexer: IndexerStatistics) -> int:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping
+from hmac import compare_digest
 from ipaddress import ip_address
-from secrets import compare_digest
 from typing import Annotated, Any, Final, Protocol, TypeVar
 
 import msgspec

@@ -87,7 +87,7 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     state: PeerState = PeerState.STEADY
     is_draining: bool = False
     slots: SlotCounts = SlotCounts()
-    bytes_moved: Count = 0  # got from other peers when slots changed hands, or were repaired
+    bytes_moved: Count = 0  # pages got from other peers when slots changed hands, or were repaired
     bytes_moved_per_s: Amount = 0.0  # of now
     hot_hosts: Annotated[
         tuple[tuple[Text, Count], ...], Meta(max_length=HOT_HOSTS_MAX)
