@@ -25,7 +25,6 @@ from simulations.chance import random_of
 from simulations.world import Answer
 
 SLOT_COUNT_DEFAULT: Final = 50_000  # as a mesh has by default
-DOORS_GIVEN: Final = 3  # peers whose doors are in everybody's configuration
 ROUND_TRIP_S: Final = 0.1  # to a door: connection, handshake and question
 SHUT_S: Final = 4.0  # until one who knocks at a door that nobody opens gives up
 
@@ -49,11 +48,11 @@ class Members:
     def membership(self, peer: str, table: Table, life: int) -> Membership:
         """Make the actor. `life` counts the starts of this peer.
 
-        All are given the doors of the first few, but the first one in its first life, when nobody is there
-        yet: with an empty disk and no door it would begin a mesh of its own.
+        All are given the doors of all others, in order, but the first one in its first life, when nobody is
+        there yet: later, with an empty disk and no door, it would begin a mesh of its own.
         """
         identity = self.identities[peer]
-        doors = [self.identities[each] for each in self.peers[:DOORS_GIVEN] if each != peer]
+        doors = [self.identities[each] for each in self.peers if each != peer]
         if peer == self.peers[0] and life == 1:
             doors = []
         return Membership(

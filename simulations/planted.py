@@ -1,13 +1,29 @@
 """Bugs on purpose: what the harness has to find. They are put into the peers' code from outside.
 
-Each was a plausible way to write that code. None of it is reachable but through `planted`.
+Each was a plausible way to write that code. Nothing leads to them but `planted`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from enum import StrEnum
+from math import inf
+from typing import Any, Final, TypeAlias
+
+from msgspec.structs import replace
+
+from mesh import members, membership
+from mesh.actor import Address, Message, Send
+from mesh.membership_messages import CrawlLicensed
+from mesh.messages import Rumour
+from peers.crawler.controller import Controller
+from peers.crawler.frontier import Frontier
+from peers.crawler.frontier_items import Located
+from peers.crawler.frontier_store import FrontierStore
+from peers.storage.replication import Replications
+
+_Patch: TypeAlias = tuple[Any, str, Callable[..., Any]]  # where, name, what takes its place
 
 
 class Bug(StrEnum):
@@ -15,12 +31,66 @@ class Bug(StrEnum):
 
     EARLY_ACKNOWLEDGEMENT = "early-acknowledgement"  # a page counts as stored before its standbys have it
     FORGOTTEN_CLOCKS = "forgotten-clocks"  # politeness clocks stay behind when slots change hands
-    OLD_INCARNATION = "old-incarnation"  # an older record of a member beats a newer one
+    OLD_INCARNATION = "old-incarnation"  # what was bad of a member beats what it says itself later
     ENDLESS_LICENCE = "endless-licence"  # who is cut off goes on crawling
 
 
 @contextmanager
 def planted(bug: Bug) -> Iterator[None]:
-    """Have the bug in the code while the context lasts; not for two threads."""
-    raise NotImplementedError(bug)
-    yield
+    """Have the bug in the code while the context lasts; for one thread."""
+    with ExitStack() as stack:
+        for where, name, instead in _PATCHES[bug]():
+            stack.callback(setattr, where, name, getattr(where, name))
+            setattr(where, name, instead)
+        yield
+
+
+def _early_acknowledgement() -> list[_Patch]:
+    """Leave it to the next comparison to bring a page to the standbys."""
+
+    def begin(self: Replications[Any], *arguments: object) -> list[str]:
+        return []
+
+    return [(Replications, "begin", begin)]
+
+
+def _forgotten_clocks() -> list[_Patch]:
+    """Bring the URLs of a slot without its clocks, and do not count its hosts as just asked."""
+    hold, merge = Frontier.hold, FrontierStore.merge_located
+
+    def hold_at_once(self: Frontier, slots: Iterable[int], asked_s: float = -inf) -> None:
+        hold(self, slots)
+
+    def merge_without_clocks(self: FrontierStore, located: Located, delay_s: float) -> None:
+        hosts = [(slot, replace(host, next_fetch_s=0.0)) for slot, host in located.hosts]
+        merge(self, located._replace(hosts=hosts), delay_s)
+
+    return [(Frontier, "hold", hold_at_once), (FrontierStore, "merge_located", merge_without_clocks)]
+
+
+def _old_incarnation() -> list[_Patch]:
+    """Compare states before incarnations."""
+
+    def beats(new: Rumour, old: Rumour) -> bool:
+        return (new.state, new.record.incarnation) > (old.state, old.record.incarnation)
+
+    return [(members, "beats", beats), (membership, "beats", beats)]
+
+
+def _endless_licence() -> list[_Patch]:
+    """Crawl for ever with the first licence."""
+    receive = Controller.receive
+
+    def receive_licensed(self: Controller, source: Address, message: Message, now: float) -> list[Send]:
+        is_licence = isinstance(message, CrawlLicensed)
+        return receive(self, source, CrawlLicensed(inf) if is_licence else message, now)
+
+    return [(Controller, "receive", receive_licensed)]
+
+
+_PATCHES: Final[dict[Bug, Callable[[], list[_Patch]]]] = {
+    Bug.EARLY_ACKNOWLEDGEMENT: _early_acknowledgement,
+    Bug.FORGOTTEN_CLOCKS: _forgotten_clocks,
+    Bug.OLD_INCARNATION: _old_incarnation,
+    Bug.ENDLESS_LICENCE: _endless_licence,
+}

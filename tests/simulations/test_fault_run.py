@@ -1,0 +1,70 @@
+"""Runs with faults: what the harness promises of itself, and that it finds bugs which were planted.
+
+`test_fault_seeds.py` runs many seeds.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from simulations.fault_run import run_faults
+from simulations.planted import Bug
+
+QUICK = (9, 3)  # seed and peers of a run with faults that takes a second
+
+
+def test_a_run_without_faults_passes_and_all_its_searches_are_complete() -> None:
+    outcome = run_faults(1, 3, only=frozenset())
+    assert outcome.violations == ()
+    assert outcome.requests > 50
+    assert outcome.searches == outcome.complete_searches > 50
+    assert outcome.refetched == 0
+
+
+def _digest_under(hash_seed: str) -> str:
+    code = f"from simulations.fault_run import run_faults; print(run_faults{QUICK}.digest)"
+    environment = os.environ | {"PYTHONHASHSEED": hash_seed}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_the_same_seed_gives_the_same_run_under_two_hash_seeds() -> None:
+    assert _digest_under("1") == _digest_under("2")
+
+
+def test_a_transcript_tells_the_faults_and_ends_with_the_last_lines_of_the_outcome() -> None:
+    told: list[str] = []
+    outcome = run_faults(*QUICK, tell=told.append)
+    assert tuple(told[-len(outcome.transcript) :]) == outcome.transcript
+    assert any("everything is healed" in line for line in told)
+    assert outcome.replay == "tianmesh sim faults --seeds 1 --first-seed 9 --peers 3 --verbose"
+
+
+def test_an_exception_of_a_peer_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def break_down(*_: object) -> None:
+        raise ZeroDivisionError("by mistake")
+
+    monkeypatch.setattr("peers.crawler.controller.Controller._stored", break_down)
+    outcome = run_faults(1, 3)
+    assert not outcome.is_passed
+    assert "ZeroDivisionError" in outcome.violations[0]
+
+
+# The first seed, of those from 1 on with 3 to 9 peers, that finds the bug.
+@pytest.mark.parametrize(
+    ("bug", "seed", "peers", "sentence"),
+    [
+        (Bug.EARLY_ACKNOWLEDGEMENT, 5, 8, "has no copy of"),
+        (Bug.FORGOTTEN_CLOCKS, 4, 8, "too early"),
+    ],
+)
+def test_a_planted_bug_is_found(bug: Bug, seed: int, peers: int, sentence: str) -> None:
+    outcome = run_faults(seed, peers, bug=bug)
+    assert any(sentence in violation for violation in outcome.violations), outcome
+    assert run_faults(seed, peers).is_passed

@@ -1,0 +1,32 @@
+"""The mesh under faults from many seeds: some fixed ones, and some that nobody has seen before."""
+
+from __future__ import annotations
+
+import os
+
+from simulations.fault_runs import Sizes, run_all
+from simulations.report import FAILURES_SHOWN
+from simulations.results import FaultsResult
+
+FIXED = range(1, 51)
+FRESH = 20
+
+
+def told(result: FaultsResult) -> str:
+    """What is wrong and how to see it again."""
+    shown = result.failures[:FAILURES_SHOWN]
+    return "\n".join(f"{failure.replay}\n  {failure.violations}" for failure in shown)
+
+
+def test_fifty_fixed_seeds_pass() -> None:
+    result = run_all(FIXED, Sizes(3, 9))
+    assert not result.failures, told(result)
+    assert result.passed == len(FIXED)
+    assert result.searches > 1_000
+
+
+def test_twenty_fresh_seeds_pass() -> None:
+    first = 1_000_000 + int.from_bytes(os.urandom(4), "big")
+    print(f"fresh seeds from {first}")
+    result = run_all(range(first, first + FRESH), Sizes(3, 9))
+    assert not result.failures, told(result)
