@@ -17,6 +17,7 @@ from mesh.member import Member
 from mesh.port import Port
 from mesh.process import Tell
 from mesh.runtime import Runtime
+from mesh.table import TableSection
 from peers.actors import make_actors
 from peers.config import PeerConfig, WebConfig
 from peers.crawler.addresses import AddressPolicy
@@ -36,6 +37,7 @@ from peers.index.index_reader import IndexReader
 from peers.index.segments_port import SegmentsPort
 from peers.storage.archive import Archive
 from peers.storage.archive_port import ArchivePort
+from peers.storage.ledger import last_extent
 from peers.vitals import Vitals
 
 FINISH_S: Final = 20.0  # for pages that were fetched to be stored before the peer ends
@@ -69,7 +71,9 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
     def measure() -> PeerStatus:
         return vitals.measure()
 
-    with Archive(data / "archive", me) as archive, Index.open(data / "index") as index:
+    # Only what is behind it is looked through, and may be cut as torn.
+    durable = last_extent(TableSection(table, b"S"))
+    with Archive(data / "archive", me, durable) as archive, Index.open(data / "index") as index:
         first_errand = time.time_ns() // 1_000_000
         actors = make_actors(me, table, config.crawl, IndexReader(index), first_errand, config.handover)
         ports: list[Port] = [
