@@ -1,8 +1,9 @@
 """Pages on disk, on every peer of their team.
 
-Actor: `cell` lets no page count as stored before its living team has it; its state is in `ledger`,
-what it owes to standbys that were away in `creditors`, its messages in `messages`.
+Actor: `cell` lets no page count as stored before its living team has it. Its state is in `ledger`; what
+others have still to answer is in `replication`, what of the archive is to be checked next in `scrubber`;
+whole slots go from cell to cell by `cell_store` as `parts`; its messages are in `messages`.
 
-Port [io]: `archive_port` over `archive`, an append-only file of WARC records (`warc`, `extent`);
-`archive_twin` and `memory_archive` stand in for them in simulations.
+Port [io]: `archive_port` over `archive`, files of WARC records (`warc`, `extent`); `archive_twin` and
+`memory_archive` stand in for them in simulations.
 """

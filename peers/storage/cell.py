@@ -34,6 +34,7 @@ from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.document import Document
 from mesh.errors import LocalProtocolError
 from mesh.messages import (
+    COMPARED_SLOTS_MAX,
     AnchorsReplicated,
     CompareSlots,
     ItemsSent,
@@ -101,7 +102,8 @@ class CellSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     """Patience and limits of a cell."""
 
     replication: ReplicationSettings = ReplicationSettings()
-    exchange: ExchangeSettings = ExchangeSettings()
+    # So many slots at a time because a newcomer has none of them, and every group costs some round trips.
+    exchange: ExchangeSettings = ExchangeSettings(group_slots_max=COMPARED_SLOTS_MAX)
     scrub: ScrubSettings = ScrubSettings()
     # Replicas waiting for our archive; more are not taken, their owner repeats them.
     replica_bytes_max: int = 64 << 20

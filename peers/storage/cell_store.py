@@ -2,7 +2,7 @@
 
 Theory of operation
 ===================
-*Sending.* Pages go slot by slot as parts of a megabyte or two: one row for each page, and the records of its
+*Sending.* Pages go slot by slot as parts of some megabytes: one row for each page, and the records of its
 versions back to back, which the archive port reads in one order. What it finds damaged is left out.
 
 Parsing and inverting every page again would take many times as long as moving it. So to a peer that has next
@@ -13,8 +13,8 @@ version of the page is given to the indexer, for a batch that is on its way ther
 over the adopted one. All other versions are marked and indexed from their records.
 
 Link texts of adopted documents are those that the sender's index had. The sender says of each page whether
-these are the texts in its row: they are unless the page was marked for its texts when the documents were
-ordered, or since. It is believed, as the texts themselves are, of the documents of the same export only.
+these are the texts in its row: they are unless the page had any mark when the documents were ordered, or has
+got one since. It is believed, as the texts themselves are, of the documents of the same export only.
 
 *Receiving.* A part is checked whole before anything of it counts: its rows here, its records by the archive
 port, its documents by the index. What is appended or adopted is durable before it is noted in the table; a
@@ -123,7 +123,7 @@ class CellStore:
         if not self._pays_to_export(numbers, have):
             yield from self._page_parts(ticket, numbers, have, None)
             return
-        marked = self._ledger.marked_texts_of(numbers)
+        marked = self._ledger.marked_of(numbers)
         self._ledger.marked_since.append(marked)
         try:
             self._exports[ticket] = False

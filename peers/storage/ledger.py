@@ -170,7 +170,7 @@ class Ledger:
         self.has_dead_segments = True  # there may be some: `dead_segments` tells
         self.filled = self._filled_slots()  # mask over SLOTS_MAX slots: where there is anything
         self.newly_filled: list[int] = []  # since somebody last cleared it
-        self.marked_since: list[set[bytes]] = []  # each gets the identities of pages whose texts are marked
+        self.marked_since: list[set[bytes]] = []  # each gets the identities of pages that are marked
 
     def save(self) -> None:
         encoded = _encode(self.totals)
@@ -186,12 +186,16 @@ class Ledger:
 
     def item_ids(self, slot: int) -> Iterator[bytes]:
         """Return the ids of all versions and link texts of a slot."""
+        if not self.filled[slot]:
+            return
         for kind in (_PLACE, _TEXTS):
             for _, value in self._table.scan_prefix(kind + _pack_slot(slot)):
                 yield value[:ITEM_ID_BYTES]
 
     def versions(self, slot: int) -> Iterator[Item]:
         """Return the versions of all pages of a slot, page by page, the newest first."""
+        if not self.filled[slot]:
+            return
         for key, value in self._table.scan_prefix(_PLACE + _pack_slot(slot)):
             yield Item(value[:ITEM_ID_BYTES], key[1 : 1 + IDENTITY_BYTES], value)
 
@@ -203,11 +207,16 @@ class Ledger:
         """Count the items of slots, up to about a limit."""
         count = 0
         for slot in slots:
-            for kind in (_PLACE, _TEXTS):
+            for kind in (_PLACE, _TEXTS) if self.filled[slot] else ():
                 count += sum(1 for _ in self._table.scan_prefix(kind + _pack_slot(slot), limit=limit))
             if count >= limit:
                 break
         return count
+
+    def _fill(self, slot: int) -> None:
+        if not self.filled[slot]:
+            self.filled[slot] = True
+            self.newly_filled.append(slot)
 
     def _filled_slots(self) -> npt.NDArray[np.bool_]:
         """Find the slots with anything by a seek for each."""
@@ -252,9 +261,7 @@ class Ledger:
                 self._put_older(identity, newest)
             self._table.put(_PLACE + identity, _item_value(identity, place))
         self._count(place.extent, 1)
-        if not self.filled[slot_in(identity)]:
-            self.filled[slot_in(identity)] = True
-            self.newly_filled.append(slot_in(identity))
+        self._fill(slot_in(identity))
         if self.totals.damaged:
             self._note_repaired(identity, place.fetched_at)
         is_newest = newest is None or newest.fetched_at < place.fetched_at
@@ -336,6 +343,7 @@ class Ledger:
         if known is not None and (known.at, known.anchors) >= (texts.at, texts.anchors):
             return False
         self._table.put(_TEXTS + identity, texts_id(identity, texts.anchors) + _encode(texts))
+        self._fill(slot_in(identity))
         return known is None or known.anchors != texts.anchors
 
     def next_time(self, identity: bytes, now: float) -> float:
@@ -354,6 +362,7 @@ class Ledger:
             self.marks_by_slot[slot_in(identity)] += 1
         self._drop_adopted(identity)
         self.unmark_texts(identity)
+        self._tell_marked(identity)
 
     def mark_slot(self, slot: int) -> int:
         """Mark the newest version of every page of a slot that has a document; return how many."""
@@ -397,6 +406,9 @@ class Ledger:
             self._table.put(key, b"")
             self.totals.texts_marked += 1
             self.marks_by_slot[slot_in(identity)] += 1
+        self._tell_marked(identity)
+
+    def _tell_marked(self, identity: bytes) -> None:
         for marked in self.marked_since:
             marked.add(identity)
 
@@ -410,11 +422,15 @@ class Ledger:
     def has_texts_mark(self, identity: bytes) -> bool:
         return self.totals.texts_marked > 0 and self._table.get(_TEXTS_MARK + identity) is not None
 
-    def marked_texts_of(self, slots: Iterable[int]) -> set[bytes]:
-        """Return the identities of these slots with marks."""
-        marked = [slot for slot in slots if self.marks_by_slot[slot]]
-        rows = (self._table.scan_prefix(_TEXTS_MARK + _pack_slot(slot)) for slot in marked)
-        return {key[1:] for keys in rows for key, _ in keys}
+    def marked_of(self, slots: Iterable[int]) -> set[bytes]:
+        """Return the identities of these slots with any marks."""
+        return {
+            key[1 : 1 + IDENTITY_BYTES]
+            for slot in slots
+            if self.marks_by_slot[slot]
+            for kind in (_PAGE_MARK, _TEXTS_MARK)
+            for key, _ in self._table.scan_prefix(kind + _pack_slot(slot))
+        }
 
     def marked_texts(self, after: bytes, limit: int) -> list[bytes]:
         """Return the identities with marks in order, from the one after `after`."""

@@ -10,6 +10,7 @@ Source: ISO 28500:2017, https://iipc.github.io/warc-specifications/specification
 
 from __future__ import annotations
 
+import re
 from base64 import b32encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -193,12 +194,35 @@ def read_records(data: bytes | memoryview) -> Iterator[WarcRecord]:
 
 def is_sound(data: bytes | memoryview) -> bool:
     """Return whether `read_records` reads the packed data to its end."""
+    end = 0
     try:
-        for _ in read_records(data):
-            pass
+        while end == 0 or end < len(data):
+            content, end = unpack_member(data, end)
+            if not is_plain_record(content):
+                parse_record(content)
     except CorruptionError:
         return False
     return True
+
+
+def is_plain_record(content: bytes) -> bool:
+    """Return whether an unpacked record is surely one that `parse_record` reads, in a third of the time.
+
+    It is of those that say their type and length once, among few headers: all that we write.
+    """
+    head_end = content.find(b"\r\n\r\n", 0, HEAD_BYTES_MAX)
+    if head_end < 0 or head_end > 64 * HEADERS_MAX or not content.startswith(b"WARC/1."):
+        return False
+    head = content[:head_end].lower()
+    if head.count(b"content-length") != 1 or head.count(b"\n") >= HEADERS_MAX:
+        return False
+    length = PLAIN_LENGTH.search(head)
+    if length is None or b"\r\nwarc-type:" not in head:
+        return False
+    return len(content) == head_end + 4 + int(length[1]) + 4 and content.endswith(b"\r\n\r\n")
+
+
+PLAIN_LENGTH: Final = re.compile(rb"\r\ncontent-length: ([0-9]{1,11})(?:\r\n|\Z)")
 
 
 def unpack_member(data: bytes | memoryview, start: int) -> tuple[bytes, int]:

@@ -312,9 +312,12 @@ class Team:
                 self.store(url)
         for url in sorted(peer.unsure):
             self._send_anchors(url, peer)
-        for other in self.peers:
-            if other != name:
-                self._synchronise(peer, other, encode_slots(self._shared(name, other)))
+        self._compare_with_all(peer)
+
+    def compare(self) -> None:
+        """Have all peers compare all slots with all others."""
+        for peer in self.peers.values():
+            self._compare_with_all(peer)
 
     def tell_ownership(self) -> None:
         alive = [name for name, peer in self.peers.items() if peer.is_up]
@@ -355,6 +358,11 @@ class Team:
         for name in names:
             shared &= Ownership(name, self.table, ()).kept
         return shared
+
+    def _compare_with_all(self, peer: Peer) -> None:
+        for other in self.peers:
+            if other != peer.name:
+                self._synchronise(peer, other, encode_slots(self._shared(peer.name, other)))
 
     def _synchronise(self, peer: Peer, other: str, slots: bytes) -> None:
         self.n_tasks += 1
