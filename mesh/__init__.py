@@ -19,7 +19,10 @@ Actors
 Membership (the actor `membership`)
     `membership`   joining, leaving, what follows from the members
     `members`      the list and the rule by which rumours are merged
-    `prober`, `rumours`, `joiner`, `admission`, `swim_settings`, `membership_messages`
+    `prober`, `suspicions`, `local_health`: who is silent, and whose fault that is
+    `licence`      until when a peer may crawl, by what others answer
+    `balance`      weights by queue length
+    `rumours`, `joiner`, `admission`, `swim_settings`, `membership_messages`
     `credentials`, `identity`, `certificate`, `key_file`: keys and who may be a member
 
 Live [io]

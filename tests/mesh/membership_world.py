@@ -139,6 +139,7 @@ class Machine:
     refusal: str = ""
     has_ended: bool = False
     paused_until: float = 0.0
+    armed_at: float = -1.0  # the wake that the world has noted
     events: list[Message] = field(default_factory=list)  # what the network port was told
 
     @property
@@ -171,6 +172,7 @@ class World:
         self.side_of: dict[str, int] = {}  # during a partition
         self.messages = 0  # that entered the wire
         self._events: list[tuple[float, int, Machine, Address, Message]] = []
+        self._sleepers: list[tuple[float, int, Machine]] = []  # by when to wake; some entries are old
         self._numbers = count()
         self._handles: dict[int, Machine] = {}
 
@@ -202,6 +204,7 @@ class World:
         )
         node = Node(peer, [membership, listener, holder])
         self.machines[peer] = Machine(membership, listener, holder, node, record, table, tuple(doors), config)
+        self._sleep(self.machines[peer])
         return self.machines[peer]
 
     def mesh(self, n: int, *, until: float) -> list[Machine]:
@@ -224,6 +227,7 @@ class World:
     def pause(self, peer: str, seconds: float) -> None:
         """Hold the process as SIGSTOP does: what is sent to it waits."""
         self.machines[peer].paused_until = self.now + seconds
+        self._sleep(self.machines[peer])
 
     def partition(self, *sides: Iterable[str]) -> None:
         self.side_of = {peer: number for number, side in enumerate(sides) for peer in side}
@@ -264,7 +268,7 @@ class World:
 
     def run(self, until: float) -> None:
         while True:
-            sleeper = min(self.up(), key=self._wake_at, default=None)
+            sleeper = self._next_sleeper()
             wake_at = self._wake_at(sleeper) if sleeper else inf
             event_at = self._events[0][0] if self._events else inf
             if min(wake_at, event_at) > until:
@@ -277,6 +281,20 @@ class World:
             else:
                 self.now = max(self.now, wake_at)
                 self._carry_out(sleeper, sleeper.node.wake(self.now))
+
+    def _sleep(self, machine: Machine) -> None:
+        wake_at = self._wake_at(machine)
+        if wake_at != machine.armed_at:
+            machine.armed_at = wake_at
+            heappush(self._sleepers, (wake_at, next(self._numbers), machine))
+
+    def _next_sleeper(self) -> Machine | None:
+        while self._sleepers:
+            at, _, machine = self._sleepers[0]
+            if machine.is_up and self.machines[machine.node.peer] is machine and at == machine.armed_at:
+                return machine
+            heappop(self._sleepers)
+        return None
 
     def _wake_at(self, machine: Machine) -> float:
         return max(machine.node.wake_at(), machine.paused_until)
@@ -304,6 +322,7 @@ class World:
                 self._transmit(machine, source, target, message)
             else:
                 self._order(machine, message)
+        self._sleep(machine)
 
     def _order(self, machine: Machine, message: Message) -> None:
         match message:
