@@ -7,7 +7,7 @@ was in no commit of their table. Who comes back compares its slots with the othe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from random import Random
 
@@ -205,6 +205,12 @@ class Peer:
         self.promises, self.told, self.outstanding = [], {}, set()
         self.tasks, self.differing = {}, []
 
+    def flip(self, n_items: int) -> list[bytes]:
+        """Change a byte in some of the items on disk."""
+        for number, item in enumerate(self.store.items[:n_items]):
+            self.store.items[number] = item[:-1] + bytes((item[-1] ^ 1,))
+        return self.store.items[:n_items]
+
     def has(self, slot: int, url: str, fetched_at: float) -> bool:
         """Is this version in the table and, where that says, in the archive?"""
         place = Ledger(self.table).version(identity_of(slot, url), fetched_at)
@@ -223,6 +229,7 @@ class Team:
         self.now = 0.0
         self.loss = self.duplication = 0.0
         self.n_tasks = 0
+        self.on_parsed: Callable[[str], object] = str
         self.table = SlotTable({f"peer{n}": 100 for n in range(n_peers)}, SLOTS, replicas)
         self.peers = {name: Peer(name) for name in self.table.peers}
         self.anchors: dict[str, tuple[str, ...]] = {}  # what the controllers know of each page
@@ -404,6 +411,7 @@ class Team:
             case AppendRecords() | AppendBulk() | ReadRecords() | ReadExtents() | RemoveSegments():
                 self._answer(peer, target, peer.archive.receive(message))
             case ParseRecords(url, fetched_at):
+                self.on_parsed(url)
                 parsed = RecordsParsed(url, fetched_at, page_of(url, 0, fetched_at).document)
                 self._answer(peer, target, [("cell", parsed)])
             case _ if target.actor == "segments":

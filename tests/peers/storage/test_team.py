@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.peers.storage.team import Peer, Team
+from tests.peers.storage.team import SETTINGS, Peer, Team
 
 URLS = [f"http://host{n % 7}.example/{n}" for n in range(20)]
 
@@ -60,6 +60,71 @@ def test_nothing_acknowledged_is_lost_on_a_hostile_network_with_crashes(seed: in
             team.step()
     team.settle()
     assert_kept(team)
+
+
+@pytest.mark.parametrize("who", ["peer0", "peer1"])
+def test_crash_of_either_side_at_any_step_of_a_bulk_transfer_loses_nothing(
+    who: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("peers.storage.cell_store.PART_RECORDS_BYTES", 300)
+    n_steps, is_done = 0, False
+    while not is_done:
+        team = team_with_a_newcomer()
+        for step in range(n_steps):
+            team.step()
+            if step % 3 == 0 or not team.under_way:
+                team.commit("peer0")
+                team.commit("peer1")
+            if not team.under_way:
+                team.pass_time(0.1)
+        is_done = not team.peers["peer1"].tasks
+        team.crash(who)
+        team.settle()
+        assert_kept(team)
+        n_steps += 1
+    assert n_steps > 50
+
+
+def test_newcomer_adopts_the_documents_and_parses_no_page() -> None:
+    team = team_with_a_newcomer()
+    parsed: list[str] = []
+    team.on_parsed = parsed.append
+    team.settle()
+    assert_kept(team)
+    assert team.peers["peer1"].cell.observe().brought == len(team.latest) > 10
+    assert parsed == []
+
+
+def test_bits_that_flip_are_found_and_repaired_while_nobody_reads_them() -> None:
+    team = Team(seed=3, n_peers=2)
+    for url in URLS:
+        team.store(url)
+    team.settle()
+    flipped = team.peers["peer1"].flip(7)
+    assert len(flipped) == 7
+    for _ in range(int(2 * SETTINGS.scrub.pass_pause_s)):  # the first pass had begun
+        team.pass_time(1.0)
+        team.settle()
+    assert_kept(team)
+    cell = team.peers["peer1"].cell.observe()
+    assert (cell.unreadable, cell.repaired, cell.damaged) == (7, 7, 0)
+
+
+def team_with_a_newcomer() -> Team:
+    """Return a team whose first peer has all pages, indexed, and whose second one has just begun to ask."""
+    team = Team(seed=5, n_peers=2)
+    team.crash("peer1")
+    for n in range(40):
+        url = f"http://host{n % 17}.example/{n}"
+        team.store(url)  # unless the other one owns it
+        team.store_anchors(url, "a")
+    while not team.is_at_rest(team.peers["peer0"]):
+        while team.under_way:
+            team.step()
+        team.commit("peer0")
+        team.pass_time(1.0)
+    team.restart("peer1")
+    return team
 
 
 def assert_kept(team: Team) -> None:
