@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from random import Random
 
 import pytest
@@ -15,8 +16,7 @@ CALM_S = 90.0  # within which everything has been taken by whom it belongs to, b
 
 def settle(world: World) -> None:
     """No more changes; the network stays as bad as it is. Who is down comes back if it is needed."""
-    for name in sorted(world.cut_off):
-        world.heal(name)
+    world.run(10.0)  # who is cut off is healed by then
     for name in sorted(world.records.keys() - world.running.keys()):
         if 2 * len(world.running) > len(world.records):
             world.drop(name)
@@ -34,28 +34,30 @@ def settle(world: World) -> None:
 
 def disturb(world: World, random: Random) -> None:
     """Do one thing to the mesh that can happen to one."""
-    names = sorted(world.running)
-    reachable = [name for name in names if name not in world.cut_off]
+    names = sorted(world.running.keys() - world.cut_off)
     down = sorted(world.records.keys() - world.running.keys())
     name = random.choice(names)
     match random.randrange(8):
         case 0 if len(world.records) < 5:
             world.start("abcde"[len(world.records)])
-        case 1 if len(reachable) > 1 and name in reachable:
+        case 1 if len(names) > 1:
             world.crash(name)
         case 2 if down:
             world.start(random.choice(down))
         case 3 if down:
             world.drop(random.choice(down))
-        case 4 if len(reachable) > 2 and name in reachable:
-            world.cut(name)
-        case 5 if name in world.cut_off and sum(r.is_alive for r in world.records.values()) > 1:
-            world.drop(name)
-        case 6 if name in world.cut_off:
-            world.heal(name)
-        case 7 if name in reachable:
+        case 4 | 5 if len(names) > 2:
+            world.cut(
+                name, dropped_after_s=random.choice((0.5, 2.0, inf)), healed_after_s=random.uniform(2, 9)
+            )
+        case 6:
             weight = random.choice((0, 50, WEIGHT, 200))
             world.change(name, replace(world.records[name], weight=weight))
+        case 7:  # there and back, and some see nothing of it
+            before = world.records[name].weight
+            world.change(name, replace(world.records[name], weight=random.choice((0, 200))))
+            world.run(random.choice((0.01, 0.2, 0.6)))
+            world.change(name, replace(world.records[name], weight=before))
         case _:
             pass
 

@@ -132,11 +132,26 @@ class World:
         assert name in self.cut_off or name not in self.running
         self.change(name, replace(self.records[name], is_alive=False))
 
-    def cut(self, name: str) -> None:
-        """Nobody hears a peer any more, and so its licence runs out; only then may it be dropped."""
-        self.cut_off.add(name)
+    def cut(self, name: str, dropped_after_s: float, healed_after_s: float) -> None:
+        """Nobody hears a peer for a while, and so its licence runs out; only then may it be dropped.
 
-    def heal(self, name: str) -> None:
+        It finds itself alone meanwhile.
+        """
+        peer = self.running[name]
+        self.cut_off.add(name)
+        self.at(self.now + dropped_after_s, lambda: self._still_cut_off(peer) and self.drop(name))
+        self.at(self.now + dropped_after_s, lambda: self._still_cut_off(peer) and self._find_alone(peer))
+        self.at(self.now + healed_after_s, lambda: self._still_cut_off(peer) and self._heal(name))
+
+    def _still_cut_off(self, peer: Peer) -> bool:
+        return self.running.get(peer.name) is peer and peer.name in self.cut_off
+
+    def _find_alone(self, peer: Peer) -> None:
+        if peer.ownership is not None:
+            table = SlotTable({peer.name: peer.ownership.table.weights[peer.name]}, SLOTS, self.replicas)
+            self._show(peer, Ownership(peer.name, table, table.weights, has_majority=False))
+
+    def _heal(self, name: str) -> None:
         """A peer that was cut off hears that it was dropped, and then the others hear of it again."""
         if not self.records[name].is_alive:
             self._local(self.running[name], "handover", HoldingsRevoked(), source="membership")
@@ -229,7 +244,6 @@ class World:
         newest = len(self.versions) - 1
         if self.running.get(peer.name) is not peer or peer.name in self.cut_off or peer.version == newest:
             return
-        is_first = peer.version < 0
         peer.version = newest
         live, is_most = self.versions[newest]
         table = SlotTable({name: record.weight for name, record in live.items()}, SLOTS, self.replicas)
@@ -237,7 +251,11 @@ class World:
         served = None
         if any(serving.values()) and serving != table.weights:
             served = SlotTable(serving, SLOTS, self.replicas)
-        peer.ownership = Ownership(peer.name, table, live, serving=served, has_majority=is_most)
+        self._show(peer, Ownership(peer.name, table, live, serving=served, has_majority=is_most))
+
+    def _show(self, peer: Peer, ownership: Ownership) -> None:
+        is_first = peer.ownership is None
+        peer.ownership = ownership
         for exchange in peer.exchanges.values():
             exchange.change_ownership(peer.ownership)
         self._local(peer, "handover", OwnershipChanged(peer.ownership), source="membership")
