@@ -710,6 +710,12 @@ def test_a_message_for_another_actor_is_a_strangers_fault_from_a_peer_and_ours_f
         membership.receive(local("controller"), LinksAccepted(1), 1.0)
 
 
+def test_an_actor_beside_it_is_told_of_all_members() -> None:
+    membership = founder(record_of("a"), record_of("b"))
+    sends = membership.receive(local("searcher"), MembersWanted(()), 1.0)
+    assert sends == [Send(local("searcher"), MembersTold(tuple(members_of(membership))))]
+
+
 def test_local_orders_are_not_taken_from_other_peers() -> None:
     membership = founder(record_of("a"))
     for order in (LeaveMesh(), ServeSlots(), QueueMeasured(9), StopMembership(), knock_of(record_of("b"))):
