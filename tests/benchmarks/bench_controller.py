@@ -5,6 +5,10 @@
 Pages of 40 links, 36 of them to the same host, of which about five are new to the frontier or bring a new
 text; fetcher, parser and cell answer at once. With two replicas everything that changes goes to a second
 controller, encoded, decoded, checked, merged and promised; its CPU time counts too.
+
+Measured (2 shared vCPU AMD EPYC with much other work, CPython 3.11.7): 125 us a page with one replica,
+305 with two, 8 items and 1.8 kB of them shipped. So a standby costs 180 us a page, both sides together,
+where a page costs 4,460 us as a whole.
 """
 
 from __future__ import annotations

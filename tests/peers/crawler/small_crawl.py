@@ -19,13 +19,14 @@ from mesh.actor import EVERYBODY, Actor, Address, Message, Send
 from mesh.codec import decode, encode
 from mesh.messages import FoundLink, LinksAccepted, LinksFound
 from mesh.ownership import OwnershipChanged
+from mesh.slot_set import NO_SLOTS
 from mesh.urls import host_of
 from peers.crawler.controller import Controller
 from peers.crawler.exchange import FetchRequest
 from peers.crawler.messages import ParsePage
 from peers.crawler.settings import CrawlSettings
 from peers.handover.handover import Handover
-from peers.handover.messages import SlotsSynchronised, SynchroniseSlots
+from peers.handover.messages import SlotsFilled, SlotsSynchronised, SynchroniseSlots
 from peers.storage.messages import PageStored, StoreAnchors, StorePage
 from simulations.revertible_table import RevertibleTable
 from tests.helpers import SLOT_COUNT, fetched, owned_by, parsed, redirect
@@ -38,10 +39,10 @@ SETTINGS = CrawlSettings(delay_s=2.0)
 class SmallWeb:
     """A few hosts whose pages link to each other; some redirect, are missing or forbidden."""
 
-    def __init__(self, random: Random, n_hosts: int, n_pages: int) -> None:
+    def __init__(self, random: Random, n_hosts: int, n_pages: int, n_links: int) -> None:
         self.hosts = [f"http://h{number}.test" for number in range(n_hosts)]
         self.urls = [f"{host}/{page}" for host in self.hosts for page in range(n_pages)]
-        self.links = {url: random.sample(self.urls, min(4, len(self.urls))) for url in self.urls}
+        self.links = {url: random.sample(self.urls, min(n_links, len(self.urls))) for url in self.urls}
         self.moved = {url: random.choice(self.urls) for url in random.sample(self.urls, len(self.urls) // 8)}
         self.missing = set(random.sample(self.urls, len(self.urls) // 8)) - set(self.moved)
         self.forbidden = set(random.sample(self.urls, len(self.urls) // 8))
@@ -107,6 +108,7 @@ class SmallCrawl:
         seed: int,
         n_hosts: int = 4,
         n_pages: int = 6,
+        n_links: int = 4,
         loss: float = 0.0,
         owners: tuple[str, ...] = PEERS,
         replicas: int = 1,
@@ -114,7 +116,7 @@ class SmallCrawl:
         self.random = Random(seed)
         self.owners = owners  # among whom the slots are shared
         self.replicas = replicas
-        self.web = SmallWeb(Random(seed), n_hosts, n_pages)
+        self.web = SmallWeb(Random(seed), n_hosts, n_pages, n_links)
         self.loss = loss
         self.now = 1_000.0
         self.steps = 0
@@ -310,6 +312,7 @@ class SmallCrawl:
         for actor in peer.actors:
             self._waiting.append((peer, source, actor, OwnershipChanged(ownership)))
         self._work_off()
+        self._order(peer, "cell", OwnershipChanged(ownership))
 
     def _hand(self, peer: Peer, source: Address, actor: str, message: Message) -> None:
         self._waiting.append((peer, source, actor, message))
@@ -378,6 +381,8 @@ class SmallCrawl:
             case StoreAnchors(url, _, anchors):
                 self._told_anchors[peer.name].append((url, self.anchors[url]))
                 self.anchors[url] = anchors
+            case OwnershipChanged() if port == "cell":
+                self._answer(peer, 0.0, "cell", SlotsFilled(NO_SLOTS), "handover")
             case SynchroniseSlots(task, _, slots) if port == "cell":
                 self._answer(peer, 0.01, "cell", SlotsSynchronised(task, slots), "handover")
 

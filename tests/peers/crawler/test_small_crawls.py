@@ -82,12 +82,17 @@ def test_with_two_replicas_the_team_has_the_same_in_the_end(seed: int, loss: flo
 
 
 def test_a_peer_that_dies_between_any_two_steps_takes_no_link_with_it() -> None:
-    whole = SmallCrawl(3, n_hosts=3, n_pages=3, replicas=2)
+    """There are few links, so that hardly a page is found twice: not one may be lost."""
+
+    def sparse() -> SmallCrawl:
+        return SmallCrawl(27, n_hosts=3, n_pages=4, n_links=2, replicas=2)
+
+    whole = sparse()
     first = whole.steps + 1
     whole.run()
     for step in range(first, whole.steps):
         for victim in PEERS:
-            crawl = SmallCrawl(3, n_hosts=3, n_pages=3, replicas=2)
+            crawl = sparse()
             crawl.run(kill_at_step=step, victim=victim)
             crawl.check_that_the_living_have_everything()
 
@@ -102,6 +107,6 @@ def test_a_peer_that_dies_between_any_two_steps_takes_no_link_with_it() -> None:
 def test_a_peer_that_dies_at_any_moment_takes_no_link_with_it(
     seed: int, steps: int, victim: str, loss: float
 ) -> None:
-    crawl = SmallCrawl(seed, loss=loss, replicas=2)
+    crawl = SmallCrawl(seed, n_links=2, loss=loss, replicas=2)
     crawl.run(kill_at_step=crawl.steps + steps, victim=victim)
     crawl.check_that_the_living_have_everything()
