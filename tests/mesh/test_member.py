@@ -20,6 +20,7 @@ from mesh.config import load_config
 from mesh.errors import ConfigError
 from mesh.lmdb_table import LmdbTable
 from mesh.member import Member
+from mesh.membership_messages import CrawlLicensed
 from mesh.ownership import Ownership, OwnershipChanged
 from peers.config import PeerConfig
 
@@ -27,16 +28,22 @@ SECONDS_MAX = 30.0
 
 
 class Listener(Actor):
-    """Remembers who owns what."""
+    """Remembers who owns what, and until when it may crawl."""
 
     name: ClassVar[str] = "controller"
 
     def __init__(self) -> None:
         self.ownership: Ownership | None = None
+        self.licensed_until = 0.0
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
-        assert isinstance(message, OwnershipChanged)
-        self.ownership = message.ownership
+        match message:
+            case OwnershipChanged(ownership):
+                self.ownership = ownership
+            case CrawlLicensed(until):
+                self.licensed_until = until
+            case _:
+                raise AssertionError(f"the controller does not take {message}")
         return []
 
     @property
@@ -117,6 +124,7 @@ async def test_members_find_each_other_and_notice_when_one_goes(mesh: MeshFolder
         assert hears_one.ownership is not None
         assert hears_two.ownership is not None
         assert hears_one.ownership.epoch == hears_two.ownership.epoch
+        await until(lambda: hears_one.licensed_until > 0.0 and hears_two.licensed_until > 0.0)
         stop_two.set()
         await until(lambda: hears_one.alive == everybody - {two.peer_id})
 
