@@ -7,6 +7,7 @@ good or loses its disk at a time, and the next one only when there are two copie
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -36,6 +37,8 @@ from tests.live.truth import Truth
 UNSETTLED_S: Final = 5.0
 WHOLE_S: Final = 90.0  # a standby comes in for one that is away after 20 s
 REPLICAS: Final = 2
+MISS_S_MAX: Final = 2.0  # without a page that has been found before, whatever happens to one peer
+TOLD_S_MIN: Final = 0.5  # what was shorter is not worth a line
 MUCH: Final = 20  # pages: some seconds of crawling
 
 
@@ -48,19 +51,29 @@ class Chaos:
         self.excuses: list[Excuse] = []
         self.transcript: list[str] = []
         self._began = time.time()
+        self._n_told = 0
 
     def say(self, what: str) -> None:
         self.transcript.append(f"{time.time() - self._began:6.1f} s  {what}")
         print(self.transcript[-1], flush=True)
 
     def tell(self, asked: Searching) -> None:
-        """Write down what the searches brought."""
+        """Write down what the searches brought; all answers go to a file beside the mesh."""
         self.say(told(asked.answers))
         for from_s, until_s, gateway, missing in incomplete(asked.answers):
-            when = f"{from_s - self._began:.1f} to {until_s - self._began:.1f} s"
-            self.say(f"  {when}: up to {missing} slots missing at {gateway}")
+            if until_s - from_s > TOLD_S_MIN:
+                when = f"{from_s - self._began:.1f} to {until_s - self._began:.1f} s"
+                self.say(f"  {when}: up to {missing} slots missing at {gateway}")
         for miss in misses(asked.answers):
-            self.say(f"  {miss.began_s - self._began:.1f} s: {miss}")
+            if miss.seconds > TOLD_S_MIN or not miss.is_said:
+                how = "said" if miss.is_said else "unsaid"
+                self.say(
+                    f"  {miss.began_s - self._began:.1f} s: {miss.seconds:.1f} s without {miss.page}, {how}"
+                )
+        self._n_told += 1
+        lines = [json.dumps([round(a.asked_s - self._began, 3), *a[1:]]) for a in asked.answers]
+        answers = self.mesh.folder.parent / f"answers-{self._n_told}"
+        answers.write_text("\n".join(lines), encoding="utf-8")
 
     # --- actions ---
 
@@ -210,6 +223,14 @@ def assert_answers_are_right(asked: Searching, failed_max: int = 0) -> None:
     assert not wrong(asked.answers), wrong(asked.answers)[:3]
     failed: Sequence[Answer] = failures(asked.answers)
     assert len(failed) <= failed_max, f"{len(failed)} failed: {failed[:3]}"
+
+
+def assert_short_misses(asked: Searching) -> None:
+    """What was missing was so for a moment, and its absence said."""
+    for miss in misses(asked.answers):
+        assert miss.is_over, miss
+        assert miss.is_said, miss
+        assert miss.seconds <= MISS_S_MAX, miss
 
 
 def hosts_of(peer: int, accesses: Collection[Access], since_s: float) -> list[str]:

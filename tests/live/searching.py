@@ -25,7 +25,7 @@ from tests.live.lab_process import get
 
 PER_SECOND: Final = 20.0
 HITS: Final = 20  # a word may be in the text of links too; more pages than these have none of ours
-WORKERS: Final = 48  # a gateway that is cut off answers within its deadline of some seconds
+WORKERS: Final = 128  # a gateway that is cut off answers within its deadline of some seconds
 NO_ANSWER: Final = -1
 
 

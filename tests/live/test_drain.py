@@ -6,16 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.chaos import Chaos, assert_answers_are_right, watched
+from tests.live.chaos import Chaos, assert_answers_are_right, assert_short_misses, watched
 from tests.live.mesh_processes import mesh_of
-from tests.live.searching import misses
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, served_web
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(240)]
 
 DELAY_S = 0.06
-MISS_S_MAX = 2.0  # as for a peer that is killed
 
 
 def test_drained_and_restarted_peers_cost_no_page_and_no_second_fetch(
@@ -32,14 +30,14 @@ def test_drained_and_restarted_peers_cost_no_page_and_no_second_fetch(
             chaos.drain(4)
         chaos.tell(asked)
         assert_answers_are_right(asked)
-        assert not misses(asked.answers)
+        assert_short_misses(asked)
         with watched(mesh, small_truth) as asked:
             for number in (1, 2, 3):
                 chaos.restart(number)
                 mesh.wait_until_balanced()
         chaos.tell(asked)
         assert_answers_are_right(asked)
-        assert all(miss.is_over and miss.seconds <= MISS_S_MAX for miss in misses(asked.answers))
+        assert_short_misses(asked)
         chaos.wait_until_whole()
         chaos.assert_all_found()
         chaos.assert_archived()
