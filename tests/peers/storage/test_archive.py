@@ -105,6 +105,37 @@ def test_full_segment_is_followed_by_the_next_and_none_is_too_large(open_archive
     assert [archive.read(extent) for extent in extents] == [records_of(number) for number in range(30)]
 
 
+def test_many_are_read_at_once_in_the_order_asked_and_what_is_not_there_is_none(
+    open_archive: OpenArchive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("peers.storage.archive.RUN_BYTES_MAX", 5_000)
+    archive = open_archive(20_000)
+    items = [records_of(n, 40 * n) for n in range(1, 40)]
+    extents = [extent for item in items for extent in keep(archive, item)]
+    assert len({extent.segment for extent in extents}) > 1
+    missing = Extent(extents[-1].segment, extents[-1].end, 10)
+    elsewhere = Extent(99, 0, 10)
+    asked = [*extents[::-1], missing, *extents[::3], elsewhere]
+    found = [None if each is None else bytes(each) for each in archive.read_many(asked)]
+    assert found == [*items[::-1], None, *items[::3], None]
+    assert archive.read_many([]) == []
+
+
+def test_segments_are_removed_but_never_the_last_one(open_archive: OpenArchive) -> None:
+    archive = open_archive(3_000)
+    extents = [extent for n in range(20) for extent in keep(archive, records_of(n))]
+    first, last = extents[0], extents[-1]
+    assert first.segment < last.segment
+    before = archive.byte_count
+    archive.remove([first.segment, last.segment, 99])
+    archive.remove([first.segment])
+    assert archive.byte_count < before
+    for extent in extents:
+        (found,) = archive.read_many([extent])
+        assert (found is None) == (extent.segment == first.segment)
+    assert keep(archive, records_of(7))[0].segment >= last.segment
+
+
 def test_extent_that_was_never_told_is_refused(open_archive: OpenArchive) -> None:
     archive = open_archive(1_000_000)
     (extent,) = keep(archive, records_of(0))
@@ -216,6 +247,41 @@ def test_crash_between_two_segments_loses_nothing(tmp_path: Path) -> None:
     with Archive(tmp_path, "a", told) as archive:
         (again,) = keep(archive, records_of(1))
         assert (again.segment, archive.read(told)) == (2, records_of(0))
+
+
+def test_bit_that_flipped_before_what_was_told_cuts_nothing_behind_it(tmp_path: Path) -> None:
+    with Archive(tmp_path, "a") as archive:
+        extents = [extent for n in range(5) for extent in keep(archive, records_of(n))]
+    content = bytearray(segment_file(tmp_path).read_bytes())
+    content[extents[1].offset + 20] ^= 1
+    segment_file(tmp_path).write_bytes(content)
+    with Archive(tmp_path, "a", extents[-1]) as archive:
+        assert archive.read(extents[4]) == records_of(4)
+        assert keep(archive, records_of(5))[0].offset == extents[4].end
+
+
+def test_archive_without_its_first_segments_is_opened(tmp_path: Path) -> None:
+    with Archive(tmp_path, "peer", segment_bytes_max=3_000) as archive:
+        extents = [extent for n in range(20) for extent in keep(archive, records_of(n))]
+        archive.remove([1])
+    with Archive(tmp_path, "peer", extents[-1], segment_bytes_max=3_000) as archive:
+        assert archive.byte_count == sum(file.stat().st_size for file in tmp_path.iterdir())
+        assert archive.read(extents[-1]) == records_of(19)
+
+
+def test_lack_of_file_descriptors_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Archive(tmp_path, "peer") as archive:
+        (extent,) = keep(archive, records_of(1))
+
+        def fail(*arguments: object) -> int:
+            raise OSError(errno.EMFILE, "too many open files")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "open", fail)
+            with pytest.raises(StorageError) as caught:
+                archive.read_many([extent])
+            assert not isinstance(caught.value, CorruptionError)
+        assert archive.read_many([extent]) == [records_of(1)]
 
 
 def test_archive_that_lost_what_was_told_is_not_opened(tmp_path: Path) -> None:

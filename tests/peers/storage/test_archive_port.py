@@ -19,13 +19,19 @@ from peers.storage.archive_twin import ArchiveTwin, RecordStore
 from peers.storage.extent import Extent
 from peers.storage.memory_archive import MemoryArchive
 from peers.storage.messages import (
+    AppendBulk,
     AppendRecords,
+    BulkAppended,
     DiskFilled,
+    ExtentsRead,
     ParseRecords,
+    ReadExtents,
     ReadRecords,
     RecordsAppended,
     RecordsRead,
     RecordsRefused,
+    RemoveSegments,
+    SegmentsRemoved,
 )
 from peers.storage.warc import request_record
 from tests.peers.storage.team import ListStore
@@ -207,3 +213,82 @@ def test_twin_keeps_what_a_full_disk_left() -> None:
     store.is_full = False
     assert [type(message) for _, message in twin.receive(order(2))] == [RecordsAppended] * 2
     assert twin.append() == []
+
+
+# --- In bulk ---------------------------------------------------------------------------------
+
+
+async def test_bulk_is_appended_in_one_go_and_read_back_with_what_is_damaged_left_out(tmp_path: Path) -> None:
+    items = [order(n).records for n in range(9)]
+    bulk = AppendBulk(7, tuple(map(memoryview, [*items[:5], b"no record", *items[5:]])))
+    with Archive(tmp_path, "me") as archive:
+        async with serving(archive) as served:
+            served.port.receive(CELL, bulk)
+            await served.wait_until(lambda delivered: len(delivered) == 1)
+            ((_, appended),) = served.delivered
+            assert isinstance(appended, BulkAppended)
+            assert [extent is None for extent in appended.extents] == [n == 5 for n in range(10)]
+            assert served.port.n_appends == 1
+            extents = tuple(extent for extent in appended.extents if extent is not None)
+            checksums = tuple(map(xxh3_64_intdigest, items))
+            flip(tmp_path, extents[3])
+            served.port.receive(CELL, ReadExtents(8, extents[::-1], checksums[::-1]))
+            await served.wait_until(lambda delivered: len(delivered) == 2)
+    kept = [item for n, item in enumerate(items) if n != 3]
+    sound = tuple(n != 3 for n in range(9))
+    assert served.delivered[1] == ("cell", ExtentsRead(8, b"".join(kept[::-1]), sound[::-1]))
+
+
+async def test_any_flipped_bit_of_a_page_keeps_it_from_being_handed_out(tmp_path: Path) -> None:
+    records = order(1).records
+    with Archive(tmp_path, "me") as archive:
+        (extent,) = archive.append([records])
+        assert extent is not None
+        twin = ArchiveTwin(archive)
+        question = ReadRecords("u", 1.0, 1, extent.offset, extent.length, xxh3_64_intdigest(records))
+        assert twin.receive(question) == [("cell", RecordsRead("u", 1.0, records))]
+        for at in range(extent.length):
+            flip(tmp_path, extent, at)
+            assert twin.receive(question) == [("cell", RecordsRead("u", 1.0, b""))]
+            flip(tmp_path, extent, at)
+
+
+async def test_segments_are_removed_in_their_turn(tmp_path: Path) -> None:
+    with Archive(tmp_path, "me", segment_bytes_max=1_000) as archive:
+        async with serving(archive) as served:
+            for n in range(9):
+                served.port.receive(CELL, order(n))
+                await served.wait_until(lambda delivered, n=n: len(delivered) == n + 1)  # type: ignore[misc]
+            assert len(list(tmp_path.iterdir())) > 2
+            served.port.receive(CELL, RemoveSegments((1, 2)))
+            served.port.receive(CELL, order(9))
+            await served.wait_until(lambda delivered: len(delivered) == 11)
+        assert served.delivered[9] == ("cell", SegmentsRemoved((1, 2)))
+        assert isinstance(served.delivered[10][1], RecordsAppended)
+        assert not {"tianmesh-me-00001.warc.gz", "tianmesh-me-00002.warc.gz"} & {
+            file.name for file in tmp_path.iterdir()
+        }
+
+
+async def test_read_that_fails_for_want_of_files_is_repeated() -> None:
+    class BusyStore(ListStore):
+        def read_many(self, extents: Sequence[Extent]) -> list[bytes | memoryview | None]:
+            attempts.append(len(extents))
+            if len(attempts) < 3:
+                raise StorageError("too many open files")
+            return super().read_many(extents)
+
+    attempts: list[int] = []
+    async with serving(BusyStore()) as served:
+        served.port.receive(CELL, order(0))
+        served.port.receive(CELL, ReadExtents(8, (Extent(1, 0, 1),), (xxh3_64_intdigest(order(0).records),)))
+        await served.wait_until(lambda delivered: len(delivered) == 2)
+    assert len(attempts) == 3
+    assert ("cell", ExtentsRead(8, order(0).records, (True,))) in served.delivered
+
+
+def flip(folder: Path, extent: Extent, at: int = 30) -> None:
+    path = folder / f"tianmesh-me-{extent.segment:05d}.warc.gz"
+    content = bytearray(path.read_bytes())
+    content[extent.offset + at] ^= 4
+    path.write_bytes(content)

@@ -15,36 +15,58 @@ from mesh.errors import LocalProtocolError
 from mesh.memory_table import MemoryTable
 from mesh.messages import (
     AnchorsReplicated,
+    CompareSlots,
+    ItemsSent,
+    ItemsTaken,
     PageRead,
     PageReplicated,
     Ping,
     ReadPage,
     ReplicateAnchors,
     ReplicatePage,
+    SendItems,
+    SlotsCompared,
     StoredPage,
 )
 from mesh.ownership import Ownership, OwnershipChanged
-from mesh.slot_set import decode_slots, encode_slot_list
+from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list
 from mesh.slots import SlotTable
 from mesh.urls import host_of
-from peers.handover.messages import SlotsDiffer, SlotsFilled
-from peers.index.messages import IndexAnchors, IndexPage, PagesIndexed
+from peers.handover.exchange import checksum_of
+from peers.handover.messages import (
+    ForgetSlots,
+    SlotsComplete,
+    SlotsDiffer,
+    SlotsFilled,
+    SlotsSynchronised,
+    StopSynchronising,
+    SynchroniseSlots,
+)
+from peers.index.messages import IndexAnchors, IndexPage, PagesIndexed, SlotsDamaged, SlotsRepaired
 from peers.storage.cell import Cell, CellSettings
+from peers.storage.extent import Extent
 from peers.storage.ledger import Place, identity_of
 from peers.storage.messages import (
+    AppendBulk,
     AppendRecords,
+    BulkAppended,
     DiskFilled,
+    ExtentsRead,
     PageRefused,
     PageStored,
     ParseRecords,
+    ReadExtents,
     ReadRecords,
     RecordsAppended,
     RecordsParsed,
     RecordsRead,
     RecordsRefused,
+    RemoveSegments,
+    SegmentsRemoved,
     StoreAnchors,
     StorePage,
 )
+from peers.storage.parts import PageRow, Pages, VersionRow, encode_content
 from peers.storage.scrubber import ScrubSettings
 
 ME, OTHER, THIRD = "a", "b", "c"
@@ -94,6 +116,7 @@ class Driven:
         self.cell = Cell(ME, self.table, settings or CellSettings(scrub=QUIET))
         self.now = 100.0
         self.filled: set[int] = set()  # slots that the handover was told of
+        self.last_request = 0  # of the exchange
 
     def tell(self, message: Message, source: Address = CONTROLLER) -> list[Send]:
         return self._without_filled(self.cell.receive(source, message, self.now))
@@ -107,6 +130,8 @@ class Driven:
             if isinstance(message, SlotsFilled):
                 assert target == HANDOVER
                 self.filled.update(np.flatnonzero(decode_slots(message.slots, SLOTS)).tolist())
+            if isinstance(message, CompareSlots | SendItems):
+                self.last_request = message.request
         return [send for send in sends if not isinstance(send.message, SlotsFilled)]
 
     def observed(self, name: str) -> object:
@@ -505,3 +530,289 @@ def test_totals_survive_a_restart(pair: Driven) -> None:
     observed = Driven(pair.table).cell.observe()
     assert (observed.pages, observed.stored, observed.replicated, observed.archive_bytes) == (1, 1, 1, 14)
     assert isinstance(pair.cell._ledger.newest(identity_of(SLOT, URL)), Place)
+
+
+# --- Bringing slots here ---------------------------------------------------------------------
+
+
+SLOT_SET = encode_slot_list([SLOT], SLOTS)
+
+
+def bring(driven: Driven, records: bytes = b"records", anchors: tuple[str, ...] = ()) -> list[Send]:
+    """Have the slot of URL brought from the other peer, which has one page; return the last sends."""
+    driven.tell(SynchroniseSlots(3, OTHER, SLOT_SET, inf), HANDOVER)
+    request = driven.last_request
+    driven.tell(SlotsCompared(request, SLOT_SET, NO_SLOTS), OTHER_CELL)
+    request = driven.last_request
+    row = PageRow(URL, 5.0, anchors, False, (VersionRow(5.0, 200, True, len(records)),))
+    items = encode_content(Pages(0, (row,)))
+    part = ItemsSent(request, 0, 100.0, items, records, checksum_of(items, records), is_last=True)
+    (append,) = driven.tell(part, OTHER_CELL)
+    assert isinstance(append.message, AppendBulk)
+    return driven.tell(BulkAppended(append.message.ticket, (Extent(1, 0, len(records)),)), ARCHIVE)
+
+
+def test_slots_are_synchronised_when_what_came_is_in_the_index(pair: Driven) -> None:
+    told = Send(HANDOVER, SlotsSynchronised(3, SLOT_SET))
+    sends = bring(pair, anchors=("a",))
+    assert [type(send.message) for send in sends] == [ItemsTaken]
+    assert pair.observed("brought") == 1
+    assert pair.wake() == [Send(ARCHIVE, ReadRecords(URL, 5.0, 1, 0, 7, CHECKSUM))]
+    pair.tell(RecordsRead(URL, 5.0, b"records"), ARCHIVE)
+    document = page(anchors=("a",)).document
+    assert document is not None
+    assert pair.tell(RecordsParsed(URL, 5.0, page().document), PARSER) == [
+        Send(INDEXER, IndexPage(SLOT, document))
+    ]
+    assert pair.tell(PagesIndexed(((URL, 5.0),)), INDEXER) == [told]
+    assert pair.wake(1_000.0) == []
+
+
+def test_slots_count_as_synchronised_after_a_while_even_if_the_index_lags() -> None:
+    driven = Driven(settings=CellSettings(index_wait_s=60.0, scrub=QUIET))
+    driven.tell(owned(ME, OTHER))
+    bring(driven)
+    driven.wake()
+    assert driven.wake(59.0) == []
+    assert driven.wake(1.0) == [Send(HANDOVER, SlotsSynchronised(3, SLOT_SET))]
+
+
+def test_task_that_was_stopped_tells_nothing_any_more(pair: Driven) -> None:
+    bring(pair)
+    pair.tell(StopSynchronising(3), HANDOVER)
+    sends = pair.wake() + pair.wake(1_000.0)
+    sends += pair.tell(RecordsRead(URL, 5.0, b"records"), ARCHIVE)
+    sends += pair.tell(RecordsParsed(URL, 5.0, page().document), PARSER)
+    sends += pair.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
+    assert pair.observed("unindexed") == 0
+    assert Send(HANDOVER, SlotsSynchronised(3, SLOT_SET)) not in sends
+
+
+def test_slots_with_anything_are_told_after_a_start_and_then_each_once(pair: Driven) -> None:
+    assert pair.filled == set()
+    pair.store(page())
+    assert pair.filled == {SLOT}
+    again = Driven(pair.table)
+    again.tell(owned(ME, OTHER))
+    assert again.filled == {SLOT}
+    again.filled = set()
+    again.store(page(6.0))
+    assert again.filled == set()
+
+
+def test_others_are_not_compared_with_slots_that_are_not_complete(pair: Driven) -> None:
+    pair.store(page())
+    question = CompareSlots(1, SLOT_SET, bytes(8))
+    assert pair.tell(question, OTHER_CELL) == [Send(OTHER_CELL, SlotsCompared(1, NO_SLOTS, SLOT_SET))]
+    pair.tell(SlotsComplete(SLOT_SET), HANDOVER)
+    assert Send(OTHER_CELL, SlotsCompared(1, SLOT_SET, NO_SLOTS)) in pair.tell(question, OTHER_CELL)
+
+
+# --- Damage ----------------------------------------------------------------------------------
+
+
+def test_page_that_cannot_be_read_is_compared_with_another_member_and_comes_back(pair: Driven) -> None:
+    pair.store(page())
+    pair.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
+    pair.tell(ReadPage(7, URL), GATEWAY)
+    assert pair.tell(RecordsRead(URL, 5.0, b""), ARCHIVE) == [
+        Send(GATEWAY, PageRead(7, URL, 5.0, b"")),
+        Send(HANDOVER, SlotsDiffer(OTHER, SLOT_SET)),
+    ]
+    assert (pair.observed("unreadable"), pair.observed("damaged"), pair.observed("pages")) == (1, 1, 0)
+    assert pair.tell(ReadPage(8, URL), GATEWAY) == [Send(GATEWAY, PageRead(8, URL, 0.0, b""))]
+    bring(pair)
+    assert (pair.observed("repaired"), pair.observed("damaged"), pair.observed("pages")) == (1, 0, 1)
+    assert pair.tell(ReadPage(9, URL), GATEWAY) == [Send(ARCHIVE, ReadRecords(URL, 5.0, 1, 0, 7, CHECKSUM))]
+
+
+def test_older_version_is_not_given_for_one_that_is_damaged(pair: Driven) -> None:
+    pair.store(page(4.0), 0)
+    pair.store(page(5.0), 1)
+    pair.tell(ReadPage(7, URL), GATEWAY)
+    pair.tell(RecordsRead(URL, 5.0, b""), ARCHIVE)
+    assert pair.tell(ReadPage(8, URL), GATEWAY) == [Send(GATEWAY, PageRead(8, URL, 0.0, b""))]
+
+
+def test_damaged_page_is_asked_for_again_also_after_a_restart(pair: Driven) -> None:
+    pair.store(page())
+    pair.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
+    pair.tell(ReadPage(7, URL), GATEWAY)
+    pair.tell(RecordsRead(URL, 5.0, b""), ARCHIVE)
+    differ = [Send(HANDOVER, SlotsDiffer(OTHER, SLOT_SET))]
+    assert pair.wake(60.0) == differ
+    assert pair.wake(60.0) == differ
+    assert pair.wake(60.0) == [], "pauses grow"
+    again = Driven(pair.table)
+    again.tell(owned(ME, OTHER))
+    assert again.wake() == differ
+
+
+def test_damage_of_a_peer_that_is_alone_is_remembered_until_there_is_another(pair: Driven) -> None:
+    pair.store(page())
+    pair.tell(owned(ME))
+    pair.tell(ReadPage(7, URL), GATEWAY)
+    assert pair.tell(RecordsRead(URL, 5.0, b""), ARCHIVE) == [Send(GATEWAY, PageRead(7, URL, 5.0, b""))]
+    pair.tell(owned(ME, OTHER))
+    assert pair.wake(60.0) == [Send(HANDOVER, SlotsDiffer(OTHER, SLOT_SET))]
+
+
+def test_pages_whose_documents_the_index_lost_are_indexed_again(alone: Driven) -> None:
+    urls = [f"http://host.example/{n}" for n in range(3)]
+    for url in urls:
+        alone.store(page(url=url))
+    alone.store(page(url=urls[0], fetched_at=4.0))
+    alone.tell(PagesIndexed(tuple((url, 5.0) for url in urls)), INDEXER)
+    lost = encode_slot_list([slot_of(urls[0])], SLOTS)
+    again = Driven(alone.table)
+    assert again.tell(SlotsDamaged(lost), Address(ME, "segments")) == []
+    again.tell(owned(ME, replicas=1, peers=(ME,)))
+    reads = [send.message for send in again.wake()]
+    assert sorted(read.url for read in reads if isinstance(read, ReadRecords)) == urls
+    for url in urls:
+        again.tell(RecordsRead(url, 5.0, b"records"), ARCHIVE)
+        again.tell(RecordsParsed(url, 5.0, page(url=url).document), PARSER)
+    assert again.tell(PagesIndexed(tuple((url, 5.0) for url in urls[:2])), INDEXER) == []
+    assert again.tell(PagesIndexed(((urls[2], 5.0),)), INDEXER) == [Send(INDEXER, SlotsRepaired(lost))]
+
+
+# --- Forgetting ------------------------------------------------------------------------------
+
+
+def forgetting() -> Driven:
+    """Return a cell that has just been told to forget the slot of 20 pages."""
+    driven = Driven(settings=CellSettings(entries_per_turn=10, scrub=QUIET))
+    driven.tell(owned(ME, replicas=1, peers=(ME,)))
+    for n in range(20):
+        driven.store(page(url=f"{URL}{n}"), n)
+    driven.tell(ForgetSlots(SLOT_SET), HANDOVER)
+    return driven
+
+
+def test_slot_is_forgotten_a_few_entries_at_a_time(alone: Driven) -> None:
+    driven = forgetting()
+    seen: list[object] = []
+    while driven.cell.wake_at() < inf:
+        driven.wake(0.1)
+        seen.append(driven.observed("pages"))
+    assert len(seen) > 3
+    assert seen[-1] == 0
+    assert (driven.observed("archive_bytes"), driven.observed("unindexed")) == (0, 0)
+    assert driven.observed("garbage_bytes") == 20 * 7
+    driven.filled = set()
+    driven.store(page(), 99)
+    assert driven.filled == {SLOT}, "told anew"
+
+
+def test_forgetting_goes_on_after_a_crash() -> None:
+    driven = forgetting()
+    driven.wake(0.1)
+    again = Driven(driven.table)
+    again.tell(owned(ME, replicas=1, peers=(ME,)))
+    while again.cell.wake_at() < inf:
+        again.wake(0.1)
+    assert again.observed("pages") == 0
+
+
+def test_page_that_comes_while_its_slot_is_forgotten_stays_even_after_a_crash() -> None:
+    driven = forgetting()
+    driven.store(page(), 99)
+    assert driven.observed("pages") == 1
+    again = Driven(driven.table)
+    again.tell(owned(ME, replicas=1, peers=(ME,)))
+    for _ in range(9):
+        again.wake(0.1)
+    assert again.observed("pages") == 1
+
+
+def test_slots_are_brought_back_only_after_all_is_forgotten() -> None:
+    driven = forgetting()
+    order = SynchroniseSlots(3, OTHER, SLOT_SET, inf)
+    assert driven.tell(order, HANDOVER) == []
+    assert driven.observed("tasks") == 1
+    while not any(isinstance(send.message, CompareSlots) for send in driven.wake(0.1)):
+        assert driven.observed("tasks") == 1
+    assert driven.observed("pages") == 0
+
+
+def test_segment_is_removed_when_all_in_it_is_forgotten_and_again_until_it_is_gone(alone: Driven) -> None:
+    driven = forgetting()
+    elsewhere = "http://elsewhere.example/"
+    driven.tell(StorePage(page(url=elsewhere)))
+    driven.tell(RecordsAppended(elsewhere, 5.0, 2, 0, 7), ARCHIVE)
+    sends: list[Send] = []
+    while driven.cell.wake_at() < inf and driven.observed("pages") != 1:
+        sends = driven.wake(0.1)
+    removal = Send(ARCHIVE, RemoveSegments((1,)))
+    assert sends == [removal]
+    assert driven.tell(DiskFilled(""), ARCHIVE) == []
+    again = Driven(driven.table)
+    assert again.tell(owned(ME, replicas=1, peers=(ME,))) == [removal]
+    assert again.tell(SegmentsRemoved((1,)), ARCHIVE) == []
+    assert again.observed("garbage_bytes") == 0
+    assert Driven(driven.table).tell(owned(ME, replicas=1, peers=(ME,))) == []
+
+
+def test_segment_with_a_page_on_its_way_is_not_removed(pair: Driven) -> None:
+    pair.store(page(), 0)
+    pair.tell(StorePage(page(6.0)))
+    pair.tell(RecordsAppended(URL, 6.0, 1, 7, 7), ARCHIVE)  # the other peer has not answered yet
+    elsewhere = "http://elsewhere.example/"
+    pair.tell(StorePage(page(url=elsewhere)))
+    pair.tell(PageReplicated(elsewhere, 5.0), OTHER_CELL)
+    pair.tell(RecordsAppended(elsewhere, 5.0, 2, 0, 7), ARCHIVE)
+    pair.tell(ForgetSlots(SLOT_SET), HANDOVER)
+    sends = [send for _ in range(9) for send in pair.wake(0.1)]
+    assert not any(isinstance(send.message, RemoveSegments) for send in sends)
+    pair.tell(PageReplicated(URL, 6.0), OTHER_CELL)
+    assert (pair.observed("pages"), pair.observed("garbage_bytes")) == (2, 7)
+
+
+# --- Scrubbing -------------------------------------------------------------------------------
+
+
+def test_scrubbing_reads_back_all_places_slowly_and_then_pauses() -> None:
+    settings = CellSettings(scrub=ScrubSettings(bytes_per_s=10.0, places_max=3, pass_pause_s=1_000.0))
+    driven = Driven(settings=settings)
+    driven.tell(owned(ME, replicas=1, peers=(ME,)))
+    for n in range(5):
+        driven.store(page(url=f"http://host{n}.example/"), n)
+    driven.tell(PagesIndexed(tuple((f"http://host{n}.example/", 5.0) for n in range(5))), INDEXER)
+    seen: dict[Extent, float] = {}
+    for _ in range(1_500):
+        for _, message in driven.wake(1.0):
+            assert isinstance(message, ReadExtents)
+            assert len(message.extents) == 1, "ten bytes a second"
+            seen[message.extents[0]] = driven.now
+            assert driven.cell.wake_at() == inf
+            assert driven.tell(ExtentsRead(message.ticket, b"", (True,)), ARCHIVE) == []
+    assert sorted(extent.offset for extent in seen) == [0, 1, 2, 3, 4]
+    assert driven.observed("scrubbed_bytes") >= 35
+
+
+def test_scrubbing_waits_for_other_work_but_not_for_ever() -> None:
+    settings = CellSettings(scrub=ScrubSettings(busy_looks_max=5))
+    driven = Driven(settings=settings)
+    driven.tell(owned(ME, replicas=1, peers=(ME,)))
+    driven.store(page())
+    driven.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
+    driven.tell(StorePage(page(6.0)))
+    looks = [driven.wake(1.0) for _ in range(12)]
+    assert looks[:5] == [[]] * 5
+    assert any(isinstance(send.message, ReadExtents) for sends in looks for send in sends)
+
+
+def test_place_that_scrubbing_finds_damaged_is_compared_with_another_member(pair: Driven) -> None:
+    driven = Driven(pair.table, CellSettings())
+    driven.tell(owned(ME, OTHER))
+    driven.store(page())
+    driven.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
+    sends: list[Send] = []
+    for _ in range(3):
+        sends += driven.wake(6 * 3600.0)
+    order = next(send.message for send in sends if isinstance(send.message, ReadExtents))
+    assert (order.extents, order.checksums) == ((Extent(1, 0, 7),), (CHECKSUM,))
+    assert driven.tell(ExtentsRead(order.ticket, b"", (False,)), ARCHIVE) == [
+        Send(HANDOVER, SlotsDiffer(OTHER, SLOT_SET))
+    ]
+    assert driven.observed("damaged") == 1

@@ -17,8 +17,10 @@ from warcio.archiveiterator import ArchiveIterator as WarcioReader
 from mesh.errors import CorruptionError
 from peers.storage.warc import (
     RECORD_BYTES_MAX,
+    is_plain_record,
     is_sound,
     pack_record,
+    parse_record,
     parse_response,
     read_record,
     read_records,
@@ -231,3 +233,43 @@ def test_records_of_other_writers_are_read() -> None:
 )
 def test_damaged_files_of_other_suites_are_refused(name: str) -> None:
     assert not is_sound(shared(f"suites/warc/{name}").read_bytes())
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "WARC/1.1",
+                "WARC-Type: response",
+                "warc-type:x",
+                "WARC-Type",
+                "Content-Length: 4",
+                "content-length: 4",
+                "Content-Length : 4",
+                "Content-Length: 04",
+                "Content-Length: 5",
+                "Content-Length: ٤",
+                "X: Content-Length: 4",
+                "Content-Length:4",
+                "A: b",
+                "",
+            ]
+        )
+    ),
+    st.sampled_from(["\r\n", "\n", "\r"]),
+    st.sampled_from([b"body", b"", b"body\r\n\r\n", b"longer"]),
+)
+def test_record_that_the_quick_check_takes_is_one_that_is_read(
+    lines: list[str], line_end: str, block: bytes
+) -> None:
+    content = line_end.join(lines).encode() + b"\r\n\r\n" + block + b"\r\n\r\n"
+    if is_plain_record(content):
+        assert parse_record(content).headers["warc-type"]
+
+
+def test_quick_check_takes_what_we_write() -> None:
+    for packed in (response(), request_record(URL, REQUEST, FETCHED_AT)):
+        content = gzip.decompress(packed)
+        assert is_plain_record(content)
+        assert not is_plain_record(content[:-1])
+        assert not is_plain_record(content + b"\r\n\r\n")
