@@ -123,8 +123,9 @@ class Search(Errand):
         return self._bridge_incomplete(now) + self._advance(now)
 
     def wake(self, now: float) -> list[Send]:
+        asked_before = self._asked
         sends = self._advance(now)
-        if sends or self.is_done:
+        if self._asked is not asked_before or self.is_done:
             return sends
         for asked in self._asked:
             sends += asked.round.wake(now)
@@ -155,7 +156,7 @@ class Search(Errand):
         self._begin(_Phase.COUNTING, COUNTING_S_MAX, now)
         sends = self._ask_to_count(everybody.slots, NOBODY_ABSENT, now)
         sends += self._ask_to_count(bridged.stand_ins(), bridged.absent, now)
-        return self._advance(now) or sends
+        return self._send_or_advance(sends, now)
 
     def _ask_to_count(self, parts: Iterable[Part], absent: Absent, now: float) -> list[Send]:
         """Ask those parts that have not counted all terms."""
@@ -202,7 +203,7 @@ class Search(Errand):
         sends = self._ask_to_search(self._plans[0].slots, NOBODY_ABSENT, now)
         if plan.absent:
             sends += self._search_instead(plan, now)
-        return self._advance(now) or sends
+        return self._send_or_advance(sends, now)
 
     def _search_instead(self, plan: Plan, now: float) -> list[Send]:
         self._searched.append(plan.absent)
@@ -290,7 +291,7 @@ class Search(Errand):
         self._readers: dict[str, list[str]] = {}  # of whom each page has been asked
         self._begin(_Phase.READING, READING_S_MAX, now)
         sends = self._ask_to_read(((part.peer, hit.url) for part, hit in self._page), now)
-        return self._advance(now) or sends
+        return self._send_or_advance(sends, now)
 
     def _ranked_hits(self) -> Iterator[tuple[Part, Hit]]:
         """Part and hit by falling score, ties by URL; without what a peer may not answer for."""
@@ -474,6 +475,12 @@ class Search(Errand):
             if isinstance(message, asked.answer) and asked.round.accepts(source, message.request):
                 return asked
         return None
+
+    def _send_or_advance(self, sends: list[Send], now: float) -> list[Send]:
+        """Send these questions, unless the round is over before it has begun."""
+        asked = self._asked
+        more = self._advance(now)
+        return sends + more if self._asked is asked and not self.is_done else more
 
     def _advance(self, now: float) -> list[Send]:
         """Begin the next round if this one is over."""

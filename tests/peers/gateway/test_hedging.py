@@ -136,7 +136,9 @@ def test_hedges_are_a_small_part_of_the_searches_when_all_are_late_now_and_then(
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_whatever_goes_wrong_a_page_is_shown_once_or_its_slot_is_said_to_be_missing(seed: int) -> None:
+def test_whatever_goes_wrong_each_page_is_shown_once_or_said_to_be_missing_and_all_is_well_after(
+    seed: int,
+) -> None:
     random = Random(seed)
     mesh = LateMesh(("ann", "bob", "cyd", "dan", "eve")[: random.choice((3, 4, 5))], random.choice((1, 2, 3)))
     mesh.warm_up()
@@ -156,6 +158,14 @@ def test_whatever_goes_wrong_a_page_is_shown_once_or_its_slot_is_said_to_be_miss
         assert found.total <= most
         if not found.coverage.missing:
             assert found.total == len(URLS)
+    for indexer in mesh.indexers.values():
+        indexer.is_dead, indexer.delay_s, indexer.incomplete = False, 0.0, frozenset()
+    mesh.rest(3.0)
+    for _ in range(3):
+        found, took = mesh.search("word0", k=100)
+    assert (found.coverage, found.total) == (WHOLE, len(URLS))
+    assert took <= ROUND_TRIPS_S + 1e-9
+    assert mesh.statistics.tardy_peers == 0
 
 
 def test_the_slowest_of_many_searches_is_fast_although_a_peer_is_a_second_late(mesh: LateMesh) -> None:
@@ -240,6 +250,20 @@ def test_without_copies_there_is_nobody_to_ask_instead() -> None:
     assert is_right(found)
     assert took >= 0.3
     assert mesh.statistics.hedges == 0
+
+
+def test_two_that_were_late_are_asked_at_once_and_taken_in_again(mesh: LateMesh) -> None:
+    """Found with real peers: the question to all was left unsent when others were asked in their place."""
+    mesh.indexers["bob"].delay_s = mesh.indexers["cyd"].delay_s = 0.4
+    for _ in range(3):
+        mesh.search("warm1")
+    mesh.rest(1.0)
+    mesh.indexers["bob"].delay_s = mesh.indexers["cyd"].delay_s = 0.0
+    for number in range(3):
+        found, took = mesh.search(f"word{number}")
+        assert is_right(found)
+        assert took <= 2 * ROUND_TRIPS_S
+    assert mesh.statistics.tardy_peers == 0
 
 
 # --- Incomplete ---
