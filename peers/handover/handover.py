@@ -78,6 +78,7 @@ class HandoverSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
 
     again_s: float = 0.5  # what is not answered by then is repeated; doubled each time
     again_max_s: float = 4.0
+    ask_s: float = 1.0  # before a standby asks for what nobody has offered
     retry_s: float = 1.0  # before slots that could not be brought are tried again
     # A standby takes the place of one that died after this: most restarts are over by then.
     replicate_after_s: float = 20.0
@@ -299,7 +300,7 @@ class Handover(Actor):
         self._differing = {peer: slots for peer, slots in self._differing.items() if peer in new.alive}
         self._taking.clear()  # whose offer makes us complete may be another now; they offer again
         self._offer_at, self._offer_pause_s = now + self._settings.again_s, self._settings.again_s
-        self._ask_at = now + self._settings.again_max_s
+        self._ask_at = now + self._settings.ask_s
         return sends + self._claim_slots(now) + self._hear_claims_again() + self._advance(now)
 
     def _revoke(self, now: float) -> list[Send]:
@@ -309,7 +310,7 @@ class Handover(Actor):
         self._complete[:] = False
         self._taking.clear()
         self._are_offers_stale = True
-        self._ask_at = now + self._settings.again_max_s
+        self._ask_at = now + self._settings.ask_s
         return self._tell_held() + self._claim_slots(now) + self._advance(now)
 
     def _advance(self, now: float) -> list[Send]:

@@ -1,6 +1,18 @@
 """What a change of the slot tables costs in the handover of one peer, which runs in its event loop.
 
 pytest tests/benchmarks/bench_handover.py -s
+
+Milliseconds of processor time, median of 20, 50,000 slots, 2 replicas, one core of an AMD EPYC (KVM, shared),
+CPython 3.11.7; one of the other peers leaves the mesh and comes back:
+
+    peers                          8      64     256
+    change: it leaves            0.9     7.8     9.4
+    change: it is back           0.8     4.2    10.0
+    a yield, one of peers - 1    0.05    0.07    0.04
+    an offer heard               0.2     0.2     0.2
+    slots brought                0.4     0.2     0.2   at most 1, 6, 33
+    slots taken by another       0.07    0.1     0.1
+    all others' tasks begun      0.2     0.9     0.2   at most 1, 4, 9
 """
 
 from __future__ import annotations
