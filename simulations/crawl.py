@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from mesh.actor import Address, Statistics
 from mesh.config import WEIGHT_DEFAULT
-from mesh.membership import LISTENERS, MembershipStatistics
+from mesh.membership import MembershipStatistics
 from mesh.memory_table import MemoryTable
 from mesh.node import Node
 from mesh.ownership import Ownership, OwnershipChanged
@@ -25,6 +25,7 @@ from peers.index.segments_twin import CountingIndex
 from peers.storage.cell import CellStatistics
 from simulations.chance import random_of
 from simulations.checks import Findings, judge
+from simulations.herald import Herald
 from simulations.members import SLOT_COUNT_DEFAULT, Members, VirtualDoor
 from simulations.network import Network
 from simulations.ports import (
@@ -184,15 +185,14 @@ class SimulatedCrawl:
             actors = [self._members.membership(peer, section, self._lives[peer]), *actors]
             ports += [VirtualDoor(peer, self._doors, self.world.is_up), Listener("network")]
         else:
-            ports.append(Listener("membership"))
+            actors = [Herald(peer), *actors]
         self.world.add_peer(Node(peer, actors), ports, self._tables.get(peer))
         if self._members is None:
             self._tell_ownership(peer)
 
     def _tell_ownership(self, peer: str) -> None:
         ownership = OwnershipChanged(Ownership(peer, self.table, self.peers))
-        for name in LISTENERS:
-            self.world.deliver(Address(peer, "membership"), Address(peer, name), ownership)
+        self.world.deliver(Address(peer, "driver"), Address(peer, Herald.name), ownership)
 
     def _wait_for_members(self) -> None:
         """Let the mesh form, as a person does who waits for all peers before giving seeds."""

@@ -1,0 +1,23 @@
+"""Stands for the membership in meshes whose members know each other from the start and never change."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from mesh.actor import Actor, Address, Message, Send
+from mesh.membership import LISTENERS
+from mesh.ownership import OwnershipChanged
+
+
+class Herald(Actor):
+    """Passes an ownership on to all who want to know, in one go as the membership does; hears the rest."""
+
+    name: ClassVar[str] = "membership"
+
+    def __init__(self, me: str) -> None:
+        self._listeners = [Address(me, name) for name in LISTENERS]
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        if not isinstance(message, OwnershipChanged):
+            return []
+        return [Send(listener, message) for listener in self._listeners]
