@@ -531,5 +531,7 @@ def checksum_of(items: bytes, bulk: bytes) -> int:
 def _digest(ids: Iterable[bytes]) -> bytes:
     """The digest of a slot: its ids combined so that their order does not matter; zeros for an empty slot."""
     joined = b"".join(ids)
+    if not joined:
+        return _EMPTY  # most slots of a small crawl
     words = np.frombuffer(joined, "<u8")
-    return int(np.bitwise_xor.reduce(words)).to_bytes(DIGEST_BYTES, "little") if len(words) else _EMPTY
+    return int(np.bitwise_xor.reduce(words)).to_bytes(DIGEST_BYTES, "little")
