@@ -91,7 +91,7 @@ class Vitals:
             slots=slots,
             bytes_moved=moved,
             bytes_moved_per_s=self._moved.note(moved, time.monotonic()),
-            hot_hosts=tuple(getattr(crawl, "hot_hosts", ()))[:HOT_HOSTS_MAX],
+            hot_hosts=crawl.hot_hosts[:HOT_HOSTS_MAX],
         )
 
 

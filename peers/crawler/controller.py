@@ -84,6 +84,7 @@ HOSTS_REMEMBERED: Final = 1 << 16  # hosts whose slot and owner are cached
 EXCLUSIONS_PER_TURN: Final = 100  # URLs a host may lose to its rules before another host has its turn
 VAIN_TURNS_MAX: Final = 10  # of hosts that have nothing to offer, before other messages have theirs
 ANCHORS_PER_TURN: Final = 200
+HOT_HOSTS: Final = 10  # that statistics show
 DISK_FULL_PAUSE_S: Final = 10.0
 LOCAL_FAILURE_PAUSE_S: Final = 5.0
 
@@ -130,6 +131,8 @@ class CrawlStatistics(Statistics, frozen=True):
     changes_refused: int  # messages with such, malformed or from who is not in the team
     unkept: int  # messages with changes that a member has not kept so far
     held_back: int  # pages that are done, which others do not hear of so far
+    hot_hosts: tuple[tuple[str, int], ...]  # the longest queues, longest first: host and URLs queued
+    is_shared: bool  # the others of the teams have kept all that has changed here
     is_idle: bool  # nothing is due and nothing is on its way
 
 
@@ -320,6 +323,8 @@ class Controller(Actor):
             changes_refused=self._changes_refused,
             unkept=self._mirror.waiting_count,
             held_back=len(self._store.held_back),
+            hot_hosts=frontier.longest_queues(HOT_HOSTS),
+            is_shared=not self._frontier.changes and self._mirror.is_idle,
             is_idle=self._is_idle(),
         )
 

@@ -34,7 +34,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, nlargest
 from math import inf
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -501,6 +501,11 @@ class Frontier:
         if row is None:
             return None
         return "Q" if row[:1] == QUEUED else row.partition(b" ")[0].decode()
+
+    def longest_queues(self, count: int) -> tuple[tuple[str, int], ...]:
+        """Hosts of held slots with most URLs queued, and how many, longest first."""
+        longest = nlargest(count, self._hosts.values(), key=lambda state: state.queued)
+        return tuple((state.host, state.queued) for state in longest if state.queued)
 
     @property
     def due_count(self) -> int:

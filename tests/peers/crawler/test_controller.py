@@ -914,6 +914,7 @@ def test_what_it_lets_be_seen_adds_up() -> None:
         changes_refused=0,
         unkept=0,
         held_back=0,
+        hot_hosts=((MINE, 3),),
         is_idle=False,
     )
 

@@ -553,3 +553,16 @@ def test_changed_anchors_are_taken_in_portions() -> None:
     for path in range(5):
         frontier.mark_anchors_changed(url_of(path), 0)
     assert [len(frontier.take_changed_anchors(2)) for _ in range(4)] == [2, 2, 1, 0]
+
+
+def test_the_longest_queues_are_shown_first_and_empty_ones_not_at_all() -> None:
+    frontier = filled(3)
+    frontier.add("http://bb.test/1", "http://bb.test", slot_of("http://bb.test"), 0, 0, now=0.0)
+    state = frontier.find("http://bb.test")
+    assert state is not None
+    assert frontier.longest_queues(5) == ((HOST, 3), ("http://bb.test", 1))
+    assert frontier.longest_queues(1) == ((HOST, 3),)
+    taken = frontier.take_url(state)
+    assert taken is not None
+    frontier.settle(state, taken, "D", "200")
+    assert frontier.longest_queues(5) == ((HOST, 3),)
