@@ -102,13 +102,14 @@ def _check_analysis(config_file: Path, mesh: MeshConfig) -> None:
 
 
 async def _finish_pages(me: str, runtime: Runtime) -> None:
-    """Begin no more fetches and let the pages in progress be stored."""
+    """Begin no more fetches, let the pages in progress be stored, and the others hear of it."""
     runtime.deliver(Address(me, "fetcher"), "controller", StopCrawl())
     with trio.move_on_after(FINISH_S):
         while True:
             crawl = runtime.observe()["controller"]
             assert isinstance(crawl, CrawlStatistics)
-            if not crawl.in_flight and not crawl.in_progress:
+            # Who takes over must know what is done, or it fetches that again.
+            if not crawl.in_flight and not crawl.in_progress and crawl.is_shared:
                 return
             await trio.sleep(FINISH_POLL_S)
     logger.warning("pages in progress left to the next start")

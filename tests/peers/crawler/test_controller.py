@@ -915,6 +915,7 @@ def test_what_it_lets_be_seen_adds_up() -> None:
         unkept=0,
         held_back=0,
         hot_hosts=((MINE, 3),),
+        is_shared=True,
         is_idle=False,
     )
 

@@ -297,6 +297,18 @@ def test_a_member_that_stays_silent_is_left_to_comparison() -> None:
     assert len(shipped(desk.wake(SHIP_S))) == 1
 
 
+def test_what_has_changed_is_shared_only_when_the_team_has_kept_it() -> None:
+    desk = team_desk()
+    assert desk.observe().is_shared
+    desk.seed(f"{MINE}/1")
+    assert not desk.observe().is_shared  # not even sent so far: a peer that ended now would keep it to itself
+    (change,) = shipped(desk.wake(SHIP_S))
+    assert not desk.observe().is_shared
+    for peer in (OTHER, "third"):
+        desk.tell(FrontierKept(change.batch), "controller", peer)
+    assert desk.observe().is_shared
+
+
 def test_nobody_waits_for_a_member_that_died() -> None:
     desk = team_desk()
     desk.tell(LinksFound(9, (FoundLink(f"{MINE}/1"),)), "controller", OTHER)
