@@ -35,6 +35,7 @@ from tests.live.truth import Truth
 
 # What a peer fetches becomes durable within this time: it is parsed, stored here and by a standby.
 UNSETTLED_S: Final = 5.0
+RECOVERY_S: Final = 10.0  # from the return of a peer until it has taken what it missed
 WHOLE_S: Final = 90.0  # a standby comes in for one that is away after 20 s
 REPLICAS: Final = 2
 MISS_S_MAX: Final = 2.0  # without a page that has been found before, whatever happens to one peer
@@ -75,6 +76,18 @@ class Chaos:
         answers = self.mesh.folder.parent / f"answers-{self._n_told}"
         answers.write_text("\n".join(lines), encoding="utf-8")
 
+    def excuse(self, peer: int, at_s: float, until_s: float) -> None:
+        """Note that a peer failed at that time and went on fetching, if at all, until that one.
+
+        What it had fetched shortly before is not settled. If another had failed a moment earlier, it may
+        have had nobody to give its pages to since then.
+        """
+        from_s = at_s - UNSETTLED_S
+        for earlier in reversed(self.excuses):
+            if earlier.until_s + RECOVERY_S > from_s:
+                from_s = min(from_s, earlier.from_s)
+        self.excuses.append(Excuse(peer, from_s, until_s))
+
     # --- actions ---
 
     def found(self, peers: int) -> None:
@@ -96,7 +109,8 @@ class Chaos:
         """kill -9; return when."""
         at_s = time.time()
         self.mesh.kill(*numbers)
-        self.excuses += [Excuse(number, at_s - UNSETTLED_S, time.time() + 0.1) for number in numbers]
+        for number in numbers:
+            self.excuse(number, at_s, time.time() + 0.1)
         self.say(f"peers {numbers} have been killed")
         return at_s
 
@@ -113,7 +127,7 @@ class Chaos:
         self.say(f"peer-{number} stands still for {seconds:.1f} s")
         time.sleep(seconds)
         self.mesh.resume(number)
-        self.excuses.append(Excuse(number, at_s - UNSETTLED_S, time.time() + 1.0))
+        self.excuse(number, at_s, time.time() + 1.0)
 
     def restart(self, number: int, down_s: float = 0.0) -> None:
         """End a peer kindly and start it again: nothing may be fetched twice for that."""
@@ -201,6 +215,8 @@ class Chaos:
         """Every page was asked for once, or with an excuse, and no host too soon."""
         asked = [access for access in accesses if access.agent != "oracle"]
         assert {access.url for access in asked} >= self.truth.pages
+        log = self.mesh.folder.parent / "accesses"
+        log.write_text("\n".join(map(repr, asked)), encoding="utf-8")  # nginx's own goes with the web
         again = repeats(asked)
         self.say(f"{len(asked)} requests, {len(again)} of them repeated")
         bad = unexcused(again, self.excuses)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mesh.swim_settings import SwimSettings
-from tests.live.access_log import Access, Excuse
+from tests.live.access_log import Access
 from tests.live.chaos import Chaos, assert_answers_are_right, hosts_of, watched
 from tests.live.lab_process import search, wait_for
 from tests.live.mesh_processes import Mesh, mesh_of
@@ -104,9 +104,8 @@ def _cut(
         if cut_s + SwimSettings().licence_s + SLACK_S < access.began_s < healed_s
     ]
     assert not late, f"{len(late)} fetches without a licence: {late[:3]}"
-    chaos.excuses += [
-        Excuse(number, cut_s - 5.0, cut_s + SwimSettings().licence_s + SLACK_S) for number in minority
-    ]
+    for number in minority:
+        chaos.excuse(number, cut_s, cut_s + SwimSettings().licence_s + SLACK_S)
     chaos.mesh.wait_until_met()
     chaos.say("all have met again")
 

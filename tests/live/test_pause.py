@@ -33,6 +33,7 @@ def test_paused_peer_does_not_go_on_with_what_others_have_taken(
         mesh.wait_until(lambda report: report["total"]["pages_stored"] > 150, "150 pages")
         with watched(mesh, small_truth) as asked:
             _pause(chaos, web, 2, SHORT_S)
+            mesh.wait_until_balanced()
             _pause(chaos, web, 3, LONG_S)
             chaos.wait_until_whole()
         chaos.tell(asked)
