@@ -16,7 +16,7 @@ from msgspec import Meta
 
 from mesh.actor import Message
 from mesh.document import Document
-from mesh.slot_set import SLOT_SET_BYTES_MAX
+from mesh.slot_set import NO_SLOTS, SLOT_SET_BYTES_MAX
 
 PROTOCOL_VERSION: Final = 2
 
@@ -384,6 +384,7 @@ class SlotsYielded(Message, frozen=True, array_like=True, tag=61):
     epoch: Key
     slots: SlotSet
     filled: SlotSet  # of those, where the sender has anything at all
+    complete: SlotSet = NO_SLOTS  # of those, where it has everything that was acknowledged
 
 
 class CompareSlots(Message, frozen=True, array_like=True, tag=62):

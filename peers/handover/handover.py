@@ -9,8 +9,10 @@ are the same. Who has yielded a slot fetches nothing of it again before it holds
 yield of the one it has yielded to. Holding is not kept over a restart.
 
 *Getting.* Who yields says where it has anything. The frontier's part of that is brought before the slot is
-crawled, the pages meanwhile; with both the slot is *complete*. All of this is union: what two sides of a
-partition, or an owner and its late standby, know is put together, in any order.
+crawled, the pages meanwhile; with both the slot is *complete*, if one of those that yielded had it complete
+or fewer members are down than there are copies. Else something that was acknowledged may be with the dead
+alone: the slot is crawled, and claimed again whenever the members change. All of this is union: what two
+sides of a partition, or an owner and its late standby, know is put together, in any order.
 
 *Offering.* Who holds a slot and has it complete offers it to the standbys. What they have *taken* is
 complete there from then on, since all that is new reaches them before it counts. A standby that has lost
@@ -268,6 +270,8 @@ class Handover(Actor):
         self._filled, self._complete = nothing(), nothing()
         self._silent_stores = set(STORES)  # which have not told what they have
         self._claimed, self._agreed = nothing(), nothing()
+        self._vouched = nothing()  # claimed, and complete at one who has yielded it
+        self._found = nothing()  # agreed upon while all that was acknowledged was there to be brought
         self._yields: dict[str, SlotMask] = {}  # by live member: of our claim
         self._n_yields = np.zeros(ownership.table.slot_count, np.int16)  # their sum
         self._told_complete: SlotMask | None = None  # what our indexer and stores were told
@@ -327,11 +331,16 @@ class Handover(Actor):
     # --- Claiming --------------------------------------------------------------------------------
 
     def _claim_slots(self, now: float) -> list[Send]:
-        """Claim all that is ours and not held; what was agreed upon before has to be agreed upon again."""
+        """Claim all that is ours and not held; what was agreed upon before has to be agreed upon again.
+
+        So is what we hold but may not have found all of, for who was down then may be back.
+        """
         ownership = self._here
         self._claim = self._number()  # without a claim, too, so that answers to the last one count no more
         self._claim_again_at = inf
-        self._claimed = ownership.owned & ~self._held
+        self._found &= self._held
+        self._claimed = ownership.owned & ~self._found
+        self._vouched = np.zeros_like(self._held)
         self._agreed = np.zeros_like(self._held)
         self._yields = {peer: np.zeros_like(self._held) for peer in ownership.alive if peer != self._me}
         self._n_yields[:] = 0
@@ -339,7 +348,7 @@ class Handover(Actor):
             return []
         self._n_claims += 1
         if not self._yields:
-            self._agreed = self._claimed.copy()
+            self._agree(self._claimed)
             return []
         self._claim_pause_s = self._settings.again_s
         self._claim_again_at = now + self._claim_pause_s
@@ -390,8 +399,8 @@ class Handover(Actor):
         if not slots.any():
             return []
         self._n_yielded += int(slots.sum())
-        filled = encode_slots(slots & self._filled)
-        answer = SlotsYielded(claim, self._here.epoch, encode_slots(slots), filled)
+        filled, complete = encode_slots(slots & self._filled), encode_slots(slots & self._complete)
+        answer = SlotsYielded(claim, self._here.epoch, encode_slots(slots), filled, complete)
         return [Send(Address(peer, self.name), answer)]
 
     def _note_stopped(self, slots: SlotMask, now: float) -> list[Send]:
@@ -410,6 +419,7 @@ class Handover(Actor):
             return []
         new = self._decode(message.slots) & self._claimed & ~yielded
         filled = self._decode(message.filled) & new
+        self._vouched |= self._decode(message.complete) & new
         if not new.any():
             return []
         yielded |= new
@@ -419,8 +429,14 @@ class Handover(Actor):
         agreed = new & (self._n_yields == len(self._yields))
         if not agreed.any():
             return self._start_tasks(now)
-        self._agreed |= agreed
+        self._agree(agreed)
         return self._advance(now)
+
+    def _agree(self, slots: SlotMask) -> None:
+        """Note what all have yielded, and whether it can be complete here without those that are down."""
+        self._agreed |= slots
+        is_there = self._complete | self._vouched
+        self._found |= slots if self._here.has_all else slots & is_there
 
     def _hold_agreed(self) -> list[Send]:
         """Crawl what all have yielded and whose frontier is here."""
@@ -510,7 +526,7 @@ class Handover(Actor):
     def _note_complete(self) -> list[Send]:
         """See which slots are complete by now, and tell our own if these have changed."""
         lacking = self._wants.urgent("controller") | self._wants.urgent("cell")
-        self._complete |= self._held & ~lacking
+        self._complete |= self._held & self._found & ~lacking
         for peer in self._stirred & self._taking.keys():
             # Whose slots these are holds them and has all: else it would not have offered them.
             self._complete |= self._here.table.slots_of(peer) & self._brought(peer)
