@@ -65,14 +65,13 @@ from peers.handover.messages import (
 from peers.index.messages import (
     DocumentsAdopted,
     DocumentsExported,
-    IndexAnchors,
-    IndexPage,
     PagesIndexed,
     SlotsDamaged,
     SlotsRepaired,
 )
 from peers.storage.cell_store import CellStore, Damage
-from peers.storage.ledger import Kept, Ledger, Place, Texts, identity_of, mark_key, slot_in
+from peers.storage.indexing import Indexing, IndexingSettings
+from peers.storage.ledger import Kept, Ledger, Place, Texts, identity_of, slot_in
 from peers.storage.messages import (
     AppendRecords,
     BulkAppended,
@@ -104,16 +103,11 @@ class CellSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     replication: ReplicationSettings = ReplicationSettings()
     # So many slots at a time because a newcomer has none of them, and every group costs some round trips.
     exchange: ExchangeSettings = ExchangeSettings(group_slots_max=COMPARED_SLOTS_MAX)
+    indexing: IndexingSettings = IndexingSettings()
     scrub: ScrubSettings = ScrubSettings()
     # Replicas waiting for our archive; more are not taken, their owner repeats them.
     replica_bytes_max: int = 64 << 20
     texts_replicating_max: int = 16_384  # pages; of more the slots are compared
-    # Pages at the indexer; further ones stay marked in the table and are read back later.
-    indexing_max: int = 4_096
-    texts_indexing_max: int = 16_384  # texts of that many pages at the indexer, about 200 bytes each
-    recoveries_max: int = 32  # pages being read back to be indexed
-    texts_per_look: int = 256  # marks of link texts that are taken up at a time
-    recovery_pause_s: float = 0.05  # between two looks at the marks
     readers_max: int = 256  # gateways waiting for a page; more get no answer and ask another peer
     # Slots that were brought count as synchronised when they are indexed, or after this at the latest: a
     # hundred thousand pages, parsed by one thread.
@@ -209,6 +203,7 @@ class Cell(Actor):
         self._ledger = Ledger(table)
         self._store = CellStore(peer, self._ledger, self._slot_of)
         self._exchange = Exchange(peer, self.name, self._store, self._settings.exchange)
+        self._indexing = Indexing(self._ledger, Address(peer, "indexer"), self._settings.indexing)
         self._scrubber = Scrubber(self._ledger, self._settings.scrub)
         self._ownership: Ownership | None = None
         self._pages: dict[Version, _Page] = {}
@@ -217,11 +212,6 @@ class Cell(Actor):
         self._urls: dict[str, int] = {}  # how many versions of a URL are in _pages
         self._early_anchors: dict[str, StoreAnchors] = {}  # of pages in _pages, until those are done
         self._reads: dict[Version, _Reading] = {}
-        self._indexing: dict[Version, bytes] = {}  # at the indexer; identity
-        self._indexing_texts: dict[str, tuple[bytes, tuple[str, ...]]] = {}  # the last ones sent; by URL
-        self._recovering = 0  # of _reads, those to be indexed
-        self._recovered_to = b""  # where the walk over the marks has come to
-        self._recovered_texts_to = b""
         self._forgetting: set[int] = set()  # slots
         self._postponed: list[SynchroniseSlots] = []  # until all is forgotten
         self._marking: list[int] = []  # slots whose pages are to be indexed anew
@@ -230,7 +220,6 @@ class Cell(Actor):
         self._removing: set[int] = set()  # segments of the archive
         self._replica_bytes = 0
         self._n_readers = 0
-        self._recover_at = 0.0 if self._is_behind() else inf
         self._turn_at = inf
         self._repair_pause_s = self._settings.repair_again_s
         self._repair_at = -inf if self._ledger.totals.damaged else inf
@@ -295,7 +284,7 @@ class Cell(Actor):
             sends += self._hold(self._exchange.wake(now), now)
         if self._turn_at <= now:
             sends += self._take_turn(now)
-        if self._recover_at <= now:
+        if self._indexing.wake_at() <= now:
             sends += self._recover(now)
         if self._repair_at <= now:
             sends += self._repair(now)
@@ -310,7 +299,7 @@ class Cell(Actor):
             self._texts.wake_at(),
             self._exchange.wake_at(),
             self._turn_at,
-            self._recover_at,
+            self._indexing.wake_at(),
             self._repair_at,
             self._scrubber.wake_at(),
             min((held.until for held in self._held), default=inf),
@@ -478,8 +467,8 @@ class Cell(Actor):
             have_changed = ledger.merge_texts(identity, Texts(place.fetched_at, document.anchors))
         if kept is Kept.NEWEST:
             ledger.mark_page(identity, place.fetched_at)
-            return self._index(identity, place.fetched_at, document)
-        return self._index_texts(identity) if have_changed else []
+            return self._indexing.give_page(identity, place.fetched_at, document)
+        return self._indexing.give_texts(identity) if have_changed else []
 
     def _note_refused(self, key: Version, now: float) -> list[Send]:
         pending = self._pages.get(key)
@@ -517,111 +506,6 @@ class Cell(Actor):
                 _note_silent(silent, peers, slot)
         return sends + self._differing(silent)
 
-    # --- Indexing, and reading back what is marked but with nobody
-
-    def _index(self, identity: bytes, fetched_at: float, document: Document) -> list[Send]:
-        """Give a marked page to the indexer, unless that has enough; then the mark keeps it."""
-        if len(self._indexing) >= self._settings.indexing_max:
-            return []
-        anchors = self._ledger.anchors(identity)
-        if (document.fetched_at, document.anchors) != (fetched_at, anchors):
-            document = msgspec.structs.replace(document, fetched_at=fetched_at, anchors=anchors)
-        self._indexing[document.url, fetched_at] = identity
-        return [Send(self._indexer, IndexPage(slot_in(identity), document))]
-
-    def _note_indexed(self, message: PagesIndexed, now: float) -> list[Send]:
-        for url, fetched_at in message.pages:
-            identity = self._indexing.pop((url, fetched_at), None)
-            if identity is not None:
-                self._ledger.unmark_page(identity, fetched_at)
-        for url, anchors in message.anchors:
-            sent = self._indexing_texts.get(url)
-            if sent is not None and sent[1] == anchors:
-                del self._indexing_texts[url]
-                if self._ledger.anchors(sent[0]) == anchors:
-                    self._ledger.unmark_texts(sent[0])
-        sends = self._recover(now) if self._is_behind() else []
-        return sends + self._let_go(now)
-
-    def _is_behind(self) -> bool:
-        """Are there marks that nobody is working on?"""
-        return self._pages_are_behind() or self._ledger.totals.texts_marked > len(self._indexing_texts)
-
-    def _pages_are_behind(self) -> bool:
-        return self._ledger.totals.pages_marked > len(self._indexing) + self._recovering
-
-    def _recover(self, now: float) -> list[Send]:
-        """Take up some marks: first pages, and when those are all with the indexer, link texts."""
-        self._recover_at = inf
-        settings, sends = self._settings, []
-        if self._pages_are_behind():
-            room = min(
-                settings.recoveries_max - self._recovering,
-                settings.indexing_max - len(self._indexing) - self._recovering,
-            )
-            if room <= 0:
-                return []  # goes on when the parser or the indexer has answered
-            sends = self._recover_pages(room)
-        elif not self._recovering and len(self._indexing_texts) < settings.texts_indexing_max:
-            sends = self._recover_texts()
-        if self._is_behind() and not self._recovering:
-            self._recover_at = now + settings.recovery_pause_s  # there may be more behind what was seen
-        return sends
-
-    def _recover_pages(self, room: int) -> list[Send]:
-        limit = self._settings.recoveries_max
-        sends: list[Send] = []
-        marks = self._ledger.marked_pages(self._recovered_to, limit)
-        for identity, fetched_at in marks:
-            if not room:
-                break
-            self._recovered_to = mark_key(identity, fetched_at)
-            newest = self._ledger.newest(identity)
-            assert newest is not None, "a mark without a place"
-            if (newest.url, fetched_at) in self._indexing:
-                continue
-            if newest.fetched_at != fetched_at:
-                self._ledger.unmark_page(identity, fetched_at)  # only the newest is in the index
-                continue
-            reading = self._reads.get((newest.url, fetched_at))
-            if reading is not None and reading.is_to_index:
-                continue
-            room -= 1
-            self._recovering += 1
-            self._read(newest, identity, sends).is_to_index = True
-        else:
-            if len(marks) < limit:
-                self._recovered_to = b""  # that was the last one: begin anew
-        return sends
-
-    def _recover_texts(self) -> list[Send]:
-        limit = self._settings.texts_per_look
-        sends: list[Send] = []
-        marks = self._ledger.marked_texts(self._recovered_texts_to, limit)
-        for identity in marks:
-            self._recovered_texts_to = identity
-            sends += self._send_texts(identity)
-        if len(marks) < limit:
-            self._recovered_texts_to = b""
-        return sends
-
-    def _index_texts(self, identity: bytes) -> list[Send]:
-        """Mark new link texts and give them to the indexer, unless their page may be on its way there."""
-        self._ledger.mark_texts(identity)
-        return [] if self._pages_are_behind() or self._recovering else self._send_texts(identity)
-
-    def _send_texts(self, identity: bytes) -> list[Send]:
-        place, anchors = self._ledger.newest(identity), self._ledger.anchors(identity)
-        if place is None or not place.has_document or not anchors:
-            self._ledger.unmark_texts(identity)
-            return []
-        if self._indexing_texts.get(place.url) == (identity, anchors):
-            return []
-        if len(self._indexing_texts) >= self._settings.texts_indexing_max:
-            return []
-        self._indexing_texts[place.url] = (identity, anchors)
-        return [Send(self._indexer, IndexAnchors(place.url, slot_in(identity), anchors))]
-
     # --- Link texts
 
     def _store_anchors(self, message: StoreAnchors, now: float) -> list[Send]:
@@ -640,7 +524,7 @@ class Cell(Actor):
         texts = Texts(self._ledger.next_time(identity, now), message.anchors)
         if not self._ledger.merge_texts(identity, texts):
             return []
-        return self._index_texts(identity) + self._replicate_texts(identity, message, texts, now)
+        return self._indexing.give_texts(identity) + self._replicate_texts(identity, message, texts, now)
 
     def _replicate_texts(
         self, identity: bytes, message: StoreAnchors, texts: Texts, now: float
@@ -669,7 +553,7 @@ class Cell(Actor):
         if place is None:
             return []  # no promise: the owner repeats it until the page has come
         have_changed = self._ledger.merge_texts(identity, Texts(message.at, message.anchors))
-        sends = self._index_texts(identity) if have_changed and place.has_document else []
+        sends = self._indexing.give_texts(identity) if have_changed and place.has_document else []
         return [*sends, Send(self._cell_of(owner), AnchorsReplicated(message.url, message.anchors))]
 
     def _note_anchors_replicated(self, peer: str, url: str, anchors: tuple[str, ...]) -> list[Send]:
@@ -740,17 +624,19 @@ class Cell(Actor):
         del self._reads[place.url, place.fetched_at]
         if not reading.is_to_index:
             return []
-        self._recovering -= 1
-        sends = self._index_again(reading.identity, place, document)
-        return sends + (self._recover(now) if self._is_behind() else []) + self._let_go(now)
+        sends = self._indexing.give_recovered(reading.identity, place, document)
+        return sends + self._recover(now) + self._let_go(now)
 
-    def _index_again(self, identity: bytes, place: Place, document: Document | None) -> list[Send]:
-        """Index a page that was read back, unless a newer version has come or there is nothing to index."""
-        newest = self._ledger.newest(identity)
-        if document is None or newest is None or newest.fetched_at != place.fetched_at:
-            self._ledger.unmark_page(identity, place.fetched_at)
-            return []
-        return self._index(identity, place.fetched_at, document)
+    def _note_indexed(self, message: PagesIndexed, now: float) -> list[Send]:
+        self._indexing.note_indexed(message)
+        return self._recover(now) + self._let_go(now)
+
+    def _recover(self, now: float) -> list[Send]:
+        """Read back pages that are marked and with nobody."""
+        places, sends = self._indexing.recover(now)
+        for identity, place in places:
+            self._read(place, identity, sends).is_to_index = True
+        return sends
 
     # --- Bringing slots together with those of other peers
 
@@ -800,8 +686,7 @@ class Cell(Actor):
 
     def _hold(self, sends: list[Send], now: float) -> list[Send]:
         """Have what came indexed; hold back that slots are synchronised until it is."""
-        if self._is_behind():
-            self._recover_at = min(self._recover_at, now)
+        self._indexing.plan(now)
         until = now + self._settings.index_wait_s
         released = []
         for send in sends:
@@ -864,10 +749,7 @@ class Cell(Actor):
         slots = self._decode(encoded)
         self._forgetting.update(np.flatnonzero(slots).tolist())
         self._note_forgetting()
-        self._indexing = {key: each for key, each in self._indexing.items() if not slots[slot_in(each)]}
-        self._indexing_texts = {
-            url: each for url, each in self._indexing_texts.items() if not slots[slot_in(each[0])]
-        }
+        self._indexing.forget(slots)
         self._turn_at = now
         return []
 
@@ -905,8 +787,7 @@ class Cell(Actor):
             self._note_forgetting()
         while self._marking and room > 0:
             room -= self._ledger.mark_slot(self._marking.pop()) + 1
-        if self._is_behind():
-            self._recover_at = min(self._recover_at, now)
+        self._indexing.plan(now)
         self._turn_at = now + self._settings.turn_pause_s if self._forgetting or self._marking else inf
         sends = [] if self._forgetting else self._begin_postponed(now)
         if not self._marking:

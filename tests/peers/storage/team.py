@@ -46,6 +46,7 @@ from peers.index.segments_twin import CountingIndex
 from peers.storage.archive_twin import ArchiveTwin
 from peers.storage.cell import Cell, CellSettings
 from peers.storage.extent import Extent
+from peers.storage.indexing import IndexingSettings
 from peers.storage.ledger import Ledger, identity_of
 from peers.storage.messages import (
     AppendBulk,
@@ -64,10 +65,7 @@ from peers.storage.scrubber import ScrubSettings
 
 SLOTS = 64
 SETTINGS = CellSettings(
-    indexing_max=8,
-    texts_indexing_max=4,
-    recoveries_max=3,
-    texts_per_look=2,
+    indexing=IndexingSettings(pages_max=8, texts_max=4, recoveries_max=3, texts_per_look=2),
     entries_per_turn=5,
     replication=ReplicationSettings(tries_max=3),
     scrub=ScrubSettings(places_max=2, pass_pause_s=100.0),

@@ -45,6 +45,7 @@ from peers.handover.messages import (
 from peers.index.messages import IndexAnchors, IndexPage, PagesIndexed, SlotsDamaged, SlotsRepaired
 from peers.storage.cell import Cell, CellSettings
 from peers.storage.extent import Extent
+from peers.storage.indexing import IndexingSettings
 from peers.storage.ledger import Place, identity_of
 from peers.storage.messages import (
     AppendBulk,
@@ -446,7 +447,9 @@ def test_reading_back_is_bounded_and_ends() -> None:
     urls = [f"http://host.example/{n}" for n in range(50)]
     for url in urls:
         first.store(page(url=url))
-    driven = Driven(first.table, CellSettings(recoveries_max=4, indexing_max=6, scrub=QUIET))
+    driven = Driven(
+        first.table, CellSettings(indexing=IndexingSettings(recoveries_max=4, pages_max=6), scrub=QUIET)
+    )
     indexed: list[str] = []
     sends = driven.wake()
     for _ in range(1_000):
@@ -459,8 +462,8 @@ def test_reading_back_is_bounded_and_ends() -> None:
                 case IndexPage(_, document):
                     indexed.append(document.url)
             assert driven.cell.observe().reading <= 4
-        assert len(driven.cell._indexing) <= 6
-        for version in list(driven.cell._indexing):
+        assert len(driven.cell._indexing._pages) <= 6
+        for version in list(driven.cell._indexing._pages):
             sends += driven.tell(PagesIndexed((version,)), INDEXER)
         sends += driven.wake(0.1)
     assert sorted(indexed) == sorted(urls)
@@ -468,7 +471,7 @@ def test_reading_back_is_bounded_and_ends() -> None:
 
 
 def test_pages_that_the_indexer_has_no_room_for_are_read_back_later() -> None:
-    driven = Driven(settings=CellSettings(indexing_max=1, scrub=QUIET))
+    driven = Driven(settings=CellSettings(indexing=IndexingSettings(pages_max=1), scrub=QUIET))
     driven.tell(owned(ME, replicas=1, peers=(ME,)))
     driven.store(page(url="http://host.example/1"))
     assert driven.store(page(url="http://host.example/2")) == [

@@ -1,0 +1,173 @@
+"""What of a cell's pages is to be indexed, and who works on it: nobody, the indexer, or the reading back.
+
+The marks are in the ledger; here is only who has what of them. A page goes to the indexer when it comes; one
+that is marked and with nobody is read back from the archive and parsed again, and then goes there. Link texts
+go there after the page they belong to.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+import msgspec
+
+from mesh.actor import Address, Send
+from mesh.document import Document
+from mesh.slot_set import SlotMask
+from peers.index.messages import IndexAnchors, IndexPage, PagesIndexed
+from peers.storage.ledger import Ledger, Place, mark_key, slot_in
+
+
+class IndexingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How much at a time."""
+
+    # Pages at the indexer; further ones stay marked in the table and are read back later.
+    pages_max: int = 4_096
+    texts_max: int = 16_384  # texts of that many pages at the indexer, about 200 bytes each
+    recoveries_max: int = 32  # pages being read back
+    texts_per_look: int = 256  # marks of link texts that are taken up at a time
+    recovery_pause_s: float = 0.05  # between two looks at the marks
+
+
+class Indexing:
+    """Keeps the indexer busy until no mark is left."""
+
+    def __init__(self, ledger: Ledger, indexer: Address, settings: IndexingSettings) -> None:
+        self._ledger = ledger
+        self._indexer = indexer
+        self._settings = settings
+        self._pages: dict[tuple[str, float], bytes] = {}  # at the indexer; identity
+        self._texts: dict[str, tuple[bytes, tuple[str, ...]]] = {}  # the last ones sent there; by URL
+        self._recovering: set[tuple[str, float]] = set()  # being read back
+        self._pages_seen_to = b""  # where the walk over the marks has come to
+        self._texts_seen_to = b""
+        self._wake_at = 0.0 if self.is_behind else inf
+
+    def wake_at(self) -> float:
+        return self._wake_at
+
+    def plan(self, now: float) -> None:
+        """Look at the marks soon, as there may be new ones."""
+        if self.is_behind:
+            self._wake_at = min(self._wake_at, now)
+
+    @property
+    def is_behind(self) -> bool:
+        """Are there marks that nobody is working on?"""
+        return self._pages_are_behind or self._ledger.totals.texts_marked > len(self._texts)
+
+    @property
+    def _pages_are_behind(self) -> bool:
+        return self._ledger.totals.pages_marked > len(self._pages) + len(self._recovering)
+
+    def give_page(self, identity: bytes, fetched_at: float, document: Document) -> list[Send]:
+        """Give a marked page to the indexer, unless that has enough; then the mark keeps it."""
+        if len(self._pages) >= self._settings.pages_max:
+            return []
+        anchors = self._ledger.anchors(identity)
+        if (document.fetched_at, document.anchors) != (fetched_at, anchors):
+            document = msgspec.structs.replace(document, fetched_at=fetched_at, anchors=anchors)
+        self._pages[document.url, fetched_at] = identity
+        return [Send(self._indexer, IndexPage(slot_in(identity), document))]
+
+    def give_texts(self, identity: bytes) -> list[Send]:
+        """Mark new link texts and give them to the indexer, unless their page may be on its way there."""
+        self._ledger.mark_texts(identity)
+        return [] if self._pages_are_behind or self._recovering else self._send_texts(identity)
+
+    def give_recovered(self, identity: bytes, place: Place, document: Document | None) -> list[Send]:
+        """Index a page that was read back, unless a newer version has come or there is nothing to index."""
+        self._recovering.discard((place.url, place.fetched_at))
+        newest = self._ledger.newest(identity)
+        if document is None or newest is None or newest.fetched_at != place.fetched_at:
+            self._ledger.unmark_page(identity, place.fetched_at)
+            return []
+        return self.give_page(identity, place.fetched_at, document)
+
+    def note_indexed(self, message: PagesIndexed) -> None:
+        """Take back the marks of what is in a durable commit."""
+        for url, fetched_at in message.pages:
+            identity = self._pages.pop((url, fetched_at), None)
+            if identity is not None:
+                self._ledger.unmark_page(identity, fetched_at)
+        for url, anchors in message.anchors:
+            sent = self._texts.get(url)
+            if sent is not None and sent[1] == anchors:
+                del self._texts[url]
+                if self._ledger.anchors(sent[0]) == anchors:
+                    self._ledger.unmark_texts(sent[0])
+
+    def forget(self, slots: SlotMask) -> None:
+        """Wait for nothing of these slots, which the indexer forgets, too."""
+        self._pages = {key: each for key, each in self._pages.items() if not slots[slot_in(each)]}
+        self._texts = {url: each for url, each in self._texts.items() if not slots[slot_in(each[0])]}
+
+    def recover(self, now: float) -> tuple[list[tuple[bytes, Place]], list[Send]]:
+        """Take up some marks: first pages, and when those are all with the indexer, link texts.
+
+        Returns:
+          (identity, place) of pages to be read back, each to end in `give_recovered`; and what to send.
+        """
+        self._wake_at = inf
+        settings = self._settings
+        places: list[tuple[bytes, Place]] = []
+        sends: list[Send] = []
+        if not self.is_behind:
+            return places, sends
+        if self._pages_are_behind:
+            n_recovering = len(self._recovering)
+            room = min(
+                settings.recoveries_max - n_recovering, settings.pages_max - len(self._pages) - n_recovering
+            )
+            if room <= 0:
+                return places, sends  # goes on when the parser or the indexer has answered
+            places = self._recover_pages(room)
+        elif not self._recovering and len(self._texts) < settings.texts_max:
+            sends = self._recover_texts()
+        if self.is_behind and not self._recovering:
+            self._wake_at = now + settings.recovery_pause_s  # there may be more behind what was seen
+        return places, sends
+
+    def _recover_pages(self, room: int) -> list[tuple[bytes, Place]]:
+        limit = self._settings.recoveries_max
+        places: list[tuple[bytes, Place]] = []
+        marks = self._ledger.marked_pages(self._pages_seen_to, limit)
+        for identity, fetched_at in marks:
+            if len(places) == room:
+                break
+            self._pages_seen_to = mark_key(identity, fetched_at)
+            newest = self._ledger.newest(identity)
+            assert newest is not None, "a mark without a place"
+            version = newest.url, fetched_at
+            if version in self._pages or version in self._recovering:
+                continue
+            if newest.fetched_at != fetched_at:
+                self._ledger.unmark_page(identity, fetched_at)  # only the newest is in the index
+                continue
+            self._recovering.add(version)
+            places.append((identity, newest))
+        else:
+            if len(marks) < limit:
+                self._pages_seen_to = b""  # that was the last one: begin anew
+        return places
+
+    def _recover_texts(self) -> list[Send]:
+        limit = self._settings.texts_per_look
+        sends: list[Send] = []
+        marks = self._ledger.marked_texts(self._texts_seen_to, limit)
+        for identity in marks:
+            self._texts_seen_to = identity
+            sends += self._send_texts(identity)
+        if len(marks) < limit:
+            self._texts_seen_to = b""
+        return sends
+
+    def _send_texts(self, identity: bytes) -> list[Send]:
+        place, anchors = self._ledger.newest(identity), self._ledger.anchors(identity)
+        if place is None or not place.has_document or not anchors:
+            self._ledger.unmark_texts(identity)
+            return []
+        if self._texts.get(place.url) == (identity, anchors) or len(self._texts) >= self._settings.texts_max:
+            return []
+        self._texts[place.url] = (identity, anchors)
+        return [Send(self._indexer, IndexAnchors(place.url, slot_in(identity), anchors))]
