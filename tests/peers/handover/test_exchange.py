@@ -10,7 +10,7 @@ from random import Random
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mesh.actor import Address, Message, Send
@@ -165,6 +165,7 @@ def synchronise(pump: Pump, name: str, bytes_per_s: float = inf, which: bytes = 
 # --- Bringing two stores together
 
 
+@settings(deadline=None)  # the machine may have other work
 @given(st.integers(0, 2**32), st.sampled_from([0.0, 0.1, 0.3]), st.booleans())
 def test_both_have_the_union_whatever_the_network_does(seed: int, loss: float, has_port: bool) -> None:
     pump = Pump(seed, loss, has_port=has_port)
@@ -175,6 +176,7 @@ def test_both_have_the_union_whatever_the_network_does(seed: int, loss: float, h
     assert pump.sides[BEN].store.all() == union
 
 
+@settings(deadline=None)  # the machine may have other work
 @given(
     st.integers(0, 2**32), st.lists(st.tuples(st.sampled_from([ANN, BEN]), st.floats(0.01, 3)), max_size=4)
 )
@@ -264,6 +266,7 @@ def test_times_are_told_by_the_clock_of_the_receiver() -> None:
 # --- Pace and window
 
 
+@settings(deadline=None)  # the machine may have other work
 @given(st.integers(0, 2**32), st.sampled_from([200.0, 1_000.0]), st.integers(1, 40))
 def test_the_pace_is_kept_over_many_small_groups(seed: int, bytes_per_s: float, count: int) -> None:
     pump = Pump(seed)
@@ -513,6 +516,7 @@ def test_the_largest_part_fits_a_frame() -> None:
     assert decode(encode("cell", "cell", message)).message == message
 
 
+@settings(deadline=None, max_examples=20)  # of tens of thousands of ids
 @given(st.sets(st.binary(min_size=8, max_size=8), max_size=50), st.binary(min_size=8, max_size=8))
 def test_a_list_of_ids_contains_what_was_put_in(ids: set[bytes], other: bytes) -> None:
     for padding in (0, FEW + 1):

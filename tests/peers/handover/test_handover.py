@@ -423,7 +423,7 @@ def test_an_offer_under_another_epoch_waits_for_its_repetition() -> None:
 
 
 def test_what_a_peer_offered_before_it_was_the_owner_makes_no_copy_complete() -> None:
-    before, after = view(ANN, CAT, ben=0), view(ANN, BEN, CAT)
+    before, after = view(ANN, CAT, ben=0), view(ANN, BEN, cat=0)
     ann = holding(before)
     standby = before.kept & ~before.owned & after.kept & after.table.slots_of(BEN)
     assert standby.any()
