@@ -60,7 +60,7 @@ def test_peers_fetch_the_same_pages_whatever_the_network_does() -> None:
     found = []
     for delay_s in (0.001, 2.0):
         network = Network(Random(1), delay_min_s=0.0, delay_mean_s=delay_s)
-        run = SimulatedCrawl(SyntheticWeb(15, 300), peers=3, seed=15, network=network)
+        run = SimulatedCrawl(SyntheticWeb(15, 300), peers=3, seed=15, slots=1_024, network=network)
         run.run()
         found.append({request.url for request in run.log})
     assert found[0] == found[1]
@@ -107,7 +107,11 @@ def test_a_newcomer_knocks_in_vain_at_a_door_that_nobody_opens() -> None:
     record = members.membership(second, MemoryTable(), 1)._own
     knock = Knock(door_endpoint(first), b"", JoinMesh(record, members.config.digest()))
     source = Address(second, "membership")
-    assert list(door.receive(source, knock, 0.0)) == [Answer(SHUT_S, source, Knocked(None))]
+    (waiting,) = door.receive(source, knock, 0.0)
+    assert (waiting.delay_s, waiting.target) == (SHUT_S, Address(second, "door"))
+    given_up = list(door.receive(waiting.target, waiting.message, SHUT_S))
+    assert given_up == [Answer(0.0, source, Knocked(None))]
+    assert list(door.receive(waiting.target, waiting.message, SHUT_S)) == []
     assert list(door.receive(source, AnswerDoor(77, JoinRefused("late")), 0.0)) == []
 
 

@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from simulations.fault_run import run_faults
+from simulations.fault_runs import Sizes
 from simulations.planted import Bug
 
 QUICK = (9, 3)  # seed and peers of a run with faults that takes a second
@@ -56,15 +57,20 @@ def test_an_exception_of_a_peer_is_a_failure(monkeypatch: pytest.MonkeyPatch) ->
     assert "ZeroDivisionError" in outcome.violations[0]
 
 
-# The first seed, of those from 1 on with 3 to 9 peers, that finds the bug.
+# With the seeds that found each of them first when this was written: they are tried before all others.
 @pytest.mark.parametrize(
-    ("bug", "seed", "peers", "sentence"),
+    ("bug", "seeds"),
     [
-        (Bug.EARLY_ACKNOWLEDGEMENT, 5, 8, "has no copy of"),
-        (Bug.FORGOTTEN_CLOCKS, 4, 8, "too early"),
+        (Bug.EARLY_ACKNOWLEDGEMENT, (5, 12, 31)),
+        (Bug.FORGOTTEN_CLOCKS, (4, 3)),
+        (Bug.OLD_INCARNATION, (2,)),
+        (Bug.ENDLESS_LICENCE, (7,)),
     ],
 )
-def test_a_planted_bug_is_found(bug: Bug, seed: int, peers: int, sentence: str) -> None:
-    outcome = run_faults(seed, peers, bug=bug)
-    assert any(sentence in violation for violation in outcome.violations), outcome
-    assert run_faults(seed, peers).is_passed
+def test_a_planted_bug_is_found_within_200_seeds(bug: Bug, seeds: tuple[int, ...]) -> None:
+    sizes = Sizes(3, 9)
+    chosen = dict.fromkeys((*seeds, *range(1, 201)))
+    outcomes = (run_faults(seed, sizes.of(seed), bug=bug) for seed in chosen)
+    found = next((outcome for outcome in outcomes if not outcome.is_passed), None)
+    assert found is not None
+    assert run_faults(found.seed, found.peers).is_passed
