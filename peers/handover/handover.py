@@ -11,8 +11,9 @@ yield of the one it has yielded to. Holding is not kept over a restart.
 *Getting.* Who yields says where it has anything. The frontier's part of that is brought before the slot is
 crawled, the pages meanwhile; with both the slot is *complete*, if one of those that yielded had it complete
 or fewer members are down than there are copies. Else something that was acknowledged may be with the dead
-alone: the slot is crawled, and claimed again whenever the members change. All of this is union: what two
-sides of a partition, or an owner and its late standby, know is put together, in any order.
+alone: who crawled on would fetch that again. The slot waits, and is claimed again whenever the members change:
+when one of the dead is back, or written off. All of this is union: what two sides of a partition, or an owner
+and its late standby, know is put together, in any order.
 
 *Offering.* Who holds a slot and has it complete offers it to the standbys. What they have *taken* is
 complete there from then on, since all that is new reaches them before it counts. A standby that has lost
@@ -331,16 +332,12 @@ class Handover(Actor):
     # --- Claiming --------------------------------------------------------------------------------
 
     def _claim_slots(self, now: float) -> list[Send]:
-        """Claim all that is ours and not held; what was agreed upon before has to be agreed upon again.
-
-        So is what we hold but may not have found all of, for who was down then may be back.
-        """
+        """Claim all that is ours and not held; what was agreed upon before has to be agreed upon again."""
         ownership = self._here
         self._claim = self._number()  # without a claim, too, so that answers to the last one count no more
         self._claim_again_at = inf
-        self._found &= self._held
-        self._claimed = ownership.owned & ~self._found
-        self._vouched = np.zeros_like(self._held)
+        self._claimed = ownership.owned & ~self._held
+        self._vouched, self._found = np.zeros_like(self._held), np.zeros_like(self._held)
         self._agreed = np.zeros_like(self._held)
         self._yields = {peer: np.zeros_like(self._held) for peer in ownership.alive if peer != self._me}
         self._n_yields[:] = 0
@@ -439,8 +436,8 @@ class Handover(Actor):
         self._found |= slots if self._here.has_all else slots & is_there
 
     def _hold_agreed(self) -> list[Send]:
-        """Crawl what all have yielded and whose frontier is here."""
-        ready = self._agreed & ~self._held & ~self._stopping
+        """Crawl what all have yielded and whose frontier is here, all that is known of it."""
+        ready = self._agreed & self._found & ~self._held & ~self._stopping
         if not ready.any():
             return []
         ready &= ~self._wants.urgent("controller")
@@ -526,7 +523,7 @@ class Handover(Actor):
     def _note_complete(self) -> list[Send]:
         """See which slots are complete by now, and tell our own if these have changed."""
         lacking = self._wants.urgent("controller") | self._wants.urgent("cell")
-        self._complete |= self._held & self._found & ~lacking
+        self._complete |= self._held & ~lacking
         for peer in self._stirred & self._taking.keys():
             # Whose slots these are holds them and has all: else it would not have offered them.
             self._complete |= self._here.table.slots_of(peer) & self._brought(peer)
