@@ -186,6 +186,33 @@ def test_a_yield_of_a_peer_that_is_not_live_does_not_count() -> None:
     assert ann.held == 0
 
 
+def test_with_as_many_down_as_there_are_copies_a_slot_waits_unless_somebody_has_all_of_it() -> None:
+    ownership = view(ANN, BEN)
+    lacking = Ownership(ANN, ownership.table, ownership.alive, has_all=False)
+    ann = Ann(lacking)
+    some = np.zeros(SLOTS, np.bool_)
+    some[np.flatnonzero(lacking.owned)[:3]] = True
+    ann.yielded_by(BEN, ann.claim(), complete=encode_slots(some))
+    assert ann.held == 3
+    # One of the dead is back: what was not found may be found now, so it is claimed again.
+    ann.hear(OwnershipChanged(ownership))
+    again = ann.claim()
+    assert (decode_slots(again.slots, SLOTS) == (lacking.owned & ~some)).all()
+    ann.yielded_by(BEN, again)
+    assert ann.held == lacking.owned.sum()
+
+
+def test_what_was_complete_here_is_held_whoever_is_down() -> None:
+    before = view(ANN, BEN)
+    ann = holding(before)
+    standby = before.kept & ~before.owned
+    ann.hear_from(BEN, OfferSlots(5, before.epoch, encode_slots(standby)))
+    ann.finish_tasks()
+    after = view(ANN)
+    ann.hear(OwnershipChanged(Ownership(ANN, after.table, after.alive, has_all=False)))
+    assert ann.held == SLOTS
+
+
 def test_the_frontier_is_brought_before_a_slot_is_crawled_and_the_pages_before_it_is_complete() -> None:
     here = view(ANN, BEN)
     ann = Ann(here)
