@@ -360,8 +360,10 @@ class Ledger:
             self._table.put(key, b"")
             self.totals.pages_marked += 1
             self.marks_by_slot[slot_in(identity)] += 1
-        self._drop_adopted(identity)
-        self.unmark_texts(identity)
+        if self.totals.adopted:
+            self._drop_adopted(identity)
+        if self.totals.texts_marked:
+            self.unmark_texts(identity)
         self._tell_marked(identity)
 
     def mark_slot(self, slot: int) -> int:
