@@ -9,11 +9,11 @@ are the same. Who has yielded a slot fetches nothing of it again before it holds
 yield of the one it has yielded to. Holding is not kept over a restart.
 
 *Getting.* Who yields says where it has anything. The frontier's part of that is brought before the slot is
-crawled, the pages meanwhile; with both the slot is *complete*. But a slot waits, and is claimed again whenever
-the members change, unless one of those that yielded had it complete or fewer members are down than there are
-copies: something that was acknowledged may be with the dead alone, and who crawled on would fetch it again.
-It goes on when one of the dead is back, or written off. All of this is union: what two sides of a partition,
-or an owner and its late standby, know is put together, in any order.
+crawled, the pages meanwhile; with both the slot is *complete*. All of this is union: what two sides of a
+partition, or an owner and its late standby, know is put together, in any order. But where nobody who yielded
+was complete, and as many members are down as there are copies, something that was acknowledged may be with
+the dead alone, and who crawled on would fetch it again. Such a slot waits, and is claimed again whenever the
+members change, until one of the dead is back or written off.
 
 *Offering.* Who holds a slot and has it complete offers it to the standbys. What they have *taken* is
 complete there from then on, since all that is new reaches them before it counts. A standby that has lost
