@@ -28,6 +28,7 @@ from bootstrap.provision import (
     write_bootstrap,
     write_peer,
 )
+from mesh.config import WEIGHT_DEFAULT
 from mesh.gateway_client import GatewayClient, GatewayError
 from mesh.identity import Identity
 from mesh.key_file import load_identity, save_identity
@@ -133,6 +134,12 @@ class Mesh:
 
     def peer_id(self, number: int) -> str:
         return str(self.described[number]["id"])
+
+    def team_of(self, host: str) -> list[int]:
+        """Who has the pages of a host while all that run have their share and no other weight."""
+        numbers = {self.peer_id(number): number for number in self.running()}
+        table = SlotTable(dict.fromkeys(numbers, WEIGHT_DEFAULT), self.slot_count, self._mesh.mesh.replicas)
+        return [numbers[peer] for peer in table.team_of(slot_of(f"http://{host}", self.slot_count))]
 
     def gateway(self, number: int) -> str:
         return str(self.described[number]["gateway"])
@@ -345,7 +352,7 @@ def _draw_keys(mesh: MeshFolder, peers: int, hosts: Sequence[str], key_seed: int
     random = Random(key_seed)
 
     def unevenness(identities: list[Identity]) -> int:
-        weights = {identity.peer_id: 100 for identity in identities}
+        weights = {identity.peer_id: WEIGHT_DEFAULT for identity in identities}
         table = SlotTable(weights, mesh.mesh.slot_count, replicas=1)
         shares = Counter(table.team_of(slot)[0] for slot in slots)
         return max(shares.values()) - min(shares[peer] for peer in weights)

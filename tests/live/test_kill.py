@@ -12,6 +12,7 @@ from tests.live.access_log import Access
 from tests.live.chaos import Chaos, assert_answers_are_right, assert_short_misses, hosts_of, watched
 from tests.live.lab_process import wait_for
 from tests.live.mesh_processes import Mesh, mesh_of
+from tests.live.searching import misses
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, ServedWeb, served_web
 
@@ -55,6 +56,7 @@ def test_killed_peers_hosts_are_crawled_and_searched_by_the_others(
         mesh.start(victim)
         chaos.say(f"peer-{victim} is back with an empty disk")
         chaos.wait_until_whole()
+        _kill_all_copies(chaos)
         chaos.assert_all_found()
         chaos.assert_archived()
         assert len(web.accesses()) == n_asked  # nothing of all this made them fetch
@@ -64,11 +66,7 @@ def test_killed_peers_hosts_are_crawled_and_searched_by_the_others(
 def _kill_in_mid_crawl(chaos: Chaos, web: ServedWeb) -> None:
     """Kill who has most to do; others go on with all of its hosts."""
     chaos.mesh.wait_until(lambda report: report["total"]["pages_stored"] > 250, "250 pages")
-    now_s = time.time()
-    busy = chaos.unfinished(web.accesses())
-    by_peer = {n: busy & set(hosts_of(n, web.accesses(), now_s - 2.0)) for n in chaos.mesh.running()}
-    victim = max(by_peer, key=lambda number: len(by_peer[number]))
-    hosts = sorted(by_peer[victim])
+    victim, hosts = chaos.busiest(web.accesses)
     killed_s = chaos.kill(victim)
 
     def all_go_on() -> bool:
@@ -81,6 +79,25 @@ def _kill_in_mid_crawl(chaos: Chaos, web: ServedWeb) -> None:
         f"{len(hosts)} hosts of peer-{victim} go on after {[round(s - killed_s, 1) for s in first_s]} s"
     )
     assert max(first_s) - killed_s <= GOES_ON_S_MAX
+
+
+def _kill_all_copies(chaos: Chaos) -> None:
+    """While both peers that have a page are down, every answer without it says that it is not complete."""
+    mesh = chaos.mesh
+    host = chaos.truth.known[0].host
+    team = mesh.team_of(host)
+    with watched(mesh, chaos.truth, hosts=[host]) as asked:
+        time.sleep(1.0)
+        chaos.kill(*team)
+        time.sleep(8.0)
+        mesh.start(*team)
+        chaos.wait_until_whole()
+        time.sleep(1.0)
+    chaos.tell(asked)
+    assert misses(asked.answers)
+    for miss in misses(asked.answers):
+        assert miss.is_said, miss
+        assert miss.is_over, miss
 
 
 def _gone_on(host: str, since_s: float, victim: int, accesses: Collection[Access]) -> bool:
