@@ -591,6 +591,7 @@ class Membership(Actor):
     def _revoke_holdings(self) -> None:
         self._revoked_through = self._own.incarnation
         self._counts["revoked"] += 1
+        self._tell_here("controller", HoldingsRevoked())  # before a licence that follows
         self._tell_here("handover", HoldingsRevoked())
 
     def _tell_here(self, listener: str, message: Message) -> None:

@@ -63,7 +63,7 @@ class CrawlLicensed(Message, frozen=True):
 
 
 class HoldingsRevoked(Message, frozen=True):
-    """Membership to handover: we were held for dead, so others may crawl our slots by now."""
+    """Membership to controller and handover: we were held for dead, others may crawl our slots by now."""
 
 
 class ServeSlots(Message, frozen=True):

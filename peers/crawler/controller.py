@@ -29,7 +29,7 @@ import numpy as np
 
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError, RemoteProtocolError
-from mesh.membership_messages import CrawlLicensed, QueueMeasured
+from mesh.membership_messages import CrawlLicensed, HoldingsRevoked, QueueMeasured
 from mesh.messages import (
     CHANGES_MAX,
     CompareSlots,
@@ -242,6 +242,8 @@ class Controller(Actor):
                 sends = self._change_ownership(ownership, now)
             case HoldSlots(slots, inherited):
                 sends = self._hold(self._decode(slots), self._decode(inherited), now)
+            case HoldingsRevoked():
+                sends = self._hold_nothing(now)
             case SlotsComplete(slots):
                 self._exchange.note_complete(self._decode(slots))
                 sends = []
@@ -381,6 +383,13 @@ class Controller(Actor):
         self._frontier.stop(gone)
         self._stopping.update(dict.fromkeys(gone, now))
         return self._report_stopped(now)
+
+    def _hold_nothing(self, now: float) -> list[Send]:
+        """Crawl nothing until the handover says what: it may say so only after the next licence."""
+        if self._held is None:
+            return []
+        nothing = np.zeros_like(self._held)
+        return self._hold(nothing, nothing, now)
 
     def _report_stopped(self, now: float) -> list[Send]:
         """Let go of those slots taken from us of which nothing is unfinished; look again for the others."""

@@ -98,6 +98,8 @@ class Listener(Actor):
             case CrawlLicensed(until):
                 assert not self.licences or until > self.licences[-1] or self.licences[-1] == inf
                 self.licences.append(until)
+            case HoldingsRevoked():
+                pass
             case _:
                 raise AssertionError(f"the controller does not take {message}")
         return []

@@ -9,7 +9,7 @@ import pytest
 
 from mesh.actor import Address, Send
 from mesh.errors import LocalProtocolError
-from mesh.membership_messages import CrawlLicensed, QueueMeasured
+from mesh.membership_messages import CrawlLicensed, HoldingsRevoked, QueueMeasured
 from mesh.messages import (
     FoundLink,
     FrontierChanged,
@@ -184,6 +184,17 @@ def test_no_fetch_begins_at_or_after_the_licence() -> None:
     assert asked(desk.wake(60.0)) == []
     assert desk.controller.wake_at() == inf
     assert asked(desk.tell(CrawlLicensed(desk.now + 3.0), "membership")) == [f"{HOST}/3"]
+
+
+def test_who_was_held_for_dead_crawls_nothing_by_its_next_licence_before_it_holds_slots_again() -> None:
+    desk = Desk(delay_s=0.0).with_home_asked(f"{HOST}/2")
+    desk.tell(CrawlLicensed(desk.now - 1.0), "membership")
+    assert asked(desk.tell(fetched(HOME, 404))) == []
+    stopped = of_kind(desk.tell(HoldingsRevoked(), "membership"), SlotsStopped)
+    assert len(stopped) == 1
+    assert asked(desk.tell(CrawlLicensed(desk.now + 60.0), "membership")) == []
+    desk.now += 1.0
+    assert asked(desk.tell(hold_slots(), "handover")) == [f"{HOST}/2"]
 
 
 def test_a_fetch_that_would_be_due_after_the_licence_wakes_nobody() -> None:
