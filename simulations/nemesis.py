@@ -303,10 +303,11 @@ class Nemesis:
         self._hold("weather", -1, weather.for_s, self._network.clear_up)
 
     def _look_at_links(self) -> None:
-        self._watch.links_changed(self._reaches)
+        self._watch.links_changed(self._passes)
 
-    def _reaches(self, one: Machine, other: Machine) -> bool:
-        return other.is_running and self._world.is_connected(one.peer, other.peer)
+    def _passes(self, source: Machine, target: Machine) -> bool:
+        are_running = source.is_running and target.is_running
+        return are_running and self._world.passes(source.peer, target.peer)
 
     def _link(self, link: Link) -> tuple[str, str]:
         source, target = link

@@ -9,8 +9,8 @@ The rules
 that; a request ends with its answer, or with the process that made it. Clocks may run 2 % fast.
 
 *One crawler.* While a peer asks a host, no other running peer may ask it too: nobody else holds its slot
-under a licence that has not run out. Who does not reach a majority of the members begins no fetch later
-than `MINORITY_S` after it has lost them.
+under a licence that has not run out. Who does not reach a majority of the members, be it through others,
+begins no fetch later than `MINORITY_S` after it has lost them.
 
 *Once.* A URL that was answered for good is asked again only if that answer was lost with, or locked up in, a
 peer to which something happened: who asks again must not have the outcome in its own table, nor may a peer
@@ -22,7 +22,7 @@ between its request and `SETTLE_S` after its answer, or some fault must have kep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Final, NamedTuple
 
@@ -143,13 +143,15 @@ class Watch:
     def members_changed(self) -> None:
         self._members_changed_s = self._now()
 
-    def links_changed(self, reaches: Callable[[Machine, Machine], bool]) -> None:
-        """See who does not reach a majority from now on."""
+    def links_changed(self, passes: Callable[[Machine, Machine], bool]) -> None:
+        """See who does not reach a majority from now on, and back, be it through others."""
         now = self._now()
         members = [machine for machine in self.machines if machine.has_lived and not machine.is_gone]
         smallest = min((machine.peer for machine in members), default="")
         for machine in members:
-            reached = [other for other in members if other is machine or reaches(machine, other)]
+            there = _reached(machine, members, passes)
+            back = _reached(machine, members, lambda source, target: passes(target, source))
+            reached = there & back
             twice = 2 * len(reached)
             has_tie = twice == len(members) and any(other.peer == smallest for other in reached)
             if machine.is_running and (twice > len(members) or has_tie):
@@ -241,3 +243,15 @@ class Watch:
 
 
 _decode = msgspec.msgpack.Decoder().decode
+
+
+def _reached(
+    start: Machine, members: Sequence[Machine], passes: Callable[[Machine, Machine], bool]
+) -> set[Machine]:
+    """All whom a message gets to that everybody passes on, `start` included."""
+    reached, waiting = {start}, [start]
+    for source in waiting:
+        new = [target for target in members if target not in reached and passes(source, target)]
+        reached.update(new)
+        waiting += new
+    return reached

@@ -280,10 +280,13 @@ class World:
         peer = self._peers[name]
         return peer.is_up and peer.held is None
 
+    def passes(self, source: str, target: str) -> bool:
+        """Do frames get through from one peer to the other?"""
+        return self._network.reaches(source, target) and (source, target) not in self._clogs
+
     def is_connected(self, one: str, other: str) -> bool:
         """Do frames get through in both directions?"""
-        reaches, clogs = self._network.reaches, self._clogs
-        return all(reaches(*link) and link not in clogs for link in ((one, other), (other, one)))
+        return self.passes(one, other) and self.passes(other, one)
 
     def local_time(self, name: str) -> float:
         """What the clock of a peer shows."""
