@@ -38,6 +38,8 @@ Known gaps
 ==========
 A peer that is in the team by the views it sees, and was not by one in between that it never saw, counts as
 complete until it has taken the owner's new offer: till then its answers can lack what came in between.
+Who drains its slots into fewer peers than there are copies leaves fewer copies; if those die, who comes back
+after them can call complete what is with the dead, since no more members are down than copies should allow.
 A member that is alive but whose handover hangs stops the slots that move, and no others. Numbers follow the
 clock at the start of a peer, so one whose clock was set back meanwhile could take an answer to its former
 life for one to this life, if that was under way all the time.

@@ -18,7 +18,7 @@ def settle(world: World) -> None:
     """No more changes; the network stays as bad as it is. Who is down comes back if it is needed."""
     world.run(10.0)  # who is cut off is healed by then
     for name in sorted(world.records.keys() - world.running.keys()):
-        if 2 * len(world.running) > len(world.records):
+        if 2 * len(world.running) > len(world.records) and world.count_missed() + 1 < world.replicas:
             world.drop(name)
         else:
             world.start(name)
@@ -37,6 +37,9 @@ def disturb(world: World, random: Random) -> None:
     names = sorted(world.running.keys() - world.cut_off)
     down = sorted(world.records.keys() - world.running.keys())
     name = random.choice(names)
+    keeping = {peer for peer, record in world.records.items() if record.is_alive and record.weight}
+    # Who drains its slots into fewer peers than there are copies leaves fewer copies.
+    may_be_least = 0 if len(keeping - {name}) >= world.replicas else 20
     match random.randrange(8):
         case 0 if len(world.records) < 5:
             world.start("abcde"[len(world.records)])
@@ -51,11 +54,11 @@ def disturb(world: World, random: Random) -> None:
                 name, dropped_after_s=random.choice((0.5, 2.0, inf)), healed_after_s=random.uniform(2, 9)
             )
         case 6:
-            weight = random.choice((0, 50, WEIGHT, 200))
+            weight = random.choice((may_be_least, 50, WEIGHT, 200))
             world.change(name, replace(world.records[name], weight=weight))
         case 7:  # there and back, and some see nothing of it
             before = world.records[name].weight
-            world.change(name, replace(world.records[name], weight=random.choice((0, 200))))
+            world.change(name, replace(world.records[name], weight=random.choice((may_be_least, 200))))
             world.run(random.choice((0.01, 0.2, 0.6)))
             world.change(name, replace(world.records[name], weight=before))
         case _:

@@ -6,8 +6,8 @@ records as they truly are, which every peer gets to see at its own time, in orde
 peer that is cut off loses its licence before the others drop it, and hears `HoldingsRevoked` before they
 take it in again. Messages between peers are late, out of order, twice or lost; a promise waits for a commit.
 
-After every event `World` checks that no slot may be fetched for by two peers, and that no item that counts
-is gone from all disks.
+`World` checks all the time that no slot may be fetched for by two peers, that no item that counts is gone
+from all disks, and that owners who call a slot complete have all items of it that count.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ class World:
         self.replicas = replicas
         self.records: dict[str, Record] = {}
         self.left: set[str] = set()
-        self.versions: list[tuple[dict[str, Record], bool]] = []  # and whether they are most
+        # Live members, whether they are most of all, and whether they have everything between them.
+        self.versions: list[tuple[dict[str, Record], bool, bool]] = []
         self.running: dict[str, Peer] = {}
         self.disks: dict[str, dict[str, DictStore]] = {}
         self.cut_off: set[str] = set()  # by whom nothing is heard, and who has no licence
@@ -149,7 +150,7 @@ class World:
     def _find_alone(self, peer: Peer) -> None:
         if peer.ownership is not None:
             table = SlotTable({peer.name: peer.ownership.table.weights[peer.name]}, SLOTS, self.replicas)
-            self._show(peer, Ownership(peer.name, table, table.weights, has_majority=False))
+            self._show(peer, Ownership(peer.name, table, table.weights, has_majority=False, has_all=False))
 
     def _heal(self, name: str) -> None:
         """A peer that was cut off hears that it was dropped, and then the others hear of it again."""
@@ -169,7 +170,7 @@ class World:
         self.records = self.records | {name: record}
         live = {peer: record for peer, record in self.records.items() if record.is_alive}
         is_most = 2 * len(live) > len(self.records.keys() - self.left)
-        self.versions.append((live, is_most))
+        self.versions.append((live, is_most, self.count_missed() < self.replicas))
         for peer in self.running.values():
             self.at(self.now + self.random.choice((0.0, 0.05, 0.3, 1.0)), lambda peer=peer: self._tell(peer))
 
@@ -196,6 +197,21 @@ class World:
                 if peer.name not in self.cut_off and slot in peer.may_fetch | peer.fetching
             ]
             assert len(crawling) <= 1, f"slot {slot} is crawled by {crawling} at {self.now}"
+
+    def check_complete(self, peer: Peer) -> None:
+        """An owner that says it has everything that counts does."""
+        if peer.name in self.cut_off:
+            return
+        slots = {slot for slot in peer.may_fetch if peer.complete[slot]}
+        counting = {item for item in self.acknowledged if item[0] in slots}
+        for store in STORES:
+            lacking = counting - peer.stores[store].all()
+            assert not lacking, f"{peer.name} calls slots complete and lacks {lacking} at {self.now}"
+
+    def count_missed(self) -> int:
+        """Members that are dead, may come back, and have or may have something."""
+        dead = [self.records[name] for name in self.records.keys() - self.left]
+        return sum(not each.is_alive and (each.weight > 0 or each.serving > 0) for each in dead)
 
     def check_nothing_is_lost(self) -> None:
         for store in STORES:
@@ -245,13 +261,16 @@ class World:
         if self.running.get(peer.name) is not peer or peer.name in self.cut_off or peer.version == newest:
             return
         peer.version = newest
-        live, is_most = self.versions[newest]
+        live, is_most, has_all = self.versions[newest]
         table = SlotTable({name: record.weight for name, record in live.items()}, SLOTS, self.replicas)
         serving = {name: record.serving for name, record in live.items()}
         served = None
         if any(serving.values()) and serving != table.weights:
             served = SlotTable(serving, SLOTS, self.replicas)
-        self._show(peer, Ownership(peer.name, table, live, serving=served, has_majority=is_most))
+        self._show(
+            peer,
+            Ownership(peer.name, table, live, serving=served, has_majority=is_most, has_all=has_all),
+        )
 
     def _show(self, peer: Peer, ownership: Ownership) -> None:
         is_first = peer.ownership is None
@@ -346,6 +365,8 @@ class World:
                 assert source.peer != peer.name or isinstance(message, SynchroniseSlots | StopSynchronising)
                 sends = peer.exchanges[actor].receive(source, message, self.now)
                 self._tell_filled(peer, actor)
+        if isinstance(message, HoldSlots | SlotsComplete):
+            self.check_complete(peer)
         self._carry(peer, actor, sends)
         self._plan(peer)
 
@@ -427,10 +448,15 @@ class World:
                 self._carry(peer, "controller", [Send(Address(other, "controller"), Ship(item))])
 
     def _acknowledge(self, peer: Peer) -> None:
+        """Let count what all of the team have; among a few it counts for nobody else."""
+        if peer.ownership is None or not peer.ownership.has_majority:
+            return
         for item, having in list(peer.shipping.items()):
             if self._team(peer, item[0]) <= having:
                 del peer.shipping[item]
                 self.acknowledged.add(item)
+                for other in self.running.values():
+                    self.check_complete(other)
 
     def _take(self, peer: Peer, source: Address, item: Item) -> None:
         """Keep what others ship, if we are in the team."""
