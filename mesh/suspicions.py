@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import inf
 
-from mesh.messages import ACCUSERS_MAX
 from mesh.swim_settings import SwimSettings
 
 
@@ -39,14 +38,17 @@ class Suspicions:
         return len(self._suspicions) + len(self._buried_at)
 
     def accuse(self, peer: str, accusers: Iterable[str], now: float, live_count: int) -> bool:
-        """Suspect a member, or take note of who else does; tell whether anything was new."""
+        """Suspect a member, or take note of who else does; tell whether anything was new.
+
+        Accusers beyond those that shorten the time are not noted, so nor is their word passed on.
+        """
         suspicion = self._suspicions.get(peer)
         is_new = suspicion is None
         if suspicion is None:
             suspicion = self._suspicions[peer] = Suspicion(now)
         count = len(suspicion.accusers)
         for accuser in accusers:
-            if len(suspicion.accusers) < ACCUSERS_MAX:
+            if len(suspicion.accusers) <= self._settings.confirmations:
                 suspicion.accusers[accuser] = None
         confirmations = max(0, len(suspicion.accusers) - 1)
         time_s = self._settings.suspicion_s(confirmations, live_count)
