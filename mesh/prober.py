@@ -4,11 +4,11 @@ It decides; the membership actor sends, and says what a silent member is believe
 
 Theory of operation
 ===================
-Every interval a probe begins: a ping; at the time-out, requests to a few others to try; at the deadline,
-without an answer by any way, the member is silent. Probes overlap, so a member that has come to distrust
-itself (`local_health`) waits longer for each and still makes as many. A helper answers a request at once
-for itself: those who are asked and do not answer are Lifeguard's missing nacks, the sign that it is the
-prober who cannot be heard.
+Every interval a probe begins: a ping; at the time-out, the ping again and requests to a few others to try; at
+the deadline, without an answer by any way, the member is silent. Probes overlap, so a member that has come
+to distrust itself (`local_health`) waits longer for each and still makes as many. A helper answers a request
+at once for itself: those who are asked and do not answer are Lifeguard's missing nacks, the sign that it is
+the prober who cannot be heard.
 
 Members are probed round robin, in an order that is random and stays. SWIM shuffles it after each round; then
 one member may wait for almost two rounds, too long where every witness is needed (`licence`).
@@ -45,6 +45,7 @@ class Probe:
     ask_at: float  # when others are asked to help; inf once they are
     deadline: float
     helpers: set[str] = field(default_factory=set)  # asked, and not heard from yet
+    is_answered: bool = False  # by way of a helper; its own word may still come
 
 
 class Relay(NamedTuple):
@@ -88,9 +89,9 @@ class Prober:
         self._sequence += 1
         return Ping(self._sequence)
 
-    def requests_due(self, now: float, members: Iterable[str]) -> list[tuple[str, PingRequested]]:
-        """Whom to ask for help with probes that have not been answered in time."""
-        requests: list[tuple[str, PingRequested]] = []
+    def requests_due(self, now: float, members: Iterable[str]) -> list[tuple[str, Ping | PingRequested]]:
+        """Whom to ping again, and whom to ask for help, where a probe has not been answered in time."""
+        requests: list[tuple[str, Ping | PingRequested]] = []
         for sequence, probe in self._probes.items():
             if now < probe.ask_at:
                 continue
@@ -98,16 +99,17 @@ class Prober:
             helpers = [peer for peer in members if peer != probe.peer]
             chosen = self._random.sample(helpers, min(self._settings.indirect_probes, len(helpers)))
             probe.helpers.update(chosen)
+            requests.append((probe.peer, Ping(sequence)))
             requests += [(helper, PingRequested(sequence, probe.peer)) for helper in chosen]
         return requests
 
     def silent(self, now: float) -> list[str]:
         """The members whose probes are over without an answer."""
         over = [sequence for sequence, probe in self._probes.items() if probe.deadline <= now]
-        probes = [self._probes.pop(sequence) for sequence in over]
-        for probe in probes:
+        silent = [probe for probe in map(self._probes.pop, over) if not probe.is_answered]
+        for probe in silent:
             self.health.worsen(len(probe.helpers))
-        return [probe.peer for probe in probes]
+        return [probe.peer for probe in silent]
 
     def is_due(self, now: float) -> bool:
         """Is it time to begin the next probe?"""
@@ -145,13 +147,20 @@ class Prober:
         if probe is None:
             return None
         if answer.peer == probe.peer:
-            del self._probes[answer.sequence]
-            self.health.improve()
+            self._end(answer.sequence, probe, is_own_word=witness == probe.peer)
         elif answer.peer == witness and witness in probe.helpers:
             probe.helpers.remove(witness)
         else:
             return None
         return probe.sent_at
+
+    def _end(self, sequence: int, probe: Probe, *, is_own_word: bool) -> None:
+        """The probed member is alive; when a helper says so, wait on for what it says itself."""
+        if not probe.is_answered:
+            self.health.improve()
+        probe.is_answered, probe.ask_at = True, inf
+        if is_own_word:
+            del self._probes[sequence]
 
     def passed_on(self, answer: PingAnswered) -> tuple[str, PingAnswered] | None:
         """Whom the answer is to be passed on to, if it was asked for by another, and as what."""

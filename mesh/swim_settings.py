@@ -16,10 +16,10 @@ Seconds = Annotated[float, Meta(gt=0)]
 class SwimSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How often members probe and gossip, and how long they wait.
 
-    A crash is known everywhere after 3.5 s on average, and 99 of 100 within 4.6 s, at 4 members as at 256: the
-    first probe of the crashed member comes after 0.3 s on average, its deadline is 0.45 s later, and the
-    suspicion takes 2.75 s from then, more if nobody else probes the member for so long. One crash in 400 takes
-    longer than 5 s. `tests/benchmarks/bench_membership.py` has what was measured.
+    A crash is known everywhere after 3.5 s on average, and 99 of 100 within 4.6 s, at 4 members as at
+    256: the first probe of the crashed member comes after 0.3 s on average, its deadline is 0.45 s later, and
+    the suspicion takes 2.75 s from then, more if nobody else probes the member for so long. One crash in 400
+    takes longer than 5 s. `tests/benchmarks/bench_membership.py` has what was measured.
 
     Sources: Das, Gupta, Motivala 2002 (SWIM); Dadgar, Phillips, Currey 2018 (Lifeguard, arXiv 1707.00788);
     hashicorp/memberlist, config.go, whose values for a local network are slower: 10 s.

@@ -110,7 +110,8 @@ def test_a_prober_whose_helpers_are_silent_too_waits_longer() -> None:
     members = ["a", "b", "c", "d", "e"]
     probe = prober.next_probe(0.0, members)
     assert probe is not None
-    requests = prober.requests_due(0.2, members)
+    again, *requests = prober.requests_due(0.2, members)
+    assert again == probe
     assert len(requests) == PACE.indirect_probes
     assert prober.silent(0.5) == [probe[0]]
     assert prober.health.distrust == 1 + min(PACE.distrust_max - 1, PACE.indirect_probes)
@@ -126,7 +127,7 @@ def test_a_prober_whose_helpers_answer_does_not_doubt_itself() -> None:
     members = ["a", "b", "c", "d", "e"]
     probe = prober.next_probe(0.0, members)
     assert probe is not None
-    for helper, request in prober.requests_due(0.2, members):
+    for helper, request in prober.requests_due(0.2, members)[1:]:
         assert prober.witnessed(helper, PingAnswered(request.sequence, helper)) == 0.0
         assert prober.witnessed(helper, PingAnswered(request.sequence, helper)) is None
     assert prober.silent(0.5) == [probe[0]]
@@ -142,6 +143,29 @@ def test_an_answer_counts_once_and_by_the_time_of_its_own_ping() -> None:
     assert prober.witnessed("a", PingAnswered(first[1].sequence, "a")) == 1.0
     assert prober.witnessed("a", PingAnswered(first[1].sequence, "a")) is None
     assert prober.witnessed("a", PingAnswered(99, "a")) is None
+
+
+def test_after_a_helpers_word_that_it_is_alive_a_members_own_word_still_counts() -> None:
+    prober = Prober(PACE, Random(1))
+    members = ["a", "b"]
+    probe = prober.next_probe(1.0, members)
+    assert probe is not None
+    peer, ping = probe
+    (helper,) = set(members) - {peer}
+    assert [target for target, _ in prober.requests_due(1.2, members)] == [peer, helper]
+    assert prober.witnessed(helper, PingAnswered(ping.sequence, peer)) == 1.0
+    assert prober.witnessed(peer, PingAnswered(ping.sequence, peer)) == 1.0
+    assert prober.witnessed(peer, PingAnswered(ping.sequence, peer)) is None
+    assert prober.silent(1.5) == []
+
+
+def test_a_member_whose_helper_says_it_is_alive_is_not_silent() -> None:
+    prober = Prober(PACE, Random(1))
+    probe = prober.next_probe(1.0, ["a"])
+    assert probe is not None
+    assert prober.witnessed("b", PingAnswered(probe[1].sequence, "a")) == 1.0
+    assert prober.silent(1.5) == []
+    assert prober.health.distrust == 1
 
 
 def test_the_answer_of_who_was_not_asked_is_none() -> None:
