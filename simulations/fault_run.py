@@ -114,6 +114,7 @@ class FaultRun:
         self.watch = Watch(
             self.web,
             self._delay_of,
+            plan.delay_s,
             lambda: self.world.now,
             lambda machine, begin_s, end_s: self.nemesis.is_calm(machine, begin_s, end_s),
             self.tell,
@@ -130,6 +131,7 @@ class FaultRun:
                 doors,
                 clock=VirtualClock(offset, drift),
                 fetched=self._fetched,
+                abandoned=self.watch.abandoned,
                 told=self.users.told,
             )
             for number, (offset, drift) in enumerate(zip(plan.wall_offsets_s, plan.drifts, strict=True))

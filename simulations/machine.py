@@ -16,6 +16,7 @@ from mesh.ownership import Ownership
 from mesh.table import TableSection
 from peers.actors import make_actors
 from peers.crawler.controller import CrawlStatistics
+from peers.crawler.exchange import AbandonFetches
 from peers.crawler.messages import StopCrawl
 from peers.crawler.settings import CrawlSettings
 from peers.handover.handover import HandoverStatistics
@@ -59,6 +60,7 @@ class Machine:
         *,
         clock: VirtualClock,
         fetched: Fetched,
+        abandoned: Callable[[Machine], None],
         told: Told,
     ) -> None:
         """Set up a machine on which nothing runs yet."""
@@ -77,6 +79,7 @@ class Machine:
         self._settings = settings
         self._doors = doors
         self._fetched = fetched
+        self._abandoned = abandoned
         self._told = told
         self._lives = 0
 
@@ -114,7 +117,7 @@ class Machine:
         membership = self._members.membership(peer, TableSection(disk.table, b"M"), self._lives)
         segments = DiskSegments(disk, index, self.config.slot_count)
         ports: list[VirtualPort] = [
-            _Fetcher(self, self._web, self._world, self._fetched),
+            _Fetcher(self, self._web, self._world, self._fetched, self._abandoned),
             WordyParser(self._web),
             DiskArchive(peer, disk),
             segments,
@@ -261,16 +264,22 @@ class Machine:
 class _Fetcher(VirtualFetcher):
     """The fetcher's twin; pages are dated by the wall clock, which may be wrong, as live."""
 
-    def __init__(self, machine: Machine, web: Web, world: World, fetched: Fetched) -> None:
+    def __init__(
+        self, machine: Machine, web: Web, world: World, fetched: Fetched, abandoned: Callable[[Machine], None]
+    ) -> None:
         super().__init__(machine.peer, web, [])
+        self._abandoned = abandoned
         self._machine = machine
         self._world = world
         self._fetched = fetched
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
         answers = super().receive(source, message, self._world.now + self._machine.clock.wall_offset_s)
-        request = self._log.pop()
-        self._fetched(self._machine, request.url, self._web.serve(request.url))
+        if isinstance(message, AbandonFetches):
+            self._abandoned(self._machine)
+        elif self._log:
+            request = self._log.pop()
+            self._fetched(self._machine, request.url, self._web.serve(request.url))
         return answers
 
 

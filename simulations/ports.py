@@ -13,7 +13,7 @@ from mesh.actor import Address, Message
 from mesh.document import Document
 from mesh.errors import LocalProtocolError
 from mesh.trace import TracedPage
-from peers.crawler.exchange import Fetched, FetchFailed, FetchRequest
+from peers.crawler.exchange import AbandonFetches, FailureReason, Fetched, FetchFailed, FetchRequest
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
 from peers.index.messages import AdoptDocuments, CommitDocuments
 from peers.storage.extent import Extent
@@ -40,6 +40,7 @@ COMMIT_S: Final = 0.050  # of an index segment, and
 COMMIT_PAGE_S: Final = 0.001  # for each of its pages
 
 _IP: Final = "203.0.113.1"  # RFC 5737: for documentation
+_ABANDONED: Final = FailureReason.UNLICENSED
 
 
 class Request(NamedTuple):
@@ -58,19 +59,42 @@ class VirtualFetcher:
     name = "fetcher"
 
     def __init__(self, peer: str, web: Web, log: list[Request]) -> None:
-        self._peer = peer
+        self._here = Address(peer, self.name)
         self._web = web
         self._log = log
+        self._n_fetches = 0
+        self._fetching: dict[int, Answer] = {}  # by number: what is to be said at the end
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
-        if not isinstance(message, FetchRequest):
-            raise _misunderstood(self, message)
-        url = message.url
-        served = self._web.serve(url)
-        self._log.append(Request(now, now + served.seconds, url, self._peer, served.status))
-        if served.failure is not None:
-            return (Answer(served.seconds, source, FetchFailed(url, served.failure)),)
-        return (Answer(served.seconds, source, _fetched(url, served, now)),)
+        match message:
+            case FetchRequest(url):
+                served = self._web.serve(url)
+                self._log.append(Request(now, now + served.seconds, url, self._here.peer, served.status))
+                result: Message = _fetched(url, served, now)
+                if served.failure is not None:
+                    result = FetchFailed(url, served.failure)
+                self._n_fetches += 1
+                self._fetching[self._n_fetches] = Answer(0.0, source, result)
+                return (Answer(served.seconds, self._here, _FetchEnds(self._n_fetches)),)
+            case _FetchEnds(number):
+                answer = self._fetching.pop(number, None)
+                return () if answer is None else (answer,)
+            case AbandonFetches():
+                abandoned = [_url_of(answer.message) for answer in self._fetching.values()]
+                self._fetching.clear()
+                return [Answer(0.0, source, FetchFailed(url, _ABANDONED)) for url in abandoned]
+        raise _misunderstood(self, message)
+
+
+def _url_of(result: Message) -> str:
+    assert isinstance(result, Fetched | FetchFailed)
+    return result.url
+
+
+class _FetchEnds(Message, frozen=True):
+    """The fetcher to itself: that fetch is over, unless it was abandoned."""
+
+    number: int
 
 
 class VirtualParser:

@@ -70,6 +70,7 @@ class Watch:
         self,
         web: Web,
         delay_of: Callable[[str], float],
+        delay_s: float,
         now: Callable[[], float],
         is_calm: Callable[[Machine | None, float, float], bool],
         tell: Callable[[str], None],
@@ -78,6 +79,7 @@ class Watch:
 
         Args:
           delay_of: seconds that must pass for a host.
+          delay_s: that must pass for any host.
           now: time of the world.
           is_calm: whether no fault touched a peer (None: anybody) between two times, nor has just ended.
           tell: takes the lines of the transcript.
@@ -92,6 +94,7 @@ class Watch:
         self._urls: dict[bytes, str] = {}
         self._web = web
         self._delay_of = delay_of
+        self._delay_s = delay_s
         self._now = now
         self._is_calm = is_calm
         self._tell = tell
@@ -135,6 +138,14 @@ class Watch:
             if clock.machine is machine:
                 clock.until = min(clock.until, now)
 
+    def abandoned(self, machine: Machine) -> None:
+        """It has broken off all requests, so none of them was answered."""
+        now = self._now()
+        self.ended(machine)
+        for url, asked in list(self.first.items()):
+            if asked.machine is machine and asked.until > now:
+                del self.first[url]
+
     def wiped(self, machine: Machine) -> None:
         """Its disk is empty."""
         self.settled[machine.number].clear()
@@ -171,7 +182,9 @@ class Watch:
         last = self._hosts.get(host)
         if last is None:
             return
-        free_at = last.until + self._delay_of(host) / (1 + DRIFT_MAX) - CLOCK_ERROR_S
+        # Who asks for the rules of a host may not know the delay that they want.
+        delay_s = self._delay_s if url.endswith("/robots.txt") else self._delay_of(host)
+        free_at = last.until + delay_s / (1 + DRIFT_MAX) - CLOCK_ERROR_S
         if now < free_at:
             self.violate(
                 f"{machine.name} asked {url} {free_at - now:.3f} s too early, after {last.machine.name}"

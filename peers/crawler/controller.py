@@ -48,7 +48,15 @@ from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
 from mesh.table import Table, TableSection
 from mesh.urls import canonical, host_of, looks_like_trap
-from peers.crawler.exchange import FailureReason, Fetched, FetchFailed, FetchRequest, header_of, location_of
+from peers.crawler.exchange import (
+    AbandonFetches,
+    FailureReason,
+    Fetched,
+    FetchFailed,
+    FetchRequest,
+    header_of,
+    location_of,
+)
 from peers.crawler.frontier import Frontier, HostState, QueuedUrl
 from peers.crawler.frontier_items import QUEUED
 from peers.crawler.frontier_store import FrontierStore, HeldBack
@@ -288,6 +296,7 @@ class Controller(Actor):
         fetch_at = max(self._frontier.next_time(), self._paused_until_s) if self._may_fetch() else inf
         return min(
             fetch_at if fetch_at < self._licensed_until_s else inf,
+            self._licensed_until_s if self._fetches and self._licensed_until_s > -inf else inf,
             self._flush_at_s,
             self._outbox.next_time(),
             self._anchors_due_s(),
@@ -490,6 +499,8 @@ class Controller(Actor):
         sends: list[Send] = []
         vain_turns = 0
         if now >= self._licensed_until_s:
+            if self._fetches and self._licensed_until_s > -inf:
+                sends.append(Send(self._addresses["fetcher"], AbandonFetches()))
             self._licensed_until_s = -inf  # nothing to wake up for before there is another one
             return sends
         if now < self._paused_until_s:
@@ -667,6 +678,8 @@ class Controller(Actor):
         self._robots_moved.pop(state.host, None)
         if reason is FailureReason.LOCAL:
             self._pause(now + LOCAL_FAILURE_PAUSE_S)
+        elif reason is FailureReason.UNLICENSED:
+            return  # asked again by who has a licence
         elif reason in _HOPELESS:
             self._frontier.give_up(state, now + self._settings.give_up_s)
         elif reason in _HOST_FAILURES:
@@ -677,6 +690,8 @@ class Controller(Actor):
     def _page_failed(self, state: HostState, taken: QueuedUrl, reason: FailureReason, now: float) -> None:
         if reason is FailureReason.LOCAL:
             self._pause(now + LOCAL_FAILURE_PAUSE_S)
+            self._frontier.put_back(state, taken)
+        elif reason is FailureReason.UNLICENSED:
             self._frontier.put_back(state, taken)
         elif reason in _HOPELESS:
             self._frontier.give_up(state, now + self._settings.give_up_s)

@@ -34,6 +34,7 @@ class FailureReason(StrEnum):
     NOT_HTML = "not_html"  # a media type nobody asked for, or binary data under the name of text
     PARSER = "parser"  # our parser failed on it: a bug, with a traceback in the log
     FETCHER = "fetcher"  # and the same of our fetcher
+    UNLICENSED = "unlicensed"  # given up by us: others may hold the slot by now
     LOCAL = "local"  # this machine is out of sockets or ports: not the host's fault
     ROBOTS = "robots"  # by the controller: the site asks not to
     TOO_MANY_REDIRECTS = "too_many_redirects"  # by the controller
@@ -67,6 +68,13 @@ class Fetched(Message, frozen=True):
     bytes_received: int  # on the wire, head and framing included, TLS not
     # False: the encoded body ended early or its checksum is wrong, and `body` is what came before that.
     is_whole: bool = True
+
+
+class AbandonFetches(Message, frozen=True):
+    """Controller to fetcher: end every fetch now. Each is answered by `FetchFailed`, as unlicensed.
+
+    When a licence has run out, the host that is asked for a large page may be another peer's in a moment.
+    """
 
 
 class FetchFailed(Message, frozen=True):

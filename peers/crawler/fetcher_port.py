@@ -10,7 +10,7 @@ import trio
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError
 from mesh.port import Deliver
-from peers.crawler.exchange import FailureReason, FetchFailed, FetchRequest, FetchResult
+from peers.crawler.exchange import AbandonFetches, FailureReason, FetchFailed, FetchRequest, FetchResult
 from peers.crawler.fetcher import Fetcher
 
 CLEANING_S = 5.0  # how often idle connections are looked through when nothing is fetched
@@ -26,12 +26,20 @@ class FetcherPort:
     def __init__(self, me: str, fetcher: Fetcher) -> None:
         self._address = Address(me, self.name)
         self._fetcher = fetcher
-        self._orders, self._inbox = trio.open_memory_channel[tuple[str, FetchRequest]](float("inf"))
+        self._orders, self._inbox = trio.open_memory_channel[tuple[str, FetchRequest, trio.CancelScope]](
+            float("inf")
+        )
+        self._scopes: set[trio.CancelScope] = set()  # of the fetches ordered and not answered
 
     def receive(self, source: Address, message: Message) -> None:
         match message:
             case FetchRequest():
-                self._orders.send_nowait((source.actor, message))
+                scope = trio.CancelScope()
+                self._scopes.add(scope)
+                self._orders.send_nowait((source.actor, message, scope))
+            case AbandonFetches():
+                for scope in self._scopes:
+                    scope.cancel()
             case _:
                 raise LocalProtocolError(f"the fetcher got a {type(message).__name__}")
 
@@ -39,18 +47,23 @@ class FetcherPort:
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._close_idle)
-                async for actor, request in self._inbox:
-                    nursery.start_soon(self._fetch, deliver, actor, request)
+                async for actor, request, scope in self._inbox:
+                    nursery.start_soon(self._fetch, deliver, actor, request, scope)
         finally:
             self._fetcher.close()
 
-    async def _fetch(self, deliver: Deliver, actor: str, request: FetchRequest) -> None:
-        result: FetchResult
+    async def _fetch(
+        self, deliver: Deliver, actor: str, request: FetchRequest, scope: trio.CancelScope
+    ) -> None:
+        result: FetchResult = FetchFailed(request.url, FailureReason.UNLICENSED)
         try:
-            result = await self._fetcher.fetch(request)
+            with scope:
+                result = await self._fetcher.fetch(request)
         except Exception:  # a bug of ours, found by what a server sent; it must cost that URL only
             logger.exception("not fetched url=%s", request.url)
             result = FetchFailed(request.url, FailureReason.FETCHER)
+        finally:
+            self._scopes.discard(scope)
         deliver(self._address, actor, result)
 
     async def _close_idle(self) -> None:

@@ -106,6 +106,10 @@ class FrontierStore:
         self.now = 0.0  # mesh clock; whoever calls `merge` sets it
         self.held_back: dict[bytes, HeldBack] = {}  # by key of the URL's row
 
+    def filled_mask(self, slot_count: int) -> SlotMask:
+        """Return where anything is."""
+        return self._frontier.filled_mask(slot_count)
+
     def item_ids(self, slot: int) -> Iterable[bytes]:
         """Yield the ids of all items of a slot."""
         held_back = self.held_back

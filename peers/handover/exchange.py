@@ -275,19 +275,21 @@ class Exchange:
             self._drop(task.number)
             done = SlotsSynchronised(task.number, encode_slots(task.done))
             return [Send(self._handover, done)]
-        digests = bytearray()
+        digests = bytearray(DIGEST_BYTES * len(slots))
         n_items = 0
-        task.group = np.zeros_like(task.todo)
-        for slot in slots.tolist():
-            ids = list(self._store.item_ids(slot))
-            digests += _digest(ids)
-            task.group[slot] = True
+        for number in np.flatnonzero(self._store.filled_mask(len(task.todo))[slots]).tolist():
+            ids = list(self._store.item_ids(int(slots[number])))
+            digests[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES] = _digest(ids)
             n_items += len(ids)
             if n_items >= GROUP_ITEMS:
+                slots = slots[: number + 1]
                 break
+        task.group = np.zeros_like(task.todo)
+        task.group[slots] = True
         task.todo &= ~task.group
         task.state = _State.COMPARING
-        message = CompareSlots(self._ask(task, now), encode_slots(task.group), bytes(digests))
+        content = bytes(digests[: DIGEST_BYTES * len(slots)])
+        message = CompareSlots(self._ask(task, now), encode_slots(task.group), content)
         return [Send(self._at(task.peer), message)]
 
     def _ask(self, task: _Task, now: float) -> int:
@@ -420,12 +422,12 @@ class Exchange:
             )
         unready = slots & self._unready()
         differing = np.zeros_like(slots)
-        theirs = question.digests
-        for number, slot in enumerate(np.flatnonzero(slots).tolist()):
-            if unready[slot]:
-                continue
-            digest = theirs[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES]
-            differing[slot] = not self._has_digest(slot, digest)
+        numbers = np.flatnonzero(slots)
+        theirs = np.frombuffer(question.digests, "<u8")
+        is_filled = self._store.filled_mask(len(slots))[numbers]
+        for number in np.flatnonzero((is_filled | (theirs != 0)) & ~unready[numbers]).tolist():
+            slot = int(numbers[number])
+            differing[slot] = not self._has_digest(slot, theirs[number].tobytes())
         self._counts["compared"] += int(slots.sum())
         self._counts["differing"] += int(differing.sum())
         encoded = encode_slots(differing)

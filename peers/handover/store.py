@@ -25,6 +25,9 @@ class Part(NamedTuple):
 class Store(Protocol):
     """The side of an actor (the controller's frontier, the cell's pages) that its `Exchange` sees."""
 
+    def filled_mask(self, slot_count: int) -> SlotMask:
+        """Return a mask over all slots: where there is an item. All others are equal without a look."""
+
     def item_ids(self, slot: int) -> Iterable[bytes]:
         """Return the ids of all items of a slot, each once, in any order; none for an empty slot."""
 

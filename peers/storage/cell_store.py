@@ -111,6 +111,10 @@ class CellStore:
         self._arrivals: dict[int, _Arrival] = {}
         self._adopting: dict[int, bytes] = {}  # export, as the ledger knows it
 
+    def filled_mask(self, slot_count: int) -> SlotMask:
+        """See `handover.store.Store`."""
+        return self._ledger.filled[:slot_count]
+
     def item_ids(self, slot: int) -> Iterable[bytes]:
         """See `handover.store.Store`."""
         return self._ledger.item_ids(slot)

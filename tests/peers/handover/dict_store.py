@@ -64,6 +64,11 @@ class DictStore:
 
     # --- The store
 
+    def filled_mask(self, slot_count: int) -> SlotMask:
+        mask = np.zeros(slot_count, np.bool_)
+        mask[[slot for slot, items in self.items.items() if items]] = True
+        return mask
+
     def item_ids(self, slot: int) -> Iterable[bytes]:
         return iter(self.items.get(slot, {}))
 
