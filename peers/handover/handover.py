@@ -28,8 +28,9 @@ forgets it when all of them have taken it; see `offers` for why nothing is lost 
 What it needs of others
 =======================
 *Membership.* A peer that any live member has held for dead fetches nothing until it has been told so by
-`HoldingsRevoked`, and by when the others first held it for dead its licence had run out (`mesh.licence`). It
-then begins anew, and its claims make those who took over stop.
+`HoldingsRevoked`. Whoever comes to hold it for dead yields nothing for as long as its last answer may license
+it (`mesh.licence`), so by when all others have yielded its licence has run out. It then begins anew, and its
+claims make those who took over stop.
 
 *Stores.* `messages` says what they promise. They keep nothing for others of a slot in whose team they are
 not: an item that a peer acknowledged after its new owner had compared with it would count and be forgotten.
@@ -84,6 +85,9 @@ class HandoverSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     again_s: float = 0.5  # what is not answered by then is repeated; doubled each time
     again_max_s: float = 4.0
     ask_s: float = 1.0  # before a standby asks for what nobody has offered
+    # From when this peer holds another for dead until it lets anybody have its slots: until then an answer
+    # to that one's last ping may still license it (`SwimSettings.licence_s`, and a tenth for its clock).
+    fence_s: float = 2.5
     retry_s: float = 1.0  # before slots that could not be brought are tried again
     # A standby takes the place of one that died after this: most restarts are over by then.
     replicate_after_s: float = 20.0
@@ -156,6 +160,7 @@ class Handover(Actor):
         self._claimants: dict[str, _Claimant] = {}
         self._offer_at = inf
         self._offer_pause_s = self._settings.again_s
+        self._fence_until = -inf  # nothing is yielded, and nothing comes to be held, before
         self._copies_at = 0.0  # standbys bring nothing new before
         self._ask_at = inf
         self._compare_at = inf
@@ -216,6 +221,9 @@ class Handover(Actor):
         if self._ownership is None:
             return []
         sends: list[Send] = []
+        if -inf < self._fence_until <= now:
+            self._fence_until = -inf
+            sends += self._hear_claims_again() + self._advance(now)
         if self._claim_again_at <= now:
             sends += self._repeat_claim(now)
         if self._offer_at <= now:
@@ -231,7 +239,8 @@ class Handover(Actor):
         if self._ownership is None:
             return inf
         wanted_at = self._wants.next_time(self._settings.tasks_max)
-        return min(self._claim_again_at, self._offer_at, self._ask_at, self._compare_at, wanted_at)
+        fence_at = self._fence_until if self._fence_until > -inf else inf
+        return min(self._claim_again_at, self._offer_at, self._ask_at, self._compare_at, fence_at, wanted_at)
 
     def observe(self) -> HandoverStatistics:
         if self._ownership is None:
@@ -292,6 +301,7 @@ class Handover(Actor):
         if old is None:
             self._begin(new, now)
         elif old.alive - new.alive:
+            self._fence_until = now + self._settings.fence_s
             self._copies_at = now + self._settings.replicate_after_s
         sends = self._stop_tasks(self._wants.keep_only(new.alive, urgent=new.owned, copies=new.kept))
         # Who was in no team of a slot has missed what came for it.
@@ -374,6 +384,8 @@ class Handover(Actor):
         self._heard[peer] = message  # under another epoch it waits until that is ours
         if message.epoch != ownership.epoch or peer not in ownership.alive or self._silent_stores:
             return []
+        if self._fence_until > -inf:
+            return []
         claimed = self._decode(message.slots)
         if (claimed & ~ownership.table.slots_of(peer)).any():
             raise RemoteProtocolError(f"{peer} claims what is not its own")
@@ -440,7 +452,7 @@ class Handover(Actor):
     def _hold_agreed(self) -> list[Send]:
         """Crawl what all have yielded and whose frontier is here, all that is known of it."""
         ready = self._agreed & self._found & ~self._held & ~self._stopping
-        if not ready.any():
+        if self._fence_until > -inf or not ready.any():
             return []
         ready &= ~self._wants.urgent("controller")
         if not ready.any():

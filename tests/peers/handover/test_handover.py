@@ -31,6 +31,7 @@ from peers.handover.wants import STORES
 
 ANN, BEN, CAT = "ann", "ben", "cat"
 SLOTS = 64
+FENCE_S = HandoverSettings().fence_s
 SETTINGS = HandoverSettings()
 ALL = encode_slots(np.ones(SLOTS, np.bool_))
 HALF = encode_slots(np.arange(SLOTS) < SLOTS // 2)
@@ -210,7 +211,22 @@ def test_what_was_complete_here_is_held_whoever_is_down() -> None:
     ann.finish_tasks()
     after = view(ANN)
     ann.hear(OwnershipChanged(Ownership(ANN, after.table, after.alive, has_all=False)))
+    ann.wait(FENCE_S)
     assert ann.held == SLOTS
+
+
+def test_while_a_last_answer_may_license_the_dead_nothing_is_yielded_and_nothing_taken_over() -> None:
+    ann, after = holding(view(ANN, BEN, CAT)), view(ANN, BEN)
+    before = ann.held
+    ann.hear(OwnershipChanged(after))
+    ann.yielded_by(BEN, ann.claim())
+    bens = encode_slots(after.table.slots_of(BEN))
+    assert ann.hear_from(BEN, ClaimSlots(1, after.epoch, bens)) == []
+    assert not any(isinstance(send.message, SlotsYielded) for send in ann.wait(FENCE_S - 0.1))
+    assert ann.held == before
+    said = ann.wait(0.1)
+    assert [send.message.slots for send in said if isinstance(send.message, SlotsYielded)] == [bens]
+    assert ann.held == after.owned.sum() > before
 
 
 def test_the_frontier_is_brought_before_a_slot_is_crawled_and_the_pages_before_it_is_complete() -> None:
@@ -267,6 +283,7 @@ def test_a_claim_under_a_new_epoch_makes_yields_to_the_last_one_void() -> None:
     ann.yielded_by(BEN, second)
     assert ann.held == 0
     ann.yielded_by(BEN, third)
+    ann.wait(FENCE_S)
     assert ann.held > 0
 
 
@@ -360,6 +377,7 @@ def test_the_owner_again_does_not_crawl_what_it_is_still_stopping() -> None:
     stopping = encode_slots(ann.handover._stopping)
     ann.hear(OwnershipChanged(view(ANN, BEN)))
     ann.yielded_by(BEN, ann.claim())
+    ann.wait(FENCE_S)
     assert ann.held == before - mask(stopping).sum()
     ann.hear(SlotsStopped(stopping), "controller")
     assert ann.held == before
