@@ -1,4 +1,4 @@
-"""One run: a mesh that crawls and is searched while it has the faults of a plan, heals, and is judged.
+"""One run: a mesh that crawls and is searched while it has the faults of a plan, heals, and is judged. [io]
 
 The seed and the number of peers decide everything. Phases: the first peers join; seeds are given, more come
 all along, so do searches; faults; everything is healed; when nothing is missing any more a disk is lost, in

@@ -46,8 +46,11 @@ TAGS = {
     "MembersWanted": 7,
     "MembersTold": 8,
     "RumoursSpread": 9,
+    "DrainPeer": 10,
     "LinksFound": 20,
     "LinksAccepted": 21,
+    "FrontierChanged": 22,
+    "FrontierKept": 23,
     "ReplicatePage": 30,
     "PageReplicated": 31,
     "ReplicateAnchors": 32,
@@ -62,6 +65,16 @@ TAGS = {
     "ExcerptsRead": 45,
     "StatusWanted": 50,
     "StatusTold": 51,
+    "ClaimSlots": 60,
+    "SlotsYielded": 61,
+    "CompareSlots": 62,
+    "SlotsCompared": 63,
+    "SendItems": 64,
+    "ItemsSent": 65,
+    "ItemsTaken": 66,
+    "SlotsTaken": 67,
+    "CopiesWanted": 68,
+    "OfferSlots": 69,
 }
 
 
@@ -140,7 +153,7 @@ def test_every_wire_message_says_who_sends_it() -> None:
 
 def test_another_reader_sees_plain_messagepack_arrays() -> None:
     frame = encode("a", "b", PingAnswered(7, "p"))
-    assert msgpack.unpackb(frame) == [PROTOCOL_VERSION, "a", "b", [2, 7, "p", []]]
+    assert msgpack.unpackb(frame) == [PROTOCOL_VERSION, "a", "b", [2, 7, "p", [], 0]]
 
 
 @given(st.binary(max_size=200))
@@ -191,7 +204,7 @@ def test_a_frame_over_the_limit_is_refused_unread() -> None:
 
 def test_another_protocol_version_is_refused() -> None:
     frame = msgpack.packb([PROTOCOL_VERSION + 1, "a", "b", [1, 7, []]])
-    with pytest.raises(RemoteProtocolError, match="protocol version 2"):
+    with pytest.raises(RemoteProtocolError, match=f"protocol version {PROTOCOL_VERSION + 1}"):
         decode(frame)
 
 
@@ -245,7 +258,7 @@ def test_names_of_actors_have_limits(name: str) -> None:
 
 
 def test_a_field_of_a_later_version_is_tolerated() -> None:
-    later = msgpack.packb([PROTOCOL_VERSION, "a", "b", [1, 7, [], "new field"], "new part"])
+    later = msgpack.packb([PROTOCOL_VERSION, "a", "b", [1, 7, [], 0, "new field"], "new part"])
     assert decode(later).message == Ping(7)
 
 

@@ -30,6 +30,7 @@ from peers.crawler.controller import (
     STOP_PATIENCE_S,
     Controller,
 )
+from peers.crawler.exchange import AbandonFetches, FailureReason
 from peers.crawler.frontier_items import Items, QueuedItem, SettledItem, decode_items, encode_items
 from peers.crawler.mirror import RESEND_S, SILENT_S
 from peers.crawler.outbox import RESEND_S as OUTBOX_RESEND_S
@@ -184,6 +185,17 @@ def test_no_fetch_begins_at_or_after_the_licence() -> None:
     assert asked(desk.wake(60.0)) == []
     assert desk.controller.wake_at() == inf
     assert asked(desk.tell(CrawlLicensed(desk.now + 3.0), "membership")) == [f"{HOST}/3"]
+
+
+def test_what_is_being_fetched_when_the_licence_runs_out_is_broken_off_and_asked_again_later() -> None:
+    desk = Desk(delay_s=0.0).with_home_asked()
+    desk.tell(CrawlLicensed(desk.now + 3.0), "membership")
+    assert desk.controller.wake_at() == desk.now + 3.0
+    assert of_kind(desk.wake(3.0), AbandonFetches) == [AbandonFetches()]
+    assert of_kind(desk.wake(1.0), AbandonFetches) == []
+    assert asked(desk.fail(HOME, FailureReason.UNLICENSED)) == []
+    assert desk.observe().due == 1
+    assert asked(desk.tell(CrawlLicensed(desk.now + 3.0), "membership")) == [HOME]
 
 
 def test_who_was_held_for_dead_crawls_nothing_by_its_next_licence_before_it_holds_slots_again() -> None:

@@ -15,7 +15,14 @@ from mesh.errors import LocalProtocolError
 from mesh.messages import Ping
 from mesh.port import Port
 from peers.crawler import parser_port
-from peers.crawler.exchange import FailureReason, Fetched, FetchFailed, FetchRequest, FetchResult
+from peers.crawler.exchange import (
+    AbandonFetches,
+    FailureReason,
+    Fetched,
+    FetchFailed,
+    FetchRequest,
+    FetchResult,
+)
 from peers.crawler.extraction import extract
 from peers.crawler.fetcher import Fetcher
 from peers.crawler.fetcher_port import CLEANING_S, FetcherPort
@@ -188,6 +195,22 @@ async def test_fetches_run_beside_each_other_and_answer_who_asked(autojump_clock
     assert {(source, actor) for source, actor, _ in inbox.delivered} == {
         (Address(ME, "fetcher"), "controller")
     }
+
+
+async def test_abandoned_fetches_end_at_once_and_later_ones_are_made(autojump_clock: trio.abc.Clock) -> None:
+    fetcher = FakeFetcher()
+    port = FetcherPort(ME, cast(Fetcher, fetcher))
+    async with running(port) as inbox:
+        port.receive(CONTROLLER, FetchRequest(url_of(1)))
+        await trio.sleep(1)
+        port.receive(CONTROLLER, FetchRequest(url_of(2)))  # not even begun
+        port.receive(CONTROLLER, AbandonFetches())
+        broken_off = await inbox.holds(2)
+        assert broken_off == [FetchFailed(url_of(number), FailureReason.UNLICENSED) for number in (1, 2)]
+        fetcher.may_answer.set()
+        port.receive(CONTROLLER, FetchRequest(url_of(3)))
+        messages = await inbox.holds(3)
+    assert [cast(Fetched, message).url for message in messages[2:]] == [url_of(3)]
 
 
 async def test_an_answer_that_breaks_the_fetcher_costs_that_url_only(
