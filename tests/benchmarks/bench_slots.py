@@ -2,8 +2,8 @@
 
 pytest tests/benchmarks/bench_slots.py -s
 
-50,000 slots, two replicas, all peers of weight 100 (the last line: 1 to 977). Milliseconds of processor time, one
-core of an Intel Xeon (KVM) that others use too, CPython 3.11.7, NumPy 2.4.6:
+50,000 slots, two replicas, all peers of weight 100 (the last line: 1 to 977). Milliseconds of processor time,
+one core of an Intel Xeon (KVM) that others use too, CPython 3.11.7, NumPy 2.4.6:
 
                        first table    join   leave  change of weight
          4 peers                32     4.6    14               19
