@@ -1,6 +1,6 @@
 """How a peer finds the others, and how a lab of peers is started on one machine.
 
-`rendezvous`      the bootstrap node, at whose door newcomers knock
+`rendezvous`      the bootstrap node, at whose door newcomers knock; `yielder` is its word on claims
 `provision`       keys, certificates and configurations of a new mesh
 `lab`             starts, watches and stops the nodes of a mesh on this machine
 `demo_web`        the bundled web, served on loopback (`make_demo_web` built it, see DEMO_WEB.md)

@@ -1,7 +1,7 @@
 """A set of slots as bytes, for messages: a mask over all slots in as few bytes as it needs.
 
-    b"L" then two bytes a slot, big endian, rising     for few slots
-    b"M" then one bit a slot, the first one highest    for many
+b"L" then two bytes a slot, big endian, rising     for few slots
+b"M" then one bit a slot, the first one highest    for many
 """
 
 from __future__ import annotations

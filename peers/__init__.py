@@ -4,7 +4,8 @@
     `storage/`   WARC archive and replication; the actor `cell`
     `index/`     the index engine, a library of its own; the actor `indexer`
     `gateway/`   the search of the whole mesh, HTTP; the actor `searcher`
-    `actors`     makes the four, for a peer and for a simulation; `peer` is the composition root
+    `handover/`  which slots it may crawl, and bringing what belongs to them; the actor `handover`
+    `actors`     makes the five, for a peer and for a simulation; `peer` is the composition root
     `config`     the configuration file; `vitals` the status; `cli` the command line
 
 The way of a page:
@@ -18,4 +19,11 @@ The way of a query:
 
     http -SearchPages-> searcher -CountTerms, SearchSlots-> every indexer -> searcher
     -ReadExcerpts-> the indexers of the hits -> searcher -PagesFound-> http
+
+The way of a slot to a new owner:
+
+    membership -OwnershipChanged-> all; handover -ClaimSlots-> every handover; there -HoldSlots-> controller
+    -SlotsStopped-> handover -SlotsYielded-> the claimant -SynchroniseSlots-> its controller and cell
+    -CompareSlots, SendItems-> theirs, -ItemsSent-> ours; -HoldSlots-> controller, which crawls on;
+    -SlotsComplete-> indexer, which answers; -OfferSlots-> the standbys; -ServeSlots-> membership
 """

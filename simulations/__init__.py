@@ -7,5 +7,15 @@
 `web`, `trace`  a synthetic web, and a recorded one that is played back
 `crawl`         one crawl from seeds to rest; `checks` what must hold after it
 `experiments`   a crawl, and the book's first experiment; `balance`, `results`, `report`
-`cli`           the commands `tianmesh sim crawl` and `tianmesh sim replay`
+`cli`           the commands `tianmesh sim crawl`, `sim replay` and `sim faults`
+
+Runs with faults:
+
+`faults`        what goes wrong and when, drawn from a seed; `nemesis` makes it happen
+`fault_run`     one run from the seed to the verdict; `fault_runs` many, on all cores
+`machine`       what a peer runs on: `disks`, `clock`, ports; `skew` for one of another version
+`users`         who give seeds and search meanwhile; `words` what there is to find
+`watch`         judges every request and commit when it is made; `final_checks` what is left at rest
+`herald`, `overheard`: stand beside actors, to speak for the membership and to hear the controller
+`planted`       bugs on purpose, which the runs have to find
 """
