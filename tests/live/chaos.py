@@ -41,7 +41,7 @@ REPLICAS: Final = 2
 MISS_S_MAX: Final = 2.0  # without a page that has been found before, whatever happens to one peer
 TOLD_S_MIN: Final = 0.5  # what was shorter is not worth a line
 BUSY_S: Final = 2.0  # who asked a host so recently is crawling it
-MUCH: Final = 20  # pages: some seconds of crawling
+MUCH: Final = 10  # pages: some seconds of crawling
 
 
 class Chaos:
@@ -166,13 +166,19 @@ class Chaos:
         left = Counter(urlsplit(url).netloc for url in self.truth.pages - asked)
         return {host for host, pages in left.items() if pages >= MUCH}
 
-    def busiest(self, accesses: Callable[[], Collection[Access]]) -> tuple[int, list[str]]:
-        """The peer that is crawling most hosts of which much is left, and those hosts."""
+    def busiest(
+        self, accesses: Callable[[], Collection[Access]], among: Collection[int] = ()
+    ) -> tuple[int, list[str]]:
+        """The peer that is crawling most hosts of which much is left, and those hosts.
+
+        Args:
+          among: numbers of peers; () for all that run.
+        """
 
         def found() -> tuple[int, list[str]] | None:
             log = accesses()
             busy, since_s = self.unfinished(log), time.time() - BUSY_S
-            shares = {n: sorted(busy & set(hosts_of(n, log, since_s))) for n in self.mesh.running()}
+            shares = {n: sorted(busy & set(hosts_of(n, log, since_s))) for n in among or self.mesh.running()}
             number = max(shares, key=lambda each: len(shares[each]))
             return (number, shares[number]) if shares[number] else None
 

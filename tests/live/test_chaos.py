@@ -18,7 +18,7 @@ from tests.live.web import SMALL_HOSTS, served_web
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 SEED = int(os.environ.get("TIANMESH_CHAOS_SEED", "1"))
-DELAY_S = 0.08
+DELAY_S = 0.4
 
 
 def test_whatever_happens_no_page_is_lost_and_no_answer_is_wrong(
