@@ -61,7 +61,7 @@ from mesh.membership_messages import HoldingsRevoked, ServeSlots
 from mesh.messages import ClaimSlots, CopiesWanted, OfferSlots, SlotsTaken, SlotsYielded
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
-from mesh.slots import NOBODY
+from mesh.slots import NOBODY, SLOTS_MAX
 from peers.handover.messages import (
     ForgetSlots,
     HoldSlots,
@@ -164,7 +164,7 @@ class Handover(Actor):
         self._copies_at = 0.0  # standbys bring nothing new before
         self._ask_at = inf
         self._compare_at = inf
-        self._compared_to = 0
+        self._compared_to = 0  # owner and slot, as one number
         self._n_claims = self._n_takeovers = self._n_yielded = self._n_refused = 0
 
     # --- The actor -------------------------------------------------------------------------------
@@ -521,15 +521,17 @@ class Handover(Actor):
                 self._wants.add_copies(store, peer, slots, now)
 
     def _next_compared(self) -> SlotMask:
-        """Of our complete standby slots the next ones, going round."""
+        """Of our complete standby slots the next ones, going round; owner by owner, for fewer questions."""
         chosen = np.zeros_like(self._held)
         standby = np.flatnonzero(self._here.kept & ~self._here.owned & self._complete)
         if len(standby):
-            start = int(np.searchsorted(standby, self._compared_to))
-            count = min(self._settings.compare_slots, len(standby))
-            slots = np.take(standby, range(start, start + count), mode="wrap")
-            self._compared_to = int(slots[-1]) + 1
-            chosen[slots] = True
+            owners = self._here.table.ranking[0][standby].astype(np.int64)
+            places = np.sort(owners * SLOTS_MAX + standby)
+            start = int(np.searchsorted(places, self._compared_to))
+            count = min(self._settings.compare_slots, len(places))
+            next_places = np.take(places, range(start, start + count), mode="wrap")
+            self._compared_to = int(next_places[-1]) + 1
+            chosen[next_places % SLOTS_MAX] = True
         return chosen
 
     # --- Being complete ----------------------------------------------------------------------------
