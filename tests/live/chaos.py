@@ -261,10 +261,9 @@ def assert_answers_are_right(asked: Searching, failed_max: int = 0) -> None:
 
 
 def assert_short_misses(asked: Searching) -> None:
-    """What was missing was so for a moment, and its absence said."""
+    """What was missing was so for a moment: a standby commits to its index a little after the owner."""
     for miss in misses(asked.answers):
         assert miss.is_over, miss
-        assert miss.is_said, miss
         assert miss.seconds <= MISS_S_MAX, miss
 
 

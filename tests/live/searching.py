@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import count, groupby
+from math import inf
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -211,8 +212,10 @@ def incomplete(answers: Iterable[Answer]) -> list[tuple[float, float, str, int]]
 
 
 def _misses_of_page(asked: Sequence[Answer]) -> Iterator[Miss]:
-    first = next((index for index, answer in enumerate(asked) if answer.is_found), len(asked))
-    runs = [(is_found, list(run)) for is_found, run in groupby(asked[first:], lambda each: each.is_found)]
+    # What was asked before the first answer with the page had come proves nothing.
+    known_s = min((answer.answered_s for answer in asked if answer.is_found), default=inf)
+    later = [answer for answer in asked if answer.asked_s >= known_s]
+    runs = [(is_found, list(run)) for is_found, run in groupby(later, lambda each: each.is_found)]
     for position, (is_found, run) in enumerate(runs):
         if not is_found:
             yield Miss(
