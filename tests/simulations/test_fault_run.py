@@ -64,7 +64,7 @@ def test_an_exception_of_a_peer_is_a_failure(monkeypatch: pytest.MonkeyPatch) ->
         (Bug.EARLY_ACKNOWLEDGEMENT, (5, 12, 31)),
         (Bug.FORGOTTEN_CLOCKS, (4, 3)),
         (Bug.OLD_INCARNATION, (2,)),
-        (Bug.ENDLESS_LICENCE, (7,)),
+        (Bug.ENDLESS_LICENCE, (24, 7)),
     ],
 )
 def test_a_planted_bug_is_found_within_200_seeds(bug: Bug, seeds: tuple[int, ...]) -> None:
