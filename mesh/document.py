@@ -18,3 +18,6 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
     anchors: tuple[str, ...] = ()  # distinct texts of the links that point here, sorted
     language: str = ""  # primary subtag of <html lang>, "" when not given
     fetched_at: float = 0.0  # seconds since the epoch
+    type: str = ""  # media type, as "text/html"; "" when not known
+    date: float = 0.0  # when the page says it was last changed, seconds since the epoch; 0.0 when it does not
+    linking_hosts: int = 0  # other hosts that are known to link here

@@ -1,0 +1,283 @@
+"""Turn the texts of documents into occurrences: analysis in bulk, grouped by dictionary entry.
+
+Everything here is done for many documents at once, because a call for each term in Python costs more
+than the work itself: all Han runs of a batch go to the segmenter together, strings become numbers in one
+pass over a dictionary, and the rest is numpy and `kernels`. The terms are those of `analysis`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from urllib.parse import unquote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mesh.document import Document
+from peers.index.analysis import (
+    CHARACTER_PREFIX,
+    KIND_OF_CHARACTER,
+    TERM_CHARS_MAX,
+    RunKind,
+    fold,
+    segment_han,
+)
+from peers.index.kernels import (
+    DOCUMENT_SHIFT,
+    FIELD_COUNT,
+    FIELD_SHIFT,
+    PACKED_BITS,
+    PACKED_CHARS_MAX,
+    Ints,
+    number_tokens,
+    rehash,
+    scatter,
+)
+
+# Characters of one field that are searchable; what is behind is stored but not found. The largest page of
+# a 268,800-page documentation web has 17 MB of HTML and about 6 million characters of text.
+FIELD_CHARS_MAX = 8 * 1024 * 1024
+# Anchors of one page that are searchable: popular pages have millions of links, all saying the same.
+ANCHORS_MAX = 1000
+# Analysed in one go: large enough to hide the cost of calls, small enough to stay in the cache.
+_BATCH_CHARS = 256 * 1024
+
+_KINDS = np.frombuffer(KIND_OF_CHARACTER, np.uint8)
+_BREAK = "\n"  # between runs and texts; never part of a run
+
+
+class _Vocabulary(dict[str, int]):
+    """Numbers for terms in the order of their first use, given by looking them up."""
+
+    def __missing__(self, term: str) -> int:
+        number = self[term] = len(self)
+        return number
+
+    def numbers(self, terms: Sequence[str]) -> Ints:
+        return np.fromiter(map(self.__getitem__, terms), np.int64, len(terms))
+
+
+class _HanNumbers:
+    """Numbers Han terms out of a vocabulary, five times as fast as looking each up.
+
+    The segmenter makes a new string for each token, which a dictionary would have to hash and compare.
+    Short tokens are numbers themselves, and those that are not yet known are few.
+    """
+
+    def __init__(self, vocabulary: _Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._keys: Ints = np.zeros(2, np.int64)
+        self._numbers: Ints = np.zeros(2, np.int64)
+        self._known = 0
+        self.numbers([_BREAK])  # which has its number, 0, in the vocabulary already
+
+    def numbers(self, tokens: list[str]) -> Ints:
+        self._make_room(len(tokens))
+        codes = np.frombuffer("\0".join([*tokens, ""]).encode("utf-32-le"), np.uint32)
+        numbers, new_keys = np.empty(len(tokens), np.int64), np.empty(len(tokens), np.int64)
+        first_new = len(self._vocabulary) if self._known else 0
+        n_new = number_tokens(codes, self._keys, self._numbers, first_new, numbers, new_keys)
+        self._known += n_new
+        for number, key in enumerate(new_keys[:n_new].tolist(), first_new):
+            self._vocabulary[_unpacked(key)] = number
+        is_long = np.flatnonzero(numbers < 0)
+        numbers[is_long] = self._vocabulary.numbers([tokens[i] for i in is_long.tolist()])
+        return numbers
+
+    def _make_room(self, n_tokens: int) -> None:
+        size = len(self._keys)
+        while size < 2 * (self._known + n_tokens):
+            size *= 2
+        if size > len(self._keys):
+            keys, numbers = np.zeros(size, np.int64), np.zeros(size, np.int64)
+            rehash(self._keys, self._numbers, keys, numbers)
+            self._keys, self._numbers = keys, numbers
+
+
+def _unpacked(key: int) -> str:
+    codes = [key >> PACKED_BITS * i & ((1 << PACKED_BITS) - 1) for i in reversed(range(PACKED_CHARS_MAX))]
+    return "".join(chr(code) for code in codes if code)
+
+
+class Occurrences(NamedTuple):
+    """Every term and atom of some documents."""
+
+    entries: list[str]  # the dictionary in the order of first use
+    starts: Ints  # where the occurrences of each entry start (entries + 1)
+    keys: Ints
+
+
+class Inverter:
+    """Collects the occurrences of terms and atoms of documents given in ascending order.
+
+    Each entry's occurrences come in one of five streams (words, Han terms, pairs, single characters of
+    other CJK runs, atoms), each of them ascending, so grouping them by entry needs no sorting.
+    """
+
+    def __init__(self, n_documents: int) -> None:
+        self.lengths = np.zeros((n_documents, FIELD_COUNT), np.uint32)
+        self._vocabulary = _Vocabulary({_BREAK: 0})
+        self._han_numbers = _HanNumbers(self._vocabulary)
+        self._atom_of: Ints = np.full(len(KIND_OF_CHARACTER), -1, np.int64)  # code point -> its atom's number
+        self._streams: list[tuple[Ints, Ints]] = []  # (numbers, keys)
+        self._marks: list[str] = []
+        self._mark_keys: list[int] = []
+        self._texts: list[str] = []
+        self._text_keys: list[int] = []
+        self._batch_chars = 0
+
+    def add(self, number: int, document: Document) -> None:
+        """Add a document; its fields in the order of `segment`'s lengths."""
+        self._add_text(number, 0, document.title)
+        anchors_chars = 0
+        for anchor in document.anchors[:ANCHORS_MAX]:
+            self._add_text(number, 1, anchor)
+            anchors_chars += len(anchor)
+            if anchors_chars > FIELD_CHARS_MAX:
+                break
+        self._add_text(number, 2, document.headings)
+        self._add_text(number, 3, document.text)
+        self._add_text(number, 4, unquote(document.url.partition("://")[2], errors="replace"))
+        if self._batch_chars > _BATCH_CHARS:
+            self._flush_batch()
+
+    def mark(self, number: int, entries: Sequence[str]) -> None:
+        """Put a document, that was added last, under entries that are not from its text."""
+        self._marks += entries
+        self._mark_keys += [number << DOCUMENT_SHIFT] * len(entries)
+
+    def finish(self) -> Occurrences:
+        """Return all that was added."""
+        self._flush_batch()
+        self._streams.append((self._vocabulary.numbers(self._marks), np.array(self._mark_keys, np.int64)))
+        counts = np.zeros(len(self._vocabulary), np.int64)
+        for numbers, _ in self._streams:
+            counts += np.bincount(numbers, minlength=len(counts))
+        starts = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=starts[1:])
+        cursors, grouped = starts[:-1].copy(), np.empty(int(starts[-1]), np.int64)
+        for numbers, keys in self._streams:
+            scatter(numbers, keys, cursors, grouped)
+        return Occurrences(list(self._vocabulary), starts, grouped)
+
+    def _add_text(self, number: int, field: int, text: str) -> None:
+        if text:
+            folded = fold(text[:FIELD_CHARS_MAX])[:FIELD_CHARS_MAX]  # one character may fold to 18
+            self._texts.append(folded)
+            self._text_keys.append(number << DOCUMENT_SHIFT | field << FIELD_SHIFT)
+            self._batch_chars += len(folded)
+
+    def _flush_batch(self) -> None:
+        """Turn the texts collected into occurrences."""
+        if self._texts:
+            batch = _Batch(self._texts, np.array(self._text_keys, np.int64))
+            self._add_words(batch)
+            self._add_han(batch)
+            self._add_other_cjk(batch)
+            self._add_atoms(batch)
+        self._texts, self._text_keys, self._batch_chars = [], [], 0
+
+    def _add_words(self, batch: _Batch) -> None:
+        keys = batch.run_keys[batch.run_kinds == RunKind.WORD]
+        if len(keys):
+            words = batch.joined(RunKind.WORD).split(_BREAK)
+            if int(batch.run_lengths.max()) > TERM_CHARS_MAX:
+                words = [word[:TERM_CHARS_MAX] for word in words]
+            self._count(self._vocabulary.numbers(words), keys)
+
+    def _add_han(self, batch: _Batch) -> None:
+        keys = batch.run_keys[batch.run_kinds == RunKind.HAN]
+        if len(keys):
+            numbers = self._han_numbers.numbers(segment_han(batch.joined(RunKind.HAN)))
+            is_break = numbers == 0
+            run_of_term = np.cumsum(is_break)[~is_break]
+            # All terms of a run share a key: they have no positions, only frequencies.
+            self._count(numbers[~is_break], keys[run_of_term])
+
+    def _add_other_cjk(self, batch: _Batch) -> None:
+        is_run = batch.run_kinds == RunKind.OTHER_CJK
+        starts, lengths, keys = batch.run_starts[is_run], batch.run_lengths[is_run], batch.run_keys[is_run]
+        pair_counts = lengths - 1
+        if pair_counts.any():
+            firsts = np.repeat(starts, pair_counts) + _counting(pair_counts)
+            pairs = _strings(batch.codes, firsts, 2)
+            self._count(self._vocabulary.numbers(pairs), np.repeat(keys, pair_counts))
+        is_single = lengths == 1
+        if is_single.any():
+            self._count(
+                self._vocabulary.numbers(_strings(batch.codes, starts[is_single], 1)), keys[is_single]
+            )
+
+    def _add_atoms(self, batch: _Batch) -> None:
+        """Add the characters of CJK runs; words are atoms already."""
+        is_cjk = batch.run_kinds != RunKind.WORD
+        lengths = batch.run_lengths[is_cjk]
+        within = _counting(lengths)
+        codes = batch.codes[np.repeat(batch.run_starts[is_cjk], lengths) + within]
+        for code in np.unique(codes[self._atom_of[codes] < 0]):
+            self._atom_of[code] = self._vocabulary[CHARACTER_PREFIX + chr(code)]
+        self._streams.append((self._atom_of[codes], np.repeat(batch.run_keys[is_cjk], lengths) + within))
+
+    def _count(self, numbers: Ints, keys: Ints) -> None:
+        """Add occurrences of terms, which count for the length of their field; ascending."""
+        self._streams.append((numbers, keys))
+        fields = keys >> FIELD_SHIFT
+        firsts = np.flatnonzero(np.diff(fields, prepend=-1))
+        counts = np.diff(firsts, append=len(fields))
+        field, document = fields[firsts] & 15, keys[firsts] >> DOCUMENT_SHIFT
+        self.lengths[document, field] += counts.astype(np.uint32)
+
+
+class _Batch:
+    """Folded texts cut into runs, all at once; the rule is that of `analysis.runs_of`."""
+
+    def __init__(self, texts: Sequence[str], text_keys: Ints) -> None:
+        """Cut texts.
+
+        Args:
+          text_keys: document and field of each text, ascending; texts with the same key are anchors.
+        """
+        text = _BREAK.join(texts)
+        self.codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+        self.kinds = _KINDS[self.codes]
+        bounds = np.flatnonzero(np.diff(self.kinds, prepend=RunKind.SEPARATOR, append=RunKind.SEPARATOR))
+        # A bound is where the kind changes; what is between two is a run, or separators.
+        is_run = self.kinds[bounds[:-1]] != RunKind.SEPARATOR
+        self.run_starts = bounds[:-1][is_run]
+        self.run_lengths = np.diff(bounds)[is_run]
+        self.run_kinds = self.kinds[self.run_starts]
+        atom_counts = np.where(self.run_kinds == RunKind.WORD, 1, self.run_lengths)
+        atoms_before = np.cumsum(atom_counts) - atom_counts
+        text_lengths = np.fromiter(map(len, texts), np.int64, len(texts)) + len(_BREAK)
+        text_ends = np.cumsum(text_lengths)
+        text_of_run = np.searchsorted(text_ends, self.run_starts, "right")
+        text_atoms = np.bincount(text_of_run, atom_counts, len(texts)).astype(np.int64)
+        # One position stays free after each text, so that no phrase goes from one anchor into the next.
+        text_sizes = text_atoms + 1
+        sizes_before = np.cumsum(text_sizes) - text_sizes
+        is_first = np.diff(text_keys, prepend=-1) != 0
+        group_base = np.maximum.accumulate(np.where(is_first, sizes_before, 0))
+        text_base = text_keys + sizes_before - group_base - (np.cumsum(text_atoms) - text_atoms)
+        self.run_keys = text_base[text_of_run] + atoms_before
+
+    def joined(self, kind: RunKind) -> str:
+        """Return the runs of a kind with a break between each two."""
+        is_kind = self.kinds == kind
+        is_kept = is_kind.copy()
+        is_kept[1:] |= is_kind[:-1]  # a run, and the one character after it, which becomes the break
+        codes: NDArray[np.uint32] = np.where(is_kind, self.codes, np.uint32(ord(_BREAK)))[is_kept]
+        return codes.tobytes().decode("utf-32-le").removesuffix(_BREAK)
+
+
+def _strings(codes: NDArray[np.uint32], starts: Ints, length: int) -> list[str]:
+    """Return the strings of `length` characters that start at each place."""
+    rows = np.full((len(starts), length + 1), ord(_BREAK), np.uint32)
+    for i in range(length):
+        rows[:, i] = codes[starts + i]
+    return rows.tobytes().decode("utf-32-le").removesuffix(_BREAK).split(_BREAK)
+
+
+def _counting(lengths: Ints) -> Ints:
+    """Return 0, 1, .. length - 1 for each length, one after the other."""
+    return np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
