@@ -30,7 +30,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from functools import lru_cache
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -182,6 +182,20 @@ def bigrams(run: str) -> list[str]:
 def analyse(text: str) -> list[str]:
     """Return the terms of a text in order; deterministic, and the same on every peer of one version."""
     return [term for run in runs_of(fold(text)) for term in _terms_of_run(run)]
+
+
+class QueryTerms(NamedTuple):
+    """What a typed text is searched by; dictionary entries, distinct, in the order of the text."""
+
+    required: tuple[str, ...]  # each must occur where all words must
+    scoring: tuple[str, ...]  # what a document's score is the sum over
+    weights: tuple[float, ...]  # the factor on the score of each of them; 1.0 for a term as it was typed
+
+
+def query_terms(text: str) -> QueryTerms:
+    """Say by which entries of the dictionary documents about a typed text are found and scored."""
+    terms = tuple(dict.fromkeys(analyse(text)))
+    return QueryTerms(terms, terms, (1.0,) * len(terms))
 
 
 def _terms_of_run(run: str) -> Sequence[str]:

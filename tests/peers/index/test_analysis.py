@@ -19,6 +19,7 @@ from peers.index.analysis import (
     fold,
     kind_of,
     offsets,
+    query_terms,
     runs_of,
 )
 from tests.peers.index.samples import any_text
@@ -46,6 +47,11 @@ from tests.shared_data import shared
 )
 def test_text_becomes_terms(text: str, terms: list[str]) -> None:
     assert analyse(text) == terms
+
+
+def test_a_typed_text_is_searched_by_its_distinct_terms() -> None:
+    terms = ("天网", "search", "搜索", "索引", "引擎", "搜索引擎")
+    assert query_terms("天网 search 搜索引擎 Search") == (terms, terms, (1.0,) * 6)
 
 
 def test_atoms_are_cjk_characters_and_other_words() -> None:
