@@ -231,6 +231,13 @@ class PageReplicated(Message, frozen=True, array_like=True, tag=31):
     fetched_at: float
 
 
+class PageNotReplicated(Message, frozen=True, array_like=True, tag=36):
+    """A standby to its owner: my disk is full, count it without me; I answer for its slot no more."""
+
+    url: Url
+    fetched_at: float
+
+
 class ReplicateAnchors(Message, frozen=True, array_like=True, tag=32):
     """An owner's cell to a standby's: the texts of the links that point to this page are now these."""
 
@@ -471,6 +478,7 @@ WireMessage: TypeAlias = (
     | LinksAccepted
     | ReplicatePage
     | PageReplicated
+    | PageNotReplicated
     | ReplicateAnchors
     | AnchorsReplicated
     | ReadPage

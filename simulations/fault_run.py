@@ -265,9 +265,9 @@ class FaultRun:
     def search_something(self) -> None:
         """Let somebody search for some page that is stored, at some gateway."""
         machine = self.some_gateway()
-        if machine is not None and self.watch.stored:
-            url = self._random.choice(list(self.watch.stored))
-            self.users.search(machine, url, self.watch.stored[url])
+        if machine is not None and self.watch.findable:
+            url = self._random.choice(list(self.watch.findable))
+            self.users.search(machine, url, self.watch.findable[url])
 
     def some_gateway(self) -> Machine | None:
         running = [machine for machine in self.present() if machine.is_running]

@@ -6,7 +6,8 @@ asks no peer about itself but one thing: which slots it would crawl now.
 The rules
 =========
 *Politeness.* A host is asked when its delay has passed since the end of the request before, whoever made
-that; a request ends with its answer, or with the process that made it. Clocks may run 2 % fast.
+that; a request ends with its answer, with the process that made it, or when that has stood still for so long
+that it will read no answer. Clocks may run 2 % fast.
 
 *One crawler.* While a peer asks a host, no other running peer may ask it too: nobody else holds its slot
 under a licence that has not run out. Who does not reach a majority of the members, be it through others,
@@ -35,6 +36,8 @@ from simulations.web import Served, Web
 DRIFT_MAX: Final = 0.02
 CLOCK_ERROR_S: Final = 1e-3
 MINORITY_S: Final = 30.0
+# From when a process stands still until it would read no answer any more (`SwimSettings.licence_s`).
+STILL_S: Final = 2.25
 TOLD_S: Final = 40.0
 SETTLE_S: Final = 5.0
 MEMBERS_STABLE_S: Final = 30.0  # after a member has come or gone all count the same members again
@@ -90,6 +93,7 @@ class Watch:
         self.n_refetched = 0
         self.first: dict[str, Asked] = {}  # by URL: its first answer for good
         self.stored: dict[str, float] = {}  # URL to when its page counted as stored for the first time
+        self.findable: dict[str, float] = {}  # and from when on a majority can have it
         self.settled: dict[int, dict[bytes, float]] = {}  # by machine: URLs done with, since when
         self._urls: dict[bytes, str] = {}
         self._web = web
@@ -101,6 +105,7 @@ class Watch:
         self._hosts: dict[str, _HostClock] = {}
         self._clocks: dict[int, dict[bytes, float]] = {}
         self._isolated_since: dict[int, float] = {}
+        self._stored_apart: dict[int, list[str]] = {}  # by machine: what it stored while it was isolated
         self._members_changed_s = -inf
 
     # --- What happens ---
@@ -133,7 +138,9 @@ class Watch:
 
     def ended(self, machine: Machine) -> None:
         """Its process has ended, and with it what it was asking."""
-        now = self._now()
+        self._end_requests(machine, self._now())
+
+    def _end_requests(self, machine: Machine, now: float) -> None:
         for clock in self._hosts.values():
             if clock.machine is machine:
                 clock.until = min(clock.until, now)
@@ -167,6 +174,8 @@ class Watch:
             has_tie = twice == len(members) and any(other.peer == smallest for other in reached)
             if machine.is_running and (twice > len(members) or has_tie):
                 self._isolated_since.pop(machine.number, None)
+                for url in self._stored_apart.pop(machine.number, ()):
+                    self.findable[url] = now + TOLD_S
             else:
                 self._isolated_since.setdefault(machine.number, now)
 
@@ -182,6 +191,8 @@ class Watch:
         last = self._hosts.get(host)
         if last is None:
             return
+        if not last.machine.is_running:
+            self._end_requests(last.machine, last.machine.changed_s + STILL_S)
         # Who asks for the rules of a host may not know the delay that they want.
         delay_s = self._delay_s if url.endswith("/robots.txt") else self._delay_of(host)
         free_at = last.until + delay_s / (1 + DRIFT_MAX) - CLOCK_ERROR_S
@@ -240,7 +251,10 @@ class Watch:
         settled.setdefault(key, self._now())
         url = self._urls.get(key)
         if url is not None and value.startswith(b"D200") and url not in self.stored:
-            self.stored[url] = self._now()
+            self.stored[url] = self.findable[url] = self._now()
+            if machine.number in self._isolated_since:
+                self.findable[url] = inf
+                self._stored_apart.setdefault(machine.number, []).append(url)
             self._tell(f"{machine.name} has stored {url}")
 
     def _note_clock(self, machine: Machine, key: bytes, value: bytes | None) -> None:

@@ -68,6 +68,7 @@ from peers.handover.messages import (
     SlotsComplete,
     SlotsDiffer,
     SlotsFilled,
+    SlotsLacking,
     SlotsStopped,
     SlotsSynchronised,
     StopSynchronising,
@@ -189,6 +190,8 @@ class Handover(Actor):
                 return self._note_filled(source.actor, self._decode(slots), now)
             case SlotsSynchronised(task, slots):
                 return self._note_synchronised(task, self._decode(slots), now)
+            case SlotsLacking(slots):
+                return self._note_lacking(self._decode(slots), now)
             case SlotsDiffer(peer, slots):
                 self._note_differing(peer, self._decode(slots))
                 return []
@@ -505,6 +508,18 @@ class Handover(Actor):
             known = self._differing.get(peer)
             slots = slots & self._here.kept
             self._differing[peer] = slots if known is None else known | slots
+
+    def _note_lacking(self, slots: SlotMask, now: float) -> list[Send]:
+        """Be complete in these copies of ours no more, and ask their owners for them."""
+        slots = slots & self._complete & ~self._held
+        if not slots.any():
+            return []
+        self._complete &= ~slots
+        for taking in self._taking.values():
+            taking.slots &= ~slots
+            taking.told &= ~slots
+        self._ask_at = min(self._ask_at, now + self._settings.ask_s)
+        return self._advance(now)
 
     def _compare_some(self, now: float) -> None:
         """Compare what is said to differ, and some of our slots with their owners, in turn."""

@@ -79,6 +79,15 @@ class SlotsDiffer(Message, frozen=True):
     slots: bytes
 
 
+class SlotsLacking(Message, frozen=True):
+    """A store to the handover: something of these slots, which others count, could not be kept here.
+
+    They are not complete until they have been brought again.
+    """
+
+    slots: bytes
+
+
 class SlotsComplete(Message, frozen=True):
     """Handover to cell, controller and indexer: of exactly these slots everything acknowledged is here.
 

@@ -22,6 +22,7 @@ with them. What crosses the wire is repeated with growing pauses.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import inf, isfinite
 from typing import ClassVar, TypeAlias
@@ -39,6 +40,7 @@ from mesh.messages import (
     CompareSlots,
     ItemsSent,
     ItemsTaken,
+    PageNotReplicated,
     PageRead,
     PageReplicated,
     ReadPage,
@@ -58,6 +60,7 @@ from peers.handover.messages import (
     SlotsComplete,
     SlotsDiffer,
     SlotsFilled,
+    SlotsLacking,
     SlotsSynchronised,
     StopSynchronising,
     SynchroniseSlots,
@@ -247,6 +250,8 @@ class Cell(Actor):
                 return self._replicate(source.peer, page)
             case RecordsAppended():
                 return self._note_appended(message, now)
+            case PageNotReplicated(url, fetched_at):
+                return self._note_replicated(source.peer, (url, fetched_at), now)
             case PageReplicated(url, fetched_at):
                 return self._note_replicated(source.peer, (url, fetched_at), now)
             case PagesIndexed():
@@ -268,8 +273,7 @@ class Cell(Actor):
             case OwnershipChanged(ownership):
                 return self._change_ownership(ownership, now)
             case DiskFilled():
-                self._is_full = True
-                return []
+                return self._note_full()
             case SegmentsRemoved(segments):
                 return self._note_removed(segments)
             case ForgetSlots(slots):
@@ -382,7 +386,10 @@ class Cell(Actor):
         sends: list[Send] = []
         if pending is None:
             size = _size_of(page)
-            if self._is_full or self._replica_bytes + size > self._settings.replica_bytes_max:
+            if self._is_full:
+                self._replicas_refused += 1
+                return self._decline(page, [owner])
+            if self._replica_bytes + size > self._settings.replica_bytes_max:
                 self._replicas_refused += 1
                 return []
             pending = self._begin(page, identity, sends)
@@ -390,6 +397,23 @@ class Cell(Actor):
             self._replica_bytes += size
         if owner not in pending.askers:
             pending.askers.append(owner)
+        return sends
+
+    def _decline(self, page: StoredPage, owners: Iterable[str]) -> list[Send]:
+        """Have owners count a page without us, once our handover knows that its slot lacks it."""
+        answer = PageNotReplicated(page.url, page.fetched_at)
+        assert self._ownership is not None
+        lacking = SlotsLacking(encode_slot_list([page.slot], self._ownership.table.slot_count))
+        return [Send(self._handover, lacking), *(Send(self._cell_of(owner), answer) for owner in owners)]
+
+    def _note_full(self) -> list[Send]:
+        """Let nobody wait for space here; what is under way gets into the archive when there is some."""
+        self._is_full = True
+        sends: list[Send] = []
+        for pending in self._pages.values():
+            if pending.place is None and pending.askers:
+                sends += self._decline(pending.page, pending.askers)
+                pending.askers.clear()
         return sends
 
     def _is_acceptable(self, owner: str, page: StoredPage) -> bool:

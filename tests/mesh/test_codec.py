@@ -55,6 +55,7 @@ TAGS = {
     "PageReplicated": 31,
     "ReplicateAnchors": 32,
     "AnchorsReplicated": 33,
+    "PageNotReplicated": 36,
     "ReadPage": 34,
     "PageRead": 35,
     "CountTerms": 40,

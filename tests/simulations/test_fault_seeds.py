@@ -25,16 +25,15 @@ def test_fifty_fixed_seeds_pass() -> None:
     assert result.searches > 1_000
 
 
-# FIXME: of 260 seeds from 500 on, four fail: 517 (4 peers) and 590 (5) claim a page to be found too early,
-# 591 (5) lacks copies at the end, 750 (3) asks a host for its robots.txt too early. Until they are understood
-# a few fresh ones may fail as well; what fails is told. Three of twenty would be something new.
-FRESH_FAILURES_MAX = 2
+def test_seeds_that_once_failed_pass() -> None:
+    # Disks full in turn: a standby that could not keep a page answered as if it had it (517, 591).
+    for seed, peers in ((517, 4), (591, 5)):
+        result = run_all(range(seed, seed + 1), Sizes(peers, peers))
+        assert not result.failures, told(result)
 
 
-def test_nearly_all_of_twenty_fresh_seeds_pass() -> None:
+def test_twenty_fresh_seeds_pass() -> None:
     first = 1_000_000 + int.from_bytes(os.urandom(4), "big")
     print(f"fresh seeds from {first}")
     result = run_all(range(first, first + FRESH), Sizes(3, 9))
-    if result.failures:
-        print(told(result))
-    assert len(result.failures) <= FRESH_FAILURES_MAX, told(result)
+    assert not result.failures, told(result)

@@ -22,6 +22,7 @@ from peers.handover.messages import (
     SlotsComplete,
     SlotsDiffer,
     SlotsFilled,
+    SlotsLacking,
     SlotsStopped,
     SlotsSynchronised,
     StopSynchronising,
@@ -440,6 +441,21 @@ def test_a_standby_is_complete_when_both_stores_have_brought_what_the_owner_offe
     ann.hear(SlotsSynchronised(orders[1].task, bens), "cell")
     assert ann.told(SlotsTaken, BEN) == [SlotsTaken(5, bens)]
     assert ann.told(SlotsComplete, "cell") == [SlotsComplete(ALL)]
+
+
+def test_a_standby_that_could_not_keep_a_page_is_complete_when_it_has_taken_the_slot_anew() -> None:
+    here = view(ANN, BEN)
+    ann = holding(here)
+    bens = encode_slots(here.table.slots_of(BEN))
+    ann.hear_from(BEN, OfferSlots(5, here.epoch, bens))
+    ann.finish_tasks()
+    ann.hear(SlotsLacking(ALL), "cell")
+    assert ann.told(SlotsComplete, "indexer") == [SlotsComplete(encode_slots(here.owned))]
+    ann.wait(SETTINGS.ask_s)
+    assert ann.told(CopiesWanted, BEN) == [CopiesWanted(bens)]
+    ann.hear_from(BEN, OfferSlots(6, here.epoch, bens))
+    ann.finish_tasks()
+    assert ann.told(SlotsComplete, "indexer") == [SlotsComplete(ALL)]
 
 
 def test_an_offer_that_is_repeated_is_answered_again_and_nothing_brought_again() -> None:

@@ -18,6 +18,7 @@ from mesh.messages import (
     CompareSlots,
     ItemsSent,
     ItemsTaken,
+    PageNotReplicated,
     PageRead,
     PageReplicated,
     Ping,
@@ -38,6 +39,7 @@ from peers.handover.messages import (
     SlotsComplete,
     SlotsDiffer,
     SlotsFilled,
+    SlotsLacking,
     SlotsSynchronised,
     StopSynchronising,
     SynchroniseSlots,
@@ -293,18 +295,36 @@ def test_replica_from_outside_the_team_is_refused(pair: Driven) -> None:
     assert pair.observed("replicas_refused") == 1
 
 
-def test_replicas_beyond_the_limit_or_on_a_full_disk_wait_with_their_owner() -> None:
+def test_replicas_beyond_the_limit_wait_with_their_owner() -> None:
     driven = Driven(settings=CellSettings(replica_bytes_max=2_000, scrub=QUIET))
     driven.tell(owned(ME, OTHER))
     assert driven.tell(ReplicatePage(page(1.0)), OTHER_CELL) != []
     assert driven.tell(ReplicatePage(page(2.0)), OTHER_CELL) == []
+    assert driven.observed("replicas_refused") == 1
     driven.tell(appended(page(1.0)), ARCHIVE)
-    driven.tell(DiskFilled(""), ARCHIVE)
-    assert driven.tell(ReplicatePage(page(2.0)), OTHER_CELL) == []
-    assert driven.observed("replicas_refused") == 2
-    driven.tell(StorePage(page(3.0)))  # ours was fetched already: it waits in the archive's queue
-    driven.tell(appended(page(3.0)), ARCHIVE)
     assert driven.tell(ReplicatePage(page(2.0)), OTHER_CELL) != []
+
+
+def test_full_standby_says_so_once_its_own_handover_knows_that_the_slot_is_lacking(pair: Driven) -> None:
+    declined = [
+        Send(HANDOVER, SlotsLacking(encode_slot_list([page().slot], SLOTS))),
+        Send(OTHER_CELL, PageNotReplicated(URL, 5.0)),
+    ]
+    pair.tell(ReplicatePage(page()), OTHER_CELL)
+    assert pair.tell(DiskFilled(""), ARCHIVE) == declined
+    pair.tell(appended(page()), ARCHIVE)
+    pair.tell(DiskFilled(""), ARCHIVE)
+    newer = page(6.0)
+    assert pair.tell(ReplicatePage(newer), OTHER_CELL)[1:] == [Send(OTHER_CELL, PageNotReplicated(URL, 6.0))]
+    pair.tell(StorePage(page(7.0)))  # ours was fetched already: it waits in the archive's queue
+    pair.tell(appended(page(7.0)), ARCHIVE)
+    assert pair.tell(ReplicatePage(newer), OTHER_CELL) != []
+
+
+def test_page_counts_without_a_standby_whose_disk_is_full(pair: Driven) -> None:
+    pair.tell(StorePage(page()))
+    pair.tell(appended(page()), ARCHIVE)
+    assert Send(CONTROLLER, PageStored(URL, 5.0)) in pair.tell(PageNotReplicated(URL, 5.0), OTHER_CELL)
 
 
 def test_silent_member_is_asked_again_and_then_its_slot_is_compared(pair: Driven) -> None:
