@@ -231,7 +231,7 @@ class PageReplicated(Message, frozen=True, array_like=True, tag=31):
     fetched_at: float
 
 
-class PageNotReplicated(Message, frozen=True, array_like=True, tag=36):
+class PageNotReplicated(Message, frozen=True, array_like=True, tag=39):
     """A standby to its owner: my disk is full, count it without me; I answer for its slot no more."""
 
     url: Url

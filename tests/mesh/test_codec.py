@@ -55,7 +55,7 @@ TAGS = {
     "PageReplicated": 31,
     "ReplicateAnchors": 32,
     "AnchorsReplicated": 33,
-    "PageNotReplicated": 36,
+    "PageNotReplicated": 39,
     "ReadPage": 34,
     "PageRead": 35,
     "CountTerms": 40,
