@@ -27,6 +27,7 @@ MEMBERS_MAX: Final = 4_096  # members of a mesh in one welcome
 LINKS_MAX: Final = 1_000  # links in one batch: about 100 kB
 TERMS_MAX: Final = 256  # distinct terms of one query
 HITS_MAX: Final = 1_000  # hits in one answer
+FEATURES_MAX: Final = 32  # of a hit, besides its score
 SNIPPETS_MAX: Final = 100
 URL_CHARS_MAX: Final = 2_083  # as urls.URL_CHARS_MAX
 ANCHOR_CHARS_MAX: Final = 200
@@ -299,7 +300,8 @@ class Hit(Message, frozen=True, array_like=True):
     """A page that matches."""
 
     url: Url
-    score: float
+    score: float  # what it is ordered by: with Order.DATE the date in seconds since the epoch
+    features: Annotated[tuple[float, ...], Meta(max_length=FEATURES_MAX)] = ()  # as `ranking` orders them
 
 
 class SearchSlots(Message, frozen=True, array_like=True, tag=42):
@@ -324,6 +326,7 @@ class HitsFound(Message, frozen=True, array_like=True, tag=43):
     total: Count  # all that matched
     hits: Annotated[tuple[Hit, ...], Meta(max_length=HITS_MAX)]
     missing: Count = 0  # as in `TermsCounted`: slots that were not searched
+    is_exact: bool = True  # False: more may have matched than `total`
 
 
 class Excerpt(Message, frozen=True, array_like=True):

@@ -264,7 +264,7 @@ class Search(Errand):
         self._end_round(plan)
         if self._forget_stale(plan) and self._may_restart(now):
             return self._count(now)
-        can_fall_back = self._query.mode is Mode.AND and len(self._query.words) > 1
+        can_fall_back = self._query.mode is Mode.AND and len(self._query.required) > 1
         if can_fall_back and not any(found.total for found in self._answers().values()):
             self._query = self._query.with_mode(Mode.OR)
             self._is_fallback = True

@@ -11,7 +11,7 @@ from peers.index.index import Index
 from peers.index.indexer import Slots
 from peers.index.query import Query
 from peers.index.ranking import Statistics
-from peers.index.snapshot import Snapshot
+from peers.index.snapshot import Place, Snapshot
 from peers.index.snippet import SearchedText, highlights_of, snippet_of
 
 TITLE_CHARS_MAX: Final = 1_000  # as `messages.Excerpt` takes
@@ -68,9 +68,11 @@ class SnapshotReader:
     def statistics(self, terms: Sequence[str]) -> Statistics:
         return self._view.statistics(terms)
 
-    def search(self, query: Query, statistics: Statistics, k: int) -> tuple[int, list[Hit]]:
-        total, hits = self._view.search(query, statistics, k)
-        return total, [Hit(hit.url, hit.score) for hit in hits]
+    def search(
+        self, query: Query, statistics: Statistics, k: int, after: Place | None = None
+    ) -> tuple[int, bool, list[Hit]]:
+        total, is_exact, hits = self._view.search(query, statistics, k, after=after)
+        return total, is_exact, [Hit(hit.url, hit.score) for hit in hits]
 
     def excerpts(self, query: Query, urls: Sequence[str]) -> list[Excerpt]:
         found = (self._excerpt(query, url) for url in urls)

@@ -83,8 +83,14 @@ class SlotsView(Protocol):
 
     def statistics(self, terms: Sequence[str]) -> ranking.Statistics: ...
 
-    def search(self, query: Query, statistics: ranking.Statistics, k: int) -> tuple[int, Sequence[Hit]]:
-        """Return how many match and the k best by falling score, ties by URL."""
+    def search(
+        self, query: Query, statistics: ranking.Statistics, k: int, after: tuple[float, str] | None = None
+    ) -> tuple[int, bool, Sequence[Hit]]:
+        """Return how many match, whether there may be more, and the k best by falling score, ties by URL.
+
+        Args:
+          after: score and URL of a hit: only those behind it are wanted.
+        """
 
     def excerpts(self, query: Query, urls: Sequence[str]) -> list[Excerpt]:
         """Return what to show of these pages, in this order; those not there are left out."""
@@ -421,9 +427,15 @@ class Indexer(Actor):
             return None
         answered = self._slots_answered(frozenset(question.absent))
         view = self._index.over(answered.slots)
-        total, hits = view.search(query, statistics, question.k)
+        total, is_exact, hits = view.search(query, statistics, question.k)
         return HitsFound(
-            question.request, ownership.serving_epoch, view.generation, total, tuple(hits), answered.missing
+            question.request,
+            ownership.serving_epoch,
+            view.generation,
+            total,
+            tuple(hits),
+            answered.missing,
+            is_exact,
         )
 
     def _read(self, question: ReadExcerpts, query: Query, ownership: Ownership) -> Message:
@@ -440,8 +452,7 @@ def query_of(encoded: bytes) -> Query | None:
         query.check_limits()
     except (ValueError, RecursionError):  # DecodeError and UnicodeDecodeError are ValueErrors
         return None
-    # Kernels count how many distinct terms a document has.
-    return query if len(set(query.terms)) == len(query.terms) else None
+    return query
 
 
 def statistics_in(question: SearchSlots) -> ranking.Statistics | None:

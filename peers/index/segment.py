@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import struct
 import sys
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -331,6 +332,10 @@ class Segment:
     def find_urls(self, urls: Sequence[bytes]) -> Ints:
         """Return the document of each URL (UTF-8), deleted or not, -1 when there is none."""
         return _find(self.urls, self.url_starts, urls)
+
+    def first_after(self, url: str) -> int:
+        """Return the first document whose URL is greater than this one."""
+        return bisect_right(range(self.document_count), url.encode(errors="replace"), key=self.url)
 
     def url(self, document: int) -> bytes:
         """Return the URL of a document in UTF-8."""

@@ -31,7 +31,7 @@ from peers.index.messages import (
 from peers.index.query import Query
 from peers.index.ranking import Statistics
 from peers.index.segment import CorruptIndexError, DamagedSegmentError
-from peers.index.snapshot import Snapshot
+from peers.index.snapshot import Place, Snapshot
 
 
 def commit_documents(index: Index, order: CommitDocuments) -> int:
@@ -262,8 +262,10 @@ class CountingIndex:
     def statistics(self, terms: Sequence[str]) -> Statistics:
         return Statistics(0, _NO_LENGTHS, {})
 
-    def search(self, query: Query, statistics: Statistics, k: int) -> tuple[int, list[Hit]]:
-        return 0, []
+    def search(
+        self, query: Query, statistics: Statistics, k: int, after: Place | None = None
+    ) -> tuple[int, bool, list[Hit]]:
+        return 0, True, []
 
     def excerpts(self, query: Query, urls: Sequence[str]) -> list[Excerpt]:
         return []

@@ -11,7 +11,7 @@ DamagedSegmentError, and a view of other slots than the segment has does not tou
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -20,32 +20,24 @@ from xxhash import xxh3_128_digest
 from mesh.document import Document
 from mesh.slot_set import SlotMask
 from peers.index.exporting import Export
-from peers.index.kernels import (
-    DOCUMENT_SHIFT,
-    FIELD_COUNT,
-    Bytes,
-    Floats,
-    Ints,
-    clear,
-    count,
-    mark,
-    phrase,
-    score,
-    select,
-)
-from peers.index.part import Part, PartView, keep
-from peers.index.query import Mode, Query
+from peers.index.kernels import FIELD_COUNT, Floats, Ints, clear, count, score, select
+from peers.index.matching import are_atoms, dates_of, matching
+from peers.index.part import Part, PartView, Scratch, keep
+from peers.index.query import Order, Query
 from peers.index.ranking import RankingWeights, Statistics, idf_of, in_scoring_order, length_normalisation
-from peers.index.segment import HOST_PREFIX, Segment
+from peers.index.segment import Segment
 
 _DEFAULT_WEIGHTS = RankingWeights()
+
+# In a list of hits: the score of the one before, and its URL.
+Place: TypeAlias = tuple[float, str]
 
 
 class Hit(msgspec.Struct, frozen=True, array_like=True):
     """A document found."""
 
     url: str
-    score: float
+    score: float  # what it is ordered by: with Order.DATE the date in seconds since the epoch
     slot: int
 
 
@@ -81,16 +73,14 @@ class _Plan(NamedTuple):
     """What of a query is the same for all segments."""
 
     query: Query
-    entries: list[str]  # of the dictionary, all that the query needs; places in it:
-    n_words: int
-    n_scoring: int
-    idf: Floats  # of the scoring entries
+    scoring: list[str]  # entries, in the order in which their scores are added up
+    factors: Floats  # idf times weight of each
     weights: Floats
     base: Floats
     slope: Floats
     k1: float
-    needs_all: bool
-    matched_min: int  # of `select`; 0: terms decide nothing, phrases or sites do
+    k: int
+    after: Place | None
 
 
 class View:
@@ -124,16 +114,23 @@ class View:
         )
 
     def search(
-        self, query: Query, statistics: Statistics, k: int, weights: RankingWeights = _DEFAULT_WEIGHTS
-    ) -> tuple[int, list[Hit]]:
+        self,
+        query: Query,
+        statistics: Statistics,
+        k: int,
+        weights: RankingWeights = _DEFAULT_WEIGHTS,
+        after: Place | None = None,
+    ) -> tuple[int, bool, list[Hit]]:
         """Find the k best documents.
 
         Args:
           statistics: of all documents that are searched anywhere, for `query.terms`.
+          after: only hits behind this one are wanted; the total counts all.
 
         Returns:
-          (documents that match, hits by falling score and, where scores are equal, rising URL). The best
-          k of the hits of disjoint views are exactly the hits of their union.
+          (documents that match, whether that is all of them or at least so many, hits by falling score
+          and, where scores are equal, rising URL). The best k of the hits of disjoint views are exactly
+          the hits of their union.
 
         Raises:
           ValueError: the query is beyond its limits.
@@ -141,15 +138,15 @@ class View:
         """
         query.check_limits()
         if query.is_empty or k < 0:
-            return 0, []
-        plan = _plan(query, statistics, weights)
+            return 0, True, []
+        plan = _plan(query, statistics, weights, k, after)
         total = 0
         found: list[tuple[float, PartView, int]] = []
         for part in self._parts:
-            n, documents, scores = _search_part(part, plan, k)
+            n, documents, scores = _search_part(part, plan)
             total += n
             found += [(s, part, d) for s, d in zip(scores.tolist(), documents.tolist(), strict=True)]
-        return total, _best(found, k)
+        return total, True, _best(found, k)
 
     def stored(self, url: str) -> Document | None:
         """Return the document of a URL, None when the view has none. DamagedSegmentError."""
@@ -167,57 +164,65 @@ class View:
                 yield part.segment.url(int(document)).decode()
 
 
-def _plan(query: Query, statistics: Statistics, weights: RankingWeights) -> _Plan:
-    scoring = in_scoring_order(query.words, statistics) + in_scoring_order(query.phrase_words, statistics)
-    literal = {entry for entries in query.phrases + query.excluded for entry in entries}
-    hosts = [HOST_PREFIX + host for host in query.sites + query.excluded_sites]
+def _plan(
+    query: Query, statistics: Statistics, weights: RankingWeights, k: int, after: Place | None
+) -> _Plan:
+    scoring = in_scoring_order(query.scoring, statistics)
+    weight_of = dict(zip(query.scoring, query.weights, strict=True))
     base, slope = length_normalisation(statistics, weights)
-    needs_all = query.mode is Mode.AND
-    matched_min = 0
-    if query.words and needs_all:
-        matched_min = 1 + len(query.words)
-    elif query.words and not query.phrases:
-        matched_min = 2
     return _Plan(
         query=query,
-        entries=[*scoring, *sorted(literal), *hosts],
-        n_words=len(query.words),
-        n_scoring=len(scoring),
-        idf=idf_of(scoring, statistics),
+        scoring=scoring,
+        factors=idf_of(scoring, statistics) * np.array([weight_of[entry] for entry in scoring], np.float64),
         weights=np.array(weights.weights, np.float64),
         base=base,
         slope=slope,
         k1=float(weights.k1),
-        needs_all=needs_all,
-        matched_min=matched_min,
+        k=k,
+        after=after,
     )
 
 
-def _search_part(part: PartView, plan: _Plan, k: int) -> tuple[int, Ints, Floats]:
+def _search_part(part: PartView, plan: _Plan) -> tuple[int, Ints, Floats]:
     """Return (matching documents, the best of them, their scores), in no order."""
-    nothing = 0, np.empty(0, np.int64), np.empty(0)
     segment = part.segment
-    found = segment.find_terms(plan.entries)
-    if plan.needs_all and (found[: plan.n_words] < 0).any():
-        return nothing
-    numbers = dict(zip(plan.entries, found.tolist(), strict=True))
-    allowed = _filtered(part, plan.query, numbers)
-    if allowed is None:
-        return nothing
-    scoring = found[: plan.n_scoring]
-    present = scoring >= 0
-    scoring = scoring[present]
-    starts, ends = segment.postings_starts[scoring], segment.postings_starts[scoring + 1]
-    segment.check_postings(starts, ends)
+    candidates = np.flatnonzero(matching(part, plan.query))
+    total = len(candidates)
+    if not total:
+        return 0, np.empty(0, np.int64), np.empty(0)
     scratch = part.part.borrow_scratch()
-    n_touched = score(
+    n_touched = 0
+    if plan.query.order is Order.DATE:
+        keys = dates_of(segment)
+    else:
+        n_touched = _score(segment, plan, scratch)
+        keys = scratch.scores
+    if plan.after is not None:
+        candidates = _behind(segment, candidates, keys, plan.after)
+    size = min(plan.k, len(candidates))
+    best, best_keys, kept = np.empty(size, np.int64), np.empty(size), np.empty(1)
+    select(candidates, 0, scratch.matched, part.allowed, best_keys, keys, best, kept)
+    clear(scratch.touched, n_touched, scratch.scores, scratch.matched)
+    part.part.give_back(scratch)
+    n_kept = int(kept[0])
+    return total, best[:n_kept], best_keys[:n_kept]
+
+
+def _score(segment: Segment, plan: _Plan, scratch: Scratch) -> int:
+    """Score all documents with a scoring entry; return how many."""
+    found = segment.find_terms(plan.scoring)
+    present = found >= 0
+    numbers = found[present]
+    starts, ends = segment.postings_starts[numbers], segment.postings_starts[numbers + 1]
+    segment.check_postings(starts, ends)
+    return score(
         segment.postings,
         starts,
         ends,
-        _are_atoms(segment, scoring),
-        plan.idf[present],
-        int(present[: plan.n_words].sum()),
-        plan.needs_all,
+        are_atoms(segment, numbers),
+        plan.factors[present],
+        0,
+        False,
         segment.lengths,
         plan.weights,
         plan.base,
@@ -227,78 +232,15 @@ def _search_part(part: PartView, plan: _Plan, k: int) -> tuple[int, Ints, Floats
         scratch.matched,
         scratch.touched,
     )
-    candidates = scratch.touched[:n_touched] if plan.matched_min else np.flatnonzero(allowed)
-    size = min(k, len(candidates))
-    best, best_scores, kept = np.empty(size, np.int64), np.empty(size), np.empty(1)
-    total = select(
-        candidates, plan.matched_min, scratch.matched, allowed, best_scores, scratch.scores, best, kept
-    )
-    clear(scratch.touched, n_touched, scratch.scores, scratch.matched)
-    part.part.give_back(scratch)
-    n_kept = int(kept[0])
-    return total, best[:n_kept], best_scores[:n_kept]
 
 
-def _filtered(part: PartView, query: Query, numbers: dict[str, int]) -> Bytes | None:
-    """Return the documents that phrases, exclusions and sites let through, None when there are none."""
-    if not (query.phrases or query.excluded or query.sites or query.excluded_sites):
-        return part.allowed
-    allowed = part.allowed.copy()
-    for entries in query.phrases:
-        allowed &= _literally(part.segment, [numbers[entry] for entry in entries])
-    if query.sites:
-        allowed &= _any_of(part.segment, [numbers[HOST_PREFIX + host] for host in query.sites])
-    for entries in query.excluded:
-        allowed &= 1 - _literally(part.segment, [numbers[entry] for entry in entries])
-    if query.excluded_sites:
-        allowed &= 1 - _any_of(part.segment, [numbers[HOST_PREFIX + host] for host in query.excluded_sites])
-    return allowed if allowed.any() else None
-
-
-def _any_of(segment: Segment, numbers: Sequence[int]) -> Bytes:
-    """Mark the documents that have one of the entries."""
-    marks = np.zeros(segment.document_count, np.uint8)
-    known = np.array([number for number in numbers if number >= 0], np.int64)
-    starts, ends = segment.postings_starts[known], segment.postings_starts[known + 1]
-    segment.check_postings(starts, ends)
-    are_atoms = _are_atoms(segment, known)
-    for start, end, is_atom in zip(starts.tolist(), ends.tolist(), are_atoms.tolist(), strict=True):
-        mark(segment.postings, start, end, bool(is_atom), marks)
-    return marks
-
-
-def _literally(segment: Segment, atoms: Sequence[int]) -> Bytes:
-    """Mark the documents in which the atoms are consecutive in one field."""
-    if len(atoms) == 1:
-        return _any_of(segment, atoms)
-    marks = np.zeros(segment.document_count, np.uint8)
-    numbers = np.array(atoms, np.int64)
-    # An entry without positions is no atom: no honest peer asks for it.
-    if numbers.min() < 0 or not _are_atoms(segment, numbers).all():
-        return marks
-    order = np.argsort(segment.doc_freqs[numbers], kind="stable")
-    numbers = numbers[order]
-    starts, ends = segment.postings_starts[numbers], segment.postings_starts[numbers + 1]
-    places, place_ends = segment.positions_starts[numbers], segment.positions_starts[numbers + 1]
-    segment.check_postings(starts, ends)
-    segment.check_positions(places, place_ends)
-    # An occurrence has at least one byte, so the bytes of the rarest atom bound the number of matches.
-    matches = np.empty(int(place_ends[0] - places[0]), np.int64)
-    n_matches = phrase(
-        segment.postings,
-        segment.positions,
-        starts,
-        ends,
-        places,
-        order,
-        matches,
-    )
-    marks[matches[:n_matches] >> DOCUMENT_SHIFT] = 1
-    return marks
-
-
-def _are_atoms(segment: Segment, numbers: Ints) -> Bytes:
-    return (segment.positions_starts[numbers + 1] > segment.positions_starts[numbers]).view(np.uint8)
+def _behind(segment: Segment, candidates: Ints, keys: Floats, after: Place) -> Ints:
+    """Return the candidates that come after a place; documents of a segment are in the order of URLs."""
+    score, url = after
+    first = segment.first_after(url)
+    of_candidates = keys[candidates]
+    is_behind = (of_candidates < score) | ((of_candidates == score) & (candidates >= first))
+    return np.compress(is_behind, candidates)
 
 
 def _count_allowed(part: PartView, numbers: Ints) -> Ints:
@@ -306,7 +248,7 @@ def _count_allowed(part: PartView, numbers: Ints) -> Ints:
     counts = np.empty(len(numbers), np.int64)
     starts, ends = segment.postings_starts[numbers], segment.postings_starts[numbers + 1]
     segment.check_postings(starts, ends)
-    count(segment.postings, starts, ends, _are_atoms(segment, numbers), part.allowed, counts)
+    count(segment.postings, starts, ends, are_atoms(segment, numbers), part.allowed, counts)
     return counts
 
 

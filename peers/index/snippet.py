@@ -107,7 +107,7 @@ def _matches(searched: SearchedText, query: Query) -> list[tuple[int, int, str]]
     A long text is read piece by piece until every term has been seen: folding costs 5 us for 1,000
     characters, and what is best among the first matches is good enough.
     """
-    terms = [(term, kind_of(term) is RunKind.WORD) for term in query.terms if term]
+    terms = [(term, kind_of(term) is RunKind.WORD) for term in query.scoring if term >= " "]
     found: list[tuple[int, int, str]] = []
     missing = {term for term, _ in terms}
     start = 0

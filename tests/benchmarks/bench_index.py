@@ -36,7 +36,7 @@ from mesh.urls import host_of
 from peers.index.adoption import check_segment
 from peers.index.analysis import analyse
 from peers.index.index import Index
-from peers.index.query import Mode, Query, parse_query
+from peers.index.query import Mode, parse_query, term_query
 from peers.index.snippet import snippet_of
 from peers.index.storage import MemoryStorage
 from tests.shared_data import shared
@@ -161,7 +161,7 @@ def test_indexing_and_searching(texts: list[str], queries: list[list[str]], tmp_
     statistics = {tuple(terms): view.statistics(terms) for terms in queries}
 
     def search_ours(mode: Mode) -> Callable[[list[str]], object]:
-        return lambda terms: view.search(Query(words=tuple(terms), mode=mode), statistics[tuple(terms)], 10)
+        return lambda terms: view.search(term_query(terms, mode), statistics[tuple(terms)], 10)
 
     def search_tantivy(occur: tantivy.Occur) -> Callable[[list[str]], object]:
         return lambda terms: other.search(terms, occur)
@@ -189,7 +189,7 @@ def test_merging_and_snippets(texts: list[str], queries: list[list[str]]) -> Non
     print(f"\n  merging 8 segments {len(texts) / (time.process_time() - start):7.0f} documents/s")
     _report(
         "snippet of a page",
-        lambda terms: snippet_of(texts[hash(terms[0]) % len(texts)], Query(words=tuple(terms))),
+        lambda terms: snippet_of(texts[hash(terms[0]) % len(texts)], term_query(terms)),
         queries,
     )
 

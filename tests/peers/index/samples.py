@@ -78,7 +78,9 @@ def page(url: str, text: str = "", title: str = "") -> tuple[int, Document]:
 def search(view: View, text: str, k: int = 10, mode: Mode = Mode.AND) -> tuple[int, list[Hit]]:
     """Search with the view's own statistics."""
     query = parse_query(text, mode)
-    return view.search(query, view.statistics(query.terms), k)
+    total, is_exact, hits = view.search(query, view.statistics(query.terms), k)
+    assert is_exact
+    return total, hits
 
 
 def found(documents: Sequence[tuple[int, Document]], text: str, mode: Mode = Mode.AND) -> set[str]:

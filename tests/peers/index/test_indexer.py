@@ -41,7 +41,7 @@ from peers.index.messages import (
     SlotsDamaged,
     SlotsRepaired,
 )
-from peers.index.query import Mode, Query, parse_query
+from peers.index.query import Kind, Literal, Mode, Order, Query, parse_query
 from peers.index.segments_twin import CountingIndex, SegmentsTwin
 from peers.index.storage import MemoryStorage
 
@@ -642,18 +642,33 @@ def test_no_bytes_raise(encoded: bytes) -> None:
     query_of(encoded)
 
 
-ODD_TERMS = st.sampled_from(
-    ["", "common", "rare", "\0", "(", "[a", "\\", "天网", "\U0002070e", "x" * 256, " "]
+ODD_TERMS = st.sampled_from(["common", "rare", "\0", "(", "[a", "\\", "天网", "\U0002070e", "x" * 256, " "])
+ODD_ENTRIES = st.lists(ODD_TERMS, min_size=1, max_size=3).map(tuple)
+ODD_LITERALS = st.builds(
+    Literal,
+    kind=st.sampled_from([kind for kind in Kind if kind is not Kind.PHRASE]),
+    entries=ODD_ENTRIES,
+    negated=st.booleans(),
+    low=st.floats(allow_nan=False),
+    high=st.floats(allow_nan=False),
+) | ODD_ENTRIES.flatmap(
+    lambda entries: st.builds(
+        Literal,
+        kind=st.just(Kind.PHRASE),
+        entries=st.just(entries),
+        distances=st.lists(st.integers(0, 1000), min_size=len(entries), max_size=len(entries)).map(tuple),
+        fields=st.integers(0, 31),
+        negated=st.booleans(),
+    )
 )
-ODD_LITERALS = st.lists(st.lists(ODD_TERMS, min_size=1, max_size=3).map(tuple), max_size=3).map(tuple)
 ODD_QUERIES = st.builds(
     Query,
-    words=st.lists(ODD_TERMS, max_size=3, unique=True).map(tuple),
-    phrases=ODD_LITERALS,
-    excluded=ODD_LITERALS,
-    sites=st.lists(ODD_TERMS, max_size=2).map(tuple),
-    excluded_sites=st.lists(ODD_TERMS, max_size=2).map(tuple),
+    required=st.lists(ODD_TERMS, max_size=3, unique=True).map(tuple),
+    scoring=st.just(("common", "\0")),
+    weights=st.just((0.5, 100.0)),
+    clauses=st.lists(st.lists(ODD_LITERALS, min_size=1, max_size=3).map(tuple), max_size=3).map(tuple),
     mode=st.sampled_from(Mode),
+    order=st.sampled_from(Order),
 )
 
 

@@ -13,7 +13,7 @@ import tantivy
 
 from mesh.document import Document
 from peers.index.analysis import analyse
-from peers.index.query import Mode, Query, parse_query
+from peers.index.query import Mode, parse_query, term_query
 from peers.index.ranking import RankingWeights
 from tests.peers.index.samples import index_of, random_documents, search
 from tests.shared_data import shared
@@ -58,7 +58,7 @@ def test_scores_are_those_of_the_formula(text: str, weights: RankingWeights) -> 
     documents = random_documents(9, 150)
     view = index_of(documents).snapshot().everything()
     query = parse_query(text, Mode.OR)
-    _, hits = view.search(query, view.statistics(query.terms), 1000, weights)
+    _, _, hits = view.search(query, view.statistics(query.terms), 1000, weights)
     expected = bm25f([document for _, document in documents], query.terms, weights)
     assert all(hit.score == pytest.approx(expected[hit.url], rel=1e-6, abs=1e-9) for hit in hits)
     assert len(hits) >= sum(score > 0 for score in expected.values())
@@ -117,8 +117,8 @@ def assert_same_as_tantivy(documents: Sequence[Sequence[str]], queries: Sequence
     ]
     view = index_of(pages).snapshot().everything()
     for terms, expected in zip(queries, tantivy_answers(documents, queries), strict=True):
-        query = Query(words=tuple(terms), mode=Mode.OR)
-        _, hits = view.search(query, view.statistics(query.terms), 10, BODY_ONLY)
+        query = term_query(terms, Mode.OR)
+        _, _, hits = view.search(query, view.statistics(query.terms), 10, BODY_ONLY)
         assert [hit.score for hit in hits] == pytest.approx([score for score, _ in expected], rel=1e-5)
         # Equal scores differ by rounding in tantivy's float32, and the last of them may be others.
         ours = {int(hit.url[-5:]): hit.score for hit in hits}

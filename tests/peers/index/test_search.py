@@ -3,7 +3,10 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable
+from math import inf, nan
+from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +15,8 @@ from hypothesis import strategies as st
 from mesh.document import Document
 from peers.index.analysis import atoms
 from peers.index.index import Index
-from peers.index.query import Mode, Query, parse_query
+from peers.index.indexer import query_of
+from peers.index.query import ANY_FIELD, Kind, Literal, Mode, Order, Query, parse_query
 from peers.index.ranking import RankingWeights, Statistics, sum_statistics
 from peers.index.snapshot import Hit
 from peers.index.storage import MemoryStorage
@@ -223,8 +227,8 @@ def answer_of_parts(
     query = parse_query(query_text, mode)
     statistics = sum_statistics(view.statistics(query.terms) for view in views)
     answers = [view.search(query, statistics, 10) for view in views]
-    hits = sorted((hit for _, hits in answers for hit in hits), key=lambda hit: (-hit.score, hit.url))
-    return sum(total for total, _ in answers), hits[:10]
+    hits = sorted((hit for _, _, hits in answers for hit in hits), key=lambda hit: (-hit.score, hit.url))
+    return sum(total for total, _, _ in answers), hits[:10]
 
 
 @settings(max_examples=40, deadline=None)
@@ -264,7 +268,7 @@ def test_weights_decide_which_field_counts() -> None:
     def best(**fields: float) -> str:
         order = ("title", "anchor", "heading", "body", "url")
         a, b, c, d, e = (fields.get(field, 0.0) for field in order)
-        return view.search(query, statistics, 1, RankingWeights(weights=(a, b, c, d, e)))[1][0].url
+        return view.search(query, statistics, 1, RankingWeights(weights=(a, b, c, d, e)))[2][0].url
 
     assert best(title=1.0) == "http://a/2"
     assert best(body=1.0) == "http://a/1"
@@ -279,36 +283,127 @@ def test_weights_may_be_whole_numbers() -> None:
     assert view.search(query, statistics, 1, whole) == view.search(query, statistics, 1, real)
 
 
+def phrase(*entries: str, fields: int = ANY_FIELD, negated: bool = False) -> tuple[Literal, ...]:
+    return (Literal(Kind.PHRASE, entries, tuple(range(len(entries))), fields, negated),)
+
+
 @pytest.mark.parametrize(
     "query",
     [
-        Query(phrases=(("中华", "人民"),)),
-        Query(words=("中华",), excluded=(("中华", "人民"), ("人民", "w"))),
-        Query(words=("\x01中", "\x02a", "", "w", "w"), mode=Mode.OR),
-        Query(words=("w",) * 64),
-        Query(words=("w",), phrases=(("\x02a", "w"), ("",))),
-        Query(sites=("", "\x00", "a" * 10_000)),
+        Query(clauses=(phrase("中华", "人民"),)),
+        Query(("中华",), clauses=(phrase("中华", "人民", negated=True), phrase("人民", "w", negated=True))),
+        Query(("\x01中", "\x02a", "w"), ("\x01中", "\x02a", "w"), (0.0, 1.0, 100.0), mode=Mode.OR),
+        Query(("w",), clauses=(phrase("\x02a", "w"), phrase("\x01"))),
+        Query(("w",), clauses=(phrase("\x02a", fields=31), phrase("w", fields=16, negated=True))),
+        Query(clauses=((Literal(Kind.SITE, ("\x00", "a" * 10_000)),),)),
+        Query(clauses=((Literal(Kind.PHRASE, ("w", "w"), (1000, 0)),),)),
+        Query(clauses=((Literal(Kind.DATE, low=inf, high=-inf), Literal(Kind.WORDS, ("w",), negated=True)),)),
+        Query(("w",), ("\x05x",), (1.0,), order=Order.DATE),
     ],
 )
 def test_queries_that_no_honest_peer_sends_are_survived(query: Query) -> None:
     view = index_of([page("a/1", "中华人民共和国 w w"), page("b/2", "w 人民")]).snapshot().everything()
-    total, hits = view.search(query, view.statistics(query.terms), 10)
+    total, _, hits = view.search(query, view.statistics(query.terms), 10)
     assert total == len(hits) <= 2
 
 
 @pytest.mark.parametrize(
     "query",
     [
-        Query(words=("w",) * 65),
-        Query(phrases=((),)),
-        Query(excluded=(("w",),) * 17),
-        Query(sites=("a",) * 17),
+        Query(tuple(f"w{n}" for n in range(65))),
+        Query((), tuple(f"w{n}" for n in range(193)), (1.0,) * 193),
+        Query((), ("w", "w"), (1.0, 1.0)),
+        Query(("w", "w")),
+        Query(("",)),
+        Query((), ("w",), ()),
+        Query((), ("w",), (-1.0,)),
+        Query((), ("w",), (nan,)),
+        Query((), ("w",), (inf,)),
+        Query(clauses=((),)),
+        Query(clauses=(phrase("w"),) * 33),
+        Query(clauses=(phrase("w") * 65,)),
+        Query(clauses=(phrase(),)),
+        Query(clauses=(phrase(*("w",) * 65),)),
+        Query(clauses=(phrase("w", fields=32),)),
+        Query(clauses=(phrase("w", ""),)),
+        Query(clauses=((Literal(Kind.PHRASE, ("w",), ()),),)),
+        Query(clauses=((Literal(Kind.PHRASE, ("w",), (-1,)),),)),
+        Query(clauses=((Literal(Kind.PHRASE, ("w",), (1001,)),),)),
+        Query(clauses=((Literal(Kind.WORDS, ("w",), (0,)),),)),
+        Query(clauses=((Literal(Kind.WORDS, ("w",), fields=1),),)),
+        Query(clauses=((Literal(Kind.DATE, low=nan),),)),
     ],
 )
 def test_queries_beyond_the_limits_are_refused(query: Query) -> None:
     view = index_of([page("a/1", "w")]).snapshot().everything()
-    with pytest.raises(ValueError, match="more than"):
+    with pytest.raises(ValueError, match=r"more than|weight|empty|fields|date|distances"):
         view.search(query, Statistics(), 10)
+    assert query_of(msgspec.msgpack.encode(query)) is None
+
+
+def test_clauses_hold_when_one_of_their_literals_does() -> None:
+    pages = [page("a/1", "red green"), page("a/2", "blue"), page("b/3", "red", title="blue sky")]
+    view = index_of(pages).snapshot().everything()
+
+    def urls(*clauses: tuple[Literal, ...], mode: Mode = Mode.AND) -> list[str]:
+        return [hit.url for hit in view.search(Query(clauses=clauses, mode=mode), Statistics(), 10)[2]]
+
+    words = (Literal(Kind.WORDS, ("red", "green")), Literal(Kind.WORDS, ("blue",)))
+    site = (Literal(Kind.SITE, ("\x02b",), negated=True),)
+    assert urls(words) == ["http://a/1", "http://a/2", "http://b/3"]
+    assert urls(words, site) == urls(site, words, mode=Mode.OR) == ["http://a/1", "http://a/2"]
+    assert urls(phrase("blue", fields=1)) == ["http://b/3"]
+    assert urls(phrase("blue", fields=1, negated=True), words) == ["http://a/1", "http://a/2"]
+    assert urls(phrase("blue", "sky", fields=0b11110)) == []
+
+
+def test_required_entries_need_not_score_nor_scoring_ones_occur() -> None:
+    pages = [page("a/1", "red green"), page("a/2", "red"), page("a/3", "green")]
+    view = index_of(pages).snapshot().everything()
+    query = Query(required=("red",), scoring=("green",), weights=(0.5,))
+    statistics = view.statistics(query.terms)
+    _, _, hits = view.search(query, statistics, 10)
+    assert [hit.url for hit in hits] == ["http://a/1", "http://a/2"]
+    assert hits[1].score == 0.0
+    whole = view.search(msgspec.structs.replace(query, weights=(1.0,)), statistics, 10)[2]
+    assert hits[0].score == whole[0].score / 2
+    assert view.search(query.with_mode(Mode.OR), statistics, 10)[0] == 3
+
+
+def test_dates_choose_and_order() -> None:
+    documents = [
+        (0, Document(url=f"http://a/{number}", text="word", fetched_at=float(date)))
+        for number, date in enumerate((30, 10, 20, 10))
+    ]
+    view = index_of(documents).snapshot().everything()
+
+    def hits(query: Query, **arguments: Any) -> list[tuple[str, float]]:
+        found = view.search(query, Statistics(), 10, **arguments)[2]
+        return [(hit.url.removeprefix("http://a/"), hit.score) for hit in found]
+
+    latest = Query(("word",), order=Order.DATE)
+    assert hits(latest) == [("0", 30.0), ("2", 20.0), ("1", 10.0), ("3", 10.0)]
+    assert hits(latest, after=(10.0, "http://a/1")) == [("3", 10.0)]
+    between = Query(clauses=((Literal(Kind.DATE, low=10, high=20),),), order=Order.DATE)
+    assert hits(between) == [("1", 10.0), ("3", 10.0)]
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_pages_of_hits_follow_one_another_without_gap_or_repetition(mode: Mode) -> None:
+    view = index_of(random_documents(7, 300)).snapshot().everything()
+    query = parse_query("天网 search", mode)
+    statistics = view.statistics(query.terms)
+    total, _, everything = view.search(query, statistics, 1_000)
+    pages: list[Hit] = []
+    after = None
+    while True:
+        of_page, _, hits = view.search(query, statistics, 7, after=after)
+        assert of_page == total
+        if not hits:
+            break
+        pages += hits
+        after = hits[-1].score, hits[-1].url
+    assert pages == everything
 
 
 @pytest.mark.parametrize("counts", [(-1,), (1, (0, 0, -1, 0, 0)), (1, (0, 0, 0, 0, 0), {"a": -1})])
@@ -349,7 +444,7 @@ def test_impossible_weights_are_refused(wrong: Callable[[], RankingWeights]) -> 
 
 def test_statistics_of_another_time_are_survived() -> None:
     view = index_of(random_documents(3, 50)).snapshot().everything()
-    total, hits = view.search(parse_query("的 search", Mode.OR), Statistics(), 10)
+    total, _, hits = view.search(parse_query("的 search", Mode.OR), Statistics(), 10)
     assert total > 0
     assert all(hit.score >= 0 for hit in hits)
     odd = Statistics(2, (0, 0, 0, 1, 0), {"的": 10**12})
