@@ -15,14 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mesh.document import Document
-from peers.index.analysis import (
-    CHARACTER_PREFIX,
-    KIND_OF_CHARACTER,
-    TERM_CHARS_MAX,
-    RunKind,
-    fold,
-    segment_han,
-)
+from peers.index.analysis import CHARACTER_PREFIX, TERM_CHARS_MAX
+from peers.index.folding import SIMPLIFIED, fold_letters
 from peers.index.kernels import (
     DOCUMENT_SHIFT,
     FIELD_COUNT,
@@ -34,6 +28,8 @@ from peers.index.kernels import (
     rehash,
     scatter,
 )
+from peers.index.runs import KIND_OF_CHARACTER, RunKind
+from peers.index.segmentation import segment_han
 
 # Characters of one field that are searchable; what is behind is stored but not found. The largest page of
 # a 268,800-page documentation web has 17 MB of HTML and about 6 million characters of text.
@@ -163,7 +159,7 @@ class Inverter:
 
     def _add_text(self, number: int, field: int, text: str) -> None:
         if text:
-            folded = fold(text[:FIELD_CHARS_MAX])[:FIELD_CHARS_MAX]  # one character may fold to 18
+            folded = fold_letters(text[:FIELD_CHARS_MAX])[:FIELD_CHARS_MAX]  # one character may fold to 18
             self._texts.append(folded)
             self._text_keys.append(number << DOCUMENT_SHIFT | field << FIELD_SHIFT)
             self._batch_chars += len(folded)
@@ -230,7 +226,7 @@ class Inverter:
 
 
 class _Batch:
-    """Folded texts cut into runs, all at once; the rule is that of `analysis.runs_of`."""
+    """Texts folded but for Chinese characters, cut into runs, all at once; the rule is that of `runs_of`."""
 
     def __init__(self, texts: Sequence[str], text_keys: Ints) -> None:
         """Cut texts.
@@ -239,7 +235,7 @@ class _Batch:
           text_keys: document and field of each text, ascending; texts with the same key are anchors.
         """
         text = _BREAK.join(texts)
-        self.codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+        self.codes = SIMPLIFIED[np.frombuffer(text.encode("utf-32-le"), np.uint32)]
         self.kinds = _KINDS[self.codes]
         bounds = np.flatnonzero(np.diff(self.kinds, prepend=RunKind.SEPARATOR, append=RunKind.SEPARATOR))
         # A bound is where the kind changes; what is between two is a run, or separators.

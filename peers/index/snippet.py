@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from peers.index.analysis import AlignedText, RunKind, kind_of
+from peers.index.folding import AlignedText
 from peers.index.query import Query
+from peers.index.runs import RunKind, kind_of
 
 # Two columns for a CJK character, one for any other: 160 Chinese characters, or 320 latin ones.
 SNIPPET_COLUMNS = 320

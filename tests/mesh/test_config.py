@@ -85,7 +85,7 @@ def test_the_digest_of_a_mesh_changes_with_every_field() -> None:
         MeshConfig(name="m", root_key="cd" * 32),
         MeshConfig(name="m", root_key=ROOT, slot_count=1),
         MeshConfig(name="m", root_key=ROOT, replicas=1),
-        MeshConfig(name="m", root_key=ROOT, analysis_version=2),
+        MeshConfig(name="m", root_key=ROOT, analysis_version=1),
     ]
     digests = {config.digest() for config in [mesh, *others]}
     assert len(digests) == 6

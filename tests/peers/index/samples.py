@@ -90,6 +90,17 @@ def found(documents: Sequence[tuple[int, Document]], text: str, mode: Mode = Mod
     return {hit.url.removeprefix("http://") for hit in hits}
 
 
+# Text of Chinese characters, simplified and traditional.
+han_text = st.lists(
+    st.one_of(
+        st.sampled_from(WORDS),
+        st.sampled_from(list("天網搜尋引擎與漢語拼音繁體中文乾隆後來於")),
+        st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FD5), max_size=4),
+        st.sampled_from(list("，。 a")),
+    ),
+    max_size=30,
+).map("".join)
+
 # Text of all scripts with the characters that folding and cutting treat specially.
 any_text = st.lists(
     st.one_of(

@@ -423,7 +423,7 @@ def test_an_index_of_another_analysis_is_refused(monkeypatch: pytest.MonkeyPatch
     index = Index.open(storage)
     index.add([page("a/1")])
     index.commit()
-    monkeypatch.setattr("peers.index.segment.ANALYSIS_VERSION", 2)
+    monkeypatch.setattr("peers.index.segment.ANALYSIS_VERSION", 1)
     with pytest.raises(OutdatedIndexError, match="rebuild the index from the stored pages"):
         Index.open(storage)
 
