@@ -1,0 +1,282 @@
+"""The language of queries: from what was typed to a tree of what is asked for, without its meaning.
+
+    words, AND words   all of them
+    "some words"       as they stand; “ ” „ 「 」 『 』 ＂ quote as well
+    -x, NOT x          without it; x is a word, a phrase, an operator or a group
+    x OR y, x | y      one of them; it joins its neighbours only, as people know it: a b OR c is a (b OR c)
+    ( )                groups
+    site: intitle: inurl: lang: type: after: before:   see `Operator`
+
+Full-width signs （ ） ： － ｜ count as their like. AND, OR and NOT are words of the language in capitals
+only.
+
+Nothing typed is an error. What is malformed gets its best reading and a remark: a parenthesis or quotation
+mark that is not closed ends with the text, one that was not opened is left out, as is an OR with nothing on
+one side; what stands deeper than `DEPTH_MAX` is read without its parentheses. Where nothing is left, the
+text is searched as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Final, NamedTuple, TypeAlias
+
+import msgspec
+
+DEPTH_MAX: Final = 16  # of parentheses; people nest two or three
+REMARKS_MAX: Final = 8
+REMARK_CHARS_MAX: Final = 60  # of what was typed, in a remark
+
+
+class Operator(StrEnum):
+    """What may stand before a colon."""
+
+    SITE = "site"  # a host and its subdomains
+    INTITLE = "intitle"  # a word or phrase in the title
+    INURL = "inurl"
+    LANG = "lang"  # zh, en-GB
+    TYPE = "type"  # html, pdf, text/plain
+    AFTER = "after"  # 2024, 2024-05, 2024-05-01: from the beginning of that on
+    BEFORE = "before"  # before the beginning of that
+
+
+class Oddity(StrEnum):
+    """What is remarked about a query."""
+
+    QUOTE_OPEN = "quote_open"  # closing quotation mark missing
+    PARENTHESIS_OPEN = "parenthesis_open"
+    PARENTHESIS_EXTRA = "parenthesis_extra"
+    OR_ALONE = "or_alone"  # nothing on one side of it
+    NOT_ALONE = "not_alone"  # nothing behind it
+    TOO_DEEP = "too_deep"
+    NO_HOST = "no_host"  # from here on: searched as text, because it is none
+    NO_LANGUAGE = "no_language"
+    NO_TYPE = "no_type"
+    NO_DATE = "no_date"
+    NO_VALUE = "no_value"  # nothing behind the colon
+    ONLY_EXCLUSIONS = "only_exclusions"  # nothing is asked for
+    TOO_LONG = "too_long"  # the end was left out
+    TOO_COMPLEX = "too_complex"  # its words are searched, its conditions left out
+
+
+class Remark(msgspec.Struct, frozen=True, array_like=True):
+    """A thing to tell who asked."""
+
+    oddity: Oddity
+    text: str = ""  # what it is about, as it was typed
+
+
+class Words(NamedTuple):
+    """Words side by side, as they were typed."""
+
+    text: str
+
+
+class Phrase(NamedTuple):
+    text: str
+
+
+class Condition(NamedTuple):
+    """An operator with its value."""
+
+    operator: Operator
+    value: str
+    typed: str
+
+
+class Not(NamedTuple):
+    node: Node
+
+
+class And(NamedTuple):
+    """All of these; nothing asked for when there are none."""
+
+    nodes: tuple[Node, ...]
+
+
+class Or(NamedTuple):
+    """One of these; there are two at least."""
+
+    nodes: tuple[Node, ...]
+
+
+Node: TypeAlias = "Words | Phrase | Condition | Not | And | Or"
+
+
+class Remarks:
+    """Those of one query, each once, in the order in which they were met."""
+
+    def __init__(self) -> None:
+        self._met: dict[Remark, None] = {}
+
+    def note(self, oddity: Oddity, text: str = "") -> None:
+        if len(self._met) < REMARKS_MAX:
+            shown = text if len(text) <= REMARK_CHARS_MAX else text[: REMARK_CHARS_MAX - 1] + "…"
+            self._met[Remark(oddity, shown)] = None
+
+    def all(self) -> tuple[Remark, ...]:
+        return tuple(self._met)
+
+
+def read(text: str, remarks: Remarks) -> Node:
+    """Read a query; never raises."""
+    node = _Reader(list(_tokens(text, remarks)), remarks).read()
+    return Words(text) if _is_nothing(node) else node
+
+
+class _Sign(StrEnum):
+    WORD = "word"
+    PHRASE = "phrase"
+    CONDITION = "condition"
+    OPEN = "open"
+    CLOSE = "close"
+    OR = "or"
+    AND = "and"
+    NOT = "not"
+    MINUS = "minus"
+
+
+class _Token(NamedTuple):
+    sign: _Sign
+    text: str = ""
+    operator: str = ""
+    typed: str = ""
+
+
+_OPENING = '"“”„「『＂'
+_QUOTES = '"“”„「」『』＂'
+_TOKEN = re.compile(
+    rf"""\s+
+      | (?P<minus>(?<![^\s(（|｜])[-－−](?=[^\s)）|｜]))
+      | (?<![^\s(（|｜\-－−])(?P<operator>{"|".join(Operator)})[:：]
+            (?: [{_OPENING}](?P<quoted>[^{_QUOTES}]*)[{_QUOTES}]? | (?P<value>[^\s{_QUOTES}()（）|｜]*) )
+      | [{_OPENING}](?P<phrase>[^{_QUOTES}]*)(?P<closing>[{_QUOTES}]?)
+      | (?P<open>[(（])
+      | (?P<close>[)）])
+      | (?P<or>[|｜]+)
+      | (?P<word>[^\s{_QUOTES}()（）|｜]+)
+      | (?P<odd>.)""",
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
+_KEYWORDS: Final = {"OR": _Sign.OR, "AND": _Sign.AND, "NOT": _Sign.NOT}
+_SIGNS: Final = {"minus": _Sign.MINUS, "open": _Sign.OPEN, "close": _Sign.CLOSE, "or": _Sign.OR}
+
+
+def _tokens(text: str, remarks: Remarks) -> Iterator[_Token]:
+    for match in _TOKEN.finditer(text):
+        name = match.lastgroup
+        if match["operator"] is not None:
+            value = match["quoted"] if match["quoted"] is not None else match["value"]
+            yield _Token(_Sign.CONDITION, value, match["operator"].lower(), match[0])
+        elif match["phrase"] is not None:
+            if not match["closing"] and match["phrase"].strip():
+                remarks.note(Oddity.QUOTE_OPEN)
+            yield _Token(_Sign.PHRASE, match["phrase"])
+        elif name == "word":
+            yield _Token(_KEYWORDS.get(match[0], _Sign.WORD), match[0])
+        elif name in _SIGNS:
+            yield _Token(_SIGNS[name], match[0])
+
+
+class _Reader:
+    """Recursive descent; every method leaves the tokens that it does not understand to its caller."""
+
+    def __init__(self, tokens: list[_Token], remarks: Remarks) -> None:
+        self._tokens = tokens
+        self._at = 0
+        self._depth = 0
+        self._remarks = remarks
+
+    def read(self) -> Node:
+        nodes: list[Node] = []
+        while True:
+            nodes.append(self._sequence())
+            if self._sign() is None:
+                return _all_of(nodes)
+            self._remarks.note(Oddity.PARENTHESIS_EXTRA)  # nothing else ends a sequence
+            self._at += 1
+
+    def _sign(self) -> _Sign | None:
+        return self._tokens[self._at].sign if self._at < len(self._tokens) else None
+
+    def _take(self) -> _Token:
+        token = self._tokens[self._at]
+        self._at += 1
+        return token
+
+    def _sequence(self) -> Node:
+        nodes: list[Node] = []
+        while self._sign() not in (None, _Sign.CLOSE):
+            nodes.append(self._alternatives())
+        return _all_of(nodes)
+
+    def _alternatives(self) -> Node:
+        nodes = [And(()) if self._sign() is _Sign.OR else self._factor()]
+        while self._sign() is _Sign.OR:
+            sign = self._take()
+            more = And(()) if self._sign() in (None, _Sign.CLOSE, _Sign.OR) else self._factor()
+            if _is_nothing(nodes[-1]) or _is_nothing(more):
+                self._remarks.note(Oddity.OR_ALONE, sign.text)
+            nodes.append(more)
+        asked = [node for node in nodes if not _is_nothing(node)]
+        return Or(tuple(asked)) if len(asked) > 1 else _all_of(asked)
+
+    def _factor(self) -> Node:
+        token = self._take()
+        match token.sign:
+            case _Sign.WORD:
+                return Words(token.text)
+            case _Sign.PHRASE:
+                return Phrase(token.text) if token.text.strip() else And(())
+            case _Sign.CONDITION:
+                return Condition(Operator(token.operator), token.text, token.typed)
+            case _Sign.OPEN:
+                return self._group()
+            case _Sign.AND:
+                return And(())
+            case _:
+                return self._negation(token)
+
+    def _negation(self, token: _Token) -> Node:
+        is_negated = True
+        while self._sign() in (_Sign.NOT, _Sign.MINUS):
+            is_negated = not is_negated
+            self._at += 1
+        if self._sign() in (None, _Sign.OR, _Sign.CLOSE, _Sign.AND):
+            if token.sign is _Sign.NOT:
+                self._remarks.note(Oddity.NOT_ALONE, token.text)
+            return And(())
+        node = self._factor()
+        return Not(node) if is_negated and not _is_nothing(node) else node
+
+    def _group(self) -> Node:
+        if self._depth == DEPTH_MAX:
+            self._remarks.note(Oddity.TOO_DEEP)
+            return And(())  # what is inside follows as if the parenthesis were not there
+        self._depth += 1
+        node = self._sequence()
+        self._depth -= 1
+        if self._sign() is None:
+            self._remarks.note(Oddity.PARENTHESIS_OPEN)
+        else:
+            self._at += 1
+        return node
+
+
+def _is_nothing(node: Node) -> bool:
+    return isinstance(node, And) and not node.nodes
+
+
+def _all_of(nodes: list[Node]) -> Node:
+    """Put nodes side by side: words that are next to each other become one text."""
+    flat: list[Node] = []
+    for node in nodes:
+        for each in node.nodes if isinstance(node, And) else (node,):
+            last = flat[-1] if flat else None
+            if isinstance(each, Words) and isinstance(last, Words):
+                flat[-1] = Words(f"{last.text} {each.text}")
+            else:
+                flat.append(each)
+    return flat[0] if len(flat) == 1 else And(tuple(flat))
