@@ -103,7 +103,8 @@ from mesh.table import Table
 if TYPE_CHECKING:
     from random import Random
 
-LISTENERS: Final = ("controller", "cell", "indexer", "searcher", "handover")  # of `OwnershipChanged`
+# Of `OwnershipChanged`.
+LISTENERS: Final = ("controller", "cell", "indexer", "searcher", "handover", "importer")
 
 # Until others have heard of us and let us in; to probe them sooner would make suspects.
 GRACE_S: Final = 1.0

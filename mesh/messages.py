@@ -10,6 +10,7 @@ Messages between an actor and a port of the same peer are not here but beside th
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Annotated, ClassVar, Final, TypeAlias
 
 from msgspec import Meta
@@ -25,6 +26,7 @@ GOSSIP_MAX: Final = 64  # rumours that ride on one probe; the rest go with the n
 ACCUSERS_MAX: Final = 8  # of one suspect; more make no difference
 MEMBERS_MAX: Final = 4_096  # members of a mesh in one welcome
 LINKS_MAX: Final = 1_000  # links in one batch: about 100 kB
+PAGE_LINKS_MAX: Final = 6_000  # links of one page, as parser.LINKS_MAX
 TERMS_MAX: Final = 256  # distinct terms of one query
 HITS_MAX: Final = 1_000  # hits in one answer
 FEATURES_MAX: Final = 32  # of a hit, besides its score
@@ -163,6 +165,14 @@ class DrainPeer(Message, frozen=True, array_like=True, tag=10):
 # --- Links (peers/crawler/controller.py) -----------------------------------------------------
 
 
+class LinkUse(IntEnum):
+    """What the owner of a link's target does with it."""
+
+    FETCH = 0  # queue the target unless it is known, and keep the text
+    TEXT = 1  # keep the text for the target, which may never be fetched
+    STORED = 2  # the target is stored, from a file: there is no need to fetch it
+
+
 class FoundLink(Message, frozen=True, array_like=True):
     """A link to a page of the receiver's slots."""
 
@@ -170,6 +180,7 @@ class FoundLink(Message, frozen=True, array_like=True):
     anchor: Anchor = ""
     depth: Annotated[int, Meta(ge=0, le=65_535)] = 0  # clicks from a seed
     hops: Annotated[int, Meta(ge=0, le=255)] = 0  # redirects in a row that led here
+    use: LinkUse = LinkUse.FETCH
 
 
 class LinksFound(Message, frozen=True, array_like=True, tag=20):
@@ -270,6 +281,32 @@ class PageRead(Message, frozen=True, array_like=True, tag=35):
     url: Url
     fetched_at: float
     records: bytes
+
+
+class ImportPage(Message, frozen=True, array_like=True, tag=36):
+    """An importer to the importer of the slot's owner: keep this page of a file. Repeated until answered.
+
+    Who does not own the slot does not answer: soon both have the same table.
+    """
+
+    number: Count  # the sender's for it
+    page: StoredPage
+    links: Annotated[tuple[FoundLink, ...], Meta(max_length=PAGE_LINKS_MAX)] = ()
+
+
+class PageImported(Message, frozen=True, array_like=True, tag=37):
+    """Promise of the owner: its living team has the page, knows it is stored, and its links are on their way."""
+
+    is_promise: ClassVar[bool] = True
+    number: Count
+    is_new: bool = True  # False: exactly this version was there already
+
+
+class ImportRefused(Message, frozen=True, array_like=True, tag=38):
+    """The owner to an importer: that page cannot be kept, and asking again will not help."""
+
+    number: Count
+    reason: Annotated[str, Meta(max_length=200)]
 
 
 # --- Search (peers/gateway/searcher.py asks, peers/index/indexer.py answers) ------------------
@@ -486,6 +523,9 @@ WireMessage: TypeAlias = (
     | AnchorsReplicated
     | ReadPage
     | PageRead
+    | ImportPage
+    | PageImported
+    | ImportRefused
     | CountTerms
     | TermsCounted
     | SearchSlots

@@ -5,7 +5,9 @@
     `index/`     the index engine, a library of its own; the actor `indexer`
     `gateway/`   the search of the whole mesh, HTTP; the actor `searcher`
     `handover/`  which slots it may crawl, and bringing what belongs to them; the actor `handover`
-    `actors`     makes the five, for a peer and for a simulation; `peer` is the composition root
+    `importing/` pages of files, brought to their owners; the actor `importer`
+    `exporting/` files of what a peer has, read beside it while it runs
+    `actors`     makes the six, for a peer and for a simulation; `peer` is the composition root
     `config`     the configuration file; `vitals` the status; `cli` the command line
 
 The way of a page:

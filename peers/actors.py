@@ -8,6 +8,7 @@ from peers.crawler.controller import Controller
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.searcher import Searcher
 from peers.handover.handover import Handover, HandoverSettings
+from peers.importing.importer import Importer
 from peers.index.indexer import Indexer, IndexView
 from peers.storage.cell import Cell
 
@@ -26,7 +27,7 @@ def make_actors(
       me: id of the peer.
       table: of the whole peer; each actor gets its own section.
       index: what the indexer searches.
-      first_errand: greater than any number of an earlier life, see `Searcher` and `Handover`.
+      first_errand: greater than any number of an earlier life, see `Searcher`, `Handover` and `Importer`.
     """
     return [
         Controller(me, TableSection(table, b"C"), settings),
@@ -34,4 +35,5 @@ def make_actors(
         Indexer(me, index),
         Searcher(me, first_errand),
         Handover(me, first_errand, handover),
+        Importer(me, first_errand),
     ]

@@ -40,6 +40,7 @@ from mesh.messages import (
     ItemsTaken,
     LinksAccepted,
     LinksFound,
+    LinkUse,
     SendItems,
     SlotsCompared,
     StoredPage,
@@ -92,6 +93,7 @@ HOSTS_REMEMBERED: Final = 1 << 16  # hosts whose slot and owner are cached
 EXCLUSIONS_PER_TURN: Final = 100  # URLs a host may lose to its rules before another host has its turn
 VAIN_TURNS_MAX: Final = 10  # of hosts that have nothing to offer, before other messages have theirs
 ANCHORS_PER_TURN: Final = 200
+ANCHORS_QUIET_S: Final = 2.0  # without pages of files, until link texts go to the index at once
 HOT_HOSTS: Final = 10  # that statistics show
 DISK_FULL_PAUSE_S: Final = 10.0
 LOCAL_FAILURE_PAUSE_S: Final = 5.0
@@ -194,6 +196,7 @@ class Controller(Actor):
         self._unsent: dict[str, list[FoundLink]] = defaultdict(list)
         self._flush_at_s = inf
         self._anchors_at_s = 0.0
+        self._anchors_quiet_s = -inf  # pages of files come in until then
         self._paused_until_s = -inf
         self._licensed_until_s = inf
         self._held: SlotMask | None = None  # what the handover said last
@@ -833,7 +836,11 @@ class Controller(Actor):
             self._flush_at_s = min(self._flush_at_s, now + FLUSH_S)
 
     def _add(self, link: FoundLink, host: str, slot: int, now: float) -> None:
-        self._frontier.add(link.url, host, slot, link.depth, link.hops, now)
+        if link.use is LinkUse.FETCH:
+            self._frontier.add(link.url, host, slot, link.depth, link.hops, now)
+        elif link.use is LinkUse.STORED:
+            self._frontier.add_stored(link.url, slot)
+            self._anchors_quiet_s = now + ANCHORS_QUIET_S
         if link.anchor:
             self._frontier.add_anchor(link.url, slot, link.anchor)
 
@@ -945,7 +952,7 @@ class Controller(Actor):
         if not frontier.changed_anchors_count or self._ownership is None:
             return inf
         is_quiet = not (frontier.due_count or self._fetches or self._pages or self._finishing)
-        return -inf if is_quiet else self._anchors_at_s
+        return min(self._anchors_quiet_s, self._anchors_at_s) if is_quiet else self._anchors_at_s
 
     def _store_anchors(self, now: float) -> list[Send]:
         changed = self._frontier.take_changed_anchors(ANCHORS_PER_TURN)

@@ -173,6 +173,15 @@ class Frontier:
                 self.note_change(key)
         return False
 
+    def add_stored(self, url: str, slot: int) -> None:
+        """Note that a page is stored that nobody here has fetched; if it was queued, it is so no more."""
+        mark = fingerprint(url)
+        key = _slot_key(slot) + b"u" + mark
+        before = self._table.get(key)
+        self.merge_settled(slot, mark, STORED + url.encode())
+        if self._table.get(key) != before:
+            self.note_change(key)
+
     def add_anchor(self, url: str, slot: int, text: str) -> None:
         """Remember the text of a link to a page, known or not; see `frontier_items.join_anchors`."""
         self._fill(slot)

@@ -1,4 +1,4 @@
-"""The port that serves the gateway's pages and API over HTTP, on Hypercorn's trio worker. [io]"""
+"""The port that serves the gateway's pages and API over HTTP. [io]"""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, ClassVar, Final, TypeVar
+from typing import ClassVar, Final, TypeVar
 
+import msgspec
 import trio
-from hypercorn.config import Config
-from hypercorn.trio import serve
 
 from mesh.actor import Address, Message
 from mesh.errors import ConfigError, LocalProtocolError
 from mesh.port import Deliver
+from peers.gateway.asgi import ReadBody, Request, Response, respond
+from peers.gateway.http_server import HttpServer
 from peers.gateway.messages import (
     DrainOrdered,
     DrainRefused,
@@ -26,6 +27,7 @@ from peers.gateway.messages import (
 )
 from peers.gateway.routes import Busy, Refused, application
 from peers.gateway.stored_page import StoredPage, stored_page
+from peers.importing.messages import PagesImported
 
 logger = logging.getLogger(__name__)
 
@@ -33,11 +35,6 @@ logger = logging.getLogger(__name__)
 # they are worth, so they are told to come back.
 ASKS_IN_FLIGHT_MAX: Final = 64
 ASK_S_MAX: Final = 15.0  # over the sum of the searcher's own limits: only a bug gets here
-REQUEST_S_MAX: Final = 30.0  # from its head to the end of its answer, so that a slow body cannot stay
-HEAD_BYTES_MAX: Final = 16 << 10  # as node.js; a query of 500 Chinese characters has 4,500 bytes
-IDLE_S_MAX: Final = 20.0  # of a connection without a request
-UNREAD_MS_MAX: Final = 10_000  # without the client taking any of its answer; then the connection ends
-CLOSING_S_MAX: Final = 1.0  # for requests under way when the peer stops
 STORED_READERS_MAX: Final = 2  # threads that unpack stored pages: up to 64 MB each
 BACKLOG: Final = 256
 
@@ -56,19 +53,16 @@ def listen(host: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:
         raise ConfigError(
             f"the gateway cannot listen on {host or '*'}:{port} ({_reason(error)}): "
             "stop the program that uses it or choose another address with --gateway HOST:PORT"
         ) from error
-    # Connections inherit it. Hypercorn itself waits for a client to read for ever, even when told to stop.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_MS_MAX)
-    return listener
 
 
 class Http:
-    """Hands what people ask to the searcher and its answers back to them."""
+    """Hands what people ask to the searcher or the importer and the answers back to them."""
 
     name: ClassVar[str] = "http"
 
@@ -91,7 +85,7 @@ class Http:
         """
         self.port: int = listener.getsockname()[1]  # the real one, also after binding port 0
         self._address = Address(me, self.name)
-        self._listener = listener
+        self._server = HttpServer(listener, self._respond)
         self._statistics = statistics
         self._application = application(self, names, admin_token)
         self._deliver: Deliver | None = None
@@ -106,7 +100,7 @@ class Http:
         match message:
             case PagesFound() | PageFound() | StatusGathered() | SeedsAdded() | RequestRefused():
                 self._hand_over(message.ticket, message)
-            case DrainOrdered() | DrainRefused():
+            case DrainOrdered() | DrainRefused() | PagesImported():
                 self._hand_over(message.ticket, message)
             case _:
                 raise LocalProtocolError(f"the gateway got {type(message).__name__} from {source}")
@@ -118,7 +112,7 @@ class Http:
             waiter.is_answered.set()
 
     async def run(self, deliver: Deliver) -> None:
-        """Serve until cancelled; then let requests under way end, for at most `CLOSING_S_MAX`."""
+        """Serve until cancelled; then let requests under way end for a moment."""
         self._deliver = deliver
         stopping = trio.Event()
         async with trio.open_nursery() as nursery:
@@ -133,7 +127,9 @@ class Http:
 
     # --- What the application needs (routes.Backend) ---------------------------------------------
 
-    async def ask(self, order: Callable[[int], Message], answer: type[Answer]) -> Answer:
+    async def ask(
+        self, order: Callable[[int], Message], answer: type[Answer], actor: str = "searcher"
+    ) -> Answer:
         deliver = self._deliver
         if deliver is None or len(self._waiting) >= ASKS_IN_FLIGHT_MAX:
             self._busy += 1
@@ -142,7 +138,7 @@ class Http:
         self._next_ticket += 1
         waiter = self._waiting[ticket] = _Waiter()
         try:
-            deliver(self._address, "searcher", order(ticket))  # may answer before it returns
+            deliver(self._address, actor, order(ticket))  # may answer before it returns
             with trio.move_on_after(ASK_S_MAX):
                 await waiter.is_answered.wait()
         finally:
@@ -167,41 +163,22 @@ class Http:
 
     def statistics(self) -> Mapping[str, object]:
         own = {"requests": self._requests, "seconds": self._seconds, "busy": self._busy}
-        return {**self._statistics(), self.name: {**own, "waiting": len(self._waiting)}}
+        server = msgspec.structs.asdict(self._server.observe())
+        return {**self._statistics(), self.name: {**own, "waiting": len(self._waiting), **server}}
 
     # --- The server ------------------------------------------------------------------------------
 
     async def _serve(self, stopping: trio.Event) -> None:
-        config = Config()
-        # The socket is bound, so that a port in use is told before anything has started; Hypercorn closes it.
-        config.bind = [f"fd://{self._listener.detach()}"]
-        config.accesslog = None
-        config.errorlog = logger
-        config.backlog = BACKLOG
-        config.include_server_header = False
-        config.h11_max_incomplete_size = HEAD_BYTES_MAX
-        config.keep_alive_timeout = IDLE_S_MAX
-        config.keep_alive_max_requests = 1_000_000  # a client may stay as long as it likes
-        config.graceful_timeout = CLOSING_S_MAX
-        with trio.CancelScope(shield=True):  # it is stopped by the trigger, in order
-            await serve(self._answer, config, shutdown_trigger=stopping.wait, mode="asgi")
+        with trio.CancelScope(shield=True):  # it is stopped by the event, in order
+            await self._server.serve(stopping)
 
-    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
-        """The ASGI application with a limit on time and counters around it."""
-        if scope["type"] != "http":
-            await self._application(scope, receive, send)
-            return
-
-        async def send_and_count(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                kind = f"{message['status'] // 100}xx"
-                self._requests[kind] = self._requests.get(kind, 0) + 1
-            await send(message)
-
+    async def _respond(self, request: Request, read_body: ReadBody) -> Response:
         began = trio.current_time()
-        with trio.move_on_after(REQUEST_S_MAX):
-            await self._application(scope, receive, send_and_count)
+        response = await respond(self._application, request, read_body)
+        kind = f"{response.status // 100}xx"
+        self._requests[kind] = self._requests.get(kind, 0) + 1
         self._seconds += trio.current_time() - began
+        return response
 
 
 class _Waiter:

@@ -4,8 +4,8 @@ Nothing a client sends is trusted: queries, numbers and bodies have limits, `Hos
 an address, and only a page of this gateway itself may post (`_is_foreign`): a web page somewhere else
 must not make its reader's peer crawl.
 
-Whoever can reach a gateway may search and give seeds. Orders that change the mesh are only taken from this
-machine, or from who knows the token of the configuration (`_is_admin`).
+Whoever can reach a gateway may search and give seeds. Orders that change the mesh, and pages of files, are
+only taken from this machine, or from who knows the token of the configuration (`_is_admin`).
 """
 
 from __future__ import annotations
@@ -45,10 +45,13 @@ from peers.gateway.pages import HITS_PER_PAGE, PAGES_MAX, QUERY_CHARS_MAX, Reade
 from peers.gateway.status import Report, decode, report_of
 from peers.gateway.stored_page import StoredPage
 from peers.gateway.texts import language_of
+from peers.importing.messages import PAGES_MAX as IMPORTED_PAGES_MAX
+from peers.importing.messages import ImportedPage, ImportPages, PagesImported
 
 logger = logging.getLogger(__name__)
 
 BODY_BYTES_MAX: Final = 1 << 20  # of seeds: 10,000 URLs of 100 characters
+IMPORT_BYTES_MAX: Final = 32 << 20  # of pages of files: some of the largest
 SEEDS_MAX: Final = 10_000  # in one request
 INVALID_SHOWN_MAX: Final = 100  # of the seeds that are no URLs
 URL_PARAMETER_CHARS_MAX: Final = 8_192
@@ -71,8 +74,10 @@ class Refused(Exception):
 class Backend(Protocol):
     """What stands behind the application: the searcher, worker threads, a clock."""
 
-    async def ask(self, order: Callable[[int], Message], answer: type[Answer]) -> Answer:
-        """Send the order that is made with a ticket and wait for its answer.
+    async def ask(
+        self, order: Callable[[int], Message], answer: type[Answer], actor: str = "searcher"
+    ) -> Answer:
+        """Send the order that is made with a ticket to an actor and wait for its answer.
 
         Raises:
           Busy: too many are waiting, or no answer came.
@@ -124,6 +129,13 @@ class _Drained(msgspec.Struct, frozen=True):
     peer: str
     is_draining: bool
     is_written_off: bool
+
+
+class _Imported(msgspec.Struct, frozen=True):
+    """The JSON of POST /api/import."""
+
+    peer: str
+    outcomes: tuple[str, ...]  # of each page, see `peers.importing.messages`
 
 
 class _Refusal(Exception):
@@ -256,6 +268,16 @@ class _Routes:
         )
         return _json(_Drained(done.peer, done.is_draining, done.is_written_off))
 
+    async def api_import(self, request: Request) -> Response:
+        """Take pages that `tianmesh import` has read, in MessagePack; none asks only for leave."""
+        if _is_foreign(request, self._names) or not _is_admin(request, self._admin_token):
+            raise _Refusal(403, _ADMIN_HINT[bool(self._admin_token)])
+        pages = _imported_in(await _body(request, IMPORT_BYTES_MAX, "post fewer pages at once"))
+        done = await self._backend.ask(
+            lambda ticket: ImportPages(ticket, pages), PagesImported, actor="importer"
+        )
+        return _json(_Imported(done.peer, done.outcomes))
+
     async def healthz(self, request: Request) -> Response:
         return _json({"status": "ok"})
 
@@ -287,6 +309,7 @@ def application(backend: Backend, names: Collection[str] = (), admin_token: str 
             Route("/api/status", routes.api_status),
             Route("/api/seeds", routes.api_seeds, methods=["POST"]),
             Route("/api/drain", routes.api_drain, methods=["POST"]),
+            Route("/api/import", routes.api_import, methods=["POST"]),
             Route("/healthz", routes.healthz),
             Route("/metrics", routes.metrics),
         ],
@@ -379,15 +402,17 @@ def _is_admin(request: Request, token: str) -> bool:
         return False
 
 
-async def _body(request: Request) -> bytes:
-    too_large = _Refusal(413, f"the body is larger than {BODY_BYTES_MAX} bytes; post the seeds in parts")
+async def _body(
+    request: Request, bytes_max: int = BODY_BYTES_MAX, hint: str = "post the seeds in parts"
+) -> bytes:
+    too_large = _Refusal(413, f"the body is larger than {bytes_max} bytes; {hint}")
     length = request.headers.get("content-length", "0")
-    if length.isascii() and length.isdigit() and int(length[:20]) > BODY_BYTES_MAX:
+    if length.isascii() and length.isdigit() and int(length[:20]) > bytes_max:
         raise too_large
     body = bytearray()
     async for part in request.stream():
         body += part
-        if len(body) > BODY_BYTES_MAX:
+        if len(body) > bytes_max:
             raise too_large
     return bytes(body)
 
@@ -415,6 +440,19 @@ def _seeds_in(body: bytes) -> list[str]:
     if len(seeds) > SEEDS_MAX:
         raise _Refusal(400, f"these are {len(seeds)} URLs; post at most {SEEDS_MAX} at once")
     return seeds
+
+
+def _imported_in(body: bytes) -> tuple[ImportedPage, ...]:
+    try:
+        pages = _pages_decoder.decode(body)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise _Refusal(400, f"these are no pages of this version of `tianmesh import`: {error}") from error
+    if len(pages) > IMPORTED_PAGES_MAX:
+        raise _Refusal(400, f"these are {len(pages)} pages; post at most {IMPORTED_PAGES_MAX} at once")
+    return pages
+
+
+_pages_decoder: Final = msgspec.msgpack.Decoder(tuple[ImportedPage, ...])
 
 
 class _Drain(msgspec.Struct, forbid_unknown_fields=True):

@@ -78,6 +78,7 @@ from peers.storage.ledger import Kept, Ledger, Place, Texts, identity_of, slot_i
 from peers.storage.messages import (
     AppendRecords,
     BulkAppended,
+    CountUnindexed,
     DiskFilled,
     ExtentsRead,
     PageRefused,
@@ -92,6 +93,7 @@ from peers.storage.messages import (
     SegmentsRemoved,
     StoreAnchors,
     StorePage,
+    UnindexedCounted,
 )
 from peers.storage.parts import TIME_MAX_S
 from peers.storage.replication import Replications, ReplicationSettings
@@ -160,7 +162,7 @@ class _Page:
 
     page: StoredPage
     identity: bytes
-    is_own: bool = False  # the controller waits for it
+    givers: list[Address] = field(default_factory=list)  # the controller or importer that waits for it
     askers: list[str] = field(default_factory=list)  # owners that wait for our promise
     replica_bytes: int = 0  # what it counts towards CellSettings.replica_bytes_max
     place: RecordsAppended | None = None
@@ -236,7 +238,6 @@ class Cell(Actor):
         self._archive = Address(peer, "archive")
         self._parser = Address(peer, "parser")
         self._indexer = Address(peer, "indexer")
-        self._controller = Address(peer, "controller")
         self._handover = Address(peer, "handover")
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
@@ -245,7 +246,9 @@ class Cell(Actor):
     def _react(self, source: Address, message: Message, now: float) -> list[Send]:
         match message:
             case StorePage(page):
-                return self._store_page(page, now)
+                return self._store_page(source, page, now)
+            case CountUnindexed():
+                return [Send(source, UnindexedCounted(self._ledger.totals.pages_marked))]
             case ReplicatePage(page):
                 return self._replicate(source.peer, page)
             case RecordsAppended():
@@ -355,21 +358,22 @@ class Cell(Actor):
 
     # --- Pages on their way into the archive
 
-    def _store_page(self, page: StoredPage, now: float) -> list[Send]:
+    def _store_page(self, giver: Address, page: StoredPage, now: float) -> list[Send]:
         if self._ownership is None:
             raise LocalProtocolError("a page to store before the first OwnershipChanged")
         self._forget_at_once(page.slot)
         identity = identity_of(page.slot, page.url)
         if self._ledger.version(identity, page.fetched_at) is not None:
-            return [Send(self._controller, PageStored(page.url, page.fetched_at))]
+            return [Send(giver, PageStored(page.url, page.fetched_at, is_new=False))]
         key = (page.url, page.fetched_at)
         pending = self._pages.get(key)
         sends: list[Send] = []
         if pending is None:
             pending = self._begin(page, identity, sends)
-        elif pending.is_own:
+        elif pending.givers:
+            pending.givers += [] if giver in pending.givers else [giver]
             return []  # the answer will come
-        pending.is_own = True
+        pending.givers.append(giver)
         message = ReplicatePage(page)
         members = self._replicas.begin(key, page.slot, message, self._others(page.slot), now)
         return sends + [Send(self._cell_of(peer), message) for peer in members]
@@ -470,15 +474,15 @@ class Cell(Actor):
         )
         kept = self._ledger.keep(identity, place)
         sends = [] if document is None else self._take_document(identity, place, document, kept)
-        if pending.is_own:
+        if pending.givers:
             self._ledger.totals.stored += 1
-            sends.append(Send(self._controller, PageStored(page.url, page.fetched_at)))
+            sends += [Send(giver, PageStored(page.url, page.fetched_at)) for giver in pending.givers]
         else:
             self._ledger.totals.replicated += 1
         for peer in pending.askers:
             sends.append(Send(self._cell_of(peer), PageReplicated(page.url, page.fetched_at)))
         anchors = () if document is None else document.anchors
-        if pending.is_own and kept is Kept.NEWEST and anchors and anchors != self._ledger.anchors(identity):
+        if pending.givers and kept is Kept.NEWEST and anchors and anchors != self._ledger.anchors(identity):
             # Others came while an older version was the newest: those the controller gives now are later.
             self._early_anchors.setdefault(page.url, StoreAnchors(page.url, page.slot, anchors))
         return sends + self._store_early_anchors(page.url, now)
@@ -501,7 +505,7 @@ class Cell(Actor):
         self._records_refused += 1
         self._replicas.drop(key)
         self._leave(pending)
-        sends = [Send(self._controller, PageRefused(*key))] if pending.is_own else []
+        sends = [Send(giver, PageRefused(*key)) for giver in pending.givers]
         return sends + self._store_early_anchors(key[0], now)
 
     def _leave(self, pending: _Page) -> None:
@@ -856,7 +860,7 @@ class Cell(Actor):
             sends.append(self._filled(np.flatnonzero(self._ledger.filled).tolist()))
             self._take_up(now)
         # Also pages that waited for nobody: who comes now may have compared before they were in the table.
-        for key, pending in [(key, pending) for key, pending in self._pages.items() if pending.is_own]:
+        for key, pending in [(key, pending) for key, pending in self._pages.items() if pending.givers]:
             page = pending.page
             new = self._replicas.change_members(
                 key, page.slot, ReplicatePage(page), self._others(page.slot), now

@@ -11,16 +11,27 @@ from peers.storage.extent import Extent
 
 
 class StorePage(Message, frozen=True):
-    """Controller to cell: keep this page on every live peer of its team."""
+    """Controller or importer to cell: keep this page on every live peer of its team."""
 
     page: StoredPage
 
 
 class PageStored(Message, frozen=True):
-    """Cell to controller: the page is durable here and on the live standbys."""
+    """Cell to who gave the page: it is durable here and on the live standbys."""
 
     url: str
     fetched_at: float
+    is_new: bool = True  # False: exactly this version was here before
+
+
+class CountUnindexed(Message, frozen=True):
+    """Importer to cell: how far is the index behind? Answered by `UnindexedCounted`."""
+
+
+class UnindexedCounted(Message, frozen=True):
+    """Cell to importer: so many pages are here and not in a durable commit of the index."""
+
+    pages: int
 
 
 class StoreAnchors(Message, frozen=True):
@@ -141,7 +152,7 @@ class RecordsRefused(Message, frozen=True):
 
 
 class PageRefused(Message, frozen=True):
-    """Cell to controller: the page cannot be kept, as its records are not whole; it is done with."""
+    """Cell to who gave the page: it cannot be kept, as its records are not whole; it is done with."""
 
     url: str
     fetched_at: float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import typing
+from enum import Enum
 from typing import Any
 
 import msgpack
@@ -58,6 +59,9 @@ TAGS = {
     "PageNotReplicated": 39,
     "ReadPage": 34,
     "PageRead": 35,
+    "ImportPage": 36,
+    "PageImported": 37,
+    "ImportRefused": 38,
     "CountTerms": 40,
     "TermsCounted": 41,
     "SearchSlots": 42,
@@ -92,6 +96,8 @@ def values_of(annotation: Any) -> st.SearchStrategy[Any]:
         return st.one_of(*map(values_of, arguments))
     if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
         return structs_of(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return st.sampled_from(annotation)
     plain: dict[Any, st.SearchStrategy[Any]] = {
         int: st.integers(-(2**63), 2**63),
         str: st.text(max_size=20),

@@ -53,6 +53,7 @@ from peers.storage.messages import (
     AppendBulk,
     AppendRecords,
     BulkAppended,
+    CountUnindexed,
     DiskFilled,
     ExtentsRead,
     PageRefused,
@@ -68,6 +69,7 @@ from peers.storage.messages import (
     SegmentsRemoved,
     StoreAnchors,
     StorePage,
+    UnindexedCounted,
 )
 from peers.storage.parts import PageRow, Pages, VersionRow, encode_content
 from peers.storage.scrubber import ScrubSettings
@@ -205,8 +207,24 @@ def test_same_version_twice_is_kept_once_and_answered_again(alone: Driven) -> No
     assert alone.tell(StorePage(page())) == []
     alone.tell(appended(page()), ARCHIVE)
     assert alone.tell(appended(page(), place=9), ARCHIVE) == []
-    assert alone.tell(StorePage(page())) == [Send(CONTROLLER, PageStored(URL, 5.0))]
+    assert alone.tell(StorePage(page())) == [Send(CONTROLLER, PageStored(URL, 5.0, is_new=False))]
     assert (alone.observed("stored"), alone.observed("pages")) == (1, 1)
+
+
+def test_all_who_give_the_same_page_are_told(alone: Driven) -> None:
+    importer = Address(ME, "importer")
+    alone.tell(StorePage(page()))
+    assert alone.tell(StorePage(page()), importer) == []
+    assert alone.tell(StorePage(page()), importer) == []
+    told = alone.tell(appended(page()), ARCHIVE)
+    assert [send.target for send in told if send.message == PageStored(URL, 5.0)] == [CONTROLLER, importer]
+
+
+def test_who_asks_is_told_how_many_pages_are_not_indexed(alone: Driven) -> None:
+    importer = Address(ME, "importer")
+    assert alone.tell(CountUnindexed(), importer) == [Send(importer, UnindexedCounted(0))]
+    alone.store(page())
+    assert alone.tell(CountUnindexed(), importer) == [Send(importer, UnindexedCounted(1))]
 
 
 def test_all_versions_keep_their_places(alone: Driven) -> None:

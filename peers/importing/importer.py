@@ -1,0 +1,507 @@
+"""The actor that brings pages of files to the peers that own them, and takes in those that are ours.
+
+Theory of operation
+===================
+A page comes in an order of the HTTP port, read and taken apart by the command that imports. It goes to the
+importer of its slot's owner, ours or another peer's, and there the way of a crawled page, but for the fetch:
+
+    importer -ImportPage-> the owner's importer -StorePage-> cell (durable on the whole team) -PageStored->
+    importer -LinksFound-> controller (known as stored there, link texts to the owners of their targets)
+    -LinksAccepted-> importer -PageImported-> the importer that was asked
+
+So whoever heard `PageImported` may forget the page: the team has it, will not fetch it before it is due, and
+its links are as safe as those of a crawled page. Nothing is kept here but what is on its way; if a peer
+dies the page is given again, to whoever owns its slot then, and a cell that has it says so.
+
+Credit. To each owner only so many bytes are on their way. An owner takes pages no faster than its index does:
+it asks its cell how many pages wait for the index, and begins no more than it has room for, since what
+the indexer cannot take would have to be read back from the archive. The order is answered when all of its
+pages are, or after a while, by saying which ones are late.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+from math import inf, isfinite
+from typing import ClassVar, Final
+
+import msgspec
+
+from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.errors import LocalProtocolError
+from mesh.messages import (
+    LINKS_MAX,
+    FoundLink,
+    ImportPage,
+    ImportRefused,
+    LinksAccepted,
+    LinksFound,
+    LinkUse,
+    PageImported,
+    StoredPage,
+)
+from mesh.ownership import Ownership, OwnershipChanged
+from mesh.urls import canonical, host_of
+from peers.gateway.messages import RequestRefused
+from peers.importing.messages import KNOWN, LATE, REFUSED, STORED, ImportedPage, ImportPages, PagesImported
+from peers.storage.messages import CountUnindexed, PageRefused, PageStored, StorePage, UnindexedCounted
+
+NUMBER_BITS: Final = 20  # messages in a millisecond of an earlier life, see `first_errand`
+DAY_S: Final = 86_400.0
+
+
+class ImporterSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Patience and limits of an importer."""
+
+    order_s: float = 10.0  # then an order is answered, with what is late; the command gives that again
+    repeat_s: float = 5.0  # before a page that was not answered is sent again
+    links_again_s: float = 1.0  # and links to our controller, which may not know the owners yet
+    window_bytes: int = 8 << 20  # on their way to one owner: 80 ms of a gigabit
+    order_bytes_max: int = 64 << 20  # of all orders; more are refused, the command comes again
+    # A page with its text and links must fit a frame of 16 MiB.
+    page_bytes_max: int = 14 << 20
+    taken_bytes_max: int = 64 << 20  # as owner, on their way into the archive; more get no answer
+    # Pages not yet in the index, as owner and standby: the cell lets the indexer have 4,096.
+    unindexed_max: int = 2_048
+    count_pause_s: float = 0.05  # between two questions to the cell
+    links_pause_s: float = 0.02  # links wait this long for those of other pages
+    links_remembered: int = 1 << 17  # twice so many, about 50 MB: the navigation of a site is sent once
+
+
+class ImporterStatistics(Statistics, frozen=True):
+    """Counts since the start; gauges of now."""
+
+    orders: int  # gauge
+    pages_waiting: int  # gauge: of those, no outcome so far
+    pages_taken: int  # gauge: as owner, on their way
+    stored: int  # as owner
+    known: int  # as owner: there already
+    refused: int  # pages that cannot be kept
+    late: int  # not durable in time; given again
+    repeated: int  # sent again
+    links: int  # sent to our controller
+    foreign: int  # of slots that are not ours: their sender repeats them
+
+
+@dataclass(slots=True)
+class _Order:
+    """Pages that the HTTP port waits for."""
+
+    outcomes: list[str]
+    left: int
+    limit_at: float
+    numbers: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Sent:
+    """A page that its owner has not answered for."""
+
+    ticket: int
+    index: int  # in the order
+    message: ImportPage
+    n_bytes: int
+    owner: str = ""  # where it is on its way; "" while it waits for credit
+    again_at: float = inf
+
+
+@dataclass(slots=True)
+class _Taken:
+    """A page of a slot of ours, on its way."""
+
+    page: StoredPage
+    links: tuple[FoundLink, ...]
+    n_bytes: int
+    askers: list[tuple[Address, int]]
+    is_begun: bool = False
+    is_new: bool = True
+    is_stored: bool = False
+    batches: set[int] = field(default_factory=set)  # of links that the controller has not accepted
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Links on their way to our controller, and the pages that wait for them."""
+
+    links: list[FoundLink] = field(default_factory=list)
+    versions: set[tuple[str, float]] = field(default_factory=set)
+    again_at: float = inf
+
+
+class Importer(Actor):
+    """Brings pages to their owners, and keeps those that are ours; see the theory of operation above."""
+
+    name: ClassVar[str] = "importer"
+
+    def __init__(self, me: str, first_errand: int = 1, settings: ImporterSettings | None = None) -> None:
+        """Begin without owners: orders are refused until the first `OwnershipChanged`.
+
+        Args:
+          first_errand: greater than in any earlier life of this peer (milliseconds do), so that an answer
+            meant for that life is not taken for one to a question of this.
+        """
+        self._me = me
+        self._settings = settings or ImporterSettings()
+        self._next_number = first_errand << NUMBER_BITS
+        self._ownership: Ownership | None = None
+        self._orders: dict[int, _Order] = {}
+        self._sent: dict[int, _Sent] = {}
+        self._queues: dict[str, deque[int]] = defaultdict(deque)  # by owner; numbers that wait for credit
+        self._window: dict[str, int] = defaultdict(int)  # bytes on their way, by owner
+        self._order_bytes = 0
+        self._repeat_at = inf
+        self._taken: dict[tuple[str, float], _Taken] = {}
+        self._taken_bytes = 0
+        self._waiting: deque[tuple[str, float]] = deque()  # taken, not given to the cell
+        self._storing = 0
+        self._room = 0  # pages that the index has room for
+        self._count_at = inf
+        self._batches: dict[int, _Batch] = {}
+        self._gathering = _Batch()
+        self._flush_at = inf
+        self._links_known: set[tuple[str, str, LinkUse]] = set()
+        self._links_known_before: set[tuple[str, str, LinkUse]] = set()
+        self._stored = self._known = self._refused = self._late = 0
+        self._repeated = self._links = self._foreign = 0
+        self._here = Address(me, self.name)
+        self._cell = Address(me, "cell")
+        self._controller = Address(me, "controller")
+        self._http = Address(me, "http")
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        match message:
+            case ImportPages():
+                return self._begin_order(message, now)
+            case ImportPage():
+                return self._take(source, message, now)
+            case PageImported(number, is_new):
+                return self._note_answer(source.peer, number, STORED if is_new else KNOWN, now)
+            case ImportRefused(number, reason):
+                return self._note_answer(source.peer, number, REFUSED + reason, now)
+            case PageStored(url, fetched_at, is_new):
+                return self._note_stored((url, fetched_at), is_new, now)
+            case PageRefused(url, fetched_at):
+                return self._note_refused((url, fetched_at), now)
+            case LinksAccepted(number):
+                return self._note_accepted(number)
+            case UnindexedCounted(pages):
+                self._room = self._settings.unindexed_max - pages - self._storing
+                return self._store_waiting(now)
+            case OwnershipChanged(ownership):
+                return self._change_ownership(ownership, now)
+        raise LocalProtocolError(f"importer does not understand {type(message).__name__}")
+
+    def wake(self, now: float) -> list[Send]:
+        sends: list[Send] = []
+        if self._flush_at <= now:
+            sends += self._flush(now)
+        if self._count_at <= now:
+            self._count_at = now + self._settings.count_pause_s if self._waiting else inf
+            sends.append(Send(self._cell, CountUnindexed()))
+        if self._repeat_at <= now:
+            sends += self._repeat(now)
+        return sends
+
+    def wake_at(self) -> float:
+        return min(self._flush_at, self._count_at, self._repeat_at)
+
+    def observe(self) -> ImporterStatistics:
+        return ImporterStatistics(
+            orders=len(self._orders),
+            pages_waiting=len(self._sent),
+            pages_taken=len(self._taken),
+            stored=self._stored,
+            known=self._known,
+            refused=self._refused,
+            late=self._late,
+            repeated=self._repeated,
+            links=self._links,
+            foreign=self._foreign,
+        )
+
+    # --- Orders, and what is on its way to the owners
+
+    def _begin_order(self, order: ImportPages, now: float) -> list[Send]:
+        if self._ownership is None or self._ownership.owner_of(0) is None:
+            return [Send(self._http, RequestRefused(order.ticket, "this peer is starting"))]
+        n_bytes = sum(map(bytes_of, order.pages))
+        if self._orders and self._order_bytes + n_bytes > self._settings.order_bytes_max:
+            return [Send(self._http, RequestRefused(order.ticket, "too many pages are on their way"))]
+        outcomes = [LATE] * len(order.pages)
+        begun = self._orders[order.ticket] = _Order(outcomes, 0, now + self._settings.order_s)
+        for index, page in enumerate(order.pages):
+            wrong = self._what_is_wrong(page, now)
+            if wrong:
+                outcomes[index] = REFUSED + wrong
+                self._refused += 1
+            else:
+                self._enqueue(order.ticket, begun, index, page)
+        if not begun.left:
+            return self._end_order(order.ticket, begun)
+        self._repeat_at = min(self._repeat_at, begun.limit_at)
+        return self._send_queued(now)
+
+    def _what_is_wrong(self, page: ImportedPage, now: float) -> str:
+        """Why a page cannot be kept; "" when it can."""
+        if canonical(page.url) != page.url:
+            return "its URL is not canonical"
+        if not isfinite(page.fetched_at) or page.fetched_at < 0:
+            return "its date makes no sense"
+        if page.fetched_at > now + DAY_S:
+            return "it is dated in the future"
+        if page.document is not None and page.document.url != page.url:
+            return "its text is of another page"
+        if bytes_of(page) > self._settings.page_bytes_max:
+            return f"it is larger than {self._settings.page_bytes_max >> 20} MiB"
+        return ""
+
+    def _enqueue(self, ticket: int, order: _Order, index: int, page: ImportedPage) -> None:
+        assert self._ownership is not None
+        slot = self._ownership.slot_of(host_of(page.url))
+        stored = StoredPage(page.url, slot, page.fetched_at, page.status, page.records, page.document)
+        self._next_number += 1
+        number = self._next_number
+        sent = _Sent(ticket, index, ImportPage(number, stored, page.links), bytes_of(page))
+        self._sent[number] = sent
+        self._order_bytes += sent.n_bytes
+        order.left += 1
+        order.numbers.add(number)
+        self._queues[self._owner_of(slot)].append(number)
+
+    def _owner_of(self, slot: int) -> str:
+        assert self._ownership is not None
+        return self._ownership.owner_of(slot) or self._me
+
+    def _send_queued(self, now: float) -> list[Send]:
+        """Send what there is credit for."""
+        sends: list[Send] = []
+        for owner in list(self._queues):
+            queue = self._queues[owner]
+            while queue:
+                sent = self._sent.get(queue[0])
+                if sent is not None and not self._has_credit(owner, sent):
+                    break
+                queue.popleft()
+                if sent is not None:
+                    sent.owner, sent.again_at = owner, now + self._settings.repeat_s
+                    self._window[owner] += sent.n_bytes
+                    self._repeat_at = min(self._repeat_at, sent.again_at)
+                    sends.append(Send(Address(owner, self.name), sent.message))
+            if not queue:
+                del self._queues[owner]
+        return sends
+
+    def _has_credit(self, owner: str, sent: _Sent) -> bool:
+        window = self._window[owner]
+        return window == 0 or window + sent.n_bytes <= self._settings.window_bytes
+
+    def _note_answer(self, peer: str, number: int, outcome: str, now: float) -> list[Send]:
+        sent = self._sent.get(number)
+        if sent is None or (sent.owner and sent.owner != peer):
+            return []
+        order = self._orders[sent.ticket]
+        order.outcomes[sent.index] = outcome
+        order.left -= 1
+        order.numbers.discard(number)
+        self._forget(number)
+        sends = [] if order.left else self._end_order(sent.ticket, order)
+        return sends + self._send_queued(now)
+
+    def _forget(self, number: int) -> None:
+        sent = self._sent.pop(number)
+        self._order_bytes -= sent.n_bytes
+        self._withdraw(sent)
+
+    def _withdraw(self, sent: _Sent) -> None:
+        """Give the credit back that a page has used."""
+        if sent.owner:
+            self._window[sent.owner] -= sent.n_bytes
+            if not self._window[sent.owner]:
+                del self._window[sent.owner]
+            sent.owner = ""
+
+    def _end_order(self, ticket: int, order: _Order) -> list[Send]:
+        for number in order.numbers:
+            self._late += 1
+            self._forget(number)
+        del self._orders[ticket]
+        return [Send(self._http, PagesImported(ticket, self._me, tuple(order.outcomes)))]
+
+    def _repeat(self, now: float) -> list[Send]:
+        """Answer orders whose time is over, send again what is not answered, and our links likewise."""
+        sends: list[Send] = []
+        for ticket, order in list(self._orders.items()):
+            if order.limit_at <= now:
+                sends += self._end_order(ticket, order)
+        for number, sent in self._sent.items():
+            if sent.again_at <= now:
+                self._withdraw(sent)
+                sent.again_at = inf
+                self._repeated += 1
+                self._queues[self._owner_of(sent.message.page.slot)].append(number)
+        sends += self._send_queued(now)
+        for number, batch in self._batches.items():
+            if batch.again_at <= now:
+                batch.again_at = now + self._settings.links_again_s
+                sends.append(Send(self._controller, LinksFound(number, tuple(batch.links))))
+        self._repeat_at = min(
+            min((order.limit_at for order in self._orders.values()), default=inf),
+            min((sent.again_at for sent in self._sent.values()), default=inf),
+            min((batch.again_at for batch in self._batches.values()), default=inf),
+        )
+        return sends
+
+    def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
+        """Send what is on its way to who has died, or owns it no more, to who does."""
+        self._ownership = ownership
+        numbers = [number for queue in self._queues.values() for number in queue]
+        self._queues.clear()
+        for number, sent in self._sent.items():
+            owner = self._owner_of(sent.message.page.slot)
+            if sent.owner and (sent.owner != owner or sent.owner not in ownership.alive | {self._me}):
+                self._withdraw(sent)
+                numbers.append(number)
+        for number in numbers:
+            if number in self._sent:
+                self._queues[self._owner_of(self._sent[number].message.page.slot)].append(number)
+        return self._send_queued(now)
+
+    # --- Pages of slots of ours
+
+    def _take(self, source: Address, message: ImportPage, now: float) -> list[Send]:
+        """Take a page in, unless it is not for us or there is no room: then its sender repeats it."""
+        page, ownership = message.page, self._ownership
+        if ownership is None:
+            return []
+        wrong = self._what_is_wrong(_as_given(message), now)
+        if wrong or ownership.slot_of(host_of(page.url)) != page.slot:
+            return [Send(source, ImportRefused(message.number, wrong or "its slot is another one"))]
+        if ownership.owner_of(page.slot) != self._me:
+            self._foreign += 1
+            return []
+        version = (page.url, page.fetched_at)
+        taken, asker = self._taken.get(version), (source, message.number)
+        if taken is not None:
+            taken.askers += [] if asker in taken.askers else [asker]
+            return []
+        n_bytes = bytes_of(_as_given(message))
+        if self._taken and self._taken_bytes + n_bytes > self._settings.taken_bytes_max:
+            return []
+        self._taken[version] = _Taken(page, message.links, n_bytes, [asker])
+        self._taken_bytes += n_bytes
+        self._waiting.append(version)
+        return self._store_waiting(now)
+
+    def _store_waiting(self, now: float) -> list[Send]:
+        """Give the cell as many pages as the index has room for, and ask for more room in time."""
+        sends: list[Send] = []
+        while self._waiting and self._room > 0:
+            taken = self._taken[self._waiting.popleft()]
+            taken.is_begun = True
+            self._storing += 1
+            self._room -= 1
+            sends.append(Send(self._cell, StorePage(taken.page)))
+        if not self._waiting:
+            self._count_at = inf
+        elif self._count_at == inf:
+            self._count_at = now
+        return sends
+
+    def _note_stored(self, version: tuple[str, float], is_new: bool, now: float) -> list[Send]:
+        taken = self._taken.get(version)
+        if taken is None or not taken.is_begun or taken.is_stored:
+            return []
+        taken.is_stored, taken.is_new = True, is_new
+        self._storing -= 1
+        return self._gather_links(version, taken, now)
+
+    def _note_refused(self, version: tuple[str, float], now: float) -> list[Send]:
+        taken = self._taken.get(version)
+        if taken is None or not taken.is_begun or taken.is_stored:
+            return []
+        self._storing -= 1
+        self._refused += 1
+        self._drop(version, taken)
+        refused = "its records are not whole"
+        return [Send(asker, ImportRefused(number, refused)) for asker, number in taken.askers]
+
+    def _drop(self, version: tuple[str, float], taken: _Taken) -> None:
+        del self._taken[version]
+        self._taken_bytes -= taken.n_bytes
+
+    def _gather_links(self, version: tuple[str, float], taken: _Taken, now: float) -> list[Send]:
+        """Put a stored page and its links into batches, which go out full or after a moment."""
+        sends: list[Send] = []
+        links = [FoundLink(taken.page.url, use=LinkUse.STORED)]
+        for link in taken.links:
+            key = (link.url, link.anchor, link.use)
+            is_useful = link.use is LinkUse.FETCH or (link.use is LinkUse.TEXT and link.anchor)
+            if is_useful and key not in self._links_known and key not in self._links_known_before:
+                links.append(link)
+        taken.links = ()
+        for link in links:
+            batch = self._gathering
+            batch.links.append(link)
+            batch.versions.add(version)
+            if len(batch.links) == LINKS_MAX:
+                sends += self._flush(now)
+        if self._gathering.links:
+            self._flush_at = min(self._flush_at, now + self._settings.links_pause_s)
+        return sends
+
+    def _flush(self, now: float) -> list[Send]:
+        self._flush_at = inf
+        batch, self._gathering = self._gathering, _Batch()
+        self._next_number += 1
+        number = self._next_number
+        self._batches[number] = batch
+        for version in batch.versions:
+            self._taken[version].batches.add(number)
+        self._links += len(batch.links)
+        batch.again_at = now + self._settings.links_again_s
+        self._repeat_at = min(self._repeat_at, batch.again_at)
+        return [Send(self._controller, LinksFound(number, tuple(batch.links)))]
+
+    def _note_accepted(self, number: int) -> list[Send]:
+        batch = self._batches.pop(number, None)
+        if batch is None:
+            return []
+        for link in batch.links:
+            self._remember(link)
+        sends: list[Send] = []
+        for version in batch.versions:
+            taken = self._taken[version]
+            taken.batches.discard(number)
+            if not taken.batches and version not in self._gathering.versions:
+                sends += self._finish(version, taken)
+        return sends
+
+    def _remember(self, link: FoundLink) -> None:
+        """Send a link that was accepted no more, unless it is long ago."""
+        if link.use is LinkUse.STORED:
+            return
+        self._links_known.add((link.url, link.anchor, link.use))
+        if len(self._links_known) >= self._settings.links_remembered:
+            self._links_known_before, self._links_known = self._links_known, set()
+
+    def _finish(self, version: tuple[str, float], taken: _Taken) -> list[Send]:
+        self._drop(version, taken)
+        if taken.is_new:
+            self._stored += 1
+        else:
+            self._known += 1
+        return [Send(asker, PageImported(number, taken.is_new)) for asker, number in taken.askers]
+
+
+def bytes_of(page: ImportedPage) -> int:
+    """About how many bytes a page takes in memory and on the wire; at most six to a character of text."""
+    size = len(page.records) + sum(len(link.url) + 4 * len(link.anchor) + 16 for link in page.links)
+    if page.document is not None:
+        size += 3 * (len(page.document.text) + len(page.document.title) + len(page.document.headings))
+    return size + len(page.url) + 64
+
+
+def _as_given(message: ImportPage) -> ImportedPage:
+    page = message.page
+    return ImportedPage(page.url, page.fetched_at, page.status, page.records, page.document, message.links)

@@ -1,0 +1,45 @@
+"""What is said between the HTTP port and the importer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from mesh.actor import Message
+from mesh.document import Document
+from mesh.messages import PAGE_LINKS_MAX, FoundLink, Url
+
+PAGES_MAX: Final = 1_024  # in one order
+
+STORED: Final = "stored"
+KNOWN: Final = "known"  # exactly this version was there before
+LATE: Final = "late"  # not durable so far: to be given again
+REFUSED: Final = "refused: "  # and why
+
+
+class ImportedPage(msgspec.Struct, frozen=True, array_like=True):
+    """A page of a file as the command hands it over: read, taken apart and packed."""
+
+    url: Url
+    fetched_at: float  # seconds since the epoch
+    status: Annotated[int, Meta(ge=0, le=999)]
+    records: bytes  # gzip members of WARC records
+    document: Document | None  # without link texts; None when it is not to be indexed
+    links: Annotated[tuple[FoundLink, ...], Meta(max_length=PAGE_LINKS_MAX)] = ()
+
+
+class ImportPages(Message, frozen=True):
+    """HTTP to importer: have these kept by their owners. Answered by `PagesImported` or `RequestRefused`."""
+
+    ticket: int
+    pages: tuple[ImportedPage, ...]
+
+
+class PagesImported(Message, frozen=True):
+    """Importer to HTTP: what became of each page, in the order given."""
+
+    ticket: int
+    peer: str  # that was asked
+    outcomes: tuple[str, ...]  # STORED, KNOWN, LATE, or REFUSED with a reason
