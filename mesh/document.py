@@ -16,7 +16,7 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
     headings: str = ""  # h1 to h6 in page order, one a line
     text: str = ""  # visible text, one block a line, headings included
     anchors: tuple[str, ...] = ()  # distinct texts of the links that point here, sorted
-    language: str = ""  # primary subtag of <html lang>, "" when not given
+    language: str = ""  # primary subtag of <html lang>, else by the text; "" when neither tells
     fetched_at: float = 0.0  # seconds since the epoch
     type: str = ""  # media type, as "text/html"; "" when not known
     date: float = 0.0  # when the page says it was last changed, seconds since the epoch; 0.0 when it does not

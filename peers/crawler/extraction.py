@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mesh.document import Document
 from mesh.messages import FoundLink
+from peers.crawler.dates import page_date
 from peers.crawler.exchange import FailureReason, Fetched, header_of, response_head
 from peers.crawler.messages import PageParsed, ParseFailed
 from peers.crawler.parser import NotHtml, ParsedPage, parse_page
@@ -25,7 +26,7 @@ def extract(fetched: Fetched) -> PageParsed | ParseFailed:
     return PageParsed(
         url=fetched.url,
         records=response + request_record(fetched.url, fetched.request_head, at, ip),
-        document=_document_of(page, at),
+        document=document_of(page, at, header_of(fetched, "last-modified")),
         links=tuple(FoundLink(link.url, link.anchor) for link in page.links),
     )
 
@@ -40,10 +41,12 @@ def extract_again(order: ParseRecords) -> RecordsParsed:
         )
     except NotHtml:
         return RecordsParsed(order.url, order.fetched_at, None)
-    return RecordsParsed(order.url, order.fetched_at, _document_of(page, order.fetched_at))
+    document = document_of(page, order.fetched_at, response.header("last-modified"))
+    return RecordsParsed(order.url, order.fetched_at, document)
 
 
-def _document_of(page: ParsedPage, fetched_at: float) -> Document | None:
+def document_of(page: ParsedPage, fetched_at: float, last_modified: str | None) -> Document | None:
+    """What is indexed of a page, without link texts; None when it asks not to be."""
     if page.is_noindex:
         return None
     return Document(
@@ -53,4 +56,6 @@ def _document_of(page: ParsedPage, fetched_at: float) -> Document | None:
         text=page.text,
         language=page.language,
         fetched_at=fetched_at,
+        type=page.type,
+        date=page_date(page.dates, last_modified, fetched_at),
     )

@@ -18,6 +18,8 @@ from lxml import etree
 
 from mesh.urls import URL_CHARS_MAX, canonical, canonical_links
 from peers.crawler.charset import decode_text
+from peers.crawler.dates import DATE_CHARS_MAX, META_RANKS, TIME_RANK, seconds_of
+from peers.crawler.language import language_of
 
 TEXT_CHARS_MAX: Final = 500_000  # kept of a page's text; Marginalia
 TITLE_CHARS_MAX: Final = 1_000
@@ -53,12 +55,14 @@ class ParsedPage(msgspec.Struct, frozen=True):
     headings: str  # h1 to h6 in page order, one a line
     text: str  # visible text, one block a line, white space folded, headings included
     links: tuple[Link, ...]  # in page order; without rel=nofollow, empty when the page says nofollow
-    language: str  # primary subtag of <html lang> in lower case, "" when not given
+    language: str  # primary subtag of <html lang> in lower case, else by the text; "" when neither tells
     charset: str  # Python's name of the codec
     replacement_count: int  # characters that could not be decoded
     is_noindex: bool = False
     is_nofollow: bool = False
     is_cut: bool = False  # longer or deeper than the limits; the rest was not read
+    type: str = "text/html"  # media type that it was read as
+    dates: tuple[str, ...] = ()  # what the page says of when it was changed, best first, as it stands there
 
 
 def parse_page(
@@ -81,6 +85,7 @@ def parse_page(
         raise NotHtml(kind)
     decoded = decode_text(body, content_type)
     if media_type == "text/plain" or (not media_type and _MARKUP.search(body, 0, SNIFF_BYTES) is None):
+        media_type = "text/plain"
         page = _Page(title=_last_segment(url), text=_folded_lines(decoded.text[: 2 * TEXT_CHARS_MAX]))
     else:
         markup = (
@@ -96,12 +101,14 @@ def parse_page(
         headings=page.headings[:HEADINGS_CHARS_MAX],
         text=page.text[:TEXT_CHARS_MAX],
         links=() if is_nofollow else page.links,
-        language=page.language,
+        language=page.language or language_of(page.text),
         charset=decoded.encoding,
         replacement_count=decoded.replacement_count,
         is_noindex=is_noindex,
         is_nofollow=is_nofollow,
         is_cut=page.is_cut or len(page.text) > TEXT_CHARS_MAX,
+        type=media_type if media_type in _TEXT_TYPES else "text/html",
+        dates=page.dates,
     )
 
 
@@ -152,11 +159,12 @@ _BLOCKS: Final = frozenset([
 ])  # fmt: skip
 _HEADINGS: Final = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _INVISIBLE: Final = frozenset(("script", "style", "noscript", "template", "iframe", "noframes", "noembed"))
-_SPECIAL: Final = frozenset(("a", "area", "frame", "iframe", "base", "meta", "img", "html", "title"))
+_SPECIAL: Final = frozenset(("a", "area", "frame", "iframe", "base", "meta", "img", "html", "title", "time"))
 _NOTABLE: Final = _BLOCKS | _INVISIBLE | _SPECIAL  # asked first: most elements are none of these
 _BREAK: Final = "\0"  # between blocks; pages have none, they were removed
 _REFRESH: Final = re.compile(r"[\d.\s]*[;,\s]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
 _LANGUAGE: Final = re.compile(r"\s*([A-Za-z]{2,8})(?![A-Za-z])")
+_TEXT_TYPES: Final = frozenset(("text/html", "application/xhtml+xml", "text/plain"))
 _LINK_SPLIT: Final = re.compile(r"[\s,]+")
 
 
@@ -168,6 +176,7 @@ class _Page(msgspec.Struct):
     language: str = ""
     robots: str = ""
     is_cut: bool = False
+    dates: tuple[str, ...] = ()
 
 
 class _Enough(Exception):
@@ -187,6 +196,7 @@ class _Collector:
         self.language = ""
         self.robots: list[str] = []
         self.is_cut = False
+        self.dates: dict[int, str] = {}  # the first of each rank, see `dates`
         self._text_chars = 0
         self._depth = 0
         self._element_count = 0
@@ -261,6 +271,9 @@ class _Collector:
                 self.base = self.base or attributes.get("href", "")
             case "meta":
                 self._start_meta(attributes)
+            case "time":
+                if "datetime" in attributes:
+                    self.dates.setdefault(TIME_RANK, attributes["datetime"][:DATE_CHARS_MAX])
             case "html":
                 match = _LANGUAGE.match(attributes.get("lang") or attributes.get("xml:lang") or "")
                 self.language = self.language or (match.group(1).lower() if match else "")
@@ -275,6 +288,11 @@ class _Collector:
         elif attributes.get("http-equiv", "").strip().lower() == "refresh" and not self._invisible:
             match = _REFRESH.match(content)
             self._add_link(match.group(1) if match else None, "")
+        elif content:
+            name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or ""
+            rank = META_RANKS.get(name.strip().lower())
+            if rank is not None and seconds_of(content):
+                self.dates.setdefault(rank, content[:DATE_CHARS_MAX])
 
     def _end_link(self) -> None:
         if self._href is not None:
@@ -317,6 +335,7 @@ def _read_markup(url: str, markup: bytes) -> _Page:
         language=collector.language,
         robots=",".join(collector.robots),
         is_cut=collector.is_cut,
+        dates=tuple(text for _, text in sorted(collector.dates.items())),
     )
 
 

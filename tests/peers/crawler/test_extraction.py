@@ -35,6 +35,7 @@ def test_a_page_becomes_a_document_links_and_records() -> None:
         text="Heading\nSome text\nnext page no",
         language="en",
         fetched_at=1_700_000_000.5,
+        type="text/html",
     )
     assert parsed.links == (FoundLink("http://a.test/next", "next page"),)
     records = list(read_records(parsed.records))

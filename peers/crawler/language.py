@@ -1,0 +1,70 @@
+"""The language of a text whose page does not name it, by its script and most frequent words. Pure.
+
+A rule, no model: Han, kana and Hangul, Cyrillic and Thai tell by their share of the letters, languages of the
+Latin script by how many of the words are their function words. It is for pages without `lang`, so that
+`lang:` finds them; a text that is too short, or mixed, has none.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+SAMPLE_CHARS: Final = 8_192  # that are looked at, from the beginning
+LETTERS_MIN: Final = 20
+SHARE_MIN: Final = 0.2  # of the letters; an English manual with some Chinese examples stays English
+KANA_SHARE_MIN: Final = 0.1  # of kana among Han and kana; Japanese has half, Chinese with a name a few
+FUNCTION_SHARE_MIN: Final = 0.08  # of the words; running text has 0.25 to 0.5, lists of names none
+
+_SCRIPTS: Final = {
+    "han": re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"),
+    "kana": re.compile("[\u3041-\u30ff\u31f0-\u31ff]"),
+    "hangul": re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]"),
+    "cyrillic": re.compile("[\u0400-\u04ff]"),
+    "thai": re.compile("[\u0e01-\u0e5b]"),
+    "latin": re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]"),
+}
+_OF_SCRIPT: Final = {"hangul": "ko", "cyrillic": "ru", "thai": "th"}
+_WORD: Final = re.compile("[a-z\u00df-\u024f\u1ea0-\u1eff]+")
+_FUNCTION_WORDS: Final = {
+    language: frozenset(words.split())
+    for language, words in {
+        "en": "the of and to in is that for it with as this be on are by or from an not you can if",
+        "de": "der die und das den von zu mit sich des auf für ist im dem nicht ein eine als auch es werden",
+        "fr": "le la les de des et un une du est dans que pour qui sur par au avec pas ce sont vous",
+        "es": "el la los las de que y en un una del por con se para es no su al lo como más",
+        "it": "il la di che e un una per con non del della i gli le sono si dei da nel come è",
+        "pt": "o a os as de que e do da em um uma para com não por se na no dos é ao",
+        "nl": "de het een van en in is dat op te zijn met voor niet aan er om door als bij",
+        "vi": "và của là các có được cho không trong với một này người khi để những đã từ",
+    }.items()
+}
+
+
+def language_of(text: str) -> str:
+    """Return a primary language subtag as `zh`, `ja`, `ko`, `en`; "" when the text does not tell."""
+    sample = text[:SAMPLE_CHARS]
+    counts = {name: len(pattern.findall(sample)) for name, pattern in _SCRIPTS.items()}
+    n_letters = sum(counts.values())
+    if n_letters < LETTERS_MIN:
+        return ""
+    # A Han character or kana is as much text as about two letters of an alphabet.
+    east_asian = counts["han"] + counts["kana"]
+    if 2 * east_asian >= SHARE_MIN * (n_letters + east_asian):
+        return "ja" if counts["kana"] >= KANA_SHARE_MIN * east_asian else "zh"
+    for script, language in _OF_SCRIPT.items():
+        if counts[script] >= SHARE_MIN * n_letters:
+            return language
+    return _by_function_words(sample)
+
+
+def _by_function_words(sample: str) -> str:
+    words = _WORD.findall(sample.lower())
+    if not words:
+        return ""
+    hits = {
+        language: sum(word in function_words for word in words)
+        for language, function_words in _FUNCTION_WORDS.items()
+    }
+    best = max(hits, key=hits.__getitem__)
+    return best if hits[best] >= FUNCTION_SHARE_MIN * len(words) else ""

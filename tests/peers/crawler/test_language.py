@@ -1,0 +1,37 @@
+"""Languages by script and function words."""
+
+from __future__ import annotations
+
+import pytest
+
+from peers.crawler.language import language_of
+from peers.crawler.parser import parse_page
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("搜索引擎是一种从互联网上收集网页并为用户提供检索服务的系统。", "zh"),
+        ("如何安裝這個軟體：請先下載安裝程式，然後依照畫面上的指示進行。", "zh"),
+        ("これは日本語の文章です。検索エンジンはウェブページを集めます。", "ja"),
+        ("이것은 한국어 문장입니다. 검색 엔진은 웹 페이지를 모읍니다.", "ko"),
+        ("Поисковая система собирает страницы и отвечает на запросы пользователей.", "ru"),
+        ("The search engine collects pages of the web and answers the queries that users type.", "en"),
+        ("Die Suchmaschine sammelt Seiten und beantwortet die Anfragen, die von den Nutzern kommen.", "de"),
+        ("Le moteur de recherche collecte les pages du web et répond aux requêtes des utilisateurs.", "fr"),
+        ("El motor de búsqueda recoge las páginas de la web y responde a las consultas.", "es"),
+        ("Use the option --lang to set the language, as in the example: 中文 or 日本語.", "en"),
+        ("安装 Debian 时可以使用 apt-get install 命令来安装所需要的软件包", "zh"),
+        ("foo_bar baz_qux libfoo.so.1 xyz-1.2.3 ABCDEF GHIJKL MNOPQR", ""),
+        ("短文", ""),
+        ("", ""),
+    ],
+)
+def test_a_text_tells_its_language_or_nothing(text: str, language: str) -> None:
+    assert language_of(text) == language
+
+
+def test_what_the_page_says_comes_first() -> None:
+    body = '<html lang="en"><p>搜索引擎是一种从互联网上收集网页并为用户提供检索服务的系统。'.encode()
+    assert parse_page("http://a.test/", body).language == "en"
+    assert parse_page("http://a.test/", body.replace(b'lang="en"', b"")).language == "zh"
