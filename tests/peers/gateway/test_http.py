@@ -12,7 +12,6 @@ import trio
 
 from mesh.actor import Address, Message
 from mesh.errors import ConfigError, LocalProtocolError
-from peers.gateway import http as http_port
 from peers.gateway.http import ASKS_IN_FLIGHT_MAX, Http, listen
 from peers.gateway.messages import FindPage, PageFound, RequestRefused, SearchPages
 from peers.storage.warc import response_record
@@ -174,10 +173,7 @@ async def test_client_that_goes_away_while_waiting_does_not_disturb_others() -> 
         assert (await get(http.port, "/healthz")).startswith(b"HTTP/1.1 200")
 
 
-async def test_client_that_does_not_read_cannot_keep_the_peer_from_stopping(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(http_port, "UNREAD_MS_MAX", 300)
+async def test_client_that_does_not_read_cannot_keep_the_peer_from_stopping() -> None:
     letters = bytes(Random(1).choices(range(97, 123), k=STORED_CHARS))
     records = response_record("http://a.test/", HEAD % b"utf-8", letters, 7.0)
 

@@ -1,0 +1,171 @@
+"""Many clients over real sockets: bounded, whatever they do."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+import trio
+
+from peers.gateway import http_server
+from peers.gateway.asgi import ReadBody, Request, Response
+from peers.gateway.http import listen
+from peers.gateway.http_server import HttpServer
+
+pytestmark = pytest.mark.live
+
+GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+HELLO = b"hello"
+
+
+class Running:
+    """A server on a free port of loopback whose answers can be held back."""
+
+    def __init__(self) -> None:
+        listener = listen("127.0.0.1", 0)
+        self.port: int = listener.getsockname()[1]
+        self.server = HttpServer(listener, self._respond)
+        self.stopping = trio.Event()
+        self.asked = 0
+        self.may_answer = trio.Event()
+
+    async def _respond(self, request: Request, read_body: ReadBody) -> Response:
+        if request.target == b"/wait":
+            self.asked += 1
+            await self.may_answer.wait()
+        return Response(200, [], HELLO)
+
+    async def client(self) -> trio.SocketStream:
+        return await trio.open_tcp_stream("127.0.0.1", self.port)
+
+    async def until(self, *, connections: int) -> None:
+        """Wait until the server knows of so many."""
+        while self.server.observe().connections != connections:
+            await trio.lowlevel.checkpoint()
+
+
+@asynccontextmanager
+async def running() -> AsyncIterator[Running]:
+    it = Running()
+    with trio.fail_after(20):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(it.server.serve, it.stopping)
+            yield it
+            it.stopping.set()
+
+
+async def answer(stream: trio.SocketStream, request: bytes = GET) -> bytes:
+    """What comes up to the body that all have; less when the connection ends before."""
+    reply = b""
+    with suppress(trio.BrokenResourceError):
+        await stream.send_all(request)
+        while not reply.endswith(HELLO):
+            part = await stream.receive_some()
+            if not part:
+                break
+            reply += part
+    return reply
+
+
+async def test_newcomer_takes_the_place_of_who_has_been_idle_the_longest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_server, "CONNECTIONS_MAX", 3)
+    async with running() as it:
+        clients = [await it.client() for _ in range(3)]
+        for client in (clients[1], clients[2], clients[0]):
+            assert await answer(client)
+        newcomer = await it.client()
+        assert await answer(newcomer)
+        assert await clients[1].receive_some() == b""
+        for client in (clients[0], clients[2], newcomer):
+            assert await answer(client)
+            await client.aclose()
+        assert it.server.observe().turned_out == 1
+
+
+async def test_newcomer_is_sent_away_when_all_have_requests_under_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_server, "CONNECTIONS_MAX", 2)
+    async with running() as it:
+        async with trio.open_nursery() as nursery:
+            for client in [await it.client() for _ in range(2)]:
+                nursery.start_soon(answer, client, GET.replace(b"/ ", b"/wait ", 1))
+            while it.asked < 2:
+                await trio.lowlevel.checkpoint()
+            newcomer = await it.client()
+            assert (await newcomer.receive_some()).startswith(b"HTTP/1.1 503")
+            it.may_answer.set()
+        assert it.server.observe().refused == 1
+
+
+async def test_a_thousand_idlers_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "CONNECTIONS_MAX", 64)  # so that the test itself has descriptors enough
+    async with running() as it:
+        idlers: list[trio.SocketStream] = []
+        for number in range(1_000):
+            idler = await it.client()
+            if number % 2:
+                with suppress(trio.BrokenResourceError):
+                    await idler.send_all(b"GET / HT")  # half a request
+            idlers.append(idler)
+            if len(idlers) > 200:
+                await idlers.pop(0).aclose()
+            assert it.server.observe().connections <= 64
+        honest = await it.client()
+        assert (await answer(honest)).startswith(b"HTTP/1.1 200")
+        assert it.server.observe().turned_out >= 1_000 - 64 - 200
+        for idler in idlers:
+            await idler.aclose()
+
+
+async def test_malformed_requests_are_counted() -> None:
+    async with running() as it:
+        client = await it.client()
+        assert (await answer(client, b"\0\r\n\r\n")).startswith(b"HTTP/1.1 400")
+        await client.aclose()
+        await it.until(connections=0)
+        assert it.server.observe().malformed == 1
+
+
+async def test_client_that_has_gone_before_it_is_taken_disturbs_nobody() -> None:
+    async with running() as it:
+        for _ in range(50):
+            client = await it.client()
+            client.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            await client.aclose()  # with a reset
+        assert (await answer(await it.client())).startswith(b"HTTP/1.1 200")
+
+
+async def test_stopping_server_answers_what_is_under_way_and_closes_the_rest() -> None:
+    async with running() as it:
+        idler, asker = await it.client(), await it.client()
+        assert await answer(idler)
+        replies: list[bytes] = []
+
+        async def ask() -> None:
+            replies.append(await answer(asker, GET.replace(b"/ ", b"/wait ", 1)))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ask)
+            while not it.asked:
+                await trio.lowlevel.checkpoint()
+            it.stopping.set()
+            assert await idler.receive_some() == b""
+            with pytest.raises(OSError, match="all attempts to connect"):
+                await it.client()
+            it.may_answer.set()
+        assert b"connection: close" in replies[0].lower()
+        assert replies[0].endswith(HELLO)
+
+
+async def test_stopping_server_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "CLOSING_S_MAX", 0.05)
+    async with running() as it, trio.open_nursery() as nursery:
+        nursery.start_soon(answer, await it.client(), GET.replace(b"/ ", b"/wait ", 1))
+        while not it.asked:
+            await trio.lowlevel.checkpoint()
+        it.stopping.set()
+    assert it.server.observe().connections == 0
