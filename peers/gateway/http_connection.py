@@ -180,7 +180,7 @@ class HttpConnection:
             if self._protocol.they_are_waiting_for_100_continue:
                 go_on = h11.InformationalResponse(status_code=HTTPStatus.CONTINUE, headers=[])
                 await self._stream.send_all(self._protocol.send(go_on) or b"")
-            self._protocol.receive_data(await self._stream.receive_some(PIECE_BYTES))
+            self._protocol.receive_data(bytes(await self._stream.receive_some(PIECE_BYTES)))
         return event
 
     # --- Writing ---------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ class HttpConnection:
         head = h11.Response(status_code=response.status, headers=self._headers(response))
         data = self._protocol.send(head) or b""
         is_bodiless = is_to_head or response.status in BODILESS
-        body = memoryview(b"" if is_bodiless else response.body)
+        body = b"" if is_bodiless else response.body
         for start in range(0, len(body), PIECE_BYTES):
             data += self._protocol.send(h11.Data(data=body[start : start + PIECE_BYTES])) or b""
             await self._send(data)
