@@ -11,6 +11,7 @@ Messages between an actor and a port of the same peer are not here but beside th
 from __future__ import annotations
 
 from enum import IntEnum
+from math import inf
 from typing import Annotated, ClassVar, Final, TypeAlias
 
 from msgspec import Meta
@@ -30,6 +31,9 @@ PAGE_LINKS_MAX: Final = 6_000  # links of one page, as parser.LINKS_MAX
 TERMS_MAX: Final = 256  # distinct terms of one query
 HITS_MAX: Final = 1_000  # hits in one answer
 FEATURES_MAX: Final = 32  # of a hit, besides its score
+FACET_CHARS_MAX: Final = 300  # of a value; host names have 253 at most
+FACET_VALUES_MAX: Final = 100  # of one facet in one answer: of hosts, the most frequent ones
+EXPLANATION_BYTES_MAX: Final = 65_536
 SNIPPETS_MAX: Final = 100
 URL_CHARS_MAX: Final = 2_083  # as urls.URL_CHARS_MAX
 ANCHOR_CHARS_MAX: Final = 200
@@ -352,6 +356,28 @@ class SearchSlots(Message, frozen=True, array_like=True, tag=42):
     doc_freqs: Annotated[tuple[Count, ...], Meta(max_length=TERMS_MAX)]
     k: Annotated[int, Meta(ge=1, le=HITS_MAX)]
     absent: Annotated[tuple[Name, ...], Meta(max_length=ABSENT_MAX)] = ()  # as in `CountTerms`
+    # Only pages behind this place in the order of hits are wanted, for pages of results far down.
+    after_score: float = inf
+    after_url: Annotated[str, Meta(max_length=URL_CHARS_MAX)] = ""
+    wants_facets: bool = False
+
+
+FacetValues: TypeAlias = Annotated[
+    tuple[tuple[Annotated[str, Meta(max_length=FACET_CHARS_MAX)], Count], ...], Meta(max_length=FACET_VALUES_MAX)
+]
+
+
+class FacetCounts(Message, frozen=True, array_like=True):
+    """How many of the matching pages have which value, the most frequent first.
+
+    Those of several peers are to be added up. Hosts that are not among the most frequent ones of a peer are
+    left out; but for those that have several schemes or ports, a host is all on one peer.
+    """
+
+    hosts: FacetValues = ()
+    languages: FacetValues = ()
+    types: FacetValues = ()
+    years: FacetValues = ()  # four digits
 
 
 class HitsFound(Message, frozen=True, array_like=True, tag=43):
@@ -364,6 +390,7 @@ class HitsFound(Message, frozen=True, array_like=True, tag=43):
     hits: Annotated[tuple[Hit, ...], Meta(max_length=HITS_MAX)]
     missing: Count = 0  # as in `TermsCounted`: slots that were not searched
     is_exact: bool = True  # False: more may have matched than `total`
+    facets: FacetCounts | None = None  # where they were asked for
 
 
 class Excerpt(Message, frozen=True, array_like=True):
@@ -375,6 +402,10 @@ class Excerpt(Message, frozen=True, array_like=True):
     highlights: Annotated[tuple[tuple[int, int], ...], Meta(max_length=1_000)]  # spans of snippet
     title_highlights: Annotated[tuple[tuple[int, int], ...], Meta(max_length=1_000)]
     fetched_at: float
+    date: float = 0.0  # of the last change, seconds since the epoch; 0.0 when the page does not say
+    type: Annotated[str, Meta(max_length=255)] = ""
+    language: Annotated[str, Meta(max_length=255)] = ""
+    explanation: Annotated[bytes, Meta(max_length=EXPLANATION_BYTES_MAX)] = b""  # an `Explanation`, if asked
 
 
 class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):
@@ -383,6 +414,11 @@ class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):
     request: Count
     query: bytes
     urls: Annotated[tuple[Url, ...], Meta(max_length=SNIPPETS_MAX)]
+    # Not empty: explain the scores, which were made with these statistics. As in `SearchSlots`.
+    terms: Annotated[tuple[Term, ...], Meta(max_length=TERMS_MAX)] = ()
+    doc_freqs: Annotated[tuple[Count, ...], Meta(max_length=TERMS_MAX)] = ()
+    document_count: Count = 0
+    field_lengths: Annotated[tuple[Count, ...], Meta(max_length=16)] = ()
 
 
 class ExcerptsRead(Message, frozen=True, array_like=True, tag=45):

@@ -5,6 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from mesh.actor import Message
+from mesh.messages import FacetCounts
+from peers.index.explanation import Explanation
+from peers.index.query import Order
+from peers.index.query_language import Remark
 
 
 class SearchPages(Message, frozen=True):
@@ -13,7 +17,11 @@ class SearchPages(Message, frozen=True):
     ticket: int
     text: str
     k: int = 10
-    offset: int = 0
+    offset: int = 0  # not used where there is a cursor
+    order: Order = Order.SCORE
+    cursor: str = ""  # of a page before: its `next`
+    wants_facets: bool = False
+    wants_explanations: bool = False
 
 
 class FoundPage(msgspec.Struct, frozen=True):
@@ -28,6 +36,18 @@ class FoundPage(msgspec.Struct, frozen=True):
     host: str
     fetched_at: float
     peer: str
+    date: float = 0.0  # of the last change, seconds since the epoch; 0.0 when the page does not say
+    type: str = ""
+    language: str = ""
+    explanation: Explanation | None = None
+
+
+class Relaxed(msgspec.Struct, frozen=True):
+    """What was given up to find more."""
+
+    nowhere: tuple[str, ...] = ()  # words that are on no page
+    is_any: bool = False  # too few pages have all words: these have any of them
+    with_all: int | None = None  # so many have all words, if that was counted
 
 
 class Coverage(msgspec.Struct, frozen=True):
@@ -47,7 +67,14 @@ class PagesFound(Message, frozen=True):
     seconds: float
     coverage: Coverage
     hits: tuple[FoundPage, ...]
-    is_fallback: bool = False  # no page had all terms: these have any of them
+    is_fallback: bool = False  # too few pages had all terms: these have any of them
+    is_exact: bool = True  # False: at least `total` pages match
+    relaxed: Relaxed = Relaxed()
+    remarks: tuple[Remark, ...] = ()
+    facets: FacetCounts | None = None
+    next: str = ""  # cursor of the page after this, "" when there is none
+    order: Order = Order.SCORE
+    is_cached: bool = False
 
 
 class RequestRefused(Message, frozen=True):

@@ -24,10 +24,10 @@ answerer with missing slots is replaced by stand-ins if they miss fewer, and not
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import islice
 from math import inf, isfinite
 from typing import Final
 
@@ -40,6 +40,7 @@ from mesh.messages import (
     CountTerms,
     Excerpt,
     ExcerptsRead,
+    FacetCounts,
     Hit,
     HitsFound,
     ReadExcerpts,
@@ -47,23 +48,33 @@ from mesh.messages import (
     TermsCounted,
 )
 from mesh.urls import host_of
+from peers.gateway.cursor import decode_cursor, digest_of
 from peers.gateway.errand import Errand
-from peers.gateway.messages import Coverage, FoundPage, PagesFound, SearchPages
+from peers.gateway.hit_list import HitList, RankedHit
+from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed, SearchPages
 from peers.gateway.plan import NOBODY_ABSENT, Absent, Part, Plan
+from peers.gateway.relaxation import ENOUGH, steps_of
 from peers.gateway.round import REPEAT_AFTER_S, Round
 from peers.gateway.term_statistics import Version, total_of, version_of
 from peers.gateway.view import View
+from peers.index.explanation import Explanation
+from peers.index.facets import most_frequent
 from peers.index.kernels import FIELD_COUNT
-from peers.index.query import Mode, Query
+from peers.index.model import MODEL_DEPTH, Candidate, explain_mix, features_in, scale_of
+from peers.index.query import Order, Reading
+from peers.index.query_language import Oddity, Remark
+from peers.index.ranking import Statistics
 
 COUNTING_S_MAX: Final = 1.0
 SEARCHING_S_MAX: Final = 1.0
 READING_S_MAX: Final = 0.5
+EXPLANATION_DEPTH_MAX: Final = 8  # honest ones have four levels
 RESTARTS_MAX: Final = 2  # for commits: an index that changes all the time is not chased
 YOUNG_S: Final = 1.5  # so long a search may begin anew; records of several members may change at once
 
 
 _encoder = msgspec.msgpack.Encoder()
+_decode_explanation = msgspec.msgpack.Decoder(Explanation).decode
 
 
 class _Phase(Enum):
@@ -84,20 +95,28 @@ class _Asked:
 class Search(Errand):
     """Answers one `SearchPages` by one `PagesFound`."""
 
-    def __init__(self, number: int, me: str, order: SearchPages, query: Query, view: View) -> None:
+    def __init__(self, number: int, me: str, order: SearchPages, reading: Reading, view: View) -> None:
         """Begin.
 
         Args:
-          query: the text of the order, parsed.
+          reading: of the text of the order.
           view: of this peer; its ownership may be replaced while the search runs.
         """
         super().__init__(number, me, order.ticket)
         self._view = view
-        self._query = query
+        self._order = order
+        self._query = reading.query
+        self._terms = reading.query.terms
+        self._remarks = reading.remarks
+        self._digest = digest_of(order.text, order.order)
+        self._cursor = decode_cursor(order.cursor, self._digest) if order.cursor else None
+        if order.cursor and self._cursor is None:
+            self._remarks += (Remark(Oddity.NO_CURSOR),)
+        self._step_number = self._cursor.step if self._cursor else 0
+        self._with_all: int | None = None  # pages that have all words
         self._k = min(max(order.k, 1), SNIPPETS_MAX)
         self._offset = min(max(order.offset, 0), HITS_MAX)
         self._restarts_left = RESTARTS_MAX
-        self._is_fallback = False
         self._late_at = inf  # when those that have not answered are late
         self._asked: list[_Asked] = []  # of this phase
         self._open: list[_Asked] = []  # those of them that are not over
@@ -143,7 +162,8 @@ class Search(Errand):
     def _end_without_asking(self) -> list[Send]:
         """A query without a letter in it matches nothing, wherever one looks."""
         slots = self._view.ownership.table.slot_count
-        return self._end(PagesFound(self.ticket, (), 0, 0.0, Coverage(slots, slots, 0), ()))
+        coverage = Coverage(slots, slots, 0)
+        return self._end(PagesFound(self.ticket, (), 0, 0.0, coverage, (), remarks=self._remarks))
 
     # --- Counting --------------------------------------------------------------------------------
 
@@ -160,10 +180,10 @@ class Search(Errand):
 
     def _ask_to_count(self, parts: Iterable[Part], absent: Absent, now: float) -> list[Send]:
         """Ask those parts that have not counted all terms."""
-        lacking = self._statistics.lacking(parts, self._query.terms)
+        lacking = self._statistics.lacking(parts, self._terms)
         if not lacking:
             return []
-        question = CountTerms(self._number_question(), self._query.terms, absent)
+        question = CountTerms(self._number_question(), self._terms, absent)
         questions = {part.peer: question for part in lacking}
         return self._ask(question.request, questions, TermsCounted, absent, now)
 
@@ -171,8 +191,8 @@ class Search(Errand):
         shape = len(counted.field_lengths), len(counted.doc_freqs)
         if counted.epoch != self._ownership.serving_epoch:
             self._take_as_foreign(asked, part, now)
-        elif shape == (FIELD_COUNT, len(self._query.terms)):
-            self._statistics.add(part, self._query.terms, counted)
+        elif shape == (FIELD_COUNT, len(self._terms)):
+            self._statistics.add(part, self._terms, counted)
             asked.round.settle(part.peer)
             self._note_missing(part, counted.missing)
 
@@ -186,17 +206,20 @@ class Search(Errand):
         return None if self._open else self._best_plan(self._version_counted)
 
     def _is_counted(self, plan: Plan) -> bool:
-        return not self._statistics.lacking(plan.slots, self._query.terms)
+        return not self._statistics.lacking(plan.slots, self._terms)
 
     def _version_counted(self, part: Part) -> Version | None:
-        is_known = self._statistics.knows(part, self._query.terms)
+        is_known = self._statistics.knows(part, self._terms)
         return self._statistics.version(part) if is_known else None
 
     # --- Searching -------------------------------------------------------------------------------
 
     def _search(self, plan: Plan, now: float) -> list[Send]:
         """Ask everybody, with the statistics of this plan, and its stand-ins."""
-        self._totals = self._statistics.totals(plan.slots, self._query.terms)
+        self._totals = self._statistics.totals(plan.slots, self._terms)
+        steps = steps_of(self._query, dict(zip(self._terms, self._totals.doc_freqs, strict=True)))
+        self._step_number = min(self._step_number, len(steps) - 1)
+        self._step, self._is_last_step = steps[self._step_number], self._step_number == len(steps) - 1
         self._found: dict[Part, HitsFound] = {}
         self._searched = [NOBODY_ABSENT]
         self._begin(_Phase.SEARCHING, SEARCHING_S_MAX, now)
@@ -212,16 +235,27 @@ class Search(Errand):
     def _ask_to_search(self, parts: Iterable[Part], absent: Absent, now: float) -> list[Send]:
         question = SearchSlots(
             request=self._number_question(),
-            query=_encoder.encode(self._query),
+            query=_encoder.encode(self._step.query),
             document_count=self._totals.document_count,
             field_lengths=self._totals.field_lengths,
-            terms=self._query.terms,
+            terms=self._terms,
             doc_freqs=self._totals.doc_freqs,
-            k=min(self._offset + self._k, HITS_MAX),
+            k=self._depth(),
             absent=absent,
+            wants_facets=self._order.wants_facets,
         )
+        if self._cursor and not self._cursor.is_head:
+            place = self._cursor
+            question = msgspec.structs.replace(question, after_score=place.score, after_url=place.url)
         questions = {part.peer: question for part in parts}
         return self._ask(question.request, questions, HitsFound, absent, now)
+
+    def _depth(self) -> int:
+        """How many hits are asked of each part."""
+        if self._cursor and not self._cursor.is_head:
+            return self._k + 1  # one more tells whether there is a next page
+        wanted = self._offset + self._k
+        return min(wanted if self._order.order is Order.DATE else max(wanted, MODEL_DEPTH), HITS_MAX)
 
     def _take_hits(self, asked: _Asked, part: Part, found: HitsFound, now: float) -> None:
         if found.epoch != self._ownership.serving_epoch:
@@ -240,7 +274,7 @@ class Search(Errand):
 
     def _is_counted_alike(self, plan: Plan) -> bool:
         """Were its hits scored by its own statistics? The same pages on another peer give the same ones."""
-        totals = self._statistics.totals(plan.slots, self._query.terms)
+        totals = self._statistics.totals(plan.slots, self._terms)
         return self._is_counted(plan) and totals == self._totals
 
     def _version_found(self, part: Part) -> Version | None:
@@ -264,13 +298,15 @@ class Search(Errand):
         self._end_round(plan)
         if self._forget_stale(plan) and self._may_restart(now):
             return self._count(now)
-        can_fall_back = self._query.mode is Mode.AND and len(self._query.required) > 1
-        if can_fall_back and not any(found.total for found in self._answers().values()):
-            self._query = self._query.with_mode(Mode.OR)
-            self._is_fallback = True
+        if not self._is_last_step and self._total() < ENOUGH:
+            self._with_all = self._total()
+            self._step_number += 1
             self._view.fallbacks += 1
-            return self._count(now)
+            return self._search(plan, now)
         return self._read(now)
+
+    def _total(self) -> int:
+        return total_of(found.total for found in self._answers().values())
 
     def _forget_stale(self, plan: Plan) -> bool:
         """Forget the counts of indexes that have changed since; tell whether the plan has such."""
@@ -287,26 +323,42 @@ class Search(Errand):
 
     def _read(self, now: float) -> list[Send]:
         self._excerpts: dict[tuple[str, str], Excerpt] = {}
-        self._page = list(islice(self._ranked_hits(), self._offset, self._offset + self._k))
+        is_tail = self._cursor is not None and not self._cursor.is_head
+        has_head = self._order.order is Order.SCORE and not is_tail
+        self._scale = scale_of(self._step.query, self._mesh_statistics()) if has_head else None
+        self._list = HitList(list(self._hits()), self._scale)
+        start = self._list.start_of(self._cursor) if self._cursor else self._offset
+        self._page = self._list.hits[start : start + self._k]
+        self._next = self._next_cursor(start + len(self._page), is_tail=is_tail) if self._page else ""
         self._readers: dict[str, list[str]] = {}  # of whom each page has been asked
         self._begin(_Phase.READING, READING_S_MAX, now)
-        sends = self._ask_to_read(((part.peer, hit.url) for part, hit in self._page), now)
+        sends = self._ask_to_read(((each.part.peer, each.hit.url) for each in self._page), now)
         return self._send_or_advance(sends, now)
 
-    def _ranked_hits(self) -> Iterator[tuple[Part, Hit]]:
-        """Part and hit by falling score, ties by URL; without what a peer may not answer for."""
-        candidates = [
-            (-hit.score, hit.url, part, hit)
-            for part, found in self._answers().items()
-            for hit in found.hits
-            if isfinite(hit.score)
-        ]
-        candidates.sort(key=lambda candidate: candidate[:3])
-        for _, url, part, hit in candidates:
-            if self._answers_for(part, url):
-                yield part, hit
-            else:
-                self._view.hits_refused += 1
+    def _next_cursor(self, end: int, *, is_tail: bool) -> str:
+        """The cursor behind the hit before `end`, "" when nothing is there."""
+        has_more = end < len(self._list.hits) or not (is_tail or (self._is_exact() and self._total() <= end))
+        return self._list.cursor_behind(end - 1, self._digest, self._step_number).encode() if has_more else ""
+
+    def _is_exact(self) -> bool:
+        return all(found.is_exact for found in self._answers().values())
+
+    def _mesh_statistics(self) -> Statistics:
+        """The statistics that hits were scored by."""
+        a, b, c, d, e = self._totals.field_lengths
+        doc_freqs = dict(zip(self._terms, self._totals.doc_freqs, strict=True))
+        return Statistics(self._totals.document_count, (a, b, c, d, e), doc_freqs)
+
+    def _hits(self) -> Iterator[tuple[Part, Hit]]:
+        """Those of all parts, without what a peer may not answer for."""
+        for part, found in self._answers().items():
+            for hit in found.hits:
+                if not isfinite(hit.score):
+                    continue
+                if self._answers_for(part, hit.url):
+                    yield part, hit
+                else:
+                    self._view.hits_refused += 1
 
     def _answers_for(self, part: Part, url: str) -> bool:
         if not url.startswith(("http://", "https://")) or "/" not in url[8:]:
@@ -326,9 +378,21 @@ class Search(Errand):
         if not urls:
             return []
         request = self._number_question()
-        query = _encoder.encode(self._query)
-        questions = {peer: ReadExcerpts(request, query, tuple(of_peer)) for peer, of_peer in urls.items()}
+        questions = {peer: self._reading_question(request, of_peer) for peer, of_peer in urls.items()}
         return self._ask(request, questions, ExcerptsRead, NOBODY_ABSENT, now)
+
+    def _reading_question(self, request: int, urls: list[str]) -> ReadExcerpts:
+        question = ReadExcerpts(request, _encoder.encode(self._step.query), tuple(urls))
+        if not self._order.wants_explanations:
+            return question
+        totals = self._totals
+        return msgspec.structs.replace(
+            question,
+            terms=self._terms,
+            doc_freqs=totals.doc_freqs,
+            document_count=totals.document_count,
+            field_lengths=totals.field_lengths,
+        )
 
     def _take_excerpts(self, asked: _Asked, part: Part, read: ExcerptsRead) -> None:
         for excerpt in read.excerpts:
@@ -359,28 +423,63 @@ class Search(Errand):
         return self._end(
             PagesFound(
                 ticket=self.ticket,
-                terms=self._query.terms,
-                total=total_of(found.total for found in self._answers().values()),
+                terms=self._terms,
+                total=self._total(),
                 seconds=now - self._started,
                 coverage=coverage,
-                hits=tuple(self._found_page(part.peer, hit) for part, hit in self._page),
-                is_fallback=self._is_fallback,
+                hits=tuple(map(self._found_page, self._page)),
+                is_fallback=self._step.is_any,
+                is_exact=self._is_exact(),
+                relaxed=Relaxed(self._step.nowhere, self._step.is_any, self._with_all),
+                remarks=self._remarks,
+                facets=self._facets() if self._order.wants_facets else None,
+                next=self._next,
+                order=self._order.order,
             )
         )
 
-    def _found_page(self, peer: str, hit: Hit) -> FoundPage:
-        excerpt = self._excerpt_of(hit.url) or Excerpt(hit.url, "", "", (), (), 0.0)
+    def _found_page(self, ranked: RankedHit) -> FoundPage:
+        url = ranked.hit.url
+        excerpt = self._excerpt_of(url) or Excerpt(url, "", "", (), (), 0.0)
         return FoundPage(
-            url=hit.url,
+            url=url,
             title=excerpt.title,
             snippet=excerpt.snippet,
             highlights=excerpt.highlights,
             title_highlights=excerpt.title_highlights,
-            score=hit.score,
-            host=host_of(hit.url),
+            score=ranked.score,
+            host=host_of(url),
             fetched_at=excerpt.fetched_at,
-            peer=peer,
+            peer=ranked.part.peer,
+            date=excerpt.date,
+            type=excerpt.type,
+            language=excerpt.language,
+            explanation=self._explanation(ranked, excerpt.explanation),
         )
+
+    def _explanation(self, ranked: RankedHit, encoded: bytes) -> Explanation | None:
+        """Put the parts of the full model on top of what the peer of a page explains."""
+        if not encoded:
+            return None
+        try:
+            bm25f = _decode_explanation(encoded)
+        except (ValueError, RecursionError):  # DecodeError and UnicodeDecodeError are ValueErrors
+            return None
+        if not _is_shallow(bm25f, EXPLANATION_DEPTH_MAX):
+            return None
+        if not ranked.is_head or self._scale is None:
+            return bm25f
+        candidate = Candidate(ranked.hit.url, ranked.hit.score, features_in(ranked.hit.features))
+        return explain_mix(candidate, bm25f, self._scale, self._list.newest)
+
+    def _facets(self) -> FacetCounts:
+        """Add up what the parts counted."""
+        sums: dict[str, Counter[str]] = {name: Counter() for name in FacetCounts.__struct_fields__}
+        for found in self._answers().values():
+            for name, values in sums.items():
+                for value, count in getattr(found.facets, name, ()):
+                    values[value] += count
+        return FacetCounts(**{name: most_frequent(values) for name, values in sums.items()})
 
     def _coverage(self) -> Coverage:
         slots = self._ownership.table.slot_count
@@ -532,6 +631,11 @@ class Search(Errand):
         self._restarts_left -= 1
         self._view.restarts += 1
         return True
+
+
+def _is_shallow(explanation: Explanation, depth: int) -> bool:
+    """Is it nested no deeper than this? It comes from a peer, and is shown recursively."""
+    return depth > 0 and all(_is_shallow(part, depth - 1) for part in explanation.parts)
 
 
 def _slots_spoken_for(plan: Plan, version: Callable[[Part], Version | None]) -> int:

@@ -41,7 +41,7 @@ from peers.gateway.search import Search
 from peers.gateway.seeding import Seeding
 from peers.gateway.status_roundup import StatusRoundup
 from peers.gateway.view import View
-from peers.index.query import parse_query
+from peers.index.query import read_query
 
 ERRANDS_MAX: Final = (
     256  # at once; the HTTP port takes fewer, so only a bug or a burst of all kinds gets here
@@ -171,7 +171,7 @@ class Searcher(Actor):
         match order:
             case SearchPages():
                 self._searches += 1
-                return Search(number, self._me, order, parse_query(order.text), view)
+                return Search(number, self._me, order, read_query(order.text, order.order), view)
             case FindPage():
                 return PageLookup(number, self._me, order, view.ownership)
             case GatherStatus():

@@ -22,9 +22,15 @@ from mesh.slots import slot_of
 from mesh.urls import canonical, host_of
 from peers.index.analysis import CHARACTER_PREFIX, is_atom_key
 from peers.index.kernels import Bytes, Ints, inspect_postings, is_ascending
+from peers.index.query import LANGUAGE_PREFIX, TYPE_PREFIX
 from peers.index.segment import BLOCK_BYTES_MAX, HOST_PREFIX, CorruptIndexError, OutdatedIndexError, Segment
 
-_NO_WORDS = (CHARACTER_PREFIX, HOST_PREFIX)  # entries that do not count for the length of a field
+_NO_WORDS = (
+    CHARACTER_PREFIX,
+    HOST_PREFIX,
+    LANGUAGE_PREFIX,
+    TYPE_PREFIX,
+)  # entries that do not count for the length of a field
 
 
 def check_segment(content: bytes, slots: SlotMask) -> Segment:

@@ -12,6 +12,7 @@ from mesh.document import Document
 from peers.index.analysis import is_atom_key
 from peers.index.inversion import Inverter
 from peers.index.kernels import encode
+from peers.index.query import LANGUAGE_PREFIX, TYPE_PREFIX
 from peers.index.segment import HOST_PREFIX, SegmentData, pack_blocks, pack_strings
 
 # A domain name has at most 127 labels (RFC 1035); names made to fill indexes have many.
@@ -43,6 +44,12 @@ def host_and_parents(host: str) -> list[str]:
     return [".".join(labels[i:]) for i in range(max(0, len(labels) - _HOST_LABELS_MAX), len(labels))]
 
 
+def _kinds(document: Document) -> list[str]:
+    """Return the entries of a document's language and type, where these are known."""
+    language = [LANGUAGE_PREFIX + document.language] if document.language else []
+    return language + ([TYPE_PREFIX + document.type] if document.type else [])
+
+
 def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
     """Index documents with distinct URLs, at least one."""
     by_url = sorted(documents, key=lambda item: item.document.url.encode())
@@ -50,7 +57,7 @@ def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
     for number, item in enumerate(by_url):
         inverter.add(number, item.document)
         hosts = host_and_parents(host_of_url(item.document.url))
-        inverter.mark(number, [HOST_PREFIX + host for host in hosts])
+        inverter.mark(number, [HOST_PREFIX + host for host in hosts] + _kinds(item.document))
     occurrences = inverter.finish()
     entries = occurrences.entries
     # Number 0 is the break between runs, no entry.

@@ -6,7 +6,10 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from mesh.messages import Excerpt, Hit
+import msgspec
+
+from mesh.messages import EXPLANATION_BYTES_MAX, Excerpt, FacetCounts, Hit
+from peers.index.explanation import explain
 from peers.index.index import Index
 from peers.index.indexer import Slots
 from peers.index.query import Query
@@ -15,6 +18,7 @@ from peers.index.snapshot import Place, Snapshot
 from peers.index.snippet import SearchedText, highlights_of, snippet_of
 
 TITLE_CHARS_MAX: Final = 1_000  # as `messages.Excerpt` takes
+TYPE_CHARS_MAX: Final = 255  # as well
 # Pages shown before are shown again: reading one from its block and folding it takes half of the time
 # of an excerpt. About 20 MB.
 PAGES_CACHED_MAX: Final = 1_000
@@ -26,6 +30,9 @@ class ShownPage(NamedTuple):
     title: str
     text: SearchedText
     fetched_at: float
+    date: float
+    type: str
+    language: str
 
 
 class IndexReader:
@@ -74,9 +81,26 @@ class SnapshotReader:
         total, is_exact, hits = self._view.search(query, statistics, k, after=after)
         return total, is_exact, [Hit(hit.url, hit.score) for hit in hits]
 
-    def excerpts(self, query: Query, urls: Sequence[str]) -> list[Excerpt]:
+    def facets(self, query: Query) -> FacetCounts:
+        return self._view.facets(query).counts()
+
+    def excerpts(
+        self, query: Query, urls: Sequence[str], explained_by: Statistics | None = None
+    ) -> list[Excerpt]:
         found = (self._excerpt(query, url) for url in urls)
-        return [excerpt for excerpt in found if excerpt is not None]
+        excerpts = [excerpt for excerpt in found if excerpt is not None]
+        if explained_by is None:
+            return excerpts
+        return [self._explained(excerpt, query, explained_by) for excerpt in excerpts]
+
+    def _explained(self, excerpt: Excerpt, query: Query, statistics: Statistics) -> Excerpt:
+        """Add where the score of a page comes from; nothing when that is longer than may be sent."""
+        document = self._view.stored(excerpt.url)
+        if document is None:
+            return excerpt
+        explanation = msgspec.msgpack.encode(explain(document, query, statistics))
+        fits = len(explanation) <= EXPLANATION_BYTES_MAX
+        return msgspec.structs.replace(excerpt, explanation=explanation if fits else b"")
 
     def _excerpt(self, query: Query, url: str) -> Excerpt | None:
         page = self._reader.shown(self.generation, url) or self._read(url)
@@ -84,12 +108,29 @@ class SnapshotReader:
             return None
         snippet = snippet_of(page.text, query)
         marks = highlights_of(page.title, query)
-        return Excerpt(url, page.title, snippet.text, snippet.highlights, marks, page.fetched_at)
+        return Excerpt(
+            url,
+            page.title,
+            snippet.text,
+            snippet.highlights,
+            marks,
+            page.fetched_at,
+            page.date,
+            page.type,
+            page.language,
+        )
 
     def _read(self, url: str) -> ShownPage | None:
         document = self._view.stored(url)
         if document is None:
             return None
-        page = ShownPage(document.title[:TITLE_CHARS_MAX], SearchedText(document.text), document.fetched_at)
+        page = ShownPage(
+            document.title[:TITLE_CHARS_MAX],
+            SearchedText(document.text),
+            document.fetched_at,
+            document.date,
+            document.type[:TYPE_CHARS_MAX],
+            document.language[:TYPE_CHARS_MAX],
+        )
         self._reader.remember(url, page)
         return page

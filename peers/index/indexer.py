@@ -36,6 +36,7 @@ from mesh.messages import (
     CountTerms,
     Excerpt,
     ExcerptsRead,
+    FacetCounts,
     Hit,
     HitsFound,
     ReadExcerpts,
@@ -92,8 +93,17 @@ class SlotsView(Protocol):
           after: score and URL of a hit: only those behind it are wanted.
         """
 
-    def excerpts(self, query: Query, urls: Sequence[str]) -> list[Excerpt]:
-        """Return what to show of these pages, in this order; those not there are left out."""
+    def facets(self, query: Query) -> FacetCounts:
+        """Count all pages that match."""
+
+    def excerpts(
+        self, query: Query, urls: Sequence[str], explained_by: ranking.Statistics | None = None
+    ) -> list[Excerpt]:
+        """Return what to show of these pages, in this order; those not there are left out.
+
+        Args:
+          explained_by: the statistics of the search, when its scores are to be explained.
+        """
 
 
 class IndexView(Protocol):
@@ -427,7 +437,9 @@ class Indexer(Actor):
             return None
         answered = self._slots_answered(frozenset(question.absent))
         view = self._index.over(answered.slots)
-        total, is_exact, hits = view.search(query, statistics, question.k)
+        has_place = question.after_score < inf  # NaN is no place either
+        after = (question.after_score, question.after_url) if has_place else None
+        total, is_exact, hits = view.search(query, statistics, question.k, after)
         return HitsFound(
             question.request,
             ownership.serving_epoch,
@@ -436,11 +448,13 @@ class Indexer(Actor):
             tuple(hits),
             answered.missing,
             is_exact,
+            view.facets(query) if question.wants_facets else None,
         )
 
     def _read(self, question: ReadExcerpts, query: Query, ownership: Ownership) -> Message:
         view = self._index.over(self._readable(ownership))  # whatever is here: also for the absent
-        return ExcerptsRead(question.request, tuple(view.excerpts(query, question.urls)))
+        statistics = statistics_in(question) if question.terms else None
+        return ExcerptsRead(question.request, tuple(view.excerpts(query, question.urls, statistics)))
 
 
 def query_of(encoded: bytes) -> Query | None:
@@ -455,7 +469,7 @@ def query_of(encoded: bytes) -> Query | None:
     return query
 
 
-def statistics_in(question: SearchSlots) -> ranking.Statistics | None:
+def statistics_in(question: SearchSlots | ReadExcerpts) -> ranking.Statistics | None:
     """Return the statistics that came with a query; None when they cannot be those of a mesh."""
     lengths, doc_freqs = question.field_lengths, question.doc_freqs
     if len(lengths) != FIELD_COUNT or len(doc_freqs) != len(question.terms):

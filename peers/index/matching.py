@@ -39,6 +39,11 @@ def matching(part: PartView, query: Query) -> Bytes:
     return marks
 
 
+def entry_marks(segment: Segment, number: int) -> Bytes:
+    """Mark the documents that have an entry of the dictionary."""
+    return _any_of(segment, [number])
+
+
 def dates_of(segment: Segment) -> Floats:
     """Return the date of each document, in seconds since the epoch."""
     return segment.fetched_at

@@ -59,6 +59,7 @@ class Oddity(StrEnum):
     ONLY_EXCLUSIONS = "only_exclusions"  # nothing is asked for
     TOO_LONG = "too_long"  # the end was left out
     TOO_COMPLEX = "too_complex"  # its words are searched, its conditions left out
+    NO_CURSOR = "no_cursor"  # it is none of this query: its first page is shown
 
 
 class Remark(msgspec.Struct, frozen=True, array_like=True):

@@ -333,6 +333,10 @@ class Segment:
         """Return the document of each URL (UTF-8), deleted or not, -1 when there is none."""
         return _find(self.urls, self.url_starts, urls)
 
+    def term(self, number: int) -> bytes:
+        """Return an entry of the dictionary in UTF-8."""
+        return self.terms[self.term_starts[number] : self.term_starts[number + 1]].tobytes()
+
     def first_after(self, url: str) -> int:
         """Return the first document whose URL is greater than this one."""
         return bisect_right(range(self.document_count), url.encode(errors="replace"), key=self.url)

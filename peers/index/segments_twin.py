@@ -10,7 +10,7 @@ import msgspec
 from mesh.actor import Message
 from mesh.document import Document
 from mesh.errors import LocalProtocolError
-from mesh.messages import Excerpt, Hit
+from mesh.messages import Excerpt, FacetCounts, Hit
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_any_slots, decode_slots, encode_slots
 from peers.index.adoption import check_segment
 from peers.index.index import Index
@@ -267,5 +267,10 @@ class CountingIndex:
     ) -> tuple[int, bool, list[Hit]]:
         return 0, True, []
 
-    def excerpts(self, query: Query, urls: Sequence[str]) -> list[Excerpt]:
+    def facets(self, query: Query) -> FacetCounts:
+        return FacetCounts()
+
+    def excerpts(
+        self, query: Query, urls: Sequence[str], explained_by: Statistics | None = None
+    ) -> list[Excerpt]:
         return []

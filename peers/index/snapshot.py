@@ -20,6 +20,7 @@ from xxhash import xxh3_128_digest
 from mesh.document import Document
 from mesh.slot_set import SlotMask
 from peers.index.exporting import Export
+from peers.index.facets import Facets, facets_of, sum_facets
 from peers.index.kernels import FIELD_COUNT, Floats, Ints, clear, count, score, select
 from peers.index.matching import are_atoms, dates_of, matching
 from peers.index.part import Part, PartView, Scratch, keep
@@ -147,6 +148,18 @@ class View:
             total += n
             found += [(s, part, d) for s, d in zip(scores.tolist(), documents.tolist(), strict=True)]
         return total, True, _best(found, k)
+
+    def facets(self, query: Query) -> Facets:
+        """Count all documents that match by host, language, type and year.
+
+        Raises:
+          ValueError: the query is beyond its limits.
+          DamagedSegmentError.
+        """
+        query.check_limits()
+        if query.is_empty:
+            return Facets()
+        return sum_facets(facets_of(part.segment, matching(part, query)) for part in self._parts)
 
     def stored(self, url: str) -> Document | None:
         """Return the document of a URL, None when the view has none. DamagedSegmentError."""

@@ -34,18 +34,22 @@ from peers.gateway.messages import (
     PageFound,
     PagesFound,
     ReadMeter,
+    Relaxed,
     RequestRefused,
     SearchPages,
     SeedsAdded,
     StatusGathered,
 )
 from peers.gateway.page_lookup import LOOKUP_S_MAX
+from peers.gateway.relaxation import ENOUGH
 from peers.gateway.round import FOREIGN_RETRY_S, REPEAT_AFTER_S
 from peers.gateway.search import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
 from peers.gateway.searcher import ERRANDS_MAX, METER_READERS_MAX, Searcher
 from peers.gateway.seeding import REPEAT_S, SEEDING_S_MAX
 from peers.gateway.status import PeerStatus, encode
-from peers.index.indexer import COUNT_MAX
+from peers.index.indexer import COUNT_MAX, query_of
+from peers.index.model import MODEL_DEPTH
+from peers.index.query import Mode
 from tests.peers.gateway.mesh_of_three import (
     EVERY_INDEXER,
     PEERS,
@@ -88,15 +92,15 @@ def test_search_counts_searches_reads_and_answers() -> None:
     assert counting.target == EVERY_INDEXER
     assert isinstance(counting.message, CountTerms)
     assert counting.message.terms == ("web", "crawler")
-    [asking] = talk.all_counted(2, 3)
+    [asking] = talk.all_counted(20, 30)
     assert asking.target == EVERY_INDEXER
     assert isinstance(asking.message, SearchSlots)
     assert asking.message.document_count == 300
     assert asking.message.field_lengths == (300, 30, 300, 3_000, 300)
-    assert asking.message.doc_freqs == (6, 9)
-    assert asking.message.k == 10
+    assert asking.message.doc_freqs == (60, 90)
+    assert asking.message.k == MODEL_DEPTH
     assert talk.found("ann", (ann, 1.5)) == []
-    assert talk.found("bob", (bob, 2.5), total=4) == []
+    assert talk.found("bob", (bob, 2.5), total=40) == []
     reading = talk.found("cyd")
     assert {send.target for send in reading} == {Address("ann", "indexer"), Address("bob", "indexer")}
     assert {send.message.urls for send in reading if isinstance(send.message, ReadExcerpts)} == {
@@ -111,7 +115,7 @@ def test_search_counts_searches_reads_and_answers() -> None:
     assert answer.hits[0].highlights == ((4, 11),)
     assert answer.hits[0].host == host_of(bob)
     assert answer.hits[0].fetched_at == 7.0
-    assert answer.total == 5
+    assert answer.total == 41
     assert answer.terms == ("web", "crawler")
     assert answer.coverage == Coverage(SLOT_COUNT, SLOT_COUNT, 0)
     assert not answer.is_fallback
@@ -144,7 +148,7 @@ def test_offset_pages_through_the_merged_hits() -> None:
     talk.search("crawler", k=2, offset=2)
     asking = only(talk.all_counted(1))
     assert isinstance(asking, SearchSlots)
-    assert asking.k == 4
+    assert asking.k == MODEL_DEPTH
     hits = {peer: [(url_of(peer, i), 10.0 - i) for i in range(3)] for peer in PEERS}
     merged = sorted((hit for of_peer in hits.values() for hit in of_peer), key=lambda hit: (-hit[1], hit[0]))
     for peer in PEERS:
@@ -187,18 +191,56 @@ def test_peer_alone_asks_only_itself() -> None:
 # --- All words, or any ---------------------------------------------------------------------------
 
 
-def test_when_no_page_has_all_words_those_with_any_are_searched() -> None:
-    talk = searching((1, 1), "web crawler")
-    talk.found("ann")
+def mode_of(send: Message) -> Mode:
+    assert isinstance(send, SearchSlots)
+    query = query_of(send.query)
+    assert query is not None
+    return query.mode
+
+
+def test_when_few_pages_have_all_words_those_with_any_are_searched() -> None:
+    talk = Conversation()
+    talk.search("web crawler")
+    assert mode_of(only(talk.all_counted(7, 70))) is Mode.AND
+    talk.found("ann", total=ENOUGH - 1)
     talk.found("bob")
-    again = only(talk.found("cyd"))
-    assert isinstance(again, SearchSlots)
+    assert mode_of(only(talk.found("cyd"))) is Mode.OR
     talk.found("ann", (url_of("ann"), 1.0))
     talk.found("bob")
     talk.found("cyd")
     talk.read("ann", url_of("ann"))
     assert talk.answer().is_fallback
     assert talk.answer().total == 1
+    assert talk.answer().relaxed == Relaxed((), True, ENOUGH - 1)
+
+
+def test_when_enough_pages_have_all_words_only_those_are_shown() -> None:
+    talk = searching((7, 70), "web crawler")
+    talk.found("ann", total=ENOUGH)
+    talk.found("bob")
+    talk.found("cyd")
+    assert not talk.answer().is_fallback
+    assert talk.answer().total == ENOUGH
+
+
+def test_when_a_word_is_rare_pages_with_any_word_are_searched_at_once() -> None:
+    talk = Conversation()
+    talk.search("web crawler")
+    assert mode_of(only(talk.all_counted(6, 70))) is Mode.OR
+
+
+def test_words_that_are_nowhere_are_left_out_and_named() -> None:
+    talk = Conversation()
+    talk.search("web crawler nosuchword")
+    asking = only(talk.all_counted(60, 70, 0))
+    assert isinstance(asking, SearchSlots)
+    query = query_of(asking.query)
+    assert query is not None
+    assert (query.required, query.mode) == (("web", "crawler"), Mode.AND)
+    for peer in PEERS:
+        talk.found(peer, total=50)
+    assert talk.answer().relaxed == Relaxed(("nosuchword",))
+    assert not talk.answer().is_fallback
 
 
 def test_one_word_has_nothing_to_fall_back_to() -> None:
@@ -209,10 +251,18 @@ def test_one_word_has_nothing_to_fall_back_to() -> None:
 
 
 def test_fallback_that_finds_nothing_ends() -> None:
-    talk = searching((0, 0), "web crawler")
+    talk = searching((30, 30), "web crawler")
     for peer in PEERS * 2:
         talk.found(peer)
     assert talk.answer().total == 0
+
+
+def test_words_of_which_none_is_anywhere_are_searched_once() -> None:
+    talk = searching((0, 0), "web crawler")
+    for peer in PEERS:
+        talk.found(peer)
+    assert talk.answer().total == 0
+    assert talk.answer().relaxed == Relaxed(("web", "crawler"))
 
 
 # --- What gets lost or comes late ----------------------------------------------------------------

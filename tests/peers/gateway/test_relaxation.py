@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from peers.gateway.relaxation import ENOUGH, Step, steps_of
+from peers.index.query import Mode, Query, parse_query, term_query
+
+
+def test_all_words_are_searched_first_and_any_if_these_are_few() -> None:
+    query = parse_query("a b")
+    assert steps_of(query, {"a": ENOUGH, "b": 99}) == (
+        Step(query),
+        Step(query.with_mode(Mode.OR), is_any=True),
+    )
+
+
+def test_rare_words_are_not_waited_for() -> None:
+    query = parse_query("a b")
+    assert steps_of(query, {"a": ENOUGH - 1, "b": 99}) == (Step(query.with_mode(Mode.OR), is_any=True),)
+
+
+def test_words_that_are_nowhere_are_left_out() -> None:
+    query = parse_query("a b c")
+    steps = steps_of(query, {"a": 99, "b": 99})
+    assert [step.query.required for step in steps] == [("a", "b"), ("a", "b", "c")]
+    assert [step.query.mode for step in steps] == [Mode.AND, Mode.OR]
+    assert {step.nowhere for step in steps} == {("c",)}
+
+
+def test_filters_stay_whatever_is_given_up() -> None:
+    query = parse_query('a b "c d" site:e.org')
+    for step in steps_of(query, {"a": 5, "b": 5}):
+        assert step.query.clauses == query.clauses
+
+
+def test_nothing_is_given_up_where_nothing_can_be() -> None:
+    assert steps_of(parse_query("a"), {"a": 1}) == (Step(parse_query("a")),)
+    assert steps_of(parse_query("a"), {}) == (Step(parse_query("a"), ("a",)),)
+    assert steps_of(parse_query("site:a.org"), {}) == (Step(parse_query("site:a.org")),)
+    either = term_query(("a", "b"), Mode.OR)
+    assert steps_of(either, {"a": 1}) == (Step(either),)
+
+
+def test_other_forms_are_searched_where_the_word_itself_is_nowhere() -> None:
+    query = Query(required=("ab",), scoring=("ab", "a"), weights=(1.0, 0.5))
+    assert steps_of(query, {"a": 7}) == (Step(query.with_mode(Mode.OR), ("ab",), is_any=True),)
+    assert steps_of(query, {}) == (Step(query, ("ab",)),)
