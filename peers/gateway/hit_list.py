@@ -13,7 +13,7 @@ from typing import NamedTuple
 from mesh.messages import Hit
 from peers.gateway.cursor import Cursor
 from peers.gateway.plan import Part
-from peers.index.model import MODEL_DEPTH, Candidate, features_in, newest_of, reranked
+from peers.index.model import MODEL_DEPTH, Candidate, newest_of, reranked
 
 
 class RankedHit(NamedTuple):
@@ -45,7 +45,7 @@ class HitList:
         has_head = scale is not None and any(hit.features for _, hit in by_score[:MODEL_DEPTH])
         n_head = MODEL_DEPTH if has_head else 0
         head = {hit.url: (part, hit) for part, hit in by_score[:n_head]}
-        candidates = [Candidate(url, hit.score, features_in(hit.features)) for url, (_, hit) in head.items()]
+        candidates = [Candidate(url, hit.score, hit.features) for url, (_, hit) in head.items()]
         self.newest = newest_of(candidates)
         self._last_of_head = by_score[n_head - 1][1] if 0 < n_head <= len(by_score) else None
         self.hits = [

@@ -60,7 +60,7 @@ from peers.gateway.view import View
 from peers.index.explanation import Explanation
 from peers.index.facets import most_frequent
 from peers.index.kernels import FIELD_COUNT
-from peers.index.model import MODEL_DEPTH, Candidate, explain_mix, features_in, scale_of
+from peers.index.model import MODEL_DEPTH, Candidate, explain_mix, scale_of
 from peers.index.query import Order, Reading
 from peers.index.query_language import Oddity, Remark
 from peers.index.ranking import Statistics
@@ -469,7 +469,7 @@ class Search(Errand):
             return None
         if not ranked.is_head or self._scale is None:
             return bm25f
-        candidate = Candidate(ranked.hit.url, ranked.hit.score, features_in(ranked.hit.features))
+        candidate = Candidate(ranked.hit.url, ranked.hit.score, ranked.hit.features)
         return explain_mix(candidate, bm25f, self._scale, self._list.newest)
 
     def _facets(self) -> FacetCounts:

@@ -26,12 +26,14 @@ The age of a page is how much older it is than the newest candidate: there is no
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import msgspec
+import numpy as np
 
 from peers.index.explanation import Explanation
+from peers.index.kernels import Floats
 from peers.index.query import Query
 from peers.index.ranking import Statistics, idf_of, in_scoring_order
 
@@ -60,6 +62,8 @@ class Features(NamedTuple):
 
 
 FEATURE_COUNT: Final = len(Features._fields)
+_SHARE_COUNT: Final = 4  # of the first ones, which are 0 to 1
+_DATE: Final = 6
 
 
 class ModelWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -83,20 +87,10 @@ class Candidate(NamedTuple):
 
     url: str
     score: float
-    features: Features
+    features: tuple[float, ...]  # as told: `Features`, or anything from a peer that is not honest
 
 
 _DEFAULT_WEIGHTS: Final = ModelWeights()
-_UNKNOWN: Final = Features()
-
-
-def features_in(told: Sequence[float]) -> Features:
-    """Return the features that came over the wire; none for anything that an honest peer does not send."""
-    if len(told) != FEATURE_COUNT or not all(map(math.isfinite, told)):
-        return _UNKNOWN
-    features = Features(*told)
-    is_sane = all(0 <= value <= 1 for value in features[:4]) and min(features[4:6]) >= 0
-    return features if is_sane else _UNKNOWN
 
 
 def scale_of(query: Query, statistics: Statistics) -> float:
@@ -115,14 +109,17 @@ def reranked(
     candidates: Sequence[Candidate], scale: float, weights: ModelWeights = _DEFAULT_WEIGHTS
 ) -> list[Candidate]:
     """Return the candidates with the score of the full model, by falling score, ties by URL."""
-    newest = newest_of(candidates)
-    scored = [each._replace(score=_mixed(each, scale, weights, newest)) for each in candidates]
-    return sorted(scored, key=lambda each: (-each.score, each.url))
+    if not candidates:
+        return []
+    values = _values(candidates, newest_of(candidates))
+    scores = _mixed(np.array([each.score for each in candidates]), values, scale, weights).tolist()
+    scored = [Candidate(each[0], score, each[2]) for each, score in zip(candidates, scores, strict=True)]
+    return sorted(scored, key=_order)
 
 
-def newest_of(candidates: Iterable[Candidate]) -> float:
+def newest_of(candidates: Sequence[Candidate]) -> float:
     """Return the date from which the ages of candidates count."""
-    return max((each.features.date for each in candidates), default=0.0)
+    return float(_told(candidates)[:, _DATE].max()) if candidates else 0.0
 
 
 def explain_mix(
@@ -138,63 +135,73 @@ def explain_mix(
       candidate: with its score by BM25F, which `bm25f` explains.
       newest: `newest_of` all candidates.
     """
+    values = _values([candidate], newest)
+    formulas = _formulas(Features(*_told([candidate])[0].tolist()), newest)
+    terms = zip(NAMES, msgspec.structs.astuple(weights), values[:, 0].tolist(), formulas, strict=True)
     parts = tuple(
         Explanation(
             name,
             scale * weight * value,
             f"scale {scale:.6f} * weight {weight:.6g} * value {value:.6f}",
-            (Explanation("value", value, how),),
+            (Explanation("value", value, formula),),
         )
-        for (name, weight, value), how in zip(
-            _terms(candidate.features, weights, newest), _formulas(candidate.features, newest), strict=True
-        )
+        for name, weight, value, formula in terms
         if weight
     )
-    total = _mixed(candidate, scale, weights, newest)
+    total = float(_mixed(np.array([candidate.score]), values, scale, weights)[0])
     return Explanation("score", total, "bm25f + the features", (bm25f, *parts))
 
 
-def _mixed(candidate: Candidate, scale: float, weights: ModelWeights, newest: float) -> float:
-    total = candidate.score
-    for _, weight, value in _terms(candidate.features, weights, newest):
-        total += scale * weight * value
-    return total
+NAMES: Final = ("proximity", "title", "url", "coverage", "linking hosts", "depth", "freshness")
 
 
-def _terms(features: Features, weights: ModelWeights, newest: float) -> tuple[tuple[str, float, float], ...]:
-    """Return (name, weight, value) of each feature, in the order in which they are added up."""
-    age_days = _age_days(features, newest)
-    return (
-        ("proximity", weights.proximity, features.proximity),
-        ("title", weights.title, features.title),
-        ("url", weights.url, features.url),
-        ("coverage", weights.coverage, features.coverage),
-        ("linking hosts", weights.linking_hosts, linkedness(features.linking_hosts, age_days)),
-        ("depth", weights.depth, _rounded(1.0 / (1.0 + features.depth))),
-        ("freshness", weights.freshness, _rounded(1.0 / (1.0 + age_days / FRESHNESS_HALF_DAYS))),
-    )
+def _order(candidate: Candidate) -> tuple[float, str]:
+    return -candidate.score, candidate.url
 
 
-def linkedness(linking_hosts: float, age_days: float) -> float:
+def _mixed(scores: Floats, values: Floats, scale: float, weights: ModelWeights) -> Floats:
+    """Add the features to scores, one after the other."""
+    for weight, of_feature in zip(msgspec.structs.astuple(weights), values, strict=True):
+        scores = scores + scale * weight * of_feature
+    return scores
+
+
+def _told(candidates: Sequence[Candidate]) -> Floats:
+    """Return the raw features, a row a candidate; zeros for anything that an honest peer does not send."""
+    rows = [each.features if len(each.features) == FEATURE_COUNT else Features() for each in candidates]
+    told = np.array(rows, np.float64)
+    is_sane = np.isfinite(told).all(axis=1) & (told[:, :_DATE] >= 0).all(axis=1)
+    is_sane &= (told[:, :_SHARE_COUNT] <= 1).all(axis=1)
+    told[~is_sane] = 0.0
+    return told
+
+
+def _values(candidates: Sequence[Candidate], newest: float) -> Floats:
+    """Return what the raw features amount to, a row a feature, in the order of `ModelWeights`."""
+    told = _told(candidates).T
+    age_days = np.maximum(0.0, newest - told[_DATE]) / _DAY_S
+    values = told.copy()
+    values[4] = linkedness(told[4], age_days)
+    values[5] = _rounded(1.0 / (1.0 + told[5]))
+    values[6] = _rounded(1.0 / (1.0 + age_days / FRESHNESS_HALF_DAYS))
+    return values
+
+
+def linkedness(linking_hosts: Floats, age_days: Floats) -> Floats:
     """Return the value, 0 to 1, of being linked to by so many other hosts at such an age."""
-    links = math.log(1.0 + linking_hosts)
-    if age_days < COMPENSATED_DAYS:
-        links += NEWNESS * math.log(COMPENSATED_DAYS / max(age_days, 1.0))
-    return _rounded(min(1.0, links / math.log(1.0 + LINKING_HOSTS_FULL)))
+    is_new = age_days < COMPENSATED_DAYS
+    compensation = np.where(is_new, NEWNESS * np.log(COMPENSATED_DAYS / np.maximum(age_days, 1.0)), 0.0)
+    links = np.log(1.0 + linking_hosts) + compensation
+    return _rounded(np.minimum(1.0, links / math.log(1.0 + LINKING_HOSTS_FULL)))
 
 
-def _age_days(features: Features, newest: float) -> float:
-    """Return the age in days; that of a page without a date is longer than any."""
-    return max(0.0, newest - features.date) / _DAY_S
-
-
-def _rounded(value: float) -> float:
+def _rounded(values: Floats) -> Floats:
     """To 2^-24, because logarithms of different C libraries may differ in the last bit."""
-    return round(value * (1 << 24)) / (1 << 24)
+    return np.rint(values * (1 << 24)) / (1 << 24)
 
 
 def _formulas(features: Features, newest: float) -> tuple[str, ...]:
-    age = f"age {_age_days(features, newest):.0f} days behind the newest"
+    age = f"age {max(0.0, newest - features.date) / _DAY_S:.0f} days behind the newest"
     return (
         "closeness of the query's terms to each other in the text, as a share of what is possible",
         "2 c p / (c + p), c of the query is in the title, p of the title is in the query",

@@ -170,6 +170,17 @@ class View:
                 return part.segment.stored(document)
         return None
 
+    def located(self, urls: Sequence[str]) -> Iterator[tuple[PartView, Ints, Ints]]:
+        """Find pages: (part, documents ascending, index among the URLs of each), those not here left out."""
+        keys = [url.encode(errors="replace") for url in urls]
+        for part in self._parts:
+            found = part.segment.find_urls(keys)
+            places = np.flatnonzero(found >= 0)
+            places = places[part.allowed[found[places]] != 0]
+            places = places[np.argsort(found[places], kind="stable")]
+            if len(places):
+                yield part, found[places], places
+
     def urls(self) -> Iterator[str]:
         """Return the URLs of all documents, segment by segment."""
         for part in self._parts:

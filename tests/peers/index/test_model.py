@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 from math import inf, nan
 
+import numpy as np
 import pytest
 
 from peers.index.explanation import Explanation
@@ -12,7 +13,6 @@ from peers.index.model import (
     Features,
     ModelWeights,
     explain_mix,
-    features_in,
     linkedness,
     newest_of,
     reranked,
@@ -21,12 +21,16 @@ from peers.index.model import (
 from peers.index.query import term_query
 from peers.index.ranking import Statistics
 
-ONLY = ModelWeights(**dict.fromkeys(ModelWeights.__struct_fields__, 0.0))
+NOTHING = ModelWeights(**dict.fromkeys(ModelWeights.__struct_fields__, 0.0))
 
 
 def weights(**of_features: float) -> ModelWeights:
     """Return weights that leave out all other features."""
     return ModelWeights(**{**dict.fromkeys(ModelWeights.__struct_fields__, 0.0), **of_features})
+
+
+def linked(linking_hosts: float, age_days: float) -> float:
+    return float(linkedness(np.array([linking_hosts]), np.array([age_days]))[0])
 
 
 def candidates(seed: int, count: int = 100) -> list[Candidate]:
@@ -48,7 +52,7 @@ def candidates(seed: int, count: int = 100) -> list[Candidate]:
 
 def test_without_weights_the_order_is_that_of_bm25f() -> None:
     given = candidates(1)
-    assert reranked(given, 7.0, ONLY) == sorted(given, key=lambda each: (-each.score, each.url))
+    assert reranked(given, 7.0, NOTHING) == sorted(given, key=lambda each: (-each.score, each.url))
 
 
 def test_the_mix_is_the_same_whatever_order_the_candidates_come_in() -> None:
@@ -89,13 +93,13 @@ def test_the_newer_of_two_pages_comes_first_and_no_clock_is_asked() -> None:
 
 
 def test_book_10_3_a_new_page_is_compensated_for_links_it_had_no_time_to_get() -> None:
-    assert linkedness(0, 0.0) > linkedness(0, 30.0) > linkedness(0, COMPENSATED_DAYS) == 0.0
-    assert linkedness(5, COMPENSATED_DAYS) == linkedness(5, 10 * COMPENSATED_DAYS)
-    assert linkedness(0, 0.0) < linkedness(5, COMPENSATED_DAYS)
+    assert linked(0, 0.0) > linked(0, 30.0) > linked(0, COMPENSATED_DAYS) == 0.0
+    assert linked(5, COMPENSATED_DAYS) == linked(5, 10 * COMPENSATED_DAYS)
+    assert linked(0, 0.0) < linked(5, COMPENSATED_DAYS)
 
 
 def test_links_from_everywhere_are_worth_one() -> None:
-    assert linkedness(1e12, 1000.0) == 1.0
+    assert linked(1e12, 1000.0) == 1.0
 
 
 def test_an_explanation_of_the_mix_comes_to_the_score() -> None:
@@ -119,13 +123,17 @@ def test_the_scale_counts_entries_that_occur_with_their_weights() -> None:
     "told",
     [(), (0.5,), (nan,) * 7, (inf,) * 7, (2.0, 0, 0, 0, 0, 0, 0), (0, 0, 0, 0, -1.0, 0, 0), (0.0,) * 8],
 )
-def test_features_that_no_honest_peer_sends_are_none(told: tuple[float, ...]) -> None:
-    assert features_in(told) == Features()
-
-
-def test_features_come_back_from_the_wire() -> None:
-    features = Features(0.1, 0.2, 0.3, 0.4, 5.0, 6.0, 1e9)
-    assert features_in(tuple(features)) == features
+def test_features_that_no_honest_peer_sends_count_as_none(told: tuple[float, ...]) -> None:
+    honest = Candidate("http://a/", 1.0, Features(proximity=0.5, date=1e9))
+    (found,) = (
+        each for each in reranked([honest, Candidate("http://z/", 1.0, told)], 1.0) if each.url == "http://z/"
+    )
+    (expected,) = (
+        each
+        for each in reranked([honest, Candidate("http://z/", 1.0, Features())], 1.0)
+        if each.url == "http://z/"
+    )
+    assert found.score == expected.score
 
 
 def test_a_weight_out_of_bounds_is_refused() -> None:
