@@ -243,7 +243,10 @@ class FaultRun:
         present = self.present()
         if any(machine.is_leaving for machine in present) or not self._all_know_each_other():
             return False
-        return all(machine.handover().is_quiet and machine.has_stored_all() for machine in present)
+        return all(
+            machine.handover().is_quiet and not machine.handover().differing and machine.has_stored_all()
+            for machine in present
+        )
 
     def _is_at_rest(self) -> bool:
         return self._nothing_is_missing() and all(machine.crawl().is_idle for machine in self.present())

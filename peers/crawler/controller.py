@@ -456,7 +456,7 @@ class Controller(Actor):
 
     def _release(self, key: bytes) -> None:
         """Have others hear that a page is done."""
-        if self._store.held_back.pop(key, None) is not None:
+        if self._store.release(key):
             self._frontier.note_change(key)
 
     def _frontier_changed(self, source: Address, message: FrontierChanged, now: float) -> list[Send]:
@@ -801,7 +801,7 @@ class Controller(Actor):
         row = self._frontier.row(key)
         if row is None or row[:1] != QUEUED:
             return None
-        self._store.held_back[key] = HeldBack(row, page.taken.url)
+        self._store.hold_back(key, HeldBack(row, page.taken.url))
         return key
 
     def _settle_page(self, page: _Page) -> list[Send]:

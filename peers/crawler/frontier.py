@@ -61,6 +61,7 @@ from peers.crawler.frontier_items import (
     queued_row,
 )
 from peers.crawler.robots import RobotsRules, rules_for_status
+from peers.handover.counting_table import CountingTable
 
 # Queue entries of a host held in memory, at most twice as many: one scan per so many fetches.
 WINDOW_URLS: Final = 64
@@ -120,7 +121,7 @@ class Frontier:
         Args:
           delay_s: the least pause between two fetches from a host, for `hold`.
         """
-        self._table = table
+        self._table = CountingTable(table, slot_at=0)
         self._delay_s = delay_s
         self._hosts: dict[str, HostState] = {}
         self._by_slot: dict[int, dict[bytes, HostState]] = {}  # of held slots that have hosts; by hash
@@ -481,6 +482,14 @@ class Frontier:
 
     def row(self, key: bytes) -> bytes | None:
         return self._table.get(key)
+
+    def changes_in(self, slot: int) -> int:
+        """Return how often anything of a slot was changed since the start."""
+        return self._table.changes[slot]
+
+    def count_change(self, key: bytes) -> None:
+        """Count that others are to see this row in another way from now on."""
+        self._table.changes[int.from_bytes(key[:2], "big")] += 1
 
     def key_of(self, state: HostState, taken: QueuedUrl) -> bytes:
         """The key of the row of a URL that was taken."""

@@ -118,6 +118,21 @@ class FrontierStore:
                 row = held_back[key].row
             yield _id(key, row)
 
+    def changes_in(self, slot: int) -> int:
+        """See `handover.store.Store`."""
+        return self._frontier.changes_in(slot)
+
+    def hold_back(self, key: bytes, held_back: HeldBack) -> None:
+        """Show others a row as it was before."""
+        self.held_back[key] = held_back
+        self._frontier.count_change(key)
+
+    def release(self, key: bytes) -> bool:
+        """Show others a row as it is; return whether they did not see it so before."""
+        was_held_back = self.held_back.pop(key, None) is not None
+        self._frontier.count_change(key)
+        return was_held_back
+
     def parts(self, ticket: int, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:
         """Yield all items of these slots whose ids are not in `have`, and all hosts."""
         gathering = Gathering()

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import inf, isfinite
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -35,6 +35,7 @@ from xxhash import xxh3_64
 from mesh.actor import Address, Message, Send
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.messages import (
+    COMPARED_SLOTS_MAX,
     DIGEST_BYTES,
     ITEM_IDS_MAX,
     CompareSlots,
@@ -58,7 +59,7 @@ _EMPTY: Final = bytes(DIGEST_BYTES)  # digest of a slot without items
 class ExchangeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Patience and limits of an exchange."""
 
-    group_slots_max: int = 512  # compared at a time; at most COMPARED_SLOTS_MAX
+    group_slots_max: int = COMPARED_SLOTS_MAX  # compared at a time; at most COMPARED_SLOTS_MAX
     parts_in_flight_max: int = 4  # of one transfer; each some megabytes in memory; at most PARTS_WAITING_MAX
     again_s: float = 2.0  # without any answer until then it is asked again; doubled each time
     tries_max: int = 4  # then the task ends with what it has
@@ -123,6 +124,14 @@ class _Transfer:
     forget_at: float = inf
 
 
+class _Digest(NamedTuple):
+    """What was found of the items of a slot."""
+
+    changes: int  # of the slot until then
+    digest: bytes
+    n_items: int
+
+
 class Exchange:
     """The conversation of one store with those of other peers, in both directions."""
 
@@ -143,6 +152,7 @@ class Exchange:
         self._by_merge: dict[int, _Task] = {}
         self._transfers: dict[tuple[str, int], _Transfer] = {}
         self._by_ticket: dict[int, _Transfer] = {}
+        self._digests: dict[int, _Digest] = {}  # by slot
         self._last_number = 0
         self._wake_at = inf
         self._counts = dict.fromkeys(
@@ -278,9 +288,9 @@ class Exchange:
         digests = bytearray(DIGEST_BYTES * len(slots))
         n_items = 0
         for number in np.flatnonzero(self._store.filled_mask(len(task.todo))[slots]).tolist():
-            ids = list(self._store.item_ids(int(slots[number])))
-            digests[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES] = _digest(ids)
-            n_items += len(ids)
+            known = self._digest_of(int(slots[number]))
+            digests[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES] = known.digest
+            n_items += known.n_items
             if n_items >= GROUP_ITEMS:
                 slots = slots[: number + 1]
                 break
@@ -437,10 +447,18 @@ class Exchange:
         return sends
 
     def _has_digest(self, slot: int, digest: bytes) -> bool:
-        ids = self._store.item_ids(slot)
         if digest == _EMPTY:  # a newcomer asks so of many slots: not worth walking over all we have
-            return next(iter(ids), None) is None
-        return _digest(ids) == digest
+            return next(iter(self._store.item_ids(slot)), None) is None
+        return self._digest_of(slot).digest == digest
+
+    def _digest_of(self, slot: int) -> _Digest:
+        """Walk over the items of a slot, unless none has changed since it was done last."""
+        changes = self._store.changes_in(slot)
+        known = self._digests.get(slot)
+        if known is None or known.changes != changes:
+            ids = list(self._store.item_ids(slot))
+            known = self._digests[slot] = _Digest(changes, _digest(ids), len(ids))
+        return known
 
     def _unready(self) -> SlotMask:
         """Slots that this peer owns and is itself only getting."""

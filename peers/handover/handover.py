@@ -95,8 +95,9 @@ class HandoverSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     replicate_bytes_per_s: float = 20e6  # of what is not urgent: a sixth of a gigabit
     tasks_max: int = 4  # at a time, per store
     task_slots_max: int = 4_096
-    compare_every_s: float = 10.0  # a standby compares some slots with their owners so often,
-    compare_slots: int = 1_024  # so many: all of 50,000 in eight minutes
+    differing_s: float = 4.0  # before what is said to differ is compared: most of it is on its way
+    compare_every_s: float = 20.0  # a standby compares some slots with their owners so often,
+    compare_slots: int = 2_048  # so many: all of 50,000 in eight minutes
 
 
 class HandoverStatistics(Statistics, frozen=True):
@@ -111,6 +112,7 @@ class HandoverStatistics(Statistics, frozen=True):
     filled: int  # of which we have anything
     frontier_wanted: int  # to be brought here, a slot counts once for every peer that has some of it
     pages_wanted: int
+    differing: int  # that are said to differ and have still to be compared, for every peer
     offered: int  # to be taken by others, a slot counts once for every peer
     strays: int  # which we do not keep and others do not have yet
     claims: int  # count
@@ -164,7 +166,7 @@ class Handover(Actor):
         self._fence_until = -inf  # nothing is yielded, and nothing comes to be held, before
         self._copies_at = 0.0  # standbys bring nothing new before
         self._ask_at = inf
-        self._compare_at = inf
+        self._differing_at = self._compare_at = inf
         self._compared_to = 0  # owner and slot, as one number
         self._n_claims = self._n_takeovers = self._n_yielded = self._n_refused = 0
 
@@ -193,7 +195,7 @@ class Handover(Actor):
             case SlotsLacking(slots):
                 return self._note_lacking(self._decode(slots), now)
             case SlotsDiffer(peer, slots):
-                self._note_differing(peer, self._decode(slots))
+                self._note_differing(peer, self._decode(slots), now)
                 return []
             case ClaimSlots():
                 return []  # our own, which went to everybody
@@ -233,6 +235,9 @@ class Handover(Actor):
             sends += self._send_offers(now)
         if self._ask_at <= now:
             sends += self._ask_for_copies(now)
+        if self._differing_at <= now:
+            self._compare_differing(now)
+            sends += self._advance(now)
         if self._compare_at <= now:
             self._compare_some(now)
             sends += self._advance(now)
@@ -243,7 +248,15 @@ class Handover(Actor):
             return inf
         wanted_at = self._wants.next_time(self._settings.tasks_max)
         fence_at = self._fence_until if self._fence_until > -inf else inf
-        return min(self._claim_again_at, self._offer_at, self._ask_at, self._compare_at, fence_at, wanted_at)
+        return min(
+            self._claim_again_at,
+            self._offer_at,
+            self._ask_at,
+            self._differing_at,
+            self._compare_at,
+            fence_at,
+            wanted_at,
+        )
 
     def observe(self) -> HandoverStatistics:
         if self._ownership is None:
@@ -266,6 +279,7 @@ class Handover(Actor):
             filled=int(self._filled.sum()),
             frontier_wanted=n_wanted["controller"],
             pages_wanted=n_wanted["cell"],
+            differing=sum(int(slots.sum()) for slots in self._differing.values()),
             offered=n_offered,
             strays=int(strays.sum()),
             claims=self._n_claims,
@@ -502,12 +516,13 @@ class Handover(Actor):
             sends = self._hear_claims_again()
         return sends + self._advance(now)
 
-    def _note_differing(self, peer: str, slots: SlotMask) -> None:
+    def _note_differing(self, peer: str, slots: SlotMask, now: float) -> None:
         """Compare with that peer, not at once: what is on its way makes a difference, too."""
-        if peer in self._here.alive and peer != self._me:
+        slots = slots & self._here.kept
+        if peer in self._here.alive and peer != self._me and slots.any():
             known = self._differing.get(peer)
-            slots = slots & self._here.kept
             self._differing[peer] = slots if known is None else known | slots
+            self._differing_at = min(self._differing_at, now + self._settings.differing_s)
 
     def _note_lacking(self, slots: SlotMask, now: float) -> list[Send]:
         """Be complete in these copies of ours no more, and ask their owners for them."""
@@ -521,16 +536,17 @@ class Handover(Actor):
         self._ask_at = min(self._ask_at, now + self._settings.ask_s)
         return self._advance(now)
 
-    def _compare_some(self, now: float) -> None:
-        """Compare what is said to differ, and some of our slots with their owners, in turn."""
-        ownership = self._here
-        self._compare_at = now + self._settings.compare_every_s
+    def _compare_differing(self, now: float) -> None:
+        """Have those whose slots differ from ours bring what we have, and bring what they have."""
         for peer, slots in self._differing.items():
-            # A standby brings what we have, and we what it has.
             self._take_back_from(peer, slots & self._held)
             for store in STORES:
-                self._wants.add_copies(store, peer, slots & ownership.kept, now)
-        self._differing = {}
+                self._wants.add_copies(store, peer, slots & self._here.kept, now)
+        self._differing, self._differing_at = {}, inf
+
+    def _compare_some(self, now: float) -> None:
+        """Compare some of our slots with their owners, in turn."""
+        self._compare_at = now + self._settings.compare_every_s
         for peer, slots in self._by_peer(self._next_compared(), 0).items():
             for store in STORES:
                 self._wants.add_copies(store, peer, slots, now)

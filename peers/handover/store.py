@@ -31,6 +31,9 @@ class Store(Protocol):
     def item_ids(self, slot: int) -> Iterable[bytes]:
         """Return the ids of all items of a slot, each once, in any order; none for an empty slot."""
 
+    def changes_in(self, slot: int) -> int:
+        """Return a number that is another one whenever the ids of a slot are others than before."""
+
     def parts(self, ticket: int, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:
         """Yield, lazily, all items of these slots whose ids are not in `have`.
 

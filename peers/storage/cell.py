@@ -35,7 +35,6 @@ from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.document import Document
 from mesh.errors import LocalProtocolError
 from mesh.messages import (
-    COMPARED_SLOTS_MAX,
     AnchorsReplicated,
     CompareSlots,
     ItemsSent,
@@ -107,7 +106,7 @@ class CellSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
     replication: ReplicationSettings = ReplicationSettings()
     # So many slots at a time because a newcomer has none of them, and every group costs some round trips.
-    exchange: ExchangeSettings = ExchangeSettings(group_slots_max=COMPARED_SLOTS_MAX)
+    exchange: ExchangeSettings = ExchangeSettings()
     indexing: IndexingSettings = IndexingSettings()
     scrub: ScrubSettings = ScrubSettings()
     # Replicas waiting for our archive; more are not taken, their owner repeats them.

@@ -119,6 +119,10 @@ class CellStore:
         """See `handover.store.Store`."""
         return self._ledger.item_ids(slot)
 
+    def changes_in(self, slot: int) -> int:
+        """See `handover.store.Store`."""
+        return self._ledger.changes_in(slot)
+
     # --- Sending
 
     def parts(self, ticket: int, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:

@@ -44,6 +44,7 @@ from mesh.messages import ITEM_ID_BYTES
 from mesh.slots import SLOTS_MAX
 from mesh.table import Table, prefix_end
 from mesh.urls import fingerprint
+from peers.handover.counting_table import CountingTable
 from peers.storage.extent import Extent
 
 IDENTITY_BYTES: Final = 18
@@ -155,7 +156,7 @@ class Ledger:
                 "an earlier version wrote the table of this peer:"
                 " start it with an empty data folder, the others bring its pages back"
             )
-        self._table = table
+        self._table = CountingTable(table, slot_at=1)
         self._saved_totals = table.get(_TOTALS)
         self.totals = Totals() if self._saved_totals is None else _decode_totals(self._saved_totals)
         self.marks_by_slot: npt.NDArray[np.int32] = np.zeros(SLOTS_MAX, np.int32)
@@ -183,6 +184,10 @@ class Ledger:
         self._changed_segments.clear()
 
     # --- Items, as cells compare them
+
+    def changes_in(self, slot: int) -> int:
+        """Return how often anything of a slot was changed since the start."""
+        return self._table.changes[slot]
 
     def item_ids(self, slot: int) -> Iterator[bytes]:
         """Return the ids of all versions and link texts of a slot."""

@@ -330,13 +330,13 @@ def test_a_page_that_is_held_back_looks_queued_to_others() -> None:
     key = one.frontier.key_of(state, taken)
     row = one.frontier.row(key)
     assert row is not None
-    one.store.held_back[key] = HeldBack(row, url)
+    one.store.hold_back(key, HeldBack(row, url))
     one.frontier.settle(state, taken, "D", "200")
     assert one.ids() == before
     other.pull(one)
     assert (one.state_of(url), other.state_of(url)) == ("D200", "Q")
     assert other.take()[1].depth == 3
-    del one.store.held_back[key]
+    assert one.store.release(key)
     other.pull(one)
     assert other.state_of(url) == "D200"
     assert other.ids() == one.ids()

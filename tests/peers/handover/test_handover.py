@@ -669,7 +669,9 @@ def test_what_is_said_to_differ_is_compared_and_offered_again_but_not_at_once() 
     offer = offers(ann)[BEN]
     ann.hear_from(BEN, SlotsTaken(offer.offer, offer.slots))
     assert ann.hear(SlotsDiffer(BEN, offer.slots), "cell") == []
-    ann.wait(SETTINGS.compare_every_s + 1.0)
+    assert ann.handover.observe().differing == mask(offer.slots).sum()
+    ann.wait(SETTINGS.differing_s + 1.0)
+    assert ann.handover.observe().differing == 0
     assert [m.slots for m in ann.told(SynchroniseSlots, "cell")] == [offer.slots]  # type: ignore[attr-defined]
     assert offers(ann)[BEN].slots == offer.slots
 
