@@ -23,6 +23,14 @@ class GatewayError(TianmeshError):
     """The gateway did not do what it was asked; the text is its own."""
 
 
+class GatewayUnreachable(GatewayError):
+    """No answer came: there is no gateway, or the connection broke."""
+
+
+class GatewayBusy(GatewayError):
+    """It cannot do that now; a moment later it may."""
+
+
 class GatewayClient:
     """One keep-alive connection to a gateway. Blocking; not for two threads at once."""
 
@@ -60,6 +68,15 @@ class GatewayClient:
         body = json.dumps({"peer": peer, "is_draining": is_draining}).encode()
         return self._ask("POST", "/api/drain", body, {"Authorization": f"Bearer {token}"} if token else {})
 
+    def import_pages(self, body: bytes, token: str = "") -> dict[str, Any]:
+        """Give pages of files to their owners; return what /api/import answers.
+
+        Args:
+          body: MessagePack of `peers.importing.messages.ImportedPage`; of none, to ask for leave.
+          token: as for `drain`.
+        """
+        return self._ask("POST", "/api/import", body, {"Authorization": f"Bearer {token}"} if token else {})
+
     def close(self) -> None:
         self._connection.close()
 
@@ -77,7 +94,7 @@ class GatewayClient:
                 status, answer = self._exchange(method, path, body, headers)
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
-            raise GatewayError(
+            raise GatewayUnreachable(
                 f"no answer from {self.url} ({error}); is a peer running there? "
                 "`tianmesh up` starts some, --gateway names another"
             ) from error
@@ -86,7 +103,8 @@ class GatewayClient:
         except msgspec.MsgspecError as error:
             raise GatewayError(f"{self.url} is no gateway of ours: its answer is no JSON object") from error
         if status >= 400:
-            raise GatewayError(str(decoded.get("error", f"{self.url} answered {status}")))
+            kind = GatewayBusy if status == 503 else GatewayError
+            raise kind(str(decoded.get("error", f"{self.url} answered {status}")))
         return decoded
 
     def _exchange(

@@ -299,7 +299,7 @@ class ImportPage(Message, frozen=True, array_like=True, tag=36):
 
 
 class PageImported(Message, frozen=True, array_like=True, tag=37):
-    """Promise of the owner: its living team has the page, will not fetch it, and its links are on their way."""
+    """Promise of the owner: its team keeps the page and will not fetch it, and its links are on their way."""
 
     is_promise: ClassVar[bool] = True
     number: Count

@@ -7,7 +7,6 @@ its commands to the application.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from importlib.metadata import entry_points
@@ -24,8 +23,10 @@ from rich.table import Table
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient, GatewayError, error_count
 from peers.gateway.status import PeerState
+from peers.importing.command import EPILOG as IMPORT_EPILOG
+from peers.importing.command import import_files
+from peers.options import GATEWAY, GatewayOption, JsonOption, TokenOption, print_json
 
-GATEWAY: Final = "http://127.0.0.1:8017"
 RUN_DEPTH: Final = 100  # hits per query in a run for evaluation, as TREC's ad hoc tracks took 1,000
 DRAIN_POLL_S: Final = 0.5
 DRAIN_SILENCE_S: Final = 15.0  # a peer that is busy misses a report now and then
@@ -37,8 +38,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-GatewayOption = Annotated[str, typer.Option("--gateway", help="Gateway of any peer, http://host:port.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 ConfigOption = Annotated[Path, typer.Option("--config", help="Configuration written by `tianmesh init`.")]
 WhileStdinOption = Annotated[bool, typer.Option("--while-stdin", hidden=True)]
 VerboseOption = Annotated[bool, typer.Option("--verbose", help="Log what happens, not only what goes wrong.")]
@@ -120,9 +119,7 @@ def drain(
     peer: Annotated[str, typer.Argument(help="Id of the peer, or its first letters.")],
     cancel: Annotated[bool, typer.Option("--cancel", help="Have it take its share again.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until nothing depends on it.")] = True,
-    token: Annotated[
-        str, typer.Option(envvar="TIANMESH_ADMIN_TOKEN", help="gateway.admin_token of the gateway, if set.")
-    ] = "",
+    token: TokenOption = "",
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
@@ -148,6 +145,9 @@ def drain(
         Console().print(f"{whole} gives away what it has; `tianmesh status` says when it is drained")
 
 
+app.command("import", epilog=IMPORT_EPILOG)(import_files)
+
+
 def main() -> None:
     """Entry point of the command: run it, turn errors into one sentence and an exit code."""
     for plugin in sorted(entry_points(group="tianmesh.commands"), key=lambda each: each.name):
@@ -157,11 +157,6 @@ def main() -> None:
     except TianmeshError as error:
         print(f"tianmesh: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, ConfigError) else 1)
-
-
-def print_json(value: Any) -> None:
-    """One JSON document on stdout."""
-    print(json.dumps(value, ensure_ascii=False))
 
 
 def status_table(report: dict[str, Any]) -> Table:

@@ -1,0 +1,119 @@
+"""Some records of a file at a time, from what was read to what is sent, in worker processes. [io]"""
+
+from __future__ import annotations
+
+from time import process_time
+from typing import Final, NamedTuple
+
+import msgspec
+
+from mesh.errors import CorruptionError
+from mesh.messages import LinkUse
+from peers.importing.importer import bytes_of
+from peers.importing.json_lines import Line, entry_of
+from peers.importing.messages import ImportedPage
+from peers.importing.page import NoPage, Refused, is_private, page_of_entry, page_of_record
+from peers.importing.positions import Damage, Position
+from peers.importing.warc_file import Record
+
+BODY_BYTES: Final = 2 << 20  # of one request, unless one page is larger
+
+
+class Order(NamedTuple):
+    """What a worker is given."""
+
+    found: list[Record | Line]
+    damages: list[Damage]  # that were found between them
+    after: Position  # where to go on reading when all of it is done
+    changed_at: float  # when the file was last changed
+    use: LinkUse
+
+
+class Made(NamedTuple):
+    """What it gives back."""
+
+    after: Position
+    bodies: list[bytes]  # encoded pages, of one request each
+    n_read: int  # records or lines
+    n_pages: int
+    n_noindex: int  # pages that ask not to be indexed: kept, and not found
+    n_private: int  # pages whose host is an address that is not public
+    refused: dict[str, int]
+    examples: dict[str, str]  # for each reason one URL or place
+    damages: list[Damage]
+    cpu_s: float
+
+
+def make(order: Order) -> Made:
+    """Make pages of records; what cannot be one is counted by reason."""
+    began = process_time()
+    bodies: list[bytes] = []
+    pages: list[ImportedPage] = []
+    refused: dict[str, int] = {}
+    examples: dict[str, str] = {}
+    damages = list(order.damages)
+    n_bytes = n_pages = n_noindex = n_private = 0
+    for found in order.found:
+        try:
+            page = _page(found, order)
+        except NoPage:
+            continue
+        except CorruptionError as error:
+            damages.append(Damage(found.offset, str(error)))
+            continue
+        except Refused as error:
+            refused[str(error)] = refused.get(str(error), 0) + 1
+            examples.setdefault(str(error), _named(found))
+            continue
+        n_pages += 1
+        n_noindex += page.document is None
+        n_private += is_private(page.url)
+        if pages and n_bytes + bytes_of(page) > BODY_BYTES:
+            bodies.append(encode(pages))
+            pages, n_bytes = [], 0
+        pages.append(page)
+        n_bytes += bytes_of(page)
+    if pages:
+        bodies.append(encode(pages))
+    return Made(
+        order.after,
+        bodies,
+        len(order.found),
+        n_pages,
+        n_noindex,
+        n_private,
+        refused,
+        examples,
+        damages,
+        process_time() - began,
+    )
+
+
+def encode(pages: list[ImportedPage]) -> bytes:
+    return _encoder.encode(pages)
+
+
+def decode(body: bytes) -> list[ImportedPage]:
+    return _decoder.decode(body)
+
+
+def _page(found: Record | Line, order: Order) -> ImportedPage:
+    """Never raises anything else: a page that breaks the parser is our bug, and must cost that page only."""
+    try:
+        if isinstance(found, Record):
+            return page_of_record(found, order.use)
+        return page_of_entry(entry_of(found.text), order.changed_at, order.use)
+    except (NoPage, Refused, CorruptionError):
+        raise
+    except Exception as error:
+        raise Refused(f"our parser failed ({type(error).__name__})") from error
+
+
+def _named(found: Record | Line) -> str:
+    if isinstance(found, Record):
+        return found.headers.get("warc-target-uri", "")[:300] or f"at byte {found.offset}"
+    return f"at byte {found.offset}"
+
+
+_encoder: Final = msgspec.msgpack.Encoder()
+_decoder: Final = msgspec.msgpack.Decoder(list[ImportedPage])

@@ -1,0 +1,102 @@
+"""How far an import has come, in a file that is replaced whole, so that any kill leaves one. [io]"""
+
+from __future__ import annotations
+
+import os
+import time
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from mesh.errors import ConfigError
+from peers.importing.positions import Position
+
+SAVE_PAUSE_S: Final = 0.5  # what is done again after a kill; the peers have it and store nothing twice
+
+
+class Done(msgspec.Struct, frozen=True):
+    """One file: what it was like, and how far it is done."""
+
+    path: str
+    size: int  # bytes
+    changed_ns: int
+    offset: int
+    skip: int
+    is_whole: bool = False
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """What the file of a checkpoint says."""
+
+    peer: str  # that the pages were given to: another mesh has none of them
+    files: tuple[Done, ...]
+
+
+class Checkpoint:
+    """The progress of one import; of files that have changed since, nothing is done."""
+
+    def __init__(self, path: Path, peer: str) -> None:
+        """Take up what a file says that was left by the same import.
+
+        Raises:
+          ConfigError: the file is something else.
+        """
+        self.path = path
+        self._peer = peer
+        self._saved_at = 0.0
+        self._done: dict[str, Done] = {}
+        try:
+            progress = msgspec.json.decode(path.read_bytes(), type=Progress)
+        except FileNotFoundError:
+            return
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{path} is no checkpoint of an import: {error}") from error
+        if progress.peer == peer:
+            self._done = {done.path: done for done in progress.files}
+
+    def position_in(self, file: Path) -> Position | None:
+        """Where to go on reading a file; None when all of it is done."""
+        done = self._done.get(str(file))
+        status = file.stat()
+        if done is None or (done.size, done.changed_ns) != (status.st_size, status.st_mtime_ns):
+            return Position(0)
+        return None if done.is_whole else Position(done.offset, done.skip)
+
+    def note(self, file: Path, position: Position, *, is_whole: bool = False) -> None:
+        """Remember that a file is done up to a position; saved from time to time."""
+        status = file.stat()
+        self._done[str(file)] = Done(
+            str(file), status.st_size, status.st_mtime_ns, position.offset, position.skip, is_whole
+        )
+        if time.monotonic() - self._saved_at >= SAVE_PAUSE_S:
+            self.save()
+
+    def save(self) -> None:
+        """Write it down.
+
+        Raises:
+          ConfigError: there is no writing there.
+        """
+        self._saved_at = time.monotonic()
+        encoded = msgspec.json.encode(Progress(self._peer, tuple(self._done.values())))
+        beside = self.path.with_name(f"{self.path.name}.new")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_bytes(encoded)
+            beside.replace(self.path)
+        except OSError as error:
+            raise ConfigError(f"cannot write the checkpoint {self.path}: {error}") from error
+
+    def remove(self) -> None:
+        """The import is over: the next one of the same files begins anew."""
+        self.path.unlink(missing_ok=True)
+
+
+def checkpoint_path(files: list[Path], gateway: str) -> Path:
+    """Where the checkpoint of these files is kept by default: in the state folder of the user."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    names = "\n".join([gateway, *map(str, files)])
+    digest = blake2b(names.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+    return state / "tianmesh" / f"import-{digest}.json"

@@ -1,0 +1,123 @@
+"""The command `tianmesh import`: pages of files into the mesh, without fetching them. [io]"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from mesh.errors import ConfigError
+from mesh.gateway_client import GatewayClient
+from peers.options import GATEWAY, GatewayOption, JsonOption, TokenOption, print_json
+
+if TYPE_CHECKING:
+    from peers.importing.checkpoint import Checkpoint
+    from peers.importing.running import Plan, Summary
+
+SHOWN_MAX: Final = 10  # damages that are told; --json has more
+INTERRUPTED: Final = 130  # exit code, as a shell gives it for Ctrl-C
+
+EPILOG: Final = (
+    "Examples: tianmesh import crawl-*.warc.gz   tianmesh import pages.jsonl.gz --json   "
+    "tianmesh import site.warc --follow   (crawl on from its links)"
+)
+
+
+def import_files(
+    files: Annotated[list[Path], typer.Argument(help="WARC or JSON lines; plain, .gz or .zst.")],
+    follow: Annotated[
+        bool,
+        typer.Option("--follow/--no-follow", help="Fetch what the pages link to, as if they were crawled."),
+    ] = False,
+    workers: Annotated[
+        int, typer.Option(min=0, max=256, help="Processes that take pages apart; 0: as many as cores.")
+    ] = 0,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Where to keep how far it is. Default: in your state folder.")
+    ] = None,
+    token: TokenOption = "",
+    gateway: GatewayOption = GATEWAY,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring pages of archives and collections into the mesh, without fetching them.
+
+    WARC files of any crawler, and JSON lines with url, title and text (language, date, headings, fetched_at).
+    Each page goes to the peers that own its host and is found as soon as they have indexed it. If it is
+    interrupted or killed, the same command goes on where it was; no page is stored twice.
+    """
+    # Here, so that other commands need not wait for the parser to be loaded.
+    from mesh.messages import LinkUse
+    from peers.importing.batch import encode
+    from peers.importing.checkpoint import Checkpoint, checkpoint_path
+    from peers.importing.running import Plan
+
+    files = [file.absolute() for file in files]
+    for file in files:
+        if not file.is_file():
+            raise ConfigError(f"there is no file {file}")
+    # Asks for leave before anything is read, and who it is that would take the pages.
+    peer = str(GatewayClient(gateway).import_pages(encode([]), token)["peer"])
+    kept = Checkpoint(checkpoint or checkpoint_path(files, gateway), peer)
+    plan = Plan(files, gateway, token, LinkUse.FETCH if follow else LinkUse.TEXT, workers)
+    console = Console(stderr=True, quiet=as_json, highlight=False)
+    try:
+        summary = _run(plan, kept, console)
+    except KeyboardInterrupt:
+        console.print("interrupted; the same command goes on where it was")
+        sys.exit(INTERRUPTED)
+    if as_json:
+        print_json(summary.as_json())
+    else:
+        _show(summary)
+    if summary.n_damaged and not summary.pages:
+        raise typer.Exit(1)
+
+
+def _run(plan: Plan, kept: Checkpoint, console: Console) -> Summary:
+    """Run under a bar that counts bytes of the files."""
+    from peers.importing.running import run
+
+    sizes = [file.stat().st_size for file in plan.files]
+    before = dict(zip(plan.files, (sum(sizes[:n]) for n in range(len(sizes))), strict=True))
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TextColumn("{task.fields[pages]:,} pages"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("importing", total=sum(sizes), pages=0)
+
+        def show(file: Path, done: int, summary: Summary) -> None:
+            stored = summary.stored + summary.known
+            progress.update(bar, completed=before[file] + done, pages=stored, description=escape(file.name))
+
+        return run(plan, kept, show)
+
+
+def _show(summary: Summary) -> None:
+    console = Console(highlight=False)
+    told = summary.as_json()
+    console.print(
+        f"{summary.stored:,} pages stored in {summary.seconds:.1f} s, {told['pages_per_second']:,.0f} a "
+        f"second; {summary.known:,} were there already; {summary.read:,} records read"
+    )
+    for reason, count in summary.refused.most_common():
+        example = summary.examples.get(reason, "")
+        console.print(f"refused: {count:,} {escape(reason)}{escape(f', as {example}') if example else ''}")
+    if summary.not_indexed:
+        console.print(f"{summary.not_indexed:,} pages ask not to be indexed: they are kept and not found")
+    if summary.private_hosts:
+        console.print(f"{summary.private_hosts:,} pages are of private addresses: kept, but never fetched")
+    for damage in summary.damaged[:SHOWN_MAX]:
+        console.print(
+            f"damaged: {escape(damage['file'])} at byte {damage['offset']:,}: {escape(damage['what'])}"
+        )
+    if summary.n_damaged > SHOWN_MAX:
+        console.print(f"damaged: {summary.n_damaged - SHOWN_MAX:,} more places")

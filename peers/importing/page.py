@@ -1,0 +1,284 @@
+"""From a record or an entry of a file to a page as it is kept, or the reason why it is not. Pure.
+
+What is kept is a WARC response record, as if it had been fetched: so that everything that reads the archive,
+repairs or exports it needs to know of one kind of page only. An entry that has only text becomes a page of
+HTML that reads back as that text.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from html import escape
+from typing import Final
+
+from mesh.errors import CorruptionError
+from mesh.messages import PAGE_LINKS_MAX, FoundLink, LinkUse
+from mesh.urls import canonical, hostname_of, looks_like_trap
+from peers.crawler.addresses import is_public
+from peers.crawler.connection import FetchLimits
+from peers.crawler.dates import seconds_of
+from peers.crawler.decoding import TooLarge, Undecodable, decode
+from peers.crawler.exchange import PAGE_MEDIA_TYPES, Fetched, header_of, response_head
+from peers.crawler.extraction import document_of
+from peers.crawler.parser import NotHtml, parse_page
+from peers.importing.json_lines import Entry
+from peers.importing.messages import ImportedPage
+from peers.importing.warc_file import Record
+from peers.storage.warc import (
+    HEAD_BYTES_MAX,
+    HttpResponse,
+    WarcRecord,
+    parse_response,
+    response_record,
+)
+
+BODY_BYTES_MAX: Final = FetchLimits().body_bytes_max  # as the fetcher takes
+_CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[^\r\n]*\r?\n")
+_GZIP_NAMES: Final = ("gzip", "x-gzip")
+# Kinds of records that are no pages and are nobody's fault.
+_PASSED_OVER: Final = frozenset(("warcinfo", "request", "metadata", "revisit", "continuation"))
+_GENERATOR: Final = "tianmesh import"
+
+
+class Refused(Exception):
+    """A page that is not kept; the text says why, the same for all that have the same fault."""
+
+
+class NoPage(Exception):
+    """A record that is not about a page, as there are in every file."""
+
+
+def page_of_record(record: Record, use: LinkUse) -> ImportedPage:
+    """Make a page of a WARC record.
+
+    Raises:
+      NoPage, Refused
+    """
+    headers = record.headers
+    kind = headers.get("warc-type", "")
+    if kind in _PASSED_OVER or headers.get("warc-target-uri", "").startswith(("dns:", "metadata:", "urn:")):
+        raise NoPage
+    url = _url_of(headers.get("warc-target-uri", "").removeprefix("<").removesuffix(">"))
+    fetched_at = seconds_of(headers.get("warc-date", ""))
+    if not fetched_at:
+        raise Refused("no date")
+    response = _response_in(kind, headers.get("content-type", ""), record)
+    fetched = _fetched(url, response, headers.get("warc-ip-address", ""), _precise(headers, fetched_at))
+    return page_of(fetched, use, headers.get("warc-truncated", ""))
+
+
+def page_of_entry(entry: Entry, changed_at: float, use: LinkUse) -> ImportedPage:
+    """Make a page of an entry.
+
+    Args:
+      changed_at: when its file was last changed, for an entry that does not say when it was fetched.
+
+    Raises:
+      Refused
+    """
+    url = _url_of(entry.url)
+    if not entry.text.strip() and not entry.title.strip():
+        raise Refused("no text")
+    fetched_at = changed_at if entry.fetched_at is None else _moment(entry.fetched_at, "fetched_at")
+    is_plain = entry.type == "text/plain" and not entry.headings and not entry.date
+    media_type = entry.type if is_plain or entry.type == "application/xhtml+xml" else "text/html"
+    body = entry.text.encode() if is_plain else html_of(entry).encode()
+    headers = (("Content-Type", f"{media_type}; charset=utf-8"), ("X-Generator", _GENERATOR))
+    response = HttpResponse(200, headers, body)
+    return page_of(_fetched(url, response, "", fetched_at), use)
+
+
+def page_of(fetched: Fetched, use: LinkUse, truncated: str = "") -> ImportedPage:
+    """Take a page apart and pack it, as the crawler does.
+
+    Raises:
+      Refused
+    """
+    try:
+        parsed = parse_page(
+            fetched.url, fetched.body, header_of(fetched, "content-type"), header_of(fetched, "x-robots-tag")
+        )
+    except NotHtml as error:
+        raise Refused(f"not HTML: {error}") from error
+    at = fetched.started_at
+    if truncated not in ("", "length", "time", "disconnect"):
+        truncated = "unspecified"
+    records = response_record(fetched.url, response_head(fetched), fetched.body, at, fetched.ip, truncated)
+    links = [FoundLink(link.url, link.anchor, use=use) for link in parsed.links]
+    return ImportedPage(
+        url=fetched.url,
+        fetched_at=at,
+        status=fetched.status,
+        records=records,
+        document=document_of(parsed, at, header_of(fetched, "last-modified")),
+        links=tuple(link for link in links if _is_useful(link))[:PAGE_LINKS_MAX],
+    )
+
+
+def is_private(url: str) -> bool:
+    """Is the host of a page an address, or a name of this machine, that the crawler would not ask?"""
+    name = hostname_of(url)
+    is_address = ":" in name or name.replace(".", "").isdigit()
+    return not is_public(name) if is_address else name == "localhost" or name.endswith(".localhost")
+
+
+def html_of(entry: Entry) -> str:
+    """A page that reads as the entry: its lines as blocks, those that are headings as such."""
+    lang = f' lang="{escape(entry.language)}"' if entry.language else ""
+    head = [f'<!DOCTYPE html>\n<html{lang}><head><meta charset="utf-8">']
+    if entry.title:
+        head.append(f"<title>{escape(entry.title)}</title>")
+    date = _moment(entry.date, "date") if entry.date else 0.0
+    if date:
+        moment = datetime.fromtimestamp(date, UTC).isoformat()
+        head.append(f'<meta property="article:modified_time" content="{moment}">')
+    return "\n".join([*head, "</head><body>", *_blocks(entry), "</body></html>\n"])
+
+
+def _blocks(entry: Entry) -> list[str]:
+    headings = [heading for line in entry.headings.split("\n") if (heading := " ".join(line.split()))]
+    lines = [folded for line in entry.text.split("\n") if (folded := " ".join(line.split()))]
+    blocks: list[str] = []
+    at = 0
+    while at < len(lines):
+        n_lines = _lines_of_heading(lines, at, headings[0]) if headings else 0
+        if n_lines:
+            del headings[0]
+            inner = "".join(f"<div>{escape(line)}</div>" for line in lines[at : at + n_lines])
+            blocks.append(f"<h2>{inner if n_lines > 1 else escape(lines[at])}</h2>")
+        else:
+            blocks.append(f"<p>{escape(lines[at])}</p>")
+        at += n_lines or 1
+    return blocks
+
+
+def _lines_of_heading(lines: list[str], at: int, heading: str) -> int:
+    """How many lines from one on are a heading; it may have blocks inside. 0 when they are none."""
+    joined = ""
+    for n_lines, line in enumerate(lines[at : at + 8], 1):
+        joined = f"{joined} {line}" if joined else line
+        if joined == heading:
+            return n_lines
+        if not heading.startswith(joined):
+            return 0
+    return 0
+
+
+def _url_of(text: str) -> str:
+    url = canonical(text.strip())
+    if url is None:
+        raise Refused("no http or https URL")
+    return url
+
+
+def _moment(given: str | float, what: str) -> float:
+    seconds = seconds_of(given) if isinstance(given, str) else float(given)
+    if not 0 < seconds < 1e11:
+        raise Refused(f"{what} is no date")
+    return seconds
+
+
+def _precise(headers: object, seconds: float) -> float:
+    """Add the fraction of a WARC-Date, which `seconds_of` leaves out: versions are told apart by it."""
+    assert isinstance(headers, dict)
+    match = _FRACTION.search(headers["warc-date"])
+    return seconds + float(f"0.{match[1]}") if match else seconds
+
+
+_FRACTION: Final = re.compile(r"\.(\d{1,9})Z?\s*$")
+
+
+def _response_in(kind: str, content_type: str, record: Record) -> HttpResponse:
+    if kind == "response":
+        if content_type.partition(";")[0].strip().lower() not in ("application/http", ""):
+            raise Refused("not HTTP")
+        try:
+            response = parse_response(WarcRecord(record.headers, _with_line_ends(record.block)))
+        except CorruptionError as error:
+            raise Refused("not an HTTP response") from error
+        if response.status != 200:
+            raise Refused(f"status {response.status}")
+        return response
+    if kind in ("resource", "conversion"):
+        return HttpResponse(200, (("Content-Type", content_type),), record.block)
+    raise Refused(f"a record of type {kind[:40]!r}")
+
+
+def _with_line_ends(block: bytes) -> bytes:
+    """Let the head end as HTTP wants it, for those that were archived with bare line feeds."""
+    at = block.find(b"\r\n\r\n", 0, HEAD_BYTES_MAX)
+    bare = block.find(b"\n\n", 0, at if at >= 0 else HEAD_BYTES_MAX)
+    if bare < 0:
+        return block
+    return block[:bare].replace(b"\r\n", b"\n").replace(b"\n", b"\r\n") + b"\r\n\r\n" + block[bare + 2 :]
+
+
+def _fetched(url: str, response: HttpResponse, ip: str, at: float) -> Fetched:
+    """The answer of a server as the fetcher would have had it."""
+    media_type = (response.header("content-type") or "").partition(";")[0].strip().lower()
+    if media_type not in ("", *PAGE_MEDIA_TYPES):
+        raise Refused(f"type {media_type[:60]}")
+    body = _decoded(response)
+    if len(body) > BODY_BYTES_MAX:
+        raise Refused(f"larger than {BODY_BYTES_MAX >> 20} MiB")
+    return Fetched(
+        url=url,
+        status=response.status,
+        reason_phrase="OK",
+        http_version="1.1",
+        headers=tuple(
+            (_one_line(name), _one_line(value))
+            for name, value in response.headers
+            if not (name.lower() == "content-length" and value == str(len(body)))  # it is added anew
+        ),
+        body=body,
+        request_head=b"",
+        ip=ip if len(ip) < 46 and not set(ip) - _ADDRESS_CHARACTERS else "",
+        started_at=at,
+        seconds=0.0,
+        bytes_received=len(body),
+    )
+
+
+_ADDRESS_CHARACTERS: Final = frozenset("0123456789abcdefABCDEF.:")
+
+
+def _decoded(response: HttpResponse) -> bytes:
+    """The body without transfer and content codings; archives keep it with and without."""
+    body = response.body
+    if "chunked" in (response.header("transfer-encoding") or "").lower():
+        body = _unchunked(body)
+    codings = ",".join(value for name, value in response.headers if name.lower() == "content-encoding")
+    if not codings or (codings.strip().lower() in _GZIP_NAMES and not body.startswith(b"\x1f\x8b")):
+        return body
+    try:
+        return decode(body, codings, BODY_BYTES_MAX).body
+    except TooLarge as error:
+        raise Refused(f"larger than {BODY_BYTES_MAX >> 20} MiB") from error
+    except Undecodable:
+        return body  # it was decoded before it was archived
+
+
+def _unchunked(body: bytes) -> bytes:
+    """Undo chunked coding (RFC 9112, 7.1); what is not in it was archived without."""
+    parts: list[bytes] = []
+    at = 0
+    while match := _CHUNK_SIZE.match(body, at):
+        size = int(match[1], 16)
+        if not size:
+            return b"".join(parts)
+        parts.append(body[match.end() : match.end() + size])
+        at = match.end() + size
+        at += 2 if body.startswith(b"\r\n", at) else 1
+        if at >= len(body):
+            return b"".join(parts)
+    return body if not parts else b"".join(parts)
+
+
+def _one_line(value: str) -> str:
+    return " ".join(value.encode("latin-1", "replace").decode("latin-1").splitlines())
+
+
+def _is_useful(link: FoundLink) -> bool:
+    return (link.use is LinkUse.FETCH and not looks_like_trap(link.url)) or bool(link.anchor)

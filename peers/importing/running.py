@@ -1,0 +1,375 @@
+"""An import from the files to the peers: reads, has workers take apart, sends, and remembers how far. [io]
+
+Theory of operation. One thread reads and cuts records out of the files, which is cheap; processes take pages
+apart; a few threads send what they made to the gateway, which answers a request when its pages are durable
+on their teams. Each stage hands on in the order of the file and waits when the next one has enough, so memory
+is bounded and a checkpoint is one position: all before it is durable. What was under way when the import was
+ended is sent again by the next one, and the peers say that they have it.
+"""
+
+from __future__ import annotations
+
+import mmap
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Self
+
+from mesh.errors import ConfigError, CorruptionError, TianmeshError
+from mesh.gateway_client import GatewayBusy, GatewayClient, GatewayUnreachable
+from mesh.messages import LinkUse
+from peers.importing.batch import Made, Order, decode, encode, make
+from peers.importing.checkpoint import Checkpoint
+from peers.importing.json_lines import Line, read_lines
+from peers.importing.messages import KNOWN, LATE, REFUSED, STORED
+from peers.importing.positions import Damage, Position
+from peers.importing.unpacking import Data, Gzip, Packing, Zstd, packing_of
+from peers.importing.warc_file import Record, read_warc
+
+BATCH_BYTES: Final = 1 << 20  # of records to one worker at a time, about 50 pages
+BATCH_RECORDS: Final = 256
+SENDERS: Final = 3  # requests at a time: one is being stored while others are on their way
+SILENCE_S: Final = 120.0  # without the gateway taking anything, until the import gives up
+PAUSE_S: Final = 0.2  # before the gateway is asked again
+DAMAGES_KEPT: Final = 100
+LOOK_BYTES: Final = 512  # of a file, to see what it is
+BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+SMALL_BYTES: Final = 4 << 20  # files that are taken apart here: to start workers would take longer
+
+
+class ImportFailed(TianmeshError):
+    """The import cannot go on; the text says why, and the checkpoint where it was."""
+
+
+@dataclass
+class Summary:
+    """What became of what was read."""
+
+    files: int = 0
+    read: int = 0  # records or lines
+    pages: int = 0  # of those, that could be pages
+    stored: int = 0
+    known: int = 0  # were there already
+    not_indexed: int = 0  # kept, but ask not to be indexed
+    private_hosts: int = 0  # pages of hosts that nobody would crawl
+    refused: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+    damaged: list[dict[str, Any]] = field(default_factory=list)
+    n_damaged: int = 0
+    seconds: float = 0.0
+    reading_cpu_s: float = 0.0
+    making_cpu_s: float = 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        per_second = self.pages / self.seconds if self.seconds else 0.0
+        return {
+            **vars(self),
+            "refused": dict(self.refused),
+            "pages_per_second": round(per_second, 1),
+        }
+
+
+class Plan(NamedTuple):
+    """What is to be imported, and how."""
+
+    files: list[Path]
+    gateway: str
+    token: str
+    use: LinkUse
+    workers: int  # processes; 0 for as many as there are cores
+
+
+class _Opened(NamedTuple):
+    file: Path
+    data: Data
+    changed_at: float
+
+
+def run(plan: Plan, checkpoint: Checkpoint, on_progress: Callable[[Path, int, Summary], None]) -> Summary:
+    """Import files to their end.
+
+    Args:
+      on_progress: called with the file, how many of its bytes are done, and the summary so far.
+
+    Raises:
+      ImportFailed: the gateway does not answer any more.
+      GatewayError: it refuses what it is given.
+      ConfigError: a file cannot be read.
+    """
+    summary = Summary()
+    began = time.perf_counter()
+    try:
+        with _Makers(plan) as makers, _Senders(plan) as senders:
+            for file in plan.files:
+                importing = _FileImport(file, plan, makers, senders, checkpoint, summary, on_progress)
+                importing.run()
+                summary.files += 1
+    finally:
+        summary.seconds = time.perf_counter() - began
+        checkpoint.save()
+    checkpoint.remove()
+    return summary
+
+
+class _FileImport:
+    """One file on its way through the stages."""
+
+    def __init__(
+        self,
+        file: Path,
+        plan: Plan,
+        makers: _Makers,
+        senders: _Senders,
+        checkpoint: Checkpoint,
+        summary: Summary,
+        on_progress: Callable[[Path, int, Summary], None],
+    ) -> None:
+        self._file = file
+        self._plan = plan
+        self._makers = makers
+        self._senders = senders
+        self._checkpoint = checkpoint
+        self._summary = summary
+        self._on_progress = on_progress
+        self._making: deque[Future[Made]] = deque()
+        self._sending: deque[tuple[Made, list[Future[Counter[str]]]]] = deque()
+
+    def run(self) -> None:
+        position = self._checkpoint.position_in(self._file)
+        if position is not None:
+            with _opened(self._file) as opened:
+                for order in _orders(opened, position, self._plan.use, self._summary):
+                    self._making.append(self._makers.submit(order))
+                    while len(self._making) > self._makers.most or self._making[0].done():
+                        self._send_made()
+                        if not self._making:
+                            break
+                while self._making:
+                    self._send_made()
+                while self._sending:
+                    self._finish_sent()
+            self._checkpoint.note(self._file, Position(0), is_whole=True)
+        self._on_progress(self._file, self._file.stat().st_size, self._summary)
+
+    def _send_made(self) -> None:
+        """Hand on what has been made first, and wait for what was sent first when too much is on its way."""
+        made = _result(self._making.popleft())
+        self._sending.append((made, [self._senders.submit(body) for body in made.bodies]))
+        while sum(len(futures) for _, futures in self._sending) > SENDERS + 1 or _is_done(
+            self._sending[0][1]
+        ):
+            self._finish_sent()
+            if not self._sending:
+                break
+
+    def _finish_sent(self) -> None:
+        made, futures = self._sending.popleft()
+        outcomes: Counter[str] = Counter()
+        for future in futures:
+            outcomes += future.result()
+        self._count(made, outcomes)
+        self._checkpoint.note(self._file, made.after)
+        self._on_progress(self._file, made.after.offset, self._summary)
+
+    def _count(self, made: Made, outcomes: Counter[str]) -> None:
+        summary = self._summary
+        summary.read += made.n_read
+        summary.pages += made.n_pages
+        summary.not_indexed += made.n_noindex
+        summary.private_hosts += made.n_private
+        summary.making_cpu_s += made.cpu_s
+        summary.stored += outcomes.pop(STORED, 0)
+        summary.known += outcomes.pop(KNOWN, 0)
+        for outcome, count in outcomes.items():
+            summary.refused[outcome.removeprefix(REFUSED)] += count
+        for reason, count in made.refused.items():
+            summary.refused[reason] += count
+            summary.examples.setdefault(reason, made.examples[reason])
+        summary.n_damaged += len(made.damages)
+        for damage in made.damages[: DAMAGES_KEPT - len(summary.damaged)]:
+            summary.damaged.append({"file": str(self._file), "offset": damage.offset, "what": damage.what})
+
+
+# --- Reading -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[_Opened]:
+    try:
+        with file.open("rb") as opened:
+            changed_at = file.stat().st_mtime
+            if not file.stat().st_size:
+                yield _Opened(file, b"", changed_at)
+                return
+            with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                yield _Opened(file, data, changed_at)
+    except OSError as error:
+        raise ConfigError(f"cannot read {file}: {error.strerror or error}") from error
+
+
+def _orders(opened: _Opened, start: Position, use: LinkUse, summary: Summary) -> Iterator[Order]:
+    """Cut a file into orders of about the same size."""
+    found: list[Record | Line] = []
+    damages: list[Damage] = []
+    n_bytes, after = 0, start
+    began = time.process_time()
+    for each in _records(opened, start):
+        if isinstance(each, Damage):
+            damages.append(each)
+            continue
+        found.append(each)
+        after = each.after
+        n_bytes += len(each.block if isinstance(each, Record) else each.text)
+        if n_bytes >= BATCH_BYTES or len(found) >= BATCH_RECORDS:
+            summary.reading_cpu_s += time.process_time() - began
+            yield Order(found, damages, after, opened.changed_at, use)
+            began = time.process_time()
+            found, damages, n_bytes = [], [], 0
+    summary.reading_cpu_s += time.process_time() - began
+    if found or damages:
+        yield Order(found, damages, after, opened.changed_at, use)
+
+
+def _records(opened: _Opened, start: Position) -> Iterator[Record | Line | Damage]:
+    """Tell what the file is by what it begins with, and read it."""
+    try:
+        packing = packing_of(opened.data)
+        begin = _beginning(packing)
+    except CorruptionError as error:
+        yield Damage(0, f"this file cannot be unpacked: {error}")
+        return
+    if begin.lstrip(BYTE_ORDER_MARK)[:1] == b"{":
+        yield from read_lines(packing, start)
+    elif b"WARC/" in begin or isinstance(packing, Gzip | Zstd):
+        yield from read_warc(packing, start)
+    elif begin:
+        yield Damage(0, f"this is neither a WARC file nor JSON lines: it begins with {begin[:16]!r}")
+
+
+def _beginning(packing: Packing) -> bytes:
+    for member in packing.members(0):
+        return next(member.chunks(), b"").lstrip()[:LOOK_BYTES]
+    return b""
+
+
+# --- Making --------------------------------------------------------------------------------------
+
+
+class _Makers:
+    """Processes that take pages apart, or this one when there is little to do."""
+
+    def __init__(self, plan: Plan) -> None:
+        workers = plan.workers or multiprocessing.cpu_count()
+        n_bytes = sum(file.stat().st_size for file in plan.files if file.exists())
+        self._pool: ProcessPoolExecutor | None = None
+        if plan.workers or n_bytes > SMALL_BYTES:
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(workers, context, initializer=_live_with_parent)
+        self.most = 2 * workers  # under way at a time
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def submit(self, order: Order) -> Future[Made]:
+        if self._pool is not None:
+            return self._pool.submit(make, order)
+        future: Future[Made] = Future()
+        future.set_result(make(order))
+        return future
+
+
+def _live_with_parent() -> None:
+    """Begin a worker: Ctrl-C is the parent's business, and without it there is nothing to do."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_with(sentinel: int) -> None:
+    multiprocessing.connection.wait([sentinel])
+    os._exit(1)
+
+
+def _result(future: Future[Made]) -> Made:
+    try:
+        return future.result()
+    except BrokenProcessPool as error:
+        raise ImportFailed("a process that takes pages apart was killed; is there enough memory?") from error
+
+
+def _is_done(futures: list[Future[Counter[str]]]) -> bool:
+    return all(future.done() for future in futures)
+
+
+# --- Sending -------------------------------------------------------------------------------------
+
+
+class _Senders:
+    """Threads that give pages to the gateway until it has them."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._threads = ThreadPoolExecutor(SENDERS, "send")
+        self._of_thread = threading.local()
+        self._is_stopped = threading.Event()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._is_stopped.set()
+        self._threads.shutdown(cancel_futures=True)
+
+    def submit(self, body: bytes) -> Future[Counter[str]]:
+        return self._threads.submit(self._send, body)
+
+    def _send(self, body: bytes) -> Counter[str]:
+        """Give pages to the gateway, and again those that were late, until none is left.
+
+        Raises:
+          ImportFailed: it took nothing for too long.
+        """
+        outcomes: Counter[str] = Counter()
+        heard_at = time.monotonic()
+        while True:
+            try:
+                answer = self._client().import_pages(body, self._plan.token)["outcomes"]
+            except (GatewayBusy, GatewayUnreachable) as error:
+                # It may be starting again, or have enough to do.
+                if time.monotonic() > heard_at + SILENCE_S:
+                    raise ImportFailed(f"the gateway took nothing for {SILENCE_S:g} s: {error}") from error
+                if self._is_stopped.wait(PAUSE_S):
+                    raise ImportFailed("stopped") from error
+                continue
+            outcomes.update(answer)
+            n_late = outcomes.pop(LATE, 0)
+            if n_late < len(answer):
+                heard_at = time.monotonic()
+            if not n_late:
+                return outcomes
+            if time.monotonic() > heard_at + SILENCE_S:
+                raise ImportFailed(f"the owners of {n_late} pages took nothing for {SILENCE_S:g} s")
+            late = [page for page, outcome in zip(decode(body), answer, strict=True) if outcome == LATE]
+            body = encode(late)
+
+    def _client(self) -> GatewayClient:
+        client: GatewayClient | None = getattr(self._of_thread, "client", None)
+        if client is None:
+            client = self._of_thread.client = GatewayClient(self._plan.gateway)
+        return client

@@ -1,0 +1,248 @@
+"""From records and entries to pages, and why some are refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import brotli
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mesh.errors import CorruptionError
+from mesh.messages import FoundLink, LinkUse
+from peers.crawler.extraction import extract_again
+from peers.importing.batch import Order, decode, make
+from peers.importing.json_lines import Entry, Line, entry_of, read_lines
+from peers.importing.messages import ImportedPage
+from peers.importing.page import NoPage, Refused, is_private, page_of_entry, page_of_record
+from peers.importing.positions import Damage, Position
+from peers.importing.unpacking import packing_of
+from peers.importing.warc_file import Record, read_warc
+from peers.storage.messages import ParseRecords
+from peers.storage.warc import parse_response, read_record
+
+HEADERS = {
+    "warc-type": "response",
+    "warc-target-uri": "http://a.test/page",
+    "warc-date": "2024-03-05T06:07:08.250Z",
+    "content-type": "application/http;msgtype=response",
+}
+BODY = b'<html lang=en><title>T</title><h1>H</h1><p>words <a href="/b">link</a> <a href="/c"></a>'
+AT = 1_709_618_828.25
+
+
+def record(body: bytes = BODY, *http: str, head: str = "HTTP/1.1 200 OK", **headers: str) -> Record:
+    lines = [head, *(http or ("Content-Type: text/html; charset=utf-8",)), "", ""]
+    changed = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Record(0, Position(0, 1), HEADERS | changed, "\r\n".join(lines).encode() + body)
+
+
+def page(found: Record, use: LinkUse = LinkUse.TEXT) -> ImportedPage:
+    return page_of_record(found, use)
+
+
+def test_a_response_becomes_a_page_with_its_document_links_and_record() -> None:
+    made = page(record())
+    assert (made.url, made.fetched_at, made.status) == ("http://a.test/page", AT, 200)
+    assert made.document is not None
+    assert (made.document.title, made.document.headings, made.document.text) == ("T", "H", "H\nwords link")
+    assert made.links == (FoundLink("http://a.test/b", "link", use=LinkUse.TEXT),)
+    again = extract_again(ParseRecords(made.url, made.fetched_at, made.records))
+    assert again.document == made.document
+    assert read_record(made.records).headers["warc-date"] == "2024-03-05T06:07:08.250000Z"
+
+
+def test_links_to_follow_need_no_text() -> None:
+    assert [link.url for link in page(record(), LinkUse.FETCH).links] == [
+        "http://a.test/b",
+        "http://a.test/c",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (gzip.compress(BODY), ("Content-Encoding: gzip",)),
+        (brotli.compress(BODY), ("Content-Encoding: br",)),
+        (BODY, ("Content-Encoding: gzip",)),  # decoded by who archived it
+        (BODY, ("Content-Encoding: br",)),
+        (
+            b"5\r\n" + BODY[:5] + b"\r\n%x\r\n" % (len(BODY) - 5) + BODY[5:] + b"\r\n0\r\n\r\n",
+            ("Transfer-Encoding: chunked",),
+        ),
+        (BODY, ("Transfer-Encoding: chunked",)),
+        (b"%x\r\n" % len(BODY) + BODY, ("Transfer-Encoding: chunked",)),  # cut
+    ],
+)
+def test_codings_are_undone_if_they_are_there(body: bytes, headers: tuple[str, ...]) -> None:
+    made = page(record(body, "Content-Type: text/html", *headers))
+    assert parse_response(read_record(made.records)).body == BODY
+
+
+@pytest.mark.parametrize("kind", ["warcinfo", "request", "metadata", "revisit"])
+def test_records_about_something_else_are_passed_over(kind: str) -> None:
+    with pytest.raises(NoPage):
+        page(record(warc_type=kind))
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (record(head="HTTP/1.1 404 Not Found"), "status 404"),
+        (record(b"x", "Content-Type: image/png"), "type image/png"),
+        (record(b"%PDF-1.5", "Content-Type: text/html"), "not HTML: PDF"),
+        (record(bytes(9 << 20)), "larger than 8 MiB"),
+        (record(gzip.compress(bytes(9 << 20)), "Content-Encoding: gzip"), "larger than 8 MiB"),
+        (record(warc_target_uri="ftp://a.test/"), "no http or https URL"),
+        (record(warc_date="yesterday"), "no date"),
+        (record(warc_type="sound"), "a record of type 'sound'"),
+        (record(head="ICAP/1.0 200 OK"), "not an HTTP response"),
+        (record(content_type="text/dns"), "not HTTP"),
+    ],
+)
+def test_what_is_no_page_is_refused_with_the_reason(found: Record, reason: str) -> None:
+    with pytest.raises(Refused) as error:
+        page(found)
+    assert str(error.value) == reason
+
+
+def test_text_that_was_extracted_before_is_a_page_too() -> None:
+    made = page(
+        Record(0, Position(0), HEADERS | {"warc-type": "conversion", "content-type": "text/plain"}, b"words")
+    )
+    assert made.document is not None
+    assert (made.document.text, made.document.type) == ("words", "text/plain")
+
+
+def test_a_response_with_bare_line_feeds_is_read() -> None:
+    block = b"HTTP/1.0 200 OK\nContent-Type: text/html\n\n" + BODY
+    assert page(Record(0, Position(0), HEADERS, block)).document == page(record()).document
+
+
+def test_a_page_that_asks_not_to_be_indexed_is_kept_without_a_document() -> None:
+    made = page(record(BODY, "Content-Type: text/html", "X-Robots-Tag: noindex"))
+    assert made.document is None
+    assert made.records
+
+
+def test_importing_what_was_kept_gives_the_same_record_for_ever() -> None:
+    made = page(record(gzip.compress(BODY), "Content-Type: text/html", "Content-Encoding: gzip"))
+    for _ in range(3):
+        [again] = read_warc(packing_of(made.records))
+        assert isinstance(again, Record)
+        made, before = page(again), made
+        assert made == before
+
+
+@pytest.mark.parametrize(
+    "url", ["http://10.0.0.1/", "http://127.0.0.1:80/", "http://[::1]/", "http://localhost/"]
+)
+def test_private_addresses_are_told(url: str) -> None:
+    assert is_private(url)
+    assert not is_private("http://192.0.3.example/")
+
+
+def entry(**values: Any) -> Entry:
+    return msgspec.convert({"url": "http://a.test/x", "text": "words", **values}, Entry)
+
+
+def test_an_entry_becomes_a_page_that_reads_back_as_it() -> None:
+    made = page_of_entry(
+        entry(
+            title="A & <B>",
+            text="One\nfirst block\nTwo\nsecond <block>",
+            headings="One\nTwo",
+            language="zh",
+            date="2024-03-05",
+            fetched_at="2024-06-01T08:00:00Z",
+        ),
+        5.0,
+        LinkUse.TEXT,
+    )
+    document = extract_again(ParseRecords(made.url, made.fetched_at, made.records)).document
+    assert document == made.document
+    assert document is not None
+    assert (document.title, document.language) == ("A & <B>", "zh")
+    assert document.text == "One\nfirst block\nTwo\nsecond <block>"
+    assert document.headings == "One\nTwo"
+    assert (document.date, document.fetched_at) == (1_709_596_800.0, 1_717_228_800.0)
+
+
+lines = st.lists(st.text(max_size=20), max_size=6)
+
+
+@given(lines, st.data())
+def test_any_text_reads_back_with_its_blocks_and_headings(texts: list[str], data: st.DataObject) -> None:
+    folded = [" ".join(text.replace("\0", "").split()) for text in texts]
+    blocks = [text for text in folded if text and text.isprintable()]
+    headings = [block for block in blocks if data.draw(st.booleans())]
+    given_entry = entry(title="t", text="\n".join(blocks), headings="\n".join(headings), language="en")
+    document = page_of_entry(given_entry, 5.0, LinkUse.TEXT).document
+    assert document is not None
+    assert document.text == "\n".join(blocks)
+    assert document.headings == "\n".join(headings)
+
+
+def test_an_entry_without_a_time_was_fetched_when_its_file_was_changed() -> None:
+    assert page_of_entry(entry(), 1_234.5, LinkUse.TEXT).fetched_at == 1_234.5
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"url": "mailto:a@b"}, "no http or https URL"),
+        ({"text": " \n"}, "no text"),
+        ({"date": "soon"}, "date is no date"),
+        ({"fetched_at": -5.0}, "fetched_at is no date"),
+    ],
+)
+def test_entries_that_are_no_pages_are_refused(values: dict[str, Any], reason: str) -> None:
+    with pytest.raises(Refused, match=reason):
+        page_of_entry(entry(**values), 5.0, LinkUse.TEXT)
+
+
+def test_lines_are_read_and_what_is_none_is_told() -> None:
+    texts = [
+        json.dumps({"url": f"http://a.test/{n}", "text": "é"}, ensure_ascii=False).encode() for n in range(3)
+    ]
+    data = b"\n".join([texts[0], b"", b"{not json", texts[1], texts[2]])
+    for packed in (data, gzip.compress(data)):
+        found = [each for each in read_lines(packing_of(packed)) if isinstance(each, Line)]
+        assert [each.text for each in found] == [texts[0], b"{not json", texts[1], texts[2]]
+        assert [
+            each.text for each in read_lines(packing_of(packed), found[1].after) if isinstance(each, Line)
+        ] == texts[1:]
+        made = make(Order(list(found), [], found[-1].after, 5.0, LinkUse.TEXT))
+        assert [page.url for body in made.bodies for page in decode(body)] == [
+            f"http://a.test/{n}" for n in range(3)
+        ]
+        [damage] = made.damages
+        assert "not an entry" in damage.what
+
+
+def test_lines_of_a_torn_file_are_read_up_to_there() -> None:
+    packed = gzip.compress(b'{"url": "http://a.test/", "text": "words"}\n' * 9)
+    found = list(read_lines(packing_of(packed[:-12])))
+    assert isinstance(found[-1], Damage)
+
+
+def test_an_entry_of_the_wrong_shape_is_told() -> None:
+    with pytest.raises(CorruptionError, match="not an entry"):
+        entry_of(b'{"text": "no url"}')
+
+
+def test_a_page_that_breaks_the_parser_costs_only_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("peers.importing.page.parse_page", lambda *arguments: 1 / 0)
+    made = make(Order([record()], [], Position(9), 5.0, LinkUse.TEXT))
+    assert made.refused == {"our parser failed (ZeroDivisionError)": 1}
+
+
+def test_bodies_are_cut_at_a_limit() -> None:
+    big = b"<p>" + bytes(range(32, 127)).replace(b"<", b"") * 9_000
+    made = make(Order([record(big)] * 6, [], Position(9), 5.0, LinkUse.TEXT))
+    assert len(made.bodies) > 1
+    assert sum(len(decode(body)) for body in made.bodies) == 6

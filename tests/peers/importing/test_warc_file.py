@@ -1,0 +1,212 @@
+"""Reading WARC files of any origin, whole and damaged; fastwarc and warcio as oracles."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from pathlib import Path
+
+import pytest
+import zstandard
+from fastwarc.warc import ArchiveIterator, WarcRecordType
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from warcio.archiveiterator import ArchiveIterator as WarcioIterator
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+from mesh.errors import CorruptionError
+from peers.importing.positions import Damage, Position
+from peers.importing.unpacking import DICTIONARY_MAGIC, packing_of
+from peers.importing.warc_file import Record, read_warc
+from peers.storage.warc import RECORD_BYTES_MAX, response_record
+from tests.warc_maker import record_of
+
+URLS = tuple(f"http://a.test/{number}" for number in range(5))
+PLAIN = tuple(gzip.decompress(record_of(url, b"<p>" + url.encode() * 50, 1_000.0)) for url in URLS)
+PACKED = tuple(map(gzip.compress, PLAIN))
+
+
+def read(data: bytes, start: Position = Position(0)) -> list[Record | Damage]:  # noqa: B008
+    return list(read_warc(packing_of(data), start))
+
+
+def urls_in(data: bytes, start: Position = Position(0)) -> list[str]:  # noqa: B008
+    return [each.headers["warc-target-uri"] for each in read(data, start) if isinstance(each, Record)]
+
+
+def damages_in(data: bytes) -> list[tuple[int, str]]:
+    return [(each.offset, each.what) for each in read(data) if isinstance(each, Damage)]
+
+
+def zstd(*records: bytes) -> bytes:
+    return b"".join(map(zstandard.ZstdCompressor().compress, records))
+
+
+PACKINGS = {
+    "plain": b"".join(PLAIN),
+    "a member each": b"".join(PACKED),
+    "one member": gzip.compress(b"".join(PLAIN)),
+    "a frame each": zstd(*PLAIN),
+    "one frame": zstd(b"".join(PLAIN)),
+    "bare line feeds": b"".join(PLAIN)
+    .replace(b"\r\n", b"\n")
+    .replace(b"Content-Length: ", b"Content-Length: "),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in PACKINGS if name != "bare line feeds"])
+def test_every_packing_gives_the_same_records(name: str) -> None:
+    assert urls_in(PACKINGS[name]) == list(URLS)
+    assert damages_in(PACKINGS[name]) == []
+    blocks = [each.block for each in read(PACKINGS[name]) if isinstance(each, Record)]
+    assert blocks == [plain.partition(b"\r\n\r\n")[2][:-4] for plain in PLAIN]
+
+
+@pytest.mark.parametrize("name", [name for name in PACKINGS if name != "bare line feeds"])
+def test_reading_goes_on_behind_any_record(name: str) -> None:
+    data = PACKINGS[name]
+    for number, record in enumerate(each for each in read(data) if isinstance(each, Record)):
+        assert urls_in(data, record.after) == list(URLS[number + 1 :])
+
+
+def test_heads_with_bare_line_feeds_are_read() -> None:
+    head, _, block = PLAIN[0].partition(b"\r\n\r\n")
+    data = head.replace(b"\r\n", b"\n") + b"\n\n" + block[:-4] + b"\n\n"
+    assert urls_in(data * 2) == [URLS[0]] * 2
+
+
+def test_zstd_with_a_dictionary_in_front_is_read() -> None:
+    samples: list[bytes | bytearray | memoryview] = [
+        plain + bytes((number % 256,)) for number in range(200) for plain in PLAIN
+    ]
+    dictionary = zstandard.train_dictionary(4_096, samples)
+    packed = dictionary.as_bytes()
+    compressor = zstandard.ZstdCompressor(dict_data=dictionary)
+    frames = b"".join(map(compressor.compress, PLAIN))
+    for content in (packed, zstandard.ZstdCompressor().compress(packed)):
+        data = DICTIONARY_MAGIC + len(content).to_bytes(4, "little") + content + frames
+        assert urls_in(data) == list(URLS)
+    with pytest.raises(CorruptionError, match="cut or too large"):
+        packing_of(DICTIONARY_MAGIC + b"\xff\xff\xff\x7f" + packed)
+
+
+def test_what_other_tools_write_is_read_as_they_read_it() -> None:
+    out = io.BytesIO()
+    writer = WARCWriter(out, gzip=True)
+    for number in range(20):
+        http = StatusAndHeaders("200 OK", [("Content-Type", "text/html")], protocol="HTTP/1.1")
+        body = io.BytesIO(b"x" * number * 1_000)
+        writer.write_record(
+            writer.create_warc_record(f"http://b.test/{number}", "response", payload=body, http_headers=http)
+        )
+    data = out.getvalue()
+    ours = [(each.headers["warc-target-uri"], each.block) for each in read(data) if isinstance(each, Record)]
+    fast = [
+        (record.headers["WARC-Target-URI"], record.reader.read())
+        for record in ArchiveIterator(
+            io.BytesIO(data), parse_http=False, record_types=WarcRecordType.any_type
+        )
+    ]
+    slow = [record.rec_headers.get_header("WARC-Target-URI") for record in WarcioIterator(io.BytesIO(data))]
+    assert ours == fast
+    assert [url for url, _ in ours] == slow
+
+
+def test_garbage_between_members_costs_nothing_else() -> None:
+    garbage = bytes(range(1, 256)) * 40
+    data = PACKED[0] + PACKED[1] + garbage + PACKED[2]
+    assert urls_in(data) == [URLS[0], URLS[1], URLS[2]]
+    [(offset, what)] = damages_in(data)
+    assert offset == len(PACKED[0] + PACKED[1])
+    assert what.startswith("not valid gzip")
+
+
+def test_zeros_between_members_are_padding() -> None:
+    data = PACKED[0] + bytes(10_000) + PACKED[1] + bytes(100_000)
+    assert urls_in(data) == [URLS[0], URLS[1]]
+    assert damages_in(data) == []
+
+
+def test_a_member_that_is_cut_is_told_with_its_offset() -> None:
+    data = PACKED[0] + PACKED[1][:-40]
+    assert urls_in(data) == [URLS[0]]
+    assert damages_in(data) == [(len(PACKED[0]), "the file ends in the middle of a gzip member")]
+
+
+def test_a_flipped_bit_costs_one_record() -> None:
+    broken = bytearray(PACKED[1])
+    broken[len(broken) // 2] ^= 0x40
+    assert [url for url in urls_in(PACKED[0] + bytes(broken) + PACKED[2]) if url != URLS[1]] == [
+        URLS[0],
+        URLS[2],
+    ]
+    assert damages_in(PACKED[0] + bytes(broken) + PACKED[2])[0][0] == len(PACKED[0])
+
+
+@pytest.mark.parametrize(("said", "what"), [(b"99999", "says it has"), (b"7", "longer than the 7 bytes")])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_record_of_the_wrong_length_does_not_take_the_next_one_along(
+    said: bytes, what: str, pack: object
+) -> None:
+    assert callable(pack)
+    length = PLAIN[1].partition(b"Content-Length: ")[2].partition(b"\r\n")[0]
+    wrong = PLAIN[1].replace(b"Content-Length: " + length, b"Content-Length: " + said, 1)
+    data = b"".join(map(pack, (PLAIN[0], wrong, PLAIN[2])))
+    assert [url for url in urls_in(data) if url != URLS[1]] == (
+        # Not packed, nothing tells where a record ends that says it is longer: the next one is in it.
+        [URLS[0]] if pack is bytes and said == b"99999" else [URLS[0], URLS[2]]
+    )
+    assert what in damages_in(data)[0][1]
+
+
+def test_a_record_without_a_length_is_passed_over() -> None:
+    data = PLAIN[0] + PLAIN[1].replace(b"Content-Length", b"Content-Breadth") + PLAIN[2]
+    assert urls_in(data) == [URLS[0], URLS[2]]
+    assert damages_in(data) == [(len(PLAIN[0]), "a record without a length")]
+
+
+def test_a_record_that_is_too_large_is_passed_over_without_being_kept() -> None:
+    head = PLAIN[0].partition(b"\r\n\r\n")[0]
+    length = RECORD_BYTES_MAX + 1
+    large = (
+        head.replace(head.rpartition(b" ")[2], str(length).encode())
+        + b"\r\n\r\n"
+        + bytes(length)
+        + b"\r\n\r\n"
+    )
+    data = gzip.compress(large, 1) + PACKED[1]
+    assert urls_in(data) == [URLS[1]]
+    assert damages_in(data) == [(0, f"a record of {length} bytes; the limit is {RECORD_BYTES_MAX}")]
+
+
+def test_a_bomb_is_given_up() -> None:
+    head = PLAIN[0].partition(b"\r\n\r\n")[0]
+    bomb = head.replace(head.rpartition(b" ")[2], b"99999999999") + b"\r\n\r\n"
+    compressor = zlib.compressobj(1, zlib.DEFLATED, 31)
+    packed = compressor.compress(bomb) + compressor.compress(bytes(1 << 20)) + compressor.flush()
+    assert urls_in(packed + PACKED[1]) == [URLS[1]]
+    assert "no more than" in damages_in(packed + PACKED[1])[0][1]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.binary(max_size=300), st.integers(0, 4), st.sampled_from(sorted(set(PACKINGS) - {"bare line feeds"}))
+)
+def test_no_bytes_make_reading_fail(garbage: bytes, at: int, name: str) -> None:
+    data = PACKINGS[name]
+    cut = len(data) * at // 5
+    read(data[:cut] + garbage + data[cut:])
+    read(garbage + data)
+
+
+def test_records_that_we_write_are_read() -> None:
+    data = response_record("http://a.test/", b"HTTP/1.1 200 OK\r\n\r\n", b"x", 5.0)
+    [record] = read(data)
+    assert isinstance(record, Record)
+    assert (record.offset, record.after) == (0, Position(0, 1))
+
+
+def test_an_empty_file_has_no_records(tmp_path: Path) -> None:
+    assert read(b"") == []
