@@ -20,17 +20,9 @@ from mesh.messages import BULK_BYTES_MAX
 from mesh.slot_set import SlotMask
 from mesh.slots import slot_of
 from mesh.urls import canonical, host_of
-from peers.index.analysis import CHARACTER_PREFIX, is_atom_key
+from peers.index.analysis import counts_for_length, is_atom_key
 from peers.index.kernels import Bytes, Ints, inspect_postings, is_ascending
-from peers.index.query import LANGUAGE_PREFIX, TYPE_PREFIX
-from peers.index.segment import BLOCK_BYTES_MAX, HOST_PREFIX, CorruptIndexError, OutdatedIndexError, Segment
-
-_NO_WORDS = (
-    CHARACTER_PREFIX,
-    HOST_PREFIX,
-    LANGUAGE_PREFIX,
-    TYPE_PREFIX,
-)  # entries that do not count for the length of a field
+from peers.index.segment import BLOCK_BYTES_MAX, CorruptIndexError, OutdatedIndexError, Segment
 
 
 def check_segment(content: bytes, slots: SlotMask) -> Segment:
@@ -94,7 +86,7 @@ def _check_dictionary(segment: Segment) -> None:
     has_positions = segment.positions_starts[1:] > segment.positions_starts[:-1]
     are_atoms = np.fromiter(map(is_atom_key, terms), np.bool_, len(terms))
     _require(np.array_equal(has_positions, are_atoms), "positions: not of atoms")
-    counts_for_length = np.array([not term.startswith(_NO_WORDS) for term in terms], np.uint8)
+    do_count = np.fromiter(map(counts_for_length, terms), np.uint8, len(terms))
     lengths = np.zeros(segment.lengths.size, np.int64)
     wrong = inspect_postings(
         segment.postings,
@@ -102,7 +94,7 @@ def _check_dictionary(segment: Segment) -> None:
         segment.postings_starts,
         segment.positions_starts,
         segment.doc_freqs,
-        counts_for_length,
+        do_count,
         lengths,
     )
     if wrong >= 0:

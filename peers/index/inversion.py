@@ -7,7 +7,7 @@ pass over a dictionary, and the rest is numpy and `kernels`. The terms are those
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mesh.document import Document
 from peers.index.analysis import CHARACTER_PREFIX, TERM_CHARS_MAX
+from peers.index.compounds import GROUPING, LINKS, MIXED_CHARS_MAX, chain, grouped_number, marked, mixed
 from peers.index.folding import SIMPLIFIED, fold_letters
 from peers.index.kernels import (
     DOCUMENT_SHIFT,
@@ -30,6 +31,7 @@ from peers.index.kernels import (
 )
 from peers.index.runs import KIND_OF_CHARACTER, RunKind
 from peers.index.segmentation import segment_han
+from peers.index.stemming import FORM_PREFIX, form_of
 
 # Characters of one field that are searchable; what is behind is stored but not found. The largest page of
 # a 268,800-page documentation web has 17 MB of HTML and about 6 million characters of text.
@@ -40,6 +42,8 @@ ANCHORS_MAX = 1000
 _BATCH_CHARS = 256 * 1024
 
 _KINDS = np.frombuffer(KIND_OF_CHARACTER, np.uint8)
+_UNKNOWN, _FORMLESS = -2, -1
+_IS_LINK = np.isin(np.arange(128), list(map(ord, LINKS)))
 _BREAK = "\n"  # between runs and texts; never part of a run
 
 
@@ -96,6 +100,30 @@ def _unpacked(key: int) -> str:
     return "".join(chr(code) for code in codes if code)
 
 
+class _FormNumbers:
+    """Numbers the forms of words (`stemming`): each word is looked at once, whatever how often it occurs."""
+
+    def __init__(self, vocabulary: _Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._form_of: Ints = np.full(2, _UNKNOWN, np.int64)  # word's number -> its form's
+
+    def numbers(self, words: Sequence[str], word_numbers: Ints) -> Ints:
+        """Return the number of each word's form, _FORMLESS for those that have none."""
+        self._make_room()
+        new = np.flatnonzero(self._form_of[word_numbers] == _UNKNOWN)
+        numbers, places = np.unique(word_numbers[new], return_index=True)
+        for word_number, place in zip(numbers.tolist(), new[places].tolist(), strict=True):
+            form = form_of(words[place])
+            self._form_of[word_number] = self._vocabulary[form] if form else _FORMLESS
+        return self._form_of[word_numbers]
+
+    def _make_room(self) -> None:
+        if (size := len(self._form_of)) < len(self._vocabulary):
+            grown = np.full(max(2 * size, len(self._vocabulary)), _UNKNOWN, np.int64)
+            grown[:size] = self._form_of
+            self._form_of = grown
+
+
 class Occurrences(NamedTuple):
     """Every term and atom of some documents."""
 
@@ -107,14 +135,15 @@ class Occurrences(NamedTuple):
 class Inverter:
     """Collects the occurrences of terms and atoms of documents given in ascending order.
 
-    Each entry's occurrences come in one of five streams (words, Han terms, pairs, single characters of
-    other CJK runs, atoms), each of them ascending, so grouping them by entry needs no sorting.
+    Each entry's occurrences come in one of seven streams (words, forms, compounds, Han terms, pairs, single
+    characters of other CJK runs, atoms), each of them ascending, so grouping them by entry needs no sorting.
     """
 
     def __init__(self, n_documents: int) -> None:
         self.lengths = np.zeros((n_documents, FIELD_COUNT), np.uint32)
         self._vocabulary = _Vocabulary({_BREAK: 0})
         self._han_numbers = _HanNumbers(self._vocabulary)
+        self._form_numbers = _FormNumbers(self._vocabulary)
         self._atom_of: Ints = np.full(len(KIND_OF_CHARACTER), -1, np.int64)  # code point -> its atom's number
         self._streams: list[tuple[Ints, Ints]] = []  # (numbers, keys)
         self._marks: list[str] = []
@@ -180,7 +209,31 @@ class Inverter:
             words = batch.joined(RunKind.WORD).split(_BREAK)
             if int(batch.run_lengths.max()) > TERM_CHARS_MAX:
                 words = [word[:TERM_CHARS_MAX] for word in words]
-            self._count(self._vocabulary.numbers(words), keys)
+            numbers = self._vocabulary.numbers(words)
+            self._count(numbers, keys)
+            self._add_forms(self._form_numbers.numbers(words, numbers), keys, batch)
+
+    def _add_forms(self, forms: Ints, keys: Ints, batch: _Batch) -> None:
+        """Add the forms of words, among which are those of numbers in groups, and the compounds."""
+        compounds = list(batch.compounds())
+        grouped = [(key, entry) for key, entry in compounds if entry.startswith(FORM_PREFIX)]
+        others = [(key, entry) for key, entry in compounds if not entry.startswith(FORM_PREFIX)]
+        has_form = forms != _FORMLESS
+        forms, keys = forms[has_form], keys[has_form]
+        if grouped:
+            grouped_keys, grouped_forms = self._numbered(grouped)
+            places = np.searchsorted(keys, grouped_keys)
+            forms, keys = np.insert(forms, places, grouped_forms), np.insert(keys, places, grouped_keys)
+        self._streams.append((forms, keys))
+        if others:
+            other_keys, numbers = self._numbered(others)
+            self._streams.append((numbers, other_keys))
+
+    def _numbered(self, found: list[tuple[int, str]]) -> tuple[Ints, Ints]:
+        """Return keys, ascending, and numbers of what was found in any order."""
+        found.sort()
+        keys = np.fromiter((key for key, _ in found), np.int64, len(found))
+        return keys, self._vocabulary.numbers([entry for _, entry in found])
 
     def _add_han(self, batch: _Batch) -> None:
         keys = batch.run_keys[batch.run_kinds == RunKind.HAN]
@@ -243,6 +296,7 @@ class _Batch:
         self.run_starts = bounds[:-1][is_run]
         self.run_lengths = np.diff(bounds)[is_run]
         self.run_kinds = self.kinds[self.run_starts]
+        self.run_ends = self.run_starts + self.run_lengths
         atom_counts = np.where(self.run_kinds == RunKind.WORD, 1, self.run_lengths)
         atoms_before = np.cumsum(atom_counts) - atom_counts
         text_lengths = np.fromiter(map(len, texts), np.int64, len(texts)) + len(_BREAK)
@@ -257,6 +311,49 @@ class _Batch:
         text_base = text_keys + sizes_before - group_base - (np.cumsum(text_atoms) - text_atoms)
         self.run_keys = text_base[text_of_run] + atoms_before
 
+    def compounds(self) -> Iterator[tuple[int, str]]:
+        """Yield (key, entry) of everything that `compounds_of` finds in the texts, in no order.
+
+        Signs are looked for in bulk; what they are part of, which is rare, is looked at one by one.
+        """
+        text = self.codes.tobytes().decode("utf-32-le")
+        starts, ends, keys = self.run_starts, self.run_ends, self.run_keys
+        is_word = self.run_kinds == RunKind.WORD
+        words = np.flatnonzero(is_word)
+        padded = np.zeros(
+            len(self.codes) + 4, np.uint32
+        )  # so that no run has to care for the ends of the text
+        padded[2:-2] = self.codes
+        after = padded[2:][ends]
+        is_marked = self._is_marked(padded, words)
+        for i in words[is_marked].tolist():
+            for entry in marked(text, int(starts[i]), int(ends[i])):
+                yield int(keys[i]), entry
+        gaps = starts[1:] - ends[:-1]
+        is_apart_by_one = (gaps == 1) & is_word[:-1] & is_word[1:]
+        is_linked = is_apart_by_one & _IS_LINK[np.minimum(after[:-1], 127)]
+        for first, last in _rows(is_linked):
+            if entry := chain(text, int(starts[first]), int(ends[last]), last - first + 1):
+                yield int(keys[first]), entry
+        for first, last in _rows(is_apart_by_one & (after[:-1] == ord(GROUPING))):
+            if entry := grouped_number(text, int(starts[first]), int(ends[last])):
+                yield int(keys[first]), entry
+        is_short = is_word & (self.run_lengths <= MIXED_CHARS_MAX)
+        for i in np.flatnonzero((gaps == 0) & (is_short[:-1] | is_short[1:])).tolist():
+            if entry := mixed(text, int(starts[i]), int(ends[i]), int(ends[i + 1])):
+                yield int(keys[i]), entry
+
+    def _is_marked(self, padded: NDArray[np.uint32], words: Ints) -> NDArray[np.bool_]:
+        """Tell which words `marked` may find something at."""
+        starts, ends = self.run_starts[words], self.run_ends[words]
+        after, before = padded[2:][ends], padded[1:][starts]
+        is_marked: NDArray[np.bool_] = after == ord("#")
+        plus = np.flatnonzero(after == ord("+"))
+        is_marked[plus[padded[3:][ends[plus]] == ord("+")]] = True
+        dot = np.flatnonzero(before == ord("."))
+        is_marked[dot[_KINDS[padded[starts[dot]]] != RunKind.WORD]] = True
+        return is_marked
+
     def joined(self, kind: RunKind) -> str:
         """Return the runs of a kind with a break between each two."""
         is_kind = self.kinds == kind
@@ -264,6 +361,12 @@ class _Batch:
         is_kept[1:] |= is_kind[:-1]  # a run, and the one character after it, which becomes the break
         codes: NDArray[np.uint32] = np.where(is_kind, self.codes, np.uint32(ord(_BREAK)))[is_kept]
         return codes.tobytes().decode("utf-32-le").removesuffix(_BREAK)
+
+
+def _rows(is_linked: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Return the first and the last run of every longest row of runs of which each is linked to the next."""
+    borders = np.flatnonzero(np.diff(is_linked.astype(np.int8), prepend=0, append=0))
+    return zip(borders[::2].tolist(), borders[1::2].tolist(), strict=True)
 
 
 def _strings(codes: NDArray[np.uint32], starts: Ints, length: int) -> list[str]:

@@ -101,6 +101,14 @@ han_text = st.lists(
     max_size=30,
 ).map("".join)
 
+# Text of words with signs between and beside them.
+signed_text = st.lists(
+    st.sampled_from(
+        ["c", "net", "T", "恤", "1", "23", "000", "1234", "ok", "カ", *"++##..&/,- ", "running", "the"]
+    ),
+    max_size=30,
+).map("".join)
+
 # Text of all scripts with the characters that folding and cutting treat specially.
 any_text = st.lists(
     st.one_of(

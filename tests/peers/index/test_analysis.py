@@ -6,11 +6,11 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 
-from peers.index.analysis import analyse, atoms, offsets, query_terms
+from peers.index.analysis import analyse, atoms, frequency_entries, offsets, query_terms
 from peers.index.folding import fold
 from peers.index.runs import RunKind, kind_of
 from peers.index.segmentation import JiebaSegmenter, available_segmenter
-from tests.peers.index.samples import any_text
+from tests.peers.index.samples import any_text, signed_text
 
 
 @pytest.mark.parametrize(
@@ -37,9 +37,42 @@ def test_text_becomes_terms(text: str, terms: list[str]) -> None:
     assert analyse(text) == terms
 
 
-def test_a_typed_text_is_searched_by_its_distinct_terms() -> None:
-    terms = ("天网", "search", "搜索", "索引", "引擎", "搜索引擎")
-    assert query_terms("天网 search 搜索引擎 Search") == (terms, terms, (1.0,) * 6)
+@pytest.mark.parametrize(
+    ("text", "required", "scoring"),
+    [
+        ("Searching", ["\x03search"], {"searching": 0.3, "\x03search": 0.7}),
+        ("the x86 x86", ["x86"], {"the": 1.0, "x86": 1.0}),
+        ("the of", ["the", "of"], {"the": 1.0, "of": 1.0}),
+        ("C++", ["\x06c++"], {"c": 0.3, "\x03c": 0.7, "\x06c++": 0.5}),
+        ("1,000", ["\x031000"], {"1": 1.0, "000": 1.0, "\x031000": 0.5}),
+        ("2004", ["\x032004"], {"2004": 0.3, "\x032004": 0.7}),
+        ("3.14", ["3", "14"], {"3": 1.0, "14": 1.0, "\x063.14": 0.5}),
+        ("", [], {}),
+    ],
+)
+def test_a_typed_text_is_searched_by_words_forms_and_compounds(
+    text: str, required: list[str], scoring: dict[str, float]
+) -> None:
+    terms = query_terms(text)
+    assert list(terms.required) == required
+    assert dict(zip(terms.scoring, terms.weights, strict=True)) == scoring
+
+
+@settings(deadline=None)
+@given(any_text | signed_text)
+def test_who_types_something_is_searched_by_something(text: str) -> None:
+    terms = query_terms(text)
+    assert bool(terms.required) == bool(terms.scoring) == bool(analyse(text))
+    assert len(set(terms.required)) == len(terms.required)
+    assert len(set(terms.scoring)) == len(terms.scoring) == len(terms.weights)
+
+
+@settings(deadline=None)
+@given(any_text | signed_text, any_text | signed_text, any_text | signed_text)
+def test_a_text_has_all_that_is_required_of_a_line_of_it(before: str, line: str, after: str) -> None:
+    """Lines, since a stretch cut elsewhere may be segmented or joined by signs otherwise than in its text."""
+    text = f"{before}\n{line}\n{after}"
+    assert set(query_terms(line).required) <= {*analyse(text), *frequency_entries(text)}
 
 
 def test_atoms_are_cjk_characters_and_other_words() -> None:

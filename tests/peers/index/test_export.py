@@ -119,9 +119,9 @@ def test_exported_segments_are_about_as_large_as_they_are_meant_to_be(
 ) -> None:
     monkeypatch.setattr(exporting, "EXPORT_BYTES", size)
     monkeypatch.setattr(exporting, "SMALL_EXPORT_BYTES", size // 2)
-    monkeypatch.setattr(exporting, "BULK_BYTES_MAX", size * 3 // 2 + 4_000)
+    monkeypatch.setattr(exporting, "BULK_BYTES_MAX", size * 3 // 2 + 6_000)
     exported = list(index_of(placed_documents(1, 600)).snapshot().export(ALL))
-    assert max(map(len, exported)) <= size * 3 // 2 + 4_000
+    assert max(map(len, exported)) <= size * 3 // 2 + 6_000
     assert contents(adopted(exported)) == as_contents(placed_documents(1, 600))
 
 

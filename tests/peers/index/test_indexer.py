@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf, isfinite
 
 import msgspec
@@ -44,6 +45,14 @@ from peers.index.messages import (
 from peers.index.query import Kind, Literal, Mode, Order, Query, parse_query
 from peers.index.segments_twin import CountingIndex, SegmentsTwin
 from peers.index.storage import MemoryStorage
+from tests.peers.index.plain_terms import plain_terms
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _plain_terms() -> Iterator[None]:
+    with plain_terms():
+        yield
+
 
 ME, OTHER = "a", "b"
 SLOTS = 16

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -19,7 +21,14 @@ from peers.index.query import (
     read_query,
 )
 from peers.index.query_language import REMARK_CHARS_MAX, Oddity, Remark
+from tests.peers.index.plain_terms import plain_terms
 from tests.peers.index.samples import any_text
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _plain_terms() -> Iterator[None]:
+    with plain_terms():
+        yield
 
 
 def words(*terms: str, clauses: tuple[tuple[Literal, ...], ...] = (), extra: tuple[str, ...] = ()) -> Query:

@@ -1,0 +1,50 @@
+"""The form that words of one kind share: the stem of an English word, the plain digits of a number.
+
+Every word whose form is worth an entry is found under it as well as under itself, so a query can ask for
+any form and still prefer the one that was typed. Stems are Porter2's (snowball) for all words in latin
+letters: neither a query nor most pages tell their language, and what English rules do to other languages
+they do alike on both sides.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import Stemmer
+
+FORM_PREFIX: Final = "\x03"
+
+# Lucene's list, and what questions begin with. Every page has them: their stems would cost a fifth of all
+# postings and find nothing.
+_ENGLISH_FUNCTION_WORDS: Final = """
+a an and are as at be but by for if in into is it no not of on or such that the their then there these
+they this to was will with
+can do does from has have how i its what when where which who why you your
+"""
+_CHINESE_FUNCTION_WORDS: Final = """
+的 了 是 和 与 及 或 在 之 也 就 都 而 把 被 让 从 对 向 为 以 于 吗 呢 吧 啊 个 着 地 得
+什么 怎么 怎样 如何 哪些 哪个 哪里 为什么 是否 一个 这个
+"""
+FUNCTION_WORDS: Final = frozenset((_ENGLISH_FUNCTION_WORDS + _CHINESE_FUNCTION_WORDS).split())
+
+# Shorter numbers are never written in groups.
+_GROUPED_DIGITS_MIN: Final = 4
+
+# Without its own cache: words are asked for once a segment. A call holds the interpreter's lock throughout.
+_porter2: Final = Stemmer.Stemmer("english", 0)
+
+
+def form_of(word: str) -> str:
+    """Return the entry of a folded word's form, "" when it has none."""
+    if not word.isascii():
+        return ""
+    if word.isalpha():
+        return "" if word in FUNCTION_WORDS else FORM_PREFIX + _porter2.stemWord(word)
+    if word.isdigit() and len(word) >= _GROUPED_DIGITS_MIN:
+        return number_form(word)
+    return ""
+
+
+def number_form(digits: str) -> str:
+    """Return the entry of a number that may be written in groups: 1,000,000."""
+    return FORM_PREFIX + digits

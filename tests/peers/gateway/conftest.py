@@ -1,0 +1,13 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.peers.index.plain_terms import plain_terms
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _plain_terms() -> Iterator[None]:
+    with plain_terms():
+        yield
