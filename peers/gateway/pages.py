@@ -6,23 +6,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
 from importlib.resources import files
+from itertools import islice
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from mesh.messages import HITS_MAX
-from peers.gateway.messages import Coverage, FoundPage, PagesFound
+from mesh.messages import HITS_MAX, FacetCounts, FacetValues
+from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed
 from peers.gateway.status import PeerState, PeerStatus, Report, Total
 from peers.gateway.stored_page import Kind, StoredPage, framed_html
 from peers.gateway.texts import TEXTS
+from peers.index.query import Order
+from peers.index.query_language import Oddity, Remark
 
 HITS_PER_PAGE: Final = 10
 PAGES_MAX: Final = HITS_MAX // HITS_PER_PAGE
 PAGES_AROUND: Final = 2  # linked on both sides of the current one; ten numbers do not fit a phone
 ADDRESS_CHARS_MAX: Final = 90
-QUERY_CHARS_MAX: Final = 500
+QUERY_CHARS_MAX: Final = 500  # in the form; what is longer in an address is cut where it is read
+FACET_VALUES_SHOWN: Final = 10
+FACET_NAME_CHARS_MAX: Final = 60
+NOWHERE_SHOWN_MAX: Final = 10
+EXPLANATION_LINES_MAX: Final = 500
 
 STYLE: Final = files("peers.gateway").joinpath("static", "style.css").read_bytes()
 STYLE_URL: Final = f"/static/style.css?v={blake2b(STYLE, digest_size=6).hexdigest()}"
@@ -68,6 +75,26 @@ class _LanguageLink(NamedTuple):
     is_current: bool
 
 
+class Wish(NamedTuple):
+    """What a page of results was asked with."""
+
+    query: str
+    page: int = 1  # number to be shown
+    order: Order = Order.SCORE
+    wants_facets: bool = False
+    wants_explanations: bool = False
+
+    def link(self, reader: Reader, query: str | None = None, *, page: int = 1, cursor: str = "") -> str:
+        """An address of a page of results that keeps the rest of the wish."""
+        parameters: dict[str, object] = {"q": self.query if query is None else query}
+        parameters |= {"page": page} if page > 1 else {}
+        parameters |= {"sort": self.order.value} if self.order is not Order.SCORE else {}
+        parameters |= {"facets": 1} if self.wants_facets else {}
+        parameters |= {"explain": 1} if self.wants_explanations else {}
+        parameters |= {"cursor": cursor} if cursor else {}
+        return reader.link("/search", **parameters)
+
+
 class _Result(NamedTuple):
     """A hit as the template wants it."""
 
@@ -76,14 +103,36 @@ class _Result(NamedTuple):
     plain_title: str
     snippet: Markup
     address: str
+    about: list[str]  # date, type, language
     fetched: str
     cached: str
+    score: str
+    explanation: list[str]  # lines
+
+
+class _FacetValue(NamedTuple):
+    name: str
+    pages: str
+    href: str  # of the query narrowed to it
+
+
+class _Facet(NamedTuple):
+    title: str
+    options: list[_FacetValue]
 
 
 class _PageLink(NamedTuple):
     number: int
     href: str
     is_current: bool
+
+
+class _Choice(NamedTuple):
+    """A link to the same results in another way."""
+
+    text: str
+    href: str
+    is_chosen: bool
 
 
 class _StatusRow(NamedTuple):
@@ -113,6 +162,24 @@ _STATUS_COLUMNS: Final = (
     "status_queue",
     "status_memory",
 )
+_ORDER_TEXTS: Final = {Order.SCORE: "sort_score", Order.DATE: "sort_date"}
+_REMARK_TEXTS: Final = {
+    Oddity.QUOTE_OPEN: "remark_quote_open",
+    Oddity.PARENTHESIS_OPEN: "remark_parenthesis_open",
+    Oddity.PARENTHESIS_EXTRA: "remark_parenthesis_extra",
+    Oddity.OR_ALONE: "remark_or_alone",
+    Oddity.NOT_ALONE: "remark_not_alone",
+    Oddity.TOO_DEEP: "remark_too_deep",
+    Oddity.NO_HOST: "remark_no_host",
+    Oddity.NO_LANGUAGE: "remark_no_language",
+    Oddity.NO_TYPE: "remark_no_type",
+    Oddity.NO_DATE: "remark_no_date",
+    Oddity.NO_VALUE: "remark_no_value",
+    Oddity.ONLY_EXCLUSIONS: "remark_only_exclusions",
+    Oddity.TOO_LONG: "remark_too_long",
+    Oddity.TOO_COMPLEX: "remark_too_complex",
+    Oddity.NO_CURSOR: "remark_no_cursor",
+}
 _STATE_TEXTS: Final = {
     PeerState.CUT_OFF: "state_cut_off",
     PeerState.UNLICENSED: "state_unlicensed",
@@ -129,30 +196,51 @@ def start_page(reader: Reader) -> str:
     return _render("start.html", reader, _Here("/"), query="")
 
 
-def result_page(reader: Reader, query: str, page: int, found: PagesFound, took_s: float) -> str:
+def result_page(reader: Reader, wish: Wish, found: PagesFound, took_s: float) -> str:
     """A page of results.
 
     Args:
-      page: 1 to PAGES_MAX.
       took_s: seconds from the request to the answer.
     """
+    page, last = wish.page, _last_page(found.total)
+    has_next = page < last or bool(found.next)
     return _render(
         "results.html",
         reader,
-        _Here("/search", {"q": query, "page": page}),
-        query=query,
+        _Here("/search", {"q": wish.query, "page": page}),
+        query=wish.query,
+        wish=wish,
         page=page,
+        start=(page - 1) * HITS_PER_PAGE + 1,
         results=[_result(reader, hit) for hit in found.hits],
         total=found.total,
-        count=_count(reader, found.total),
+        count=_count(reader, found),
+        given_up=_given_up(reader, found.relaxed),
+        remarks=list(_remarks(reader, found)),
+        facets=_facets(reader, wish, found.facets) if found.facets else [],
+        sorts=[
+            _Choice(reader.say(text), wish._replace(order=order).link(reader), order is wish.order)
+            for order, text in _ORDER_TEXTS.items()
+        ],
+        switches=[
+            _Choice(
+                reader.say("narrow_less" if wish.wants_facets else "narrow"),
+                wish._replace(wants_facets=not wish.wants_facets).link(reader),
+                wish.wants_facets,
+            ),
+            _Choice(
+                reader.say("explain_less" if wish.wants_explanations else "explain"),
+                wish._replace(wants_explanations=not wish.wants_explanations).link(reader),
+                wish.wants_explanations,
+            ),
+        ],
         took=reader.say("took", ms=max(1, round(took_s * 1_000))),
         is_covered=found.coverage.missing == 0,
         covered_share=_covered_share(found.coverage),
-        is_fallback=found.is_fallback,
-        page_links=list(_page_links(reader, query, page, found.total)),
-        previous=_page_href(reader, query, page - 1) if page > 1 else "",
-        next=_page_href(reader, query, page + 1) if page < _last_page(found.total) else "",
-        first=_page_href(reader, query, 1),
+        page_links=list(_page_links(reader, wish, found.total)),
+        previous=wish.link(reader, page=page - 1) if 1 < page <= PAGES_MAX + 1 else "",
+        next=wish.link(reader, page=page + 1, cursor=found.next) if has_next else "",
+        first=wish.link(reader),
     )
 
 
@@ -181,6 +269,16 @@ def status_page(reader: Reader, report: Report) -> str:
             for host, urls in total.hot_hosts
         ],
     )
+
+
+def remark_text(reader: Reader, remark: Remark) -> str:
+    """A remark as a sentence, not yet escaped."""
+    return reader.say(_REMARK_TEXTS[remark.oddity], text=remark.text)
+
+
+def word_of(entry: str) -> str:
+    """An entry of the dictionary as it is shown to people: without the sign of its kind."""
+    return entry.lstrip("".join(map(chr, range(32))))
 
 
 def message_page(reader: Reader, message: str, query: str = "") -> str:
@@ -244,9 +342,68 @@ def _result(reader: Reader, hit: FoundPage) -> _Result:
         plain_title=hit.title if has_title else hit.url,
         snippet=marked(hit.snippet, hit.highlights),
         address=_address(hit.url),
+        about=list(_about(reader, hit)),
         fetched=reader.say("fetched", date=_date(hit.fetched_at)) if hit.fetched_at > 0 else "",
         cached=reader.link("/page", url=hit.url),
+        score=f"{hit.score:.3f}",
+        explanation=list(islice(hit.explanation.lines(), EXPLANATION_LINES_MAX)) if hit.explanation else [],
     )
+
+
+def _about(reader: Reader, hit: FoundPage) -> Iterator[str]:
+    """What is known of a page beside its text."""
+    date = _date(hit.date) if hit.date > 0 else ""
+    if date:
+        yield reader.say("dated", date=date)
+    if hit.type and hit.type not in ("text/html", "application/xhtml+xml"):
+        yield hit.type[:FACET_NAME_CHARS_MAX]
+    if hit.language:
+        yield hit.language[:FACET_NAME_CHARS_MAX]
+
+
+def _remarks(reader: Reader, found: PagesFound) -> Iterator[str]:
+    for remark in found.remarks:
+        yield remark_text(reader, remark)
+    if found.relaxed.nowhere and found.total:
+        words = " ".join(word_of(entry) for entry in found.relaxed.nowhere[:NOWHERE_SHOWN_MAX])
+        yield reader.say("nowhere", words=words)
+
+
+def _given_up(reader: Reader, relaxed: Relaxed) -> str:
+    if not relaxed.is_any:
+        return ""
+    if relaxed.with_all is None:
+        return reader.say("some_words")
+    return reader.say("some_words_of", total=f"{relaxed.with_all:,}")
+
+
+def _facets(reader: Reader, wish: Wish, counts: FacetCounts) -> list[_Facet]:
+    """The column of counts; a value is a link to the query narrowed to it."""
+
+    def facet(title: str, values: FacetValues, operator: str, limit: int) -> _Facet:
+        shown = [
+            _FacetValue(
+                value[:FACET_NAME_CHARS_MAX],
+                f"{count:,}",
+                wish.link(reader, f"{wish.query} {operator}:{value}"),
+            )
+            for value, count in values[:limit]
+        ]
+        return _Facet(title, shown)
+
+    def year(value: str, count: int) -> _FacetValue:
+        after = int(value) + 1 if value.isascii() and value.isdigit() and len(value) == 4 else 0
+        narrowed = f"{wish.query} after:{value} before:{after:04}"
+        return _FacetValue(value[:FACET_NAME_CHARS_MAX], f"{count:,}", wish.link(reader, narrowed))
+
+    latest = sorted(counts.years, reverse=True)[:FACET_VALUES_SHOWN]
+    facets = [
+        facet(reader.say("facet_hosts"), counts.hosts, "site", FACET_VALUES_SHOWN),
+        facet(reader.say("facet_languages"), counts.languages, "lang", FACET_VALUES_SHOWN),
+        facet(reader.say("facet_types"), counts.types, "type", FACET_VALUES_SHOWN),
+        _Facet(reader.say("facet_years"), [year(*each) for each in latest]),
+    ]
+    return [each for each in facets if each.options]
 
 
 def _status_row(reader: Reader, peer: PeerStatus) -> _StatusRow:
@@ -293,7 +450,10 @@ def _date(seconds: float) -> str:
         return ""
 
 
-def _count(reader: Reader, total: int) -> str:
+def _count(reader: Reader, found: PagesFound) -> str:
+    total = found.total
+    if not found.is_exact:
+        return reader.say("at_least", total=f"{total:,}")
     return reader.say("one_result") if total == 1 else reader.say("many_results", total=f"{total:,}")
 
 
@@ -307,13 +467,9 @@ def _last_page(total: int) -> int:
     return min(PAGES_MAX, -(-total // HITS_PER_PAGE))
 
 
-def _page_links(reader: Reader, query: str, page: int, total: int) -> Iterator[_PageLink]:
-    last = _last_page(total)
+def _page_links(reader: Reader, wish: Wish, total: int) -> Iterator[_PageLink]:
+    last, page = _last_page(total), wish.page
     if last <= 1:
         return
     for number in range(max(1, page - PAGES_AROUND), min(last, page + PAGES_AROUND) + 1):
-        yield _PageLink(number, _page_href(reader, query, number), number == page)
-
-
-def _page_href(reader: Reader, query: str, page: int) -> str:
-    return reader.link("/search", q=query, page=page) if page > 1 else reader.link("/search", q=query)
+        yield _PageLink(number, wish.link(reader, page=number), number == page)

@@ -28,9 +28,9 @@ from mesh.errors import CorruptionError, RemoteProtocolError
 from mesh.messages import HITS_MAX, SNIPPETS_MAX
 from mesh.urls import canonical
 from peers.gateway import metrics, pages
+from peers.gateway.found_json import found_json
 from peers.gateway.messages import (
     AddSeeds,
-    Coverage,
     DrainOrder,
     DrainOrdered,
     FindPage,
@@ -41,12 +41,13 @@ from peers.gateway.messages import (
     SeedsAdded,
     StatusGathered,
 )
-from peers.gateway.pages import HITS_PER_PAGE, PAGES_MAX, QUERY_CHARS_MAX, Reader
+from peers.gateway.pages import HITS_PER_PAGE, PAGES_MAX, QUERY_CHARS_MAX, Reader, Wish
 from peers.gateway.status import Report, decode, report_of
 from peers.gateway.stored_page import StoredPage
 from peers.gateway.texts import language_of
 from peers.importing.messages import PAGES_MAX as IMPORTED_PAGES_MAX
 from peers.importing.messages import ImportedPage, ImportPages, PagesImported
+from peers.index.query import Order
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +55,7 @@ BODY_BYTES_MAX: Final = 1 << 20  # of seeds: 10,000 URLs of 100 characters
 IMPORT_BYTES_MAX: Final = 32 << 20  # of pages of files: some of the largest
 SEEDS_MAX: Final = 10_000  # in one request
 INVALID_SHOWN_MAX: Final = 100  # of the seeds that are no URLs
+PAGES_SHOWN_MAX: Final = 1_000_000  # number of a page of results behind a cursor
 URL_PARAMETER_CHARS_MAX: Final = 8_192
 
 Answer = TypeVar("Answer", bound=Message)
@@ -92,27 +94,6 @@ class Backend(Protocol):
 
     def statistics(self) -> Mapping[str, object]:
         """All counters of this peer, for `metrics.exposition`."""
-
-
-class _FoundHit(msgspec.Struct, frozen=True):
-    url: str
-    title: str
-    snippet: str
-    score: float
-    host: str
-    fetched_at: float  # seconds since the epoch, 0 when not known
-    peer: str
-
-
-class _Found(msgspec.Struct, frozen=True):
-    """The JSON of /api/search."""
-
-    query: str
-    terms: tuple[str, ...]
-    total: int
-    took_ms: float
-    coverage: Coverage
-    hits: tuple[_FoundHit, ...]
 
 
 class _Seeded(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -163,21 +144,18 @@ class _Routes:
     async def search(self, request: Request) -> Response:
         reader = _reader(request)
         query = request.query_params.get("q", "").strip()
-        page = _page_number(request.query_params.get("page", ""))
+        if request.query_params.get("format") == "json":
+            return await self.api_search(request)
         if not query:
             return _html(pages.start_page(reader))
-        if len(query) > QUERY_CHARS_MAX:
-            text = reader.say("too_long", limit=QUERY_CHARS_MAX)
-            return _html(pages.message_page(reader, text, query[:QUERY_CHARS_MAX]), 400)
+        wish = _wish(request, query)
+        cursor = request.query_params.get("cursor", "")
         began = self._backend.now()
-        offset = (page - 1) * HITS_PER_PAGE
         try:
-            found = await self._backend.ask(
-                lambda ticket: SearchPages(ticket, query, HITS_PER_PAGE, offset), PagesFound
-            )
+            found = await self._backend.ask(lambda ticket: _order(ticket, wish, cursor), PagesFound)
         except Busy:
             return _html(pages.message_page(reader, reader.say("busy"), query), 503)
-        return _html(pages.result_page(reader, query, page, found, self._backend.now() - began))
+        return _html(pages.result_page(reader, wish, found, self._backend.now() - began))
 
     async def page(self, request: Request) -> Response:
         reader = _reader(request)
@@ -223,13 +201,14 @@ class _Routes:
             raise _Refusal(400, f"the query is longer than {QUERY_CHARS_MAX} characters; use fewer words")
         k = _number(parameters.get("k", "10"), "k", 1, SNIPPETS_MAX)
         offset = _number(parameters.get("offset", "0"), "offset", 0, HITS_MAX - 1)
-        found = await self._backend.ask(lambda ticket: SearchPages(ticket, query, k, offset), PagesFound)
-        hits = tuple(
-            _FoundHit(hit.url, hit.title, hit.snippet, hit.score, hit.host, hit.fetched_at, hit.peer)
-            for hit in found.hits
+        order = _sort(parameters.get("sort", Order.SCORE))
+        cursor = parameters.get("cursor", "")
+        has_facets, is_explained = _is_on(request, "facets"), _is_on(request, "explain")
+        found = await self._backend.ask(
+            lambda ticket: SearchPages(ticket, query, k, offset, order, cursor, has_facets, is_explained),
+            PagesFound,
         )
-        took_ms = round((self._backend.now() - began) * 1_000, 3)
-        return _json(_Found(query, found.terms, found.total, took_ms, found.coverage, hits))
+        return _json(found_json(query, found, self._backend.now() - began))
 
     async def api_status(self, request: Request) -> Response:
         return _json(await self._report())
@@ -333,9 +312,49 @@ def _reader(request: Request) -> Reader:
     return Reader(language, chosen == language)
 
 
-def _page_number(text: str) -> int:
+def _wish(request: Request, query: str) -> Wish:
+    """What a page of results is asked with; what makes no sense is as if it were not there."""
+    parameters = request.query_params
+    is_dated = parameters.get("sort") == Order.DATE
+    # Behind a cursor a page's number is only shown.
+    last = PAGES_SHOWN_MAX if parameters.get("cursor") else PAGES_MAX
+    return Wish(
+        query,
+        _page_number(parameters.get("page", ""), last),
+        Order.DATE if is_dated else Order.SCORE,
+        _is_on(request, "facets"),
+        _is_on(request, "explain"),
+    )
+
+
+def _order(ticket: int, wish: Wish, cursor: str) -> SearchPages:
+    offset = 0 if cursor else (wish.page - 1) * HITS_PER_PAGE
+    return SearchPages(
+        ticket,
+        wish.query,
+        HITS_PER_PAGE,
+        offset,
+        wish.order,
+        cursor,
+        wish.wants_facets,
+        wish.wants_explanations,
+    )
+
+
+def _is_on(request: Request, name: str) -> bool:
+    return request.query_params.get(name, "") not in ("", "0", "false")
+
+
+def _sort(text: str) -> Order:
+    try:
+        return Order(text)
+    except ValueError as error:
+        raise _Refusal(400, f"sort has to be one of {', '.join(Order)}") from error
+
+
+def _page_number(text: str, last: int) -> int:
     """Of a page of results; what makes no sense is the first."""
-    return min(max(int(text), 1), PAGES_MAX) if text.isascii() and text.isdigit() and len(text) < 9 else 1
+    return min(max(int(text), 1), last) if text.isascii() and text.isdigit() and len(text) < 9 else 1
 
 
 def _number(text: str, name: str, least: int, most: int) -> int:

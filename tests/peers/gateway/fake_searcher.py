@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from mesh.actor import Address, Message
+from mesh.messages import FacetCounts
 from peers.gateway.http import Http
 from peers.gateway.messages import (
     AddSeeds,
@@ -16,11 +19,14 @@ from peers.gateway.messages import (
     GatherStatus,
     PageFound,
     PagesFound,
+    Relaxed,
     SearchPages,
     SeedsAdded,
     StatusGathered,
 )
 from peers.gateway.status import PeerState, PeerStatus, SlotCounts, encode
+from peers.index.explanation import Explanation
+from peers.index.query_language import Oddity, Remark
 from peers.storage.warc import response_record
 
 DAY = 1_750_000_000.0  # 2025-06-15
@@ -121,6 +127,30 @@ STATUSES = tuple(
 )
 
 
+EVERYTHING = PagesFound(
+    7,
+    ("xyzzy", "\x03run"),
+    1_234,
+    0.004,
+    FULL,
+    (
+        msgspec.structs.replace(
+            ENGLISH,
+            date=1_714_521_600.0,  # 2024-05-01
+            type="application/pdf",
+            language="zh",
+            explanation=Explanation("score", 2.5, "bm25f <b>", (Explanation("\x03run", 2.5, "idf"),)),
+        ),
+    ),
+    is_fallback=True,
+    is_exact=False,
+    relaxed=Relaxed(("xyzzy",), True, 3),
+    remarks=(Remark(Oddity.NO_DATE, "after:never"),),
+    facets=FacetCounts((("h1.test", 9),), (("zh", 5),), (("application/pdf", 1),), (("2024", 4),)),
+    next="the-next",
+)
+
+
 def answer_to(order: Message) -> Message:
     """What the searcher would say."""
     match order:
@@ -153,8 +183,12 @@ def _search(ticket: int, text: str, offset: int) -> PagesFound:
             return PagesFound(ticket, (text,), 1_234, 0.004, FULL, hits)
         case "partly":
             return PagesFound(ticket, (text,), 1, 0.004, Coverage(50_000, 33_333, 16_667), (ENGLISH,))
+        case "everything":
+            return EVERYTHING
         case "any words":
-            return PagesFound(ticket, ("any", "words"), 1, 0.004, FULL, (ENGLISH,), True)
+            return PagesFound(
+                ticket, ("any", "words"), 1, 0.004, FULL, (ENGLISH,), True, relaxed=Relaxed(is_any=True)
+            )
         case _:
             return PagesFound(ticket, (text,), 0, 0.004, FULL, ())
 

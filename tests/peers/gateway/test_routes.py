@@ -14,6 +14,7 @@ from peers.gateway.messages import AddSeeds, DrainOrder, SearchPages, SeedsAdded
 from peers.gateway.pages import QUERY_CHARS_MAX, STYLE_URL
 from peers.gateway.routes import BODY_BYTES_MAX, SEEDS_MAX, Answer, Busy, Refused, application
 from peers.gateway.stored_page import StoredPage, stored_page
+from peers.index.query import Order
 from tests.peers.gateway.asgi_client import Reply, ask
 from tests.peers.gateway.fake_searcher import (
     CHINESE_URL,
@@ -75,7 +76,10 @@ async def test_search_answers_with_exactly_these_fields(gateway: Starlette) -> N
     reply = await ask(gateway, "/api/search?q=crawler")
     assert reply.status == 200
     assert reply.headers["content-type"] == "application/json"
-    assert list(reply.json) == ["query", "terms", "total", "took_ms", "coverage", "hits"]
+    assert list(reply.json) == [
+        *("query", "terms", "total", "took_ms", "coverage", "hits"),
+        *("is_exact", "sort", "remarks", "relaxed", "next", "is_cached"),
+    ]
     assert reply.json["coverage"] == {"slots": 50_000, "answered": 50_000, "missing": 0}
     assert list(reply.json["hits"][0]) == [
         "url",
@@ -85,6 +89,9 @@ async def test_search_answers_with_exactly_these_fields(gateway: Starlette) -> N
         "host",
         "fetched_at",
         "peer",
+        "date",
+        "type",
+        "language",
     ]
     assert reply.json["hits"][0]["url"] == ENGLISH_URL
     assert reply.json["query"] == "crawler"
@@ -182,7 +189,7 @@ async def test_page_number_is_bounded(gateway: Starlette, backend: FakeBackend) 
 
 async def test_remarks_say_what_is_missing(gateway: Starlette) -> None:
     assert "66.6 % of the mesh answered in time" in (await ask(gateway, "/search?q=partly")).text
-    assert "No page has all of these words" in (await ask(gateway, "/search?q=any+words")).text
+    assert "some of the words are enough" in (await ask(gateway, "/search?q=any+words")).text
     assert "No page matches “zilch”." in (await ask(gateway, "/search?q=zilch")).text
     assert "no more results" in (await ask(gateway, "/search?q=crawler&page=9")).text
 
@@ -192,10 +199,67 @@ async def test_search_for_nothing_is_the_start_page(gateway: Starlette, backend:
     assert backend.orders == []
 
 
-async def test_query_that_is_too_long_is_refused_kindly(gateway: Starlette) -> None:
+async def test_query_that_is_too_long_for_the_form_is_read_all_the_same(gateway: Starlette) -> None:
     reply = await ask(gateway, "/search?q=" + "a" * (QUERY_CHARS_MAX + 1))
+    assert reply.status == 200
+
+
+async def test_how_results_are_wanted_is_passed_on_and_kept_in_links(
+    gateway: Starlette, backend: FakeBackend
+) -> None:
+    reply = await ask(gateway, "/search?q=everything&sort=date&facets=1&explain=1&page=7&cursor=abc")
+    everything = SearchPages(7, "everything", 10, 0, Order.DATE, "abc", True, True)
+    assert backend.orders == [everything]
+    kept = "sort=date&amp;facets=1&amp;explain=1"
+    assert f'rel="next" href="/search?q=everything&amp;page=8&amp;{kept}&amp;cursor=the-next"' in reply.text
+    assert f'href="/search?q=everything+site%3Ah1.test&amp;{kept}"' in reply.text
+    assert f'href="/search?q=everything+lang%3Azh&amp;{kept}"' in reply.text
+    assert f'href="/search?q=everything+after%3A2024+before%3A2025&amp;{kept}"' in reply.text
+    assert '<input type="hidden" name="sort" value="date">' in reply.text
+    backend.orders.clear()
+    await ask(gateway, "/api/search?q=everything&k=10&sort=date&facets=1&explain=1&cursor=abc")
+    assert backend.orders == [everything]
+
+
+async def test_all_that_is_told_of_results_is_on_the_page(gateway: Starlette) -> None:
+    text = (await ask(gateway, "/search?q=everything&facets=1")).text
+    assert "at least 1,234 pages" in text
+    assert "some of the words are enough, all are on 3" in text
+    assert "On no page: xyzzy. The search went on without." in text
+    assert "“after:never” is no date" in text
+    assert "of 2024-05-01" in text
+    assert "application/pdf" in text
+    assert "2.500000 score = bm25f &lt;b&gt;" in text
+
+
+async def test_json_tells_what_the_page_does(gateway: Starlette) -> None:
+    answer = (await ask(gateway, "/search?q=everything&format=json&facets=1")).json
+    assert answer == (await ask(gateway, "/api/search?q=everything&facets=1")).json
+    assert not answer["is_exact"]
+    assert answer["next"] == "the-next"
+    assert answer["relaxed"] == {"nowhere": ["xyzzy"], "is_any": True, "with_all": 3}
+    assert answer["remarks"] == [
+        {
+            "kind": "no_date",
+            "about": "after:never",
+            "text": "“after:never” is no date (like 2024, 2024-05 or 2024-05-01) and was searched as text.",
+        }
+    ]
+    assert answer["facets"]["hosts"] == [{"value": "h1.test", "count": 9}]
+    assert answer["facets"]["years"] == [{"value": "2024", "count": 4}]
+    [hit] = answer["hits"]
+    assert (hit["date"], hit["type"], hit["language"]) == (1_714_521_600.0, "application/pdf", "zh")
+    assert hit["explanation"]["parts"][0]["name"] == "stem run"
+
+
+async def test_order_that_there_is_not_is_the_usual_one_for_people_and_refused_for_programs(
+    gateway: Starlette, backend: FakeBackend
+) -> None:
+    assert (await ask(gateway, "/search?q=a&sort=colour")).status == 200
+    assert backend.orders == [SearchPages(7, "a", 10, 0)]
+    reply = await ask(gateway, "/api/search?q=a&sort=colour")
     assert reply.status == 400
-    assert "longer than 500 characters" in reply.text
+    assert "score, date" in reply.json["error"]
 
 
 async def test_pages_need_no_script_and_load_nothing_from_elsewhere(gateway: Starlette) -> None:
