@@ -18,6 +18,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Iterable
+from math import inf
 from typing import Final
 
 import trio
@@ -76,8 +77,8 @@ class Runtime:
         self._is_delivering = False
         self._promises: list[Outgoing] = []
         self._has_work_to_commit = trio.Event()
-        self._armed_at = 0.0
-        self._rearm = trio.Event()
+        self._armed_at = inf  # when `_alarm` goes off, by our clock
+        self._alarm = trio.CancelScope()
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Drive the node until cancelled; ports and a last commit then finish what was begun.
@@ -124,7 +125,8 @@ class Runtime:
                 self._wake_if_due(now)
         finally:
             self._is_delivering = False
-        self._has_work_to_commit.set()
+        if self._promises or self._table.has_changes:
+            self._has_work_to_commit.set()
 
     def _receive_frame(self, peer: str, frame: bytes) -> None:
         """Hand a frame of another peer to the actor it is for; whatever is wrong with it is counted."""
@@ -162,17 +164,19 @@ class Runtime:
             self._carry_out(self._node.wake(now))
             wake_at = self._node.wake_at()
         if wake_at < self._armed_at:
-            self._rearm.set()
+            self._arm(wake_at)
 
     async def _keep_time(self) -> None:
         while True:
-            self._rearm = trio.Event()
-            self._armed_at = self._node.wake_at()
-            pause = self._armed_at - self.clock.now()
-            with trio.move_on_after(max(pause, 0.0)):
-                await self._rearm.wait()
-                continue
+            # Its deadline is moved while it waits: a task that would be woken to wait anew costs more.
+            with trio.CancelScope() as self._alarm:
+                self._arm(self._node.wake_at())
+                await trio.sleep_forever()
             self._wake()
+
+    def _arm(self, at: float) -> None:
+        self._armed_at = at
+        self._alarm.deadline = trio.current_time() + at - self.clock.now()
 
     def _wake(self) -> None:
         self._is_delivering = True

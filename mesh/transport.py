@@ -355,7 +355,11 @@ class Transport:
             self._counts["messages_dropped"] += len(arrived) - len(batch)
             self._counts["messages_received"] += len(batch)
             self._counts["bytes_received"] += sum(len(part) for _, frames in batch for part in frames)
-            if batch:
+            if not batch:
+                continue
+            try:
+                self._send_batch.send_nowait(batch)  # `receive_batch` gives the others their turn
+            except trio.WouldBlock:
                 await self._send_batch.send(batch)
 
     async def _count_failures(self, monitor: TrioSocket[list[bytes]]) -> None:

@@ -5,7 +5,7 @@ the socket *changes*, and says only "go and look at EVENTS"; every operation on 
 looks by itself and takes the signal away. A reader that just waits for the descriptor sleeps for ever
 when a send of another task took the signal of the message it waits for. Three rules prevent it:
 
-1. wait only after a receive said EAGAIN: that receive has looked at everything there was;
+1. wait only after a look at EVENTS or a receive that said EAGAIN: it has looked at everything there was;
 2. after any other operation, while a reader waits, look at EVENTS and wake the reader;
 3. one task waits on a descriptor: trio allows no second one, and only one could be woken.
 
@@ -41,17 +41,13 @@ class TrioSocket(Generic[Item]):
         Raises:
           trio.ClosedResourceError: the socket was closed.
         """
-        batch: list[Item] = []
-        while True:
-            try:
-                while len(batch) < BATCH_ITEMS_MAX:
-                    batch.append(self._read(self.socket))
-            except zmq.Again:
-                pass
-            if batch:
-                await trio.lowlevel.checkpoint()
-                return batch
-            await self._wait()
+        batch = self._read_batch()
+        if batch:
+            await trio.lowlevel.checkpoint()
+        while not batch:
+            await self._wait()  # a checkpoint, too
+            batch = self._read_batch()
+        return batch
 
     def send_nowait(self, frames: Sequence[bytes]) -> bool:
         """Queue a message; False when the queue is full or nobody is there to take it."""
@@ -67,12 +63,25 @@ class TrioSocket(Generic[Item]):
 
     def wake_reader(self) -> None:
         """Call this after any operation on `socket` that is not of this class (rule 2)."""
-        if self._has_reader_waiting and int(self.socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN:
+        if self._has_reader_waiting and self._is_readable():
             trio.lowlevel.notify_closing(self._fd)  # the one way to wake a waiter: as if by a close
 
     def close(self, linger_ms: int) -> None:
         trio.lowlevel.notify_closing(self._fd)
         self.socket.close(linger_ms)
+
+    def _read_batch(self) -> list[Item]:
+        batch: list[Item] = []
+        try:
+            # To look whether there is more costs a fifth of an exception that says no.
+            while len(batch) < BATCH_ITEMS_MAX and self._is_readable():
+                batch.append(self._read(self.socket))
+        except zmq.Again:
+            pass
+        return batch
+
+    def _is_readable(self) -> bool:
+        return bool(int(self.socket.getsockopt(zmq.EVENTS)) & zmq.POLLIN)
 
     async def _wait(self) -> None:
         if self.socket.closed:
