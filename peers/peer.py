@@ -32,6 +32,7 @@ from peers.gateway.http import Http, listen
 from peers.gateway.meter import Meter
 from peers.gateway.status import PeerStatus
 from peers.index.analysis import ANALYSIS_VERSION
+from peers.index.fingerprint import FINGERPRINT, fingerprint
 from peers.index.index import Index
 from peers.index.index_reader import IndexReader
 from peers.index.segments_port import SegmentsPort
@@ -98,6 +99,11 @@ def _check_analysis(config_file: Path, mesh: MeshConfig) -> None:
         raise ConfigError(
             f"{config_file}: mesh.analysis_version is {mesh.analysis_version}, this program analyses text by "
             f"version {ANALYSIS_VERSION}; install the version of tianmesh that the other peers run"
+        )
+    if fingerprint() != FINGERPRINT:
+        raise ConfigError(
+            f"the libraries installed analyse text otherwise than version {ANALYSIS_VERSION} does; "
+            "install jieba, rjieba and pystemmer in the versions that tianmesh asks for"
         )
 
 

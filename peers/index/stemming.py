@@ -39,10 +39,16 @@ def form_of(word: str) -> str:
     if not word.isascii():
         return ""
     if word.isalpha():
-        return "" if word in FUNCTION_WORDS else FORM_PREFIX + _porter2.stemWord(word)
+        return "" if word in FUNCTION_WORDS else FORM_PREFIX + stem(word)
     if word.isdigit() and len(word) >= _GROUPED_DIGITS_MIN:
         return number_form(word)
     return ""
+
+
+def stem(word: str) -> str:
+    """Return the stem of a word in small latin letters."""
+    stemmed: str = _porter2.stemWord(word)
+    return stemmed
 
 
 def number_form(digits: str) -> str:

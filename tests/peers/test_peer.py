@@ -24,3 +24,13 @@ async def test_a_mesh_of_another_analysis_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="analysis_version is 1, this program analyses text by version 2"):
         await run_peer(config, trio.Event(), unheard)
     assert not (tmp_path / "lab" / "peer-1" / "data").exists()
+
+
+async def test_libraries_that_analyse_otherwise_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_peer(create_mesh(tmp_path / "lab", "lab", 1), 1, NodeOptions(), PeerOptions())
+    monkeypatch.setattr("peers.peer.fingerprint", lambda: "another")
+    with pytest.raises(ConfigError, match="the libraries installed analyse text otherwise"):
+        await run_peer(tmp_path / "lab" / "peer-1" / "config.toml", trio.Event(), unheard)
+    assert not (tmp_path / "lab" / "peer-1" / "data").exists()
