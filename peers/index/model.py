@@ -111,10 +111,15 @@ def reranked(
     """Return the candidates with the score of the full model, by falling score, ties by URL."""
     if not candidates:
         return []
-    values = _values(candidates, newest_of(candidates))
-    scores = _mixed(np.array([each.score for each in candidates]), values, scale, weights).tolist()
+    given = np.array([each.score for each in candidates])
+    scores = _mixed(given, values_of(candidates), scale, weights).tolist()
     scored = [Candidate(each[0], score, each[2]) for each, score in zip(candidates, scores, strict=True)]
     return sorted(scored, key=_order)
+
+
+def values_of(candidates: Sequence[Candidate]) -> Floats:
+    """Return the values of the features, a row a feature, in the order of `ModelWeights`."""
+    return _values(candidates, newest_of(candidates))
 
 
 def newest_of(candidates: Sequence[Candidate]) -> float:
@@ -177,7 +182,7 @@ def _told(candidates: Sequence[Candidate]) -> Floats:
 
 
 def _values(candidates: Sequence[Candidate], newest: float) -> Floats:
-    """Return what the raw features amount to, a row a feature, in the order of `ModelWeights`."""
+    """Return what the raw features amount to, where ages count from a date."""
     told = _told(candidates).T
     age_days = np.maximum(0.0, newest - told[_DATE]) / _DAY_S
     values = told.copy()
