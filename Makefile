@@ -1,9 +1,10 @@
 # make demo    crawl and search the bundled web with three peers
 # make test    lint, types and all tests
+# make quality rank judged collections, beside other engines
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench quality fit clean
 
 demo: .venv
 	$(BIN)/tianmesh demo
@@ -20,11 +21,20 @@ lint: .venv
 bench: .venv
 	$(BIN)/pytest tests/benchmarks/bench_*.py --benchmark-enable -s
 
+# Every judged collection beside other engines. HELP_PAGES names a folder with the unpacked packages
+# libreoffice-help-zh-cn and -en-us, LUCENE_JAR a jar with Lucene (see peers/evaluation/lucene.py).
+quality: .venv
+	$(BIN)/tianmesh eval quality
+
+# Weights of the ranking, fitted to the same collections with cross-validation; prints, changes nothing.
+fit: .venv
+	$(BIN)/tianmesh eval fit
+
 # Rebuilt when the dependencies change.
 .venv: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --editable '.[test,simulations]'
+	$(BIN)/pip install --quiet --editable '.[test,simulations,evaluation,lucene]'
 	touch .venv
 
 clean:

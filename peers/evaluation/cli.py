@@ -1,0 +1,205 @@
+"""The commands `tianmesh eval`: judge a running mesh, print the table of quality, fit weights. [io]
+
+They need the extra `evaluation`, which peers do not: what it brings is imported when a command runs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import msgspec
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
+from rich.table import Table
+
+from mesh.errors import ConfigError
+from mesh.gateway_client import GatewayClient
+from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
+
+if TYPE_CHECKING:
+    from peers.evaluation.measures import Difference
+    from peers.evaluation.quality import Row, Skipped
+    from peers.evaluation.runs import Ranked
+
+RUN_DEPTH: Final = 100  # hits of a query, as in the table of quality
+HELP_VARIABLE: Final = "HELP_PAGES"
+NO_HELP: Final = Path()
+
+eval_app = typer.Typer(
+    help="Judge the answers of a running mesh, or of the engine beside others.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+SharedOption = Annotated[Path, typer.Option("--shared", help="Folder with suites/ and judged/.")]
+HelpOption = Annotated[
+    Path,
+    typer.Option(
+        "--help-pages",
+        envvar=HELP_VARIABLE,
+        help="Folder of unpacked packages, libreoffice-help-zh-cn/ and -en-us/ in it.",
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this package to the application."""
+    app.add_typer(eval_app, name="eval")
+
+
+@eval_app.callback(
+    invoke_without_command=True,
+    epilog="Example: tianmesh eval --queries topics.tsv --qrels qrels.txt --run new.run --compare old.run",
+)
+def judge(
+    context: typer.Context,
+    queries: Annotated[Path | None, typer.Option(help="Queries, one a line: id TAB text.")] = None,
+    qrels: Annotated[
+        Path | None, typer.Option(help="TREC judgements; a document may be the end of a URL's path.")
+    ] = None,
+    run: Annotated[Path | None, typer.Option(help="TREC run to write.")] = None,
+    judge_run: Annotated[
+        Path | None, typer.Option("--judge", help="TREC run to judge instead of asking a mesh.")
+    ] = None,
+    compare: Annotated[Path | None, typer.Option(help="TREC run to compare with, by a t-test.")] = None,
+    gateway: GatewayOption = GATEWAY,
+    as_json: JsonOption = False,
+) -> None:
+    """Judge the answers of a running mesh."""
+    if context.invoked_subcommand is not None:
+        return
+    if qrels is None or (queries is None) == (judge_run is None):
+        raise typer.BadParameter("give --qrels, and either --queries or a run to --judge")
+    with needed_extra():
+        from peers.evaluation.judged import read_qrels
+        from peers.evaluation.measures import differences, means, measured
+        from peers.evaluation.runs import by_suffix, read_run, write_run
+
+    judgements = read_qrels(qrels)
+    timing: dict[str, Any] = {}
+    if queries is not None:
+        found, timing = _ask_all(GatewayClient(gateway), queries)
+        judgements = {query: judgements[query] for query in found if query in judgements}
+        if not judgements:
+            raise ConfigError(f"{qrels} judges none of the queries of {queries}")
+    else:
+        assert judge_run is not None
+        found = read_run(judge_run)
+    if run is not None:
+        write_run(run, found)
+    values = measured(by_suffix(found, judgements), judgements)
+    compared = None
+    if compare is not None:
+        compared = differences(values, measured(by_suffix(read_run(compare), judgements), judgements))
+    report = {"queries": len(judgements), **timing, "measures": means(values)}
+    if compared is not None:
+        report["compared"] = msgspec.to_builtins(compared)
+    print_json(report) if as_json else _show(report, compared)
+
+
+@eval_app.command(epilog="Example: tianmesh eval quality --help-pages packages")
+def quality(
+    shared: SharedOption = Path("../shared"),
+    help_pages: HelpOption = NO_HELP,
+    collection: Annotated[list[str] | None, typer.Option(help="Only this one; repeat for more.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Rank every collection there is with our engine and with others, in this process."""
+    with needed_extra():
+        from peers.evaluation.quality import table
+
+    with Progress(console=Console(stderr=True)) as progress:
+        rows, skipped = table(shared, _folder(help_pages), _bars(progress), collection or ())
+    if not rows:
+        raise ConfigError(f"no collections in {shared}")
+    if as_json:
+        print_json(msgspec.to_builtins({"rows": rows, "skipped": skipped}))
+    else:
+        _show_table(rows, skipped)
+
+
+@contextmanager
+def needed_extra() -> Iterator[None]:
+    """Say what to install when an import fails. ConfigError."""
+    try:
+        yield
+    except ImportError as error:
+        raise ConfigError(f"{error}; this needs more: pip install 'tianmesh[evaluation]'") from error
+
+
+def _folder(help_pages: Path) -> Path | None:
+    return None if help_pages == NO_HELP else help_pages
+
+
+def _bars(progress: Progress) -> Callable[[str, int], Callable[[], None]]:
+    def bar(what: str, total: int) -> Callable[[], None]:
+        task = progress.add_task(escape(what), total=total)
+        return lambda: progress.advance(task)
+
+    return bar
+
+
+def _ask_all(client: GatewayClient, queries: Path) -> tuple[dict[str, list[Ranked]], dict[str, Any]]:
+    """Ask every query; return the run and how long the answers took."""
+    from peers.evaluation.judged import read_topics
+    from peers.evaluation.runs import Ranked
+
+    found = {}
+    took_ms = []
+    with Progress(console=Console(stderr=True)) as progress:
+        for query, text in progress.track(read_topics(queries), description="searching"):
+            asked = time.perf_counter()
+            hits = client.search(text, RUN_DEPTH)["hits"]
+            took_ms.append((time.perf_counter() - asked) * 1e3)
+            found[query] = [Ranked(hit["url"], float(hit["score"])) for hit in hits]
+    took_ms.sort()
+    timing = {"p50_ms": took_ms[len(took_ms) // 2], "p99_ms": took_ms[len(took_ms) * 99 // 100]}
+    return found, timing
+
+
+def _show(report: dict[str, Any], compared: Sequence[Difference] | None) -> None:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    names = (
+        ("measure", "value") if compared is None else ("measure", "value", "other", "better", "worse", "p")
+    )
+    for name in names:
+        table.add_column(name, justify="left" if name == "measure" else "right")
+    for place, (name, value) in enumerate(report["measures"].items()):
+        cells = [f"{value:.4f}"]
+        if compared is not None:
+            each = compared[place]
+            sign = " *" if each.is_significant else ""
+            cells += [f"{each.other_mean:.4f}", str(each.better), str(each.worse), f"{each.p:.3g}{sign}"]
+        table.add_row(name, *cells)
+    console = Console()
+    console.print(table)
+    timing = f", p50 {report['p50_ms']:.1f} ms, p99 {report['p99_ms']:.1f} ms" if "p50_ms" in report else ""
+    console.print(f"{report['queries']:,} queries{timing}")
+    if compared is not None:
+        console.print("* such a difference comes by chance in less than 5 of 100 cases (paired t-test)")
+
+
+def _show_table(rows: Sequence[Row], skipped: Sequence[Skipped]) -> None:
+    shown = ("nDCG@10", "MAP", "MRR@10", "P@10", "S@1", "S@10", "S@100")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("collection", "engine", *shown, "p"):
+        table.add_column(name, justify="left" if name in ("collection", "engine") else "right")
+    last = ""
+    for row in rows:
+        if last and row.collection != last:
+            table.add_section()
+        against = "" if row.against_ours is None else f"{row.against_ours.p:.2g}"
+        first = row.collection if row.collection != last else f"[dim]{row.queries:,} queries[/dim]"
+        table.add_row(first, row.engine, *(f"{row.figures[name]:.4f}" for name in shown), against)
+        last = row.collection
+    console = Console(width=max(100, Console().width))
+    console.print(table)
+    console.print("p: of the difference to our engine by MRR@10 (known items) or nDCG@10, paired t-test")
+    for each in skipped:
+        console.print(f"skipped: {escape(each.what)}: {escape(each.reason)}")

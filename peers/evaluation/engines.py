@@ -1,0 +1,172 @@
+"""Engines that rank a collection in this process: ours, and others that are installed.
+
+Ours has a collection in one index in memory and does what peers and gateway do: all words, or any where that
+leaves few pages; candidates by BM25F, features of these, the full model. The others get the same texts: title
+and page, and the texts of links beside them. What they are fed: tantivy and Lucene their own English analysis
+where the collection is English; otherwise everybody gets the terms of our segmenter (jieba in search mode,
+words in lower case), bm25s stemmed English without stop words, as its authors advise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol, TypeAlias
+
+from mesh.document import Document
+from peers.evaluation.judged import Collection
+from peers.evaluation.runs import Ranked
+from peers.gateway.relaxation import ENOUGH, steps_of
+from peers.index.analysis import analyse
+from peers.index.features import features_of
+from peers.index.index import Index
+from peers.index.model import MODEL_DEPTH, Candidate, ModelWeights, reranked, scale_of
+from peers.index.query import parse_query
+from peers.index.ranking import RankingWeights
+from peers.index.snapshot import Hit
+from peers.index.storage import MemoryStorage
+
+RUN_DEPTH: Final = 100  # hits of a query in a run
+
+Advance: TypeAlias = Callable[[], None]  # called once a query
+
+
+class NotInstalled(Exception):
+    """An engine is not here; the text says what is missing."""
+
+
+class Ranker(Protocol):
+    """A collection in an engine."""
+
+    def rank(self, text: str) -> list[Ranked]:
+        """Return the RUN_DEPTH best documents for a query in words, the best first."""
+
+
+def rank_all(ranker: Ranker, queries: Mapping[str, str], advance: Advance) -> dict[str, list[Ranked]]:
+    """Have an engine answer all queries."""
+    run = {}
+    for query, text in queries.items():
+        run[query] = ranker.rank(text)
+        advance()
+    return run
+
+
+class Ours:
+    """Our engine: one index in memory."""
+
+    name: Final = "tianmesh"
+
+    def __init__(
+        self,
+        collection: Collection,
+        *,
+        weights: RankingWeights | None = None,
+        model: ModelWeights | None = None,
+    ) -> None:
+        self._weights = weights or RankingWeights()
+        self._model = model or ModelWeights()
+        index = Index.open(MemoryStorage())
+        index.add([(0, document) for document in collection.documents])
+        index.commit()
+        self._view = index.snapshot().everything()
+
+    def rank(self, text: str) -> list[Ranked]:
+        query = parse_query(text)
+        statistics = self._view.statistics(query.terms)
+        hits: list[Hit] = []
+        for step in steps_of(query, statistics.doc_freqs):
+            query = step.query
+            total, _, hits = self._view.search(query, statistics, MODEL_DEPTH, self._weights)
+            if total >= ENOUGH:
+                break
+        features = features_of(self._view, query, statistics, [hit.url for hit in hits])
+        candidates = [Candidate(hit.url, hit.score, each) for hit, each in zip(hits, features, strict=True)]
+        ranked = reranked(candidates, scale_of(query, statistics), self._model)
+        return [Ranked(each.url, each.score) for each in ranked]
+
+
+class Tantivy:
+    """tantivy through its Python bindings, BM25 over two fields."""
+
+    name: Final = "tantivy"
+
+    def __init__(self, collection: Collection) -> None:
+        try:
+            import tantivy
+        except ImportError as error:
+            raise NotInstalled("no tantivy") from error
+        self._tantivy = tantivy
+        self._is_english = is_english(collection)
+        tokenizer = "en_stem" if self._is_english else "terms"
+        schema = tantivy.SchemaBuilder()
+        for field in ("title", "body"):
+            schema.add_text_field(field, stored=False, tokenizer_name=tokenizer)
+        schema.add_unsigned_field("number", stored=True, fast=True)
+        self._index = tantivy.Index(schema.build())
+        analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+        self._index.register_tokenizer("terms", analyzer)
+        writer = self._index.writer(50_000_000, 1)
+        for number, document in enumerate(collection.documents):
+            page = tantivy.Document()
+            page.add_text("title", self._fed(document.title))
+            page.add_text("body", self._fed(body_of(document)))
+            page.add_unsigned("number", number)
+            writer.add_document(page)
+        writer.commit()
+        writer.wait_merging_threads()
+        self._index.reload()
+        self._searcher = self._index.searcher()
+        self._urls = [document.url for document in collection.documents]
+
+    def rank(self, text: str) -> list[Ranked]:
+        words = "".join(c if c.isalnum() or c.isspace() else " " for c in text)
+        query, _ = self._index.parse_query_lenient(self._fed(words), ["title", "body"])
+        hits = self._searcher.search(query, RUN_DEPTH).hits
+        return [Ranked(self._urls[self._searcher.doc(at)["number"][0]], score) for score, at in hits]
+
+    def _fed(self, text: str) -> str:
+        return text if self._is_english else " ".join(analyse(text))
+
+
+class Bm25s:
+    """bm25s, Lucene's BM25 over title and page together."""
+
+    name: Final = "bm25s"
+
+    def __init__(self, collection: Collection) -> None:
+        try:
+            import bm25s
+            import Stemmer
+            from bm25s.stopwords import STOPWORDS_EN
+        except ImportError as error:
+            raise NotInstalled("no bm25s") from error
+        self._stem: Callable[[list[str]], list[str]] = Stemmer.Stemmer("english").stemWords
+        self._stop_words = frozenset(STOPWORDS_EN) if is_english(collection) else frozenset()
+        self._bm25 = bm25s.BM25(method="lucene")
+        texts = [self._fed(f"{document.title}\n{body_of(document)}") for document in collection.documents]
+        self._bm25.index(texts, show_progress=False)
+        self._urls = [document.url for document in collection.documents]
+
+    def rank(self, text: str) -> list[Ranked]:
+        known = [term for term in self._fed(text) if term in self._bm25.vocab_dict]
+        if not known:
+            return []
+        numbers, scores = self._bm25.retrieve([known], k=min(RUN_DEPTH, len(self._urls)), show_progress=False)
+        return [
+            Ranked(self._urls[number], float(score))
+            for number, score in zip(numbers[0].tolist(), scores[0].tolist(), strict=True)
+            if score > 0
+        ]
+
+    def _fed(self, text: str) -> list[str]:
+        return self._stem([term for term in analyse(text) if term not in self._stop_words])
+
+
+def is_english(collection: Collection) -> bool:
+    """Tell whether next to nothing of a collection is in another script than ours."""
+    sample = "".join(text for text in collection.queries.values())
+    return sum(c.isascii() for c in sample) > 0.99 * len(sample)
+
+
+def body_of(document: Document) -> str:
+    """Return what engines without our fields search of a page besides its title."""
+    return "\n".join((document.text, *document.anchors))

@@ -1,0 +1,153 @@
+"""Collections with queries and judgements, as they lie in folders beside the checkout.
+
+    suites/ir/NAME/   corpus.jsonl, queries.jsonl, qrels.tsv: texts
+    judged/lo.LANG.*  queries and judgements for the help of LibreOffice, whose pages come from a package
+                      of Debian, libreoffice-help-LANG; whole pages as a crawler would get them, with the
+                      texts of the links between them
+
+The pages of the help carry the very words of the queries in `meta` elements, since its authors' index was
+made from both. No browser shows these and our parser does not read them: they would answer everything.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import msgspec
+
+from mesh.document import Document
+from mesh.errors import ConfigError
+from peers.crawler.frontier_items import join_anchors
+from peers.crawler.parser import parse_page
+
+HELP_LANGUAGES: Final = ("zh-CN", "en-US")
+HELP_PAGES: Final = "libreoffice-help-{}/usr/share/libreoffice/help"  # in a folder of unpacked packages
+HELP_HOST: Final = "http://help.test/"
+SUITE_HOST: Final = "http://suite.test/"
+
+Judgements: TypeAlias = Mapping[str, Mapping[str, int]]  # query -> document -> grade, 0 not relevant
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Documents and what is known of which answers what; names of documents are their URLs."""
+
+    name: str
+    documents: tuple[Document, ...]
+    queries: Mapping[str, str]  # those with judgements, by id
+    judgements: Judgements
+    is_known_item: bool  # one page is looked for: MRR says more than nDCG
+
+
+def collections_in(shared: Path, help_pages: Path | None) -> Iterator[tuple[str, Path | None]]:
+    """Name the collections there could be, with the folder of the documents or None when it is missing.
+
+    Args:
+      shared: the folder with `suites` and `judged`.
+      help_pages: a folder of unpacked packages.
+    """
+    for folder in sorted((shared / "suites" / "ir").glob("*/qrels.tsv")):
+        yield folder.parent.name, folder.parent
+    for language in HELP_LANGUAGES:
+        pages = help_pages and help_pages / HELP_PAGES.format(language.lower())
+        is_there = pages is not None and (pages / language).is_dir()
+        yield f"lo.{language}", pages if is_there else None
+
+
+def read_collection(name: str, folder: Path, shared: Path) -> Collection:
+    """Read a collection that `collections_in` named."""
+    if name.startswith("lo."):
+        return read_help(folder, name.removeprefix("lo."), shared / "judged")
+    return read_suite(folder)
+
+
+def read_suite(folder: Path) -> Collection:
+    """Read a folder of texts."""
+    documents = tuple(
+        Document(url=SUITE_HOST + entry["_id"], title=entry.get("title", ""), text=entry["text"])
+        for entry in _json_lines(folder / "corpus.jsonl")
+    )
+    texts = {entry["_id"]: entry["text"] for entry in _json_lines(folder / "queries.jsonl")}
+    judgements: dict[str, dict[str, int]] = {}
+    for line in (folder / "qrels.tsv").read_text("utf-8").splitlines()[1:]:
+        query, document, grade = line.split("\t")
+        judgements.setdefault(query, {})[SUITE_HOST + document] = int(grade)
+    queries = {query: texts[query] for query in judgements}
+    is_known_item = all(len(judged) == 1 for judged in judgements.values())
+    return Collection(folder.name, documents, queries, judgements, is_known_item)
+
+
+def read_help(pages: Path, language: str, judged: Path) -> Collection:
+    """Read the pages of LibreOffice's help in a language, and the index of its authors."""
+    documents: dict[str, Document] = {}
+    anchors: dict[str, tuple[str, ...]] = {}
+    for path in sorted((pages / language).rglob("*.html")):
+        url = HELP_HOST + path.relative_to(pages).as_posix()
+        page = parse_page(url, path.read_bytes(), "text/html")
+        documents[url] = Document(url, page.title, page.headings, page.text, language=page.language)
+        for link in page.links:
+            if link.anchor:
+                anchors[link.url] = join_anchors(anchors.get(link.url, ()), (link.anchor,))
+    linked = tuple(
+        msgspec.structs.replace(document, anchors=anchors.get(url, ())) for url, document in documents.items()
+    )
+    suffixes = read_qrels(judged / f"lo.{language}.qrels")
+    judgements = {
+        query: {f"{HELP_HOST}{language}/{suffix}": grade for suffix, grade in of_query.items()}
+        for query, of_query in suffixes.items()
+    }
+    texts = dict(read_topics(judged / f"lo.{language}.queries.tsv"))
+    return Collection(
+        f"lo.{language}", linked, {query: texts[query] for query in judgements}, judgements, True
+    )
+
+
+def read_topics(path: Path) -> list[tuple[str, str]]:
+    """Read a file of queries, one a line: id, a tab, the text.
+
+    Raises:
+      ConfigError: it cannot be read or is something else.
+    """
+    lines = [line for line in _text(path).splitlines() if line.strip()]
+    topics = [tuple(line.split("\t", 1)) for line in lines]
+    if not topics or any(len(topic) != 2 for topic in topics):
+        raise ConfigError(f"{path} is no file of queries: every line must be an id, a tab and the text")
+    return [(topic[0], topic[1]) for topic in topics]
+
+
+def read_qrels(path: Path) -> dict[str, dict[str, int]]:
+    """Read TREC's judgements, `query iteration document grade` a line; also with a header, without iteration.
+
+    Raises:
+      ConfigError: it cannot be read or is something else.
+    """
+    judgements: dict[str, dict[str, int]] = {}
+    for number, line in enumerate(_text(path).splitlines()):
+        words = line.split()
+        if not words or (number == 0 and words[0] == "query-id"):
+            continue
+        try:
+            query, document, grade = words[0], words[-2], int(words[-1])
+        except (IndexError, ValueError):
+            raise ConfigError(f"{path} is no file of judgements: {line!r}") from None
+        judgements.setdefault(query, {})[document] = grade
+    if not judgements:
+        raise ConfigError(f"{path} has no judgements")
+    return judgements
+
+
+def _json_lines(path: Path) -> Iterator[dict[str, str]]:
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read {path}: {error}") from error
