@@ -116,6 +116,9 @@ ALONE_PINGS: Final = 8  # dead members that one without live ones tries at a tim
 # Times that a member hears itself say what it did not say, before it concludes that its key is in use
 # twice. Once or twice can happen to a peer that lost its disk while old news of it is under way.
 ECHOES_MAX: Final = 5
+# A member that came less long ago concludes it at once when what it hears is of another address: its former
+# life can have said nothing newer than what it said itself when it came.
+NEWCOMER_S: Final = 60.0
 
 FAREWELLS: Final = 4  # members told at once by one that goes; they tell the rest
 
@@ -220,6 +223,7 @@ class Membership(Actor):
         self._awake_at = 0.0  # up to when it is settled whether we stood still
         self._greet_at = 0.0  # the next time a dead member that speaks may be sent the whole list
         self._refusal = ""
+        self._member_since = -inf
         self._echoes = 0  # own words heard that were not ours
         self._ownership: Ownership | None = None
         self._has_changed = False  # the weights or who is alive, maybe, since the last ownership
@@ -377,6 +381,7 @@ class Membership(Actor):
     def _become_member(self, now: float) -> None:
         """Take part from now on, with the weight that is ours."""
         self._is_member = True
+        self._member_since = now
         self._has_changed = True
         self._revoked_through = self._own.incarnation - 1  # in this life nothing is held yet
         self._renew_licence(now)
@@ -782,13 +787,15 @@ class Membership(Actor):
         if may_have_lost:
             self._revoke_holdings()
         if is_to_be_refuted:
-            self._refute(heard)
+            self._refute(heard, now)
 
-    def _refute(self, heard: MemberRecord) -> None:
+    def _refute(self, heard: MemberRecord, now: float) -> None:
         own = self._own
         if self._is_member and heard.incarnation > own.incarnation:
             self._echoes += 1
-            if self._echoes > ECHOES_MAX:
+            is_elsewhere = _addresses(heard) != _addresses(own)
+            is_newcomer = now < self._member_since + NEWCOMER_S
+            if self._echoes > ECHOES_MAX or (is_elsewhere and is_newcomer):
                 self._give_up("another process runs with the key file of this peer: end one of the two")
                 return
         self._counts["refutations"] += 1

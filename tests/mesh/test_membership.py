@@ -24,7 +24,7 @@ from mesh.errors import ConfigError, LocalProtocolError
 from mesh.identity import Identity
 from mesh.joiner import Door, Joiner
 from mesh.members import MemberList, State, beats
-from mesh.membership import ECHOES_MAX, Membership
+from mesh.membership import ECHOES_MAX, NEWCOMER_S, Membership
 from mesh.membership_messages import (
     AnswerDoor,
     ConnectPeer,
@@ -679,11 +679,29 @@ def test_a_key_that_is_in_use_twice_ends_the_peer_with_a_sentence() -> None:
     for i in range(ECHOES_MAX + 1):
         assert membership.observe().refusal == ""
         twin = Rumour(record_of("me", incarnation=10 * (i + 1), endpoint="tcp://twin:1"), State.ALIVE)
-        sends = membership.receive(Address("a", "membership"), RumoursSpread((twin,)), float(i))
+        now = NEWCOMER_S + 1.0 + i
+        sends = membership.receive(Address("a", "membership"), RumoursSpread((twin,)), now)
     (refused,) = (send.message for send in sends)
     assert isinstance(refused, MembershipRefused)
     assert "another process" in refused.reason
     assert membership.wake_at() == float("inf")
+
+
+def test_of_two_processes_with_one_key_the_one_that_came_last_ends_at_once() -> None:
+    twin = RumoursSpread((Rumour(record_of("me", incarnation=10, endpoint="tcp://twin:1"), State.ALIVE),))
+    newcomer, settled = founder(record_of("a")), founder(record_of("a"))
+    newcomer.receive(Address("a", "membership"), twin, 1.0)
+    settled.receive(Address("a", "membership"), twin, NEWCOMER_S + 1.0)
+    assert "another process" in newcomer.observe().refusal
+    assert settled.observe().refusal == ""
+    assert own_record(settled).incarnation > 10
+
+
+def test_newcomer_takes_back_what_is_old_of_itself_at_the_same_address() -> None:
+    membership = founder(record_of("a"))
+    old = Rumour(replace(own_record(membership), incarnation=10), State.ALIVE)
+    membership.receive(Address("a", "membership"), RumoursSpread((old,)), 1.0)
+    assert membership.observe().refusal == ""
 
 
 def test_a_lone_member_does_not_wake_to_tell_news_to_nobody() -> None:
