@@ -24,6 +24,7 @@ from mesh.gateway_client import GatewayClient
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
 
 if TYPE_CHECKING:
+    from peers.evaluation.fitting import Fitted
     from peers.evaluation.measures import Difference
     from peers.evaluation.quality import Row, Skipped
     from peers.evaluation.runs import Ranked
@@ -124,6 +125,43 @@ def quality(
         _show_table(rows, skipped)
 
 
+@eval_app.command(epilog="Example: tianmesh eval fit --help-pages packages --json > weights.json")
+def fit(
+    shared: SharedOption = Path("../shared"),
+    help_pages: HelpOption = NO_HELP,
+    collection: Annotated[list[str] | None, typer.Option(help="Only this one; repeat for more.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the weights of ranking that fit the judged collections best; changes nothing.
+
+    Takes some minutes. The weights of the kinds of entries are factors on those of the analysis.
+    """
+    with needed_extra():
+        from peers.evaluation.fitting import Sample, fit
+        from peers.evaluation.judged import collections_in, read_collection
+
+    wanted = frozenset(collection or ())
+    console = Console(stderr=True)
+    samples = []
+    for name, folder in collections_in(shared, _folder(help_pages)):
+        if folder is not None and (not wanted or name in wanted):
+            console.print(f"reading {escape(name)}")
+            samples.append(Sample(read_collection(name, folder, shared)))
+        elif folder is None:
+            console.print(f"skipped: {escape(name)}: its pages are not here")
+    if not samples:
+        raise ConfigError(f"no collections in {shared}")
+    bm25f, features = fit(samples, lambda what: console.print(f"fitting {what}"))
+    if as_json:
+        print_json({"bm25f": bm25f._asdict(), "features": features._asdict()})
+        return
+    for title, fitted in (("BM25F", bm25f), ("features", features)):
+        Console().print(
+            f"{title}: " + ", ".join(f"{name} {value:.3g}" for name, value in fitted.point.items())
+        )
+        Console().print(_fitted_table(fitted))
+
+
 @contextmanager
 def needed_extra() -> Iterator[None]:
     """Say what to install when an import fails. ConfigError."""
@@ -183,6 +221,16 @@ def _show(report: dict[str, Any], compared: Sequence[Difference] | None) -> None
     console.print(f"{report['queries']:,} queries{timing}")
     if compared is not None:
         console.print("* such a difference comes by chance in less than 5 of 100 cases (paired t-test)")
+
+
+def _fitted_table(fitted: Fitted) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("collection", "before", "fitted", "on folds fitted to", "on folds left out"):
+        table.add_column(name, justify="left" if name == "collection" else "right")
+    columns = fitted.before, fitted.figures, fitted.trained, fitted.tested
+    for name in fitted.figures:
+        table.add_row(name, *(f"{column[name]:.4f}" for column in columns))
+    return table
 
 
 def _show_table(rows: Sequence[Row], skipped: Sequence[Skipped]) -> None:

@@ -27,7 +27,7 @@ from peers.index.index import Index
 from peers.index.inversion import Inverter
 from peers.index.kernels import DOCUMENT_SHIFT, FIELD_COUNT, FIELD_SHIFT, Floats, Ints
 from peers.index.model import MODEL_DEPTH, Candidate, ModelWeights, scale_of, values_of
-from peers.index.query import Query, parse_query
+from peers.index.query import parse_query
 from peers.index.ranking import RankingWeights, idf_of
 from peers.index.runs import RunKind, kind_of
 from peers.index.snapshot import View
@@ -121,7 +121,7 @@ class Sample:
         weight_of = {kind: point.get(kind, 1.0) for kind in KINDS}
         for number, (query, statistics) in enumerate(zip(self._queries, self._statistics, strict=True)):
             weights = tuple(
-                weight * weight_of[kind_of_entry(entry, query)]
+                weight * weight_of[kind_of_entry(entry)]
                 for entry, weight in zip(query.scoring, query.weights, strict=True)
             )
             weighted = msgspec.structs.replace(query, weights=weights)
@@ -169,7 +169,7 @@ class Sample:
             for entry, weight, of_entry in zip(query.scoring, query.weights, idf, strict=True):
                 if entry in self._number_of:
                     rows.append(self._number_of[entry])
-                    kinds.append(KINDS.index(kind_of_entry(entry, query)))
+                    kinds.append(KINDS.index(kind_of_entry(entry)))
                     values.append(of_entry * weight)
                     columns.append(number)
         self._rows, self._kinds = np.array(rows, np.int64), np.array(kinds, np.int64)
@@ -197,7 +197,7 @@ class Sample:
         return np.where(is_found.any(axis=1), 1.0 / (1 + is_found.argmax(axis=1)), 0.0)
 
 
-def kind_of_entry(entry: str, query: Query) -> str:
+def kind_of_entry(entry: str) -> str:
     """Return the kind of a scoring entry, of which all get one factor."""
     if entry.startswith(FORM_PREFIX):
         return "form"
