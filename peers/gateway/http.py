@@ -31,9 +31,12 @@ from peers.importing.messages import PagesImported
 
 logger = logging.getLogger(__name__)
 
-# Waiting for the searcher at once. At 2 ms a search, the last of 64 waits 130 ms; more would wait longer than
-# they are worth, so they are told to come back.
+# Waiting at once. At 5 ms a search, the last of 64 waits 320 ms; more would wait longer than they are worth,
+# so they are told to come back.
 ASKS_IN_FLIGHT_MAX: Final = 64
+# Searches under way; the others wait for their turn. Under more load than the peers can bear, all that are
+# under way become slower, and those that reach their time limit incomplete: of a few at a time none does.
+SEARCHES_IN_FLIGHT_MAX: Final = 24
 ASK_S_MAX: Final = 15.0  # over the sum of the searcher's own limits: only a bug gets here
 STORED_READERS_MAX: Final = 2  # threads that unpack stored pages: up to 64 MB each
 BACKLOG: Final = 256
@@ -92,6 +95,8 @@ class Http:
         self._waiting: dict[int, _Waiter] = {}
         self._next_ticket = 1
         self._readers = trio.CapacityLimiter(STORED_READERS_MAX)
+        self._turns = trio.Semaphore(SEARCHES_IN_FLIGHT_MAX)
+        self._asks = 0
         self._requests: dict[str, int] = {}  # by status class: 2xx, ...
         self._seconds = 0.0
         self._busy = 0
@@ -130,15 +135,36 @@ class Http:
     async def ask(
         self, order: Callable[[int], Message], answer: type[Answer], actor: str = "searcher"
     ) -> Answer:
-        deliver = self._deliver
-        if deliver is None or len(self._waiting) >= ASKS_IN_FLIGHT_MAX:
+        if self._asks >= ASKS_IN_FLIGHT_MAX:
             self._busy += 1
-            raise Busy("this peer is stopping" if deliver is None else "too many requests at once")
+            raise Busy("too many requests at once")
+        self._asks += 1
+        try:
+            if answer is not PagesFound:
+                return await self._ask(order, answer, actor)
+            return await self._ask_in_turn(order, answer, actor)
+        finally:
+            self._asks -= 1
+
+    async def _ask_in_turn(self, order: Callable[[int], Message], answer: type[Answer], actor: str) -> Answer:
+        try:
+            self._turns.acquire_nowait()  # without a round of the event loop
+        except trio.WouldBlock:
+            await self._turns.acquire()
+        try:
+            return await self._ask(order, answer, actor)
+        finally:
+            self._turns.release()
+
+    async def _ask(self, order: Callable[[int], Message], answer: type[Answer], actor: str) -> Answer:
+        if self._deliver is None:
+            self._busy += 1
+            raise Busy("this peer is stopping")
         ticket = self._next_ticket
         self._next_ticket += 1
         waiter = self._waiting[ticket] = _Waiter()
         try:
-            deliver(self._address, actor, order(ticket))  # may answer before it returns
+            self._deliver(self._address, actor, order(ticket))  # may answer before it returns
             with trio.move_on_after(ASK_S_MAX):
                 await waiter.is_answered.wait()
         finally:
@@ -164,7 +190,7 @@ class Http:
     def statistics(self) -> Mapping[str, object]:
         own = {"requests": self._requests, "seconds": self._seconds, "busy": self._busy}
         server = msgspec.structs.asdict(self._server.observe())
-        return {**self._statistics(), self.name: {**own, "waiting": len(self._waiting), **server}}
+        return {**self._statistics(), self.name: {**own, "waiting": self._asks, **server}}
 
     # --- The server ------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import trio
 
 from mesh.actor import Address, Message
 from mesh.errors import ConfigError, LocalProtocolError
-from peers.gateway.http import ASKS_IN_FLIGHT_MAX, Http, listen
+from peers.gateway.http import ASKS_IN_FLIGHT_MAX, SEARCHES_IN_FLIGHT_MAX, Http, listen
 from peers.gateway.messages import FindPage, PageFound, RequestRefused, SearchPages
 from peers.storage.warc import response_record
 from tests.peers.gateway.fake_searcher import HEAD, FakeSearcher, answer_to
@@ -48,6 +48,16 @@ async def exchange(port: int, request: str) -> bytes:
 
 async def get(port: int, target: str) -> bytes:
     return await exchange(port, f"GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+
+
+async def until_waiting(http: Http, requests: int) -> None:
+    """Wait until so many requests wait for an answer."""
+    while True:
+        own = http.statistics()["http"]
+        assert isinstance(own, dict)
+        if own["waiting"] == requests:
+            return
+        await trio.lowlevel.checkpoint()
 
 
 def body_of(reply: bytes) -> object:
@@ -115,16 +125,32 @@ async def test_when_too_many_searches_wait_more_are_sent_away() -> None:
         async with trio.open_nursery() as nursery:
             for _ in range(ASKS_IN_FLIGHT_MAX):
                 nursery.start_soon(get, http.port, "/api/search?q=a")
-            while len(searcher.orders) < ASKS_IN_FLIGHT_MAX:
-                await trio.sleep(0.005)
+            await until_waiting(http, ASKS_IN_FLIGHT_MAX)
             reply = await get(http.port, "/api/search?q=a")
             assert reply.startswith(b"HTTP/1.1 503")
-            for order in searcher.orders:
+            for number in range(ASKS_IN_FLIGHT_MAX):
+                while len(searcher.orders) <= number:
+                    await trio.lowlevel.checkpoint()
+                order = searcher.orders[number]
                 assert isinstance(order, SearchPages)
                 answer = answer_to(order)
                 http.receive(Address("ann", "searcher"), answer)
                 http.receive(Address("ann", "searcher"), answer)  # twice does no harm
         assert (await get(http.port, "/healthz")).startswith(b"HTTP/1.1 200")
+
+
+async def test_only_some_searches_are_under_way_and_nothing_else_waits_for_them() -> None:
+    def answer_others(order: Message) -> Message | None:
+        return None if isinstance(order, SearchPages) else answer_to(order)
+
+    searcher = FakeSearcher(answer_others)
+    async with running(searcher) as http, trio.open_nursery() as nursery:
+        for _ in range(SEARCHES_IN_FLIGHT_MAX + 5):
+            nursery.start_soon(get, http.port, "/api/search?q=a")
+        await until_waiting(http, SEARCHES_IN_FLIGHT_MAX + 5)
+        assert len(searcher.orders) == SEARCHES_IN_FLIGHT_MAX
+        assert (await get(http.port, "/api/status")).startswith(b"HTTP/1.1 200")
+        nursery.cancel_scope.cancel()
 
 
 async def test_waiting_requests_are_answered_when_the_peer_stops() -> None:
