@@ -279,6 +279,7 @@ class Mesh:
         has_own_address = place.listen != Place().listen
         node = NodeOptions(
             listen=place.listen,
+            announce=place.announce,
             first_port=PORT if has_own_address else 0,
             doors=self._doors_for(number),
         )

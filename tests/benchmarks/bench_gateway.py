@@ -1,0 +1,147 @@
+"""The gateway under load: its HTTP server, its cache, many distinct queries, and a peer that is late.
+
+    TIANMESH_BENCH_WEB=FOLDER pytest tests/benchmarks/bench_gateway.py --benchmark-enable -s
+
+Requests arrive at a constant rate (`open_loop`), so that a gateway that is slow gets no fewer of them. What
+the machine itself gives is shown by the same number of requests for /healthz, and by Hypercorn under the same
+application. CPU times are those of the kernel's accounts of a peer's process; they depend less on who else
+uses the machine than latencies do.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+import pytest
+
+from tests.benchmarks.bench_search import judged_queries
+from tests.benchmarks.delayed_link import DelayedLink, delayed_link
+from tests.benchmarks.filled_mesh import fill, spread
+from tests.benchmarks.open_loop import Load, ask_at_rate
+from tests.benchmarks.real_documents import real_documents
+from tests.live.mesh_processes import PORT, Mesh, mesh_of
+from tests.live.place import Place
+from tests.live.web import ServedWeb
+
+PEERS: Final = 3
+PAGES: Final = 54_000
+PER_SECOND: Final = 100
+QUERIES: Final = 2_000
+CACHED_PER_SECOND: Final = 1_000
+SERVED: Final = 5_000
+LATE: Final = 3  # the peer that is made late
+ADDRESS, ANNOUNCED = "127.0.0.29", "127.0.0.30"
+DELAY_S: Final = 1.0
+
+
+class Filled(NamedTuple):
+    """A mesh that has its pages."""
+
+    mesh: Mesh
+    link: DelayedLink  # to the peer that can be made late
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
+    """Three peers, R = 2, with real pages, shared out evenly over hosts."""
+    documents = [spread(document) for document in real_documents(PAGES)]
+    folder = tmp_path_factory.mktemp("filled")
+    (folder / "resolver.json").write_text("{}")
+    hosts = sorted({document.url.split("/")[2] for document in documents})
+    web = ServedWeb(folder, [], dict.fromkeys(hosts, "127.0.0.1"))
+    places = [Place()] * (PEERS - 1) + [Place(listen=ADDRESS, gateway=ADDRESS, announce=ANNOUNCED)]
+    with ExitStack() as stack:
+        link = stack.enter_context(delayed_link(ANNOUNCED, ADDRESS, range(PORT, PORT + 3)))
+        mesh = stack.enter_context(mesh_of(folder / "mesh", web, places))
+        mesh.start(1)
+        mesh.start(*range(2, PEERS + 1))
+        mesh.wait_until_met()
+        mesh.wait_until_balanced()
+        fill(mesh.gateways(), documents)
+        mesh.wait_until_idle(900)
+        # Kernels are compiled, files are in memory, and how fast the peers answer is known.
+        ask_at_rate(mesh.gateway(1), _paths(judged_queries()[-400:]), 20)
+        yield Filled(mesh, link)
+
+
+def test_server_beside_hypercorn() -> None:
+    """Print requests a second and CPU a request of both servers, for the same application."""
+    print()
+    cpu_us = {}
+    for path in ("/healthz", "/api/search?q=crawler&k=10", "/search?q=crawler"):
+        for server in ("hypercorn", "ours"):
+            with _serving(server) as (gateway, pid):
+                ask_at_rate(gateway, [path] * 200, 1_000)
+                before = _cpu_s(pid)
+                load = ask_at_rate(gateway, [path] * SERVED, 1e6, connections=8)
+                cpu_us[server] = (_cpu_s(pid) - before) / SERVED * 1e6
+            print(f"{path:27s} {server:9s} {load.per_second:5.0f}/s, {cpu_us[server]:.0f} us of CPU each")
+        assert cpu_us["ours"] < cpu_us["hypercorn"]
+
+
+@pytest.mark.timeout(1_800)
+def test_distinct_queries(filled: Filled) -> None:
+    """Print latencies at 100 distinct queries a second, beside those of /healthz."""
+    _tell(filled, "/healthz", ["/healthz"] * QUERIES)
+    load = _tell(filled, "distinct", _paths(judged_queries()[:QUERIES]))
+    assert all(b'"missing":0' in body for body in load.bodies)
+
+
+@pytest.mark.timeout(1_800)
+def test_cached_queries(filled: Filled) -> None:
+    """Print latencies at 1,000 requests a second for queries that have been asked before."""
+    paths = _paths(judged_queries()[:100])
+    ask_at_rate(filled.mesh.gateway(1), paths, 20)
+    _tell(filled, "/healthz", ["/healthz"] * SERVED, CACHED_PER_SECOND)
+    load = _tell(filled, "cached", paths * (SERVED // len(paths)), CACHED_PER_SECOND)
+    assert all(b'"missing":0' in body for body in load.bodies)
+
+
+@pytest.mark.timeout(1_800)
+def test_distinct_queries_with_a_late_peer(filled: Filled) -> None:
+    """Print latencies while all that is sent to one peer arrives a second later."""
+    queries = judged_queries()[QUERIES : 2 * QUERIES]
+    filled.link.delay_s = DELAY_S
+    load = _tell(filled, f"peer {LATE} late by {DELAY_S:g} s", _paths(queries))
+    filled.link.delay_s = 0.0
+    assert all(b'"missing":0' in body for body in load.bodies)
+
+
+def _paths(queries: Sequence[str]) -> list[str]:
+    return [f"/api/search?k=10&q={quote(text)}" for text in queries]
+
+
+def _tell(filled: Filled, name: str, paths: Sequence[str], per_second: float = PER_SECOND) -> Load:
+    """Ask the first gateway and print what came of it."""
+    pids = [filled.mesh.pid(number) for number in range(1, PEERS + 1)]
+    before = [_cpu_s(pid) for pid in pids]
+    load = ask_at_rate(filled.mesh.gateway(1), paths, per_second)
+    cpu_ms = [(_cpu_s(pid) - was) / len(paths) * 1e3 for pid, was in zip(pids, before, strict=True)]
+    of_peers = ", ".join(f"{each:.2f}" for each in cpu_ms)
+    print(f"\n{name}: {load.told()}; CPU of the peers {of_peers} ms each; load {os.getloadavg()[0]:.1f}")
+    return load
+
+
+@contextmanager
+def _serving(server: str) -> Iterator[tuple[str, int]]:
+    """Run one of the servers; yields its address and its process."""
+    command = [sys.executable, "-m", "tests.benchmarks.gateway_process", server]
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}", process.pid
+        process.stdin.close()
+
+
+def _cpu_s(pid: int) -> float:
+    """What a process has used, all its threads, in the kernel's ticks."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

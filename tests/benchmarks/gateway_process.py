@@ -1,0 +1,67 @@
+"""The gateway's application with three known pages, under one of two servers. [io]
+
+    python -m tests.benchmarks.gateway_process (ours | hypercorn)
+
+prints its port and serves until its standard input ends.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import trio
+from hypercorn.config import Config
+from hypercorn.trio import serve
+
+from peers.gateway.asgi import respond
+from peers.gateway.http import listen
+from peers.gateway.http_server import HttpServer
+from peers.gateway.routes import application
+from peers.gateway.stored_page import StoredPage
+from tests.peers.gateway.fake_searcher import answer_to
+
+
+class KnownPages:
+    """A backend that has every answer at once, as a cache has."""
+
+    async def ask(self, order: Any, answer: Any, actor: str = "searcher") -> Any:
+        return answer_to(order(1))
+
+    async def read_stored(self, url: str, records: bytes) -> StoredPage:
+        raise AssertionError("nobody asks for it")
+
+    def now(self) -> float:
+        return trio.current_time()
+
+    def statistics(self) -> Mapping[str, object]:
+        return {}
+
+
+async def main(server: str) -> None:
+    listener = listen("127.0.0.1", 0)
+    print(listener.getsockname()[1], flush=True)
+    stopping = trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon({"ours": ours, "hypercorn": hypercorn}[server], listener, stopping)
+        await trio.to_thread.run_sync(sys.stdin.read)
+        stopping.set()
+
+
+async def ours(listener: socket.socket, stopping: trio.Event) -> None:
+    await HttpServer(listener, partial(respond, application(KnownPages()))).serve(stopping)
+
+
+async def hypercorn(listener: socket.socket, stopping: trio.Event) -> None:
+    config = Config()
+    config.bind = [f"fd://{listener.detach()}"]
+    config.accesslog = config.errorlog = None
+    config.keep_alive_max_requests = 1_000_000
+    await serve(application(KnownPages()), config, shutdown_trigger=stopping.wait, mode="asgi")  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    trio.run(main, sys.argv[1])
