@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from mesh.actor import Actor
 from mesh.table import Table, TableSection
 from peers.crawler.controller import Controller
@@ -11,6 +13,8 @@ from peers.handover.handover import Handover, HandoverSettings
 from peers.importing.importer import Importer
 from peers.index.indexer import Indexer, IndexView
 from peers.storage.cell import Cell
+
+CELL_SECTION: Final = b"S"  # of the table of a peer
 
 
 def make_actors(
@@ -31,7 +35,7 @@ def make_actors(
     """
     return [
         Controller(me, TableSection(table, b"C"), settings),
-        Cell(me, TableSection(table, b"S")),
+        Cell(me, TableSection(table, CELL_SECTION)),
         Indexer(me, index),
         Searcher(me, first_errand),
         Handover(me, first_errand, handover),

@@ -22,6 +22,8 @@ from rich.table import Table
 
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient, GatewayError, error_count
+from peers.exporting.command import EPILOG as EXPORT_EPILOG
+from peers.exporting.command import export_files
 from peers.gateway.status import PeerState
 from peers.importing.command import EPILOG as IMPORT_EPILOG
 from peers.importing.command import import_files
@@ -146,6 +148,7 @@ def drain(
 
 
 app.command("import", epilog=IMPORT_EPILOG)(import_files)
+app.command("export", epilog=EXPORT_EPILOG)(export_files)
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from mesh.port import Port
 from mesh.process import Tell
 from mesh.runtime import Runtime
 from mesh.table import TableSection
-from peers.actors import make_actors
+from peers.actors import CELL_SECTION, make_actors
 from peers.config import PeerConfig, WebConfig
 from peers.crawler.addresses import AddressPolicy
 from peers.crawler.controller import CrawlStatistics
@@ -73,7 +73,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
         return vitals.measure()
 
     # Only what is behind it is looked through, and may be cut as torn.
-    durable = last_extent(TableSection(table, b"S"))
+    durable = last_extent(TableSection(table, CELL_SECTION))
     with Archive(data / "archive", me, durable) as archive, Index.open(data / "index") as index:
         first_errand = time.time_ns() // 1_000_000
         actors = make_actors(me, table, config.crawl, IndexReader(index), first_errand, config.handover)

@@ -48,7 +48,7 @@ FRESH_S: Final = 60.0  # before the fetch: a page that was made for it
 # ISO 8601 with what people write instead of its separators, 2024/3/5 or 2024年3月5日 too.
 _DATE: Final = re.compile(
     r"\s*(?P<year>[12]\d{3})(?:[-/.年](?P<month>\d{1,2})(?:[-/.月](?P<day>\d{1,2}))?)?日?"
-    r"(?:[T\s]\s*(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?(?:[.,]\d+)?"
+    r"(?:[T\s]\s*(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?(?:[.,](?P<fraction>\d+))?"
     r"\s*(?P<zone>Z|[+-]\d{2}:?\d{2})?)?",
     re.IGNORECASE,
 )
@@ -77,7 +77,9 @@ def seconds_of(text: str) -> float:
     match = _DATE.match(text[:DATE_CHARS_MAX])
     if match is None:
         return 0.0
-    number = {name: int(value) for name, value in match.groupdict("1").items() if name != "zone"}
+    number = {
+        name: int(value) for name, value in match.groupdict("1").items() if name not in ("zone", "fraction")
+    }
     if match["hour"] is None:
         number |= {"hour": 0, "minute": 0}
     if match["second"] is None:
@@ -95,6 +97,13 @@ def seconds_of(text: str) -> float:
     except ValueError:  # the 31st of February
         return 0.0
     return moment.timestamp()
+
+
+def precise_seconds_of(text: str) -> float:
+    """Read it with the fraction of a second, to the microsecond, by which versions are told apart."""
+    seconds, match = seconds_of(text), _DATE.match(text[:DATE_CHARS_MAX])
+    fraction = match["fraction"] if match is not None and seconds else None
+    return round(seconds + float(f"0.{fraction}"), 6) if fraction else seconds
 
 
 def http_seconds_of(text: str) -> float:

@@ -69,7 +69,7 @@ class Fetcher:
             body=body,
             request_head=_head(message),
             ip=connection.ip,
-            started_at=started_at,
+            started_at=round(started_at, 6),  # as its WARC record says, so that it is the same version
             seconds=trio.current_time() - started,
             bytes_received=answer.bytes_received,
             is_whole=is_whole,

@@ -13,11 +13,12 @@ from html import escape
 from typing import Final
 
 from mesh.errors import CorruptionError
+from mesh.linkers import linker_of
 from mesh.messages import PAGE_LINKS_MAX, FoundLink, LinkUse
 from mesh.urls import canonical, hostname_of, looks_like_trap
 from peers.crawler.addresses import is_public
 from peers.crawler.connection import FetchLimits
-from peers.crawler.dates import seconds_of
+from peers.crawler.dates import precise_seconds_of
 from peers.crawler.decoding import TooLarge, Undecodable, decode
 from peers.crawler.exchange import PAGE_MEDIA_TYPES, Fetched, header_of, response_head
 from peers.crawler.extraction import document_of
@@ -60,11 +61,11 @@ def page_of_record(record: Record, use: LinkUse) -> ImportedPage:
     if kind in _PASSED_OVER or headers.get("warc-target-uri", "").startswith(("dns:", "metadata:", "urn:")):
         raise NoPage
     url = _url_of(headers.get("warc-target-uri", "").removeprefix("<").removesuffix(">"))
-    fetched_at = seconds_of(headers.get("warc-date", ""))
+    fetched_at = precise_seconds_of(headers.get("warc-date", ""))
     if not fetched_at:
         raise Refused("no date")
     response = _response_in(kind, headers.get("content-type", ""), record)
-    fetched = _fetched(url, response, headers.get("warc-ip-address", ""), _precise(headers, fetched_at))
+    fetched = _fetched(url, response, headers.get("warc-ip-address", ""), fetched_at)
     return page_of(fetched, use, headers.get("warc-truncated", ""))
 
 
@@ -105,7 +106,10 @@ def page_of(fetched: Fetched, use: LinkUse, truncated: str = "") -> ImportedPage
     if truncated not in ("", "length", "time", "disconnect"):
         truncated = "unspecified"
     records = response_record(fetched.url, response_head(fetched), fetched.body, at, fetched.ip, truncated)
-    links = [FoundLink(link.url, link.anchor, use=use) for link in parsed.links]
+    links = [
+        FoundLink(link.url, link.anchor, use=use, linker=linker_of(fetched.url, link.url))
+        for link in parsed.links
+    ]
     return ImportedPage(
         url=fetched.url,
         fetched_at=at,
@@ -173,20 +177,10 @@ def _url_of(text: str) -> str:
 
 
 def _moment(given: str | float, what: str) -> float:
-    seconds = seconds_of(given) if isinstance(given, str) else float(given)
+    seconds = precise_seconds_of(given) if isinstance(given, str) else float(given)
     if not 0 < seconds < 1e11:
         raise Refused(f"{what} is no date")
     return seconds
-
-
-def _precise(headers: object, seconds: float) -> float:
-    """Add the fraction of a WARC-Date, which `seconds_of` leaves out: versions are told apart by it."""
-    assert isinstance(headers, dict)
-    match = _FRACTION.search(headers["warc-date"])
-    return seconds + float(f"0.{match[1]}") if match else seconds
-
-
-_FRACTION: Final = re.compile(r"\.(\d{1,9})Z?\s*$")
 
 
 def _response_in(kind: str, content_type: str, record: Record) -> HttpResponse:
@@ -281,4 +275,4 @@ def _one_line(value: str) -> str:
 
 
 def _is_useful(link: FoundLink) -> bool:
-    return (link.use is LinkUse.FETCH and not looks_like_trap(link.url)) or bool(link.anchor)
+    return (link.use is LinkUse.FETCH and not looks_like_trap(link.url)) or bool(link.anchor or link.linker)

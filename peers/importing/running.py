@@ -10,16 +10,11 @@ ended is sent again by the next one, and the peers say that they have it.
 from __future__ import annotations
 
 import mmap
-import multiprocessing
-import multiprocessing.connection
-import os
-import signal
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +30,7 @@ from peers.importing.messages import KNOWN, LATE, REFUSED, STORED
 from peers.importing.positions import Damage, Position
 from peers.importing.unpacking import Data, Gzip, Packing, Zstd, packing_of
 from peers.importing.warc_file import Record, read_warc
+from peers.workers import Workers, result_of
 
 BATCH_BYTES: Final = 1 << 20  # of records to one worker at a time, about 50 pages
 BATCH_RECORDS: Final = 256
@@ -110,7 +106,11 @@ def run(plan: Plan, checkpoint: Checkpoint, on_progress: Callable[[Path, int, Su
     summary = Summary()
     began = time.perf_counter()
     try:
-        with _Makers(plan) as makers, _Senders(plan) as senders:
+        n_bytes = sum(file.stat().st_size for file in plan.files)
+        with (
+            Workers(make, plan.workers, is_needed=bool(plan.workers) or n_bytes > SMALL_BYTES) as makers,
+            _Senders(plan) as senders,
+        ):
             for file in plan.files:
                 importing = _FileImport(file, plan, makers, senders, checkpoint, summary, on_progress)
                 importing.run()
@@ -129,7 +129,7 @@ class _FileImport:
         self,
         file: Path,
         plan: Plan,
-        makers: _Makers,
+        makers: Workers[Order, Made],
         senders: _Senders,
         checkpoint: Checkpoint,
         summary: Summary,
@@ -164,7 +164,7 @@ class _FileImport:
 
     def _send_made(self) -> None:
         """Hand on what has been made first, and wait for what was sent first when too much is on its way."""
-        made = _result(self._making.popleft())
+        made = result_of(self._making.popleft())
         self._sending.append((made, [self._senders.submit(body) for body in made.bodies]))
         while sum(len(futures) for _, futures in self._sending) > SENDERS + 1 or _is_done(
             self._sending[0][1]
@@ -261,56 +261,6 @@ def _beginning(packing: Packing) -> bytes:
     for member in packing.members(0):
         return next(member.chunks(), b"").lstrip()[:LOOK_BYTES]
     return b""
-
-
-# --- Making --------------------------------------------------------------------------------------
-
-
-class _Makers:
-    """Processes that take pages apart, or this one when there is little to do."""
-
-    def __init__(self, plan: Plan) -> None:
-        workers = plan.workers or multiprocessing.cpu_count()
-        n_bytes = sum(file.stat().st_size for file in plan.files if file.exists())
-        self._pool: ProcessPoolExecutor | None = None
-        if plan.workers or n_bytes > SMALL_BYTES:
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(workers, context, initializer=_live_with_parent)
-        self.most = 2 * workers  # under way at a time
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-
-    def submit(self, order: Order) -> Future[Made]:
-        if self._pool is not None:
-            return self._pool.submit(make, order)
-        future: Future[Made] = Future()
-        future.set_result(make(order))
-        return future
-
-
-def _live_with_parent() -> None:
-    """Begin a worker: Ctrl-C is the parent's business, and without it there is nothing to do."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
-
-
-def _end_with(sentinel: int) -> None:
-    multiprocessing.connection.wait([sentinel])
-    os._exit(1)
-
-
-def _result(future: Future[Made]) -> Made:
-    try:
-        return future.result()
-    except BrokenProcessPool as error:
-        raise ImportFailed("a process that takes pages apart was killed; is there enough memory?") from error
 
 
 def _is_done(futures: list[Future[Counter[str]]]) -> bool:

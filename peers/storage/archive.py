@@ -273,7 +273,7 @@ class Archive:
             raise
 
     def _path(self, number: int) -> Path:
-        return self._folder / f"tianmesh-{self._peer}-{number:05d}.warc.gz"
+        return segment_path(self._folder, self._peer, number)
 
     def _refusal(self, error: OSError) -> StorageError | ConfigError:
         """Return the error to raise: one sentence that says what to do."""
@@ -288,6 +288,11 @@ class Archive:
                 " stop the other peer or give this one its own folder"
             )
         return StorageError(f"the archive in {self._folder} cannot be used: {error.strerror or error}")
+
+
+def segment_path(folder: Path, peer: str, number: int) -> Path:
+    """Where a peer keeps a segment; others may read what is told of it, which never changes."""
+    return folder / f"tianmesh-{peer}-{number:05d}.warc.gz"
 
 
 def open_folder(folder: Path) -> int:

@@ -1,0 +1,108 @@
+"""The command `tianmesh export`: files of what peers have, for other engines and tools. [io]"""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
+
+from mesh.errors import ConfigError
+from peers.options import JsonOption, print_json
+
+INTERRUPTED: Final = 130  # exit code, as a shell gives it for Ctrl-C
+EPILOG: Final = (
+    "Examples: tianmesh export warc --config mymesh/peer-1/config.toml   "
+    "tianmesh export parquet --config mymesh --out tables   (every peer below that folder)   "
+    "tianmesh export jsonl --config mymesh --site debian.org --out - | head"
+)
+
+
+class Format(StrEnum):
+    """What can be written."""
+
+    WARC = "warc"  # records as they are stored, all versions
+    JSONL = "jsonl"  # url, title, text, headings, language, type, date, fetched_at
+    LINKS = "links"  # source, target and text, by tabs
+    PARQUET = "parquet"  # the columns of jsonl
+
+
+def export_files(
+    form: Annotated[Format, typer.Argument(metavar="FORMAT", help="warc, jsonl, links or parquet.")],
+    config: Annotated[
+        list[Path],
+        typer.Option(help="Configuration of a peer, or a folder with peers; more than one is fine."),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the files; - writes to stdout.")] = Path("export"),
+    site: Annotated[
+        list[str] | None, typer.Option(help="Only this host and those below it; more than one is fine.")
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(min=0, max=256, help="Processes that take pages apart; 0: as many as cores.")
+    ] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Write what peers of this machine have into files that other engines, Spark or DuckDB read.
+
+    The peers may run meanwhile; what is exported is what they have on disk. A peer has the pages of its own
+    slots and those it keeps for others; with all peers of a mesh every page is there once.
+    """
+    # Here, so that other commands need not wait for the parser to be loaded.
+    from peers.exporting.running import Plan, run
+    from peers.exporting.writers import STDOUT
+
+    plan = Plan(form.value, configs_in(config), out, site or [], workers)
+    if out == STDOUT and as_json:
+        raise ConfigError("--json and the export itself cannot both go to stdout: name a folder with --out")
+    console = Console(stderr=True, quiet=as_json, highlight=False)
+    try:
+        with Progress(console=console) as progress:
+            bar = progress.add_task("exporting", total=None)
+            summary = run(
+                plan, lambda done, total: progress.update(bar, completed=done, total=max(done, total))
+            )
+    except KeyboardInterrupt:
+        console.print("interrupted; files that are not whole end in .part")
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # whoever read our stdout has enough
+        sys.exit(0)
+    if as_json:
+        print_json(summary.as_json())
+        return
+    console.print(f"{summary.pages:,} pages in {summary.seconds:.1f} s, {summary.bytes / 1e6:,.1f} MB")
+    if form is Format.LINKS:
+        console.print(f"{summary.links:,} links")
+    if summary.not_indexed:
+        console.print(f"{summary.not_indexed:,} pages ask not to be indexed: they are only in WARC")
+    if summary.damaged:
+        console.print(f"{summary.damaged:,} versions could not be read; peers repair them by themselves")
+    for file in summary.files:
+        console.print(escape(file))
+
+
+def configs_in(given: list[Path]) -> list[Path]:
+    """The configurations of peers: files as they are, of a folder those in it and one below.
+
+    Raises:
+      ConfigError: there is none.
+    """
+    found: dict[Path, None] = {}
+    for path in given:
+        if path.is_dir():
+            inside = [path / "config.toml", *sorted(path.glob("*/config.toml"))]
+            found |= dict.fromkeys(each for each in inside if each.is_file() and _has_data(each))
+        else:
+            found[path] = None
+    if not found:
+        raise ConfigError(f"there is no peer in {', '.join(map(str, given))}: name its config.toml")
+    return list(found)
+
+
+def _has_data(config: Path) -> bool:
+    """Does a configuration belong to a peer, and not to a bootstrap node, which keeps nothing?"""
+    return "[storage]" in config.read_text(encoding="utf-8", errors="replace")

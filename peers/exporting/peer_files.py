@@ -1,0 +1,92 @@
+"""What a peer has on disk, read beside it: which versions of which pages, and their records. [io]"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from xxhash import xxh3_64_intdigest
+
+from mesh.config import load_config
+from mesh.key_file import load_identity
+from mesh.lmdb_reader import LmdbReader
+from mesh.table import TableSection
+from peers.actors import CELL_SECTION
+from peers.config import PeerConfig
+from peers.storage.archive import read_all, segment_path
+from peers.storage.ledger import Ledger, Place
+
+PLACES_AT_ONCE: Final = 1_000  # read from one state of the table
+FILES_OPEN_MAX: Final = 64
+
+
+class Version(NamedTuple):
+    """A version of a page, and who has it."""
+
+    identity: bytes  # slot and fingerprint of its URL
+    place: Place
+    is_newest: bool  # of its page, at that peer
+    peer: PeerFiles
+
+
+class PeerFiles:
+    """The table and the archive of one peer, running or not."""
+
+    def __init__(self, config_file: Path) -> None:
+        """Open the files of the peer with this configuration.
+
+        Raises:
+          ConfigError: there are none, or they are not ours to read.
+        """
+        config = load_config(config_file, PeerConfig)
+        folder = config_file.parent
+        data = folder / config.storage.folder
+        self.peer = load_identity(folder / config.member.key_file).peer_id
+        self._archive = data / "archive"
+        self._files: dict[int, int] = {}  # by segment; descriptors
+        self._closing = ExitStack()
+        self._table = self._closing.enter_context(LmdbReader(data / "table"))
+        self._ledger = Ledger(TableSection(self._table, CELL_SECTION))
+
+    def close(self) -> None:
+        for descriptor in self._files.values():
+            os.close(descriptor)
+        self._files.clear()
+        self._closing.close()
+
+    @property
+    def page_count(self) -> int:
+        """Pages it has, as owner and standby."""
+        return self._ledger.totals.pages
+
+    def versions(self) -> Iterator[Version]:
+        """Yield all versions of all pages, page by page, of each the newest first; pages in a fixed order."""
+        after, identity_before = b"", b""
+        while True:
+            self._table.renew()
+            places = self._ledger.places(after, PLACES_AT_ONCE)
+            if not places:
+                return
+            for key, identity, place in places:
+                yield Version(identity, place, identity != identity_before, self)
+                after, identity_before = key, identity
+
+    def read(self, place: Place) -> bytes:
+        """Return the records of a version; b"" if they are gone, or are not what was written."""
+        try:
+            records = read_all(self._descriptor(place.segment), place.extent)
+        except (OSError, EOFError):
+            return b""
+        return records if xxh3_64_intdigest(records) == place.checksum else b""
+
+    def _descriptor(self, segment: int) -> int:
+        descriptor = self._files.get(segment)
+        if descriptor is None:
+            if len(self._files) >= FILES_OPEN_MAX:
+                os.close(self._files.pop(next(iter(self._files))))
+            path = segment_path(self._archive, self.peer, segment)
+            descriptor = self._files[segment] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return descriptor

@@ -1,0 +1,94 @@
+"""Pages as they are exported: taken apart again from their records, in worker processes. Pure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import msgspec
+
+from mesh.document import Document
+from mesh.errors import CorruptionError
+from peers.crawler.extraction import document_of
+from peers.crawler.parser import NotHtml, parse_page
+from peers.storage.warc import parse_response, read_records
+
+
+class PageRow(msgspec.Struct, frozen=True):
+    """What is told of a page; the names are those of the JSON and of the columns."""
+
+    url: str
+    title: str
+    text: str  # one block a line
+    headings: str  # of those lines, the ones that are headings
+    language: str
+    type: str
+    date: str | None  # when it says it was last changed, ISO 8601
+    fetched_at: str  # ISO 8601 with microseconds
+
+
+class LinkRow(NamedTuple):
+    """A link of a page, once for each of its texts."""
+
+    source: str
+    target: str
+    text: str
+
+
+class Order(NamedTuple):
+    """Pages to be taken apart: URL, time of fetch, records."""
+
+    pages: list[tuple[str, float, bytes]]
+
+
+class Taken(NamedTuple):
+    """What was found in them."""
+
+    rows: list[PageRow]
+    links: list[LinkRow]
+    n_without_text: int  # pages that ask not to be indexed, or are none
+    n_damaged: int
+
+
+def take_apart(order: Order) -> Taken:
+    """Parse pages as the crawler did, and tell what is in them."""
+    rows: list[PageRow] = []
+    links: list[LinkRow] = []
+    n_without_text = n_damaged = 0
+    for url, fetched_at, records in order.pages:
+        try:
+            record = next(each for each in read_records(records) if each.kind == "response")
+            response = parse_response(record)
+            page = parse_page(
+                url, response.body, response.header("content-type"), response.header("x-robots-tag")
+            )
+        except (CorruptionError, StopIteration):
+            n_damaged += 1
+            continue
+        except NotHtml:
+            n_without_text += 1
+            continue
+        document = document_of(page, fetched_at, response.header("last-modified"))
+        if document is None:
+            n_without_text += 1
+        else:
+            rows.append(row_of(document))
+        links += [LinkRow(url, link.url, link.anchor) for link in page.links]
+    return Taken(rows, links, n_without_text, n_damaged)
+
+
+def row_of(document: Document) -> PageRow:
+    return PageRow(
+        url=document.url,
+        title=document.title,
+        text=document.text,
+        headings=document.headings,
+        language=document.language,
+        type=document.type,
+        date=iso_date(document.date) if document.date else None,
+        fetched_at=iso_date(document.fetched_at, "microseconds"),
+    )
+
+
+def iso_date(seconds: float, timespec: str = "seconds") -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec=timespec).replace("+00:00", "Z")

@@ -1,0 +1,151 @@
+"""An export from the files of peers to new ones: reads, has workers take apart, writes in order. [io]"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from mesh.errors import ConfigError
+from peers.exporting.peer_files import PeerFiles, Version
+from peers.exporting.rows import Order, Taken, take_apart
+from peers.exporting.versions import all_versions, newest_versions, of_sites
+from peers.exporting.writers import STDOUT, WRITERS, Writer, Writing
+from peers.workers import Workers, result_of
+
+BATCH_BYTES: Final = 512 << 10  # of packed records to one worker at a time
+BATCH_PAGES: Final = 256
+SMALL_PAGES: Final = 500  # that are taken apart here: to start workers would take longer
+
+
+@dataclass
+class Summary:
+    """What was written, and what was not."""
+
+    versions: int = 0  # that were looked at
+    pages: int = 0  # written, as records or rows
+    links: int = 0
+    not_indexed: int = 0  # pages that ask not to be indexed, or have no text: only in WARC
+    damaged: int = 0  # not there any more, or not as they were written, in any copy
+    bytes: int = 0
+    files: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        per_second = self.pages / self.seconds if self.seconds else 0.0
+        return {**vars(self), "pages_per_second": round(per_second, 1)}
+
+
+class Plan(NamedTuple):
+    """What is to be exported, and how."""
+
+    format: str  # of WRITERS
+    configs: list[Path]  # of the peers
+    out: Path  # folder, or STDOUT
+    sites: list[str]
+    workers: int  # processes; 0 for as many as there are cores
+
+
+def run(plan: Plan, on_progress: Callable[[int, int], None]) -> Summary:
+    """Export to the end.
+
+    Args:
+      on_progress: called with the pages that were looked at so far and about how many there are.
+
+    Raises:
+      ConfigError: the files of a peer cannot be read, or there is no writing to the output.
+    """
+    summary = Summary()
+    began = time.perf_counter()
+    with ExitStack() as stack:
+        peers = [stack.enter_context(closing(PeerFiles(config))) for config in plan.configs]
+        n_pages = sum(peer.page_count for peer in peers)
+        writer = _writer(plan)
+        stack.enter_context(Writing(writer))
+        walks = [peer.versions() for peer in peers]
+        versions = newest_versions(walks) if writer.needs_rows else all_versions(walks)
+        found = _read(versions, of_sites(plan.sites), summary, lambda done: on_progress(done, n_pages))
+        if writer.needs_rows:
+            _write_rows(found, writer, plan.workers, n_pages, summary)
+        else:
+            for _, _, records in found:
+                summary.pages += 1
+                summary.bytes += len(records)
+                writer.write_records(records)
+        on_progress(n_pages, n_pages)
+    if plan.out != STDOUT:
+        summary.files = [str(path) for path in writer.files]
+        summary.bytes = sum(path.stat().st_size for path in writer.files)
+    summary.seconds = time.perf_counter() - began
+    return summary
+
+
+def _writer(plan: Plan) -> Writer:
+    if plan.out != STDOUT:
+        try:
+            plan.out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"cannot write to {plan.out}: {error.strerror or error}") from error
+    return WRITERS[plan.format](plan.out)
+
+
+def _read(
+    versions: Iterator[list[Version]],
+    is_wanted: Callable[[str], bool],
+    summary: Summary,
+    on_progress: Callable[[int], None],
+) -> Iterator[tuple[str, float, bytes]]:
+    """Yield URL, time of fetch and records of what is wanted, from whichever peer has it sound."""
+    for copies in versions:
+        summary.versions += 1
+        if summary.versions % 100 == 0:
+            on_progress(summary.versions)
+        place = copies[0].place
+        if not is_wanted(place.url):
+            continue
+        records = next(filter(None, (copy.peer.read(copy.place) for copy in copies)), b"")
+        if records:
+            yield place.url, place.fetched_at, records
+        else:
+            summary.damaged += 1
+
+
+def _write_rows(
+    found: Iterator[tuple[str, float, bytes]], writer: Writer, processes: int, n_pages: int, summary: Summary
+) -> None:
+    taking: deque[Future[Taken]] = deque()
+    is_needed = bool(processes) or n_pages > SMALL_PAGES
+    with Workers(take_apart, processes, is_needed=is_needed) as workers:
+        for order in _orders(found):
+            taking.append(workers.submit(order))
+            while len(taking) > workers.most:
+                _write_taken(result_of(taking.popleft()), writer, summary)
+        while taking:
+            _write_taken(result_of(taking.popleft()), writer, summary)
+
+
+def _orders(found: Iterator[tuple[str, float, bytes]]) -> Iterator[Order]:
+    pages: list[tuple[str, float, bytes]] = []
+    n_bytes = 0
+    for page in found:
+        pages.append(page)
+        n_bytes += len(page[2])
+        if n_bytes >= BATCH_BYTES or len(pages) >= BATCH_PAGES:
+            yield Order(pages)
+            pages, n_bytes = [], 0
+    if pages:
+        yield Order(pages)
+
+
+def _write_taken(taken: Taken, writer: Writer, summary: Summary) -> None:
+    writer.write_taken(taken)
+    summary.pages += len(taken.rows)
+    summary.links += len(taken.links)
+    summary.not_indexed += taken.n_without_text
+    summary.damaged += taken.n_damaged

@@ -1,0 +1,47 @@
+"""The versions of several peers together, each once. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from heapq import merge
+from itertools import groupby
+from operator import attrgetter
+
+from mesh.urls import hostname_of
+from peers.exporting.peer_files import Version
+
+
+def all_versions(of_peers: Iterable[Iterable[Version]]) -> Iterator[list[Version]]:
+    """Yield every version of every page once, each as the copies there are of it."""
+    for copies in _pages(of_peers):
+        by_time: dict[float, list[Version]] = {}
+        for copy in copies:
+            by_time.setdefault(copy.place.fetched_at, []).append(copy)
+        for at in sorted(by_time, reverse=True):
+            yield by_time[at]
+
+
+def newest_versions(of_peers: Iterable[Iterable[Version]]) -> Iterator[list[Version]]:
+    """Yield the newest version of every page, as the copies there are of it."""
+    for copies in _pages(of_peers):
+        newest = max(copy.place.fetched_at for copy in copies)
+        yield [copy for copy in copies if copy.place.fetched_at == newest]
+
+
+def _pages(of_peers: Iterable[Iterable[Version]]) -> Iterator[list[Version]]:
+    """Bring the same pages of several peers together; all walk in the order of identities."""
+    by_identity = attrgetter("identity")
+    for _, copies in groupby(merge(*of_peers, key=by_identity), by_identity):
+        yield list(copies)
+
+
+def of_sites(sites: Iterable[str]) -> Callable[[str], bool]:
+    """Return whether a URL is of one of some sites: a host name, and all names below it; no sites are all."""
+    names = tuple(site.lower().removeprefix("http://").removeprefix("https://").rstrip("/") for site in sites)
+    below = tuple(f".{name}" for name in names)
+
+    def is_wanted(url: str) -> bool:
+        hostname = hostname_of(url)
+        return not names or hostname in names or hostname.endswith(below)
+
+    return is_wanted

@@ -1,0 +1,246 @@
+"""Files that are exported: WARC, JSON lines, links, Parquet. [io]
+
+A file has another name until it is whole, so that nobody takes half of one for all of it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, ClassVar, Final, Protocol, Self
+
+import msgspec
+from isal import igzip
+
+from mesh.errors import ConfigError
+from peers.exporting.rows import LinkRow, PageRow, Taken
+from peers.storage.warc import warcinfo_record
+
+STDOUT: Final = Path("-")
+WARC_BYTES: Final = 1 << 30  # of one WARC file, as the standard's annex C advises
+ROW_GROUP: Final = 4_096  # documents in one group of Parquet: about 20 MB of text in memory
+PART: Final = ".part"  # behind the name of what is not whole
+
+
+class Writer(Protocol):
+    """Takes what is exported and makes files of it."""
+
+    needs_rows: ClassVar[bool]  # False: it takes records as they are stored
+    files: list[Path]
+
+    def write_records(self, records: bytes) -> None: ...
+
+    def write_taken(self, taken: Taken) -> None: ...
+
+    def close(self) -> None:
+        """Finish the files and give them their names."""
+
+
+class _Output:
+    """One file on its way, or stdout."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.n_bytes = 0
+        self._part = path.with_name(path.name + PART)
+        self.file: BinaryIO = sys.stdout.buffer if path == STDOUT else self._part.open("wb")
+
+    def write(self, data: bytes) -> None:
+        self.file.write(data)
+        self.n_bytes += len(data)
+
+    def close(self) -> None:
+        if self.path == STDOUT:
+            self.file.flush()
+        else:
+            self.file.close()
+            self._part.replace(self.path)
+
+
+class WarcWriter:
+    """Records as they are stored, each a gzip member: any WARC tool reads them."""
+
+    needs_rows: ClassVar[bool] = False
+
+    def __init__(self, out: Path, bytes_max: int = WARC_BYTES) -> None:
+        self.files: list[Path] = []
+        self._out = out
+        self._bytes_max = bytes_max
+        self._output: _Output | None = None
+
+    def write_records(self, records: bytes) -> None:
+        output = self._output
+        if output is None or output.n_bytes + len(records) > self._bytes_max:
+            output = self._begin()
+        output.write(records)
+
+    def write_taken(self, taken: Taken) -> None:
+        raise AssertionError("records are exported as they are")
+
+    def close(self) -> None:
+        if self._output is None:
+            self._begin()
+        assert self._output is not None
+        self._output.close()
+
+    def _begin(self) -> _Output:
+        if self._output is not None:
+            if self._out == STDOUT:
+                return self._output
+            self._output.close()
+        name = f"pages-{len(self.files):05d}.warc.gz"
+        path = STDOUT if self._out == STDOUT else self._out / name
+        self._output = _Output(path)
+        self.files.append(path)
+        fields = {"software": f"tianmesh/{version('tianmesh')}", "format": "WARC File Format 1.1"}
+        self._output.write(warcinfo_record(name, time.time(), fields))
+        return self._output
+
+
+class JsonWriter:
+    """One JSON object a line for each page that has text; packed, unless it goes to stdout."""
+
+    needs_rows: ClassVar[bool] = True
+
+    def __init__(self, out: Path) -> None:
+        self._output = _PackedLines(out, "pages.jsonl.gz")
+        self.files = [self._output.path]
+
+    def write_records(self, records: bytes) -> None:
+        raise AssertionError("pages are exported taken apart")
+
+    def write_taken(self, taken: Taken) -> None:
+        self._output.write(_encoder.encode_lines(taken.rows))
+
+    def close(self) -> None:
+        self._output.close()
+
+
+class LinksWriter:
+    """A line for each link: source, target and text, by tabs; white space in a text is folded already."""
+
+    needs_rows: ClassVar[bool] = True
+
+    def __init__(self, out: Path) -> None:
+        self._output = _PackedLines(out, "links.tsv.gz")
+        self.files = [self._output.path]
+
+    def write_records(self, records: bytes) -> None:
+        raise AssertionError("pages are exported taken apart")
+
+    def write_taken(self, taken: Taken) -> None:
+        self._output.write("".join(map(_line_of, taken.links)).encode("utf-8", "replace"))
+
+    def close(self) -> None:
+        self._output.close()
+
+
+class ParquetWriter:
+    """A table of pages, a group of rows at a time, packed with zstd."""
+
+    needs_rows: ClassVar[bool] = True
+
+    def __init__(self, out: Path) -> None:
+        """Raises: ConfigError: pyarrow is not there, or the output is no folder."""
+        if out == STDOUT:
+            raise ConfigError("Parquet cannot be written to a pipe: name a folder with --out")
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError as error:
+            raise ConfigError("Parquet needs pyarrow: pip install 'tianmesh[parquet]'") from error
+        self._pyarrow: Any = pyarrow
+        instant = pyarrow.timestamp("us", tz="UTC")
+        dates = {"date": instant, "fetched_at": instant}
+        self._schema = pyarrow.schema(
+            [(name, dates.get(name, pyarrow.string())) for name in PageRow.__struct_fields__]
+        )
+        path = out / "pages.parquet"
+        self.files = [path]
+        self._part = path.with_name(path.name + PART)
+        self._file: Any = pyarrow.parquet.ParquetWriter(self._part, self._schema, compression="zstd")
+        self._rows: list[PageRow] = []
+
+    def write_records(self, records: bytes) -> None:
+        raise AssertionError("pages are exported taken apart")
+
+    def write_taken(self, taken: Taken) -> None:
+        self._rows += taken.rows
+        while len(self._rows) >= ROW_GROUP:
+            self._write_group(self._rows[:ROW_GROUP])
+            del self._rows[:ROW_GROUP]
+
+    def close(self) -> None:
+        if self._rows:
+            self._write_group(self._rows)
+        self._file.close()
+        self._part.replace(self.files[0])
+
+    def _write_group(self, rows: Sequence[PageRow]) -> None:
+        columns = []
+        for field in self._schema:
+            values = [getattr(row, field.name) for row in rows]
+            if field.type == self._pyarrow.string():
+                values = [text.encode("utf-8", "replace").decode() for text in values]
+                columns.append(self._pyarrow.array(values, field.type))
+            else:
+                moments = [None if value is None else _naive(value) for value in values]
+                columns.append(self._pyarrow.array(moments, self._pyarrow.string()).cast(field.type))
+        table = self._pyarrow.Table.from_arrays(columns, schema=self._schema)
+        self._file.write_table(table, row_group_size=ROW_GROUP)
+
+
+class _PackedLines:
+    """Lines in gzip, a member for each call; as they are on stdout."""
+
+    def __init__(self, out: Path, name: str) -> None:
+        self.path = STDOUT if out == STDOUT else out / name
+        self._output = _Output(self.path)
+
+    def write(self, lines: bytes) -> None:
+        if lines:
+            self._output.write(lines if self.path == STDOUT else igzip.compress(lines))
+
+    def close(self) -> None:
+        if not self._output.n_bytes and self.path != STDOUT:
+            self._output.write(igzip.compress(b""))
+        self._output.close()
+
+
+class Writing:
+    """Closes a writer only when all went well: else what it wrote keeps the name of a part."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._writer.close()
+
+
+def _line_of(link: LinkRow) -> str:
+    text = " ".join(link.text.split())
+    return f"{link.source}\t{link.target}\t{text}\n"
+
+
+def _naive(moment: str) -> str:
+    return moment.removesuffix("Z") + "+00:00" if moment.endswith("Z") else moment
+
+
+_encoder: Final = msgspec.json.Encoder()
+
+WRITERS: Final[dict[str, type[WarcWriter] | type[JsonWriter] | type[LinksWriter] | type[ParquetWriter]]] = {
+    "warc": WarcWriter,
+    "jsonl": JsonWriter,
+    "links": LinksWriter,
+    "parquet": ParquetWriter,
+}

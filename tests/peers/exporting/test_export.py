@@ -1,0 +1,316 @@
+"""Exports of peers on disk, each read back by a tool that is not ours; and what comes back when imported."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Sequence
+from multiprocessing import get_context
+from pathlib import Path
+
+import duckdb
+import msgspec
+import pyarrow.parquet
+import pytest
+from fastwarc.warc import ArchiveIterator
+from warcio.archiveiterator import ArchiveIterator as WarcioIterator
+from xxhash import xxh3_64_intdigest
+
+from bootstrap.provision import NodeOptions, PeerOptions, create_mesh, write_peer
+from mesh.document import Document
+from mesh.errors import ConfigError
+from mesh.key_file import load_identity
+from mesh.lmdb_table import LmdbTable
+from mesh.messages import LinkUse
+from mesh.slots import slot_of
+from mesh.table import TableSection
+from mesh.urls import host_of
+from peers.actors import CELL_SECTION
+from peers.exporting.command import configs_in
+from peers.exporting.peer_files import PeerFiles
+from peers.exporting.rows import PageRow
+from peers.exporting.running import Plan, Summary, run
+from peers.exporting.versions import of_sites
+from peers.exporting.writers import PART, WarcWriter
+from peers.importing.json_lines import Entry, Line, entry_of, read_lines
+from peers.importing.messages import ImportedPage
+from peers.importing.page import page_of_entry, page_of_record
+from peers.importing.unpacking import packing_of
+from peers.importing.warc_file import Record, read_warc
+from peers.storage.archive import Archive, segment_path
+from peers.storage.ledger import Ledger, Place, identity_of
+
+SLOTS = 50_000
+AT = 1_700_000_000.123456
+TEXTS = {
+    entry.url: entry
+    for entry in (
+        Entry("http://www.debian.org/a", "Ä <title>", "One\nwords & more\n中文 分词", "One", "zh"),
+        Entry("http://www.debian.org/b", "B", "second page", date="2020-01-02T03:04:05Z"),
+        Entry("http://cc.test/", "", "text\twith a tab"),
+        Entry("http://cc.test/plain.txt", "plain.txt", "plain words", type="text/plain"),
+    )
+}
+
+
+def page_at(url: str, fetched_at: float = AT) -> ImportedPage:
+    return page_of_entry(TEXTS[url], fetched_at, LinkUse.FETCH)
+
+
+class Shelf:
+    """The files of a peer."""
+
+    def __init__(self, home: Path) -> None:
+        self.config = home / "config.toml"
+        self.data = home / "data"
+        self.peer = load_identity(home / "peer.key").peer_id
+
+    def keep(self, *pages: ImportedPage) -> None:
+        """Store pages as the cell does, and commit."""
+        table = LmdbTable(self.data / "table")
+        ledger = Ledger(TableSection(table, CELL_SECTION))
+        with Archive(self.data / "archive", self.peer, None) as archive:
+            for page in pages:
+                [extent] = archive.append([page.records])
+                assert extent is not None
+                has_document = page.document is not None
+                checksum = xxh3_64_intdigest(page.records)
+                at = (extent.segment, extent.offset, extent.length)
+                place = Place(page.url, page.fetched_at, 200, *at, checksum, has_document)
+                ledger.keep(identity_of(slot_of(host_of(page.url), SLOTS), page.url), place)
+        ledger.save()
+        table.commit()
+        table.close()
+
+    def damage(self, offset: int) -> None:
+        path = segment_path(self.data / "archive", self.peer, 1)
+        data = bytearray(path.read_bytes())
+        data[offset] ^= 1
+        path.write_bytes(data)
+
+
+def shelves(tmp_path: Path, count: int = 1) -> list[Shelf]:
+    mesh = create_mesh(tmp_path / "mesh", "test", 2)
+    for number in range(1, count + 1):
+        write_peer(mesh, number, NodeOptions(), PeerOptions())
+    return [Shelf(home) for home in mesh.peers]
+
+
+def export(form: str, shelved: Sequence[Shelf], out: Path, *sites: str) -> Summary:
+    return run(Plan(form, [each.config for each in shelved], out, list(sites), 0), lambda done, total: None)
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    [only] = shelves(tmp_path)
+    only.keep(*map(page_at, TEXTS))
+    return only
+
+
+def test_warc_is_read_by_warcio_and_fastwarc(shelf: Shelf, tmp_path: Path) -> None:
+    summary = export("warc", [shelf], tmp_path / "out")
+    [file] = summary.files
+    assert (summary.pages, summary.damaged) == (len(TEXTS), 0)
+    with open(file, "rb") as opened:
+        records = [
+            (
+                record.rec_type,
+                record.rec_headers.get_header("WARC-Target-URI"),
+                record.content_stream().read(),
+            )
+            for record in WarcioIterator(opened)
+        ]
+    assert records[0][0] == "warcinfo"
+    bodies = {url: body for kind, url, body in records if kind == "response"}
+    assert bodies.keys() == TEXTS.keys()
+    assert "中文 分词".encode() in bodies["http://www.debian.org/a"]
+    with open(file, "rb") as opened:
+        fast = {each.headers.get("WARC-Target-URI") for each in ArchiveIterator(opened)}
+        assert fast >= TEXTS.keys()
+
+
+def test_warc_has_all_versions_and_tables_the_newest(shelf: Shelf, tmp_path: Path) -> None:
+    shelf.keep(page_at("http://cc.test/", AT + 5.0), page_at("http://cc.test/", AT - 5.0))
+    assert export("warc", [shelf], tmp_path / "out").pages == len(TEXTS) + 2
+    export("jsonl", [shelf], tmp_path / "out")
+    rows = rows_of(tmp_path / "out" / "pages.jsonl.gz")
+    assert [row["fetched_at"] for row in rows if row["url"] == "http://cc.test/"] == [
+        "2023-11-14T22:13:25.123456Z"
+    ]
+
+
+def test_warc_goes_on_in_another_file_at_its_limit(shelf: Shelf, tmp_path: Path) -> None:
+    writer = WarcWriter(tmp_path, bytes_max=1_000)
+    for url in TEXTS:
+        writer.write_records(page_at(url).records)
+    writer.close()
+    assert len(writer.files) > 1
+    assert all(path.name.endswith(".warc.gz") and path.is_file() for path in writer.files)
+    found = [record for path in writer.files for record in WarcioIterator(path.open("rb"))]
+    assert sum(record.rec_type == "response" for record in found) == len(TEXTS)
+
+
+def query(sql: str) -> list[tuple[object, ...]]:
+    found = duckdb.sql(sql)
+    assert found is not None
+    return found.fetchall()
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+
+
+def test_jsonl_is_read_by_json_and_duckdb(shelf: Shelf, tmp_path: Path) -> None:
+    summary = export("jsonl", [shelf], tmp_path)
+    [file] = summary.files
+    rows = {row["url"]: row for row in rows_of(Path(file))}
+    assert rows.keys() == TEXTS.keys()
+    row = rows["http://www.debian.org/a"]
+    assert (row["title"], row["language"], row["type"], row["headings"]) == (
+        "Ä <title>",
+        "zh",
+        "text/html",
+        "One",
+    )
+    assert row["text"] == "One\nwords & more\n中文 分词"
+    assert rows["http://www.debian.org/b"]["date"] == "2020-01-02T03:04:05Z"
+    [(count, oldest)] = query(f"select count(*), year(min(date)) from '{file}'")
+    assert (count, oldest) == (len(TEXTS), 2020)
+
+
+def test_parquet_is_read_by_pyarrow_and_duckdb(shelf: Shelf, tmp_path: Path) -> None:
+    [file] = export("parquet", [shelf], tmp_path).files
+    table = pyarrow.parquet.read_table(file)
+    assert table.column_names == [
+        "url",
+        "title",
+        "text",
+        "headings",
+        "language",
+        "type",
+        "date",
+        "fetched_at",
+    ]
+    assert set(table["url"].to_pylist()) == TEXTS.keys()
+    found = query(f"select url, text, epoch(date), epoch_us(fetched_at) from '{file}' where date is not null")
+    assert found == [("http://www.debian.org/b", "second page", 1_577_934_245.0, 1_700_000_000_123_456)]
+
+
+def test_links_are_lines_of_source_target_and_text(tmp_path: Path) -> None:
+    body = b'<p><a href="/x">one\tlink</a> <a href="http://b.test/">\xe4\xb8\xad</a> <a href="/y"></a>'
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+    headers = {
+        "warc-type": "response",
+        "warc-target-uri": "http://a.test/",
+        "warc-date": "2024-01-02T03:04:05Z",
+        "content-type": "application/http",
+    }
+    [only] = shelves(tmp_path)
+    only.keep(page_of_record(Record(0, None, headers, head + body), LinkUse.TEXT))  # type: ignore[arg-type]
+    [file] = export("links", [only], tmp_path).files
+    found = query(f"select * from read_csv('{file}', delim='\t', header=false, quote='', all_varchar=true)")
+    assert found == [
+        ("http://a.test/", "http://a.test/x", "one link"),
+        ("http://a.test/", "http://b.test/", "中"),
+        ("http://a.test/", "http://a.test/y", None),
+    ]
+
+
+def test_only_wanted_sites_are_exported(shelf: Shelf, tmp_path: Path) -> None:
+    export("jsonl", [shelf], tmp_path, "debian.org")
+    assert {row["url"] for row in rows_of(tmp_path / "pages.jsonl.gz")} == {
+        "http://www.debian.org/a",
+        "http://www.debian.org/b",
+    }
+    is_wanted = of_sites(["Debian.org", "https://a.test/"])
+    assert [is_wanted(f"http://{name}/") for name in ("debian.org", "x.debian.org", "a.test:81")] == [
+        True
+    ] * 3
+    assert [is_wanted(f"http://{name}/") for name in ("notdebian.org", "test")] == [False] * 2
+
+
+def test_pages_of_several_peers_come_once_and_from_who_has_them_sound(tmp_path: Path) -> None:
+    pair = shelves(tmp_path, 2)
+    urls = list(TEXTS)
+    pair[0].keep(*map(page_at, urls[:3]))
+    pair[1].keep(*map(page_at, urls[1:]), page_at(urls[0], AT + 9.0))
+    # The first page of the first peer is also the newest version of nobody; the next two are at both.
+    pair[0].damage(len(page_at(urls[0]).records) + 300)
+    summary = export("jsonl", pair, tmp_path)
+    assert summary.damaged == 0
+    rows = rows_of(tmp_path / "pages.jsonl.gz")
+    assert sorted(row["url"] for row in rows) == sorted(urls)
+    assert next(row for row in rows if row["url"] == urls[0])["fetched_at"].endswith(":29.123456Z")
+    assert export("warc", pair, tmp_path).pages == len(urls) + 1
+    summary = export("warc", pair[:1], tmp_path)
+    assert (summary.pages, summary.damaged) == (2, 1)
+
+
+def test_what_a_running_peer_commits_meanwhile_does_not_disturb(shelf: Shelf, tmp_path: Path) -> None:
+    files = PeerFiles(shelf.config)
+    versions = files.versions()
+    first = next(versions)
+    pages = [page_at(url, AT + n) for n in range(1, 50) for url in TEXTS]
+    writer = get_context("spawn").Process(target=shelf.keep, args=pages)  # as LMDB wants it
+    writer.start()
+    writer.join()
+    assert writer.exitcode == 0
+    rest = list(versions)
+    assert {first.place.url, *(version.place.url for version in rest)} == TEXTS.keys()
+    assert all(files.read(version.place) for version in rest)
+    files.close()
+
+
+def documents_of(pages: Sequence[ImportedPage]) -> list[Document | None]:
+    return sorted((page.document for page in pages), key=lambda document: document.url if document else "")
+
+
+def test_warc_that_is_imported_again_gives_the_same_pages(shelf: Shelf, tmp_path: Path) -> None:
+    [file] = export("warc", [shelf], tmp_path).files
+    records = [each for each in read_warc(packing_of(Path(file).read_bytes())) if isinstance(each, Record)]
+    again = [
+        page_of_record(each, LinkUse.FETCH) for each in records if each.headers["warc-type"] == "response"
+    ]
+    by_url = {page.url: page for page in again}
+    assert by_url == {url: page_at(url) for url in TEXTS}
+
+
+def test_jsonl_that_is_imported_again_gives_equal_documents(shelf: Shelf, tmp_path: Path) -> None:
+    [file] = export("jsonl", [shelf], tmp_path).files
+    lines = [each for each in read_lines(packing_of(Path(file).read_bytes())) if isinstance(each, Line)]
+    again = [page_of_entry(entry_of(each.text), 1.0, LinkUse.FETCH) for each in lines]
+    assert documents_of(again) == documents_of([page_at(url) for url in TEXTS])
+    types = {document.url: document.type for document in documents_of(again) if document}
+    assert types["http://cc.test/plain.txt"] == "text/plain"
+
+
+def test_an_export_that_fails_leaves_no_file_that_looks_whole(
+    shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*given: object) -> None:
+        raise OSError("no space")
+
+    monkeypatch.setattr(WarcWriter, "write_records", fail)
+    out = tmp_path / "out"
+    with pytest.raises(OSError, match="no space"):
+        export("warc", [shelf], out)
+    assert [path for path in out.iterdir() if not path.name.endswith(PART)] == []
+
+
+def test_a_peer_is_named_by_its_configuration_or_a_folder_around_it(shelf: Shelf) -> None:
+    peer = shelf.config.parent
+    assert configs_in([peer.parent]) == configs_in([peer]) == configs_in([shelf.config]) == [shelf.config]
+    with pytest.raises(ConfigError, match="there is no peer"):
+        configs_in([peer / "data"])
+    with pytest.raises(ConfigError, match="no table"):
+        PeerFiles(_config_without_data(shelf.config))
+
+
+def _config_without_data(config: Path) -> Path:
+    other = config.with_name("other.toml")
+    other.write_text(config.read_text().replace('folder = "data"', 'folder = "elsewhere"'))
+    return other
+
+
+def test_an_entry_has_the_fields_of_an_exported_row() -> None:
+    assert set(PageRow.__struct_fields__) == {field.name for field in msgspec.structs.fields(Entry)}
