@@ -54,6 +54,7 @@ from peers.gateway.hit_list import HitList, RankedHit
 from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed, SearchPages
 from peers.gateway.plan import NOBODY_ABSENT, Absent, Part, Plan
 from peers.gateway.relaxation import ENOUGH, steps_of
+from peers.gateway.result_cache import CachedPage
 from peers.gateway.round import REPEAT_AFTER_S, Round
 from peers.gateway.term_statistics import Version, total_of, version_of
 from peers.gateway.view import View
@@ -78,6 +79,7 @@ _decode_explanation = msgspec.msgpack.Decoder(Explanation).decode
 
 
 class _Phase(Enum):
+    CHECKING = auto()
     COUNTING = auto()
     SEARCHING = auto()
     READING = auto()
@@ -95,16 +97,26 @@ class _Asked:
 class Search(Errand):
     """Answers one `SearchPages` by one `PagesFound`."""
 
-    def __init__(self, number: int, me: str, order: SearchPages, reading: Reading, view: View) -> None:
+    def __init__(
+        self,
+        number: int,
+        me: str,
+        order: SearchPages,
+        reading: Reading,
+        view: View,
+        cached: CachedPage | None = None,
+    ) -> None:
         """Begin.
 
         Args:
           reading: of the text of the order.
           view: of this peer; its ownership may be replaced while the search runs.
+          cached: a page of results that is the answer if no index has changed since.
         """
         super().__init__(number, me, order.ticket)
         self._view = view
         self._order = order
+        self._cached = cached
         self._query = reading.query
         self._terms = reading.query.terms
         self._remarks = reading.remarks
@@ -125,7 +137,7 @@ class Search(Errand):
         self._started = now
         if self._query.is_empty:
             return self._end_without_asking()
-        return self._count(now)
+        return self._check(now) if self._cached else self._count(now)
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
         asked = self._asked_for(source, message)
@@ -142,6 +154,8 @@ class Search(Errand):
         return self._bridge_incomplete(now) + self._advance(now)
 
     def wake(self, now: float) -> list[Send]:
+        if self._phase is _Phase.CHECKING and now >= self._late_at:
+            return self._count(now)  # which knows what to do with those that are late
         asked_before = self._asked
         sends = self._advance(now)
         if self._asked is not asked_before or self.is_done:
@@ -164,6 +178,28 @@ class Search(Errand):
         slots = self._view.ownership.table.slot_count
         coverage = Coverage(slots, slots, 0)
         return self._end(PagesFound(self.ticket, (), 0, 0.0, coverage, (), remarks=self._remarks))
+
+    # --- Checking --------------------------------------------------------------------------------
+
+    def _check(self, now: float) -> list[Send]:
+        """Ask all for their generations."""
+        self._ownership = self._view.ownership
+        self._plans = [self._view.plan(frozenset())]
+        self._begin(_Phase.CHECKING, COUNTING_S_MAX, now)
+        question = CountTerms(self._number_question(), ())
+        questions = {part.peer: question for part in self._plans[0].slots}
+        return self._ask(question.request, questions, TermsCounted, NOBODY_ABSENT, now)
+
+    def _end_checking(self, now: float) -> list[Send]:
+        page = self._cached
+        assert page is not None
+        if not self._view.cache.is_current(page, now):
+            return self._count(now)
+        self._view.cache.hits += 1
+        seconds = now - self._started
+        return self._end(
+            msgspec.structs.replace(page.answer, ticket=self.ticket, seconds=seconds, is_cached=True)
+        )
 
     # --- Counting --------------------------------------------------------------------------------
 
@@ -191,6 +227,10 @@ class Search(Errand):
         shape = len(counted.field_lengths), len(counted.doc_freqs)
         if counted.epoch != self._ownership.serving_epoch:
             self._take_as_foreign(asked, part, now)
+            return
+        self._view.cache.note_version(part, version_of(counted), now)
+        if self._phase is _Phase.CHECKING:
+            asked.round.settle(part.peer)
         elif shape == (FIELD_COUNT, len(self._terms)):
             self._statistics.add(part, self._terms, counted)
             asked.round.settle(part.peer)
@@ -261,6 +301,7 @@ class Search(Errand):
         if found.epoch != self._ownership.serving_epoch:
             self._take_as_foreign(asked, part, now)
             return
+        self._view.cache.note_version(part, version_of(found), now)
         self._found[part] = found
         asked.round.settle(part.peer)
         self._note_missing(part, found.missing)
@@ -420,22 +461,28 @@ class Search(Errand):
     def _finish(self, now: float) -> list[Send]:
         coverage = self._coverage()
         self._view.incomplete += coverage.missing > 0
-        return self._end(
-            PagesFound(
-                ticket=self.ticket,
-                terms=self._terms,
-                total=self._total(),
-                seconds=now - self._started,
-                coverage=coverage,
-                hits=tuple(map(self._found_page, self._page)),
-                is_fallback=self._step.is_any,
-                is_exact=self._is_exact(),
-                relaxed=Relaxed(self._step.nowhere, self._step.is_any, self._with_all),
-                remarks=self._remarks,
-                facets=self._facets() if self._order.wants_facets else None,
-                next=self._next,
-                order=self._order.order,
-            )
+        self._view.cache.misses += 1
+        answer = self._answer(coverage, now)
+        versions = {part: version_of(found) for part, found in self._answers().items()}
+        if not coverage.missing and not self._plan.absent and self._is_read():
+            self._view.cache.keep(self._order, answer, versions)
+        return self._end(answer)
+
+    def _answer(self, coverage: Coverage, now: float) -> PagesFound:
+        return PagesFound(
+            ticket=self.ticket,
+            terms=self._terms,
+            total=self._total(),
+            seconds=now - self._started,
+            coverage=coverage,
+            hits=tuple(map(self._found_page, self._page)),
+            is_fallback=self._step.is_any,
+            is_exact=self._is_exact(),
+            relaxed=Relaxed(self._step.nowhere, self._step.is_any, self._with_all),
+            remarks=self._remarks,
+            facets=self._facets() if self._order.wants_facets else None,
+            next=self._next,
+            order=self._order.order,
         )
 
     def _found_page(self, ranked: RankedHit) -> FoundPage:
@@ -587,6 +634,8 @@ class Search(Errand):
         if self._is_waiting_for_all():
             return []
         match self._phase:
+            case _Phase.CHECKING:
+                return self._end_checking(now)
             case _Phase.COUNTING:
                 plan = self._counted_plan()
                 if plan is None:

@@ -32,11 +32,13 @@ from peers.gateway.messages import (
     FindPage,
     GatherStatus,
     MeterRead,
+    PagesFound,
     ReadMeter,
     RequestRefused,
     SearchPages,
 )
 from peers.gateway.page_lookup import PageLookup
+from peers.gateway.result_cache import CACHE_BYTES_MAX
 from peers.gateway.search import Search
 from peers.gateway.seeding import Seeding
 from peers.gateway.status_roundup import StatusRoundup
@@ -71,6 +73,10 @@ class SearcherStatistics(Statistics, frozen=True):
     hedge_s: float = 0.0  # how long is waited before
     tardy_peers: int = 0  # for which others are asked from the start
     slots_answered: int = 0  # by the index of this peer
+    cache_hits: int = 0  # searches answered by a page of results that was shown before
+    cache_misses: int = 0  # those that were not
+    cache_pages: int = 0  # gauge: pages of results kept
+    cache_bytes: int = 0  # gauge: what they take, estimated
 
 
 class Searcher(Actor):
@@ -78,7 +84,7 @@ class Searcher(Actor):
 
     name: ClassVar[str] = "searcher"
 
-    def __init__(self, me: str, first_errand: int = 1) -> None:
+    def __init__(self, me: str, first_errand: int = 1, cache_bytes_max: int = CACHE_BYTES_MAX) -> None:
         """Begin without owners: orders are refused until the first `OwnershipChanged`.
 
         Args:
@@ -86,8 +92,10 @@ class Searcher(Actor):
           first_errand: number of the first errand, below 2^46: greater than any this peer used before it
             was started again (milliseconds since the epoch do), so that answers to questions of that
             life are not taken for answers to questions of this one.
+          cache_bytes_max: of pages of results that are kept to be shown again; 0 for none.
         """
         self._me = me
+        self._cache_bytes_max = cache_bytes_max
         self._next_errand = first_errand
         self._errands: dict[int, Errand] = {}  # in the order they began
         self._view: View | None = None
@@ -149,6 +157,10 @@ class Searcher(Actor):
             hedges_denied=view.hedges_denied,
             hedge_s=view.punctuality.hedge_s,
             tardy_peers=len(view.punctuality.tardy),
+            cache_hits=view.cache.hits,
+            cache_misses=view.cache.misses,
+            cache_pages=len(view.cache),
+            cache_bytes=view.cache.size_bytes,
             slots_answered=view.ownership.slots_answered.get(self._me, 0),
         )
 
@@ -159,6 +171,10 @@ class Searcher(Actor):
         if view is None:
             self._refused += 1
             return [Send(Address(self._me, "http"), RequestRefused(order.ticket, "this peer is starting"))]
+        if isinstance(order, SearchPages):
+            self._searches += 1
+            if cached := self._cached(order, view, now):
+                return [Send(Address(self._me, "http"), cached)]
         number = self._next_errand
         self._next_errand += 1
         errand = self._errands[number] = self._errand(number, order, view)
@@ -167,11 +183,19 @@ class Searcher(Actor):
         self._forget_if_done(number, errand)
         return sends
 
+    def _cached(self, order: SearchPages, view: View, now: float) -> PagesFound | None:
+        """The page that was shown for the same order, if it is known to be right."""
+        page = view.cache.find(order)
+        if page is None or not view.cache.is_current(page, now):
+            return None
+        view.cache.hits += 1
+        return msgspec.structs.replace(page.answer, ticket=order.ticket, seconds=0.0, is_cached=True)
+
     def _errand(self, number: int, order: Order, view: View) -> Errand:
         match order:
             case SearchPages():
-                self._searches += 1
-                return Search(number, self._me, order, read_query(order.text, order.order), view)
+                reading = read_query(order.text, order.order)
+                return Search(number, self._me, order, reading, view, view.cache.find(order))
             case FindPage():
                 return PageLookup(number, self._me, order, view.ownership)
             case GatherStatus():
@@ -216,7 +240,7 @@ class Searcher(Actor):
 
     def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
         if self._view is None:
-            self._view = View(ownership)
+            self._view = View(ownership, self._cache_bytes_max)
             return []
         if not self._view.change_ownership(ownership):
             return []

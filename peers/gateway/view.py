@@ -9,6 +9,7 @@ from mesh.messages import ABSENT_MAX
 from mesh.ownership import Ownership
 from peers.gateway.plan import NOBODY_ABSENT, Absent, Plan
 from peers.gateway.punctuality import Punctuality
+from peers.gateway.result_cache import CACHE_BYTES_MAX, ResultCache
 from peers.gateway.term_statistics import TermStatistics
 
 PLANS_MAX: Final = 16  # each 200 kB, and counts of its stand-ins; who is late does not change that fast
@@ -21,11 +22,13 @@ class View:
       ownership: of now.
       statistics: under it.
       punctuality: of all peers.
+      cache: pages of results under it.
     """
 
-    def __init__(self, ownership: Ownership) -> None:
+    def __init__(self, ownership: Ownership, cache_bytes_max: int = CACHE_BYTES_MAX) -> None:
         self.ownership = ownership
         self.punctuality = Punctuality()
+        self.cache = ResultCache(cache_bytes_max)
         self._take(ownership)
         # What `SearcherStatistics` shows of searches.
         self.restarts = 0
@@ -63,6 +66,7 @@ class View:
     def _take(self, ownership: Ownership) -> None:
         self.ownership = ownership
         self.statistics = TermStatistics()
+        self.cache.clear()
         self._plans: dict[Absent, Plan] = {}
 
     def _forget_plans(self) -> None:

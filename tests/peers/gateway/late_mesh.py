@@ -93,7 +93,7 @@ class LateMesh:
         table = SlotTable(dict.fromkeys(peers, 100), SLOT_COUNT, replicas)
         self.ownership = Ownership(HERE, table, table.peers)
         self.indexers = {peer: FakeIndexer(peer) for peer in table.peers}
-        self.searcher = Searcher(HERE)
+        self.searcher = Searcher(HERE, cache_bytes_max=0)
         self.now = 0.0
         self.before_answer: Callable[[str, Message], None] = lambda peer, question: None
         self._events: list[tuple[float, int, Address, Message]] = []

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from contextlib import ExitStack
+from itertools import cycle
 from random import Random
+from typing import Any
 
+import msgspec
 import pytest
 
 from mesh.actor import EVERYBODY, Address, Message
@@ -23,6 +26,8 @@ from peers.handover.messages import SlotsComplete
 from peers.index.index import Index
 from peers.index.index_reader import IndexReader
 from peers.index.indexer import Indexer
+from peers.index.query import Order
+from peers.index.query_language import Oddity, Remark
 from peers.index.storage import MemoryStorage
 
 SLOT_COUNT = 256
@@ -55,6 +60,7 @@ class Mesh:
             for peer, index in self.indexes.items()
         }
         self.answers: list[PagesFound] = []
+        self.now = 0.0
         self.change_alive(self.indexes)
 
     def change_alive(self, alive: Iterable[str]) -> None:
@@ -75,9 +81,11 @@ class Mesh:
             index.add([(slot, page) for slot, page in slots if peer in ownership.team_of(slot)])
             index.commit()
 
-    def search(self, peer: str, text: str, k: int = 10, offset: int = 0) -> PagesFound:
+    def search(self, peer: str, text: str, **wishes: Any) -> PagesFound:
+        """Search a second after the last one: nothing is answered from what was known then."""
         self.answers.clear()
-        self._deliver(peer, Address(peer, "http"), "searcher", SearchPages(1, text, k, offset))
+        self.now += 1.0
+        self._deliver(peer, Address(peer, "http"), "searcher", SearchPages(1, text, **wishes))
         [answer] = self.answers
         return answer
 
@@ -85,7 +93,7 @@ class Mesh:
         queue = deque([(peer, source, actor, message)])
         while queue:
             peer, source, actor, message = queue.popleft()
-            for item in self.nodes[peer].receive(source, actor, message, 0.0):
+            for item in self.nodes[peer].receive(source, actor, message, self.now):
                 queue.extend(self._carry(peer, item))
 
     def _carry(self, peer: str, item: Outgoing) -> Iterable[tuple[str, Address, str, Message]]:
@@ -156,3 +164,163 @@ def test_answers_are_exact_after_every_commit_and_loss(stack: ExitStack) -> None
 
 def scores(found: PagesFound) -> list[tuple[str, float]]:
     return [(hit.url, hit.score) for hit in found.hits]
+
+
+# --- A thousand queries of all kinds -----------------------------------------------------------------
+
+LANGUAGES = {"zh": WORDS[:5], "en": WORDS[5:], "ja": ("天网", "カタカナ", "mesh", "東京タワー")}
+THREE = ("peer0", "peer1", "peer2")
+
+
+def skewed_documents(count: int) -> list[Document]:
+    """Pages whose hosts belong, in a mesh of three, to one peer for each language."""
+    random = Random(11)
+    table = SlotTable(dict.fromkeys(THREE, 100), SLOT_COUNT, REPLICAS)
+    view = Ownership(THREE[0], table, frozenset(THREE))
+    hosts: dict[str, list[str]] = {language: [] for language in LANGUAGES}
+    for number in range(200):
+        host = f"http://host{number}.test"
+        owner = view.team_of(view.slot_of(host))[0]
+        hosts[tuple(LANGUAGES)[THREE.index(owner)]].append(host)
+
+    def page(number: int) -> Document:
+        language = random.choice(("zh", "en", "en", "ja"))
+
+        def text(length: int) -> str:
+            return " ".join(random.choice(LANGUAGES[language]) for _ in range(random.randrange(1, length)))
+
+        return Document(
+            f"{random.choice(hosts[language][:15])}/{language}/{number}",
+            *(text(5), text(8), text(60), (text(3),), language),
+            fetched_at=random.randrange(40) * 3e7,
+            type=random.choice(("text/html", "text/html", "application/pdf")),
+        )
+
+    return [page(number) for number in range(count)]
+
+
+def random_query(random: Random) -> tuple[str, dict[str, Any]]:
+    """A query with some filters and operators, and how its results are wanted."""
+    words = [*WORDS, "カタカナ", "タワー", "nosuchword", "東京"]
+
+    def some(most: int) -> str:
+        return " ".join(random.choices(words, k=random.randint(1, most)))
+
+    parts = [
+        random.choice(
+            [some(1), some(2), some(4), f'"{some(2)}"', f"{some(1)} OR {some(1)}", f"({some(2)}) | {some(1)}"]
+        )
+    ]
+    filters = [
+        *(
+            f"site:host{random.randrange(200)}.test",
+            "site:test",
+            "lang:en",
+            "lang:zh",
+            "-lang:en",
+            "type:pdf",
+        ),
+        *(f"-{some(1)}", f'-"{some(2)}"', f"intitle:{some(1)}", f"inurl:{random.choice(('zh', 'en'))}"),
+        *(f"after:{random.randrange(1970, 2010)}", f"before:{random.randrange(1970, 2010)}", f"({some(1)}"),
+    ]
+    parts += random.sample(filters, random.choice((0, 0, 1, 1, 2)))
+    wishes: dict[str, Any] = {
+        "order": random.choice((Order.SCORE, Order.SCORE, Order.DATE)),
+        "wants_facets": random.random() < 0.3,
+        "wants_explanations": random.random() < 0.1,
+        "offset": random.choice((0, 0, 0, 10, 95, 100)),
+    }
+    return " ".join(parts), wishes
+
+
+def told(found: PagesFound) -> dict[str, Any]:
+    """All of an answer but what says by whom and when it was made."""
+    return {
+        "hits": [msgspec.structs.replace(hit, peer="") for hit in found.hits],
+        "total": (found.total, found.is_exact),
+        "given up": (found.relaxed, found.is_fallback),
+        "facets": found.facets,
+        "next": found.next,
+        "remarks": found.remarks,
+    }
+
+
+def test_a_thousand_queries_are_answered_alike_by_1_2_3_and_5_peers_skewed_by_language(
+    stack: ExitStack,
+) -> None:
+    pages = skewed_documents(700)
+    meshes = [Mesh([f"peer{n}" for n in range(count)], stack) for count in (1, 2, 3, 5)]
+    for mesh in meshes:
+        mesh.index(pages)
+    for peer, language in zip(THREE, LANGUAGES, strict=True):
+        of_peer = Ownership(peer, meshes[2].table, meshes[2].alive)
+        here = [page.language for page in pages if of_peer.answers[of_peer.slot_of(host_of(page.url))]]
+        assert set(here) == {language}
+    random = Random(17)
+    n_found = n_given_up = n_with_facets = n_by_cursor = 0
+    for _ in range(1_000):
+        text, wishes = random_query(random)
+        alone = meshes[0].search("peer0", text, **wishes)
+        for mesh in meshes[1:]:
+            found = mesh.search(random.choice(sorted(mesh.nodes)), text, **wishes)
+            assert told(found) == told(alone), (text, wishes)
+            assert found.coverage.missing == 0
+        n_found += bool(alone.hits)
+        n_given_up += alone.relaxed.is_any or bool(alone.relaxed.nowhere)
+        n_with_facets += alone.facets is not None and bool(alone.facets.hosts)
+        if alone.next and random.random() < 0.2:
+            n_by_cursor += 1
+            wishes |= {"cursor": alone.next}
+            behind = told(meshes[0].search("peer0", text, **wishes))
+            for mesh in meshes[1:]:
+                assert told(mesh.search(min(mesh.nodes), text, **wishes)) == behind, (text, wishes)
+    assert n_found > 500
+    assert min(n_given_up, n_with_facets) > 100
+    assert n_by_cursor > 30
+
+
+@pytest.mark.parametrize("text", ["天网 OR crawler", "mesh", "nosuchword page 天网", "lang:en"])
+@pytest.mark.parametrize("order", list(Order))
+@pytest.mark.parametrize("k", [10, 33])
+def test_pages_by_cursor_are_the_list_without_gap_or_repetition(
+    stack: ExitStack, text: str, order: Order, k: int
+) -> None:
+    alone, mesh = Mesh(["solo"], stack), Mesh(["ann", "bob", "cyd"], stack)
+    pages = skewed_documents(500)
+    for each in (alone, mesh):
+        each.index(pages)
+    whole = [
+        hit.url
+        for offset in range(0, 500, 100)
+        for hit in alone.search("solo", text, k=100, offset=offset, order=order).hits
+    ]
+    shown: list[str] = []
+    gateways = cycle(mesh.nodes)  # whoever gets the next question
+    found = mesh.search(next(gateways), text, k=k, order=order)
+    while found.hits:
+        shown += [hit.url for hit in found.hits]
+        if not found.next:
+            break
+        found = mesh.search(next(gateways), text, k=k, order=order, cursor=found.next)
+        assert found.remarks == ()
+    assert len(whole) == found.total > 100
+    assert shown == whole
+
+
+def test_cursor_of_another_query_shows_the_first_page_and_says_so(stack: ExitStack) -> None:
+    alone = Mesh(["solo"], stack)
+    alone.index(skewed_documents(200))
+    first = alone.search("solo", "mesh")
+    other = alone.search("solo", "page", cursor=first.next)
+    assert other.remarks == (Remark(Oddity.NO_CURSOR),)
+    assert told(other) | {"remarks": ()} == told(alone.search("solo", "page"))
+
+
+def test_explanations_come_to_the_scores(stack: ExitStack) -> None:
+    mesh = Mesh(["ann", "bob"], stack)
+    mesh.index(skewed_documents(300))
+    found = mesh.search("ann", "天网 搜索 mesh", wants_explanations=True)
+    assert len(found.hits) == 10
+    for hit in found.hits:
+        assert hit.explanation is not None
+        assert hit.explanation.value == hit.score

@@ -126,7 +126,7 @@ def test_statistics_are_asked_once_per_term() -> None:
     talk = searching((1,))
     for peer in PEERS:
         talk.found(peer)
-    [asking] = talk.search("crawler", ticket=2)
+    [asking] = talk.search("crawler", k=5, ticket=2)  # not the page that was shown
     assert isinstance(asking.message, SearchSlots)
     for peer in PEERS:
         talk.found(peer)
