@@ -48,13 +48,18 @@ class DelayedLink:
         while part := await _read(reader):
             # In order, also when the delay has become shorter meanwhile.
             arrives_at = max(arrives_at, loop.time() + self.delay_s)
-            loop.call_at(arrives_at, writer.write, part)
+            loop.call_at(arrives_at, _write, writer, part)
         loop.call_at(max(arrives_at, loop.time()), writer.close)
 
     async def _copy_back(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while part := await _read(reader):
-            writer.write(part)
+            _write(writer, part)
         writer.close()
+
+
+def _write(writer: asyncio.StreamWriter, part: bytes) -> None:
+    if not writer.is_closing():
+        writer.write(part)
 
 
 async def _read(reader: asyncio.StreamReader) -> bytes:
