@@ -5,6 +5,6 @@ Actor: `searcher` does the errands of users (`errand`): a `search` in rounds of 
 (`status_roundup`, `status`). It merges what the peers answer and says what is missing.
 
 Ports [io]: `http` and `meter`. Under `http` are a server (`http_server`, `http_connection`, `memory_budget`)
-and an application (`asgi`: Starlette's, with `routes`, `pages`, `texts`, `stored_page`, `metrics`, `templates/`,
+and an application (`asgi`; Starlette with `routes`, `pages`, `texts`, `stored_page`, `metrics`, `templates/`,
 `static/`). Messages between ports and actor are in `messages`.
 """
