@@ -15,6 +15,7 @@ from mesh.errors import ConfigError, TianmeshError
 
 TIMEOUT_S: Final = 15.0  # a mesh with dead peers answers within its deadlines, about 3 s
 ANSWER_BYTES_MAX: Final = 64 << 20
+SEARCH_K_MAX: Final = 100  # hits in one answer of a gateway
 SEEDS_PER_REQUEST: Final = 1_000  # a gateway takes 1 MiB at once
 NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -44,9 +45,40 @@ class GatewayClient:
         """The report of the whole mesh, as /api/status gives it."""
         return self._ask("GET", "/api/status")
 
-    def search(self, text: str, k: int, offset: int = 0) -> dict[str, Any]:
-        """The answer of /api/search."""
-        return self._ask("GET", "/api/search?" + urlencode({"q": text, "k": k, "offset": offset}))
+    def search(
+        self,
+        text: str,
+        k: int,
+        offset: int = 0,
+        *,
+        sort: str = "score",
+        cursor: str = "",
+        facets: bool = False,
+        explain: bool = False,
+    ) -> dict[str, Any]:
+        """The answer of /api/search.
+
+        Args:
+          sort: "score" or "date".
+          cursor: `next` of an answer before, to go on behind it; then the offset does not count.
+        """
+        parameters: dict[str, object] = {"q": text, "k": k, "offset": offset}
+        parameters |= {"sort": sort} if sort != "score" else {}
+        parameters |= {"cursor": cursor} if cursor else {}
+        parameters |= {"facets": 1} if facets else {}
+        parameters |= {"explain": 1} if explain else {}
+        return self._ask("GET", "/api/search?" + urlencode(parameters))
+
+    def search_deep(self, text: str, k: int, **wishes: Any) -> dict[str, Any]:
+        """The answer of /api/search with more hits than it gives at once, page by page."""
+        answer = self.search(text, min(k, SEARCH_K_MAX), **wishes)
+        while len(answer["hits"]) < k and answer["next"]:
+            wanted = min(k - len(answer["hits"]), SEARCH_K_MAX)
+            page = self.search(text, wanted, **{**wishes, "cursor": answer["next"], "facets": False})
+            answer["hits"] += page["hits"]
+            answer["next"] = page["next"] if page["hits"] else ""
+            answer["took_ms"] += page["took_ms"]
+        return answer
 
     def add_seeds(self, urls: list[str]) -> dict[str, Any]:
         """Hand URLs to their owners; the answer says how many were taken and which were refused."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from enum import StrEnum
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -29,9 +30,22 @@ from peers.importing.command import EPILOG as IMPORT_EPILOG
 from peers.importing.command import import_files
 from peers.options import GATEWAY, GatewayOption, JsonOption, TokenOption, print_json
 
+FACET_VALUES_SHOWN: Final = 10
+QUERY_HELP: Final = (
+    'Words, "a phrase", -without, OR, ( ), site:host, intitle:word, inurl:word, lang:zh, type:pdf, '
+    "after:2024-05, before:2025."
+)
 RUN_DEPTH: Final = 100  # hits per query in a run for evaluation, as TREC's ad hoc tracks took 1,000
 DRAIN_POLL_S: Final = 0.5
 DRAIN_SILENCE_S: Final = 15.0  # a peer that is busy misses a report now and then
+
+
+class Sort(StrEnum):
+    """By what results are ordered."""
+
+    SCORE = "score"
+    DATE = "date"
+
 
 app = typer.Typer(
     help="A search engine made of ordinary machines: peers crawl, keep, index and answer, without a master.",
@@ -77,8 +91,12 @@ def seed(
     "tianmesh search --queries topics.tsv --run run.txt   (a TREC run, for evaluation)"
 )
 def search(
-    query: Annotated[str | None, typer.Argument(help='Words, "a phrase", -without, site:host.')] = None,
-    k: Annotated[int, typer.Option("-k", min=1, max=1_000, help="How many results.")] = 10,
+    query: Annotated[str | None, typer.Argument(help=QUERY_HELP)] = None,
+    k: Annotated[int, typer.Option("-k", min=1, max=10_000, help="How many results.")] = 10,
+    sort: Annotated[Sort, typer.Option(help="The best or the latest pages first.")] = Sort.SCORE,
+    facets: Annotated[bool, typer.Option("--facets", help="Count sites, languages, types, years.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = False,
+    cursor: Annotated[str, typer.Option(help="Go on behind the results that ended with this.")] = "",
     queries: Annotated[Path | None, typer.Option(help="File of queries, one a line: id TAB text.")] = None,
     run: Annotated[Path | None, typer.Option(help="TREC run to write for --queries.")] = None,
     gateway: GatewayOption = GATEWAY,
@@ -93,8 +111,8 @@ def search(
             f"p50 {report['p50_ms']:.1f} ms, p99 {report['p99_ms']:.1f} ms: {escape(str(run))}"
         )
     elif query is not None and queries is None and run is None:
-        answer = client.search(query, k)
-        print_json(answer) if as_json else _show_hits(answer)
+        answer = client.search_deep(query, k, sort=sort.value, facets=facets, explain=explain, cursor=cursor)
+        print_json(answer) if as_json else _show_found(answer)
     else:
         raise typer.BadParameter("give either a QUERY, or both --queries FILE and --run FILE")
 
@@ -241,16 +259,44 @@ def _cells(row: dict[str, Any]) -> list[str]:
     ]
 
 
-def _show_hits(answer: dict[str, Any]) -> None:
+def _show_found(answer: dict[str, Any]) -> None:
     console = Console(highlight=False)
-    coverage = answer["coverage"]
-    console.print(f"[dim]{answer['total']:,} pages, {answer['took_ms']:.1f} ms[/dim]")
+    coverage, relaxed = answer["coverage"], answer["relaxed"]
+    at_least = "" if answer["is_exact"] else "at least "
+    any_of = ", some of the words are enough" if relaxed["is_any"] else ""
+    console.print(f"[dim]{at_least}{answer['total']:,} pages{any_of}, {answer['took_ms']:.1f} ms[/dim]")
     if coverage["missing"]:
         console.print(f"[red]{coverage['missing']:,} of {coverage['slots']:,} slots did not answer[/red]")
+    for remark in answer["remarks"]:
+        console.print(f"[yellow]{escape(remark['text'])}[/yellow]")
+    if relaxed["nowhere"]:
+        console.print(f"[yellow]on no page: {escape(' '.join(relaxed['nowhere']))}[/yellow]")
     for rank, hit in enumerate(answer["hits"], 1):
-        console.print(f"\n[bold]{rank}. {escape(hit['title'] or hit['url'])}[/bold]")
-        console.print(f"   [green]{escape(hit['url'])}[/green]")
-        console.print(f"   {escape(hit['snippet'])}")
+        _show_hit(console, rank, hit)
+    for name, values in answer.get("facets", {}).items():
+        shown = ", ".join(
+            f"{escape(each['value'])} {each['count']:,}" for each in values[:FACET_VALUES_SHOWN]
+        )
+        console.print(f"\n[bold]{name}[/bold] {shown}" if shown else "", end="")
+    if answer["next"]:
+        console.print(f"\n[dim]more: --cursor {escape(answer['next'])}[/dim]", soft_wrap=True)
+
+
+def _show_hit(console: Console, rank: int, hit: dict[str, Any]) -> None:
+    console.print(f"\n[bold]{rank}. {escape(hit['title'] or hit['url'])}[/bold]")
+    console.print(f"   [green]{escape(hit['url'])}[/green]")
+    console.print(f"   {escape(hit['snippet'])}")
+    if "explanation" in hit:
+        _show_explanation(console, hit["explanation"])
+
+
+def _show_explanation(console: Console, part: dict[str, Any], depth: int = 0) -> None:
+    indent = "   " + "  " * depth
+    console.print(
+        f"{indent}[dim]{part['value']:.6f} {escape(part['name'])} = {escape(part['formula'])}[/dim]"
+    )
+    for inner in part["parts"]:
+        _show_explanation(console, inner, depth + 1)
 
 
 def _run_queries(client: GatewayClient, queries: Path, run: Path, k: int) -> dict[str, Any]:
@@ -261,7 +307,7 @@ def _run_queries(client: GatewayClient, queries: Path, run: Path, k: int) -> dic
     with run.open("w", encoding="utf-8") as out, Progress(console=Console(stderr=True)) as progress:
         for query_id, text in progress.track(topics, description="searching"):
             asked = time.perf_counter()
-            hits = client.search(text, k)["hits"]
+            hits = client.search_deep(text, k)["hits"]
             took_ms.append((time.perf_counter() - asked) * 1e3)
             for rank, hit in enumerate(hits, 1):
                 out.write(f"{query_id} Q0 {hit['url']} {rank} {hit['score']!r} tianmesh\n")

@@ -7,16 +7,52 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 import pytest
 from typer.testing import CliRunner
 
 from mesh.gateway_client import GatewayError
+from mesh.messages import FacetCounts
 from peers import cli
+from peers.gateway.found_json import found_json
+from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed
 from peers.gateway.status import PeerState, PeerStatus, Report, SlotCounts, report_of
+from peers.index.explanation import Explanation
+from peers.index.query_language import Oddity, Remark
 
 ME = "abcdefghijklmnop"
+
+
+HITS = 250  # of every search
+
+
+def answer_to(asked: dict[str, str]) -> dict[str, Any]:
+    """What /api/search answers; a cursor is the number of the last hit."""
+    start = int(asked.get("cursor", asked["offset"]))
+    hits = [
+        FoundPage(f"http://h{n}.test/", f"Page {n}", "[b] text", (), (), 1.0, f"h{n}.test", 1.0, ME)
+        for n in range(start, min(start + int(asked["k"]), HITS))
+    ]
+    if "explain" in asked:
+        hits = [msgspec.structs.replace(hit, explanation=Explanation("score", 1.0, "bm25f")) for hit in hits]
+    found = PagesFound(
+        1,
+        ("a",),
+        HITS,
+        0.0,
+        Coverage(10, 10, 0),
+        tuple(hits),
+        is_exact=False,
+        relaxed=Relaxed(("xyzzy",), True),
+        remarks=(Remark(Oddity.QUOTE_OPEN),),
+        facets=FacetCounts(hosts=(("h1.test", 9),)) if "facets" in asked else None,
+        next=str(start + len(hits)) if start + len(hits) < HITS else "",
+    )
+    decoded = msgspec.to_builtins(found_json(asked["q"], found, 0.0))
+    assert isinstance(decoded, dict)
+    return decoded
 
 
 class Gateway:
@@ -27,12 +63,17 @@ class Gateway:
         self.refusal: tuple[int, str] | None = None
         self.is_written_off = False
         self.orders: list[tuple[str, dict[str, Any], str]] = []
+        self.searches: list[dict[str, str]] = []
         gateway = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
+                if self.path.startswith("/api/search?"):
+                    gateway.searches.append(dict(parse_qsl(urlsplit(self.path).query)))
+                    self._answer(200, answer_to(gateway.searches[-1]))
+                    return
                 assert self.path == "/api/status"
                 report = gateway.reports[0] if len(gateway.reports) == 1 else gateway.reports.pop(0)
                 self._answer(200, msgspec.to_builtins(report))
@@ -86,6 +127,35 @@ def run(gateway: Gateway, *arguments: str) -> str:
 def draining(owned: int, state: PeerState = PeerState.DRAINING, *, is_draining: bool = True) -> Report:
     slots = SlotCounts(owned=owned, held=owned, kept=owned, answered=owned)
     return report_of([PeerStatus(id=ME, state=state, is_draining=is_draining, slots=slots)])
+
+
+def test_search_shows_what_was_found_and_what_was_odd(gateway: Gateway) -> None:
+    shown = run(gateway, "search", "a b", "--facets", "--explain", "--sort", "date", "-k", "2")
+    assert gateway.searches == [
+        {"q": "a b", "k": "2", "offset": "0", "sort": "date", "facets": "1", "explain": "1"}
+    ]
+    assert "at least 250 pages, some of the words are enough" in shown
+    assert "A closing quotation mark is missing" in shown
+    assert "on no page: xyzzy" in shown
+    assert "2. Page 1" in shown
+    assert "[b] text" in shown
+    assert "1.000000 score = bm25f" in shown
+    assert "hosts h1.test 9" in shown
+    assert "--cursor 2" in shown
+
+
+def test_search_goes_on_behind_a_cursor(gateway: Gateway) -> None:
+    assert "1. Page 7" in run(gateway, "search", "a", "--cursor", "7", "-k", "1")
+
+
+def test_more_results_than_a_gateway_gives_at_once_are_asked_for_in_parts(gateway: Gateway) -> None:
+    answer = json.loads(run(gateway, "search", "a", "-k", "230", "--facets", "--json"))
+    assert [hit["url"] for hit in answer["hits"]] == [f"http://h{n}.test/" for n in range(230)]
+    assert answer["next"] == "230"
+    assert answer["facets"]["hosts"] == [{"value": "h1.test", "count": 9}]
+    assert [each["k"] for each in gateway.searches] == ["100", "100", "30"]
+    assert ["facets" in each for each in gateway.searches] == [True, False, False]
+    assert len(json.loads(run(gateway, "search", "a", "-k", "1000", "--json"))["hits"]) == HITS
 
 
 def test_drain_waits_until_the_peer_is_empty(gateway: Gateway) -> None:
