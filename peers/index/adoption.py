@@ -21,8 +21,16 @@ from mesh.slot_set import SlotMask
 from mesh.slots import slot_of
 from mesh.urls import canonical, host_of
 from peers.index.analysis import counts_for_length, is_atom_key
-from peers.index.kernels import Bytes, Ints, inspect_postings, is_ascending
-from peers.index.segment import BLOCK_BYTES_MAX, CorruptIndexError, OutdatedIndexError, Segment
+from peers.index.builder import date_of, linking_hosts_of
+from peers.index.dictionary import Dictionary, pack_dictionary
+from peers.index.kernels import Bytes, Ints, is_ascending
+from peers.index.postings import inspect_postings
+from peers.index.segment import (
+    BLOCK_BYTES_MAX,
+    CorruptIndexError,
+    OutdatedIndexError,
+    Segment,
+)
 
 
 def check_segment(content: bytes, slots: SlotMask) -> Segment:
@@ -40,8 +48,9 @@ def check_segment(content: bytes, slots: SlotMask) -> Segment:
     try:
         segment = Segment("of another peer", memoryview(content))
         segment.verify()
-        _check_tables(segment)
-        _check_dictionary(segment)
+        dictionary = segment.entries()
+        _check_tables(segment, dictionary)
+        _check_dictionary(segment, dictionary)
         _check_documents(segment, slots)
     except (CorruptIndexError, OutdatedIndexError) as error:
         raise CorruptIndexError(str(error)) from error  # damage of our own has another class
@@ -56,19 +65,20 @@ def _require(is_right: object, what: str) -> None:
         raise CorruptIndexError(f"segment of another peer has wrong {what}")
 
 
-def _check_tables(segment: Segment) -> None:
+def _check_tables(segment: Segment, dictionary: Dictionary) -> None:
     """Check that all tables have as many entries as there are documents, terms and blocks, and cover all."""
-    n_documents, n_terms = segment.document_count, len(segment.doc_freqs)
+    n_documents, n_terms = segment.document_count, segment.entry_count
     n_blocks = len(segment.block_starts) - 1
     stored_bytes = segment.stored_bytes
     _require(n_documents > 0 and n_blocks > 0, "documents: none")
-    _require(len(segment.slots) == len(segment.fetched_at) == n_documents, "number of documents")
+    for column in (segment.slots, segment.fetched_at, segment.dates, segment.linking_hosts):
+        _require(len(column) == n_documents, "number of documents")
     _require(len(segment.block_sums) == n_blocks, "number of blocks")
     for name, starts, n_items, end, is_strict in (
         ("URLs", segment.url_starts, n_documents, len(segment.urls), True),
-        ("terms", segment.term_starts, n_terms, len(segment.terms), True),
-        ("postings", segment.postings_starts, n_terms, len(segment.postings), True),
-        ("positions", segment.positions_starts, n_terms, len(segment.positions), False),
+        ("terms", dictionary.term_starts, n_terms, len(dictionary.terms), True),
+        ("postings", dictionary.postings_starts, n_terms, len(segment.postings), True),
+        ("positions", dictionary.positions_starts, n_terms, len(segment.positions), False),
         ("blocks", segment.block_starts, n_blocks, stored_bytes, True),
         ("documents in blocks", segment.block_documents, n_blocks, n_documents, True),
     ):
@@ -79,27 +89,32 @@ def _check_tables(segment: Segment) -> None:
         )
 
 
-def _check_dictionary(segment: Segment) -> None:
+def _check_dictionary(segment: Segment, dictionary: Dictionary) -> None:
     """Check terms, postings and positions, and that field lengths are what the postings add up to."""
-    _require(is_ascending(segment.terms, segment.term_starts), "order of terms")
-    terms = _strings(segment.terms, segment.term_starts)
-    has_positions = segment.positions_starts[1:] > segment.positions_starts[:-1]
+    _require(is_ascending(dictionary.terms, dictionary.term_starts), "order of terms")
+    packed, blocks = pack_dictionary(dictionary)
+    is_ours = np.array_equal(packed, segment.dictionary) and np.array_equal(blocks, segment.dictionary_blocks)
+    _require(is_ours, "dictionary")
+    terms = _strings(dictionary.terms, dictionary.term_starts)
+    has_positions = dictionary.positions_starts[1:] > dictionary.positions_starts[:-1]
     are_atoms = np.fromiter(map(is_atom_key, terms), np.bool_, len(terms))
     _require(np.array_equal(has_positions, are_atoms), "positions: not of atoms")
     do_count = np.fromiter(map(counts_for_length, terms), np.uint8, len(terms))
-    lengths = np.zeros(segment.lengths.size, np.int64)
+    totals = np.zeros(segment.lengths.size, np.int64)
     wrong = inspect_postings(
         segment.postings,
+        segment.postings_words,
         segment.positions,
-        segment.postings_starts,
-        segment.positions_starts,
-        segment.doc_freqs,
+        dictionary.postings_starts,
+        dictionary.positions_starts,
+        dictionary.doc_freqs,
         do_count,
-        lengths,
+        segment.lengths,
+        totals,
     )
     if wrong >= 0:
         raise CorruptIndexError(f"segment of another peer has wrong postings of {terms[wrong]!r}")
-    _require(np.array_equal(lengths, segment.lengths.reshape(-1)), "field lengths")
+    _require(np.array_equal(totals, segment.lengths.reshape(-1)), "field lengths")
 
 
 def _check_documents(segment: Segment, slots: SlotMask) -> None:
@@ -126,6 +141,9 @@ def _check_documents(segment: Segment, slots: SlotMask) -> None:
             _require(document.url == urls[number], f"document of {urls[number]}")
             is_version = document.fetched_at == segment.fetched_at[number] and isfinite(document.fetched_at)
             _require(is_version, f"time of {urls[number]}")
+            _require(date_of(document) == segment.dates[number], f"date of {urls[number]}")
+            is_linked = linking_hosts_of(document) == segment.linking_hosts[number]
+            _require(is_linked, f"linking hosts of {urls[number]}")
 
 
 def _strings(blob: Bytes, starts: Ints) -> Sequence[str]:

@@ -10,13 +10,25 @@ import numpy as np
 
 from mesh.document import Document
 from peers.index.analysis import is_atom_key
+from peers.index.dictionary import Dictionary
 from peers.index.inversion import Inverter
-from peers.index.kernels import encode
-from peers.index.query import LANGUAGE_PREFIX, TYPE_PREFIX
-from peers.index.segment import HOST_PREFIX, SegmentData, pack_blocks, pack_strings
+from peers.index.postings import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX, encode
+from peers.index.segment import (
+    HOST_PREFIX,
+    LANGUAGE_PREFIX,
+    TYPE_PREFIX,
+    SegmentData,
+    pack_blocks,
+    pack_strings,
+)
 
 # A domain name has at most 127 labels (RFC 1035); names made to fill indexes have many.
 _HOST_LABELS_MAX = 16
+
+# Longer than any language tag or media type in use.
+_MARK_CHARS_MAX = 127
+# Beyond every calendar; floats hold it exactly.
+_DATE_MAX = float(1 << 52)
 
 _HOST = re.compile(r"[^:/?#]+://(?:[^/?#]*@)?(\[[^\]]*\]|[^/:?#]*)")
 _ADDRESS = re.compile(r"\[|[0-9.]+$")
@@ -44,10 +56,25 @@ def host_and_parents(host: str) -> list[str]:
     return [".".join(labels[i:]) for i in range(max(0, len(labels) - _HOST_LABELS_MAX), len(labels))]
 
 
-def _kinds(document: Document) -> list[str]:
-    """Return the entries of a document's language and type, where these are known."""
-    language = [LANGUAGE_PREFIX + document.language] if document.language else []
-    return language + ([TYPE_PREFIX + document.type] if document.type else [])
+def _marks_of(document: Document) -> list[str]:
+    """Return the entries of a document that are not from its text."""
+    marks = [HOST_PREFIX + host for host in host_and_parents(host_of_url(document.url))]
+    if document.language:
+        marks.append(LANGUAGE_PREFIX + document.language[:_MARK_CHARS_MAX])
+    if document.type:
+        marks.append(TYPE_PREFIX + document.type[:_MARK_CHARS_MAX])
+    return marks
+
+
+def date_of(document: Document) -> int:
+    """Return a document's date in seconds since the epoch: its own, else when it was fetched."""
+    date = document.date or document.fetched_at
+    return int(min(max(date, -_DATE_MAX), _DATE_MAX)) if date == date else 0
+
+
+def linking_hosts_of(document: Document) -> int:
+    """Return how many hosts link to a document, as far as 32 bits count."""
+    return min(max(document.linking_hosts, 0), (1 << 32) - 1)
 
 
 def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
@@ -56,8 +83,7 @@ def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
     inverter = Inverter(len(by_url))
     for number, item in enumerate(by_url):
         inverter.add(number, item.document)
-        hosts = host_and_parents(host_of_url(item.document.url))
-        inverter.mark(number, [HOST_PREFIX + host for host in hosts] + _kinds(item.document))
+        inverter.mark(number, _marks_of(item.document))
     occurrences = inverter.finish()
     entries = occurrences.entries
     # Number 0 is the break between runs, no entry.
@@ -66,7 +92,9 @@ def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
     is_atom = np.array([is_atom_key(term) for term in terms], np.uint8)
     n_keys = len(occurrences.keys)
     # Room for the worst case; pages that are never written to are never in memory.
-    postings, positions = np.empty(n_keys * 17 + 1, np.uint8), np.empty(n_keys * 5 + 1, np.uint8)
+    room = n_keys * POSTING_BYTES_MAX + (n_keys // BLOCK + 2) * ENTRY_BYTES_MAX
+    postings_words, positions = np.empty(room // 4, np.uint32), np.empty(n_keys * 5 + 1, np.uint8)
+    postings = postings_words.view(np.uint8)
     postings_starts, positions_starts = np.zeros(len(terms) + 1, np.int64), np.zeros(len(terms) + 1, np.int64)
     doc_freqs = np.zeros(len(terms), np.int64)
     encode(
@@ -74,7 +102,9 @@ def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
         occurrences.keys,
         order,
         is_atom,
+        inverter.lengths,
         postings,
+        postings_words,
         positions,
         postings_starts,
         positions_starts,
@@ -86,16 +116,14 @@ def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
     return SegmentData(
         slots=np.array([item.slot for item in by_url], np.uint16),
         fetched_at=np.array([item.document.fetched_at for item in by_url], np.float64),
+        dates=np.array([date_of(item.document) for item in by_url], np.int64),
+        linking_hosts=np.array([linking_hosts_of(item.document) for item in by_url], np.uint32),
         lengths=inverter.lengths,
         urls=urls,
         url_starts=url_starts,
-        terms=term_blob,
-        term_starts=term_starts,
-        doc_freqs=doc_freqs,
-        postings=postings[: postings_starts[-1]].copy(),
-        postings_starts=postings_starts,
-        positions=positions[: positions_starts[-1]].copy(),
-        positions_starts=positions_starts,
+        dictionary=Dictionary(term_blob, term_starts, doc_freqs, postings_starts, positions_starts),
+        postings=postings[: postings_starts[-1]],
+        positions=positions[: positions_starts[-1]],
         block_starts=block_starts,
         block_documents=block_documents,
         block_sums=block_sums,

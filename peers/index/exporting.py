@@ -21,9 +21,17 @@ import numpy as np
 from mesh.messages import BULK_BYTES_MAX
 from mesh.slot_set import SlotMask
 from mesh.slots import SLOTS_MAX
-from peers.index.kernels import Floats, Ints, begin_slices, slice_postings
+from peers.index.dictionary import Dictionary
+from peers.index.kernels import Floats, Ints
 from peers.index.merging import gathered, merge_parts
 from peers.index.part import Part
+from peers.index.postings import (
+    BLOCK,
+    ENTRY_BYTES_MAX,
+    POSTING_BYTES_MAX,
+    begin_slices,
+    slice_postings,
+)
 from peers.index.segment import (
     BLOCK_BYTES_MAX,
     DamagedSegmentError,
@@ -141,14 +149,21 @@ class _Slicer:
     """Takes documents out of a segment, from the first to the last."""
 
     def __init__(self, segment: Segment) -> None:
-        n_terms = len(segment.doc_freqs)
+        n_terms = segment.entry_count
         self._segment = segment
-        self._pending, self._cursors = np.empty(n_terms, np.int64), np.empty(n_terms, np.int64)
-        begin_slices(segment.postings, segment.postings_starts, self._pending, self._cursors)
-        self._places = segment.positions_starts[:-1].copy()
+        self._entries = segment.entries()
+        doc_freqs, places = self._entries.doc_freqs, self._entries.positions_starts
+        self._pending, self._taken = np.empty(n_terms, np.int64), np.zeros(n_terms, np.int64)
+        begin_slices(
+            segment.postings, segment.postings_words, self._entries.postings_starts, doc_freqs, self._pending
+        )
+        self._is_atom = (places[1:] > places[:-1]).view(np.uint8)
+        self._places = places[:-1].copy()
         self._documents = np.full(segment.document_count, -1, np.int64)
         # Room for the worst case; pages that are never written to are never in memory.
-        self._postings = np.empty(len(segment.postings) + 4 * int(segment.doc_freqs.sum()), np.uint8)
+        n_postings = int(doc_freqs.sum())
+        room = n_postings * POSTING_BYTES_MAX + (n_postings // BLOCK + 2) * ENTRY_BYTES_MAX
+        self._words = np.empty(room // 4, np.uint32)
         self._positions = np.empty(len(segment.positions), np.uint8)
         self._terms, self._doc_freqs = np.empty(n_terms, np.int64), np.empty(n_terms, np.int64)
         self._out_starts, self._out_places = np.zeros(n_terms + 1, np.int64), np.zeros(n_terms + 1, np.int64)
@@ -157,17 +172,23 @@ class _Slicer:
         """Return a segment of these documents; ascending, all behind those taken before."""
         segment = self._segment
         self._documents[wanted] = np.arange(len(wanted))
+        lengths = segment.lengths[wanted]
+        postings = self._words.view(np.uint8)
         n_terms = slice_postings(
             segment.postings,
+            segment.postings_words,
             segment.positions,
-            self._pending,
-            self._cursors,
-            self._places,
-            segment.postings_starts[1:],
-            segment.positions_starts[1:],
+            self._entries.postings_starts,
+            self._entries.doc_freqs,
+            self._is_atom,
             self._documents,
+            lengths,
             int(wanted[-1]) + 1,
-            self._postings,
+            self._pending,
+            self._taken,
+            self._places,
+            postings,
+            self._words,
             self._positions,
             self._terms,
             self._out_starts,
@@ -175,22 +196,20 @@ class _Slicer:
             self._doc_freqs,
         )
         urls, url_starts = gathered(segment.urls, segment.url_starts, wanted)
-        terms, term_starts = gathered(segment.terms, segment.term_starts, self._terms[:n_terms])
-        postings_starts, positions_starts = self._out_starts[: n_terms + 1], self._out_places[: n_terms + 1]
+        terms, term_starts = gathered(self._entries.terms, self._entries.term_starts, self._terms[:n_terms])
+        starts, places = self._out_starts[: n_terms + 1].copy(), self._out_places[: n_terms + 1].copy()
         stored, block_starts, block_documents, block_sums = segment.repacked(wanted)
         return SegmentData(
             slots=segment.slots[wanted],
             fetched_at=segment.fetched_at[wanted],
-            lengths=segment.lengths[wanted],
+            dates=segment.dates[wanted],
+            linking_hosts=segment.linking_hosts[wanted],
+            lengths=lengths,
             urls=urls,
             url_starts=url_starts,
-            terms=terms,
-            term_starts=term_starts,
-            doc_freqs=self._doc_freqs[:n_terms].copy(),
-            postings=self._postings[: postings_starts[-1]].copy(),
-            postings_starts=postings_starts.copy(),
-            positions=self._positions[: positions_starts[-1]].copy(),
-            positions_starts=positions_starts.copy(),
+            dictionary=Dictionary(terms, term_starts, self._doc_freqs[:n_terms].copy(), starts, places),
+            postings=postings[: starts[-1]].copy(),
+            positions=self._positions[: places[-1]].copy(),
             block_starts=block_starts,
             block_documents=block_documents,
             block_sums=block_sums,

@@ -127,12 +127,10 @@ def _origin(url: bytes) -> bytes:
 def _entries(segment: Segment, prefix: str, marks: Bytes) -> Values:
     """Count the marked documents under each entry with a prefix."""
     values: Values = Counter()
-    first = bisect_left(range(len(segment.term_starts) - 1), prefix.encode(), key=segment.term)
-    for number in range(first, min(first + ENTRIES_MAX, len(segment.term_starts) - 1)):
-        entry = segment.term(number).decode()
-        if not entry.startswith(prefix):
-            break
-        values[entry.removeprefix(prefix)] = int((entry_marks(segment, number) & marks).sum())
+    known = segment.beginning_with(prefix, ENTRIES_MAX)
+    for number, entry in enumerate(segment.names(known.numbers)):
+        one = known.at(slice(number, number + 1))
+        values[entry.removeprefix(prefix)] = int((entry_marks(segment, one) & marks).sum())
     return +values
 
 

@@ -12,18 +12,34 @@ from numba import types
 from numpy.typing import NDArray
 
 from peers.index.kernels import (
-    _IN_BYTES,
-    _INTS,
     BODY,
     FIELD_COUNT,
+    IN_BYTES,
+    IN_INTS,
+    IN_SUMS,
+    IN_WORDS,
+    MUTABLE_INTS,
     Bytes,
     Ints,
-    _kernel,
-    _read,
-    _read_fields,
-    _skip_fields,
+    Sums,
+    Words,
+    int64,
+    kernel,
+    read_varint,
 )
-from peers.index.matching import are_atoms
+from peers.index.matching import located
+from peers.index.postings import BLOCK, SKIP_WORDS, block_size, decode_frequencies, decode_rare
+from peers.index.searching import (
+    CHECKED,
+    N_BLOCKS,
+    N_STATE,
+    TABLE,
+    are_sound,
+    block_at,
+    block_end,
+    open_list,
+    skip_positions,
+)
 from peers.index.segment import Segment
 
 # Places of an entry in one document that are looked at: where a word comes again and again, the first ones
@@ -59,95 +75,127 @@ def gather(segment: Segment, numbers: Ints, units: Ints, documents: Ints) -> Gat
     """
     frequencies = np.zeros((len(numbers), len(documents), FIELD_COUNT), np.int64)
     present = np.flatnonzero(numbers >= 0)
-    known = numbers[present]
-    starts, ends = segment.postings_starts[known], segment.postings_starts[known + 1]
-    segment.check_postings(starts, ends)
-    atoms = are_atoms(segment, known)
-    are_wanted = (atoms != 0) & (units[present] != NO_UNIT)
-    first, last = segment.positions_starts[known], segment.positions_starts[known + 1]
-    segment.check_positions(first[are_wanted], last[are_wanted])
-    places = np.empty(int(are_wanted.sum()) * len(documents) * PLACES_MAX, np.int64)
-    n_places = _gather(
-        segment.postings,
-        segment.positions,
-        starts,
-        ends,
-        first,
-        atoms,
-        np.where(are_wanted, units[present], NO_UNIT),
-        present,
-        documents,
-        frequencies,
-        places,
-    )
+    known = segment.numbered(numbers[present])
+    indexes = located(segment, documents, known)
+    atoms = known.place_ends > known.places
+    wanted_units = np.where(atoms, units[present], NO_UNIT)
+    places = np.empty(int((wanted_units != NO_UNIT).sum()) * len(documents) * PLACES_MAX, np.int64)
+    n_places = 0
+    damage, positions_damage = np.full(1, -1, np.int64), np.full(1, -1, np.int64)
+    for entry, row in enumerate(present.tolist()):
+        n_places += _gather(
+            segment.postings,
+            segment.postings_words,
+            segment.postings_summed,
+            segment.postings_sums,
+            segment.positions,
+            segment.positions_summed,
+            segment.positions_sums,
+            int(known.doc_freqs[entry]),
+            int(known.starts[entry]),
+            int(known.ends[entry]),
+            int(known.places[entry]),
+            int(known.place_ends[entry]),
+            int(wanted_units[entry]),
+            indexes[entry],
+            frequencies[row],
+            places[n_places:],
+            damage,
+            positions_damage,
+        )
+        segment.refuse_postings(int(damage[0]))
+        segment.refuse_positions(int(positions_damage[0]))
     return Gathered(frequencies, np.sort(places[:n_places]))
 
 
-@_kernel(
-    _IN_BYTES,
-    _IN_BYTES,
-    _INTS,
-    _INTS,
-    _INTS,
-    types.uint8[::1],
-    _INTS,
-    _INTS,
-    _INTS,
-    types.int64[:, :, ::1],
-    _INTS,
-)
+@kernel(
+    IN_BYTES, IN_WORDS, IN_SUMS, IN_SUMS, IN_BYTES, IN_SUMS, IN_SUMS, types.int64, types.int64, types.int64,
+    types.int64, types.int64, types.int64, IN_INTS, types.int64[:, ::1], MUTABLE_INTS, MUTABLE_INTS,
+    MUTABLE_INTS,
+)  # fmt: skip
 def _gather(
-    postings: Bytes,
+    data: Bytes,
+    words: Words,
+    summed: Sums,
+    sums: Sums,
     positions: Bytes,
-    starts: Ints,
-    ends: Ints,
-    firsts: Ints,
-    is_atom: Bytes,
-    units: Ints,
-    rows: Ints,
-    documents: Ints,
+    positions_summed: Sums,
+    positions_sums: Sums,
+    n_postings: int,
+    start: int,
+    end: int,
+    place: int,
+    place_end: int,
+    unit: int,
+    indexes: Ints,
     found: Frequencies,
     places: Ints,
+    damage: Ints,
+    positions_damage: Ints,
 ) -> int:
-    """Walk each list to the last of the documents; return how many places there are."""
-    frequencies = np.zeros(FIELD_COUNT, np.int64)
+    """Read the postings with the indexes, -1 for none, of one list; return how many places there are."""
+    state = np.empty(N_STATE, np.int64)
+    documents = np.empty(BLOCK + 4, np.int64)
+    frequencies = np.zeros(FIELD_COUNT * BLOCK, np.int64)
+    open_list(data, words, summed, sums, start, end, n_postings, state, documents, damage)
+    if damage[0] >= 0:
+        return 0
     n_places = 0
-    for entry in range(len(starts)):
-        at = starts[entry]
-        end = ends[entry]
-        place = firsts[entry]
-        has_positions = is_atom[entry] != 0
-        document = -1
-        wanted = 0  # index of the next document
-        while at < end and wanted < len(documents):
-            head, at = _read(postings, at)
-            document += head >> 1
-            while wanted < len(documents) and documents[wanted] < document:
-                wanted += 1
-            is_wanted = wanted < len(documents) and documents[wanted] == document
-            if is_wanted:
-                frequencies[:] = 0
-                if head & 1:
-                    frequencies[BODY] = 1
-                else:
-                    at = _read_fields(postings, at, frequencies)
-                for field in range(FIELD_COUNT):
-                    found[rows[entry], wanted, field] = frequencies[field]
-            elif not head & 1:
-                at = _skip_fields(postings, at)
-            if has_positions:
-                n_bytes, at = _read(postings, at)
-                if is_wanted and units[entry] >= 0:
-                    p = place
-                    for field in range(BODY):
-                        for _ in range(frequencies[field]):
-                            _, p = _read(positions, p)
-                    position = 0
-                    for _ in range(min(frequencies[BODY], PLACES_MAX)):
-                        step, p = _read(positions, p)
-                        position += step
-                        key = wanted << PLACE_DOCUMENT_SHIFT | position << PLACE_POSITION_SHIFT
-                        places[n_places] = key | units[entry]
-                        n_places += 1
-                place += n_bytes
+    checked = int64(-1)
+    loaded = int64(-1)
+    at_index = int64(0)  # the posting that `at` is before
+    at = int64(0)
+    for i in range(len(indexes)):
+        if indexes[i] < 0:
+            continue
+        block = indexes[i] // BLOCK
+        index = indexes[i] % BLOCK
+        if block != loaded:
+            loaded = block
+            at_index = int64(0)
+            at = int64(place)
+            block_place_end = int64(place_end)
+            if n_postings < BLOCK:
+                decode_rare(data, start, n_postings, documents, 0, frequencies)
+            else:
+                word = block_at(words, state, block)
+                state[CHECKED] = are_sound(
+                    summed, sums, word << 2, block_end(words, state, block) << 2, state[CHECKED], damage
+                )
+                if damage[0] >= 0:
+                    return 0
+                decode_frequencies(words, word, block_size(n_postings, block), frequencies)
+                entry = state[TABLE] + SKIP_WORDS * block
+                at = place + int64(words[entry + 2])
+                if block + 1 < state[N_BLOCKS]:
+                    block_place_end = place + int64(words[entry + SKIP_WORDS + 2])
+            if unit >= 0:
+                checked = are_sound(
+                    positions_summed, positions_sums, at, block_place_end, checked, positions_damage
+                )
+                if positions_damage[0] >= 0:
+                    return 0
+        for field in range(FIELD_COUNT):
+            found[i, field] = frequencies[field * BLOCK + index]
+        if unit < 0:
+            continue
+        n = 0
+        for j in range(at_index, index):
+            for field in range(FIELD_COUNT):
+                n += frequencies[field * BLOCK + j]
+        for field in range(BODY):
+            n += frequencies[field * BLOCK + index]
+        p = skip_positions(positions, positions_summed, at, n)
+        in_body = frequencies[BODY * BLOCK + index]
+        position = 0
+        for _ in range(min(in_body, PLACES_MAX)):
+            step, p = read_varint(positions, p)
+            position += step
+            places[n_places] = i << PLACE_DOCUMENT_SHIFT | position << PLACE_POSITION_SHIFT | unit
+            n_places += 1
+        n = max(in_body - PLACES_MAX, 0)
+        for field in range(BODY + 1, FIELD_COUNT):
+            n += frequencies[field * BLOCK + index]
+        at = skip_positions(positions, positions_summed, p, n)
+        at_index = index + 1
     return n_places

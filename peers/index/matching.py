@@ -1,20 +1,52 @@
-"""Which documents of a segment match a query: the simple way, by marks of a byte a document.
+"""Which documents of a segment match a query, and where their postings are.
 
-It is how facets are counted, and what faster ways of searching have to agree with.
+Evaluated from the rarest to the commonest: what has been found so far leads through the lists that are left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from peers.index.kernels import DOCUMENT_SHIFT, FIELD_SHIFT, Bytes, Floats, Ints, mark, phrase
+from peers.index.analysis import CHARACTER_PREFIX
+from peers.index.kernels import DOCUMENT_SHIFT, FIELD_COUNT, Bytes, Floats, Ints
 from peers.index.part import PartView
-from peers.index.query import ANY_FIELD, Kind, Literal, Mode, Query
-from peers.index.segment import Segment
+from peers.index.postings import documents_of
+from peers.index.query import Kind, Literal, Mode, Query
+from peers.index.searching import intersect, locate, match_positions
+from peers.index.segment import Entries, Segment
 
-_FIELDS = 15
+_ALL_FIELDS = (1 << FIELD_COUNT) - 1
+# Going through lists for each document found costs about so much more than reading a posting.
+_SEEK_COST = 20
+# Of the lists that are looked into at once: bounds the memory.
+_LISTS_AT_ONCE = 64
+
+_NONE: Ints = np.empty(0, np.int64)
+_NO_INDEXES: Ints = np.empty((0, 0), np.int64)
+
+
+class Found(NamedTuple):
+    """Documents, and for some lists of postings the index of each document's posting."""
+
+    documents: Ints  # rising
+    entries: tuple[str, ...] = ()  # of the dictionary, one for each row of
+    indexes: Ints = _NO_INDEXES  # (entries, at least as many as documents)
+
+    def narrowed(self, kept: Ints) -> Found:
+        """Keep the documents with these indexes, rising."""
+        if len(kept) == len(self.documents):
+            return self
+        if not self.entries:
+            return Found(self.documents[kept])
+        return Found(self.documents[kept], self.entries, np.ascontiguousarray(self.indexes[:, kept]))
+
+    def among(self, documents: Ints) -> Found:
+        """Keep these documents: some of them, rising."""
+        return self.narrowed(np.searchsorted(self.documents, documents))
 
 
 def matching(part: PartView, query: Query) -> Bytes:
@@ -23,94 +55,289 @@ def matching(part: PartView, query: Query) -> Bytes:
     Raises:
       DamagedSegmentError: something that this needs is damaged.
     """
-    marks = part.allowed.copy()
-    segment = part.segment
-    if query.mode is Mode.AND:
-        for number in segment.find_terms(query.required).tolist():
-            marks &= _any_of(segment, [number])
-            if number < 0:
-                return marks
-    elif query.required or query.scoring:
-        marks &= _any_of(segment, segment.find_terms(query.terms).tolist())
-    for clause in query.clauses:
-        if not marks.any():
-            break
-        marks &= _clause(segment, clause)
-    return marks
+    return _marks(part.segment, found_by(part, query).documents)
 
 
-def entry_marks(segment: Segment, number: int) -> Bytes:
-    """Mark the documents that have an entry of the dictionary."""
-    return _any_of(segment, [number])
+def entry_marks(segment: Segment, entries: Entries) -> Bytes:
+    """Mark the documents that have one of some entries of the dictionary. DamagedSegmentError."""
+    return _marks(segment, _any_of(segment, None, entries))
 
 
 def dates_of(segment: Segment) -> Floats:
     """Return the date of each document, in seconds since the epoch."""
-    return segment.fetched_at
+    dates: Floats = segment.dates.astype(np.float64)
+    return dates
 
 
-def _clause(segment: Segment, clause: Iterable[Literal]) -> Bytes:
-    marks = np.zeros(segment.document_count, np.uint8)
+def found_by(part: PartView, query: Query) -> Found:
+    """Find the documents that match. DamagedSegmentError."""
+    segment = part.segment
+    found = None
+    if query.mode is Mode.AND and query.required:
+        found = with_all(segment, None, query.required)
+    found = holding(part, found, query.clauses)
+    if query.mode is Mode.OR and query.terms:
+        known = _known(segment.look_up(query.terms))
+        kept = _any_of(segment, None if found is None else found.documents, known)
+        found = Found(kept) if found is None else found.among(kept)
+    if found is None:
+        return Found(np.flatnonzero(part.allowed))
+    return found.narrowed(np.flatnonzero(part.allowed[found.documents]))
+
+
+def holding(part: PartView, found: Found | None, clauses: Sequence[Sequence[Literal]]) -> Found | None:
+    """Keep, of the documents found (None: of all), those for which each clause holds. DamagedSegmentError."""
+    # A literal that stands alone finds its documents itself; others can only be tried on some.
+    for clause in sorted(clauses, key=_trouble):
+        if found is not None and not len(found.documents):
+            return found
+        if len(clause) == 1 and not clause[0].negated:
+            found = _literally(part, found, clause[0])
+        else:
+            found = _with_one(part, found or Found(np.flatnonzero(part.allowed)), clause)
+    return found
+
+
+def with_all(segment: Segment, found: Found | None, entries: Sequence[str]) -> Found:
+    """Find the documents with all entries of the dictionary, distinct ones. DamagedSegmentError."""
+    known = segment.look_up(entries)
+    if (known.numbers < 0).any():
+        return Found(_NONE)
+    order = np.argsort(known.doc_freqs, kind="stable")
+    n_lists = len(entries)
+    if found is None:
+        n, room = -1, int(known.doc_freqs[order[0]]) + 4
+        documents = np.empty(room, np.int64)
+    else:
+        n = room = len(found.documents)
+        documents = found.documents.copy()
+    indexes = np.empty((n_lists, room), np.int64)
+    damage = np.full(1, -1, np.int64)
+    n = intersect(
+        segment.postings,
+        segment.postings_words,
+        segment.postings_summed,
+        segment.postings_sums,
+        known.starts[order],
+        known.ends[order],
+        known.doc_freqs[order],
+        n,
+        documents,
+        indexes,
+        damage,
+    )
+    segment.refuse_postings(int(damage[0]))
+    new = Found(documents[:n], tuple(entries[i] for i in order.tolist()), indexes)
+    if found is None or not found.entries:
+        return new
+    kept = found.among(new.documents)
+    return Found(
+        new.documents, kept.entries + new.entries, np.vstack([kept.indexes[:, :n], new.indexes[:, :n]])
+    )
+
+
+def located(segment: Segment, documents: Ints, known: Entries) -> Ints:
+    """Return where postings of documents are, shape (lists, documents), -1: none. DamagedSegmentError."""
+    indexes = np.empty((len(known.starts), len(documents)), np.int64)
+    damage = np.full(1, -1, np.int64)
+    locate(
+        segment.postings,
+        segment.postings_words,
+        segment.postings_summed,
+        segment.postings_sums,
+        known.starts,
+        known.ends,
+        known.doc_freqs,
+        documents,
+        indexes,
+        damage,
+    )
+    segment.refuse_postings(int(damage[0]))
+    return indexes
+
+
+def _trouble(clause: Sequence[Literal]) -> int:
+    if len(clause) > 1 or clause[0].negated:
+        return 2
+    return 0 if clause[0].kind in (Kind.PHRASE, Kind.WORDS, Kind.SITE) else 1
+
+
+def _with_one(part: PartView, found: Found, clause: Iterable[Literal]) -> Found:
+    """Keep the documents for which one of the literals holds."""
+    holds = np.zeros(len(found.documents), np.bool_)
     for literal in clause:
-        holds = _holds(segment, literal)
-        marks |= 1 - holds if literal.negated else holds
-    return marks
+        held = _literally(part, Found(found.documents), literal).documents
+        is_held = np.zeros(len(found.documents), np.bool_)
+        is_held[np.searchsorted(found.documents, held)] = True
+        holds |= ~is_held if literal.negated else is_held
+    return found.narrowed(np.flatnonzero(holds))
 
 
-def _holds(segment: Segment, literal: Literal) -> Bytes:
-    """Mark where a literal would hold if it were not negated."""
+def _literally(part: PartView, found: Found | None, literal: Literal) -> Found:
+    """Find the documents in which a literal would hold if it were not negated."""
+    segment = part.segment
     if literal.kind is Kind.DATE:
-        dates = dates_of(segment)
-        return ((literal.low <= dates) & (dates < literal.high)).astype(np.uint8)
-    numbers = segment.find_terms(literal.entries).tolist()
+        of_all = found or Found(np.flatnonzero(part.allowed))
+        dates = segment.dates[of_all.documents]
+        return of_all.narrowed(np.flatnonzero((literal.low <= dates) & (dates < literal.high)))
     if literal.kind is Kind.PHRASE:
-        return _literally(segment, numbers, literal)
-    if literal.kind is Kind.WORDS:
-        marks = np.ones(segment.document_count, np.uint8)
-        for number in numbers:
-            marks &= _any_of(segment, [number])
-        return marks
-    return _any_of(segment, numbers)
+        return _phrase(segment, found, literal)
+    if literal.kind is not Kind.WORDS:
+        return _among(found, _any_of(segment, _documents(found), _known(segment.look_up(literal.entries))))
+    for entry in filter(_is_range, literal.entries):
+        found = _among(found, _any_of(segment, _documents(found), segment.beginning_with(entry)))
+    words = tuple(dict.fromkeys(entry for entry in literal.entries if not _is_range(entry)))
+    if words:
+        found = with_all(segment, found, words)
+    assert found is not None
+    return found
 
 
-def _any_of(segment: Segment, numbers: Sequence[int]) -> Bytes:
-    """Mark the documents that have one of the entries."""
+def _documents(found: Found | None) -> Ints | None:
+    return None if found is None else found.documents
+
+
+def _among(found: Found | None, documents: Ints) -> Found:
+    return Found(documents) if found is None else found.among(documents)
+
+
+def _is_range(entry: str) -> bool:
+    """Tell whether an entry of a literal stands for all that begin with it."""
+    return entry[0] == CHARACTER_PREFIX and len(entry) == 2
+
+
+def _known(entries: Entries) -> Entries:
+    """Leave out those that are not there."""
+    is_known = entries.numbers >= 0
+    return entries if is_known.all() else Entries(*(column[is_known] for column in entries))
+
+
+def _any_of(segment: Segment, found: Ints | None, known: Entries) -> Ints:
+    """Find the documents, among those found, that are in one of the lists."""
+    n_lists = len(known.starts)
+    if found is not None and int(known.doc_freqs.sum()) > _SEEK_COST * len(found):
+        is_in = np.zeros(len(found), np.bool_)
+        for first in range(0, n_lists, _LISTS_AT_ONCE):
+            some = known.at(slice(first, first + _LISTS_AT_ONCE))
+            is_in |= (located(segment, found, some) >= 0).any(axis=0)
+        return np.compress(is_in, found)
+    segment.check_postings(known.starts, known.ends)
+    marks = np.zeros(segment.document_count, np.bool_)
+    documents = _NONE
+    for start, n in zip(known.starts.tolist(), known.doc_freqs.tolist(), strict=True):
+        documents = np.empty(n + 4, np.int64)
+        documents_of(segment.postings, segment.postings_words, start, n, documents)
+        documents = documents[:n]
+        if n_lists > 1:
+            marks[documents] = True
+    if n_lists == 1 and found is None:
+        return documents
+    if n_lists == 1:
+        marks[documents] = True
+    return np.flatnonzero(marks) if found is None else np.compress(marks[found], found)
+
+
+def _marks(segment: Segment, documents: Ints) -> Bytes:
     marks = np.zeros(segment.document_count, np.uint8)
-    known = np.array([number for number in numbers if number >= 0], np.int64)
-    starts, ends = segment.postings_starts[known], segment.postings_starts[known + 1]
-    segment.check_postings(starts, ends)
-    atoms = are_atoms(segment, known)
-    for start, end, is_atom in zip(starts.tolist(), ends.tolist(), atoms.tolist(), strict=True):
-        mark(segment.postings, start, end, bool(is_atom), marks)
+    marks[documents] = 1
     return marks
 
 
-def _literally(segment: Segment, atoms: Sequence[int], literal: Literal) -> Bytes:
-    """Mark the documents in which the atoms are at their distances in one of the fields."""
-    if len(atoms) == 1 and literal.fields == ANY_FIELD:
-        return _any_of(segment, atoms)
-    marks = np.zeros(segment.document_count, np.uint8)
-    numbers = np.array(atoms, np.int64)
-    # An entry without positions is no atom: no honest peer asks for it.
-    if numbers.min() < 0 or not are_atoms(segment, numbers).all():
-        return marks
-    order = np.argsort(segment.doc_freqs[numbers], kind="stable")
-    numbers = numbers[order]
-    distances = np.array(literal.distances, np.int64)[order]
-    starts, ends = segment.postings_starts[numbers], segment.postings_starts[numbers + 1]
-    places, place_ends = segment.positions_starts[numbers], segment.positions_starts[numbers + 1]
-    segment.check_postings(starts, ends)
-    segment.check_positions(places, place_ends)
-    # An occurrence has at least one byte, so the bytes of the rarest atom bound the number of matches.
-    matches = np.empty(int(place_ends[0] - places[0]), np.int64)
-    n_matches = phrase(segment.postings, segment.positions, starts, ends, places, distances, matches)
-    found = matches[:n_matches]
-    if literal.fields != ANY_FIELD:
-        found = found[literal.fields >> (found >> FIELD_SHIFT & _FIELDS) & 1 == 1]
-    marks[found >> DOCUMENT_SHIFT] = 1
-    return marks
+# --- Phrases ----------------------------------------------------------------------------------
 
 
-def are_atoms(segment: Segment, numbers: Ints) -> Bytes:
-    """Tell of each entry whether it has positions."""
-    return (segment.positions_starts[numbers + 1] > segment.positions_starts[numbers]).view(np.uint8)
+class _Atom(NamedTuple):
+    """The list of an atom, and where it has to be."""
+
+    start: int
+    end: int
+    doc_freq: int
+    place: int
+    place_end: int
+    distance: int
+
+
+def _phrase(segment: Segment, found: Found | None, literal: Literal) -> Found:
+    """Find the documents in which the atoms are at their distances in one of the fields."""
+    plain = [i for i, entry in enumerate(literal.entries) if not _is_range(entry)]
+    ranges = [i for i in range(len(literal.entries)) if i not in plain]
+    entries = tuple(dict.fromkeys(literal.entries[i] for i in plain))
+    fields = literal.fields or _ALL_FIELDS
+    matches: Ints | None = None
+    if plain:
+        known = segment.look_up(entries)
+        # An entry without positions is no atom: no honest peer asks for it.
+        if (known.numbers < 0).any() or (known.places == known.place_ends).any():
+            return Found(_NONE)
+        found = with_all(segment, found, entries)
+        if not len(found.documents) or (len(literal.entries) == 1 and fields == _ALL_FIELDS):
+            return found
+        number_of = dict(zip(entries, zip(*(column.tolist() for column in known), strict=True), strict=True))
+        for i in sorted(plain, key=lambda i: number_of[literal.entries[i]][1]):
+            entry = literal.entries[i]
+            _, doc_freq, start, end, place, place_end = number_of[entry]
+            atom = _Atom(start, end, doc_freq, place, place_end, literal.distances[i])
+            row = found.indexes[len(found.entries) - 1 - found.entries[::-1].index(entry)]
+            matches = _positions(segment, atom, fields, found.documents, row, matches)
+    for i in ranges:
+        known = segment.beginning_with(literal.entries[i])
+        if matches is None and len(literal.entries) == 1 and fields == _ALL_FIELDS:
+            return _among(found, _any_of(segment, _documents(found), known))
+        matches = _in_range(segment, known, literal.distances[i], fields, _documents(found), matches)
+    assert matches is not None
+    documents = matches >> DOCUMENT_SHIFT
+    return _among(found, documents[np.flatnonzero(np.diff(documents, prepend=-1))])
+
+
+def _in_range(
+    segment: Segment, known: Entries, distance: int, fields: int, found: Ints | None, matches: Ints | None
+) -> Ints:
+    """Keep the places at which one of the atoms follows; None: find them all."""
+    if matches is not None:
+        documents: Ints = np.unique(matches >> DOCUMENT_SHIFT)
+    else:
+        documents = _any_of(segment, found, known)
+    kept: list[NDArray[np.int64]] = [_NONE]
+    if not len(documents):
+        return _NONE
+    for number in range(len(known.starts)):
+        one = known.at(slice(number, number + 1))
+        index = located(segment, documents, one)[0]
+        _, doc_freq, start, end, place, place_end = (int(column[0]) for column in one)
+        atom = _Atom(start, end, doc_freq, place, place_end, distance)
+        kept.append(_positions(segment, atom, fields, documents, index, matches))
+    return np.sort(np.concatenate(kept))
+
+
+def _positions(
+    segment: Segment, atom: _Atom, fields: int, documents: Ints, indexes: Ints, matches: Ints | None
+) -> Ints:
+    """Keep the places at which an atom follows; None: all where it is."""
+    # An occurrence has at least one byte; pages of the room that are never written to are never in memory.
+    room = np.empty(atom.place_end - atom.place, np.int64) if matches is None else matches.copy()
+    damage, positions_damage = np.full(1, -1, np.int64), np.full(1, -1, np.int64)
+    n = match_positions(
+        segment.postings,
+        segment.postings_words,
+        segment.postings_summed,
+        segment.postings_sums,
+        segment.positions,
+        segment.positions_summed,
+        segment.positions_sums,
+        atom.start,
+        atom.end,
+        atom.doc_freq,
+        atom.place,
+        atom.place_end,
+        atom.distance,
+        fields,
+        documents,
+        indexes,
+        -1 if matches is None else len(room),
+        room,
+        damage,
+        positions_damage,
+    )
+    segment.refuse_postings(int(damage[0]))
+    segment.refuse_positions(int(positions_damage[0]))
+    return room[:n]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
-from peers.index.kernels import Bytes, Ints, merge_order, merge_postings
+from peers.index.dictionary import Dictionary
+from peers.index.kernels import Bytes, Ints, Lengths, merge_order
 from peers.index.part import Part
-from peers.index.segment import SegmentData, pack_blocks
+from peers.index.postings import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX, merge_postings
+from peers.index.segment import Segment, SegmentData, pack_blocks
 
 # A query costs about 15 us a segment; a merge rewrites each document log(size) / log(factor) times.
 MERGE_FACTOR = 8
@@ -20,6 +22,10 @@ SMALL_SEGMENT_BYTES = 2 * 1024 * 1024
 SEGMENT_BYTES_MAX = 2 * 1024 * 1024 * 1024
 # A segment with more deleted documents than this is rewritten alone: they cost space and time of queries.
 DELETED_SHARE_MAX = 0.4
+
+
+# Merged in one go: large against the cost of a call, small against the memory that other work needs.
+RANGE_BYTES = 64 * 1024 * 1024
 
 
 class SegmentSize(NamedTuple):
@@ -74,7 +80,7 @@ def merge_parts(parts: Sequence[Part]) -> MergedSegment:
     Raises:
       DamagedSegmentError: a source is damaged; nothing of it gets a new checksum.
     """
-    segments = [part.segment for part in parts]
+    segments: list[Segment] = [part.segment for part in parts]
     for segment in segments:
         segment.verify()
     bases = _starts_of([segment.document_count for segment in segments])
@@ -89,18 +95,23 @@ def merge_parts(parts: Sequence[Part]) -> MergedSegment:
     merged_urls, merged_url_starts = gathered(urls, url_starts, source_of)
     encoded = _interleaved(parts, np.searchsorted(bases, source_of, "right") - 1)
     stored, block_starts, block_documents, block_sums = pack_blocks(encoded)
-    dictionary = _merge_dictionaries(parts, bases, documents)
+    lengths = np.concatenate([segment.lengths for segment in segments])[source_of]
+    dictionary, postings, positions = _merge_dictionaries(segments, bases, documents, lengths)
     data = SegmentData(
         slots=np.concatenate([segment.slots for segment in segments])[source_of],
         fetched_at=np.concatenate([segment.fetched_at for segment in segments])[source_of],
-        lengths=np.concatenate([segment.lengths for segment in segments])[source_of],
+        dates=np.concatenate([segment.dates for segment in segments])[source_of],
+        linking_hosts=np.concatenate([segment.linking_hosts for segment in segments])[source_of],
+        lengths=lengths,
         urls=merged_urls,
         url_starts=merged_url_starts,
         stored=stored,
         block_starts=block_starts,
         block_documents=block_documents,
         block_sums=block_sums,
-        **msgspec.structs.asdict(dictionary),
+        dictionary=dictionary,
+        postings=postings,
+        positions=positions,
     )
     return MergedSegment(data, [documents[bases[i] : bases[i + 1]] for i in range(len(parts))])
 
@@ -115,61 +126,151 @@ def _interleaved(parts: Sequence[Part], part_of: Ints) -> Iterator[bytes]:
         yield bytes(next(streams[part]))
 
 
-class _Dictionary(msgspec.Struct):
-    terms: Bytes
-    term_starts: Ints
-    doc_freqs: Ints
-    postings: Bytes
-    postings_starts: Ints
-    positions: Bytes
-    positions_starts: Ints
+def _merge_dictionaries(
+    segments: Sequence[Segment], bases: Ints, documents: Ints, lengths: Lengths
+) -> tuple[Dictionary, Bytes, Bytes]:
+    """Merge terms and postings; terms of deleted documents only are dropped.
 
-
-def _merge_dictionaries(parts: Sequence[Part], bases: Ints, documents: Ints) -> _Dictionary:
-    """Merge terms and postings; terms of deleted documents only are dropped."""
-    segments = [part.segment for part in parts]
-    n_entries = [len(segment.doc_freqs) for segment in segments]
-    terms, term_starts = _joined([(segment.terms, segment.term_starts) for segment in segments])
+    Goes through the dictionaries from one range of terms to the next, so that beside the outcome only the
+    postings of one range are in memory.
+    """
+    dictionaries = [segment.entries() for segment in segments]
+    n_entries = [len(dictionary.doc_freqs) for dictionary in dictionaries]
+    entry_bases = _starts_of(n_entries)
+    terms, term_starts = _joined([(d.terms, d.term_starts) for d in dictionaries])
     ranks = np.empty(sum(n_entries), np.int64)
-    n_terms = merge_order(terms, term_starts, _starts_of(n_entries), np.ones(len(ranks), np.uint8), ranks)
+    n_terms = merge_order(terms, term_starts, entry_bases, np.ones(len(ranks), np.uint8), ranks)
     order = np.argsort(ranks, kind="stable")  # sources of a term adjacent, in the order of segments
     order_starts = _starts_of(np.bincount(ranks, minlength=n_terms))
-    postings, starts, ends = _concatenated([(s.postings, s.postings_starts) for s in segments])
-    positions, places, place_ends = _concatenated([(s.positions, s.positions_starts) for s in segments])
-    segment_of = np.repeat(np.arange(len(segments)), n_entries)
-    n_postings = sum(int(segment.doc_freqs.sum()) for segment in segments)
-    out_postings = np.empty(len(postings) + 4 * n_postings, np.uint8)
-    out_positions = np.empty(len(positions), np.uint8)
-    out_starts, out_places = np.zeros(n_terms + 1, np.int64), np.zeros(n_terms + 1, np.int64)
-    doc_freqs = np.zeros(n_terms, np.int64)
-    merge_postings(
-        postings,
-        positions,
-        starts[order],
-        ends[order],
-        places[order],
-        place_ends[order],
-        order_starts,
-        bases[segment_of[order]],
-        documents,
-        out_postings,
-        out_positions,
-        out_starts,
-        out_places,
-        doc_freqs,
-    )
-    is_kept = doc_freqs > 0
+    document_bases = np.repeat(bases[:-1], n_entries)
+    doc_freqs = np.concatenate([dictionary.doc_freqs for dictionary in dictionaries])
+    merged = _Merged(n_terms, segments)
+    for first, end in pairwise(_ranges(segments, dictionaries, ranks, entry_bases, n_terms)):
+        cuts = [
+            slice(*np.searchsorted(ranks[entry_bases[i] : entry_bases[i + 1]], (first, end)).tolist())
+            for i in range(len(segments))
+        ]
+        sources = _Sources(segments, dictionaries, cuts)
+        chosen = np.concatenate(
+            [entry_bases[i] + np.arange(cut.start, cut.stop) for i, cut in enumerate(cuts)]
+        )
+        within = np.argsort(ranks[chosen], kind="stable")
+        merged.add(
+            first,
+            sources,
+            doc_freqs[chosen],
+            within,
+            order_starts[first : end + 1] - order_starts[first],
+            document_bases[chosen],
+            documents,
+            lengths,
+        )
+    is_kept = merged.doc_freqs > 0
     kept_terms, kept_term_starts = gathered(terms, term_starts, order[order_starts[:-1][is_kept]])
     # Dropped terms wrote nothing, so the starts that remain still follow one another.
-    return _Dictionary(
-        terms=kept_terms,
-        term_starts=kept_term_starts,
-        doc_freqs=doc_freqs[is_kept],
-        postings=out_postings[: out_starts[-1]].copy(),
-        postings_starts=np.append(out_starts[:-1][is_kept], out_starts[-1]),
-        positions=out_positions[: out_places[-1]].copy(),
-        positions_starts=np.append(out_places[:-1][is_kept], out_places[-1]),
+    dictionary = Dictionary(
+        kept_terms,
+        kept_term_starts,
+        merged.doc_freqs[is_kept],
+        np.append(merged.starts[:-1][is_kept], merged.starts[-1]),
+        np.append(merged.places[:-1][is_kept], merged.places[-1]),
     )
+    return dictionary, merged.postings[: merged.starts[-1]], merged.positions[: merged.places[-1]]
+
+
+def _ranges(
+    segments: Sequence[Segment],
+    dictionaries: Sequence[Dictionary],
+    ranks: Ints,
+    entry_bases: Ints,
+    n_terms: int,
+) -> list[int]:
+    """Cut the merged terms into ranges whose postings and positions have about RANGE_BYTES; n + 1 bounds."""
+    n_bytes = np.zeros(n_terms)
+    for i, dictionary in enumerate(dictionaries):
+        own = ranks[entry_bases[i] : entry_bases[i + 1]]
+        n_bytes[own] += np.diff(dictionary.postings_starts) + np.diff(dictionary.positions_starts)
+    total = np.cumsum(n_bytes)
+    bounds = np.searchsorted(total, np.arange(RANGE_BYTES, total[-1], RANGE_BYTES))
+    return sorted({0, *bounds.tolist(), n_terms})
+
+
+class _Sources:
+    """The postings and positions of some entries of each segment, one after the other."""
+
+    def __init__(
+        self, segments: Sequence[Segment], dictionaries: Sequence[Dictionary], cuts: Sequence[slice]
+    ) -> None:
+        postings: list[tuple[Bytes, Ints]] = []
+        positions: list[tuple[Bytes, Ints]] = []
+        for segment, dictionary, cut in zip(segments, dictionaries, cuts, strict=True):
+            starts = dictionary.postings_starts[cut.start : cut.stop + 1]
+            first = int(starts[0]) & -4  # words stay words
+            end = -(-int(starts[-1]) // 4) * 4
+            postings.append((segment.postings_words[first // 4 : end // 4].view(np.uint8), starts - first))
+            places = dictionary.positions_starts[cut.start : cut.stop + 1]
+            positions.append((segment.positions[places[0] : places[-1]], places - places[0]))
+        self.postings, self.starts, _ = _concatenated(postings)
+        self.words = self.postings.view(np.uint32)
+        self.positions, self.places, self.place_ends = _concatenated(positions)
+
+
+class _Merged:
+    """Postings and positions as they are written, range by range."""
+
+    def __init__(self, n_terms: int, segments: Sequence[Segment]) -> None:
+        self.starts, self.places = np.zeros(n_terms + 1, np.int64), np.zeros(n_terms + 1, np.int64)
+        self.doc_freqs = np.zeros(n_terms, np.int64)
+        self.positions: Bytes = np.empty(sum(len(segment.positions) for segment in segments), np.uint8)
+        # Grows where that is not enough; pages that are never written to are never in memory.
+        self.postings: Bytes = np.empty(0, np.uint8)
+        self._words = np.empty(sum(len(segment.postings_words) for segment in segments) + 1, np.uint32)
+
+    def add(
+        self,
+        first: int,
+        sources: _Sources,
+        doc_freqs: Ints,
+        order: Ints,
+        order_starts: Ints,
+        document_bases: Ints,
+        documents: Ints,
+        lengths: Lengths,
+    ) -> None:
+        """Merge the terms of a range, the first of which has the number `first`."""
+        n_terms = len(order_starts) - 1
+        starts, places = self.starts[first : first + n_terms + 1], self.places[first : first + n_terms + 1]
+        done = 0
+        while done < n_terms:
+            done = merge_postings(
+                sources.postings,
+                sources.words,
+                sources.positions,
+                sources.starts,
+                doc_freqs,
+                sources.places,
+                sources.place_ends,
+                order,
+                order_starts,
+                document_bases,
+                documents,
+                lengths,
+                done,
+                self._words.view(np.uint8),
+                self._words,
+                self.positions,
+                starts,
+                places,
+                self.doc_freqs[first : first + n_terms],
+            )
+            if done < n_terms:
+                n_postings = int(doc_freqs[order[order_starts[done] : order_starts[done + 1]]].sum())
+                needed = (n_postings + BLOCK) * POSTING_BYTES_MAX + ENTRY_BYTES_MAX
+                grown = np.empty(len(self._words) * 5 // 4 + needed // 4, np.uint32)
+                used = -(-int(starts[done]) // 4)
+                grown[:used] = self._words[:used]
+                self._words = grown
+        self.postings = self._words.view(np.uint8)
 
 
 def _starts_of(counts: Sequence[int] | Ints) -> Ints:

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from mesh.slot_set import SlotMask
-from peers.index.kernels import FIELD_COUNT, Bytes, Floats, Ints, sum_lengths
+from peers.index.kernels import FIELD_COUNT, Bytes, sum_lengths
 from peers.index.segment import Segment
 
 # Of a peer's own slots, of all, and of those it answers for one, another or both of two absent peers; as
@@ -30,7 +30,6 @@ class Part:
         self.live = live
         self.live_count = int(live.sum())
         self._views: dict[bytes, PartView] = {}  # by mask, those used last behind
-        self._scratch: list[Scratch] = []  # not in use
 
     def of_slots(self, key: bytes, slots: SlotMask) -> PartView:
         """Return the live documents of the slots that are True; `key` stands for these."""
@@ -39,16 +38,6 @@ class Part:
             view = PartView(self, self.live & slots[self.segment.slots])
         keep(self._views, key, view)
         return view
-
-    def borrow_scratch(self) -> Scratch:
-        """Take arrays that are all zero; give them back that way, or not at all."""
-        try:
-            return self._scratch.pop()
-        except IndexError:
-            return Scratch(self.segment.document_count)
-
-    def give_back(self, scratch: Scratch) -> None:
-        self._scratch.append(scratch)
 
 
 class PartView:
@@ -62,13 +51,6 @@ class PartView:
         self.document_count = sum_lengths(self.segment.lengths, allowed, totals)
         self.is_whole = self.document_count == self.segment.document_count
         self.field_lengths: list[int] = totals.tolist()
-
-
-class Scratch:
-    def __init__(self, document_count: int) -> None:
-        self.scores: Floats = np.zeros(document_count)
-        self.matched: Bytes = np.zeros(document_count, np.uint8)
-        self.touched: Ints = np.empty(document_count, np.int64)
 
 
 def keep(kept: dict[bytes, _Kept], key: bytes, value: _Kept) -> None:

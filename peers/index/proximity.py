@@ -20,7 +20,7 @@ import numpy as np
 from numba import types
 
 from peers.index.gathering import PLACE_DOCUMENT_SHIFT, PLACE_POSITION_SHIFT
-from peers.index.kernels import _FLOATS, _IN_FLOATS, _INTS, Floats, Ints, _kernel
+from peers.index.kernels import IN_FLOATS, MUTABLE_FLOATS, MUTABLE_INTS, Floats, Ints, kernel
 
 K: Final = 1.2
 
@@ -43,7 +43,7 @@ def proximities(places: Ints, idf: Floats, lengths: Floats) -> Floats:
     return found
 
 
-@_kernel(_INTS, _IN_FLOATS, _IN_FLOATS, types.float64, _FLOATS)
+@kernel(MUTABLE_INTS, IN_FLOATS, IN_FLOATS, types.float64, MUTABLE_FLOATS)
 def _proximities(places: Ints, idf: Floats, lengths: Floats, total: float, found: Floats) -> int:
     nearness = np.zeros(len(idf))
     at = 0

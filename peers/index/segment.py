@@ -1,19 +1,21 @@
 """An immutable part of the index: one file, memory-mapped.
 
-Format, version 2, little-endian; every section starts at a multiple of 64 bytes
-  header    magic "TIANSEG\\0", format version u32, analysis version u32, documents u32, 0 u32, then for each
-            section (offset u64, length u64, xxh3-64 u64), then the xxh3-64 of all that. A section's
+Format, version 3, little-endian; every section starts at a multiple of 64 bytes
+  header    magic "TIANSEG\\0", format version u32, analysis version u32, documents u32, entries u32, then for
+            each section (offset u64, length u64, xxh3-64 u64), then the xxh3-64 of all that. A section's
             length and checksum include the zeros up to the next section, so no byte is unchecked.
   slots             u16 a document. Documents are numbered in the order of their URLs (bytes of UTF-8), so
                     that a lower number breaks ties in scores, and pages of a host are neighbours.
   fetched_at        f64 a document: its version, the same as in the stored document
+  dates             i64 a document, seconds since the epoch: what it says itself, else when it was fetched
+  linking_hosts     u32 a document
   lengths           u32 a document and field: title, anchor, heading, body, url. Terms, not atoms.
   urls, url_starts  the URLs one after the other, and i64 where each starts (documents + 1)
-  terms, term_starts   the dictionary, sorted: terms; \\x01 + CJK character: an atom that is no term;
-                    \\x02 + host: the documents of the host and its subdomains
-  doc_freqs         i64 a term
-  postings, postings_starts, positions, positions_starts   see `kernels`; a term with positions is an atom
-  postings_sums, positions_sums   u64: XXH64 of each 4 KiB of those two, up to the next section
+  dictionary, dictionary_blocks   see `dictionary`. Entries are terms and, behind a control character:
+                    \\x01 and one or two CJK characters, an atom; \\x02 and a host, of the host and its
+                    subdomains; \\x04 and a language; \\x05 and a media type
+  postings, positions   see `postings`; an entry with positions is an atom
+  postings_sums, positions_sums   u64: XXH64 of each KiB of those two, up to the next section
   block_starts      i64: where each block of stored documents starts (blocks + 1)
   block_documents   i64: the first document of each block (blocks + 1)
   block_sums        u64: xxh3-64 of each block
@@ -23,10 +25,10 @@ What is deleted is not in the segment: see `encode_deletions` in `manifest`.
 
 Checks
   A medium may give other bytes than were written, at any time: pages that are not used leave memory and are
-  read again. So what is searched at random (all but the three large sections: some 100 bytes a document and
-  50 a dictionary entry) is checked and copied into memory when a segment is opened, and the large sections,
-  `postings`, `positions` and `stored`, are mapped and checked block by block whenever they are read, which
-  costs 4 to 7 % of a search. A byte that differs is noticed by whoever would use it: DamagedSegmentError.
+  read again. So what is searched at random (all but the three large sections: some 120 bytes a document and
+  14 a dictionary entry) is checked and copied into memory when a segment is opened, and the large sections,
+  `postings`, `positions` and `stored`, are mapped and checked block by block whenever they are read. A byte
+  that differs is noticed by whoever would use it: DamagedSegmentError.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -46,6 +48,22 @@ from numpy.typing import NDArray
 
 from mesh.document import Document
 from peers.index.analysis import ANALYSIS_VERSION
+from peers.index.dictionary import (
+    BLOCK_ENTRIES,
+    BLOCK_NUMBERS,
+    DOC_FREQ,
+    END,
+    FOUND_COLUMNS,
+    NUMBER,
+    PLACE,
+    PLACE_END,
+    START,
+    Dictionary,
+    list_entries,
+    look_up,
+    pack_dictionary,
+    unpack_dictionary,
+)
 from peers.index.kernels import (
     FIELD_COUNT,
     SUM_BLOCK_BYTES,
@@ -54,13 +72,16 @@ from peers.index.kernels import (
     Ints,
     Lengths,
     Sums,
+    Words,
     find,
     find_damage,
     sum_blocks,
 )
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 HOST_PREFIX = "\x02"
+LANGUAGE_PREFIX = "\x04"
+TYPE_PREFIX = "\x05"
 
 # Blocks of this many bytes before compression: 3.5 times smaller than the text, 30 us to read one.
 BLOCK_BYTES = 64 * 1024
@@ -72,17 +93,16 @@ _ALIGNMENT = 64
 _SECTIONS: Mapping[str, type[Any]] = {
     "slots": np.uint16,
     "fetched_at": np.float64,
+    "dates": np.int64,
+    "linking_hosts": np.uint32,
     "lengths": np.uint32,
     "urls": np.uint8,
     "url_starts": np.int64,
-    "terms": np.uint8,
-    "term_starts": np.int64,
-    "doc_freqs": np.int64,
+    "dictionary": np.uint8,
+    "dictionary_blocks": np.int64,
     "postings": np.uint8,
-    "postings_starts": np.int64,
     "postings_sums": np.uint64,
     "positions": np.uint8,
-    "positions_starts": np.int64,
     "positions_sums": np.uint64,
     "block_starts": np.int64,
     "block_documents": np.int64,
@@ -92,7 +112,10 @@ _SECTIONS: Mapping[str, type[Any]] = {
 _FIXED_HEAD = struct.Struct("<8sIIII")
 _SECTION_ENTRY = struct.Struct("<QQQ")
 _HEADER_BYTES = _FIXED_HEAD.size + _SECTION_ENTRY.size * len(_SECTIONS)
-_HEADER_BYTES_OF = {1: _FIXED_HEAD.size + _SECTION_ENTRY.size * 15}  # of formats with other sections
+# Of formats with other sections.
+_HEADER_BYTES_OF = {
+    version: _FIXED_HEAD.size + _SECTION_ENTRY.size * n_sections for version, n_sections in ((1, 15), (2, 18))
+}
 _FIRST_OFFSET = -(-(_HEADER_BYTES + 8) // _ALIGNMENT) * _ALIGNMENT
 
 assert sys.byteorder == "little", "segments are mapped as they are: little-endian machines only"
@@ -125,16 +148,14 @@ class SegmentData(msgspec.Struct, frozen=True):
 
     slots: NDArray[np.uint16]
     fetched_at: Floats
+    dates: Ints
+    linking_hosts: Lengths
     lengths: Lengths
     urls: Bytes
     url_starts: Ints
-    terms: Bytes
-    term_starts: Ints
-    doc_freqs: Ints
+    dictionary: Dictionary
     postings: Bytes
-    postings_starts: Ints
     positions: Bytes
-    positions_starts: Ints
     block_starts: Ints
     block_documents: Ints
     block_sums: NDArray[np.uint64]
@@ -144,6 +165,7 @@ class SegmentData(msgspec.Struct, frozen=True):
 def encode_segment(data: SegmentData) -> list[bytes | memoryview]:
     """Return the parts of a segment file, to be written one after the other."""
     arrays: dict[str, NDArray[Any]] = msgspec.structs.asdict(data)
+    arrays["dictionary"], arrays["dictionary_blocks"] = pack_dictionary(data.dictionary)
     arrays["postings_sums"] = _sums_of(data.postings)
     arrays["positions_sums"] = _sums_of(data.positions)
     entries: list[bytes] = []
@@ -157,7 +179,10 @@ def encode_segment(data: SegmentData) -> list[bytes | memoryview]:
         entries.append(_SECTION_ENTRY.pack(offset, len(content), checksum.intdigest()))
         body += [content, padding]
         offset += len(content) + len(padding)
-    head = _FIXED_HEAD.pack(_MAGIC, FORMAT_VERSION, ANALYSIS_VERSION, len(data.slots), 0) + b"".join(entries)
+    head = _FIXED_HEAD.pack(
+        _MAGIC, FORMAT_VERSION, ANALYSIS_VERSION, len(data.slots), len(data.dictionary.doc_freqs)
+    )
+    head += b"".join(entries)
     head += xxhash.xxh3_64_intdigest(head).to_bytes(8, "little")
     return [head.ljust(_FIRST_OFFSET, b"\0"), *body]
 
@@ -235,6 +260,26 @@ def pack_strings(strings: Sequence[bytes]) -> tuple[Bytes, Ints]:
     return as_bytes(b"".join(strings)), starts
 
 
+class Entries(NamedTuple):
+    """What the dictionary of a segment says of some entries, one number each."""
+
+    numbers: Ints  # -1: it is not there, and the rest is 0
+    doc_freqs: Ints
+    starts: Ints  # in the postings
+    ends: Ints
+    places: Ints  # in the positions
+    place_ends: Ints
+
+    def at(self, places: Ints | slice) -> Entries:
+        """Return some of them, in this order."""
+        return Entries(*(column[places] for column in self))
+
+
+def _entries(found: Ints) -> Entries:
+    columns = np.ascontiguousarray(found.reshape(-1, FOUND_COLUMNS).T)
+    return Entries(*(columns[column] for column in (NUMBER, DOC_FREQ, START, END, PLACE, PLACE_END)))
+
+
 class Segment:
     """A segment opened for reading; immutable, any number of threads may use it."""
 
@@ -248,33 +293,34 @@ class Segment:
         self.name = name
         self.content = content
         self.size_bytes = len(content)
-        self.document_count, self._sections = _read_header(name, content)
+        self.document_count, self.entry_count, self._sections = _read_header(name, content)
         self.slots: NDArray[np.uint16] = self._resident("slots")
         self.fetched_at: Floats = self._resident("fetched_at")
+        self.dates: Ints = self._resident("dates")
+        self.linking_hosts: Lengths = self._resident("linking_hosts")
         if self._sections["lengths"][1] != self.document_count * FIELD_COUNT * 4:
             raise CorruptIndexError(f"segment {name} has lengths of other documents")
         self.lengths: Lengths = self._resident("lengths").reshape(-1, FIELD_COUNT)
         self.urls: Bytes = self._resident("urls")
         self.url_starts: Ints = self._resident("url_starts")
-        self.terms: Bytes = self._resident("terms")
-        self.term_starts: Ints = self._resident("term_starts")
-        self.doc_freqs: Ints = self._resident("doc_freqs")
+        self.dictionary: Bytes = self._resident("dictionary")
+        self.dictionary_blocks: Ints = self._resident("dictionary_blocks")
         self.postings: Bytes = self._mapped("postings")
-        self.postings_starts: Ints = self._resident("postings_starts")
         self.positions: Bytes = self._mapped("positions")
-        self.positions_starts: Ints = self._resident("positions_starts")
         self.block_starts: Ints = self._resident("block_starts")
         self.block_documents: Ints = self._resident("block_documents")
         self.block_sums: Sums = self._resident("block_sums")
-        self._postings_sums: Sums = self._resident("postings_sums")
-        self._positions_sums: Sums = self._resident("positions_sums")
-        self._postings_words: Sums = np.frombuffer(self._padded("postings"), np.uint64)
-        self._positions_words: Sums = np.frombuffer(self._padded("positions"), np.uint64)
-        for words, sums in (
-            (self._postings_words, self._postings_sums),
-            (self._positions_words, self._positions_sums),
+        self.postings_sums: Sums = self._resident("postings_sums")
+        self.positions_sums: Sums = self._resident("positions_sums")
+        # Other views of the two, with the zeros behind them.
+        self.postings_words: Words = np.frombuffer(self._padded("postings"), np.uint32)
+        self.postings_summed: Sums = np.frombuffer(self._padded("postings"), np.uint64)
+        self.positions_summed: Sums = np.frombuffer(self._padded("positions"), np.uint64)
+        for summed, sums in (
+            (self.postings_summed, self.postings_sums),
+            (self.positions_summed, self.positions_sums),
         ):
-            if len(sums) != -(-words.nbytes // SUM_BLOCK_BYTES):
+            if len(sums) != -(-summed.nbytes // SUM_BLOCK_BYTES):
                 raise CorruptIndexError(f"segment {name} has sums of other postings")
 
     def place_of(self, section: str) -> range:
@@ -314,28 +360,92 @@ class Segment:
         Raises:
           DamagedSegmentError: a block of them is damaged.
         """
-        if (block := find_damage(self._postings_words, self._postings_sums, starts, ends)) >= 0:
-            raise self._damaged(f"block {block} of its postings")
+        self.refuse_postings(find_damage(self.postings_summed, self.postings_sums, starts, ends))
 
     def check_positions(self, starts: Ints, ends: Ints) -> None:
         """Check what is about to be read of the positions, likewise."""
-        if (block := find_damage(self._positions_words, self._positions_sums, starts, ends)) >= 0:
+        self.refuse_positions(find_damage(self.positions_summed, self.positions_sums, starts, ends))
+
+    def refuse_postings(self, block: int) -> None:
+        """Raise DamagedSegmentError for a damaged block, unless it is -1, which is none."""
+        if block >= 0:
+            raise self._damaged(f"block {block} of its postings")
+
+    def refuse_positions(self, block: int) -> None:
+        """Raise DamagedSegmentError for a damaged block, unless it is -1, which is none."""
+        if block >= 0:
             raise self._damaged(f"block {block} of its positions")
 
     def _damaged(self, place: str) -> DamagedSegmentError:
         return DamagedSegmentError(place, self.name, np.unique(self.slots))
 
-    def find_terms(self, terms: Sequence[str]) -> Ints:
-        """Return the number of each dictionary entry in this segment, -1 for those it lacks."""
-        return _find(self.terms, self.term_starts, [term.encode() for term in terms])
+    def look_up(self, entries: Sequence[str]) -> Entries:
+        """Return what the dictionary says of entries."""
+        found = np.empty(len(entries) * FOUND_COLUMNS, np.int64)
+        strings = pack_strings([entry.encode() for entry in entries])
+        look_up(self.dictionary, self.dictionary_blocks, self.entry_count, *strings, found)
+        return _entries(found)
+
+    def beginning_with(self, prefix: str, n_max: int = 1 << 40) -> Entries:
+        """Return what the dictionary says of the entries that begin with a string, at most the first n_max.
+
+        Its last character is not the last there is.
+        """
+        successor = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        first, end = self._rank(prefix), self._rank(successor)
+        return self._listed(first, min(end, first + n_max))
+
+    def find_terms(self, entries: Sequence[str]) -> Ints:
+        """Return the number of each entry in the dictionary, -1 for those it lacks."""
+        return self.look_up(entries).numbers
+
+    def numbered(self, numbers: Ints) -> Entries:
+        """Return what the dictionary says of the entries with these numbers."""
+        columns = zip(*(self._listed(number, number + 1) for number in numbers.tolist()), strict=True)
+        return Entries(*map(np.concatenate, columns)) if len(numbers) else self._listed(0, 0)
+
+    def names(self, numbers: Ints) -> list[str]:
+        """Return entries as strings."""
+        return [self.term(number).decode() for number in numbers.tolist()]
+
+    def term(self, number: int) -> bytes:
+        """Return an entry of the dictionary in UTF-8."""
+        name = b""
+        at = int(self.dictionary_blocks[number // BLOCK_ENTRIES * BLOCK_NUMBERS])
+        for _ in range(number % BLOCK_ENTRIES + 1):
+            shared, at = _varint(self.dictionary, at)
+            rest, at = _varint(self.dictionary, at)
+            name = name[:shared] + self.dictionary[at : at + rest].tobytes()
+            at += rest
+            for _ in range(3):
+                _, at = _varint(self.dictionary, at)
+        return name
+
+    def _listed(self, first: int, end: int) -> Entries:
+        found = np.empty(max(end - first, 0) * FOUND_COLUMNS, np.int64)
+        list_entries(self.dictionary, self.dictionary_blocks, first, end, found)
+        return _entries(found)
+
+    def _rank(self, entry: str) -> int:
+        found = np.empty(FOUND_COLUMNS, np.int64)
+        # A surrogate, as the successor of U+D7FF is, has its place between its neighbours.
+        strings = pack_strings([entry.encode(errors="surrogatepass")])
+        return look_up(self.dictionary, self.dictionary_blocks, self.entry_count, *strings, found)
+
+    def entries(self) -> Dictionary:
+        """Return the whole dictionary as arrays: some 45 bytes an entry.
+
+        Raises:
+          CorruptIndexError: it is none. It was checked when the segment was opened: nobody wrote one.
+        """
+        dictionary = unpack_dictionary(self.dictionary, self.dictionary_blocks, self.entry_count)
+        if dictionary is None:
+            raise CorruptIndexError(f"segment {self.name} has no dictionary")
+        return dictionary
 
     def find_urls(self, urls: Sequence[bytes]) -> Ints:
         """Return the document of each URL (UTF-8), deleted or not, -1 when there is none."""
         return _find(self.urls, self.url_starts, urls)
-
-    def term(self, number: int) -> bytes:
-        """Return an entry of the dictionary in UTF-8."""
-        return self.terms[self.term_starts[number] : self.term_starts[number + 1]].tobytes()
 
     def first_after(self, url: str) -> int:
         """Return the first document whose URL is greater than this one."""
@@ -408,7 +518,7 @@ class Segment:
 def slots_in(content: memoryview) -> NDArray[np.uint16] | None:
     """Return the slots of the documents of a damaged segment file; None when not even they can be read."""
     try:
-        _, sections = _read_header("", content)
+        _, _, sections = _read_header("", content)
     except (CorruptIndexError, OutdatedIndexError):
         return None
     offset, length, checksum = sections["slots"]
@@ -418,8 +528,8 @@ def slots_in(content: memoryview) -> NDArray[np.uint16] | None:
     return np.frombuffer(padded[:length], np.uint16)
 
 
-def _read_header(name: str, content: memoryview) -> tuple[int, dict[str, tuple[int, int, int]]]:
-    """Return how many documents there are, and of each section offset, length and checksum.
+def _read_header(name: str, content: memoryview) -> tuple[int, int, dict[str, tuple[int, int, int]]]:
+    """Return how many documents and entries there are, and of each section offset, length and checksum.
 
     Raises:
       CorruptIndexError: it is damaged or sections do not follow one another to the end of the file.
@@ -427,7 +537,7 @@ def _read_header(name: str, content: memoryview) -> tuple[int, dict[str, tuple[i
     """
     if len(content) < _FIRST_OFFSET:
         raise CorruptIndexError(f"segment {name} is cut off: {len(content)} bytes")
-    magic, version, analysis, document_count, _ = _FIXED_HEAD.unpack_from(content)
+    magic, version, analysis, document_count, entry_count = _FIXED_HEAD.unpack_from(content)
     header_bytes = _HEADER_BYTES_OF.get(version, _HEADER_BYTES)
     checksum = int.from_bytes(content[header_bytes : header_bytes + 8], "little")
     if xxhash.xxh3_64_intdigest(content[:header_bytes]) != checksum or magic != _MAGIC:
@@ -451,7 +561,17 @@ def _read_header(name: str, content: memoryview) -> tuple[int, dict[str, tuple[i
     offset, length, _ = sections["stored"]
     if any(content[offset + length :]):
         raise CorruptIndexError(f"segment {name} is damaged after its documents")
-    return document_count, sections
+    return document_count, entry_count, sections
+
+
+def _varint(data: Bytes, at: int) -> tuple[int, int]:
+    """Read a varint of the dictionary, where calling a kernel would cost more; return (value, next)."""
+    value, shift = int(data[at]) & 127, 7
+    while data[at] >= 128:
+        at += 1
+        value |= (int(data[at]) & 127) << shift
+        shift += 7
+    return value, at + 1
 
 
 def _raw_documents(raw: bytes) -> list[msgspec.Raw]:

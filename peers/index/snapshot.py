@@ -11,6 +11,7 @@ DamagedSegmentError, and a view of other slots than the segment has does not tou
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -21,12 +22,14 @@ from mesh.document import Document
 from mesh.slot_set import SlotMask
 from peers.index.exporting import Export
 from peers.index.facets import Facets, facets_of, sum_facets
-from peers.index.kernels import FIELD_COUNT, Floats, Ints, clear, count, score, select
-from peers.index.matching import are_atoms, dates_of, matching
-from peers.index.part import Part, PartView, Scratch, keep
-from peers.index.query import Order, Query
+from peers.index.kernels import FIELD_COUNT, Bytes, Floats, Ints
+from peers.index.matching import Found, found_by, holding, located, matching
+from peers.index.part import Part, PartView, keep
+from peers.index.postings import count
+from peers.index.query import Mode, Order, Query
 from peers.index.ranking import RankingWeights, Statistics, idf_of, in_scoring_order, length_normalisation
-from peers.index.segment import Segment
+from peers.index.searching import rank, search_any, select
+from peers.index.segment import Entries, Segment
 
 _DEFAULT_WEIGHTS = RankingWeights()
 
@@ -70,12 +73,18 @@ class Snapshot:
         return self.responsible(np.ones(1 << 16, np.bool_))
 
 
+# Documents that clauses leave over are scored one by one when they are less than this share of a segment;
+# otherwise they are a filter for the search of the best.
+_FEW = 1 / 16
+
+
 class _Plan(NamedTuple):
     """What of a query is the same for all segments."""
 
     query: Query
-    scoring: list[str]  # entries, in the order in which their scores are added up
-    factors: Floats  # idf times weight of each
+    scoring: tuple[str, ...]  # entries, in the order in which their scores are added up
+    terms: tuple[str, ...]  # the same, then those that only have to occur
+    factors: Floats  # of the terms, idf times weight
     weights: Floats
     base: Floats
     slope: Floats
@@ -101,13 +110,8 @@ class View:
         """
         doc_freqs = np.zeros(len(terms), np.int64)
         for part in self._parts:
-            found = part.segment.find_terms(terms)
-            present = np.flatnonzero(found >= 0)
-            numbers = found[present]
-            if part.is_whole:
-                doc_freqs[present] += part.segment.doc_freqs[numbers]
-            elif len(numbers):
-                doc_freqs[present] += _count_allowed(part, numbers)
+            known = part.segment.look_up(terms)
+            doc_freqs += known.doc_freqs if part.is_whole else _count_allowed(part, known)
         return Statistics(
             self.document_count,
             self._field_lengths,
@@ -121,12 +125,14 @@ class View:
         k: int,
         weights: RankingWeights = _DEFAULT_WEIGHTS,
         after: Place | None = None,
+        floor: float = -inf,
     ) -> tuple[int, bool, list[Hit]]:
         """Find the k best documents.
 
         Args:
           statistics: of all documents that are searched anywhere, for `query.terms`.
           after: only hits behind this one are wanted; the total counts all.
+          floor: hits with a lower score may be left out: k better ones are known from elsewhere.
 
         Returns:
           (documents that match, whether that is all of them or at least so many, hits by falling score
@@ -141,13 +147,16 @@ class View:
         if query.is_empty or k < 0:
             return 0, True, []
         plan = _plan(query, statistics, weights, k, after)
-        total = 0
+        total, is_exact = 0, True
         found: list[tuple[float, PartView, int]] = []
         for part in self._parts:
-            n, documents, scores = _search_part(part, plan)
+            n, is_all, documents, scores = _search_part(part, plan, floor)
             total += n
+            is_exact &= is_all
             found += [(s, part, d) for s, d in zip(scores.tolist(), documents.tolist(), strict=True)]
-        return total, True, _best(found, k)
+            if len(found) >= k > 0 and part is not self._parts[-1]:
+                floor = max(floor, sorted(score for score, _, _ in found)[-k])
+        return total, is_exact, _best(found, k)
 
     def facets(self, query: Query) -> Facets:
         """Count all documents that match by host, language, type and year.
@@ -191,13 +200,16 @@ class View:
 def _plan(
     query: Query, statistics: Statistics, weights: RankingWeights, k: int, after: Place | None
 ) -> _Plan:
-    scoring = in_scoring_order(query.scoring, statistics)
+    scoring = tuple(in_scoring_order(query.scoring, statistics))
     weight_of = dict(zip(query.scoring, query.weights, strict=True))
+    silent = tuple(entry for entry in query.required if entry not in weight_of)
+    factors = idf_of(scoring, statistics) * np.array([weight_of[entry] for entry in scoring], np.float64)
     base, slope = length_normalisation(statistics, weights)
     return _Plan(
         query=query,
         scoring=scoring,
-        factors=idf_of(scoring, statistics) * np.array([weight_of[entry] for entry in scoring], np.float64),
+        terms=scoring + silent,
+        factors=np.append(factors, np.zeros(len(silent))) if silent else factors,
         weights=np.array(weights.weights, np.float64),
         base=base,
         slope=slope,
@@ -207,72 +219,135 @@ def _plan(
     )
 
 
-def _search_part(part: PartView, plan: _Plan) -> tuple[int, Ints, Floats]:
-    """Return (matching documents, the best of them, their scores), in no order."""
-    segment = part.segment
-    candidates = np.flatnonzero(matching(part, plan.query))
-    total = len(candidates)
-    if not total:
-        return 0, np.empty(0, np.int64), np.empty(0)
-    scratch = part.part.borrow_scratch()
-    n_touched = 0
-    if plan.query.order is Order.DATE:
-        keys = dates_of(segment)
-    else:
-        n_touched = _score(segment, plan, scratch)
-        keys = scratch.scores
-    if plan.after is not None:
-        candidates = _behind(segment, candidates, keys, plan.after)
-    size = min(plan.k, len(candidates))
-    best, best_keys, kept = np.empty(size, np.int64), np.empty(size), np.empty(1)
-    select(candidates, 0, scratch.matched, part.allowed, best_keys, keys, best, kept)
-    clear(scratch.touched, n_touched, scratch.scores, scratch.matched)
-    part.part.give_back(scratch)
-    n_kept = int(kept[0])
-    return total, best[:n_kept], best_keys[:n_kept]
+def _search_part(part: PartView, plan: _Plan, floor: float) -> tuple[int, bool, Ints, Floats]:
+    """Return (matching documents, whether that is all of them, the best, their scores), in no order."""
+    query = plan.query
+    if query.order is Order.DATE:
+        return _latest(part, plan)
+    if query.mode is Mode.AND or not query.terms:
+        return _best_of(part, plan, found_by(part, query), floor)
+    allowed = part.allowed
+    if query.clauses:
+        found = holding(part, None, query.clauses)
+        assert found is not None
+        if len(found.documents) < _FEW * len(allowed):
+            return _best_of(part, plan, found_by(part, query), floor)
+        marks = np.zeros_like(allowed)
+        marks[found.documents] = 1
+        allowed = marks & allowed
+    return _best_of_any(part, plan, allowed, floor)
 
 
-def _score(segment: Segment, plan: _Plan, scratch: Scratch) -> int:
-    """Score all documents with a scoring entry; return how many."""
-    found = segment.find_terms(plan.scoring)
-    present = found >= 0
-    numbers = found[present]
-    starts, ends = segment.postings_starts[numbers], segment.postings_starts[numbers + 1]
-    segment.check_postings(starts, ends)
-    return score(
+def _latest(part: PartView, plan: _Plan) -> tuple[int, bool, Ints, Floats]:
+    found = found_by(part, plan.query).documents
+    size = min(plan.k, len(found))
+    best, dates = np.empty(size, np.int64), np.empty(size)
+    all_dates = part.segment.dates.astype(np.float64)
+    n = select(found, part.allowed, all_dates, *_limits(part.segment, plan), best, dates)
+    return len(found), True, best[:n], dates[:n]
+
+
+def _best_of(part: PartView, plan: _Plan, found: Found, floor: float) -> tuple[int, bool, Ints, Floats]:
+    """Score the documents found."""
+    segment, documents = part.segment, found.documents
+    size = min(plan.k, len(documents))
+    best, scores, damage = np.empty(size, np.int64), np.empty(size), np.full(1, -1, np.int64)
+    if not size:
+        return len(documents), True, best, scores
+    known = segment.look_up(plan.scoring)
+    present = np.flatnonzero(known.numbers >= 0)
+    known = known.at(present)
+    indexes, rows = _indexes(segment, found, [plan.scoring[i] for i in present.tolist()], known)
+    n = rank(
         segment.postings,
-        starts,
-        ends,
-        are_atoms(segment, numbers),
+        segment.postings_words,
+        segment.postings_summed,
+        segment.postings_sums,
+        known.starts,
+        known.ends,
+        known.doc_freqs,
         plan.factors[present],
-        0,
-        False,
+        documents,
+        indexes,
+        rows,
         segment.lengths,
         plan.weights,
         plan.base,
         plan.slope,
         plan.k1,
-        scratch.scores,
-        scratch.matched,
-        scratch.touched,
+        floor,
+        *_limits(segment, plan),
+        best,
+        scores,
+        damage,
     )
+    segment.refuse_postings(int(damage[0]))
+    return len(documents), True, best[:n], scores[:n]
 
 
-def _behind(segment: Segment, candidates: Ints, keys: Floats, after: Place) -> Ints:
-    """Return the candidates that come after a place; documents of a segment are in the order of URLs."""
-    score, url = after
-    first = segment.first_after(url)
-    of_candidates = keys[candidates]
-    is_behind = (of_candidates < score) | ((of_candidates == score) & (candidates >= first))
-    return np.compress(is_behind, candidates)
+def _indexes(segment: Segment, found: Found, scoring: Sequence[str], known: Entries) -> tuple[Ints, Ints]:
+    """Return the indexes of postings, and which row of these is that of each scoring entry."""
+    row_of = {entry: row for row, entry in enumerate(found.entries)}
+    missing = [i for i, entry in enumerate(scoring) if entry not in row_of]
+    indexes = found.indexes
+    if missing:
+        documents = found.documents
+        more = located(segment, documents, known.at(np.array(missing)))
+        indexes = np.vstack([indexes[:, : len(documents)], more]) if len(indexes) else more
+        row_of.update({scoring[i]: len(found.entries) + n for n, i in enumerate(missing)})
+    return indexes, np.array([row_of[entry] for entry in scoring], np.int64)
 
 
-def _count_allowed(part: PartView, numbers: Ints) -> Ints:
+def _best_of_any(part: PartView, plan: _Plan, allowed: Bytes, floor: float) -> tuple[int, bool, Ints, Floats]:
+    """Find the best documents with one of the terms at least."""
     segment = part.segment
-    counts = np.empty(len(numbers), np.int64)
-    starts, ends = segment.postings_starts[numbers], segment.postings_starts[numbers + 1]
-    segment.check_postings(starts, ends)
-    count(segment.postings, starts, ends, are_atoms(segment, numbers), part.allowed, counts)
+    known = segment.look_up(plan.terms)
+    factors = plan.factors
+    if (known.numbers < 0).any():
+        present = np.flatnonzero(known.numbers >= 0)
+        known, factors = known.at(present), factors[present]
+    size = min(plan.k, int(known.doc_freqs.sum()))
+    best, scores = np.empty(size, np.int64), np.empty(size)
+    counted, damage = np.empty(2, np.int64), np.full(1, -1, np.int64)
+    n = search_any(
+        segment.postings,
+        segment.postings_words,
+        segment.postings_summed,
+        segment.postings_sums,
+        known.starts,
+        known.ends,
+        known.doc_freqs,
+        factors,
+        allowed,
+        segment.lengths,
+        plan.weights,
+        plan.base,
+        plan.slope,
+        plan.k1,
+        floor,
+        *_limits(segment, plan),
+        best,
+        scores,
+        counted,
+        damage,
+    )
+    segment.refuse_postings(int(damage[0]))
+    return int(counted[0]), bool(counted[1]), best[:n], scores[:n]
+
+
+def _limits(segment: Segment, plan: _Plan) -> tuple[float, int]:
+    """Return the greatest score that is wanted, and which document is the first with it that is."""
+    if plan.after is None:
+        return inf, 0
+    score, url = plan.after
+    return score, segment.first_after(url)
+
+
+def _count_allowed(part: PartView, known: Entries) -> Ints:
+    segment = part.segment
+    counts = np.zeros(len(known.starts), np.int64)
+    segment.check_postings(known.starts, known.ends)
+    count(segment.postings, segment.postings_words, known.starts, known.doc_freqs, part.allowed, counts)
     return counts
 
 

@@ -27,9 +27,8 @@ DOCUMENTS = placed_documents(1, 120)
 FIRST, SECOND = DOCUMENTS[:80], DOCUMENTS[80:]
 
 CHECKED_AT_OPENING = [
-    "slots", "fetched_at", "lengths", "urls", "url_starts", "terms", "term_starts", "doc_freqs",
-    "postings_starts", "postings_sums", "positions_starts", "positions_sums", "block_starts",
-    "block_documents", "block_sums",
+    "slots", "fetched_at", "dates", "linking_hosts", "lengths", "urls", "url_starts", "dictionary",
+    "dictionary_blocks", "postings_sums", "positions_sums", "block_starts", "block_documents", "block_sums",
 ]  # fmt: skip
 CHECKED_WHEN_READ = ["postings", "positions", "stored"]
 
@@ -229,7 +228,7 @@ def test_flip_anywhere_gives_the_right_answer_or_none(tmp_path: Path, section: s
             assert given in (right, refused)
             met |= {place} if given == refused else set()
         damaged.flip(place)
-    assert len(met) > 20, "nearly all blocks are read by some query"
+    assert len(met) > 10, "many blocks are read by some query"
     assert [answer(number) for number in range(len(queries))] == expected
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import xxhash
 import zstandard
+from numpy.typing import NDArray
 
 from mesh.document import Document
 from mesh.messages import BULK_BYTES_MAX
@@ -19,6 +20,7 @@ from mesh.slot_set import SlotMask
 from peers.index import exporting
 from peers.index.adoption import check_segment
 from peers.index.builder import IndexedDocument, build_segment
+from peers.index.dictionary import pack_dictionary
 from peers.index.index import Index
 from peers.index.merging import MERGE_FACTOR
 from peers.index.segment import (
@@ -108,8 +110,10 @@ def test_exported_segment_is_the_one_its_documents_would_have_made() -> None:
     (exported,) = in_parts(documents, 1).snapshot().export(ALL)
     built = [IndexedDocument(slot, d, msgspec.msgpack.encode(d)) for slot, d in documents]
     segment, expected = Segment("", memoryview(exported)), build_segment(built)
-    for name in ("slots", "fetched_at", "urls", "terms", "doc_freqs", "postings", "positions", "lengths"):
+    for name in ("slots", "fetched_at", "dates", "linking_hosts", "urls", "postings", "positions", "lengths"):
         assert np.array_equal(getattr(segment, name), getattr(expected, name)), name
+    for ours, theirs in zip(segment.entries(), expected.dictionary, strict=True):
+        assert np.array_equal(ours, theirs)
     assert len(list(segment.encoded_documents(np.arange(100)))) == 100
 
 
@@ -346,7 +350,22 @@ def forged(change: Callable[[SegmentData], dict[str, Any]]) -> bytes:
         for slot, document in placed_documents(1, 30)
     ]
     data = build_segment(documents)
-    return b"".join(encode_segment(msgspec.structs.replace(data, **change(data))))
+    changed = change(data)
+    packed = dict(zip(PACKED, pack_dictionary(changed.pop("dictionary", data.dictionary)), strict=True))
+    packed |= {name: changed.pop(name) for name in PACKED if name in changed}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("peers.index.segment.pack_dictionary", lambda _: tuple(packed.values()))
+        return b"".join(encode_segment(msgspec.structs.replace(data, **changed)))
+
+
+PACKED = ("packed", "packed_blocks")
+
+
+def section(data: SegmentData, table: str) -> NDArray[Any]:
+    if table in PACKED:
+        return pack_dictionary(data.dictionary)[PACKED.index(table)]
+    array: NDArray[Any] = getattr(data, table)
+    return array
 
 
 def test_forged_segment_without_a_change_is_adopted() -> None:
@@ -355,7 +374,7 @@ def test_forged_segment_without_a_change_is_adopted() -> None:
 
 def shifted(table: str, place: int, by: int) -> Callable[[SegmentData], dict[str, Any]]:
     def change(data: SegmentData) -> dict[str, Any]:
-        array = getattr(data, table).copy()
+        array = section(data, table).copy()
         array[place] += by
         return {table: array}
 
@@ -364,7 +383,7 @@ def shifted(table: str, place: int, by: int) -> Callable[[SegmentData], dict[str
 
 @pytest.mark.parametrize(
     "table",
-    ["url_starts", "term_starts", "postings_starts", "positions_starts", "block_starts", "block_documents"],
+    ["url_starts", "packed_blocks", "block_starts", "block_documents"],
 )
 @pytest.mark.parametrize("place", [0, 1, -1])
 @pytest.mark.parametrize("by", [-1, 1, 1 << 40, -(1 << 62)])
@@ -375,17 +394,20 @@ def test_tables_that_lead_elsewhere_are_refused(table: str, place: int, by: int)
 @pytest.mark.parametrize(
     "table",
     [
-        "slots", "fetched_at", "lengths", "url_starts", "term_starts", "doc_freqs", "postings",
-        "postings_starts", "positions", "positions_starts", "block_starts", "block_documents",
-        "block_sums", "stored", "urls", "terms",
+        "slots", "fetched_at", "dates", "linking_hosts", "lengths", "url_starts", "packed",
+        "packed_blocks", "postings", "positions", "block_starts", "block_documents", "block_sums",
+        "stored", "urls",
     ],
 )  # fmt: skip
 def test_tables_that_are_too_short_or_empty_are_refused(table: str) -> None:
-    refuse(forged(lambda data: {table: getattr(data, table)[:-1]}))
-    refuse(forged(lambda data: {table: getattr(data, table)[:0]}))
+    refuse(forged(lambda data: {table: section(data, table)[:-1]}))
+    refuse(forged(lambda data: {table: section(data, table)[:0]}))
 
 
-@pytest.mark.parametrize(("table", "by"), [("doc_freqs", 1), ("lengths", 1), ("fetched_at", 1), ("slots", 1)])
+@pytest.mark.parametrize(
+    ("table", "by"),
+    [("dates", 1), ("linking_hosts", 1), ("lengths", 1), ("fetched_at", 1), ("slots", 1)],
+)
 def test_numbers_that_do_not_add_up_are_refused(table: str, by: int) -> None:
     refuse(forged(shifted(table, 0, by)))
 
@@ -437,21 +459,50 @@ def test_terms_out_of_order_or_without_text_are_refused() -> None:
     def swapped(data: SegmentData) -> dict[str, Any]:
         terms = strings_of(data)
         terms[3], terms[4] = terms[4], terms[3]
-        blob, starts = pack_strings(terms)
-        return {"terms": blob, "term_starts": starts}
+        return with_terms(data, terms)
 
     def undecodable(data: SegmentData) -> dict[str, Any]:
         terms = strings_of(data)
         terms[-1] = b"\xff" * len(terms[-1])
-        blob, starts = pack_strings(terms)
-        return {"terms": blob, "term_starts": starts}
+        return with_terms(data, terms)
 
     assert "order of terms" in refuse(forged(swapped))
     assert "decoded" in refuse(forged(undecodable))
 
 
+def with_terms(data: SegmentData, terms: list[bytes]) -> dict[str, Any]:
+    blob, starts = pack_strings(terms)
+    return {"dictionary": data.dictionary._replace(terms=blob, term_starts=starts)}
+
+
+def test_every_number_of_the_dictionary_that_does_not_add_up_is_refused() -> None:
+    def change(data: SegmentData) -> dict[str, Any]:
+        array = section(data, "packed").copy()
+        array[place] ^= bit
+        return {"packed": array}
+
+    random_ = random.Random(6)
+    size = len(Segment("", memoryview(forged(lambda data: {}))).dictionary)
+    for _ in range(400):
+        place, bit = random_.randrange(size), 1 << random_.randrange(8)
+        content = forged(change)
+        try:
+            check_segment(content, ALL)
+        except CorruptIndexError:
+            continue
+        # Another letter of a term leaves a dictionary in order: nobody can know.
+        before, after = (strings_of_segment(c) for c in (forged(lambda data: {}), content))
+        assert sum(a != b for a, b in zip(before, after, strict=True)) >= 1
+
+
+def strings_of_segment(content: bytes) -> list[bytes]:
+    entries = Segment("", memoryview(content)).entries()
+    whole, starts = entries.terms.tobytes(), entries.term_starts.tolist()
+    return [whole[starts[i] : starts[i + 1]] for i in range(len(starts) - 1)]
+
+
 def strings_of(data: SegmentData) -> list[bytes]:
-    whole, starts = data.terms.tobytes(), data.term_starts.tolist()
+    whole, starts = data.dictionary.terms.tobytes(), data.dictionary.term_starts.tolist()
     return [whole[starts[i] : starts[i + 1]] for i in range(len(starts) - 1)]
 
 
@@ -462,8 +513,7 @@ def test_word_without_positions_is_refused() -> None:
         terms = strings_of(data)
         first_host = next(place for place, term in enumerate(terms) if term[:1] == b"\x02")
         terms[first_host] = b"\x01\xef\xbf\xbf"  # by its name an atom
-        blob, starts = pack_strings(terms)
-        return {"terms": blob, "term_starts": starts}
+        return with_terms(data, terms)
 
     assert "positions" in refuse(forged(change))
 

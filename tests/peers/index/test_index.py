@@ -516,4 +516,3 @@ def test_views_kept_do_not_grow_with_the_masks_asked_for() -> None:
         mask = np.arange(50) % 41 != number
         assert search(snapshot.responsible(mask), "index")[0] <= 100
     assert len(snapshot._views) == len(snapshot.parts[0]._views) == VIEWS_KEPT
-    assert len(snapshot.parts[0]._scratch) == 1

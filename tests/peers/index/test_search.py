@@ -243,9 +243,10 @@ def test_answers_are_bit_identical_however_documents_are_spread(
     seed: int, n_peers: int, query: str, mode: Mode, corpus: int
 ) -> None:
     documents = random_documents(corpus, 250)
-    assert answer_of_parts(documents, query, mode, n_peers, seed) == search(
-        index_of(documents).snapshot().everything(), query, 10, mode
-    )
+    total, hits = answer_of_parts(documents, query, mode, n_peers, seed)
+    expected, expected_hits = search(index_of(documents).snapshot().everything(), query, 10, mode)
+    assert hits == expected_hits
+    assert total == expected or mode is Mode.OR
 
 
 @pytest.mark.parametrize("mode", list(Mode))
@@ -256,7 +257,9 @@ def test_the_best_k_are_the_beginning_of_the_whole_list(query: str, mode: Mode) 
     assert total == len(everything)
     assert everything == sorted(everything, key=lambda hit: (-hit.score, hit.url))
     for k in (1, 2, 10, 100):
-        assert search(view, query, k, mode) == (total, everything[:k])
+        of_k, hits = search(view, query, k, mode)
+        assert hits == everything[:k]
+        assert of_k == total or (mode is Mode.OR and k <= of_k < total)
 
 
 def test_weights_decide_which_field_counts() -> None:
@@ -397,8 +400,8 @@ def test_pages_of_hits_follow_one_another_without_gap_or_repetition(mode: Mode) 
     pages: list[Hit] = []
     after = None
     while True:
-        of_page, _, hits = view.search(query, statistics, 7, after=after)
-        assert of_page == total
+        of_page, is_exact, hits = view.search(query, statistics, 7, after=after)
+        assert of_page == total if is_exact else 7 <= of_page < total
         if not hits:
             break
         pages += hits
@@ -444,11 +447,11 @@ def test_impossible_weights_are_refused(wrong: Callable[[], RankingWeights]) -> 
 
 def test_statistics_of_another_time_are_survived() -> None:
     view = index_of(random_documents(3, 50)).snapshot().everything()
-    total, _, hits = view.search(parse_query("的 search", Mode.OR), Statistics(), 10)
+    total, _, hits = view.search(parse_query("的 search", Mode.OR), Statistics(), 100)
     assert total > 0
     assert all(hit.score >= 0 for hit in hits)
     odd = Statistics(2, (0, 0, 0, 1, 0), {"的": 10**12})
-    assert view.search(parse_query("的 search", Mode.OR), odd, 10)[0] == total
+    assert view.search(parse_query("的 search", Mode.OR), odd, 100)[0] == total
 
 
 def test_snapshots_are_searched_on_one_thread_while_another_commits_and_merges() -> None:
