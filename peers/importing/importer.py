@@ -160,8 +160,8 @@ class Importer(Actor):
         self._batches: dict[int, _Batch] = {}
         self._gathering = _Batch()
         self._flush_at = inf
-        self._links_known: set[tuple[str, str, LinkUse]] = set()
-        self._links_known_before: set[tuple[str, str, LinkUse]] = set()
+        self._links_known: set[FoundLink] = set()
+        self._links_known_before: set[FoundLink] = set()
         self._stored = self._known = self._refused = self._late = 0
         self._repeated = self._links = self._foreign = 0
         self._here = Address(me, self.name)
@@ -435,9 +435,8 @@ class Importer(Actor):
         sends: list[Send] = []
         links = [FoundLink(taken.page.url, use=LinkUse.STORED)]
         for link in taken.links:
-            key = (link.url, link.anchor, link.use)
-            is_useful = link.use is LinkUse.FETCH or (link.use is LinkUse.TEXT and link.anchor)
-            if is_useful and key not in self._links_known and key not in self._links_known_before:
+            is_known = link in self._links_known or link in self._links_known_before
+            if not is_known and link.use is not LinkUse.STORED:  # only the page itself is
                 links.append(link)
         taken.links = ()
         for link in links:
@@ -481,7 +480,7 @@ class Importer(Actor):
         """Send a link that was accepted no more, unless it is long ago."""
         if link.use is LinkUse.STORED:
             return
-        self._links_known.add((link.url, link.anchor, link.use))
+        self._links_known.add(link)
         if len(self._links_known) >= self._settings.links_remembered:
             self._links_known_before, self._links_known = self._links_known, set()
 
