@@ -18,6 +18,7 @@ from msgspec import Meta
 
 from mesh.actor import Message
 from mesh.document import Document
+from mesh.linkers import LINKERS_MAX
 from mesh.slot_set import NO_SLOTS, SLOT_SET_BYTES_MAX
 
 PROTOCOL_VERSION: Final = 2
@@ -38,6 +39,7 @@ SNIPPETS_MAX: Final = 100
 URL_CHARS_MAX: Final = 2_083  # as urls.URL_CHARS_MAX
 ANCHOR_CHARS_MAX: Final = 200
 ANCHORS_MAX: Final = 32  # distinct anchor texts kept of a page
+ANCHOR_ENTRIES_MAX: Final = ANCHORS_MAX + LINKERS_MAX  # the texts, and who links: `mesh.linkers`
 COMPARED_SLOTS_MAX: Final = 4_096  # slots whose digests are compared at a time
 ITEM_ID_BYTES: Final = 8  # of one thing that belongs to a slot, as `ItemsWanted` lists them
 DIGEST_BYTES: Final = 8  # of all of them of one slot and store
@@ -185,6 +187,7 @@ class FoundLink(Message, frozen=True, array_like=True):
     depth: Annotated[int, Meta(ge=0, le=65_535)] = 0  # clicks from a seed
     hops: Annotated[int, Meta(ge=0, le=255)] = 0  # redirects in a row that led here
     use: LinkUse = LinkUse.FETCH
+    linker: Annotated[str, Meta(max_length=16)] = ""  # see `mesh.linkers`; "" within a site
 
 
 class LinksFound(Message, frozen=True, array_like=True, tag=20):
@@ -259,7 +262,7 @@ class ReplicateAnchors(Message, frozen=True, array_like=True, tag=32):
 
     url: Url
     slot: Slot
-    anchors: Annotated[tuple[Anchor, ...], Meta(max_length=ANCHORS_MAX)]
+    anchors: Annotated[tuple[Anchor, ...], Meta(max_length=ANCHOR_ENTRIES_MAX)]
     at: float = 0.0  # mesh clock when they became these; what comes late does not undo what is newer
 
 
@@ -268,7 +271,7 @@ class AnchorsReplicated(Message, frozen=True, array_like=True, tag=33):
 
     is_promise: ClassVar[bool] = True
     url: Url
-    anchors: Annotated[tuple[Anchor, ...], Meta(max_length=ANCHORS_MAX)]
+    anchors: Annotated[tuple[Anchor, ...], Meta(max_length=ANCHOR_ENTRIES_MAX)]
 
 
 class ReadPage(Message, frozen=True, array_like=True, tag=34):
@@ -363,7 +366,8 @@ class SearchSlots(Message, frozen=True, array_like=True, tag=42):
 
 
 FacetValues: TypeAlias = Annotated[
-    tuple[tuple[Annotated[str, Meta(max_length=FACET_CHARS_MAX)], Count], ...], Meta(max_length=FACET_VALUES_MAX)
+    tuple[tuple[Annotated[str, Meta(max_length=FACET_CHARS_MAX)], Count], ...],
+    Meta(max_length=FACET_VALUES_MAX),
 ]
 
 

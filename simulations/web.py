@@ -30,6 +30,7 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 import xxhash
 
+from mesh.linkers import linker_of
 from mesh.messages import FoundLink
 from peers.crawler.exchange import FailureReason
 
@@ -162,7 +163,10 @@ class SyntheticWeb:
         # A page is called by its own name, but every eighth links to others in words of its own.
         words = "page" if page & 7 else f"see {page}"
         return tuple(
-            [FoundLink(link, f"{words} {link[8:]}") for link in self._targets(url, name, host, page)]
+            [
+                FoundLink(link, f"{words} {link[8:]}", linker=linker_of(url, link))
+                for link in self._targets(url, name, host, page)
+            ]
         )
 
     def crawl_delay_s(self, host: str) -> float:

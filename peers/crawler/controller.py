@@ -29,6 +29,7 @@ import numpy as np
 
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError, RemoteProtocolError
+from mesh.linkers import entry_of, is_linker
 from mesh.membership_messages import CrawlLicensed, HoldingsRevoked, QueueMeasured
 from mesh.messages import (
     CHANGES_MAX,
@@ -208,8 +209,8 @@ class Controller(Actor):
         self._is_stopped = False
         self._accepting: set[tuple[Address, int]] = set()  # batches of links that we have yet to promise
         self._places: dict[str, tuple[int, str]] = {}  # cache by host: its slot, and who crawls it
-        self._sent: set[tuple[str, str]] = set()
-        self._sent_before: set[tuple[str, str]] = set()
+        self._sent: set[tuple[str, str, str]] = set()
+        self._sent_before: set[tuple[str, str, str]] = set()
         self._fetch_status: Counter[str] = Counter()
         self._pages_fetched = self._pages_stored = self._bytes_fetched = 0
         self._links_found = self._links_sent = self._links_received = self._links_refused = 0
@@ -771,7 +772,7 @@ class Controller(Actor):
         depth = page.taken.depth + 1
         if depth <= self._settings.depth_max:
             for link in page.links:
-                self._route(FoundLink(link.url, link.anchor, depth), now)
+                self._route(FoundLink(link.url, link.anchor, depth, linker=link.linker), now)
         self._finish(page, now)
         return self._flush(now) if len(self._finishing) >= FLUSH_PAGES else []
 
@@ -821,7 +822,7 @@ class Controller(Actor):
 
     def _route(self, link: FoundLink, now: float) -> None:
         """Bring a link to the peer that owns its host, unless that was done a moment ago."""
-        key = (link.url, link.anchor)
+        key = (link.url, link.anchor, link.linker)
         if key in self._sent or key in self._sent_before or looks_like_trap(link.url):
             return
         self._sent.add(key)
@@ -841,8 +842,10 @@ class Controller(Actor):
         elif link.use is LinkUse.STORED:
             self._frontier.add_stored(link.url, slot)
             self._anchors_quiet_s = now + ANCHORS_QUIET_S
-        if link.anchor:
+        if link.anchor and not is_linker(link.anchor):
             self._frontier.add_anchor(link.url, slot, link.anchor)
+        if is_linker(linker := entry_of(link.linker)):
+            self._frontier.add_anchor(link.url, slot, linker)
 
     def _links_found_elsewhere(
         self, source: Address, batch: int, links: tuple[FoundLink, ...], now: float

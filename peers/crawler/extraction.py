@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mesh.document import Document
+from mesh.linkers import linker_of
 from mesh.messages import FoundLink
 from peers.crawler.dates import page_date
 from peers.crawler.exchange import FailureReason, Fetched, header_of, response_head
@@ -27,7 +28,9 @@ def extract(fetched: Fetched) -> PageParsed | ParseFailed:
         url=fetched.url,
         records=response + request_record(fetched.url, fetched.request_head, at, ip),
         document=document_of(page, at, header_of(fetched, "last-modified")),
-        links=tuple(FoundLink(link.url, link.anchor) for link in page.links),
+        links=tuple(
+            FoundLink(link.url, link.anchor, linker=linker_of(page.url, link.url)) for link in page.links
+        ),
     )
 
 

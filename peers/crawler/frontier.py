@@ -41,7 +41,6 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
-from mesh.messages import ANCHORS_MAX
 from mesh.slot_set import SlotMask
 from mesh.slots import SLOTS_MAX
 from mesh.table import Table
@@ -184,7 +183,7 @@ class Frontier:
             self.note_change(key)
 
     def add_anchor(self, url: str, slot: int, text: str) -> None:
-        """Remember the text of a link to a page, known or not; see `frontier_items.join_anchors`."""
+        """Remember a text or a linker of a page, known or not; see `frontier_items.join_anchors`."""
         self._fill(slot)
         mark = fingerprint(url)
         key = _slot_key(slot) + b"a" + mark
@@ -192,7 +191,7 @@ class Frontier:
         texts = _anchors_decoder.decode(stored) if stored else ()
         if text in texts:
             return
-        joined = tuple(sorted((*texts, text))) if len(texts) < ANCHORS_MAX else join_anchors(texts, (text,))
+        joined = join_anchors(texts, (text,))
         if joined != texts:
             self._table.put(key, _encode(joined))
             self.note_change(key)

@@ -5,7 +5,7 @@ An item has a *join*: of two peers' versions it makes one, the same whichever co
 
     URL      queued < excluded < failed < done; of equal rank the greater bytes. Of two queued ones the least
              depth and hops and the most attempts
-    anchors  the union, of which the ANCHORS_MAX texts with the smallest hashes stay
+    anchors  the union, of which the ANCHORS_MAX texts with the smallest hashes stay, and the smallest linkers
     host     the later clock, with what goes with it; the greater count of pages
     robots   the one that expires later
 
@@ -19,6 +19,7 @@ A URL's row says which of these it is:
 from __future__ import annotations
 
 import re
+from itertools import filterfalse
 from math import isfinite
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
@@ -27,7 +28,8 @@ from msgspec import Meta
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
 from mesh.errors import RemoteProtocolError
-from mesh.messages import ANCHORS_MAX, Anchor, Slot, Url
+from mesh.linkers import LINKERS_MAX, is_linker
+from mesh.messages import ANCHOR_ENTRIES_MAX, ANCHORS_MAX, Anchor, Slot, Url
 from mesh.slots import slot_of
 from mesh.urls import canonical, fingerprint, host_of
 from peers.crawler.robots import ROBOTS_BYTES_MAX
@@ -40,7 +42,7 @@ _RANKS: Final = {ord("Q"): 0, ord("X"): 1, ord("F"): 2, ord("D"): 3}
 _STATE: Final = re.compile(rb"[DFX][A-Za-z0-9_]{0,40}")  # settled and not stored
 _FINGERPRINT_BYTES: Final = 16
 
-Texts: TypeAlias = Annotated[tuple[Anchor, ...], Meta(min_length=1, max_length=ANCHORS_MAX)]
+Texts: TypeAlias = Annotated[tuple[Anchor, ...], Meta(min_length=1, max_length=ANCHOR_ENTRIES_MAX)]
 Fingerprint: TypeAlias = Annotated[bytes, Meta(min_length=_FINGERPRINT_BYTES, max_length=_FINGERPRINT_BYTES)]
 
 
@@ -173,11 +175,13 @@ def join_urls(one: bytes, other: bytes) -> bytes:
 
 
 def join_anchors(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Bring the link texts of a page together; sorted."""
-    texts = {*one, *other}
-    if len(texts) > ANCHORS_MAX:
-        texts = set(sorted(texts, key=_anchor_order)[:ANCHORS_MAX])
-    return tuple(sorted(texts))
+    """Bring the link texts and linkers of a page together; sorted."""
+    entries = {*one, *other}
+    if len(entries) <= min(ANCHORS_MAX, LINKERS_MAX):
+        return tuple(sorted(entries))
+    linkers = sorted(filter(is_linker, entries))  # they are hashes
+    texts = sorted(filterfalse(is_linker, entries), key=_anchor_order)
+    return tuple(sorted(linkers[:LINKERS_MAX] + texts[:ANCHORS_MAX]))
 
 
 def join_hosts(one: HostRecord, other: HostRecord) -> HostRecord:

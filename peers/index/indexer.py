@@ -32,6 +32,7 @@ import numpy as np
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.document import Document
 from mesh.errors import LocalProtocolError
+from mesh.linkers import with_anchors
 from mesh.messages import (
     CountTerms,
     Excerpt,
@@ -272,7 +273,7 @@ class Indexer(Actor):
         if page is None:
             self._anchors[message.url] = message
         else:
-            page.document = msgspec.structs.replace(page.document, anchors=message.anchors)
+            page.document = with_anchors(page.document, message.anchors)
             page.anchors.append(message.anchors)
 
     def _remove(self, url: str) -> None:

@@ -10,6 +10,7 @@ import msgspec
 from mesh.actor import Message
 from mesh.document import Document
 from mesh.errors import LocalProtocolError
+from mesh.linkers import with_anchors
 from mesh.messages import Excerpt, FacetCounts, Hit
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_any_slots, decode_slots, encode_slots
 from peers.index.adoption import check_segment
@@ -102,8 +103,9 @@ def _with_new_anchors(index: Index, order: CommitDocuments) -> list[tuple[int, D
         document = in_batch.get(url)
         if document is None and slot not in forgotten and url not in deleted:
             document = committed.stored(url)
-        if document is not None and document.anchors != anchors:
-            changed.append((slot, msgspec.structs.replace(document, anchors=anchors)))
+        linked = None if document is None else with_anchors(document, anchors)
+        if linked is not None and linked is not document:
+            changed.append((slot, linked))
     return changed
 
 

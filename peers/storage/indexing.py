@@ -13,6 +13,7 @@ import msgspec
 
 from mesh.actor import Address, Send
 from mesh.document import Document
+from mesh.linkers import with_anchors
 from mesh.slot_set import SlotMask
 from peers.index.messages import IndexAnchors, IndexPage, PagesIndexed
 from peers.storage.ledger import Ledger, Place, mark_key, slot_in
@@ -64,9 +65,9 @@ class Indexing:
         """Give a marked page to the indexer, unless that has enough; then the mark keeps it."""
         if len(self._pages) >= self._settings.pages_max:
             return []
-        anchors = self._ledger.anchors(identity)
-        if (document.fetched_at, document.anchors) != (fetched_at, anchors):
-            document = msgspec.structs.replace(document, fetched_at=fetched_at, anchors=anchors)
+        document = with_anchors(document, self._ledger.anchors(identity))
+        if document.fetched_at != fetched_at:
+            document = msgspec.structs.replace(document, fetched_at=fetched_at)
         self._pages[document.url, fetched_at] = identity
         return [Send(self._indexer, IndexPage(slot_in(identity), document))]
 

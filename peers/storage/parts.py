@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from mesh.errors import RemoteProtocolError
-from mesh.messages import ANCHORS_MAX, BULK_BYTES_MAX, PART_BYTES_MAX, Anchor, Url
+from mesh.messages import ANCHOR_ENTRIES_MAX, BULK_BYTES_MAX, PART_BYTES_MAX, Anchor, Url
 
 ROWS_MAX: Final = 8_192  # of pages in one part
 TIME_MAX_S: Final = 1e12  # seconds since the epoch: far beyond any clock
@@ -34,7 +34,7 @@ class PageRow(msgspec.Struct, frozen=True, array_like=True):
 
     url: Url
     at: Time  # when the texts of the links to it became these
-    anchors: Annotated[tuple[Anchor, ...], Meta(max_length=ANCHORS_MAX)]  # () for none
+    anchors: Annotated[tuple[Anchor, ...], Meta(max_length=ANCHOR_ENTRIES_MAX)]  # () for none
     are_indexed: bool  # the documents of that export have these texts
     versions: tuple[VersionRow, ...]
 

@@ -9,6 +9,7 @@ import pytest
 
 from mesh.actor import Address, Message, Send
 from mesh.errors import LocalProtocolError
+from mesh.linkers import entry_of, linker_of
 from mesh.membership_messages import CrawlLicensed
 from mesh.memory_table import MemoryTable
 from mesh.messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, Ping, StoredPage
@@ -769,6 +770,31 @@ def test_anchors_that_came_while_the_page_was_stored_are_not_forgotten() -> None
     desk.tell(PageStored(HOME, 1_000.0))
     slot = owned_by().slot_of(HOST)
     assert of_kind(desk.wake(FLUSH_S), StoreAnchors) == [StoreAnchors(HOME, slot, ("in between",))]
+
+
+def test_hosts_that_link_to_a_page_are_handed_over_with_the_texts() -> None:
+    desk = stored_home(Desk())
+    slot = owned_by().slot_of(HOST)
+    linkers = [linker_of(f"http://{name}.test/", HOME) for name in ("one", "two")]
+    for linker in (*linkers, linkers[0]):
+        desk.seed(HOME, anchor="text", linker=linker)
+    expected = tuple(sorted(("text", *map(entry_of, linkers))))
+    assert of_kind(desk.wake(FLUSH_S), StoreAnchors) == [StoreAnchors(HOME, slot, expected)]
+
+
+def test_a_page_cannot_pass_texts_off_as_linking_hosts() -> None:
+    desk = stored_home(Desk())
+    desk.seed(HOME, anchor=entry_of(linker_of("http://one.test/", HOME)))
+    desk.seed(HOME, linker="no hash")
+    assert desk.observe().anchors_changed == 0
+
+
+def test_the_same_text_from_another_host_is_passed_on() -> None:
+    desk = Desk(peers=(ME, OTHER)).with_home_asked(host=MINE)
+    links = [FoundLink(f"{THEIRS}/x", "home", linker=f"{n:016x}") for n in range(2)]
+    desk.store(f"{MINE}/", *links)
+    [found] = of_kind(desk.wake(FLUSH_S), LinksFound)
+    assert [link.linker for link in found.links] == ["0" * 16, "0" * 15 + "1"]
 
 
 def test_many_changed_anchors_are_handed_over_in_portions() -> None:

@@ -6,6 +6,7 @@ import gzip
 from typing import Any
 
 from mesh.document import Document
+from mesh.linkers import linker_of
 from mesh.messages import FoundLink
 from peers.crawler.exchange import FailureReason
 from peers.crawler.extraction import extract, extract_again
@@ -42,6 +43,11 @@ def test_a_page_becomes_a_document_links_and_records() -> None:
     assert [record.kind for record in records] == ["response", "request"]
     assert parse_response(records[0]).body == HTML
     assert gzip.decompress(parsed.records).startswith(b"WARC/1.1\r\n")
+
+
+def test_links_to_other_hosts_tell_where_they_are_from() -> None:
+    [here, there] = extracted(b'<a href="/next">next</a> <a href="http://b.test/">there</a>').links
+    assert (here.linker, there.linker) == ("", linker_of(URL, "http://b.test/"))
 
 
 def test_what_is_read_back_from_the_archive_is_the_same_document() -> None:

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mesh.errors import RemoteProtocolError
-from mesh.messages import ANCHORS_MAX
+from mesh.linkers import LINKERS_MAX, entry_of
+from mesh.messages import ANCHOR_ENTRIES_MAX, ANCHORS_MAX
 from mesh.slots import slot_of
 from mesh.urls import fingerprint, host_of
 from peers.crawler.frontier_items import (
@@ -44,7 +45,10 @@ rows = st.one_of(
     st.sampled_from([STORED + b"http://a.test/1", b"D301", b"F404", b"Ftimeout", b"Xrobots"]),
     queued.map(queued_row),
 )
-texts = st.lists(st.sampled_from([f"text {n}" for n in range(ANCHORS_MAX + 8)]), max_size=ANCHORS_MAX + 8)
+linkers = [entry_of(f"{n * 7919:016x}") for n in range(LINKERS_MAX + 8)]
+texts = st.lists(
+    st.sampled_from([*(f"text {n}" for n in range(ANCHORS_MAX + 8)), *linkers]), max_size=2 * ANCHORS_MAX + 16
+)
 anchors = texts.map(lambda some: join_anchors(tuple(some), ()))
 times = st.sampled_from([0.0, 1.0, 2.0])
 hosts = st.builds(
@@ -70,6 +74,14 @@ def test_joins_are_idempotent_commutative_and_associative(
     assert join(one, one) == one
     assert join(one, two) == join(two, one)
     assert join(one, join(two, three)) == join(join(one, two), three)
+
+
+def test_texts_and_linkers_do_not_push_each_other_out() -> None:
+    texts = tuple(f"text {n}" for n in range(ANCHORS_MAX + 8))
+    joined = join_anchors(texts, tuple(linkers))
+    assert sum(text.startswith("text") for text in joined) == ANCHORS_MAX
+    assert joined[:LINKERS_MAX] == tuple(sorted(linkers)[:LINKERS_MAX])
+    assert len(joined) == ANCHOR_ENTRIES_MAX
 
 
 @given(queued)
@@ -153,7 +165,7 @@ def test_items_that_no_honest_peer_sends_are_refused(items: Items) -> None:
         Items(settled=(SettledItem(0, b"short", b"F404"),)),
         Items(anchors=(AnchorsItem(0, MARK, ()),)),
         Items(anchors=(AnchorsItem(0, MARK, ("x" * 201,)),)),
-        Items(anchors=(AnchorsItem(0, MARK, tuple(f"{n:03}" for n in range(ANCHORS_MAX + 1))),)),
+        Items(anchors=(AnchorsItem(0, MARK, tuple(f"{n:03}" for n in range(ANCHOR_ENTRIES_MAX + 1))),)),
         Items(hosts=(HostItem("http://a.test", 0.0, (1 << 40) + 1, 0, False),)),
         Items(robots=(RobotsItem("http://a.test", 200, 0.0, bytes(600 << 10)),)),
     ],

@@ -17,6 +17,7 @@ import trio.testing
 from mesh.actor import Address, Message
 from mesh.document import Document
 from mesh.errors import LocalProtocolError, StorageError
+from mesh.linkers import entry_of, linker_of
 from mesh.slot_set import decode_slots, encode_slot_list
 from peers.index.index import Index
 from peers.index.merging import MERGE_FACTOR
@@ -398,6 +399,15 @@ def test_link_texts_of_a_page_that_is_not_indexed_are_left(index: Index) -> None
     generation = index.generation
     assert commit_documents(index, order(2, anchors={f"{URL}9": ("a",)})) == generation
     assert stored(index, 9) is None
+
+
+def test_hosts_that_link_to_a_page_are_counted_in_the_index(index: Index) -> None:
+    entries = tuple(sorted(entry_of(linker_of(f"http://h{n}.test/", f"{URL}2")) for n in range(3)))
+    generation = commit_documents(index, order(2, anchors={f"{URL}2": (*entries, "text")}))
+    document = stored(index, 2)
+    assert document is not None
+    assert (document.anchors, document.linking_hosts) == (("text",), 3)
+    assert commit_documents(index, order(3, anchors={f"{URL}2": (*entries, "text")})) == generation
 
 
 def test_link_texts_that_are_there_change_nothing(index: Index) -> None:

@@ -300,7 +300,7 @@ def test_export_that_nobody_takes_is_stopped() -> None:
         (msgspec.msgpack.encode([1, 0, [[URLS[0], float("nan"), [], False, []]]]), b""),
         (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, [], False, [[float("nan"), 200, True, 1]]]]]), b"x"),
         (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, ["x" * 201], False, []]]]), b""),
-        (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, ["x"] * 33, False, []]]]), b""),
+        (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, ["x"] * 65, False, []]]]), b""),
         (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, [], False, [[1.0, 1000, True, 1]]]]]), b"x"),
     ],
 )
