@@ -155,7 +155,7 @@ def _of_part(part: PartView, plan: _Plan, documents: Ints, urls: Sequence[str]) 
         2.0 * in_title * of_title / np.maximum(in_title + of_title, 1e-9),
         _shares(plan, occurs[:, :, URL]),
         _shares(plan, occurs_anywhere),
-        np.zeros(len(documents)),
+        segment.linking_hosts[documents],
         [depth_of(url) for url in urls],
         dates_of(segment)[documents],
     )

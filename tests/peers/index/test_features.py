@@ -222,3 +222,9 @@ def test_proximity_is_that_of_the_formula() -> None:
     found = proximities(np.array(places), np.array(idf), np.array(lengths))
     expected = [plain_proximity(text, idf, length) for text, length in zip(texts, lengths, strict=True)]
     assert found == pytest.approx(expected)
+
+
+def test_hosts_that_link_to_a_page_are_told_as_they_are_known() -> None:
+    document = Document(url="http://h/a", text="red", linking_hosts=7, fetched_at=2e9, date=1e9)
+    found = features(view_of(document), "red", document.url)[0]
+    assert (found.linking_hosts, found.date) == (7.0, 1e9)
