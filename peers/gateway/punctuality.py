@@ -12,12 +12,16 @@ A peer whose stand-ins were faster, or which has not all of its slots, is *tardy
 asked at once, without budget. It is asked, too, and is taken in again when it answers a search within the
 hedge time and for all its slots. A peer that let the last limit pass is *silent* until it is heard: nobody
 waits long for it, even where nobody can stand in for it.
+
+When more than half would be tardy, it is the load that makes them so, and asking others in their place would
+keep it up for ever: measured, a mesh that had been asked for too much once went on doing half of its work
+twice. Then only those that are silent are tardy.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from math import ceil
 from typing import Final
 
@@ -41,9 +45,12 @@ class Punctuality:
       silent: those of them that let a limit pass and have not been heard since.
     """
 
-    def __init__(self) -> None:
-        self.tardy: set[str] = set()
+    def __init__(self, peers: Set[str]) -> None:
+        """Begin with a good opinion of these peers, all that are asked."""
+        self.tardy: Set[str] = frozenset()
         self.silent: set[str] = set()
+        self._peer_count = len(peers)
+        self._late: set[str] = set()  # would be tardy if they were few
         self._asked: dict[int, tuple[float, bool]] = {}  # request to when, and if it is a test; oldest first
         self._took: deque[float] = deque(maxlen=ANSWERS_REMEMBERED)
         self._unmeasured = 0
@@ -73,7 +80,9 @@ class Punctuality:
         Args:
           is_whole: for all slots that it was asked for.
         """
-        self.silent.discard(peer)
+        if peer in self.silent:
+            self.silent.discard(peer)
+            self._judge()
         if request not in self._asked:
             return
         asked, is_test = self._asked[request]
@@ -83,21 +92,29 @@ class Punctuality:
             self._unmeasured += 1
             if self._unmeasured == ANSWERS_NEEDED:
                 self._measure()
-        if is_test and is_whole and took <= self._hedge_s:
-            self.tardy.discard(peer)
+        if is_test and is_whole and took <= self._hedge_s and peer in self._late:
+            self._late.discard(peer)
+            self._judge()
 
     def note_tardy(self, peers: Iterable[str]) -> None:
-        self.tardy.update(peers)
+        self._late.update(peers)
+        self._judge()
 
     def note_silent(self, peers: Iterable[str]) -> None:
         peers = tuple(peers)
         self.silent.update(peers)
-        self.tardy.update(peers)
+        self.note_tardy(peers)
 
-    def keep_only(self, peers: frozenset[str]) -> None:
-        """Forget those that are no live members any more."""
-        self.tardy &= peers
+    def keep_only(self, peers: Set[str]) -> None:
+        """Forget those that are asked no more; `peers` are all that are."""
+        self._peer_count = len(peers)
+        self._late &= peers
         self.silent &= peers
+        self._judge()
+
+    def _judge(self) -> None:
+        is_load = 2 * len(self._late) > self._peer_count
+        self.tardy = frozenset(self.silent if is_load else self._late)
 
     def may_hedge(self, late: set[str], asked: int, waited_s: float) -> bool:
         """Ask for leave to have others answer for these; it may use up some of the budget.

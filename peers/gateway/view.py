@@ -27,7 +27,7 @@ class View:
 
     def __init__(self, ownership: Ownership, cache_bytes_max: int = CACHE_BYTES_MAX) -> None:
         self.ownership = ownership
-        self.punctuality = Punctuality()
+        self.punctuality = Punctuality(_asked(ownership))
         self.cache = ResultCache(cache_bytes_max)
         self._take(ownership)
         # What `SearcherStatistics` shows of searches.
@@ -45,7 +45,7 @@ class View:
 
         Then what was counted adds up no more.
         """
-        self.punctuality.keep_only(ownership.alive)
+        self.punctuality.keep_only(_asked(ownership))
         is_served_anew = ownership.serving_epoch != self.ownership.serving_epoch
         if is_served_anew:
             self._take(ownership)
@@ -73,3 +73,8 @@ class View:
         """All but the one without stand-ins, and what they counted."""
         self._plans = {names: plan for names, plan in self._plans.items() if names == NOBODY_ABSENT}
         self.statistics.forget_stand_ins()
+
+
+def _asked(ownership: Ownership) -> Set[str]:
+    """The live peers that serve slots."""
+    return ownership.alive & ownership.slots_answered.keys()

@@ -242,6 +242,25 @@ def test_slow_peers_that_share_slots_are_waited_for_rather_than_left_out(mesh: L
         assert took <= 3 * (0.3 + ANSWER_S) + REPEAT_AFTER_S
 
 
+@pytest.mark.parametrize("slow_s", [HEDGE_S_MIN, 0.05, 0.08])
+def test_load_that_made_all_late_once_is_not_kept_up_by_asking_others_instead(slow_s: float) -> None:
+    """Found with real peers: asked for too much once, they did half of their work twice from then on."""
+    mesh = LateMesh(("ann", "bob", "cyd"))
+    mesh.warm_up()
+    for late, slow in (("bob", "cyd"), ("cyd", "bob")) * 2:
+        mesh.indexers[late].delay_s, mesh.indexers[slow].delay_s = 0.4, slow_s
+        mesh.search("warm1")
+    mesh.indexers["cyd"].delay_s = slow_s
+    for number in range(100):
+        mesh.search(f"word{number % 5}")
+    for indexer in mesh.indexers.values():
+        indexer.asked.clear()
+    assert is_right(mesh.search("word1")[0])
+    asked = [each for indexer in mesh.indexers.values() for each in indexer.asked]
+    assert not any(isinstance(each, SearchSlots) and each.absent for each in asked)
+    assert mesh.statistics.tardy_peers == 0
+
+
 def test_without_copies_there_is_nobody_to_ask_instead() -> None:
     mesh = LateMesh(replicas=1)
     mesh.warm_up()
