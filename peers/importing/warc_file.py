@@ -4,8 +4,8 @@ Unlike `peers.storage.warc`, which reads back what we wrote, this reads what any
 for each record, one for all of them, zstd, or nothing packed; WARC 0.18 to 1.1; line ends of both kinds. A
 record that is not as long as it says costs only that: the next one is looked for by the words it begins with.
 
-Why not fastwarc or warcio: those stop at the first damaged record, or do not say where it was; see
-`tests/benchmarks/bench_importing.py` for how fast the three are.
+Why not fastwarc or warcio: both end at the first damaged gzip member and do not say where it was. How fast
+the three are is in `tests/benchmarks/bench_importing.py`.
 """
 
 from __future__ import annotations
@@ -104,6 +104,7 @@ def _next_record(stream: _Stream) -> tuple[dict[str, str], bytes] | None:
         raise CorruptionError(f"a record of {length} bytes; the limit is {RECORD_BYTES_MAX}")
     block = stream.read(int(length))
     if len(block) < int(length):
+        stream.back(len(block))  # the next record may be in what it took for its own
         raise CorruptionError(f"a record of {len(block)} bytes that says it has {length}")
     if not stream.skip_end():
         raise CorruptionError(f"a record that is longer than the {length} bytes it says it has")
@@ -184,6 +185,11 @@ class _Stream:
         block = self._buffer[self._at : self._at + n_bytes]
         self._at += len(block)
         return block
+
+    def back(self, n_bytes: int) -> None:
+        """Undo a `read` of so many bytes, the last thing that was done."""
+        self._at -= n_bytes
+        assert self._at >= 0, "what was read is still in the buffer"
 
     def skip(self, n_bytes: int, most: int) -> None:
         """Go so many bytes further without keeping them."""
