@@ -1,0 +1,106 @@
+"""POST /api/import: who may, and what is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+from starlette.applications import Starlette
+
+from mesh.actor import Message
+from peers.gateway.routes import IMPORT_BYTES_MAX, Answer, application
+from peers.gateway.stored_page import StoredPage, stored_page
+from peers.importing.batch import encode
+from peers.importing.messages import KNOWN, PAGES_MAX, STORED, ImportedPage, ImportPages, PagesImported
+from tests.peers.gateway.asgi_client import Reply, ask
+from tests.peers.importing.test_importer import page_of
+
+PAGES = [page_of("http://a.test/"), page_of("http://b.test/")]
+TOKEN = "0123456789abcdef"
+
+
+class FakeBackend:
+    """Takes every page at once."""
+
+    def __init__(self) -> None:
+        self.pages: list[ImportedPage] = []
+        self.actors: list[str] = []
+
+    async def ask(
+        self, order: Callable[[int], Message], answer: type[Answer], actor: str = "searcher"
+    ) -> Answer:
+        ordered = order(7)
+        assert isinstance(ordered, ImportPages)
+        self.pages += ordered.pages
+        self.actors.append(actor)
+        outcomes = (STORED, KNOWN)[: len(ordered.pages)]
+        done = PagesImported(7, "me", outcomes)
+        assert isinstance(done, answer)
+        return done
+
+    async def read_stored(self, url: str, records: bytes) -> StoredPage:
+        return stored_page(url, records)
+
+    def now(self) -> float:
+        return 100.0
+
+    def statistics(self) -> Mapping[str, object]:
+        return {}
+
+
+@pytest.fixture
+def backend() -> FakeBackend:
+    return FakeBackend()
+
+
+@pytest.fixture
+def gateway(backend: FakeBackend) -> Starlette:
+    return application(backend)
+
+
+async def post(gateway: Starlette, body: bytes, client: str = "127.0.0.1", **headers: str) -> Reply:
+    return await ask(gateway, "/api/import", "POST", headers, body, client=client)
+
+
+async def test_pages_go_to_the_importer_and_their_outcomes_come_back(
+    gateway: Starlette, backend: FakeBackend
+) -> None:
+    reply = await post(gateway, encode(PAGES))
+    assert (reply.status, reply.json) == (200, {"peer": "me", "outcomes": [STORED, KNOWN]})
+    assert (backend.pages, backend.actors) == (PAGES, ["importer"])
+
+
+async def test_no_pages_ask_only_for_leave(gateway: Starlette) -> None:
+    assert (await post(gateway, encode([]))).json == {"peer": "me", "outcomes": []}
+
+
+async def test_other_machines_and_pages_of_other_sites_may_not_import(
+    gateway: Starlette, backend: FakeBackend
+) -> None:
+    for reply in (
+        await post(gateway, encode(PAGES), client="192.0.2.7"),
+        await post(gateway, encode(PAGES), Via="192.0.2.7"),
+        await post(gateway, encode(PAGES), Origin="http://evil.test"),
+    ):
+        assert reply.status == 403
+    assert backend.pages == []
+
+
+async def test_with_a_token_whoever_knows_it_may_import(backend: FakeBackend) -> None:
+    gateway = application(backend, admin_token=TOKEN)
+    assert (await post(gateway, encode(PAGES))).status == 403
+    reply = await post(gateway, encode(PAGES), client="192.0.2.7", Authorization=f"Bearer {TOKEN}")
+    assert reply.status == 200
+
+
+@pytest.mark.parametrize("body", [b"", b"\x91", b"[]", b"\x91\x93\xa1x\x01\x02", b"\xc1" * 100])
+async def test_what_are_no_pages_is_refused(gateway: Starlette, body: bytes) -> None:
+    reply = await post(gateway, body)
+    assert reply.status == 400
+    assert "no pages of this version" in reply.json["error"]
+
+
+async def test_too_many_or_too_large_pages_are_refused(gateway: Starlette, backend: FakeBackend) -> None:
+    assert (await post(gateway, encode([PAGES[0]] * (PAGES_MAX + 1)))).status == 400
+    assert (await post(gateway, bytes(IMPORT_BYTES_MAX + 1))).status == 413
+    assert backend.pages == []
