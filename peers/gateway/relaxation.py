@@ -58,6 +58,6 @@ def steps_of(query: Query, doc_freqs: Mapping[str, int]) -> tuple[Step, ...]:
     if not kept:
         return (any_of,) if has_others else (Step(query, nowhere),)
     all_of = Step(msgspec.structs.replace(query, required=kept), nowhere)
-    if len(kept) == 1 and not has_others:
+    if len(kept) == 1:
         return (all_of,)
     return (any_of,) if min(doc_freqs[entry] for entry in kept) < ENOUGH else (all_of, any_of)

@@ -1,21 +1,28 @@
-"""The piece of a page that shows why it was found.
+"""The pieces of a page that show why it was found.
 
 Words are looked for in the folded text as they stand, without segmentation: a Chinese term wherever its
-characters are, a latin one where it is a whole word. That costs half of analysing the page again, and
-marks what a reader would.
+characters are, a latin one where it is a whole word, or another form of it. That costs half of analysing
+the page again, and marks what a reader would.
+
+One window is shown where that has all words that are seen; else two or three shorter ones, if together they
+have more: the best one first, then those that are best for the words still missing.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+from typing import NamedTuple
 
 import msgspec
 
+from peers.index.compounds import COMPOUND_PREFIX
 from peers.index.folding import AlignedText
 from peers.index.query import Query
 from peers.index.runs import RunKind, kind_of
+from peers.index.stemming import FORM_PREFIX, form_of
 
 # Two columns for a CJK character, one for any other: 160 Chinese characters, or 320 latin ones.
 SNIPPET_COLUMNS = 320
@@ -35,6 +42,11 @@ _WIDE = re.compile(
 _LETTER = re.compile(r"[^\W_\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _SENTENCE_END = re.compile(r"[\n。！？；]|[.!?]\s")
 _ELLIPSIS = "…"
+_FRAGMENTS_MAX = 3
+# Of the letters that all forms of a word begin with; fewer would be found everywhere.
+_STEM_CHARS_MIN = 3
+
+_Match = tuple[int, int, str]  # start, end, term
 
 
 class Snippet(msgspec.Struct, frozen=True, array_like=True):
@@ -73,18 +85,18 @@ def snippet_of(text: str | SearchedText, query: Query, columns: int = SNIPPET_CO
     searched = SearchedText(text) if isinstance(text, str) else text
     text = searched.text
     matches = _matches(searched, query)
-    start = _window_start(text, matches, columns)
-    end = _forward(text, start, columns)
-    if end < len(text):
-        end = _back_to_border(text, start, end)
-    before = _ELLIPSIS if text[:start].strip() else ""
-    after = _ELLIPSIS if text[end:].strip() else ""
-    shown = text[start:end]
-    stripped = shown.strip()
-    shift = len(before) - start - (len(shown) - len(shown.lstrip()))
-    spans = [(a + shift, b + shift) for a, b, _ in matches if start <= a and b <= end]
-    line = before + re.sub(r"\s", " ", stripped) + after
-    return Snippet(line, _united(spans))
+    line = ""
+    spans: list[tuple[int, int]] = []
+    shown_to = 0
+    for start, end in _fragments(text, matches, columns):
+        line += _ELLIPSIS if text[shown_to:start].strip() else ""
+        shown = text[start:end]
+        stripped = shown.strip()
+        shift = len(line) - start - (len(shown) - len(shown.lstrip()))
+        spans += [(a + shift, b + shift) for a, b, _ in matches if start <= a and b <= end]
+        line += re.sub(r"\s", " ", stripped)
+        shown_to = end
+    return Snippet(line + (_ELLIPSIS if text[shown_to:].strip() else ""), _united(spans))
 
 
 def highlights_of(text: str, query: Query) -> tuple[tuple[int, int], ...]:
@@ -102,22 +114,30 @@ def marked_html(text: str, highlights: Sequence[tuple[int, int]]) -> str:
     return "".join(parts) + html.escape(text[done:])
 
 
-def _matches(searched: SearchedText, query: Query) -> list[tuple[int, int, str]]:
+class _Wanted(NamedTuple):
+    """A term to be looked for."""
+
+    term: str  # as it stands, or what all forms of a word begin with
+    is_word: bool
+    form: str = ""  # not empty: any word of this form that begins so
+
+
+def _matches(searched: SearchedText, query: Query) -> list[_Match]:
     """Return (start, end, term) of the query's terms in the original text, ascending.
 
     A long text is read piece by piece until every term has been seen: folding costs 5 us for 1,000
     characters, and what is best among the first matches is good enough.
     """
-    terms = [(term, kind_of(term) is RunKind.WORD) for term in query.scoring if term >= " "]
-    found: list[tuple[int, int, str]] = []
-    missing = {term for term, _ in terms}
+    wanted = _wanted(query)
+    found: list[_Match] = []
+    missing = {each.term for each in wanted}
     start = 0
     for piece in searched.pieces() if missing else ():
-        for term, is_word in terms:
-            for place in _places(piece.folded, term, is_word):
-                a, b = piece.span(place, place + len(term))
-                found.append((start + a, start + b, term))
-                missing.discard(term)
+        for each in wanted:
+            for place, end in _places(piece.folded, each):
+                a, b = piece.span(place, end)
+                found.append((start + a, start + b, each.term))
+                missing.discard(each.term)
         if not missing:
             break
         start += piece.original_chars
@@ -126,20 +146,54 @@ def _matches(searched: SearchedText, query: Query) -> list[tuple[int, int, str]]
     return found
 
 
-def _places(folded: str, term: str, is_word: bool) -> list[int]:
+def _common_start(a: str, b: str) -> str:
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False))
+    return "".join(character for character, _ in same)
+
+
+def _wanted(query: Query) -> list[_Wanted]:
+    """Return what to look for: words in all their forms, compounds with their signs, other terms as such."""
+    words = [entry for entry in query.scoring if entry >= " "]
+    forms = {entry for entry in query.scoring if entry.startswith(FORM_PREFIX)}
+    wanted: list[_Wanted] = []
+    for word in words:
+        form = form_of(word)
+        start = _common_start(word, form.removeprefix(FORM_PREFIX)) if form in forms else ""
+        if len(start) >= _STEM_CHARS_MIN:
+            wanted.append(_Wanted(start, True, form))
+        else:
+            wanted.append(_Wanted(word, kind_of(word) is RunKind.WORD))
+    compounds = (entry for entry in query.scoring if entry.startswith(COMPOUND_PREFIX))
+    wanted += [_Wanted(entry.removeprefix(COMPOUND_PREFIX), False) for entry in compounds]
+    return wanted
+
+
+def _places(folded: str, wanted: _Wanted) -> list[tuple[int, int]]:
     """Return where a term stands in folded text: a word as a whole, a Chinese term anywhere.
 
     `str.find` for each term: a pattern for all of them takes milliseconds to compile for every new
     query, and five times as long to search with.
     """
-    places: list[int] = []
-    place = folded.find(term)
+    places: list[tuple[int, int]] = []
+    place = folded.find(wanted.term)
     while place >= 0 and len(places) < _PLACES_MAX:
-        end = place + len(term)
-        if not is_word or not (_is_letter(folded, place - 1) or _is_letter(folded, end)):
-            places.append(place)
-        place = folded.find(term, end)
+        end = place + len(wanted.term)
+        if wanted.form:
+            end = _form_end(folded, place, wanted.form)
+            if end and not _is_letter(folded, place - 1):
+                places.append((place, end))
+        elif not wanted.is_word or not (_is_letter(folded, place - 1) or _is_letter(folded, end)):
+            places.append((place, end))
+        place = folded.find(wanted.term, place + len(wanted.term))
     return places
+
+
+def _form_end(folded: str, place: int, form: str) -> int:
+    """Return where the word at a place ends if it is of that form, else 0."""
+    end = place
+    while end < len(folded) and end - place < _WORD_CHARS_MAX and _is_letter(folded, end):
+        end += 1
+    return end if form_of(folded[place:end]) == form else 0
 
 
 def _is_letter(folded: str, place: int) -> bool:
@@ -154,20 +208,65 @@ def _piece(text: str, start: int) -> str:
     return text[start : line_end + 1 if line_end > 0 and end < len(text) else end]
 
 
-def _window_start(text: str, matches: Sequence[tuple[int, int, str]], columns: int) -> int:
-    """Return where the window with most distinct terms starts."""
+def _fragments(text: str, matches: Sequence[_Match], columns: int) -> list[tuple[int, int]]:
+    """Return the parts of a text to be shown, ascending and apart: as few as show as much as any."""
+    best: list[tuple[int, int]] = []
+    best_value = -1
+    seen = {term for _, _, term in matches}
+    for count in range(1, _FRAGMENTS_MAX + 1):
+        fragments = _windows(text, matches, count, columns // count)
+        value = _worth({term for start, end, term in matches if _is_inside(fragments, start, end)})
+        if value > best_value:
+            best, best_value = fragments, value
+        if value == _worth(seen):
+            break
+    return best
+
+
+def _windows(text: str, matches: Sequence[_Match], count: int, columns: int) -> list[tuple[int, int]]:
+    """Choose windows one after the other, each for the terms that those before do not have."""
     if not matches:
-        return 0
+        return [_window(text, 0, columns)]
+    windows: list[tuple[int, int]] = []
+    left = list(matches)
+    while len(windows) < count and left:
+        first = _best_start(text, left, columns)
+        start, end = _window(text, _lead_in(text, first, columns), columns)
+        # What is left of it beside the others is not worth a fragment of its own.
+        is_apart = all(end <= other_start or other_end <= start for other_start, other_end in windows)
+        shown: set[str] = set()
+        if is_apart:
+            windows.append((start, end))
+            shown = {term for a, b, term in matches if start <= a and b <= end}
+        left = [match for match in left if match[2] not in shown and match[0] != first]
+    return sorted(windows)
+
+
+def _window(text: str, start: int, columns: int) -> tuple[int, int]:
+    end = _forward(text, start, columns)
+    return start, _back_to_border(text, start, end) if end < len(text) else end
+
+
+def _is_inside(windows: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+    return any(a <= start and end <= b for a, b in windows)
+
+
+def _worth(terms: Iterable[str]) -> int:
+    """A long word is worth more than the short ones it is made of."""
+    return sum(map(len, terms))
+
+
+def _best_start(text: str, matches: Sequence[_Match], columns: int) -> int:
+    """Return the first match of the window with the most distinct terms, then the most matches."""
     # Half of the columns may be lost to wide characters; matches are counted in the part that is sure.
-    reach = (columns - _LEAD_COLUMNS) // (2 if _is_mostly_wide(text, matches[0][0]) else 1)
+    reach = (columns - _lead_columns(columns)) // (2 if _is_mostly_wide(text, matches[0][0]) else 1)
     counts: dict[str, int] = {}
     best, best_value, right = 0, (-1, -1), 0
     for left, (start, _, _) in enumerate(matches):
         while right < len(matches) and matches[right][1] <= start + reach:
             counts[matches[right][2]] = counts.get(matches[right][2], 0) + 1
             right += 1
-        # A long word is worth more than the short ones it is made of.
-        value = (sum(len(term) if counts[term] else 0 for term in counts), right - left)
+        value = (_worth(counts), right - left)
         if value > best_value:
             best, best_value = start, value
         if right > left:
@@ -176,7 +275,11 @@ def _window_start(text: str, matches: Sequence[tuple[int, int, str]], columns: i
                 del counts[matches[left][2]]
         else:
             right = left + 1
-    return _lead_in(text, best)
+    return best
+
+
+def _lead_columns(columns: int) -> int:
+    return min(_LEAD_COLUMNS, columns // 4)
 
 
 def _is_mostly_wide(text: str, around: int) -> bool:
@@ -184,10 +287,11 @@ def _is_mostly_wide(text: str, around: int) -> bool:
     return len(_WIDE.findall(sample)) * 2 > len(sample)
 
 
-def _lead_in(text: str, start: int) -> int:
+def _lead_in(text: str, start: int, columns: int) -> int:
     """Step back from a match to the start of its sentence when that is near, else to a word's."""
     earliest, used = start, 0
-    while earliest > 0 and used < _LEAD_COLUMNS:
+    most = _lead_columns(columns)
+    while earliest > 0 and used < most:
         earliest -= 1
         used += 2 if _WIDE.match(text[earliest]) else 1
     if earliest == 0:

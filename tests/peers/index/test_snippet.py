@@ -47,10 +47,42 @@ def test_the_beginning_is_shown_when_nothing_matches() -> None:
 
 
 def test_words_are_marked_whole_and_as_they_were_written() -> None:
-    assert marked("Cafés, CAFÉ: cafe\u0301!", "café") == "Cafés, <mark>CAFÉ</mark>: <mark>cafe\u0301</mark>!"
+    assert (
+        marked("Cafety, CAFÉ: cafe\u0301!", "café") == "Cafety, <mark>CAFÉ</mark>: <mark>cafe\u0301</mark>!"
+    )
     assert marked("GNU系统", "gnu") == "<mark>GNU</mark>系统"
     assert marked("中华人民共和国", "中华人民共和国") == "<mark>中华人民共和国</mark>"
     assert marked("½ ㌔ term", "term") == "½ ㌔ <mark>term</mark>"
+
+
+def test_other_forms_of_a_word_are_marked() -> None:
+    assert marked("Indexes of indexed and indexing; an indefinite", "index") == (
+        "<mark>Indexes</mark> of <mark>indexed</mark> and <mark>indexing</mark>; an indefinite"
+    )
+    assert marked("studies, a study, a student", "studying") == (
+        "<mark>studies</mark>, a <mark>study</mark>, a student"
+    )
+
+
+def test_words_far_apart_are_shown_in_fragments_in_the_order_of_the_text() -> None:
+    filler = "one thing after another. " * 40
+    text = f"{filler}Here is the red one. {filler}Here is the green one. {filler}And blue. {filler}"
+    snippet = snippet_of(text, parse_query("blue red green"))
+    assert [snippet.text[a:b] for a, b in snippet.highlights] == ["red", "green", "blue"]
+    assert snippet.text[0] == snippet.text[-1] == "…"
+    assert snippet.text.count("…") == 4
+    assert len(snippet.text) <= 330
+    chinese = "后面还有很多内容，" * 100
+    snippet = snippet_of(f"{chinese}两级映射。{chinese}搜索引擎。{chinese}", parse_query("搜索引擎 两级映射"))
+    assert [snippet.text[a:b] for a, b in snippet.highlights] == ["两级映射", "搜索引擎"]
+    assert 150 <= len(snippet.text) <= 200
+
+
+def test_one_window_is_shown_where_it_has_all_words() -> None:
+    filler = "one thing after another. " * 40
+    snippet = snippet_of(f"{filler}red {filler} red and green {filler} green", parse_query("red green"))
+    assert snippet.text.count("…") == 2
+    assert [snippet.text[a:b] for a, b in snippet.highlights] == ["red", "green"]
 
 
 def test_html_of_the_page_and_query_is_escaped() -> None:
