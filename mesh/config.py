@@ -29,7 +29,7 @@ class MeshConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     # 50,000 logical nodes, as Li, Yan, Wang 2004, section 6.2: enough for balance over 1,000 peers.
     slot_count: Annotated[int, Meta(ge=1, le=SLOTS_MAX)] = 50_000
     replicas: Annotated[int, Meta(ge=1, le=8)] = 2  # R, copies of everything including the owner's
-    analysis_version: Annotated[int, Meta(ge=1)] = 2  # tokens of two versions do not meet
+    analysis_version: Annotated[int, Meta(ge=1)] = 3  # tokens of two versions do not meet
 
     def digest(self) -> bytes:
         """16 bytes that differ when any field does; the id of the mesh in certificates."""

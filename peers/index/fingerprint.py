@@ -13,7 +13,7 @@ from typing import Final
 from peers.index.analysis import analyse, frequency_entries
 
 # Raise `ANALYSIS_VERSION` when it changes.
-FINGERPRINT: Final = "e31704"
+FINGERPRINT: Final = "965e9e"
 
 _SAMPLE: Final = """
 天网是由北京大学计算机系网络与分布式系统研究室开发的搜索引擎，研究生命起源，长春市长春药店。

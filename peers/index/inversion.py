@@ -58,8 +58,8 @@ class _Vocabulary(dict[str, int]):
         return np.fromiter(map(self.__getitem__, terms), np.int64, len(terms))
 
 
-class _HanNumbers:
-    """Numbers Han terms out of a vocabulary, five times as fast as looking each up.
+class _ShortNumbers:
+    """Numbers Han terms and pairs out of a vocabulary, five times as fast as looking each up.
 
     The segmenter makes a new string for each token, which a dictionary would have to hash and compare.
     Short tokens are numbers themselves, and those that are not yet known are few.
@@ -73,16 +73,26 @@ class _HanNumbers:
         self.numbers([_BREAK])  # which has its number, 0, in the vocabulary already
 
     def numbers(self, tokens: list[str]) -> Ints:
-        self._make_room(len(tokens))
+        """Return the number of each token."""
         codes = np.frombuffer("\0".join([*tokens, ""]).encode("utf-32-le"), np.uint32)
-        numbers, new_keys = np.empty(len(tokens), np.int64), np.empty(len(tokens), np.int64)
+        numbers = self.numbers_of_codes(codes, len(tokens))
+        is_long = np.flatnonzero(numbers < 0)
+        numbers[is_long] = self._vocabulary.numbers([tokens[i] for i in is_long.tolist()])
+        return numbers
+
+    def numbers_of_codes(self, codes: NDArray[np.uint32], n_tokens: int) -> Ints:
+        """Return the number of each token, -1 for those longer than PACKED_CHARS_MAX.
+
+        Args:
+          codes: code points, each token's followed by a 0.
+        """
+        self._make_room(n_tokens)
+        numbers, new_keys = np.empty(n_tokens, np.int64), np.empty(n_tokens, np.int64)
         first_new = len(self._vocabulary) if self._known else 0
         n_new = number_tokens(codes, self._keys, self._numbers, first_new, numbers, new_keys)
         self._known += n_new
-        for number, key in enumerate(new_keys[:n_new].tolist(), first_new):
-            self._vocabulary[_unpacked(key)] = number
-        is_long = np.flatnonzero(numbers < 0)
-        numbers[is_long] = self._vocabulary.numbers([tokens[i] for i in is_long.tolist()])
+        new_numbers = range(first_new, first_new + n_new)
+        self._vocabulary.update(zip(_unpacked(new_keys[:n_new]), new_numbers, strict=True))
         return numbers
 
     def _make_room(self, n_tokens: int) -> None:
@@ -95,9 +105,15 @@ class _HanNumbers:
             self._keys, self._numbers = keys, numbers
 
 
-def _unpacked(key: int) -> str:
-    codes = [key >> PACKED_BITS * i & ((1 << PACKED_BITS) - 1) for i in reversed(range(PACKED_CHARS_MAX))]
-    return "".join(chr(code) for code in codes if code)
+def _unpacked(keys: Ints) -> list[str]:
+    """Return the tokens of packed code points."""
+    codes = np.zeros((len(keys), PACKED_CHARS_MAX + 1), np.uint32)
+    for i in range(PACKED_CHARS_MAX):
+        codes[:, i] = keys >> PACKED_BITS * (PACKED_CHARS_MAX - 1 - i) & ((1 << PACKED_BITS) - 1)
+    is_kept = codes != 0
+    is_kept[:, -1] = True  # what ends each
+    kept: NDArray[np.uint32] = codes[is_kept]
+    return kept.tobytes().decode("utf-32-le").split("\0")[:-1]
 
 
 class _FormNumbers:
@@ -135,16 +151,15 @@ class Occurrences(NamedTuple):
 class Inverter:
     """Collects the occurrences of terms and atoms of documents given in ascending order.
 
-    Each entry's occurrences come in one of seven streams (words, forms, compounds, Han terms, pairs, single
-    characters of other CJK runs, atoms), each of them ascending, so grouping them by entry needs no sorting.
+    Each entry's occurrences come in one of five streams (words, forms, compounds, Han terms, pairs), each of
+    them ascending, so grouping them by entry needs no sorting.
     """
 
     def __init__(self, n_documents: int) -> None:
         self.lengths = np.zeros((n_documents, FIELD_COUNT), np.uint32)
         self._vocabulary = _Vocabulary({_BREAK: 0})
-        self._han_numbers = _HanNumbers(self._vocabulary)
+        self._short_numbers = _ShortNumbers(self._vocabulary)
         self._form_numbers = _FormNumbers(self._vocabulary)
-        self._atom_of: Ints = np.full(len(KIND_OF_CHARACTER), -1, np.int64)  # code point -> its atom's number
         self._streams: list[tuple[Ints, Ints]] = []  # (numbers, keys)
         self._marks: list[str] = []
         self._mark_keys: list[int] = []
@@ -238,44 +253,49 @@ class Inverter:
     def _add_han(self, batch: _Batch) -> None:
         keys = batch.run_keys[batch.run_kinds == RunKind.HAN]
         if len(keys):
-            numbers = self._han_numbers.numbers(segment_han(batch.joined(RunKind.HAN)))
+            numbers = self._short_numbers.numbers(segment_han(batch.joined(RunKind.HAN)))
             is_break = numbers == 0
             run_of_term = np.cumsum(is_break)[~is_break]
             # All terms of a run share a key: they have no positions, only frequencies.
             self._count(numbers[~is_break], keys[run_of_term])
 
     def _add_other_cjk(self, batch: _Batch) -> None:
+        """Count the terms of kana, Hangul and rare ideographs, which are the atoms of their runs."""
         is_run = batch.run_kinds == RunKind.OTHER_CJK
-        starts, lengths, keys = batch.run_starts[is_run], batch.run_lengths[is_run], batch.run_keys[is_run]
-        pair_counts = lengths - 1
-        if pair_counts.any():
-            firsts = np.repeat(starts, pair_counts) + _counting(pair_counts)
-            pairs = _strings(batch.codes, firsts, 2)
-            self._count(self._vocabulary.numbers(pairs), np.repeat(keys, pair_counts))
-        is_single = lengths == 1
-        if is_single.any():
-            self._count(
-                self._vocabulary.numbers(_strings(batch.codes, starts[is_single], 1)), keys[is_single]
-            )
+        self._count_length(batch.run_keys[is_run], batch.run_lengths[is_run])
 
     def _add_atoms(self, batch: _Batch) -> None:
-        """Add the characters of CJK runs; words are atoms already."""
+        """Add the pairs of CJK runs; words are atoms already."""
         is_cjk = batch.run_kinds != RunKind.WORD
         lengths = batch.run_lengths[is_cjk]
+        if not len(lengths):
+            return
         within = _counting(lengths)
-        codes = batch.codes[np.repeat(batch.run_starts[is_cjk], lengths) + within]
-        for code in np.unique(codes[self._atom_of[codes] < 0]):
-            self._atom_of[code] = self._vocabulary[CHARACTER_PREFIX + chr(code)]
-        self._streams.append((self._atom_of[codes], np.repeat(batch.run_keys[is_cjk], lengths) + within))
+        places = np.repeat(batch.run_starts[is_cjk], lengths) + within
+        ends = np.cumsum(lengths) - 1
+        # The prefix, a character, the next one of its run, and 0 as `number_tokens` wants it.
+        rows = np.zeros((len(places), 4), np.uint32)
+        rows[:, 0] = ord(CHARACTER_PREFIX)
+        rows[:, 1] = batch.codes[places]
+        rows[:-1, 2] = rows[1:, 1]
+        rows[ends, 2] = 0
+        is_kept = np.ones(rows.shape, np.bool_)
+        is_kept[ends, 2] = False  # the last character of a run stands alone
+        numbers = self._short_numbers.numbers_of_codes(rows[is_kept], len(places))
+        self._streams.append((numbers, np.repeat(batch.run_keys[is_cjk], lengths) + within))
 
     def _count(self, numbers: Ints, keys: Ints) -> None:
         """Add occurrences of terms, which count for the length of their field; ascending."""
         self._streams.append((numbers, keys))
+        self._count_length(keys, np.ones(len(keys), np.int64))
+
+    def _count_length(self, keys: Ints, counts: Ints) -> None:
+        """Add to the lengths of fields; keys ascending."""
         fields = keys >> FIELD_SHIFT
         firsts = np.flatnonzero(np.diff(fields, prepend=-1))
-        counts = np.diff(firsts, append=len(fields))
         field, document = fields[firsts] & 15, keys[firsts] >> DOCUMENT_SHIFT
-        self.lengths[document, field] += counts.astype(np.uint32)
+        if len(firsts):
+            self.lengths[document, field] += np.add.reduceat(counts, firsts).astype(np.uint32)
 
 
 class _Batch:
@@ -367,14 +387,6 @@ def _rows(is_linked: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     """Return the first and the last run of every longest row of runs of which each is linked to the next."""
     borders = np.flatnonzero(np.diff(is_linked.astype(np.int8), prepend=0, append=0))
     return zip(borders[::2].tolist(), borders[1::2].tolist(), strict=True)
-
-
-def _strings(codes: NDArray[np.uint32], starts: Ints, length: int) -> list[str]:
-    """Return the strings of `length` characters that start at each place."""
-    rows = np.full((len(starts), length + 1), ord(_BREAK), np.uint32)
-    for i in range(length):
-        rows[:, i] = codes[starts + i]
-    return rows.tobytes().decode("utf-32-le").removesuffix(_BREAK).split(_BREAK)
 
 
 def _counting(lengths: Ints) -> Ints:

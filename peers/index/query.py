@@ -24,7 +24,7 @@ from typing import Final, NamedTuple, TypeAlias
 import ada_url
 import msgspec
 
-from peers.index.analysis import atom_key, atoms, query_terms
+from peers.index.analysis import literal_of, query_terms
 from peers.index.kernels import FIELD_COUNT
 from peers.index.query_language import (
     And,
@@ -180,10 +180,16 @@ def term_query(terms: Iterable[str], mode: Mode = Mode.AND) -> Query:
 
 def phrase_of(text: str, *, fields: int = ANY_FIELD, negated: bool = False) -> Literal | None:
     """Return the literal for a text as it stands, None when there is no letter in it."""
-    entries = tuple(atom_key(atom) for atom in atoms(text)[:LITERAL_ENTRIES_MAX])
+    entries, distances = literal_of(text)
     if not entries:
         return None
-    return Literal(Kind.PHRASE, entries, tuple(range(len(entries))), fields, negated)
+    return Literal(
+        Kind.PHRASE,
+        tuple(entries[:LITERAL_ENTRIES_MAX]),
+        tuple(distances[:LITERAL_ENTRIES_MAX]),
+        fields,
+        negated,
+    )
 
 
 class Reading(NamedTuple):

@@ -20,8 +20,8 @@ def unheard(description: dict[str, Any]) -> None:
 async def test_a_mesh_of_another_analysis_is_refused(tmp_path: Path) -> None:
     write_peer(create_mesh(tmp_path / "lab", "lab", 1), 1, NodeOptions(), PeerOptions())
     config = tmp_path / "lab" / "peer-1" / "config.toml"
-    config.write_text(config.read_text().replace("analysis_version = 2 ", "analysis_version = 1 "))
-    with pytest.raises(ConfigError, match="analysis_version is 1, this program analyses text by version 2"):
+    config.write_text(config.read_text().replace("analysis_version = 3 ", "analysis_version = 1 "))
+    with pytest.raises(ConfigError, match="analysis_version is 1, this program analyses text by version 3"):
         await run_peer(config, trio.Event(), unheard)
     assert not (tmp_path / "lab" / "peer-1" / "data").exists()
 

@@ -6,7 +6,15 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 
-from peers.index.analysis import analyse, atoms, frequency_entries, offsets, query_terms
+from peers.index.analysis import (
+    CHARACTER_PREFIX,
+    analyse,
+    atoms,
+    frequency_entries,
+    literal_of,
+    offsets,
+    query_terms,
+)
 from peers.index.folding import fold
 from peers.index.runs import RunKind, kind_of
 from peers.index.segmentation import JiebaSegmenter, available_segmenter
@@ -24,8 +32,11 @@ from tests.peers.index.samples import any_text, signed_text
         ("UTF-8 x86_64 3.14", ["utf", "8", "x86", "64", "3", "14"]),
         ("中华人民共和国", ["中华", "华人", "人民", "共和", "共和国", "中华人民共和国"]),
         ("GNU系统和T恤", ["gnu", "系统", "和", "t", "恤"]),
-        ("カタカナ한국어", ["カタ", "タカ", "カナ", "ナ한", "한국", "국어"]),
-        ("ｶﾞ", ["ガ"]),
+        (
+            "カタカナ한국어",
+            ["\x01カタ", "\x01タカ", "\x01カナ", "\x01ナ한", "\x01한국", "\x01국어", "\x01어"],
+        ),
+        ("ｶﾞ", ["\x01ガ"]),
         ("the of 的 了", ["the", "of", "的", "了"]),
         ("搜尋引擎與漢語拼音", ["搜寻", "引擎", "与", "汉语", "拼音", "汉语拼音"]),
         ("", []),
@@ -47,6 +58,20 @@ def test_text_becomes_terms(text: str, terms: list[str]) -> None:
         ("1,000", ["\x031000"], {"1": 1.0, "000": 1.0, "\x031000": 0.5}),
         ("2004", ["\x032004"], {"2004": 0.3, "\x032004": 0.7}),
         ("3.14", ["3", "14"], {"3": 1.0, "14": 1.0, "\x063.14": 0.5}),
+        ("天网", ["\x01天网"], {"天网": 0.5, "\x01天网": 0.5}),
+        (
+            "搜索引擎的网页",
+            ["\x01搜索", "\x01索引", "\x01引擎", "\x01网页"],
+            {"搜索引擎": 0.5, "的": 0.5, "网页": 0.5}
+            | dict.fromkeys(["\x01搜索", "\x01索引", "\x01引擎", "\x01擎的", "\x01的网", "\x01网页"], 0.5),
+        ),
+        ("恤", ["恤"], {"恤": 1.0}),
+        (
+            "カタカナ",
+            ["\x01カタ", "\x01タカ", "\x01カナ"],
+            {"\x01カタ": 1.0, "\x01タカ": 1.0, "\x01カナ": 1.0},
+        ),
+        ("の", ["\x01の"], {"\x01の": 1.0}),
         ("", [], {}),
     ],
 )
@@ -72,18 +97,21 @@ def test_who_types_something_is_searched_by_something(text: str) -> None:
 def test_a_text_has_all_that_is_required_of_a_line_of_it(before: str, line: str, after: str) -> None:
     """Lines, since a stretch cut elsewhere may be segmented or joined by signs otherwise than in its text."""
     text = f"{before}\n{line}\n{after}"
-    assert set(query_terms(line).required) <= {*analyse(text), *frequency_entries(text)}
+    assert set(query_terms(line).required) <= {*atoms(text), *analyse(text), *frequency_entries(text)}
 
 
-def test_atoms_are_cjk_characters_and_other_words() -> None:
-    assert atoms("GNU系统, 東京タワー café") == ["gnu", "系", "统", "东", "京", "タ", "ワ", "ー", "cafe"]
+def test_atoms_are_words_and_pairs() -> None:
+    assert atoms("GNU系统, 東京タワー café") == [
+        "gnu",
+        *["\x01系统", "\x01统", "\x01东京", "\x01京", "\x01タワ", "\x01ワー", "\x01ー", "cafe"],
+    ]
 
 
 @settings(deadline=None)
 @given(any_text)
 def test_terms_are_analysed_to_themselves_or_their_parts(text: str) -> None:
     for term in analyse(text):
-        assert analyse(term)[-1] == term or kind_of(term) is RunKind.HAN
+        assert analyse(term)[0] == term or kind_of(term) is RunKind.HAN
 
 
 @settings(deadline=None)
@@ -99,6 +127,29 @@ def test_atoms_do_not_depend_on_context(left: str, right: str) -> None:
     assert atoms(f"{left} {right}") == atoms(left) + atoms(right)
 
 
+@pytest.mark.parametrize(
+    ("text", "entries", "distances"),
+    [
+        ("天网", ["\x01天网"], [0]),
+        ("网", ["\x01网"], [0]),
+        ("搜索引擎", ["\x01搜索", "\x01引擎"], [0, 2]),
+        ("大搜索引擎", ["\x01大搜", "\x01索引", "\x01引擎"], [0, 2, 3]),
+        ("T恤, 的の a b", ["t", "\x01恤", "\x01的", "\x01の", "a", "b"], [0, 1, 2, 3, 4, 5]),
+        ("!", [], []),
+    ],
+)
+def test_literals_are_said_by_every_second_pair(text: str, entries: list[str], distances: list[int]) -> None:
+    assert literal_of(text) == (entries, distances)
+
+
+@settings(deadline=None)
+@given(any_text, any_text, any_text)
+def test_what_a_literal_asks_for_is_in_every_text_with_it(before: str, literal: str, after: str) -> None:
+    start, places = len(atoms(before)), atoms(f"{before}\n{literal}\n{after}")
+    for entry, distance in zip(*literal_of(literal), strict=True):
+        assert places[start + distance] == entry
+
+
 @settings(deadline=None)
 @given(any_text)
 def test_offsets_give_the_terms_of_analysis(text: str) -> None:
@@ -110,7 +161,7 @@ def test_offsets_give_the_terms_of_analysis(text: str) -> None:
 def test_offsets_are_places_whose_text_has_the_term(text: str) -> None:
     for span in offsets(text):
         assert 0 <= span.start < span.end <= len(text)
-        assert span.term in fold(text[span.start : span.end])
+        assert span.term.removeprefix(CHARACTER_PREFIX) in fold(text[span.start : span.end])
 
 
 def test_offsets_survive_characters_that_fold_to_several() -> None:
@@ -119,7 +170,8 @@ def test_offsets_survive_characters_that_fold_to_several() -> None:
         ("1", "½"),
         ("2", "½"),
         ("cafe", "cafe\u0301"),
-        ("キロ", "㌔"),
+        ("\x01キロ", "㌔"),
+        ("\x01ロ", "㌔"),
         ("北京", "北京"),
         ("大学", "大学"),
         ("北京大学", "北京大学"),

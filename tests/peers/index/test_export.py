@@ -333,7 +333,7 @@ def test_segment_larger_than_a_message_is_refused() -> None:
 def test_segment_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     content = exported_of(placed_documents(1, 3))
     monkeypatch.setattr("peers.index.segment.ANALYSIS_VERSION", 1)
-    with pytest.raises(CorruptIndexError, match="analysis 2"):
+    with pytest.raises(CorruptIndexError, match="analysis 3"):
         check_segment(content, ALL)
 
 

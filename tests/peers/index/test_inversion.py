@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mesh.document import Document
-from peers.index.analysis import analyse, atom_key, atoms, frequency_entries, is_atom_key
+from peers.index.analysis import analyse, atoms, frequency_entries, is_atom_key
 from peers.index.inversion import Inverter
 from peers.index.kernels import DOCUMENT_SHIFT, FIELD_SHIFT, POSITION_MASK
 from tests.peers.index.samples import any_text, han_text, signed_text
@@ -35,7 +35,7 @@ def expected_of(document: Document) -> tuple[Counter[tuple[str, int]], dict[tupl
     frequencies: Counter[tuple[str, int]] = Counter()
     placed: dict[tuple[int, int], str] = {}
     for field, text in enumerate(fields_of(document)):
-        found = [atom_key(atom) for atom in atoms(text)]
+        found = atoms(text)
         placed |= {(field, position): entry for position, entry in enumerate(found)}
         others = [entry for entry in analyse(text) + frequency_entries(text) if not is_atom_key(entry)]
         frequencies.update((entry, field) for entry in found + others)

@@ -12,8 +12,8 @@ import pytest
 import tantivy
 
 from mesh.document import Document
-from peers.index.analysis import analyse
-from peers.index.query import Mode, parse_query, term_query
+from peers.index.analysis import CHARACTER_PREFIX, analyse, atoms, counts_for_length, frequency_entries
+from peers.index.query import Mode, Query, parse_query, term_query
 from peers.index.ranking import RankingWeights
 from tests.peers.index.samples import index_of, random_documents, search
 from tests.shared_data import shared
@@ -22,44 +22,48 @@ from tests.shared_data import shared
 BODY_ONLY = RankingWeights(weights=(0.0, 0.0, 0.0, 1.0, 0.0), b=(0.0, 0.0, 0.0, 0.75, 0.0), k1=1.2)
 
 
+def entries_of(text: str) -> list[str]:
+    """Return what a text is found by, each as often as it is there."""
+    terms = analyse(text)
+    pairs = [atom for atom in atoms(text) if atom[0] == CHARACTER_PREFIX and atom not in terms]
+    return terms + pairs + frequency_entries(text)
+
+
 def fields_of(document: Document) -> list[list[str]]:
     url = unquote(document.url.partition("://")[2], errors="replace")
-    anchors = [term for anchor in document.anchors for term in analyse(anchor)]
-    return [
-        analyse(document.title),
-        anchors,
-        analyse(document.headings),
-        analyse(document.text),
-        analyse(url),
-    ]
+    texts = [[document.title], document.anchors, [document.headings], [document.text], [url]]
+    return [[entry for text in of_field for entry in entries_of(text)] for of_field in texts]
 
 
-def bm25f(documents: Sequence[Document], terms: Sequence[str], weights: RankingWeights) -> dict[str, float]:
+def bm25f(documents: Sequence[Document], query: Query, weights: RankingWeights) -> dict[str, float]:
     """Return the score of every document, as the formula is written."""
     fields = {document.url: fields_of(document) for document in documents}
-    averages = [sum(len(f[i]) for f in fields.values()) / len(fields) for i in range(5)]
+    lengths = {url: [sum(map(counts_for_length, field)) for field in f] for url, f in fields.items()}
+    averages = [sum(of[i] for of in lengths.values()) / len(fields) for i in range(5)]
     scores = dict.fromkeys(fields, 0.0)
-    for term in terms:
+    for term, factor in zip(query.scoring, query.weights, strict=True):
         n = sum(any(term in field for field in f) for f in fields.values())
         idf = math.log(1 + (len(fields) - n + 0.5) / (n + 0.5))
         for url, f in fields.items():
             frequency = 0.0
             for i, field in enumerate(f):
                 if term in field:
-                    norm = 1 - weights.b[i] + weights.b[i] * len(field) / averages[i]
+                    norm = 1 - weights.b[i] + weights.b[i] * lengths[url][i] / averages[i]
                     frequency += weights.weights[i] * field.count(term) / norm
-            scores[url] += idf * frequency * (weights.k1 + 1) / (weights.k1 + frequency)
+            scores[url] += factor * idf * frequency * (weights.k1 + 1) / (weights.k1 + frequency)
     return scores
 
 
-@pytest.mark.parametrize("text", ["search", "天网 engine", "中华人民共和国 the 2004", "h3 example1 of"])
+@pytest.mark.parametrize(
+    "text", ["search", "天网 engine", "中华人民共和国 the 2004", "カタカナ h3 engines of"]
+)
 @pytest.mark.parametrize("weights", [RankingWeights(), BODY_ONLY, RankingWeights(b=(1.0,) * 5, k1=2.0)])
 def test_scores_are_those_of_the_formula(text: str, weights: RankingWeights) -> None:
     documents = random_documents(9, 150)
     view = index_of(documents).snapshot().everything()
     query = parse_query(text, Mode.OR)
     _, _, hits = view.search(query, view.statistics(query.terms), 1000, weights)
-    expected = bm25f([document for _, document in documents], query.terms, weights)
+    expected = bm25f([document for _, document in documents], query, weights)
     assert all(hit.score == pytest.approx(expected[hit.url], rel=1e-6, abs=1e-9) for hit in hits)
     assert len(hits) >= sum(score > 0 for score in expected.values())
 
