@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 ASKS_IN_FLIGHT_MAX: Final = 64
 # Searches under way; the others wait for their turn. Under more load than the peers can bear, all that are
 # under way become slower, and those that reach their time limit incomplete: of a few at a time none does.
-SEARCHES_IN_FLIGHT_MAX: Final = 24
+SEARCHES_IN_FLIGHT_MAX: Final = 16
 ASK_S_MAX: Final = 15.0  # over the sum of the searcher's own limits: only a bug gets here
 STORED_READERS_MAX: Final = 2  # threads that unpack stored pages: up to 64 MB each
 BACKLOG: Final = 256
