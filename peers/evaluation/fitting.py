@@ -13,7 +13,7 @@ queries at once: 2,200 queries in 0.1 s.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -89,10 +89,10 @@ class Sample:
         index.commit()
         self._view: View = index.snapshot().everything()
         self._urls = [document.url for document in collection.documents]
-        self._invert(collection)
         names = list(collection.queries)[:: -(-len(collection.queries) // QUERIES_MAX)]
         self._queries = [parse_query(collection.queries[name]) for name in names]
         self._statistics = [self._view.statistics(query.terms) for query in self._queries]
+        self._invert(collection, {entry for query in self._queries for entry in query.scoring})
         self._collect_entries()
         number_of = {url: number for number, url in enumerate(self._urls)}
         self._grades = np.zeros((len(names), len(self._urls)), np.int8)
@@ -141,22 +141,26 @@ class Sample:
         order = np.argsort(-np.where(self._tops >= 0, mixed, -np.inf), axis=1, kind="stable")[:, :_LISTED]
         return self._judged(np.take_along_axis(self._tops, order, 1))
 
-    def _invert(self, collection: Collection) -> None:
-        """Number the entries, and keep the frequencies of each entry and document by field."""
+    def _invert(self, collection: Collection, wanted: Set[str]) -> None:
+        """Number the wanted entries, and keep the frequencies of each entry and document by field."""
         inverter = Inverter(len(collection.documents))
         for number, document in enumerate(collection.documents):
             inverter.add(number, document)
         occurrences = inverter.finish()
-        self._number_of = {entry: number for number, entry in enumerate(occurrences.entries)}
-        entries = np.repeat(np.arange(len(occurrences.entries)), np.diff(occurrences.starts))
-        documents, fields = occurrences.keys >> DOCUMENT_SHIFT, occurrences.keys >> FIELD_SHIFT & 15
+        is_wanted = np.array([entry in wanted for entry in occurrences.entries])
+        kept = [entry for entry in occurrences.entries if entry in wanted]
+        self._number_of = {entry: number for number, entry in enumerate(kept)}
+        counts = np.diff(occurrences.starts)
+        entries = np.repeat(np.arange(len(kept)), counts[is_wanted])
+        keys = occurrences.keys[np.repeat(is_wanted, counts)]
+        documents, fields = keys >> DOCUMENT_SHIFT, keys >> FIELD_SHIFT & 15
         cells = entries * len(collection.documents) + documents
         distinct, cell_of = np.unique(cells, return_inverse=True)
         self._frequencies = np.zeros((FIELD_COUNT, len(distinct)))
         np.add.at(self._frequencies, (fields, cell_of), 1.0)
         self._documents: Ints = distinct % len(collection.documents)
         columns = distinct // len(collection.documents)
-        self._column_starts: Ints = np.searchsorted(columns, np.arange(len(occurrences.entries) + 1))
+        self._column_starts: Ints = np.searchsorted(columns, np.arange(len(kept) + 1))
         lengths = inverter.lengths.T.astype(np.float64)
         averages = lengths.sum(axis=1) / len(collection.documents)
         self._relative = lengths / np.where(averages > 0, averages, 1.0)[:, None]
