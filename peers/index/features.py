@@ -17,7 +17,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from peers.index.analysis import counts_for_length
 from peers.index.gathering import NO_UNIT, gather
 from peers.index.kernels import BODY, Floats, Ints
 from peers.index.matching import dates_of
@@ -135,10 +134,10 @@ def _words_of(entry: str, scoring: dict[str, int]) -> Sequence[str] | None:
 
 
 def _is_counted(entry: str, scoring: dict[str, int]) -> bool:
-    """Leave out words whose form is counted, and pairs that stand beside the words of their characters."""
+    """Leave out words whose form is counted, and pairs, which stand beside the words of their characters."""
     if entry.startswith(FORM_PREFIX):
         return True
-    return counts_for_length(entry) and form_of(entry) not in scoring
+    return entry[0] > " " and form_of(entry) not in scoring
 
 
 def _of_part(part: PartView, plan: _Plan, documents: Ints, urls: Sequence[str]) -> list[list[float]]:

@@ -363,6 +363,15 @@ class Index:
             has_merged = True
         return has_merged
 
+    def optimise(self) -> int:
+        """Commit, and merge all segments into one on this thread, whatever their sizes; the generation."""
+        self.commit()
+        parts = tuple(part.share() for part in self._working if part.live.any())
+        if len(parts) <= 1 and all(part.live.all() for part in parts):
+            return self.generation
+        merge = Merge(parts)
+        return self.apply_merge(merge, merge.run())
+
     def _discard(self, urls: Iterable[bytes]) -> None:
         keys = list(urls)
         for key in keys:

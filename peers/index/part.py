@@ -11,7 +11,8 @@ from typing import TypeVar
 import numpy as np
 
 from mesh.slot_set import SlotMask
-from peers.index.kernels import FIELD_COUNT, Bytes, sum_lengths
+from peers.index.kernels import FIELD_COUNT, Bytes, Floats, sum_lengths
+from peers.index.searching import normalise
 from peers.index.segment import Segment
 
 # Of a peer's own slots, of all, and of those it answers for one, another or both of two absent peers; as
@@ -51,6 +52,17 @@ class PartView:
         self.document_count = sum_lengths(self.segment.lengths, allowed, totals)
         self.is_whole = self.document_count == self.segment.document_count
         self.field_lengths: list[int] = totals.tolist()
+        self._norms: tuple[bytes, Floats] = b"", np.empty((0, FIELD_COUNT))
+
+    def norms(self, weights: Floats, base: Floats, slope: Floats) -> Floats:
+        """Return `normalise` of all documents; the last ones made are kept: queries ask for the same."""
+        key = weights.tobytes() + base.tobytes() + slope.tobytes()
+        kept, norms = self._norms
+        if kept != key:
+            norms = np.empty(self.segment.lengths.shape)
+            normalise(self.segment.lengths, weights, base, slope, norms)
+            self._norms = key, norms
+        return norms
 
 
 def keep(kept: dict[bytes, _Kept], key: bytes, value: _Kept) -> None:

@@ -83,6 +83,8 @@ END = 1 << 40
 _BLOCK, _LAST, _SIZE, _AT, CHECKED, TABLE, _DATA, N_BLOCKS, N_STATE = range(9)
 
 _INTS_2D = types.int64[:, ::1]
+_FLOATS_2D = types.float64[:, ::1]
+_IN_FLOATS_2D = types.Array(types.float64, 2, "C", readonly=True)
 
 
 @leaf
@@ -226,7 +228,7 @@ def _advance(documents: Ints, at: int, size: int, document: int) -> int:
 
 
 @leaf
-def _seek(
+def _go_on(
     words: Words,
     summed: Sums,
     sums: Sums,
@@ -235,26 +237,58 @@ def _seek(
     documents: Ints,
     document: int,
     damage: Ints,
-) -> int:
-    """Go on to a document; return the index of its posting, or -1. Documents rise from call to call."""
-    if state[_LAST] < document:
-        if n_postings < BLOCK:
-            return -1
-        block = _block_with(words, state, state[_BLOCK] + 1, document)
-        if block == state[N_BLOCKS]:
-            state[_BLOCK] = block - 1
-            state[_LAST] = END
-            state[_SIZE] = 0
-            state[_AT] = 0
-            return -1
-        _enter(words, summed, sums, n_postings, block, state, documents, damage)
-        if damage[0] >= 0:
-            return -1
-    at = _advance(documents, state[_AT], state[_SIZE], document)
-    state[_AT] = at
-    if at < state[_SIZE] and documents[at] == document:
-        return int(state[_BLOCK] * BLOCK + at)
-    return -1
+) -> bool:
+    """Decode the block with a document that is behind the present block; False when there is none."""
+    if n_postings < BLOCK:
+        return False
+    block = _block_with(words, state, state[_BLOCK] + 1, document)
+    if block == state[N_BLOCKS]:
+        state[_BLOCK] = block - 1
+        state[_LAST] = END
+        state[_SIZE] = 0
+        state[_AT] = 0
+        return False
+    _enter(words, summed, sums, n_postings, block, state, documents, damage)
+    return bool(damage[0] < 0)
+
+
+@leaf
+def _seek_all(
+    words: Words,
+    summed: Sums,
+    sums: Sums,
+    n_postings: int,
+    state: Ints,
+    documents: Ints,
+    found: Ints,
+    n_found: int,
+    indexes: Ints,
+    damage: Ints,
+) -> None:
+    """Set indexes[i] to the index of the posting of the i-th document, -1 without one.
+
+    One loop without calls or slices: these would cost more than the search.
+    """
+    last = state[_LAST]
+    size = state[_SIZE]
+    base = state[_BLOCK] * BLOCK
+    at = 0
+    for i in range(n_found):
+        document = found[i]
+        if last < document:
+            if not _go_on(words, summed, sums, n_postings, state, documents, document, damage):
+                for rest in range(i, n_found):
+                    indexes[rest] = -1
+                return
+            last = state[_LAST]
+            size = state[_SIZE]
+            base = state[_BLOCK] * BLOCK
+            at = 0
+        while at + 8 <= size and documents[at + 7] < document:
+            at += 8
+        while documents[at] < document:  # ends at `last`
+            at += 1
+        indexes[i] = base + at if documents[at] == document else -1
 
 
 @kernel(
@@ -312,9 +346,12 @@ def intersect(
             for i in range(n_found):
                 indexes[row, i] = i
             continue
+        _seek_all(
+            words, summed, sums, n_postings[row], state, documents, found, n_found, indexes[row], damage
+        )
         kept = 0
         for i in range(n_found):
-            index = _seek(words, summed, sums, n_postings[row], state, documents, found[i], damage)
+            index = indexes[row, i]
             if index < 0:
                 continue
             found[kept] = found[i]
@@ -354,10 +391,20 @@ def locate(
         open_list(
             data, words, summed, sums, starts[row], ends[row], n_postings[row], state, documents, damage
         )
-        for i in range(len(found)):
-            if damage[0] >= 0:
-                return 0
-            indexes[row, i] = _seek(words, summed, sums, n_postings[row], state, documents, found[i], damage)
+        if damage[0] >= 0:
+            return 0
+        _seek_all(
+            words,
+            summed,
+            sums,
+            n_postings[row],
+            state,
+            documents,
+            found,
+            len(found),
+            indexes[row],
+            damage,
+        )
     n = 0
     for i in range(len(found)):
         for row in range(len(starts)):
@@ -378,17 +425,7 @@ def _contribution(factor: float, weighted: float, k1: float) -> float:
 
 
 @leaf
-def _weighted(
-    words: Words,
-    at: int,
-    size: int,
-    i: int,
-    lengths: Lengths,
-    document: int,
-    weights: Floats,
-    base: Floats,
-    slope: Floats,
-) -> float:
+def _weighted(words: Words, at: int, size: int, i: int, norms: Floats, document: int) -> float:
     """Return tf, see `ranking`, of the i-th posting of a block."""
     head = int64(words[at])
     widths = int64(words[at + 1])
@@ -404,31 +441,31 @@ def _weighted(
                 frequency += pick(words, column, width, i)
                 column += column_words(rows, width)
             if frequency:
-                norm = base[field] + slope[field] * lengths[document, field]
-                weighted += frequency * (weights[field] / norm)
+                weighted += frequency * norms[document, field]
         widths >>= 6
         head >>= 1
     return weighted
 
 
 @leaf
-def _weighted_rare(
-    frequencies: Ints,
-    i: int,
-    lengths: Lengths,
-    document: int,
-    weights: Floats,
-    base: Floats,
-    slope: Floats,
-) -> float:
-    """Return tf of the i-th posting of a short list."""
+def _weighted_rare(frequencies: Ints, i: int, norms: Floats, document: int) -> float:
+    """Return tf of the i-th posting of a block whose frequencies are decoded."""
     weighted = 0.0
     for field in range(FIELD_COUNT):
         frequency = frequencies[field * BLOCK + i]
         if frequency:
-            norm = base[field] + slope[field] * lengths[document, field]
-            weighted += frequency * (weights[field] / norm)
+            weighted += frequency * norms[document, field]
     return weighted
+
+
+@kernel(IN_LENGTHS, IN_FLOATS, IN_FLOATS, IN_FLOATS, _FLOATS_2D)
+def normalise(lengths: Lengths, weights: Floats, base: Floats, slope: Floats, norms: Floats) -> int:
+    """Set norms[document, field] to what one occurrence there adds to tf; see `ranking`."""
+    for document in range(len(lengths)):
+        for field in range(FIELD_COUNT):
+            norm = base[field] + slope[field] * lengths[document, field]
+            norms[document, field] = min(weights[field] / norm, 1e300)
+    return len(lengths)
 
 
 @leaf
@@ -528,7 +565,7 @@ def select(
 
 @kernel(
     IN_BYTES, IN_WORDS, IN_SUMS, IN_SUMS, IN_INTS, IN_INTS, IN_INTS, IN_FLOATS, IN_INTS, _INTS_2D,
-    IN_INTS, IN_LENGTHS, IN_FLOATS, IN_FLOATS, IN_FLOATS, types.float64, types.float64, types.float64,
+    IN_INTS, _IN_FLOATS_2D, IN_FLOATS, IN_FLOATS, IN_FLOATS, types.float64, types.float64, types.float64,
     types.int64, MUTABLE_INTS, MUTABLE_FLOATS, MUTABLE_INTS,
 )  # fmt: skip
 def rank(
@@ -543,7 +580,7 @@ def rank(
     found: Ints,
     indexes: Ints,
     rows: Ints,
-    lengths: Lengths,
+    norms: Floats,
     weights: Floats,
     base: Floats,
     slope: Floats,
@@ -562,8 +599,8 @@ def rank(
         weight, not negative.
       found: the documents, rising. indexes: of their postings, -1 where there is none; rows may be longer
         than `found`. rows: of these, which belongs to each list.
-      lengths: (documents, fields). weights, base, slope: of each field; its length normalisation is
-        base + slope * length.
+      norms: as `normalise` makes them of weights, base and slope: of each field; its length normalisation
+        is base + slope * length.
       floor: documents with a lower score are not wanted.
       ceiling, first: nor are those with a higher score, nor of those with this one any before this document.
       best, best_scores: room for k; become the best, in the order of a heap.
@@ -612,7 +649,7 @@ def rank(
             if index < 0:
                 continue
             if n_postings[row] < BLOCK:
-                weighted = _weighted_rare(frequencies[row], index, lengths, document, weights, base, slope)
+                weighted = _weighted_rare(frequencies[row], index, norms, document)
             else:
                 block = index // BLOCK
                 state = states[row]
@@ -627,11 +664,8 @@ def rank(
                     at,
                     block_size(n_postings[row], block),
                     index % BLOCK,
-                    lengths,
+                    norms,
                     document,
-                    weights,
-                    base,
-                    slope,
                 )
             value += _contribution(factors[row], weighted, k1)
         if value < floor or value > ceiling or (value == ceiling and document < first):
@@ -645,7 +679,7 @@ def rank(
 
 @kernel(
     IN_BYTES, IN_WORDS, IN_SUMS, IN_SUMS, IN_INTS, IN_INTS, IN_INTS, IN_FLOATS, IN_BYTES,
-    IN_LENGTHS, IN_FLOATS, IN_FLOATS, IN_FLOATS, types.float64, types.float64, types.float64, types.int64,
+    _IN_FLOATS_2D, IN_FLOATS, IN_FLOATS, IN_FLOATS, types.float64, types.float64, types.float64, types.int64,
     MUTABLE_INTS, MUTABLE_FLOATS, MUTABLE_INTS, MUTABLE_INTS,
 )  # fmt: skip
 def search_any(
@@ -658,7 +692,7 @@ def search_any(
     n_postings: Ints,
     factors: Floats,
     allowed: Bytes,
-    lengths: Lengths,
+    norms: Floats,
     weights: Floats,
     base: Floats,
     slope: Floats,
@@ -684,7 +718,9 @@ def search_any(
     states = np.zeros((n_lists, N_STATE), np.int64)
     documents = np.empty((n_lists, BLOCK + 4), np.int64)
     given = np.empty((n_lists, BLOCK))  # by the postings of short lists
-    frequencies = np.empty(FIELD_COUNT * BLOCK, np.int64)
+    frequencies = np.empty((n_lists, FIELD_COUNT * BLOCK), np.int64)
+    fields = np.empty(n_lists, np.int64)  # bits of those that occur in the block that is decoded
+    ready = np.full(n_lists, -1, np.int64)  # the block whose frequencies are decoded
     most = np.empty(n_lists)  # any document
     now = np.empty(n_lists, np.int64)  # block of a long list whose bound is `bounds`; it need not be decoded
     bounds = np.empty(n_lists)
@@ -704,10 +740,10 @@ def search_any(
         if damage[0] >= 0:
             return 0
         if n_postings[row] < BLOCK:
-            decode_rare(data, starts[row], n_postings[row], documents[row], 0, frequencies)
+            decode_rare(data, starts[row], n_postings[row], documents[row], 0, frequencies[row])
             most[row] = 0.0
             for i in range(n_postings[row]):
-                weighted = _weighted_rare(frequencies, i, lengths, documents[row, i], weights, base, slope)
+                weighted = _weighted_rare(frequencies[row], i, norms, documents[row, i])
                 given[row, i] = _contribution(factors[row], weighted, k1)
                 most[row] = max(most[row], given[row, i])
             most[row] *= SLACK
@@ -799,6 +835,14 @@ def search_any(
                 _enter(words, summed, sums, n_postings[row], now[row], state, documents[row], damage)
                 if damage[0] >= 0:
                     return 0
+            if n_postings[row] >= BLOCK and ready[row] != now[row]:
+                ready[row] = now[row]
+                word = block_at(words, state, now[row])
+                decode_frequencies(words, word, state[_SIZE], frequencies[row])
+                fields[row] = int64(words[word]) >> 6
+                for field in range(FIELD_COUNT):
+                    if int64(words[word + 1]) >> (6 * field) & 63:
+                        fields[row] |= 1 << field
             state[_AT] = _advance(documents[row], state[_AT], state[_SIZE], document)
         while True:
             document = int64(END)
@@ -827,18 +871,16 @@ def search_any(
                     if n_postings[row] < BLOCK:
                         values[row] = given[row, at]
                     else:
-                        weighted = _weighted(
-                            words,
-                            block_at(words, states[row], states[row, _BLOCK]),
-                            states[row, _SIZE],
-                            at,
-                            lengths,
-                            document,
-                            weights,
-                            base,
-                            slope,
-                        )
-                        values[row] = _contribution(factors[row], weighted, k1)
+                        weighted = 0.0
+                        if fields[row] == 1 << BODY:
+                            weighted = frequencies[row, BODY * BLOCK + at] * norms[document, BODY]
+                        else:
+                            for field in range(FIELD_COUNT):
+                                if fields[row] >> field & 1:
+                                    frequency = frequencies[row, field * BLOCK + at]
+                                    weighted += frequency * norms[document, field]
+                        weighted = min(weighted, 1e300)
+                        values[row] = factors[row] * (weighted * (k1 + 1.0) / (k1 + weighted))
                     value += values[row]
             is_wanted = True
             for i in range(n_added - 1, -1, -1):
@@ -847,11 +889,29 @@ def search_any(
                     is_wanted = False
                     break
                 row = turn[i]
-                index = _seek(
-                    words, summed, sums, n_postings[row], states[row], documents[row], document, damage
-                )
-                if damage[0] >= 0:
-                    return 0
+                if states[row, _LAST] < document:
+                    _go_on(
+                        words,
+                        summed,
+                        sums,
+                        n_postings[row],
+                        states[row],
+                        documents[row],
+                        document,
+                        damage,
+                    )
+                    if damage[0] >= 0:
+                        return 0
+                at = states[row, _AT]
+                end_at = states[row, _SIZE]
+                while at + 8 <= end_at and documents[row, at + 7] < document:
+                    at += 8
+                while at < end_at and documents[row, at] < document:
+                    at += 1
+                states[row, _AT] = at
+                index = -1
+                if at < end_at and documents[row, at] == document:
+                    index = states[row, _BLOCK] * BLOCK + at
                 values[row] = 0.0
                 if index >= 0:
                     if n_postings[row] < BLOCK:
@@ -862,11 +922,8 @@ def search_any(
                             block_at(words, states[row], states[row, _BLOCK]),
                             states[row, _SIZE],
                             index % BLOCK,
-                            lengths,
+                            norms,
                             document,
-                            weights,
-                            base,
-                            slope,
                         )
                         values[row] = _contribution(factors[row], weighted, k1)
                     value += values[row]

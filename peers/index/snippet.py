@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from peers.index.analysis import CHARACTER_PREFIX, counts_for_length
 from peers.index.compounds import COMPOUND_PREFIX
 from peers.index.folding import AlignedText
 from peers.index.query import Query
@@ -154,7 +153,7 @@ def _common_start(a: str, b: str) -> str:
 
 def _wanted(query: Query) -> list[_Wanted]:
     """Return what to look for: words in all their forms, compounds with their signs, other terms as such."""
-    words = [entry.removeprefix(CHARACTER_PREFIX) for entry in query.scoring if counts_for_length(entry)]
+    words = [entry for entry in query.scoring if entry >= " "]
     forms = {entry for entry in query.scoring if entry.startswith(FORM_PREFIX)}
     wanted: list[_Wanted] = []
     for word in words:

@@ -12,7 +12,7 @@ import json
 import os
 import random
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -36,30 +36,45 @@ def bench_web() -> Path:
 
 def real_documents(count_max: int) -> list[Document]:
     """Return documents with distinct URLs and texts, in an order made from a seed: the sites are mixed."""
-    web = bench_web()
-    cache = Path(os.environ.get("TIANMESH_BENCH_CACHE", tempfile.gettempdir()))
-    name = hashlib.sha256(str(web.resolve()).encode()).hexdigest()[:12]
-    file = cache / f"tianmesh-bench-web-{name}.msgpack"
+    file = _cache_file("")
     if not file.exists():
-        documents = list(_parsed(web))
+        documents = list(_parsed(bench_web()))
         random.Random(1).shuffle(documents)
-        partial = file.with_suffix(".partial")
-        with partial.open("wb") as out:
-            for document in documents:
-                encoded = msgspec.msgpack.encode(document)
-                out.write(len(encoded).to_bytes(4, "little") + encoded)
-        partial.rename(file)
-    return list(_cached(file, count_max))
-
-
-def _cached(file: Path, count_max: int) -> Iterator[Document]:
+        _write(file, map(msgspec.msgpack.encode, documents))
     decoder = msgspec.msgpack.Decoder(Document)
+    return [decoder.decode(item) for item in _items(file, count_max)]
+
+
+def cached(name: str, count: int, made: Iterator[str]) -> Iterator[str]:
+    """Yield texts that are made once for so many documents, and read from the cache afterwards."""
+    file = _cache_file(f"-{name}-{count}")
+    if not file.exists():
+        _write(file, (text.encode(errors="replace") for text in made))
+    for item in _items(file, count):
+        yield item.decode()
+
+
+def _cache_file(name: str) -> Path:
+    cache = Path(os.environ.get("TIANMESH_BENCH_CACHE", tempfile.gettempdir()))
+    digest = hashlib.sha256(str(bench_web().resolve()).encode()).hexdigest()[:12]
+    return cache / f"tianmesh-bench-web-{digest}{name}.msgpack"
+
+
+def _write(file: Path, items: Iterable[bytes]) -> None:
+    partial = file.with_suffix(".partial")
+    with partial.open("wb") as out:
+        for item in items:
+            out.write(len(item).to_bytes(4, "little") + item)
+    partial.rename(file)
+
+
+def _items(file: Path, count_max: int) -> Iterator[bytes]:
     with file.open("rb") as content:
         for _ in range(count_max):
             head = content.read(4)
             if not head:
                 return
-            yield decoder.decode(content.read(int.from_bytes(head, "little")))
+            yield content.read(int.from_bytes(head, "little"))
 
 
 def _parsed(web: Path) -> Iterator[Document]:

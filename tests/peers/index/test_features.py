@@ -33,14 +33,6 @@ def features(view: View, text: str, *urls: str) -> list[Features]:
 FILLER = [Document(url=f"http://h/filler/{n}", text="other words stand here") for n in range(20)]
 
 
-def test_words_of_kana_are_counted() -> None:
-    with_both = Document(url="http://h/both", title="カメラ レンズ", text="カメラ レンズ")
-    with_one = Document(url="http://h/one", title="カメラ", text="カメラ")
-    view = view_of(with_both, with_one, *FILLER)
-    both, one = features(view, "カメラ レンズ", with_both.url, with_one.url)
-    assert both.coverage > one.coverage > 0
-
-
 def test_words_side_by_side_are_nearer_than_words_far_apart() -> None:
     near = Document(url="http://h/near", text="red apples and so much more than anybody wanted")
     far = Document(url="http://h/far", text="red and so much more than anybody wanted apples")

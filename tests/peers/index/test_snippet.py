@@ -97,10 +97,6 @@ def test_titles_are_highlighted_in_place() -> None:
     assert highlights_of("Search engines and search", parse_query("search")) == ((0, 6), (19, 25))
 
 
-def test_kana_and_hangul_are_highlighted() -> None:
-    assert highlights_of("東京のタワー、ソウルの 서울타워", parse_query("タワー 서울")) == ((3, 6), (12, 14))
-
-
 @settings(deadline=None, max_examples=200)
 @given(any_text, any_text, st.integers(20, 400))
 def test_snippets_are_bounded_lines_and_their_highlights_lie_in_them(
