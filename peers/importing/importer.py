@@ -55,7 +55,8 @@ class ImporterSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     """Patience and limits of an importer."""
 
     order_s: float = 10.0  # then an order is answered, with what is late; the command gives that again
-    repeat_s: float = 5.0  # before a page that was not answered is sent again
+    # Without an answer for anything, before an owner is sent pages again; who is only slow gets none twice.
+    repeat_s: float = 5.0
     links_again_s: float = 1.0  # and links to our controller, which may not know the owners yet
     window_bytes: int = 8 << 20  # on their way to one owner: 80 ms of a gigabit
     order_bytes_max: int = 64 << 20  # of all orders; more are refused, the command comes again
@@ -149,6 +150,7 @@ class Importer(Actor):
         self._sent: dict[int, _Sent] = {}
         self._queues: dict[str, deque[int]] = defaultdict(deque)  # by owner; numbers that wait for credit
         self._window: dict[str, int] = defaultdict(int)  # bytes on their way, by owner
+        self._heard_at: dict[str, float] = {}  # when an owner last answered for anything
         self._order_bytes = 0
         self._repeat_at = inf
         self._taken: dict[tuple[str, float], _Taken] = {}
@@ -300,6 +302,7 @@ class Importer(Actor):
         sent = self._sent.get(number)
         if sent is None or (sent.owner and sent.owner != peer):
             return []
+        self._heard_at[peer] = now
         order = self._orders[sent.ticket]
         order.outcomes[sent.index] = outcome
         order.left -= 1
@@ -335,6 +338,8 @@ class Importer(Actor):
             if order.limit_at <= now:
                 sends += self._end_order(ticket, order)
         for number, sent in self._sent.items():
+            if sent.again_at <= now:
+                sent.again_at = self._heard_at.get(sent.owner, -inf) + self._settings.repeat_s
             if sent.again_at <= now:
                 self._withdraw(sent)
                 sent.again_at = inf

@@ -172,6 +172,15 @@ def test_a_page_without_an_answer_is_sent_again_to_who_owns_it_then() -> None:
     assert send == Send(Address(ME, "importer"), first)
 
 
+def test_who_is_only_slow_gets_nothing_twice() -> None:
+    driven = Driven(ME, OTHER)
+    sent = sent_in(driven.order(*(page_of(url_of(OTHER, number)) for number in range(3))))
+    driven.wait(4.0)
+    driven.tell(PageImported(sent[0].number), Address(OTHER, "importer"))
+    assert sent_in(driven.wait(1.0)) == []
+    assert sent_in(driven.wait(4.0)) == sent[1:]
+
+
 def test_an_order_that_takes_too_long_says_what_is_late() -> None:
     driven = Driven(ME, OTHER)
     sent = sent_in(driven.order(page_of(url_of(OTHER, 1)), page_of(url_of(OTHER, 2))))
