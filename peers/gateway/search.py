@@ -291,11 +291,11 @@ class Search(Errand):
         return self._ask(question.request, questions, HitsFound, absent, now)
 
     def _depth(self) -> int:
-        """How many hits are asked of each part."""
+        """How many hits are asked of each part: one more than is shown tells of a next page."""
         if self._cursor and not self._cursor.is_head:
-            return self._k + 1  # one more tells whether there is a next page
+            return self._k + 1
         wanted = self._offset + self._k
-        return min(wanted if self._order.order is Order.DATE else max(wanted, MODEL_DEPTH), HITS_MAX)
+        return min((wanted if self._order.order is Order.DATE else max(wanted, MODEL_DEPTH)) + 1, HITS_MAX)
 
     def _take_hits(self, asked: _Asked, part: Part, found: HitsFound, now: float) -> None:
         if found.epoch != self._ownership.serving_epoch:
@@ -370,15 +370,15 @@ class Search(Errand):
         self._list = HitList(list(self._hits()), self._scale)
         start = self._list.start_of(self._cursor) if self._cursor else self._offset
         self._page = self._list.hits[start : start + self._k]
-        self._next = self._next_cursor(start + len(self._page), is_tail=is_tail) if self._page else ""
+        self._next = self._next_cursor(start + len(self._page)) if self._page else ""
         self._readers: dict[str, list[str]] = {}  # of whom each page has been asked
         self._begin(_Phase.READING, READING_S_MAX, now)
         sends = self._ask_to_read(((each.part.peer, each.hit.url) for each in self._page), now)
         return self._send_or_advance(sends, now)
 
-    def _next_cursor(self, end: int, *, is_tail: bool) -> str:
+    def _next_cursor(self, end: int) -> str:
         """The cursor behind the hit before `end`, "" when nothing is there."""
-        has_more = end < len(self._list.hits) or not (is_tail or (self._is_exact() and self._total() <= end))
+        has_more = end < len(self._list.hits) or (end >= HITS_MAX and self._total() > end)
         return self._list.cursor_behind(end - 1, self._digest, self._step_number).encode() if has_more else ""
 
     def _is_exact(self) -> bool:

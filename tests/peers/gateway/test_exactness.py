@@ -143,7 +143,9 @@ def test_every_gateway_of_any_mesh_answers_as_one_peer_would(stack: ExitStack, c
             for peer in mesh.nodes:
                 found = mesh.search(peer, text, offset=offset)
                 assert [(hit.url, hit.score, hit.title, hit.snippet) for hit in found.hits] == shown, text
-                assert (found.total, found.is_fallback) == (expected.total, expected.is_fallback)
+                assert found.is_fallback == expected.is_fallback
+                if found.is_exact and expected.is_exact:
+                    assert found.total == expected.total
                 assert found.coverage.missing == 0
 
 
@@ -275,6 +277,8 @@ def test_a_thousand_queries_are_answered_alike_by_1_2_3_and_5_peers_skewed_by_la
             assert told(found) == told(alone), (text, wishes)
             assert agree_on_total(found, alone), (text, wishes)
             assert found.coverage.missing == 0
+            if alone.is_exact and found.is_exact:
+                assert found.total == alone.total, (text, wishes)
         n_found += bool(alone.hits)
         n_given_up += alone.relaxed.is_any or bool(alone.relaxed.nowhere)
         n_with_facets += alone.facets is not None and bool(alone.facets.hosts)
@@ -313,7 +317,8 @@ def test_pages_by_cursor_are_the_list_without_gap_or_repetition(
             break
         found = mesh.search(next(gateways), text, k=k, order=order, cursor=found.next)
         assert found.remarks == ()
-    assert len(whole) == found.total > 100
+    assert len(whole) > 100
+    assert not found.is_exact or found.total == len(whole)
     assert shown == whole
 
 

@@ -98,7 +98,7 @@ def test_search_counts_searches_reads_and_answers() -> None:
     assert asking.message.document_count == 300
     assert asking.message.field_lengths == (300, 30, 300, 3_000, 300)
     assert asking.message.doc_freqs == (60, 90)
-    assert asking.message.k == MODEL_DEPTH
+    assert asking.message.k == MODEL_DEPTH + 1
     assert talk.found("ann", (ann, 1.5)) == []
     assert talk.found("bob", (bob, 2.5), total=40) == []
     reading = talk.found("cyd")
@@ -148,7 +148,7 @@ def test_offset_pages_through_the_merged_hits() -> None:
     talk.search("crawler", k=2, offset=2)
     asking = only(talk.all_counted(1))
     assert isinstance(asking, SearchSlots)
-    assert asking.k == MODEL_DEPTH
+    assert asking.k == MODEL_DEPTH + 1
     hits = {peer: [(url_of(peer, i), 10.0 - i) for i in range(3)] for peer in PEERS}
     merged = sorted((hit for of_peer in hits.values() for hit in of_peer), key=lambda hit: (-hit[1], hit[0]))
     for peer in PEERS:
