@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mesh.document import Document
 from peers.index.analysis import CHARACTER_PREFIX, TERM_CHARS_MAX
 from peers.index.compounds import GROUPING, LINKS, MIXED_CHARS_MAX, chain, grouped_number, marked, mixed
-from peers.index.folding import SIMPLIFIED, fold_letters
+from peers.index.folding import SIMPLIFIED, fold_letters, simplify
 from peers.index.kernels import (
     DOCUMENT_SHIFT,
     FIELD_COUNT,
@@ -262,7 +262,7 @@ class Inverter:
     def _add_other_cjk(self, batch: _Batch) -> None:
         """Count the terms of kana, Hangul and rare ideographs, which are the atoms of their runs."""
         is_run = batch.run_kinds == RunKind.OTHER_CJK
-        self._count_length(batch.run_keys[is_run], batch.run_lengths[is_run])
+        self._count_length(np.repeat(batch.run_keys[is_run], batch.run_lengths[is_run]))
 
     def _add_atoms(self, batch: _Batch) -> None:
         """Add the pairs of CJK runs; words are atoms already."""
@@ -287,15 +287,15 @@ class Inverter:
     def _count(self, numbers: Ints, keys: Ints) -> None:
         """Add occurrences of terms, which count for the length of their field; ascending."""
         self._streams.append((numbers, keys))
-        self._count_length(keys, np.ones(len(keys), np.int64))
+        self._count_length(keys)
 
-    def _count_length(self, keys: Ints, counts: Ints) -> None:
-        """Add to the lengths of fields; keys ascending."""
+    def _count_length(self, keys: Ints) -> None:
+        """Add occurrences to the lengths of their fields; keys ascending."""
         fields = keys >> FIELD_SHIFT
         firsts = np.flatnonzero(np.diff(fields, prepend=-1))
+        counts = np.diff(firsts, append=len(fields))
         field, document = fields[firsts] & 15, keys[firsts] >> DOCUMENT_SHIFT
-        if len(firsts):
-            self.lengths[document, field] += np.add.reduceat(counts, firsts).astype(np.uint32)
+        self.lengths[document, field] += counts.astype(np.uint32)
 
 
 class _Batch:
@@ -307,8 +307,8 @@ class _Batch:
         Args:
           text_keys: document and field of each text, ascending; texts with the same key are anchors.
         """
-        text = _BREAK.join(texts)
-        self.codes = SIMPLIFIED[np.frombuffer(text.encode("utf-32-le"), np.uint32)]
+        self._text = _BREAK.join(texts)
+        self.codes = SIMPLIFIED[np.frombuffer(self._text.encode("utf-32-le"), np.uint32)]
         self.kinds = _KINDS[self.codes]
         bounds = np.flatnonzero(np.diff(self.kinds, prepend=RunKind.SEPARATOR, append=RunKind.SEPARATOR))
         # A bound is where the kind changes; what is between two is a run, or separators.
@@ -336,7 +336,7 @@ class _Batch:
 
         Signs are looked for in bulk; what they are part of, which is rare, is looked at one by one.
         """
-        text = self.codes.tobytes().decode("utf-32-le")
+        text = self._text  # in which only what is mixed has Chinese characters
         starts, ends, keys = self.run_starts, self.run_ends, self.run_keys
         is_word = self.run_kinds == RunKind.WORD
         words = np.flatnonzero(is_word)
@@ -361,7 +361,7 @@ class _Batch:
         is_short = is_word & (self.run_lengths <= MIXED_CHARS_MAX)
         for i in np.flatnonzero((gaps == 0) & (is_short[:-1] | is_short[1:])).tolist():
             if entry := mixed(text, int(starts[i]), int(ends[i]), int(ends[i + 1])):
-                yield int(keys[i]), entry
+                yield int(keys[i]), simplify(entry)
 
     def _is_marked(self, padded: NDArray[np.uint32], words: Ints) -> NDArray[np.bool_]:
         """Tell which words `marked` may find something at."""
