@@ -6,6 +6,19 @@ Requests arrive at a constant rate (`open_loop`), so that a gateway that is slow
 the machine itself gives is shown by the same number of requests for /healthz, and by Hypercorn under the same
 application. CPU times are those of the kernel's accounts of a peer's process; they depend less on who else
 uses the machine than latencies do.
+
+Measured (2 shared vCPU AMD EPYC, CPython 3.11.7, 54,000 pages on three peers, R = 2), all while others kept
+the machine's load at 8 to 16, the peers with priority over them: what stands here are upper limits.
+
+  CPU a request, Hypercorn and ours: /healthz 412 and 164 us; /api/search 452 and 166; /search 734 and 494.
+  Cached: 1,000/s at p50 1.4, p99 18.5 ms (/healthz at that rate: 1.0 and 7.9), 0.55 ms of CPU; up to 1,700/s.
+  Distinct: 30/s at p50 30, p99 102 ms; at most 53 to 58/s, where no answer was incomplete or refused.
+    CPU of the gateway 13, of the others 7 and 8 ms each; so 100/s would take 2.8 of the 2 cores. A fifth
+    measures features, a fifth makes excerpts, a sixth searches, a quarter are the rounds of the gateway;
+    HTTP 4 %. Before there were features, stems and relaxed queries: 5.4, 3.3 and 3.4 ms.
+  One peer late by 1 s: 20/s at p50 39, p99 94 ms (p50 90, p99 177 with the index of an hour later), none
+    incomplete. The others' CPU doubles: they are asked for their own slots and for those of the late one.
+Wanted: 100/s at p50 10, p99 60 ms; 1,000/s cached; p99 150 ms with the late peer.
 """
 
 from __future__ import annotations
@@ -32,8 +45,8 @@ from tests.live.web import ServedWeb
 
 PEERS: Final = 3
 PAGES: Final = 54_000
-PER_SECOND: Final = 100
-QUERIES: Final = 2_000
+RATES: Final = (20, 100)  # distinct queries a second
+SECONDS: Final = 10
 CACHED_PER_SECOND: Final = 1_000
 SERVED: Final = 5_000
 LATE: Final = 3  # the peer that is made late
@@ -87,11 +100,14 @@ def test_server_beside_hypercorn() -> None:
 
 
 @pytest.mark.timeout(1_800)
-def test_distinct_queries(filled: Filled) -> None:
-    """Print latencies at 100 distinct queries a second, beside those of /healthz."""
-    _tell(filled, "/healthz", ["/healthz"] * QUERIES)
-    load = _tell(filled, "distinct", _paths(judged_queries()[:QUERIES]))
-    _assert_whole(load)
+@pytest.mark.parametrize("per_second", RATES)
+def test_distinct_queries(filled: Filled, per_second: int) -> None:
+    """Print latencies of distinct queries, beside those of /healthz."""
+    queries = _distinct(per_second, 0)
+    _tell(filled, "/healthz", ["/healthz"] * len(queries), per_second)
+    load = _tell(filled, "distinct", _paths(queries), per_second)
+    assert not load.refused
+    assert not _incomplete(load)
 
 
 @pytest.mark.timeout(1_800)
@@ -101,36 +117,46 @@ def test_cached_queries(filled: Filled) -> None:
     ask_at_rate(filled.mesh.gateway(1), paths, 20)
     _tell(filled, "/healthz", ["/healthz"] * SERVED, CACHED_PER_SECOND)
     load = _tell(filled, "cached", paths * (SERVED // len(paths)), CACHED_PER_SECOND)
-    _assert_whole(load)
+    assert not load.refused
+    assert not _incomplete(load)
 
 
 @pytest.mark.timeout(1_800)
-def test_distinct_queries_with_a_late_peer(filled: Filled) -> None:
+@pytest.mark.parametrize("per_second", RATES)
+def test_distinct_queries_with_a_late_peer(filled: Filled, per_second: int) -> None:
     """Print latencies while all that is sent to one peer arrives a second later."""
-    queries = judged_queries()[QUERIES : 2 * QUERIES]
     filled.link.delay_s = DELAY_S
-    load = _tell(filled, f"peer {LATE} late by {DELAY_S:g} s", _paths(queries))
+    name = f"peer {LATE} late by {DELAY_S:g} s"
+    load = _tell(filled, name, _paths(_distinct(per_second, 2_000)), per_second)
     filled.link.delay_s = 0.0
-    _assert_whole(load)
-
-
-def _assert_whole(load: Load) -> None:
     assert not load.refused
-    assert all(b'"missing":0' in reply for reply in load.replies)
+
+
+def _distinct(per_second: int, start: int) -> list[str]:
+    """Queries for `SECONDS`, others for every rate."""
+    first = start + SECONDS * sum(rate for rate in RATES if rate < per_second)
+    return judged_queries()[first : first + SECONDS * per_second]
+
+
+def _incomplete(load: Load) -> int:
+    """Answers that do not speak for all slots, and say so."""
+    is_search = b'"coverage"' in load.replies[0]
+    return sum(b'"missing":0' not in reply for reply in load.replies) if is_search else 0
 
 
 def _paths(queries: Sequence[str]) -> list[str]:
     return [f"/api/search?k=10&q={quote(text)}" for text in queries]
 
 
-def _tell(filled: Filled, name: str, paths: Sequence[str], per_second: float = PER_SECOND) -> Load:
+def _tell(filled: Filled, name: str, paths: Sequence[str], per_second: float) -> Load:
     """Ask the first gateway and print what came of it."""
     pids = [filled.mesh.pid(number) for number in range(1, PEERS + 1)]
     before = [_cpu_s(pid) for pid in pids]
     load = ask_at_rate(filled.mesh.gateway(1), paths, per_second)
     cpu_ms = [(_cpu_s(pid) - was) / len(paths) * 1e3 for pid, was in zip(pids, before, strict=True)]
     of_peers = ", ".join(f"{each:.2f}" for each in cpu_ms)
-    print(f"\n{name}: {load.told()}; CPU of the peers {of_peers} ms each; load {os.getloadavg()[0]:.1f}")
+    print(f"\n{name}, {per_second:g}/s: {load.told()}, {_incomplete(load)} incomplete;")
+    print(f"  CPU of the peers {of_peers} ms each; load of the machine {os.getloadavg()[0]:.1f}")
     return load
 
 

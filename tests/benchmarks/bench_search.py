@@ -13,8 +13,8 @@ connections stay), and killed: no answer may leave out a page, from the first mo
 
 Measured (2 shared vCPU AMD EPYC, CPython 3.11.7): p50 14 to 18 ms, p99 33 to 39
 ms; /healthz p50 1.6 ms; 200 of 200 the same. Wanted: p50 under 5, p99 under 50 ms. Four clients keep the
-gateway's one thread busy, 3.6 ms a query: a quarter is Hypercorn, a quarter excerpts of its own pages, a
-seventh its own search, the rest messages. One client alone waits 5 to 8 ms.
+gateway's one thread busy, 3.6 ms a query, a quarter of it Hypercorn's; `bench_gateway` tells what it is now.
+One client alone waits 5 to 8 ms.
 
 Without one of four peers, on a machine with six times the load it has cores for: all there p50 29 to 37, p99
 104 to 128 ms; one stopped p50 36, p99 128 ms; one killed p50 41, p99 165 ms; no answer lacked a slot.
