@@ -8,6 +8,11 @@ from hypothesis import given, settings
 
 from peers.index.analysis import (
     CHARACTER_PREFIX,
+    COMPOUND_WEIGHT,
+    EXACT_WEIGHT,
+    FORM_WEIGHT,
+    HAN_PAIR_WEIGHT,
+    HAN_WORD_WEIGHT,
     analyse,
     atoms,
     frequency_entries,
@@ -18,7 +23,7 @@ from peers.index.analysis import (
 from peers.index.folding import fold
 from peers.index.runs import RunKind, kind_of
 from peers.index.segmentation import JiebaSegmenter, available_segmenter
-from tests.peers.index.samples import any_text, signed_text
+from tests.peers.index.samples import any_text, found, page, signed_text
 
 
 @pytest.mark.parametrize(
@@ -51,19 +56,21 @@ def test_text_becomes_terms(text: str, terms: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "required", "scoring"),
     [
-        ("Searching", ["\x03search"], {"searching": 0.3, "\x03search": 1.4}),
+        ("Searching", ["\x03search"], {"searching": EXACT_WEIGHT, "\x03search": FORM_WEIGHT}),
         ("the x86 x86", ["x86"], {"the": 1.0, "x86": 1.0}),
         ("the of", ["the", "of"], {"the": 1.0, "of": 1.0}),
-        ("C++", ["\x06c++"], {"c": 0.3, "\x03c": 1.4, "\x06c++": 0.5}),
-        ("1,000", ["\x031000"], {"1": 1.0, "000": 1.0, "\x031000": 0.5}),
-        ("2004", ["\x032004"], {"2004": 0.3, "\x032004": 1.4}),
-        ("3.14", ["3", "14"], {"3": 1.0, "14": 1.0, "\x063.14": 0.5}),
-        ("天网", ["\x01天网"], {"天网": 0.5, "\x01天网": 1.0}),
+        ("C++", ["\x06c++"], {"c": EXACT_WEIGHT, "\x03c": FORM_WEIGHT, "\x06c++": COMPOUND_WEIGHT}),
+        ("1,000", ["\x031000"], {"1": 1.0, "000": 1.0, "\x031000": COMPOUND_WEIGHT}),
+        ("2004", ["\x032004"], {"2004": EXACT_WEIGHT, "\x032004": FORM_WEIGHT}),
+        ("3.14", ["3", "14"], {"3": 1.0, "14": 1.0, "\x063.14": COMPOUND_WEIGHT}),
+        ("天网", ["\x01天网"], {"天网": HAN_WORD_WEIGHT, "\x01天网": HAN_PAIR_WEIGHT}),
         (
             "搜索引擎的网页",
             ["\x01搜索", "\x01索引", "\x01引擎", "\x01网页"],
-            {"搜索引擎": 0.5, "的": 0.5, "网页": 0.5}
-            | dict.fromkeys(["\x01搜索", "\x01索引", "\x01引擎", "\x01擎的", "\x01的网", "\x01网页"], 1.0),
+            dict.fromkeys(["搜索引擎", "的", "网页"], HAN_WORD_WEIGHT)
+            | dict.fromkeys(
+                ["\x01搜索", "\x01索引", "\x01引擎", "\x01擎的", "\x01的网", "\x01网页"], HAN_PAIR_WEIGHT
+            ),
         ),
         ("恤", ["恤"], {"恤": 1.0}),
         (
@@ -186,3 +193,31 @@ def test_jieba_takes_over_where_rjieba_is_missing(monkeypatch: pytest.MonkeyPatc
     assert isinstance(segmenter, JiebaSegmenter)
     monkeypatch.setattr("peers.index.segmentation._segmenter", segmenter)
     assert (analyse(text), offsets(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "numbers"),
+    [
+        ("C++", {0}),
+        ("c#", {1}),
+        ("search engine", {2, 3}),
+        ("搜尋引擎", {4, 5}),
+        ("搜索引擎", {4, 5}),
+        ("1000", {6, 7}),
+        ("1,000", {6, 7}),
+        (".NET", {8}),
+        ("カメラ", {9}),
+    ],
+)
+def test_pages_are_found_by_any_form_of_what_is_typed(query: str, numbers: set[int]) -> None:
+    texts = [
+        "learn C++ well",
+        "learn C# well",
+        "searching engines",
+        "a search engine",
+        "搜索引擎",
+        "搜尋引擎",
+    ]
+    texts += ["1,000 pages", "1000 hosts", "使用.NET框架", "デジタルカメラの写真"]
+    pages = [page(f"h/{number}", text) for number, text in enumerate(texts)]
+    assert found(pages, query) == {f"h/{number}" for number in numbers}
