@@ -87,6 +87,8 @@ class Vitals:
                 is_draining=membership.is_draining,
                 is_quiet=handover.is_quiet,
             ),
+            searches=searcher.searches,
+            searches_cached=searcher.cache_hits,
             is_draining=membership.is_draining,
             slots=slots,
             bytes_moved=moved,

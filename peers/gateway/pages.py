@@ -258,6 +258,8 @@ def status_page(reader: Reader, report: Report) -> str:
             pages=f"{total.pages_stored:,}",
             queue=f"{total.frontier.queued:,}",
             speed=f"{total.pages_per_second:.1f}",
+            searches=f"{total.searches:,}",
+            cached=f"{100 * total.searches_cached / max(1, total.searches):.0f} %",
         ),
         columns=[reader.say(column) for column in _STATUS_COLUMNS],
         rows=[

@@ -92,6 +92,8 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     hot_hosts: Annotated[
         tuple[tuple[Text, Count], ...], Meta(max_length=HOT_HOSTS_MAX)
     ] = ()  # longest queues
+    searches: Count = 0  # that it was asked for by people and programs
+    searches_cached: Count = 0  # of these, answered by a page of results that was shown before
 
 
 class Total(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +125,8 @@ class Total(msgspec.Struct, frozen=True, kw_only=True):
     bytes_moved: int = 0
     bytes_moved_per_s: float = 0.0
     hot_hosts: tuple[tuple[str, int], ...] = ()
+    searches: int = 0
+    searches_cached: int = 0
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -148,6 +152,8 @@ _ADDED: Final = [
     "index_bytes",
     "archive_bytes",
     "pending",
+    "searches",
+    "searches_cached",
     "activity",
     "bytes_moved",
     "bytes_moved_per_s",

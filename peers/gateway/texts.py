@@ -90,7 +90,8 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "stored_damaged": "The stored copy is damaged and cannot be shown.",
         "stored_bad_url": "That is not the address of a web page. It has to begin with http:// or https://.",
         "status": "State of the mesh",
-        "status_facts": "{peers} peers, {pages} pages, {queue} URLs to fetch, {speed} pages per second",
+        "status_facts": "{peers} peers, {pages} pages, {queue} URLs to fetch, {speed} pages per second, "
+        "{searches} searches, {cached} of them from pages of results shown before",
         "status_peer": "peer",
         "status_state": "state",
         "status_crawled": "slots crawled",
@@ -194,7 +195,8 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "stored_damaged": "保存的副本已损坏，无法显示。",
         "stored_bad_url": "这不是网页地址，地址应以 http:// 或 https:// 开头。",
         "status": "全网状态",
-        "status_facts": "{peers} 个节点，{pages} 个网页，{queue} 个网址待抓取，每秒 {speed} 页",
+        "status_facts": "{peers} 个节点，{pages} 个网页，{queue} 个网址待抓取，每秒 {speed} 页，"
+        "查询 {searches} 次，其中 {cached} 次来自结果缓存",
         "status_peer": "节点",
         "status_state": "状态",
         "status_crawled": "抓取的槽",

@@ -45,6 +45,8 @@ def test_total_adds_what_adds_up() -> None:
         idle=True,
         frontier=FrontierSize(1, 2, 3),
         activity=4,
+        searches=7,
+        searches_cached=3,
         slots=SlotCounts(1, 2, 3, 4, 5, 6, 7),
         bytes_moved_per_s=1.5,
         hot_hosts=(("http://a.test", 5), ("http://b.test", 3)),
@@ -68,6 +70,7 @@ def test_total_adds_what_adds_up() -> None:
     assert total.frontier == FrontierSize(1, 2, 3)
     assert not total.idle
     assert total.activity == 4
+    assert (total.searches, total.searches_cached) == (7, 3)
     assert total.slots == SlotCounts(11, 22, 33, 44, 55, 66, 77)
     assert total.bytes_moved_per_s == 2.0
     assert total.hot_hosts == (("http://a.test", 5), ("http://c.test", 4), ("http://b.test", 3))
