@@ -45,7 +45,7 @@ def help_pages(language: str) -> Collection:
 def test_cranfield_is_ranked_better_than_by_six_engines() -> None:
     # Lucene .3656, Xapian .3702, FTS5 .3789, whoosh .3793, tantivy .3823, bm25s .3882
     collection = read_suite(shared("suites/ir/cranfield"))
-    assert figures(Ours(collection), collection)["nDCG@10"] >= 0.389
+    assert figures(Ours(collection), collection)["nDCG@10"] >= 0.395
 
 
 def test_chinese_passages_are_found_as_well_as_by_tantivy_with_the_terms_of_jieba() -> None:
@@ -54,7 +54,7 @@ def test_chinese_passages_are_found_as_well_as_by_tantivy_with_the_terms_of_jieb
     assert ours["MRR@10"] >= theirs["MRR@10"]
 
 
-@pytest.mark.parametrize(("language", "least"), [("zh-CN", 0.60), ("en-US", 0.64)])
+@pytest.mark.parametrize(("language", "least"), [("zh-CN", 0.64), ("en-US", 0.66)])
 def test_pages_of_the_help_are_found_by_the_index_of_their_authors(language: str, least: float) -> None:
     collection = help_pages(language)
     assert figures(Ours(collection), collection)["MRR@10"] >= least
