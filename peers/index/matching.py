@@ -35,6 +35,7 @@ class Found(NamedTuple):
     documents: Ints  # rising
     entries: tuple[str, ...] = ()  # of the dictionary, one for each row of
     indexes: Ints = _NO_INDEXES  # (entries, at least as many as documents)
+    known: Entries | None = None  # what the dictionary says of them
 
     def narrowed(self, kept: Ints) -> Found:
         """Keep the documents with these indexes, rising."""
@@ -42,7 +43,8 @@ class Found(NamedTuple):
             return self
         if not self.entries:
             return Found(self.documents[kept])
-        return Found(self.documents[kept], self.entries, np.ascontiguousarray(self.indexes[:, kept]))
+        indexes = np.ascontiguousarray(self.indexes[:, kept])
+        return Found(self.documents[kept], self.entries, indexes, self.known)
 
     def among(self, documents: Ints) -> Found:
         """Keep these documents: some of them, rising."""
@@ -101,12 +103,16 @@ def holding(part: PartView, found: Found | None, clauses: Sequence[Sequence[Lite
 def with_all(segment: Segment, found: Found | None, entries: Sequence[str]) -> Found:
     """Find the documents with all entries of the dictionary, distinct ones. DamagedSegmentError."""
     known = segment.look_up(entries)
-    if (known.numbers < 0).any():
+    if int(known.numbers.min()) < 0:
         return Found(_NONE)
-    order = np.argsort(known.doc_freqs, kind="stable")
     n_lists = len(entries)
+    if n_lists > 1:
+        doc_freqs = known.doc_freqs.tolist()
+        order = sorted(range(n_lists), key=doc_freqs.__getitem__)
+        known = known.at(order)
+        entries = [entries[i] for i in order]
     if found is None:
-        n, room = -1, int(known.doc_freqs[order[0]]) + 4
+        n, room = -1, int(known.doc_freqs[0]) + 4
         documents = np.empty(room, np.int64)
     else:
         n = room = len(found.documents)
@@ -118,21 +124,24 @@ def with_all(segment: Segment, found: Found | None, entries: Sequence[str]) -> F
         segment.postings_words,
         segment.postings_summed,
         segment.postings_sums,
-        known.starts[order],
-        known.ends[order],
-        known.doc_freqs[order],
+        known.starts,
+        known.ends,
+        known.doc_freqs,
         n,
         documents,
         indexes,
         damage,
     )
     segment.refuse_postings(int(damage[0]))
-    new = Found(documents[:n], tuple(entries[i] for i in order.tolist()), indexes)
-    if found is None or not found.entries:
+    new = Found(documents[:n], tuple(entries), indexes, known)
+    if found is None or found.known is None:
         return new
     kept = found.among(new.documents)
     return Found(
-        new.documents, kept.entries + new.entries, np.vstack([kept.indexes[:, :n], new.indexes[:, :n]])
+        new.documents,
+        kept.entries + new.entries,
+        np.vstack([kept.indexes[:, :n], new.indexes[:, :n]]),
+        Entries(*map(np.concatenate, zip(found.known, known, strict=True))),
     )
 
 

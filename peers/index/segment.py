@@ -263,9 +263,9 @@ class Entries(NamedTuple):
     places: Ints  # in the positions
     place_ends: Ints
 
-    def at(self, places: Ints | slice) -> Entries:
+    def at(self, places: Ints | Sequence[int] | slice) -> Entries:
         """Return some of them, in this order."""
-        return Entries(*(column[places] for column in self))
+        return Entries(*[column[places] for column in self])
 
 
 def _entries(found: Ints) -> Entries:

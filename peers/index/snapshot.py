@@ -11,6 +11,7 @@ DamagedSegmentError, and a view of other slots than the segment has does not tou
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from math import inf
 from typing import NamedTuple, TypeAlias
 
@@ -204,19 +205,28 @@ def _plan(
     weight_of = dict(zip(query.scoring, query.weights, strict=True))
     silent = tuple(entry for entry in query.required if entry not in weight_of)
     factors = idf_of(scoring, statistics) * np.array([weight_of[entry] for entry in scoring], np.float64)
-    base, slope = length_normalisation(statistics, weights)
+    of_fields, base, slope = _normalisation(statistics.document_count, statistics.field_lengths, weights)
     return _Plan(
         query=query,
         scoring=scoring,
         terms=scoring + silent,
         factors=np.append(factors, np.zeros(len(silent))) if silent else factors,
-        weights=np.array(weights.weights, np.float64),
+        weights=of_fields,
         base=base,
         slope=slope,
         k1=float(weights.k1),
         k=k,
         after=after,
     )
+
+
+@lru_cache(maxsize=16)
+def _normalisation(
+    document_count: int, field_lengths: tuple[int, int, int, int, int], weights: RankingWeights
+) -> tuple[Floats, Floats, Floats]:
+    """Return weight, base and slope of each field: the same for all queries of a generation."""
+    base, slope = length_normalisation(Statistics(document_count, field_lengths), weights)
+    return np.array(weights.weights, np.float64), base, slope
 
 
 def _search_part(part: PartView, plan: _Plan, floor: float) -> tuple[int, bool, Ints, Floats]:
@@ -254,10 +264,7 @@ def _best_of(part: PartView, plan: _Plan, found: Found, floor: float) -> tuple[i
     best, scores, damage = np.empty(size, np.int64), np.empty(size), np.full(1, -1, np.int64)
     if not size:
         return len(documents), True, best, scores
-    known = segment.look_up(plan.scoring)
-    present = np.flatnonzero(known.numbers >= 0)
-    known = known.at(present)
-    indexes, rows = _indexes(segment, found, [plan.scoring[i] for i in present.tolist()], known)
+    known, indexes, rows, factors = _lists(segment, found, plan)
     n = rank(
         segment.postings,
         segment.postings_words,
@@ -266,7 +273,7 @@ def _best_of(part: PartView, plan: _Plan, found: Found, floor: float) -> tuple[i
         known.starts,
         known.ends,
         known.doc_freqs,
-        plan.factors[present],
+        factors,
         documents,
         indexes,
         rows,
@@ -285,17 +292,25 @@ def _best_of(part: PartView, plan: _Plan, found: Found, floor: float) -> tuple[i
     return len(documents), True, best[:n], scores[:n]
 
 
-def _indexes(segment: Segment, found: Found, scoring: Sequence[str], known: Entries) -> tuple[Ints, Ints]:
-    """Return the indexes of postings, and which row of these is that of each scoring entry."""
+def _lists(segment: Segment, found: Found, plan: _Plan) -> tuple[Entries, Ints, Ints, Floats]:
+    """Return the lists that score, where their postings are, the row of each there, and their factors."""
     row_of = {entry: row for row, entry in enumerate(found.entries)}
+    if found.known is not None and all(entry in row_of for entry in plan.scoring):
+        rows = [row_of[entry] for entry in plan.scoring]
+        factors = plan.factors[: len(plan.scoring)]
+        return found.known.at(rows), found.indexes, np.array(rows, np.int64), factors
+    known = segment.look_up(plan.scoring)
+    present = np.flatnonzero(known.numbers >= 0)
+    known = known.at(present)
+    scoring = [plan.scoring[i] for i in present.tolist()]
     missing = [i for i, entry in enumerate(scoring) if entry not in row_of]
-    indexes = found.indexes
+    indexes, documents = found.indexes, found.documents
     if missing:
-        documents = found.documents
-        more = located(segment, documents, known.at(np.array(missing)))
+        more = located(segment, documents, known.at(missing))
         indexes = np.vstack([indexes[:, : len(documents)], more]) if len(indexes) else more
         row_of.update({scoring[i]: len(found.entries) + n for n, i in enumerate(missing)})
-    return indexes, np.array([row_of[entry] for entry in scoring], np.int64)
+    rows = [row_of[entry] for entry in scoring]
+    return known, indexes, np.array(rows, np.int64), plan.factors[present]
 
 
 def _best_of_any(part: PartView, plan: _Plan, allowed: Bytes, floor: float) -> tuple[int, bool, Ints, Floats]:
@@ -303,7 +318,7 @@ def _best_of_any(part: PartView, plan: _Plan, allowed: Bytes, floor: float) -> t
     segment = part.segment
     known = segment.look_up(plan.terms)
     factors = plan.factors
-    if (known.numbers < 0).any():
+    if len(known.numbers) and int(known.numbers.min()) < 0:
         present = np.flatnonzero(known.numbers >= 0)
         known, factors = known.at(present), factors[present]
     size = min(plan.k, int(known.doc_freqs.sum()))

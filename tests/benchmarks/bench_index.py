@@ -5,10 +5,10 @@ TIANMESH_BENCH_WEB=folder taskset -c 1 pytest tests/benchmarks/bench_index.py -s
 Real documents (`real_documents`), BENCH_DOCUMENTS of them for each size (default 25000,250000). Both engines
 get the terms that our analysis makes of the text: tantivy cut already, for its whitespace tokenizer, with
 positions. Ours indexes the text itself, and so keeps more than it is compared with: forms of words, pairs
-of characters, addresses, the text for snippets. "from tokens": documents without CJK text, given to both as
-their terms; "from text": the time of the analysis is added to tantivy's. Queries are stretches of 1 to 4 terms
-of titles, and those that people judged. Ours is merged into one segment, tantivy's as its own merging leaves
-it. Times are CPU time of the thread.
+of characters, addresses, the text for snippets. "from tokens": documents without CJK text, given to both
+as their terms; "from text": the time of the analysis is added to tantivy's. Queries are stretches of 1 to 4
+terms of titles, and those that people judged. Ours is merged into one segment, tantivy's as its own merging
+leaves it. Times are CPU time of the thread.
 
 Exporting and adopting is measured on the pages of the demo web, many times with changed hosts, beside
 building the same documents anew.

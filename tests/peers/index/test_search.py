@@ -496,3 +496,28 @@ def test_words_of_the_samples_are_all_found() -> None:
     pages = [page(f"a/{n}", word) for n, word in enumerate(WORDS)]
     for number, word in enumerate(WORDS):
         assert f"a/{number}" in found(pages, word)
+
+
+@pytest.mark.parametrize("text", ["的 天网", "the of 的", "搜索引擎 index", "2004"])
+def test_floor_leaves_out_no_hit_that_is_as_good(text: str) -> None:
+    view = index_of(random_documents(8, 900)).snapshot().everything()
+    query = parse_query(text, Mode.OR)
+    statistics = view.statistics(query.terms)
+    hits = view.search(query, statistics, 40)[2]
+    for floor in (hits[0].score, hits[7].score, hits[-1].score):
+        found = view.search(query, statistics, 40, floor=floor)[2]
+        assert [hit for hit in hits if hit.score >= floor] == [hit for hit in found if hit.score >= floor]
+
+
+def test_one_character_is_found_wherever_it_begins_an_atom() -> None:
+    pages = [
+        page("a/1", "天网"),
+        page("a/2", "今天"),
+        page("a/3", "网天下"),
+        page("a/4", "地"),
+        page("a/5", "T恤天"),
+    ]
+    assert found(pages, '"天"') == {"a/1", "a/2", "a/3", "a/5"}
+    assert found(pages, '"t恤"') == {"a/5"}
+    assert found(pages, "地 -天") == {"a/4"}
+    assert found(pages, 'intitle:"天"') == set()
