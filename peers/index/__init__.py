@@ -5,9 +5,17 @@ documents of some slots), `query` (made of what is typed in the language of `que
 `facets` (which documents, and how many of what), `ranking` (BM25F), `snippet`, `analysis` (text to terms;
 of `folding`, `runs`, `segmentation`, `stemming` and `compounds`, checked by its `fingerprint`).
 A segment's format is described in `segment`, with how damage is noticed; `builder`, from what `inversion`
-finds in texts, and `merging` write it, `part` says what of it is live, `kernels` search it, `manifest` says
-which segments count, `storage` and `directory` keep the files. `exporting` cuts the documents of some slots
-out of an index, as segments that `adoption` checks before another index takes them over.
+finds in texts, and `merging` write it, `part` says what of it is live; `dictionary` and `postings` have the
+formats of these, `searching` the kernels that search. `manifest` says which segments count, `storage` and
+`directory` keep the files. `exporting` cuts the documents of some slots out of an index, as segments that
+`adoption` checks before another index takes them over.
+
+Measured, codings of postings (documents of 2,107 lists of 128 postings or more, 6,000 documentation pages,
+one of 2 shared vCPU): deltas bit-packed in blocks of 128 .233 of raw 32-bit numbers, varints .254; beside the
+book's ByteCode .3359 and Golomb .2635. Decoding a whole list of 4,785: 1.4 ns a posting packed, 0.7 ns as
+varints (the book: 6 to 1 for Golomb and ByteCode). Packed was kept because it is smaller and because one
+frequency is read without those before it, which is what a search that skips does; lists of fewer than 128
+stay varints.
 
 Actor: `indexer` collects pages and answers the gateways' questions through `index_reader`; the port
 `segments_port` [io] commits in a thread; `segments_twin` stands in for it in simulations.
