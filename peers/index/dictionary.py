@@ -188,6 +188,15 @@ def _order(packed: Bytes, at: int, length: int, wanted: Bytes, start: int, end: 
     return matched + i - (1 << 40)
 
 
+@leaf
+def _begins_at_most(packed: Bytes, numbers: Ints, block: int, wanted: Bytes, start: int, end: int) -> bool:
+    """Tell whether the first entry of a block is not greater than a wanted string."""
+    at = numbers[block * BLOCK_NUMBERS]
+    _, at = read_varint(packed, at)
+    length, at = read_varint(packed, at)
+    return _order(packed, at, length, wanted, start, end, 0) >= 0
+
+
 @kernel(IN_BYTES, IN_INTS, types.int64, IN_BYTES, IN_INTS, MUTABLE_INTS)
 def look_up(
     packed: Bytes, numbers: Ints, n_entries: int, wanted: Bytes, wanted_starts: Ints, found: Ints
@@ -199,6 +208,7 @@ def look_up(
     """
     n_blocks = len(numbers) // BLOCK_NUMBERS - 1
     number = 0
+    block = -1
     for w in range(len(wanted_starts) - 1):
         start = wanted_starts[w]
         end = wanted_starts[w + 1]
@@ -207,21 +217,22 @@ def look_up(
             found[out + i] = 0
         found[out + NUMBER] = -1
         number = 0
-        # The last block whose first entry is not greater than what is wanted.
+        # The last block whose first entry is not greater than what is wanted: often that of the one before.
         low = 0
         high = n_blocks
+        if block >= 0 and _begins_at_most(packed, numbers, block, wanted, start, end):
+            low = block + 1
+            if low < n_blocks and not _begins_at_most(packed, numbers, low, wanted, start, end):
+                high = low
         while low < high:
             middle = (low + high) >> 1
-            at = numbers[middle * BLOCK_NUMBERS]
-            _, at = read_varint(packed, at)
-            length, at = read_varint(packed, at)
-            if _order(packed, at, length, wanted, start, end, 0) >= 0:
+            if _begins_at_most(packed, numbers, middle, wanted, start, end):
                 low = middle + 1
             else:
                 high = middle
-        if low == 0:
-            continue
         block = low - 1
+        if block < 0:
+            continue
         at = numbers[block * BLOCK_NUMBERS]
         posting = numbers[block * BLOCK_NUMBERS + 1]
         place = numbers[block * BLOCK_NUMBERS + 2]

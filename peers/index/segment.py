@@ -37,6 +37,7 @@ import struct
 import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, TypeAlias
 
@@ -81,6 +82,9 @@ TYPE_PREFIX = "\x05"
 BLOCK_BYTES = 64 * 1024
 # One document of the largest page the parser lets through, and more: a bound for decompression.
 BLOCK_BYTES_MAX = 256 * 1024 * 1024
+
+# Lists of entries that are packed: those of the queries that are being answered.
+PACKED_MAX = 64
 
 _MAGIC = b"TIANSEG\0"
 _ALIGNMENT = 64
@@ -253,6 +257,12 @@ def pack_strings(strings: Sequence[bytes]) -> tuple[Bytes, Ints]:
     return as_bytes(b"".join(strings)), starts
 
 
+@lru_cache(maxsize=PACKED_MAX)
+def _packed(entries: tuple[str, ...]) -> tuple[Bytes, Ints]:
+    """Pack entries to be looked up: a query asks each segment for the same ones."""
+    return pack_strings([entry.encode() for entry in entries])
+
+
 class Entries(NamedTuple):
     """What the dictionary of a segment says of some entries, one number each."""
 
@@ -269,7 +279,7 @@ class Entries(NamedTuple):
 
 
 def _entries(found: Ints) -> Entries:
-    return Entries(*np.ascontiguousarray(found.reshape(-1, FOUND_COLUMNS).T))
+    return Entries(*found.reshape(-1, FOUND_COLUMNS).T.copy())
 
 
 class Segment:
@@ -376,8 +386,7 @@ class Segment:
     def look_up(self, entries: Sequence[str]) -> Entries:
         """Return what the dictionary says of entries."""
         found = np.empty(len(entries) * FOUND_COLUMNS, np.int64)
-        strings = pack_strings([entry.encode() for entry in entries])
-        look_up(self.dictionary, self.dictionary_blocks, self.entry_count, *strings, found)
+        look_up(self.dictionary, self.dictionary_blocks, self.entry_count, *_packed(tuple(entries)), found)
         return _entries(found)
 
     def beginning_with(self, prefix: str, n_max: int = 1 << 40) -> Entries:
