@@ -15,22 +15,22 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numba import types
 
-from peers.index.gathering import NO_UNIT, gather
-from peers.index.kernels import BODY, Floats, Ints
-from peers.index.matching import dates_of
+from peers.index.gathering import FREQUENCIES, NO_UNIT, Frequencies, gather
+from peers.index.kernels import BODY, FIELD_COUNT, IN_FLOATS, IN_INTS, Floats, Ints, kernel
 from peers.index.model import Features, scale_of
-from peers.index.part import PartView
 from peers.index.proximity import proximities
 from peers.index.query import Query
 from peers.index.ranking import Statistics, idf_of, in_scoring_order
 from peers.index.runs import RunKind, kind_of
-from peers.index.snapshot import View
+from peers.index.segment import Segment
+from peers.index.snapshot import Best, View
 from peers.index.stemming import FORM_PREFIX, form_of
 
 TITLE: Final = 0
 URL: Final = 4
+_SHARE_ROWS: Final = 3
 
 FORMS_CACHED: Final = 4_096
 _ENDINGS: Final = (
@@ -44,9 +44,9 @@ _PAIR_PREFIX: Final = "\x01"
 class _Plan(NamedTuple):
     """What of a query is the same for all segments."""
 
-    entries: list[str]  # those that score, then further forms of words
+    entries: tuple[str, ...]  # those that score, then further forms of words
     units: Ints  # in the proximity, of each of them
-    shares: list[float]  # of each scoring entry in the score that a page could have; their sum is 1
+    shares: Floats  # of each scoring entry in the score that a page could have; their sum is 1
     are_counted: Ints  # 1 for scoring entries whose occurrences, together, are words of a field, each once
     idf: Floats  # of each unit
     average_body: float
@@ -55,7 +55,7 @@ class _Plan(NamedTuple):
 def features_of(
     view: View, query: Query, statistics: Statistics, urls: Sequence[str]
 ) -> list[tuple[float, ...]]:
-    """Return the raw `Features` of pages of a view, nothing for pages that are not there.
+    """Return the raw `Features` of pages of a view, zeros for pages that are not there.
 
     Args:
       statistics: of the mesh, as for `View.search`.
@@ -64,11 +64,31 @@ def features_of(
       DamagedSegmentError.
     """
     found: list[tuple[float, ...]] = [Features()] * len(urls)
-    plan = _plan(query, statistics)
-    for part, documents, places in view.located(urls):
-        here = [urls[place] for place in places]
-        for place, features in zip(places, _of_part(part, plan, documents, here), strict=True):
-            found[place] = tuple(features)
+    located = list(view.located(urls))
+    places = [place for _, _, places in located for place in places.tolist()]
+    here = [urls[place] for place in places]
+    of_parts = [(part.segment, documents) for part, documents, _ in located]
+    for place, features in zip(places, _measured(query, statistics, of_parts, here), strict=True):
+        found[place] = features
+    return found
+
+
+def features_of_best(query: Query, statistics: Statistics, pages: Sequence[Best]) -> list[tuple[float, ...]]:
+    """Return the raw `Features` of pages found. DamagedSegmentError."""
+    found: list[tuple[float, ...]] = [Features()] * len(pages)
+    of_segments: dict[str, list[int]] = {}
+    for place, page in enumerate(pages):
+        of_segments.setdefault(page.part.segment.name, []).append(place)
+    located = []
+    order: list[int] = []
+    for places in of_segments.values():
+        places.sort(key=lambda place: pages[place].document)
+        order += places
+        documents = np.array([pages[place].document for place in places], np.int64)
+        located.append((pages[places[0]].part.segment, documents))
+    urls = [pages[place].url for place in order]
+    for place, features in zip(order, _measured(query, statistics, located, urls), strict=True):
+        found[place] = features
     return found
 
 
@@ -114,9 +134,9 @@ def _plan(query: Query, statistics: Statistics) -> _Plan:
         unit_idf.append(idf[number] if occur[number] else 0.0)
     total_body = statistics.field_lengths[BODY]
     return _Plan(
-        entries,
+        tuple(entries),
         np.array(units, np.int64),
-        shares,
+        np.array(shares),
         np.array([_is_counted(entry, number_of) for entry in scoring], np.int64),
         np.array(unit_idf),
         total_body / max(1, statistics.document_count) or 1.0,
@@ -140,32 +160,56 @@ def _is_counted(entry: str, scoring: dict[str, int]) -> bool:
     return entry[0] > " " and form_of(entry) not in scoring
 
 
-def _of_part(part: PartView, plan: _Plan, documents: Ints, urls: Sequence[str]) -> list[list[float]]:
-    segment = part.segment
-    gathered = gather(segment, segment.find_terms(plan.entries), plan.units, documents)
-    frequencies = gathered.frequencies[: len(plan.shares)]
-    lengths = segment.lengths[documents].astype(np.float64)
-    occurs: NDArray[np.bool_] = frequencies > 0
-    occurs_anywhere: NDArray[np.bool_] = np.logical_or.reduce(occurs, axis=2)
-    in_title = _shares(plan, occurs[:, :, TITLE])
-    matched = (plan.are_counted[:, None] * frequencies[:, :, TITLE]).sum(axis=0)
-    of_title = np.minimum(1.0, matched / np.maximum(lengths[:, TITLE], 1.0))
+def _measured(
+    query: Query, statistics: Statistics, located: Sequence[tuple[Segment, Ints]], urls: Sequence[str]
+) -> list[tuple[float, ...]]:
+    """Measure the documents, rising, of some segments; their URLs are in the same order."""
+    if not urls:
+        return []
+    plan = _plan(query, statistics)
+    frequencies = np.zeros((len(plan.shares), len(urls), FIELD_COUNT), np.int64)
+    places: list[Ints] = []
+    first = 0
+    for segment, documents in located:
+        places.append(gather(segment, plan.entries, plan.units, documents, first, frequencies))
+        first += len(documents)
+    lengths = np.concatenate([segment.lengths[documents] for segment, documents in located], dtype=np.float64)
+    of_query = np.empty((_SHARE_ROWS, len(urls)))
+    _add_shares(frequencies, plan.shares, plan.are_counted, lengths[:, TITLE].copy(), of_query)
     columns = (
-        proximities(gathered.places, plan.idf, lengths[:, BODY] / plan.average_body),
-        2.0 * in_title * of_title / np.maximum(in_title + of_title, 1e-9),
-        _shares(plan, occurs[:, :, URL]),
-        _shares(plan, occurs_anywhere),
-        segment.linking_hosts[documents],
+        proximities(np.sort(np.concatenate(places)), plan.idf, lengths[:, BODY] / plan.average_body),
+        *of_query,
+        np.concatenate([segment.linking_hosts[documents] for segment, documents in located]),
         [depth_of(url) for url in urls],
-        dates_of(segment)[documents],
+        np.concatenate([segment.dates[documents] for segment, documents in located]),
     )
-    rows: list[list[float]] = np.array(columns, np.float64).T.tolist()
-    return rows
+    return list(zip(*(np.asarray(column, np.float64).tolist() for column in columns), strict=True))
 
 
-def _shares(plan: _Plan, occurs: NDArray[np.bool_]) -> Floats:
-    """Return how much of the query, by weight, occurs in each document."""
-    total = np.zeros(occurs.shape[1])
-    for share, row in zip(plan.shares, occurs, strict=True):
-        total += share * row
-    return np.minimum(1.0, total)
+@kernel(FREQUENCIES, IN_FLOATS, IN_INTS, IN_FLOATS, types.float64[:, ::1])
+def _add_shares(
+    frequencies: Frequencies, shares: Floats, are_counted: Ints, title_lengths: Floats, found: Floats
+) -> int:
+    """Set for each document the features that are shares of the query: title, URL, coverage."""
+    for document in range(len(title_lengths)):
+        in_title = 0.0
+        in_url = 0.0
+        anywhere = 0.0
+        matched = 0
+        for entry in range(len(shares)):
+            occurs = False
+            for field in range(FIELD_COUNT):
+                occurs = occurs or frequencies[entry, document, field] > 0
+            if occurs:
+                anywhere += shares[entry]
+            if frequencies[entry, document, TITLE] > 0:
+                in_title += shares[entry]
+                matched += are_counted[entry] * frequencies[entry, document, TITLE]
+            if frequencies[entry, document, URL] > 0:
+                in_url += shares[entry]
+        in_title = min(1.0, in_title)
+        of_title = min(1.0, matched / max(title_lengths[document], 1.0))
+        found[0, document] = 2.0 * in_title * of_title / max(in_title + of_title, 1e-9)
+        found[1, document] = min(1.0, in_url)
+        found[2, document] = min(1.0, anywhere)
+    return len(title_lengths)

@@ -5,7 +5,8 @@ The one place where the features of a page depend on the format of postings, see
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from numba import types
@@ -25,6 +26,7 @@ from peers.index.kernels import (
     Words,
     int64,
     kernel,
+    leaf,
     read_varint,
 )
 from peers.index.matching import located
@@ -50,70 +52,70 @@ PLACES_MAX: Final = 128
 PLACE_DOCUMENT_SHIFT: Final = 36
 PLACE_POSITION_SHIFT: Final = 8
 NO_UNIT: Final = -1
+NO_ROW: Final = -1  # of an entry whose frequencies are not wanted
+_INDEXES: Final = types.Array(types.int64, 2, "C", readonly=True)
 
 Frequencies = NDArray[np.int64]  # by entry, document and field
+FREQUENCIES: Final = types.int64[:, :, ::1]
 
 
-class Gathered(NamedTuple):
-    """What was read."""
-
-    frequencies: Frequencies
-    places: Ints  # ascending
-
-
-def gather(segment: Segment, numbers: Ints, units: Ints, documents: Ints) -> Gathered:
-    """Read some entries of some documents.
+def gather(
+    segment: Segment,
+    entries: Sequence[str],
+    units: Ints,
+    documents: Ints,
+    first: int,
+    frequencies: Frequencies,
+) -> Ints:
+    """Read some entries of some documents of a segment.
 
     Args:
-      numbers: of the entries in the dictionary, -1 for those it does not have.
+      entries: those whose frequencies are wanted, then others.
       units: the number, below 256, that the places of each entry get; NO_UNIT: they are not wanted. Entries
         without positions have none.
       documents: ascending.
+      first: index of the first of them among the documents of all segments.
+      frequencies: of these; the part of the documents has zeros, which are set where they occur.
+
+    Returns:
+      Places, in no order.
 
     Raises:
       DamagedSegmentError.
     """
-    frequencies = np.zeros((len(numbers), len(documents), FIELD_COUNT), np.int64)
-    present = np.flatnonzero(numbers >= 0)
-    known = segment.numbered(numbers[present])
+    known = segment.look_up(entries)
+    present = np.flatnonzero(known.numbers >= 0)
+    known = known.at(present)
     indexes = located(segment, documents, known)
-    atoms = known.place_ends > known.places
-    wanted_units = np.where(atoms, units[present], NO_UNIT)
-    places = np.empty(int((wanted_units != NO_UNIT).sum()) * len(documents) * PLACES_MAX, np.int64)
-    n_places = 0
+    wanted_units = np.where(known.place_ends > known.places, units[present], NO_UNIT)
+    n_atoms = np.count_nonzero(wanted_units != NO_UNIT)
+    places = np.empty(n_atoms * len(documents) * PLACES_MAX, np.int64)
     damage, positions_damage = np.full(1, -1, np.int64), np.full(1, -1, np.int64)
-    for entry, row in enumerate(present.tolist()):
-        n_places += _gather(
-            segment.postings,
-            segment.postings_words,
-            segment.postings_summed,
-            segment.postings_sums,
-            segment.positions,
-            segment.positions_summed,
-            segment.positions_sums,
-            int(known.doc_freqs[entry]),
-            int(known.starts[entry]),
-            int(known.ends[entry]),
-            int(known.places[entry]),
-            int(known.place_ends[entry]),
-            int(wanted_units[entry]),
-            indexes[entry],
-            frequencies[row],
-            places[n_places:],
-            damage,
-            positions_damage,
-        )
-        segment.refuse_postings(int(damage[0]))
-        segment.refuse_positions(int(positions_damage[0]))
-    return Gathered(frequencies, np.sort(places[:n_places]))
+    n_places = _gather(
+        segment.postings,
+        segment.postings_words,
+        segment.postings_summed,
+        segment.postings_sums,
+        segment.positions,
+        segment.positions_summed,
+        segment.positions_sums,
+        *known[1:],
+        wanted_units,
+        np.where(present < len(frequencies), present, NO_ROW),
+        indexes,
+        first,
+        frequencies,
+        places,
+        damage,
+        positions_damage,
+    )
+    segment.refuse_postings(int(damage[0]))
+    segment.refuse_positions(int(positions_damage[0]))
+    return places[:n_places]
 
 
-@kernel(
-    IN_BYTES, IN_WORDS, IN_SUMS, IN_SUMS, IN_BYTES, IN_SUMS, IN_SUMS, types.int64, types.int64, types.int64,
-    types.int64, types.int64, types.int64, IN_INTS, types.int64[:, ::1], MUTABLE_INTS, MUTABLE_INTS,
-    MUTABLE_INTS,
-)  # fmt: skip
-def _gather(
+@leaf
+def _gather_list(
     data: Bytes,
     words: Words,
     summed: Sums,
@@ -127,20 +129,22 @@ def _gather(
     place: int,
     place_end: int,
     unit: int,
+    row: int,
     indexes: Ints,
+    first: int,
     found: Frequencies,
     places: Ints,
+    n_places: int,
+    state: Ints,
+    documents: Ints,
+    frequencies: Ints,
     damage: Ints,
     positions_damage: Ints,
 ) -> int:
-    """Read the postings with the indexes, -1 for none, of one list; return how many places there are."""
-    state = np.empty(N_STATE, np.int64)
-    documents = np.empty(BLOCK + 4, np.int64)
-    frequencies = np.zeros(FIELD_COUNT * BLOCK, np.int64)
+    """Add what one list has; return how many places there are then."""
     open_list(data, words, summed, sums, start, end, n_postings, state, documents, damage)
     if damage[0] >= 0:
         return 0
-    n_places = 0
     checked = int64(-1)
     loaded = int64(-1)
     at_index = int64(0)  # the posting that `at` is before
@@ -175,8 +179,9 @@ def _gather(
                 )
                 if positions_damage[0] >= 0:
                     return 0
-        for field in range(FIELD_COUNT):
-            found[i, field] = frequencies[field * BLOCK + index]
+        if row >= 0:
+            for field in range(FIELD_COUNT):
+                found[row, first + i, field] = frequencies[field * BLOCK + index]
         if unit < 0:
             continue
         n = 0
@@ -191,11 +196,74 @@ def _gather(
         for _ in range(min(in_body, PLACES_MAX)):
             step, p = read_varint(positions, p)
             position += step
-            places[n_places] = i << PLACE_DOCUMENT_SHIFT | position << PLACE_POSITION_SHIFT | unit
+            places[n_places] = (first + i) << PLACE_DOCUMENT_SHIFT | position << PLACE_POSITION_SHIFT | unit
             n_places += 1
         n = max(in_body - PLACES_MAX, 0)
         for field in range(BODY + 1, FIELD_COUNT):
             n += frequencies[field * BLOCK + index]
         at = skip_positions(positions, positions_summed, p, n)
         at_index = index + 1
+    return n_places
+
+
+@kernel(
+    IN_BYTES, IN_WORDS, IN_SUMS, IN_SUMS, IN_BYTES, IN_SUMS, IN_SUMS, IN_INTS, IN_INTS, IN_INTS, IN_INTS,
+    IN_INTS, IN_INTS, IN_INTS, _INDEXES, types.int64, FREQUENCIES, MUTABLE_INTS, MUTABLE_INTS, MUTABLE_INTS,
+)  # fmt: skip
+def _gather(
+    data: Bytes,
+    words: Words,
+    summed: Sums,
+    sums: Sums,
+    positions: Bytes,
+    positions_summed: Sums,
+    positions_sums: Sums,
+    doc_freqs: Ints,
+    starts: Ints,
+    ends: Ints,
+    list_places: Ints,
+    list_place_ends: Ints,
+    units: Ints,
+    rows: Ints,
+    indexes: Ints,
+    first: int,
+    found: Frequencies,
+    places: Ints,
+    damage: Ints,
+    positions_damage: Ints,
+) -> int:
+    """Read the postings with the indexes, -1 for none, of each list; return how many places there are."""
+    state = np.empty(N_STATE, np.int64)
+    documents = np.empty(BLOCK + 4, np.int64)
+    frequencies = np.zeros(FIELD_COUNT * BLOCK, np.int64)
+    n_places = 0
+    for entry in range(len(starts)):
+        n_places = _gather_list(
+            data,
+            words,
+            summed,
+            sums,
+            positions,
+            positions_summed,
+            positions_sums,
+            doc_freqs[entry],
+            starts[entry],
+            ends[entry],
+            list_places[entry],
+            list_place_ends[entry],
+            units[entry],
+            rows[entry],
+            indexes[entry],
+            first,
+            found,
+            places,
+            n_places,
+            state,
+            documents,
+            frequencies,
+            damage,
+            positions_damage,
+        )
+        if damage[0] >= 0 or positions_damage[0] >= 0:
+            return 0
     return n_places

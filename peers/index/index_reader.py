@@ -10,7 +10,7 @@ import msgspec
 
 from mesh.messages import EXPLANATION_BYTES_MAX, Excerpt, FacetCounts, Hit
 from peers.index.explanation import explain
-from peers.index.features import features_of
+from peers.index.features import features_of_best
 from peers.index.index import Index
 from peers.index.indexer import Slots
 from peers.index.model import MODEL_DEPTH
@@ -80,13 +80,12 @@ class SnapshotReader:
     def search(
         self, query: Query, statistics: Statistics, k: int, after: Place | None = None
     ) -> tuple[int, bool, list[Hit]]:
-        total, is_exact, hits = self._view.search(query, statistics, k, after=after)
+        total, is_exact, best = self._view.best(query, statistics, k, after=after)
         # What is asked for behind a place, or by date, is not ordered by the model.
         n_candidates = MODEL_DEPTH if after is None and query.order is Order.SCORE else 0
-        candidates = [hit.url for hit in hits[:n_candidates]]
-        features = features_of(self._view, query, statistics, candidates)
-        found = [Hit(hit.url, hit.score, each) for hit, each in zip(hits, features, strict=False)]
-        return total, is_exact, found + [Hit(hit.url, hit.score) for hit in hits[n_candidates:]]
+        features = features_of_best(query, statistics, best[:n_candidates])
+        found = [Hit(hit.url, hit.score, each) for hit, each in zip(best, features, strict=False)]
+        return total, is_exact, found + [Hit(hit.url, hit.score) for hit in best[n_candidates:]]
 
     def facets(self, query: Query) -> FacetCounts:
         return self._view.facets(query).counts()

@@ -46,6 +46,15 @@ class Hit(msgspec.Struct, frozen=True, array_like=True):
     slot: int
 
 
+class Best(NamedTuple):
+    """One of the best documents, and where it is."""
+
+    url: str
+    score: float
+    part: PartView
+    document: int
+
+
 class Snapshot:
     """All that is committed at one generation."""
 
@@ -144,6 +153,24 @@ class View:
           ValueError: the query is beyond its limits.
           DamagedSegmentError: something that the search needs is damaged.
         """
+        total, is_exact, best = self.best(query, statistics, k, weights, after, floor)
+        slots = [int(each.part.segment.slots[each.document]) for each in best]
+        return (
+            total,
+            is_exact,
+            [Hit(each.url, each.score, slot) for each, slot in zip(best, slots, strict=True)],
+        )
+
+    def best(
+        self,
+        query: Query,
+        statistics: Statistics,
+        k: int,
+        weights: RankingWeights = _DEFAULT_WEIGHTS,
+        after: Place | None = None,
+        floor: float = -inf,
+    ) -> tuple[int, bool, list[Best]]:
+        """Do as `search`, and tell where the documents are."""
         query.check_limits()
         if query.is_empty or k < 0:
             return 0, True, []
@@ -366,13 +393,11 @@ def _count_allowed(part: PartView, known: Entries) -> Ints:
     return counts
 
 
-def _best(found: list[tuple[float, PartView, int]], k: int) -> list[Hit]:
+def _best(found: list[tuple[float, PartView, int]], k: int) -> list[Best]:
     """Merge what the segments found; reads the URLs of those only that may be among the best."""
     if len(found) > k > 0:
         least = sorted((score for score, _, _ in found), reverse=True)[k - 1]
         found = [candidate for candidate in found if candidate[0] >= least]
-    ordered = sorted(
-        (-score, part.segment.url(document), int(part.segment.slots[document]))
-        for score, part, document in found
-    )
-    return [Hit(url.decode(), -negative, slot) for negative, url, slot in ordered[:k]]
+    # No two of them have the same URL.
+    ordered = sorted((-score, part.segment.url(document), part, document) for score, part, document in found)
+    return [Best(url.decode(), -negative, part, document) for negative, url, part, document in ordered[:k]]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mesh.document import Document
-from peers.index.features import depth_of, features_of, words_of_form
+from peers.index.features import depth_of, features_of, features_of_best, words_of_form
 from peers.index.gathering import NO_UNIT, PLACE_DOCUMENT_SHIFT, PLACE_POSITION_SHIFT, PLACES_MAX, gather
 from peers.index.index import Index
 from peers.index.model import Features
@@ -147,6 +147,21 @@ def test_features_are_the_same_from_one_segment_and_from_many() -> None:
     assert features_of(many, query, statistics, urls) == features_of(one, query, statistics, urls)
 
 
+def test_features_of_the_best_are_those_of_their_urls() -> None:
+    documents = random_documents(12, 90)
+    index = Index.open(MemoryStorage())
+    for start in range(0, 90, 30):
+        index.add(documents[start : start + 30])
+        index.commit()
+    query = parse_query("search engine 天网", Mode.OR)
+    view = index.snapshot().everything()
+    statistics = view.statistics(query.terms)
+    _, _, best = view.best(query, statistics, 50)
+    urls = [each.url for each in best]
+    assert len({each.part for each in best}) == 3
+    assert features_of_best(query, statistics, best) == features_of(view, query, statistics, urls)
+
+
 def test_all_shares_are_between_0_and_1() -> None:
     documents = random_documents(13, 200)
     view = index_of(documents).snapshot().everything()
@@ -177,23 +192,26 @@ def test_places_of_an_entry_are_those_of_its_words_in_the_body() -> None:
     part, _, _ = next(view_of(*documents).located([document.url for document in documents]))
     segment = part.segment
     wanted = np.array([0, 2])
-    numbers = segment.find_terms(["red", "nosuchword", "blue"])
-    gathered = gather(segment, numbers, np.array([7, 8, NO_UNIT]), wanted)
+    frequencies = np.zeros((3, 3, 5), np.int64)  # of the entries but the last; two documents behind another
+    entries = ["red", "nosuchword", "blue", "x"]
+    found = gather(segment, entries, np.array([7, 8, NO_UNIT, 9]), wanted, 1, frequencies)
     places = [
         (place >> PLACE_DOCUMENT_SHIFT, (place >> PLACE_POSITION_SHIFT) & 0xFFFF, place & 255)
-        for place in gathered.places.tolist()
+        for place in sorted(found.tolist())
     ]
-    assert places == [(0, 0, 7), (0, 2, 7), (1, 2, 7)]
-    assert gathered.frequencies[0].tolist() == [[1, 0, 0, 2, 0], [0, 2, 1, 1, 0]]
-    assert gathered.frequencies[2].tolist() == [[0, 0, 0, 1, 0], [0, 0, 0, 0, 0]]
+    assert places == [(1, 0, 7), (1, 2, 7), (2, 0, 9), (2, 2, 7)]
+    none = [0, 0, 0, 0, 0]
+    assert frequencies[0].tolist() == [none, [1, 0, 0, 2, 0], [0, 2, 1, 1, 0]]
+    assert frequencies[1].tolist() == [none, none, none]
+    assert frequencies[2].tolist() == [none, [0, 0, 0, 1, 0], none]
 
 
 def test_no_more_places_of_an_entry_are_read_than_the_limit() -> None:
     document = Document(url="http://h/a", text="red " * (PLACES_MAX + 50))
     part, documents, _ = next(view_of(document).located([document.url]))
-    gathered = gather(part.segment, part.segment.find_terms(["red"]), np.array([0]), documents)
-    assert len(gathered.places) == PLACES_MAX
-    assert gathered.frequencies[0, 0, 3] == PLACES_MAX + 50
+    frequencies = np.zeros((1, 1, 5), np.int64)
+    assert len(gather(part.segment, ["red"], np.array([0]), documents, 0, frequencies)) == PLACES_MAX
+    assert frequencies[0, 0, 3] == PLACES_MAX + 50
 
 
 def plain_proximity(positions: list[tuple[int, int]], idf: list[float], length: float) -> float:
