@@ -40,6 +40,7 @@ _WIDE = re.compile(
     "\uffe0-\uffe6\U0001f300-\U0001faff\U00020000-\U0003ffff]"
 )
 _LETTER = re.compile(r"[^\W_\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+_LETTERS = re.compile(f"{_LETTER.pattern}{{,{_WORD_CHARS_MAX}}}")
 _SENTENCE_END = re.compile(r"[\n。！？；]|[.!?]\s")
 _ELLIPSIS = "…"
 _FRAGMENTS_MAX = 3
@@ -175,25 +176,29 @@ def _places(folded: str, wanted: _Wanted) -> list[tuple[int, int]]:
     query, and five times as long to search with.
     """
     places: list[tuple[int, int]] = []
+    are_forms: dict[str, bool] = {}
     place = folded.find(wanted.term)
     while place >= 0 and len(places) < _PLACES_MAX:
         end = place + len(wanted.term)
-        if wanted.form:
-            end = _form_end(folded, place, wanted.form)
-            if end and not _is_letter(folded, place - 1):
-                places.append((place, end))
-        elif not wanted.is_word or not (_is_letter(folded, place - 1) or _is_letter(folded, end)):
+        if not wanted.is_word:
             places.append((place, end))
-        place = folded.find(wanted.term, place + len(wanted.term))
+        elif not _is_letter(folded, place - 1):
+            if wanted.form:
+                word = _word_at(folded, place)
+                if word not in are_forms:
+                    are_forms[word] = form_of(word) == wanted.form
+                if are_forms[word]:
+                    places.append((place, place + len(word)))
+            elif not _is_letter(folded, end):
+                places.append((place, end))
+        place = folded.find(wanted.term, end)
     return places
 
 
-def _form_end(folded: str, place: int, form: str) -> int:
-    """Return where the word at a place ends if it is of that form, else 0."""
-    end = place
-    while end < len(folded) and end - place < _WORD_CHARS_MAX and _is_letter(folded, end):
-        end += 1
-    return end if form_of(folded[place:end]) == form else 0
+def _word_at(folded: str, place: int) -> str:
+    """Return the word that begins at a place, cut off where it is too long."""
+    letters = _LETTERS.match(folded, place)
+    return letters[0] if letters else ""
 
 
 def _is_letter(folded: str, place: int) -> bool:
@@ -261,18 +266,20 @@ def _best_start(text: str, matches: Sequence[_Match], columns: int) -> int:
     # Half of the columns may be lost to wide characters; matches are counted in the part that is sure.
     reach = (columns - _lead_columns(columns)) // (2 if _is_mostly_wide(text, matches[0][0]) else 1)
     counts: dict[str, int] = {}
+    worth = 0  # of the terms that are counted
     best, best_value, right = 0, (-1, -1), 0
-    for left, (start, _, _) in enumerate(matches):
+    for left, (start, _, term) in enumerate(matches):
         while right < len(matches) and matches[right][1] <= start + reach:
-            counts[matches[right][2]] = counts.get(matches[right][2], 0) + 1
+            seen = matches[right][2]
+            counts[seen] = counts.get(seen, 0) + 1
+            worth += len(seen) if counts[seen] == 1 else 0
             right += 1
-        value = (_worth(counts), right - left)
+        value = (worth, right - left)
         if value > best_value:
             best, best_value = start, value
         if right > left:
-            counts[matches[left][2]] -= 1
-            if not counts[matches[left][2]]:
-                del counts[matches[left][2]]
+            counts[term] -= 1
+            worth -= len(term) if counts[term] == 0 else 0
         else:
             right = left + 1
     return best
@@ -308,7 +315,7 @@ def _lead_in(text: str, start: int, columns: int) -> int:
 def _forward(text: str, start: int, columns: int) -> int:
     """Return the end of the text that fits into `columns` from `start`."""
     fitting = text[start : start + columns]
-    while (excess := len(fitting) + len(_WIDE.findall(fitting)) - columns) > 0:
+    while not fitting.isascii() and (excess := len(fitting) + len(_WIDE.findall(fitting)) - columns) > 0:
         # A character less gives back two columns at most, so this never drops one too many.
         fitting = fitting[: -((excess + 1) // 2)]
     return start + len(fitting)
