@@ -13,6 +13,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -41,8 +42,11 @@ _WIDE = re.compile(
 )
 _LETTER = re.compile(r"[^\W_\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _LETTERS = re.compile(f"{_LETTER.pattern}{{,{_WORD_CHARS_MAX}}}")
+_OTHER_SPACE = re.compile(r"[^\S ]")
 _SENTENCE_END = re.compile(r"[\n。！？；]|[.!?]\s")
 _ELLIPSIS = "…"
+# A query is the same for all pages that it has found on a peer.
+QUERIES_CACHED = 64
 _FRAGMENTS_MAX = 3
 # Of the letters that all forms of a word begin with; fewer would be found everywhere.
 _STEM_CHARS_MIN = 3
@@ -95,7 +99,7 @@ def snippet_of(text: str | SearchedText, query: Query, columns: int = SNIPPET_CO
         stripped = shown.strip()
         shift = len(line) - start - (len(shown) - len(shown.lstrip()))
         spans += [(a + shift, b + shift) for a, b, _ in matches if start <= a and b <= end]
-        line += re.sub(r"\s", " ", stripped)
+        line += _OTHER_SPACE.sub(" ", stripped)
         shown_to = end
     return Snippet(line + (_ELLIPSIS if text[shown_to:].strip() else ""), _united(spans))
 
@@ -129,7 +133,7 @@ def _matches(searched: SearchedText, query: Query) -> list[_Match]:
     A long text is read piece by piece until every term has been seen: folding costs 5 us for 1,000
     characters, and what is best among the first matches is good enough.
     """
-    wanted = _wanted(query)
+    wanted = _wanted(query.scoring)
     found: list[_Match] = []
     missing = {each.term for each in wanted}
     start = 0
@@ -152,10 +156,11 @@ def _common_start(a: str, b: str) -> str:
     return "".join(character for character, _ in same)
 
 
-def _wanted(query: Query) -> list[_Wanted]:
+@lru_cache(maxsize=QUERIES_CACHED)
+def _wanted(scoring: tuple[str, ...]) -> tuple[_Wanted, ...]:
     """Return what to look for: words in all their forms, compounds with their signs, other terms as such."""
-    words = [entry for entry in query.scoring if entry >= " "]
-    forms = {entry for entry in query.scoring if entry.startswith(FORM_PREFIX)}
+    words = [entry for entry in scoring if entry >= " "]
+    forms = {entry for entry in scoring if entry.startswith(FORM_PREFIX)}
     wanted: list[_Wanted] = []
     for word in words:
         form = form_of(word)
@@ -164,9 +169,9 @@ def _wanted(query: Query) -> list[_Wanted]:
             wanted.append(_Wanted(start, True, form))
         else:
             wanted.append(_Wanted(word, kind_of(word) is RunKind.WORD))
-    compounds = (entry for entry in query.scoring if entry.startswith(COMPOUND_PREFIX))
+    compounds = (entry for entry in scoring if entry.startswith(COMPOUND_PREFIX))
     wanted += [_Wanted(entry.removeprefix(COMPOUND_PREFIX), False) for entry in compounds]
-    return wanted
+    return tuple(wanted)
 
 
 def _places(folded: str, wanted: _Wanted) -> list[tuple[int, int]]:
@@ -203,7 +208,9 @@ def _word_at(folded: str, place: int) -> str:
 
 def _is_letter(folded: str, place: int) -> bool:
     """Tell whether a word would go on there. It ends where its script does: T恤, GNU系统."""
-    return 0 <= place < len(folded) and _LETTER.match(folded, place) is not None
+    if not 0 <= place < len(folded) or folded[place] == " ":
+        return False
+    return _LETTER.match(folded, place) is not None
 
 
 def _piece(text: str, start: int) -> str:
@@ -219,8 +226,8 @@ def _fragments(text: str, matches: Sequence[_Match], columns: int) -> list[tuple
     best_value = -1
     seen = {term for _, _, term in matches}
     for count in range(1, _FRAGMENTS_MAX + 1):
-        fragments = _windows(text, matches, count, columns // count)
-        value = _worth({term for start, end, term in matches if _is_inside(fragments, start, end)})
+        fragments, shown = _windows(text, matches, count, columns // count)
+        value = _worth(shown)
         if value > best_value:
             best, best_value = fragments, value
         if value == _worth(seen):
@@ -228,10 +235,17 @@ def _fragments(text: str, matches: Sequence[_Match], columns: int) -> list[tuple
     return best
 
 
-def _windows(text: str, matches: Sequence[_Match], count: int, columns: int) -> list[tuple[int, int]]:
-    """Choose windows one after the other, each for the terms that those before do not have."""
+def _windows(
+    text: str, matches: Sequence[_Match], count: int, columns: int
+) -> tuple[list[tuple[int, int]], set[str]]:
+    """Choose windows one after the other, each for the terms that those before do not have.
+
+    Returns:
+      The windows, ascending, and the terms in them.
+    """
     if not matches:
-        return [_window(text, 0, columns)]
+        return [_window(text, 0, columns)], set()
+    all_shown: set[str] = set()
     windows: list[tuple[int, int]] = []
     left = list(matches)
     while len(windows) < count and left:
@@ -243,17 +257,14 @@ def _windows(text: str, matches: Sequence[_Match], count: int, columns: int) -> 
         if is_apart:
             windows.append((start, end))
             shown = {term for a, b, term in matches if start <= a and b <= end}
+            all_shown |= shown
         left = [match for match in left if match[2] not in shown and match[0] != first]
-    return sorted(windows)
+    return sorted(windows), all_shown
 
 
 def _window(text: str, start: int, columns: int) -> tuple[int, int]:
     end = _forward(text, start, columns)
     return start, _back_to_border(text, start, end) if end < len(text) else end
-
-
-def _is_inside(windows: Sequence[tuple[int, int]], start: int, end: int) -> bool:
-    return any(a <= start and end <= b for a, b in windows)
 
 
 def _worth(terms: Iterable[str]) -> int:
