@@ -177,14 +177,21 @@ class View:
         plan = _plan(query, statistics, weights, k, after)
         total, is_exact = 0, True
         found: list[tuple[float, PartView, int]] = []
+        best_scores: list[float] = []
         for part in self._parts:
             n, is_all, documents, scores = _search_part(part, plan, floor)
             total += n
             is_exact &= is_all
-            found += [(s, part, d) for s, d in zip(scores.tolist(), documents.tolist(), strict=True)]
-            if len(found) >= k > 0 and part is not self._parts[-1]:
-                floor = max(floor, sorted(score for score, _, _ in found)[-k])
-        return total, is_exact, _best(found, k)
+            if not len(documents):
+                continue
+            of_part = scores.tolist()
+            found += [(s, part, d) for s, d in zip(of_part, documents.tolist(), strict=True)]
+            best_scores += of_part
+            best_scores.sort(reverse=True)
+            del best_scores[k:]
+            if len(best_scores) == k:
+                floor = max(floor, best_scores[-1])
+        return total, is_exact, _best(found, best_scores, k)
 
     def facets(self, query: Query) -> Facets:
         """Count all documents that match by host, language, type and year.
@@ -350,6 +357,8 @@ def _best_of_any(part: PartView, plan: _Plan, allowed: Bytes, floor: float) -> t
         known, factors = known.at(present), factors[present]
     size = min(plan.k, int(known.doc_freqs.sum()))
     best, scores = np.empty(size, np.int64), np.empty(size)
+    if not len(known.numbers):
+        return 0, True, best, scores
     counted, damage = np.empty(2, np.int64), np.full(1, -1, np.int64)
     n = search_any(
         segment.postings,
@@ -393,10 +402,10 @@ def _count_allowed(part: PartView, known: Entries) -> Ints:
     return counts
 
 
-def _best(found: list[tuple[float, PartView, int]], k: int) -> list[Best]:
+def _best(found: list[tuple[float, PartView, int]], best_scores: list[float], k: int) -> list[Best]:
     """Merge what the segments found; reads the URLs of those only that may be among the best."""
     if len(found) > k > 0:
-        least = sorted((score for score, _, _ in found), reverse=True)[k - 1]
+        least = best_scores[-1]
         found = [candidate for candidate in found if candidate[0] >= least]
     # No two of them have the same URL.
     ordered = sorted((-score, part.segment.url(document), part, document) for score, part, document in found)
