@@ -152,8 +152,7 @@ class SmallCrawl:
 
     def is_over(self) -> bool:
         return not self._unheard and all(
-            peer.controller.observe().is_idle and peer.handover.observe().is_quiet
-            for peer in self.peers.values()
+            peer.controller.observe().is_idle and _is_at_rest(peer.handover) for peer in self.peers.values()
         )
 
     def run(
@@ -411,3 +410,8 @@ class SmallCrawl:
     def _after(self, delay_s: float, event: Callable[[], None]) -> None:
         self._n_events += 1
         heappush(self._events, (self.now + delay_s, self._n_events, event))
+
+
+def _is_at_rest(handover: Handover) -> bool:
+    observed = handover.observe()
+    return observed.is_quiet and not observed.differing

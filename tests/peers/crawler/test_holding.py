@@ -32,7 +32,7 @@ from peers.crawler.controller import (
 )
 from peers.crawler.exchange import AbandonFetches, FailureReason
 from peers.crawler.frontier_items import Items, QueuedItem, SettledItem, decode_items, encode_items
-from peers.crawler.mirror import RESEND_S, SILENT_S
+from peers.crawler.mirror import RESEND_S, RESEND_S_MAX, SILENT_S
 from peers.crawler.outbox import RESEND_S as OUTBOX_RESEND_S
 from peers.handover.messages import (
     ForgetSlots,
@@ -295,7 +295,7 @@ def test_changes_are_sent_again_with_growing_pauses_until_they_are_kept() -> Non
         pauses.append(round(desk.now - since, 3))
         since = desk.now
         assert (again[0].batch, again[0].items, again[0].sent_at) == (first.batch, first.items, desk.now)
-    assert pauses == [RESEND_S, 2 * RESEND_S, 4 * RESEND_S]
+    assert pauses == [RESEND_S, RESEND_S_MAX, RESEND_S_MAX]
     desk.tell(FrontierKept(first.batch), "controller", "third")
     assert desk.observe().unkept == 1
     desk.tell(FrontierKept(first.batch), "controller", OTHER)
