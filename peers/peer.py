@@ -36,6 +36,7 @@ from peers.index.fingerprint import FINGERPRINT, fingerprint
 from peers.index.index import Index
 from peers.index.index_reader import IndexReader
 from peers.index.segments_port import SegmentsPort
+from peers.memory_keeper import MemoryKeeper
 from peers.storage.archive import Archive
 from peers.storage.archive_port import ArchivePort
 from peers.storage.ledger import last_extent
@@ -84,6 +85,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
             SegmentsPort(me, index, config.mesh.slot_count),
             Meter(me, measure),
             Http(me, listener, statistics, admin_token=config.gateway.admin_token),
+            MemoryKeeper(),
         ]
         if config.web.trace:
             ports.append(TraceRecorder(folder / config.web.trace))
