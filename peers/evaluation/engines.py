@@ -75,13 +75,16 @@ class Ours:
         hits: list[Hit] = []
         for step in steps_of(query, statistics.doc_freqs):
             query = step.query
-            total, _, hits = self._view.search(query, statistics, MODEL_DEPTH, self._weights)
+            total, _, hits = self._view.search(query, statistics, RUN_DEPTH, self._weights)
             if total >= ENOUGH:
                 break
-        features = features_of(self._view, query, statistics, [hit.url for hit in hits])
-        candidates = [Candidate(hit.url, hit.score, each) for hit, each in zip(hits, features, strict=True)]
+        head, tail = hits[:MODEL_DEPTH], hits[MODEL_DEPTH:]
+        features = features_of(self._view, query, statistics, [hit.url for hit in head])
+        candidates = [Candidate(hit.url, hit.score, each) for hit, each in zip(head, features, strict=True)]
         ranked = reranked(candidates, scale_of(query, statistics), self._model)
-        return [Ranked(each.url, each.score) for each in ranked]
+        # Features only add to scores: the tail stays behind.
+        run = [Ranked(each.url, each.score) for each in ranked]
+        return run + [Ranked(hit.url, hit.score) for hit in tail]
 
 
 class Tantivy:

@@ -37,9 +37,10 @@ from peers.index.kernels import Floats
 from peers.index.query import Query
 from peers.index.ranking import Statistics, idf_of, in_scoring_order
 
-# Candidates that the model orders anew. BM25F has the page that is looked for among its first 100 in 97 of
-# 100 queries on the LibreOffice help; more cost every peer the reading of their postings.
-MODEL_DEPTH: Final = 100
+# Candidates that the model orders anew: more cost every peer the reading of their postings, and change
+# nothing that is shown first. At 20, 30, 50 and 100, nDCG@10 and MRR@10 of Cranfield, CMRC 2018 and the help
+# in both languages (5,600 queries) are the same in all four digits, MAP differs by .0001 at most.
+MODEL_DEPTH: Final = 30
 
 LINKING_HOSTS_FULL: Final = 10_000  # linked to from everywhere; more tell nothing more
 COMPENSATED_DAYS: Final = 90.0  # the threshold T of the book

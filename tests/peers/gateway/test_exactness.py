@@ -26,6 +26,7 @@ from peers.handover.messages import SlotsComplete
 from peers.index.index import Index
 from peers.index.index_reader import IndexReader
 from peers.index.indexer import Indexer
+from peers.index.model import MODEL_DEPTH
 from peers.index.query import Order
 from peers.index.query_language import Oddity, Remark
 from peers.index.storage import MemoryStorage
@@ -230,7 +231,7 @@ def random_query(random: Random) -> tuple[str, dict[str, Any]]:
         "order": random.choice((Order.SCORE, Order.SCORE, Order.DATE)),
         "wants_facets": random.random() < 0.3,
         "wants_explanations": random.random() < 0.1,
-        "offset": random.choice((0, 0, 0, 10, 95, 100)),
+        "offset": random.choice((0, 0, 0, 10, MODEL_DEPTH - 5, MODEL_DEPTH)),
     }
     return " ".join(parts), wishes
 

@@ -45,7 +45,7 @@ def pages(found: list[tuple[Part, Hit]], size: int, scale: float | None) -> list
         assert cursor is not None
 
 
-@pytest.mark.parametrize("count", [0, 1, 99, MODEL_DEPTH, 101, 350])
+@pytest.mark.parametrize("count", [0, 1, MODEL_DEPTH - 1, MODEL_DEPTH, MODEL_DEPTH + 1, 350])
 @pytest.mark.parametrize("size", [1, 7, 10, 100])
 @pytest.mark.parametrize("scale", [None, 3.0])
 def test_pages_by_cursor_show_every_hit_once(count: int, size: int, scale: float | None) -> None:
@@ -57,7 +57,7 @@ def test_pages_by_cursor_show_every_hit_once(count: int, size: int, scale: float
 
 def test_only_the_best_are_ordered_by_the_model() -> None:
     ranked = HitList(hits(150), 3.0).hits
-    assert [each.is_head for each in ranked] == [True] * MODEL_DEPTH + [False] * 50
+    assert [each.is_head for each in ranked] == [True] * MODEL_DEPTH + [False] * (150 - MODEL_DEPTH)
     assert min(each.hit.score for each in ranked[:MODEL_DEPTH]) >= ranked[MODEL_DEPTH].hit.score
     assert [each.score for each in ranked[:MODEL_DEPTH]] == sorted(
         (each.score for each in ranked[:MODEL_DEPTH]), reverse=True
