@@ -67,7 +67,8 @@ def query_terms(text: str) -> QueryTerms:
     return _Reading(fold(text)).terms()
 
 
-# Fitted on the judged collections, with the weights of fields as they were then. Forms: nDCG@10 on Cranfield
+# Chosen on the judged collections, on all of their queries, with the weights of fields as they were then; for
+# figures on queries left out see `ranking`. Forms: nDCG@10 on Cranfield
 # .371 to .394, MRR@10 on the English LibreOffice help .579 to .645; anything from .1 to .4 for the exact word
 # is as good. Pairs, with the words of the sentence instead of search mode: MRR@10 on the Chinese help .605
 # to .630, on CMRC 2018 .980 to .988; word and pair from .25 to .7 each are within .002.
