@@ -13,9 +13,9 @@ formats of these, `searching` the kernels that search. `manifest` says which seg
 Measured, codings of postings (documents of every seventh of 2,107 lists of 128 postings or more, 6,000
 documentation pages, one of 2 shared vCPU): deltas bit-packed in blocks of 128 .233 of raw 32-bit numbers,
 varints .254; beside the book's ByteCode .3359 and Golomb .2635. Decoding whole lists: 3.8 to 4.2 ns a posting
-packed, 2.4 to 2.5 as varints (the longest list 1.4 and 0.7; the book: 6 to 1 for Golomb and ByteCode). Packed was kept because it is smaller and because one
-frequency is read without those before it, which is what a search that skips does; lists of fewer than 128
-stay varints.
+packed, 2.4 to 2.5 as varints (the longest list 1.4 and 0.7; the book: 6 to 1 for Golomb and ByteCode).
+Packed was kept because it is smaller and because one frequency is read without those before it, which is
+what a search that skips does; lists of fewer than 128 stay varints.
 
 Actor: `indexer` collects pages and answers the gateways' questions through `index_reader`; the port
 `segments_port` [io] commits in a thread; `segments_twin` stands in for it in simulations.
