@@ -99,13 +99,14 @@ def depth_of(url: str) -> int:
 
 @lru_cache(maxsize=FORMS_CACHED)
 def words_of_form(form: str) -> tuple[str, ...]:
-    """Return the words that a form (its entry) may stand for; not all there are, but none of another form."""
+    """Return words that a form (its entry) may stand for: not all, none of another form, in byte order."""
     stem = form.removeprefix(FORM_PREFIX)
     words = [stem + ending for ending in _ENDINGS]
     words += [stem + stem[-1:] + ending for ending in _DOUBLED]
     if stem.endswith("i"):
         words += [stem[:-1] + "y"]
-    return tuple(word for word in dict.fromkeys(words) if form_of(word) == form)
+    # In the order of dictionaries, where each is looked up from where the one before was.
+    return tuple(word for word in sorted(set(words)) if form_of(word) == form)
 
 
 def _plan(query: Query, statistics: Statistics) -> _Plan:
