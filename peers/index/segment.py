@@ -398,15 +398,6 @@ class Segment:
         first, end = self._rank(prefix), self._rank(successor)
         return self._listed(first, min(end, first + n_max))
 
-    def find_terms(self, entries: Sequence[str]) -> Ints:
-        """Return the number of each entry in the dictionary, -1 for those it lacks."""
-        return self.look_up(entries).numbers
-
-    def numbered(self, numbers: Ints) -> Entries:
-        """Return what the dictionary says of the entries with these numbers."""
-        columns = zip(*(self._listed(number, number + 1) for number in numbers.tolist()), strict=True)
-        return Entries(*map(np.concatenate, columns)) if len(numbers) else self._listed(0, 0)
-
     def names(self, numbers: Ints) -> list[str]:
         """Return entries as strings."""
         return [self.term(number).decode() for number in numbers.tolist()]
