@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -27,7 +28,7 @@ from simulations.members import Members, VirtualDoor
 from simulations.nemesis import Nemesis
 from simulations.network import Network
 from simulations.planted import Bug, planted
-from simulations.users import Users
+from simulations.users import FRESH_S, Users
 from simulations.watch import Watch
 from simulations.web import Served, SyntheticWeb, WebShape
 from simulations.world import World
@@ -270,7 +271,11 @@ class FaultRun:
         machine = self.some_gateway()
         if machine is not None and self.watch.findable:
             url = self._random.choice(list(self.watch.findable))
-            self.users.search(machine, url, self.watch.findable[url])
+            slowest = max(each.disk.factor for each in self.machines)
+            stored_s = self.watch.findable[url]
+            # Who is cut off from a majority cannot know what that has stored since.
+            is_known = stored_s + FRESH_S < self.watch.isolated_since(machine)
+            self.users.search(machine, url, stored_s if is_known else inf, fresh_s=slowest * FRESH_S)
 
     def some_gateway(self) -> Machine | None:
         running = [machine for machine in self.present() if machine.is_running]

@@ -61,9 +61,9 @@ class Users:
         self._tell(f"a user gives {url} to {machine.name}")
         machine.order(order)
 
-    def search(self, machine: Machine, url: str, stored_s: float) -> None:
-        """Search for a page that was stored at a time."""
-        must_find = self._now() >= stored_s + FRESH_S
+    def search(self, machine: Machine, url: str, stored_s: float, *, fresh_s: float = FRESH_S) -> None:
+        """Search for a page that was stored at a time, and must be found `fresh_s` later."""
+        must_find = self._now() >= stored_s + fresh_s
         self.n_searches += 1
         machine.order(SearchPages(self._ask(machine, url, must_find=must_find), rare_word_of(url)))
 

@@ -179,6 +179,10 @@ class Watch:
             else:
                 self._isolated_since.setdefault(machine.number, now)
 
+    def isolated_since(self, machine: Machine) -> float:
+        """Since when it has reached no majority; inf when it does."""
+        return self._isolated_since.get(machine.number, inf)
+
     def violate(self, sentence: str) -> None:
         """Note that something is that must not be."""
         self._tell(f"VIOLATION {sentence}")
