@@ -13,9 +13,11 @@ the machine's load at 8 to 16, the peers with priority over them: what stands he
   CPU a request, Hypercorn and ours: /healthz 412 and 164 us; /api/search 452 and 166; /search 734 and 494.
   Cached: 1,000/s at p50 1.4, p99 18.5 ms (/healthz at that rate: 1.0 and 7.9), 0.55 ms of CPU; up to 1,700/s.
   Distinct: 30/s at p50 30, p99 102 ms; at most 53 to 58/s, where no answer was incomplete or refused.
-    CPU of the gateway 13, of the others 7 and 8 ms each; so 100/s would take 2.8 of the 2 cores. A fifth
-    measures features, a fifth makes excerpts, a sixth searches, a quarter are the rounds of the gateway;
-    HTTP 4 %. Before there were features, stems and relaxed queries: 5.4, 3.3 and 3.4 ms.
+    CPU of the gateway 13, of the others 7 and 8 ms each, whatever the number of pages.
+    Since features are measured for all segments at once, and of 30 hits: 40/s at p50 18, p99 56 ms (6,000
+    pages), CPU 6.4, 3.5 and 3.7 ms, of which 1.0, 0.2 and 0.2 are those of /healthz; so 100/s would take 1.4
+    of the 2 cores. Without HTTP, network and load it is 3.5, 2.1 and 1.7: a third each excerpts, search with
+    features, and the rest.
   One peer late by 1 s: 20/s at p50 39, p99 94 ms (p50 90, p99 177 with the index of an hour later), none
     incomplete. The others' CPU doubles: they are asked for their own slots and for those of the late one.
 Wanted: 100/s at p50 10, p99 60 ms; 1,000/s cached; p99 150 ms with the late peer.
