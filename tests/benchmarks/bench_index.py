@@ -10,9 +10,9 @@ as their terms; "from text": the time of the analysis is added to tantivy's. Que
 terms of titles, and those that people judged. Ours is merged into one segment, tantivy's as its own merging
 leaves it. Times are CPU time of the thread.
 
-Measured, 25,000 documents (2 shared vCPU under load, not pinned): indexing from text 1.12 x tantivy's documents per
-second, size 1.34 x; time of OR p50 2.85 x, p99 2.27 x; AND 5.4 x and 8.5 x; phrase 6.5 x and 1.9 x. By
-profiles a search costs about 70 us in Python whatever it finds: at this size that is most of the median.
+Measured, 25,000 documents (2 shared vCPU under load, not pinned): indexing from text 1.12 x tantivy's
+documents per second, size 1.34 x; time of OR p50 2.85 x, p99 2.27 x; AND 5.4 x and 8.5 x; phrase 6.5 x and
+1.9 x. By profiles a search costs about 70 us in Python whatever it finds: at this size most of the median.
 
 Exporting and adopting is measured on the pages of the demo web, many times with changed hosts, beside
 building the same documents anew.
