@@ -14,7 +14,8 @@ from peers.index.part import Part
 from peers.index.postings import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX, merge_postings
 from peers.index.segment import Segment, SegmentData, pack_blocks
 
-# A query costs about 0.1 ms a segment, with counting and features; a merge rewrites each document log(size) / log(factor) times.
+# A query costs about 0.1 ms a segment, with counting and features; a merge rewrites each document
+# log(size) / log(factor) times.
 MERGE_FACTOR = 8
 # Smaller segments count as this size: many small commits are merged together, whatever their sizes.
 SMALL_SEGMENT_BYTES = 2 * 1024 * 1024

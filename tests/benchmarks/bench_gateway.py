@@ -16,8 +16,8 @@ the machine's load at 8 to 16, the peers with priority over them: what stands he
     CPU of the gateway 13, of the others 7 and 8 ms each, whatever the number of pages.
     Since features are measured for all segments at once, and of 30 hits: 40/s at p50 18, p99 56 ms (6,000
     pages), CPU 6.4, 3.5 and 3.7 ms, of which 1.0, 0.2 and 0.2 are those of /healthz; so 100/s would take 1.4
-    of the 2 cores. Without HTTP, network and load it is 3.5, 2.1 and 1.7: a third each excerpts, search with
-    features, and the rest.
+    of the 2 cores. Without HTTP, network and load it is 3.5, 2.1 and 1.7: about two fifths make excerpts, a
+    third searches and measures features, a sixth are the rounds of the gateway.
   One peer late by 1 s: 20/s at p50 39, p99 94 ms (p50 90, p99 177 with the index of an hour later), none
     incomplete. The others' CPU doubles: they are asked for their own slots and for those of the late one.
 Wanted: 100/s at p50 10, p99 60 ms; 1,000/s cached; p99 150 ms with the late peer.
