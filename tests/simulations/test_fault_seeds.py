@@ -32,8 +32,8 @@ def test_seeds_that_once_failed_pass() -> None:
         assert not result.failures, told(result)
 
 
-# FIXME: of 1,000 seeds from 1,000 on, four fail: 1278 (4 peers) and 1409 (4) claim slots whose only copies are
-# at a peer that is away, after drains and with a full disk; 1205 (3) loses a seed that a peer without a
+# FIXME: of 1,000 seeds from 1,000 on, four fail: 1278 (4 peers) and 1409 (4) claim slots whose only copies
+# are at a peer that is away, after drains and with a full disk; 1205 (3) loses a seed that a peer without a
 # majority took; in 1039 (9) a clock goes back. Until these are mended one fresh seed may fail; it is told.
 FRESH_FAILURES_MAX = 1
 
