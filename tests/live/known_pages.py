@@ -1,4 +1,4 @@
-"""Pages by which answers are checked: each is the only one with a certain word in it."""
+"""Pages by which answers are checked: each is the only one with a certain word in it, in any form."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from urllib.parse import urlsplit
 from selectolax.lexbor import LexborHTMLParser
 
 _WORD: Final = re.compile(r"[^\W_]+")
-_PLAIN: Final = re.compile(r"[a-z]{6,20}")  # what no analysis of words changes
+_PLAIN: Final = re.compile(r"[a-z]{6,20}")  # what no folding changes
+_BEGINNING_CHARS: Final = 5  # which all forms of a word have in common
 
 
 class KnownPage(NamedTuple):
-    """A page and a word that only it has, also among the addresses."""
+    """A page and a word that only it has, also among the addresses; none has another form of it."""
 
     url: str
     word: str
@@ -28,15 +29,21 @@ class KnownPage(NamedTuple):
 def known_pages(bodies: Mapping[str, bytes], per_host: int) -> list[KnownPage]:
     """Choose pages of every host that has any such; hosts in turn, so that any first few are of many."""
     words = {url: _words(url, body) for url, body in bodies.items()}
-    frequency = Counter(word for mine in words.values() for word in mine)
+    frequency = Counter(beginning for mine in words.values() for beginning in {_beginning(w) for w in mine})
     by_host: dict[str, list[KnownPage]] = defaultdict(list)
     for url in sorted(words):
-        own = sorted(word for word in words[url] if frequency[word] == 1 and _PLAIN.fullmatch(word))
+        own = sorted(
+            word for word in words[url] if frequency[_beginning(word)] == 1 and _PLAIN.fullmatch(word)
+        )
         if own:
             page = KnownPage(url, own[0])
             by_host[page.host].append(page)
     chosen = [_spread(pages, per_host) for pages in by_host.values()]
     return [pages[rank] for rank in range(per_host) for pages in chosen if rank < len(pages)]
+
+
+def _beginning(word: str) -> str:
+    return word[:_BEGINNING_CHARS]
 
 
 def _words(url: str, body: bytes) -> set[str]:
