@@ -118,7 +118,7 @@ ALONE_PINGS: Final = 8  # dead members that one without live ones tries at a tim
 ECHOES_MAX: Final = 5
 # A member that came less long ago concludes it at once when what it hears is of another address: its former
 # life can have said nothing newer than what it said itself when it came.
-NEWCOMER_S: Final = 60.0
+NEWCOMER_S: Final = 25.0
 
 FAREWELLS: Final = 4  # members told at once by one that goes; they tell the rest
 
