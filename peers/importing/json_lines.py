@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mesh.errors import CorruptionError
-from peers.importing.positions import Damage, Position
+from peers.importing.positions import BEGINNING, Damage, Position
 from peers.importing.unpacking import Packing
 
 LINE_BYTES_MAX: Final = 32 << 20
@@ -41,7 +41,7 @@ class Line(NamedTuple):
     text: bytes
 
 
-def read_lines(packing: Packing, start: Position = Position(0)) -> Iterator[Line | Damage]:  # noqa: B008
+def read_lines(packing: Packing, start: Position = BEGINNING) -> Iterator[Line | Damage]:
     """Read the lines that are not blank from a position on.
 
     A packed file is read from the beginning of a member, passing over lines that are done.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Position(NamedTuple):
@@ -10,6 +10,9 @@ class Position(NamedTuple):
 
     offset: int  # bytes: of a gzip member, a zstd frame, a record or a line
     skip: int = 0  # records or lines from there that are done
+
+
+BEGINNING: Final = Position(0)
 
 
 class Damage(NamedTuple):

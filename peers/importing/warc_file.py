@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from mesh.errors import CorruptionError
-from peers.importing.positions import Damage, Position
+from peers.importing.positions import BEGINNING, Damage, Position
 from peers.importing.unpacking import Member, Packing
 from peers.storage.warc import HEAD_BYTES_MAX, RECORD_BYTES_MAX, header_fields
 
@@ -33,7 +33,7 @@ class Record(NamedTuple):
     block: bytes
 
 
-def read_warc(packing: Packing, start: Position = Position(0)) -> Iterator[Record | Damage]:  # noqa: B008
+def read_warc(packing: Packing, start: Position = BEGINNING) -> Iterator[Record | Damage]:
     """Read records from a position on.
 
     Yields a `Damage` for everything that is no record, and goes on behind it.
