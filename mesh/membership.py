@@ -516,11 +516,10 @@ class Membership(Actor):
         """Are most members live, as far as is known? Suspects are, so that tables do not flap."""
         return has_majority(self._members.remaining(), self._members.live())
 
-    def _has_all(self) -> bool:
-        """Do the live members have all pages between them? A member without slots is not missed."""
+    def _count_missed(self) -> int:
+        """How many are down that may have something of slots: who drains has, till it says that it leaves."""
         dead = [rumour.record for rumour in self._members if rumour.state == State.DEAD]
-        n_missed = sum(record.weight > 0 or record.serving > 0 for record in dead)
-        return n_missed < self._config.replicas
+        return sum(record.weight > 0 or record.serving > 0 or record.is_draining for record in dead)
 
     def _end(self, source: Address, state: State) -> None:
         """Say that we have left, or are down for a while, and fall silent."""
@@ -850,18 +849,18 @@ class Membership(Actor):
         serving = {record.peer: record.serving for record in records}
         if not any(serving.values()):
             serving = weights  # nobody is ready, so nobody is readier than who is to be
-        is_most, has_all, old = self._has_majority(), self._has_all(), self._ownership
-        if old is not None and (weights, serving, is_most, has_all) == (
+        is_most, missed, old = self._has_majority(), self._count_missed(), self._ownership
+        if old is not None and (weights, serving, is_most, missed) == (
             old.table.weights,
             old.serving.weights,
             old.has_majority,
-            old.has_all,
+            old.missed,
         ):
             return
         table = self._slot_table(weights, old.table if old else None)
         served = self._slot_table(serving, old.serving if old else None) if serving != weights else None
         self._ownership = Ownership(
-            self.me, table, weights, serving=served, has_majority=is_most, has_all=has_all
+            self.me, table, weights, serving=served, has_majority=is_most, missed=missed
         )
         self._outbox += [
             Send(self._here[name], OwnershipChanged(self._ownership)) for name in self._listeners

@@ -472,6 +472,7 @@ class SlotsYielded(Message, frozen=True, array_like=True, tag=61):
     slots: SlotSet
     filled: SlotSet  # of those, where the sender has anything at all
     complete: SlotSet = NO_SLOTS  # of those, where it has everything that was acknowledged
+    lacking: SlotSet = NO_SLOTS  # of those, where it could not keep what counts elsewhere
 
 
 class CompareSlots(Message, frozen=True, array_like=True, tag=62):

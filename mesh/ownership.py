@@ -35,7 +35,7 @@ class Ownership:
         *,
         serving: SlotTable | None = None,
         has_majority: bool = True,
-        has_all: bool = True,
+        missed: int = 0,
     ) -> None:
         """Note who is responsible.
 
@@ -43,16 +43,16 @@ class Ownership:
           table: from the weights of the live members.
           alive: all live members, those without weight too.
           serving: from their serving weights; None when it is the same table.
-          has_all: whether fewer members are down than there are copies: then the live ones together have
-            everything that was acknowledged.
           has_majority: whether the live members are most of those known: only then may slots be taken.
+          missed: how many members are down that may have something of slots. As long as these are fewer
+            than the copies, the live ones together have everything that was acknowledged.
         """
         self.me = me
         self.table = table
         self.serving = table if serving is None else serving
         self.alive = frozenset(alive)
         self.has_majority = has_majority
-        self.has_all = has_all
+        self.missed = missed
         self.epoch = self._digest()
         self._teams: dict[int, tuple[str, ...]] = {}
 

@@ -11,9 +11,9 @@ yield of the one it has yielded to. Holding is not kept over a restart.
 *Getting.* Who yields says where it has anything. The frontier's part of that is brought before the slot is
 crawled, the pages meanwhile; with both the slot is *complete*. All of this is union: what two sides of a
 partition, or an owner and its late standby, know is put together, in any order. But where nobody who yielded
-was complete, and as many members are down as there are copies, something that was acknowledged may be with
-the dead alone, and who crawled on would fetch it again. Such a slot waits, and is claimed again whenever the
-members change, until one of the dead is back or written off.
+was complete, and as many members as there are copies are down or *lack* something of the slot, since their
+disk was full, what was acknowledged may be with the dead alone, and who crawled on would fetch it again. Such
+a slot waits, and is claimed again whenever the members change, until one of the dead is back or written off.
 
 *Offering.* Who holds a slot and has it complete offers it to the standbys. What they have *taken* is
 complete there from then on, since all that is new reaches them before it counts. A standby that has lost
@@ -23,7 +23,8 @@ repairs what messages, disks and bugs have lost.
 
 *Letting go.* A peer answers queries for a slot until its new owner has taken what it had; then the serving
 weights change (`Ownership.serving`). What it neither keeps nor answers for it offers to the whole team, and
-forgets it when all of them have taken it; see `offers` for why nothing is lost by that.
+forgets it when all of them have taken it, if they are as many as there are to be copies; see `offers` for why
+nothing is lost by that.
 
 What it needs of others
 =======================
@@ -39,8 +40,9 @@ Known gaps
 ==========
 A peer that is in the team by the views it sees, and was not by one in between that it never saw, counts as
 complete until it has taken the owner's new offer: till then its answers can lack what came in between.
-Who drains its slots into fewer peers than there are copies leaves fewer copies; if those die, who comes back
-after them can call complete what is with the dead, since no more members are down than copies should allow.
+What is stored while fewer peers crawl than there are copies, since the others drain or are down, has fewer
+copies; if those die, who comes back after them can call complete what is with the dead, since no more members
+are down than copies should allow. So can those who see a peer start again that had forgotten to be lacking.
 A member that is alive but whose handover hangs stops the slots that move, and no others. Numbers follow the
 clock at the start of a peer, so one whose clock was set back meanwhile could take an answer to its former
 life for one to this life, if that was under way all the time.
@@ -114,7 +116,7 @@ class HandoverStatistics(Statistics, frozen=True):
     pages_wanted: int
     differing: int  # that are said to differ and have still to be compared, for every peer
     offered: int  # to be taken by others, a slot counts once for every peer
-    strays: int  # which we do not keep and others do not have yet
+    strays: int  # which we do not keep and which all of the team do not have yet
     claims: int  # count
     takeovers: int  # count: slots that we came to hold
     yielded: int  # count: slots, a repetition counts again
@@ -263,7 +265,7 @@ class Handover(Actor):
             nothing = dict.fromkeys(HandoverStatistics.__struct_fields__[:-1], 0)
             return HandoverStatistics(**nothing, is_quiet=False)
         ownership = self._ownership
-        kept, owned, strays = ownership.kept, ownership.owned, self._strays()
+        kept, owned, strays = ownership.kept, ownership.owned, self._strays() & ~self._taken_by_team()
         n_wanted = {store: self._wants.count(store) for store in STORES}
         n_offered = sum(int(slots.sum()) for _, slots in self._offers.open().values())
         is_settled = bool((self._held == owned).all() and (self._complete & kept == kept).all())
@@ -297,9 +299,11 @@ class Handover(Actor):
 
         self._held, self._stopping = nothing(), nothing()
         self._filled, self._complete = nothing(), nothing()
+        self._lacking = nothing()  # here: not kept though it counts elsewhere, and not brought since
         self._silent_stores = set(STORES)  # which have not told what they have
         self._claimed, self._agreed = nothing(), nothing()
         self._vouched = nothing()  # claimed, and complete at one who has yielded it
+        self._n_lacking = np.zeros(ownership.table.slot_count, np.int16)  # who have yielded it so
         self._found = nothing()  # agreed upon while all that was acknowledged was there to be brought
         self._yields: dict[str, SlotMask] = {}  # by live member: of our claim
         self._n_yields = np.zeros(ownership.table.slot_count, np.int16)  # their sum
@@ -370,6 +374,7 @@ class Handover(Actor):
         self._agreed = np.zeros_like(self._held)
         self._yields = {peer: np.zeros_like(self._held) for peer in ownership.alive if peer != self._me}
         self._n_yields[:] = 0
+        self._n_lacking[:] = self._lacking
         if not ownership.has_majority or not self._claimed.any():
             return []
         self._n_claims += 1
@@ -427,8 +432,8 @@ class Handover(Actor):
         if not slots.any():
             return []
         self._n_yielded += int(slots.sum())
-        filled, complete = encode_slots(slots & self._filled), encode_slots(slots & self._complete)
-        answer = SlotsYielded(claim, self._here.epoch, encode_slots(slots), filled, complete)
+        known = (encode_slots(slots & mask) for mask in (self._filled, self._complete, self._lacking))
+        answer = SlotsYielded(claim, self._here.epoch, encode_slots(slots), *known)
         return [Send(Address(peer, self.name), answer)]
 
     def _note_stopped(self, slots: SlotMask, now: float) -> list[Send]:
@@ -448,6 +453,7 @@ class Handover(Actor):
         new = self._decode(message.slots) & self._claimed & ~yielded
         filled = self._decode(message.filled) & new
         self._vouched |= self._decode(message.complete) & new
+        self._n_lacking += self._decode(message.lacking) & new
         if not new.any():
             return []
         yielded |= new
@@ -464,7 +470,8 @@ class Handover(Actor):
         """Note what all have yielded, and whether it can be complete here without those that are down."""
         self._agreed |= slots
         is_there = self._complete | self._vouched
-        self._found |= slots if self._here.has_all else slots & is_there
+        is_there |= self._n_lacking + self._here.missed < self._here.table.replicas
+        self._found |= slots & is_there
 
     def _hold_agreed(self) -> list[Send]:
         """Crawl what all have yielded and whose frontier is here, all that is known of it."""
@@ -526,9 +533,10 @@ class Handover(Actor):
 
     def _note_lacking(self, slots: SlotMask, now: float) -> list[Send]:
         """Be complete in these copies of ours no more, and ask their owners for them."""
-        slots = slots & self._complete & ~self._held
+        slots = slots & ~self._held
         if not slots.any():
             return []
+        self._lacking |= slots
         self._complete &= ~slots
         for taking in self._taking.values():
             taking.slots &= ~slots
@@ -574,6 +582,7 @@ class Handover(Actor):
         for peer in self._stirred & self._taking.keys():
             # Whose slots these are holds them and has all: else it would not have offered them.
             self._complete |= self._here.table.slots_of(peer) & self._brought(peer)
+        self._lacking &= ~self._complete
         if self._told_complete is not None and (self._told_complete == self._complete).all():
             return []
         self._stirred.update(self._taking)  # for what these offer may be complete only now
@@ -683,20 +692,27 @@ class Handover(Actor):
         ownership = self._here
         return self._filled & ~(ownership.kept | ownership.answers | self._stopping)
 
+    def _taken_by_team(self) -> SlotMask:
+        """Of the strays, those that all who are to keep them have taken, if there is anybody."""
+        table, strays = self._here.table, self._strays()
+        taken: SlotMask = strays & (table.ranking[0] != NOBODY)
+        for rank in range(table.replicas):
+            for peer, slots in self._by_peer(strays, rank).items():
+                taken &= ~slots | self._offers.taken_by(peer)
+        return taken
+
     def _forget_taken(self) -> list[Send]:
         """Delete the strays that the whole team has taken."""
         self._may_forget = False
-        strays = self._strays()
-        if not strays.any():
-            return []
-        gone = strays & (self._here.table.ranking[0] != NOBODY)
-        for rank in range(self._here.table.replicas):
-            for peer, slots in self._by_peer(strays, rank).items():
-                gone &= ~slots | self._offers.taken_by(peer)
+        table = self._here.table
+        gone = self._strays()
+        if gone.any():
+            gone &= self._taken_by_team() & (table.ranking[table.replicas - 1] != NOBODY)
         if not gone.any():
             return []
         self._filled &= ~gone
         self._complete &= ~gone
+        self._lacking &= ~gone
         self._are_offers_stale = True
         order = ForgetSlots(encode_slots(gone))
         return [Send(self._addresses[name], order) for name in ("controller", "cell", "indexer")]

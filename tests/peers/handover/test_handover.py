@@ -190,7 +190,7 @@ def test_a_yield_of_a_peer_that_is_not_live_does_not_count() -> None:
 
 def test_with_as_many_down_as_there_are_copies_a_slot_waits_unless_somebody_has_all_of_it() -> None:
     ownership = view(ANN, BEN)
-    lacking = Ownership(ANN, ownership.table, ownership.alive, has_all=False)
+    lacking = Ownership(ANN, ownership.table, ownership.alive, missed=2)
     ann = Ann(lacking)
     some = np.zeros(SLOTS, np.bool_)
     some[np.flatnonzero(lacking.owned)[:3]] = True
@@ -204,6 +204,30 @@ def test_with_as_many_down_as_there_are_copies_a_slot_waits_unless_somebody_has_
     assert ann.held == lacking.owned.sum()
 
 
+@pytest.mark.parametrize(("missed", "is_held"), [(0, True), (1, False)])
+def test_a_copy_that_lacks_something_counts_as_one_that_is_missed(missed: int, is_held: bool) -> None:
+    ownership = view(ANN, BEN)
+    ann = Ann(Ownership(ANN, ownership.table, ownership.alive, missed=missed))
+    claim = ann.claim()
+    ann.yielded_by(BEN, claim, lacking=claim.slots)
+    assert ann.held == (ownership.owned.sum() if is_held else 0)
+
+
+def test_what_could_not_be_kept_here_is_lacking_until_it_has_been_brought_again() -> None:
+    here = view(ANN, BEN)
+    ann = holding(here)
+    standby = encode_slots(here.table.slots_of(BEN))
+    ann.hear_from(BEN, OfferSlots(5, here.epoch, standby))
+    ann.finish_tasks()
+    ann.hear(SlotsLacking(standby), "cell")
+    [answer] = ann.hear_from(BEN, ClaimSlots(1, here.epoch, standby))
+    assert (answer.message.lacking, answer.message.complete) == (standby, NO_SLOTS)
+    ann.hear_from(BEN, OfferSlots(6, here.epoch, standby))
+    ann.finish_tasks()
+    [answer] = ann.hear_from(BEN, ClaimSlots(2, here.epoch, standby))
+    assert (answer.message.lacking, answer.message.complete) == (NO_SLOTS, standby)
+
+
 def test_what_was_complete_here_is_held_whoever_is_down() -> None:
     before = view(ANN, BEN)
     ann = holding(before)
@@ -211,7 +235,7 @@ def test_what_was_complete_here_is_held_whoever_is_down() -> None:
     ann.hear_from(BEN, OfferSlots(5, before.epoch, encode_slots(standby)))
     ann.finish_tasks()
     after = view(ANN)
-    ann.hear(OwnershipChanged(Ownership(ANN, after.table, after.alive, has_all=False)))
+    ann.hear(OwnershipChanged(Ownership(ANN, after.table, after.alive, missed=2)))
     ann.wait(FENCE_S)
     assert ann.held == SLOTS
 
@@ -608,6 +632,15 @@ def test_a_slot_in_which_something_comes_after_it_was_taken_is_offered_anew() ->
     ann.hear(SlotsFilled(HALF), "cell")
     ann.hear_from(CAT, SlotsTaken(made[CAT].offer, HALF))
     assert ann.told(ForgetSlots) == []
+
+
+def test_strays_are_kept_though_taken_while_those_who_keep_them_are_too_few() -> None:
+    ann = Ann(view(ANN, BEN, ann=0), filled=HALF)
+    ann.wait(ENOUGH_S)
+    ann.hear_from(BEN, SlotsTaken(offers(ann)[BEN].offer, HALF))
+    assert ann.told(ForgetSlots) == []
+    assert ann.handover.observe().strays == 0  # for nobody need wait for that
+    assert ann.handover.observe().is_quiet
 
 
 def test_strays_of_nobody_are_kept() -> None:

@@ -97,7 +97,7 @@ class World:
         self.records: dict[str, Record] = {}
         self.left: set[str] = set()
         # Live members, whether they are most of all, and whether they have everything between them.
-        self.versions: list[tuple[dict[str, Record], bool, bool]] = []
+        self.versions: list[tuple[dict[str, Record], bool, int]] = []
         self.running: dict[str, Peer] = {}
         self.disks: dict[str, dict[str, DictStore]] = {}
         self.cut_off: set[str] = set()  # by whom nothing is heard, and who has no licence
@@ -150,7 +150,7 @@ class World:
     def _find_alone(self, peer: Peer) -> None:
         if peer.ownership is not None:
             table = SlotTable({peer.name: peer.ownership.table.weights[peer.name]}, SLOTS, self.replicas)
-            self._show(peer, Ownership(peer.name, table, table.weights, has_majority=False, has_all=False))
+            self._show(peer, Ownership(peer.name, table, table.weights, has_majority=False, missed=2))
 
     def _heal(self, name: str) -> None:
         """A peer that was cut off hears that it was dropped, and then the others hear of it again."""
@@ -170,7 +170,7 @@ class World:
         self.records = self.records | {name: record}
         live = {peer: record for peer, record in self.records.items() if record.is_alive}
         is_most = 2 * len(live) > len(self.records.keys() - self.left)
-        self.versions.append((live, is_most, self.count_missed() < self.replicas))
+        self.versions.append((live, is_most, self.count_missed()))
         for peer in self.running.values():
             self.at(self.now + self.random.choice((0.0, 0.05, 0.3, 1.0)), lambda peer=peer: self._tell(peer))
 
@@ -261,7 +261,7 @@ class World:
         if self.running.get(peer.name) is not peer or peer.name in self.cut_off or peer.version == newest:
             return
         peer.version = newest
-        live, is_most, has_all = self.versions[newest]
+        live, is_most, missed = self.versions[newest]
         table = SlotTable({name: record.weight for name, record in live.items()}, SLOTS, self.replicas)
         serving = {name: record.serving for name, record in live.items()}
         served = None
@@ -269,7 +269,7 @@ class World:
             served = SlotTable(serving, SLOTS, self.replicas)
         self._show(
             peer,
-            Ownership(peer.name, table, live, serving=served, has_majority=is_most, has_all=has_all),
+            Ownership(peer.name, table, live, serving=served, has_majority=is_most, missed=missed),
         )
 
     def _show(self, peer: Peer, ownership: Ownership) -> None:
