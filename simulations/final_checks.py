@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING, Final
 
 from mesh.errors import CorruptionError
@@ -39,7 +39,7 @@ def _wrong(run: FaultRun) -> Iterator[str]:
     by_peer = {machine.peer: machine for machine in present}
     urls = dict.fromkeys(run.reachable_urls())
     yield from _lost(run, urls)
-    yield from _states(run, ownership, by_peer)
+    yield from _states(run, ownership, by_peer, urls)
     yield from _copies(run, ownership, by_peer)
     yield from _not_found(run)
     if run.world.unbalanced:
@@ -53,8 +53,13 @@ def _lost(run: FaultRun, urls: dict[str, None]) -> Iterator[str]:
             yield f"{url} was lost: no peer has fetched it"
 
 
-def _states(run: FaultRun, ownership: Ownership, by_peer: dict[str, Machine]) -> Iterator[str]:
-    """URLs that are in no state, in two, or in different ones at the peers of their team."""
+def _states(
+    run: FaultRun, ownership: Ownership, by_peer: dict[str, Machine], promised: Container[str]
+) -> Iterator[str]:
+    """URLs that are in no state, in two, or in different ones at the peers of their team.
+
+    One that was asked for and never promised may be forgotten: who asked may have died with its disk.
+    """
     for url in run.watch.first:
         slot = ownership.slot_of(host_of(url))
         key = b"Cf" + slot.to_bytes(2, "big") + b"u" + fingerprint(url)
@@ -62,6 +67,8 @@ def _states(run: FaultRun, ownership: Ownership, by_peer: dict[str, Machine]) ->
         for peer in ownership.team_of(slot):
             machine = by_peer[peer]
             rows[machine.name] = machine.disk.table.get(key)
+        if url not in promised and not any(rows.values()):
+            continue
         if None in rows.values():
             yield f"{url} is unknown to some of its team: {rows}"
         elif len(set(rows.values())) > 1:

@@ -13,7 +13,8 @@ class RevertibleTable:
     def __init__(self) -> None:
         self._table = MemoryTable()
         self._before: dict[bytes, bytes | None] = {}  # of changed keys: the value at the last commit
-        self.on_commit: Callable[[Mapping[bytes, bytes | None]], None] | None = None  # gets those
+        self.deleted: set[bytes] = set()  # since then; they may be there again
+        self.on_commit: Callable[[Mapping[bytes, bytes | None]], None] | None = None  # gets those before
 
     def get(self, key: bytes) -> bytes | None:
         return self._table.get(key)
@@ -27,6 +28,7 @@ class RevertibleTable:
         if key not in self._before:
             self._before[key] = self._table.get(key)
         self._table.delete(key)
+        self.deleted.add(key)
 
     def scan(
         self, start: bytes, stop: bytes | None = None, *, limit: int | None = None
@@ -45,6 +47,7 @@ class RevertibleTable:
         if self.on_commit is not None:
             self.on_commit(self._before)
         self._before.clear()
+        self.deleted.clear()
 
     def revert(self) -> None:
         """Undo everything since the last commit."""
@@ -54,3 +57,4 @@ class RevertibleTable:
             else:
                 self._table.put(key, value)
         self._before.clear()
+        self.deleted.clear()

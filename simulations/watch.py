@@ -245,7 +245,7 @@ class Watch:
             if key[4] == _URL:
                 self._note_url(machine, key[5:], value)
             elif key[4] == _HOST:
-                self._note_clock(machine, key, value)
+                self._note_clock(machine, key, value, was_deleted=key in table.deleted)
 
     def _note_url(self, machine: Machine, key: bytes, value: bytes | None) -> None:
         settled = self.settled[machine.number]
@@ -261,10 +261,11 @@ class Watch:
                 self._stored_apart.setdefault(machine.number, []).append(url)
             self._tell(f"{machine.name} has stored {url}")
 
-    def _note_clock(self, machine: Machine, key: bytes, value: bytes | None) -> None:
+    def _note_clock(self, machine: Machine, key: bytes, value: bytes | None, *, was_deleted: bool) -> None:
         clocks = self._clocks[machine.number]
-        if value is None:  # the slot was handed over
+        if was_deleted:  # the slot was handed over, and may be filled again by now
             clocks.pop(key, None)
+        if value is None:
             return
         record = _decode(value)
         next_fetch_s = record[1]
