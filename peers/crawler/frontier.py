@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush, nlargest
 from math import inf
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -60,7 +60,7 @@ from peers.crawler.frontier_items import (
     queued_row,
 )
 from peers.crawler.robots import RobotsRules, rules_for_status
-from peers.handover.counting_table import CountingTable
+from peers.handover.slot_digests import WatchedTable
 
 # Queue entries of a host held in memory, at most twice as many: one scan per so many fetches.
 WINDOW_URLS: Final = 64
@@ -120,7 +120,7 @@ class Frontier:
         Args:
           delay_s: the least pause between two fetches from a host, for `hold`.
         """
-        self._table = CountingTable(table, slot_at=0)
+        self._table = WatchedTable(table, kind_at=2, kinds=b"ahru")
         self._delay_s = delay_s
         self._hosts: dict[str, HostState] = {}
         self._by_slot: dict[int, dict[bytes, HostState]] = {}  # of held slots that have hosts; by hash
@@ -482,13 +482,9 @@ class Frontier:
     def row(self, key: bytes) -> bytes | None:
         return self._table.get(key)
 
-    def changes_in(self, slot: int) -> int:
-        """Return how often anything of a slot was changed since the start."""
-        return self._table.changes[slot]
-
-    def count_change(self, key: bytes) -> None:
-        """Count that others are to see this row in another way from now on."""
-        self._table.changes[int.from_bytes(key[:2], "big")] += 1
+    def tell_changes(self, before_change: Callable[[bytes], None]) -> None:
+        """From now on tell the key of every row of kind a, h, r and u before it changes."""
+        self._table.before_change = before_change
 
     def key_of(self, state: HostState, taken: QueuedUrl) -> bytes:
         """The key of the row of a URL that was taken."""

@@ -39,6 +39,7 @@ from peers.crawler.frontier_items import (
     locate,
     queued_in,
 )
+from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests
 from peers.handover.store import Part
 
 PART_BYTES: Final = 512 << 10  # of items in a part: some 5,000, which take 40 ms to merge
@@ -105,6 +106,8 @@ class FrontierStore:
         self.slot_count = 0  # of the mesh, once that is known
         self.now = 0.0  # mesh clock; whoever calls `merge` sets it
         self.held_back: dict[bytes, HeldBack] = {}  # by key of the URL's row
+        self._digests = SlotDigests(0, self.item_ids, self._id_shown)
+        frontier.tell_changes(self._digests.note)
 
     def filled_mask(self, slot_count: int) -> SlotMask:
         """Return where anything is."""
@@ -118,20 +121,19 @@ class FrontierStore:
                 row = held_back[key].row
             yield _id(key, row)
 
-    def changes_in(self, slot: int) -> int:
+    def digest_of(self, slot: int) -> SlotDigest:
         """See `handover.store.Store`."""
-        return self._frontier.changes_in(slot)
+        return self._digests.of(slot) if self._frontier.is_filled(slot) else NOTHING
 
     def hold_back(self, key: bytes, held_back: HeldBack) -> None:
         """Show others a row as it was before."""
+        self._digests.note(key)
         self.held_back[key] = held_back
-        self._frontier.count_change(key)
 
     def release(self, key: bytes) -> bool:
         """Show others a row as it is; return whether they did not see it so before."""
-        was_held_back = self.held_back.pop(key, None) is not None
-        self._frontier.count_change(key)
-        return was_held_back
+        self._digests.note(key)
+        return self.held_back.pop(key, None) is not None
 
     def parts(self, ticket: int, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:
         """Yield all items of these slots whose ids are not in `have`, and all hosts."""
@@ -226,6 +228,13 @@ class FrontierStore:
         elif record.robots_status >= 0:
             robots = RobotsItem(record.host, record.robots_status, record.robots_expires_s, row)
             gathering.robots.append(robots)
+
+    def _id_shown(self, key: bytes) -> bytes | None:
+        row = self._frontier.row(key)
+        if row is None:
+            return None
+        held_back = self.held_back.get(key)
+        return _id(key, row if held_back is None else held_back.row)
 
     def _rows(self, slot: int) -> Iterator[tuple[bytes, bytes]]:
         if self._frontier.is_filled(slot):

@@ -22,11 +22,11 @@ An exchange belongs to an actor, which hands it the messages of this conversatio
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import inf, isfinite
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -48,12 +48,11 @@ from mesh.ownership import Ownership
 from mesh.slot_set import SlotMask, decode_slots, encode_slots
 from peers.handover.item_ids import item_ids_in
 from peers.handover.messages import SlotsDiffer, SlotsSynchronised, StopSynchronising, SynchroniseSlots
+from peers.handover.slot_digests import EMPTY
 from peers.handover.store import Part, Store
 
 GROUP_ITEMS: Final = 20_000  # a group of slots ends when it has so many: some 20 ms to walk over
 PARTS_WAITING_MAX: Final = 8  # received and not merged: a sender that has no leave for more is refused
-
-_EMPTY: Final = bytes(DIGEST_BYTES)  # digest of a slot without items
 
 
 class ExchangeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -124,14 +123,6 @@ class _Transfer:
     forget_at: float = inf
 
 
-class _Digest(NamedTuple):
-    """What was found of the items of a slot."""
-
-    changes: int  # of the slot until then
-    digest: bytes
-    n_items: int
-
-
 class Exchange:
     """The conversation of one store with those of other peers, in both directions."""
 
@@ -152,7 +143,6 @@ class Exchange:
         self._by_merge: dict[int, _Task] = {}
         self._transfers: dict[tuple[str, int], _Transfer] = {}
         self._by_ticket: dict[int, _Transfer] = {}
-        self._digests: dict[int, _Digest] = {}  # by slot
         self._last_number = 0
         self._wake_at = inf
         self._counts = dict.fromkeys(
@@ -288,7 +278,7 @@ class Exchange:
         digests = bytearray(DIGEST_BYTES * len(slots))
         n_items = 0
         for number in np.flatnonzero(self._store.filled_mask(len(task.todo))[slots]).tolist():
-            known = self._digest_of(int(slots[number]))
+            known = self._store.digest_of(int(slots[number]))
             digests[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES] = known.digest
             n_items += known.n_items
             if n_items >= GROUP_ITEMS:
@@ -447,18 +437,9 @@ class Exchange:
         return sends
 
     def _has_digest(self, slot: int, digest: bytes) -> bool:
-        if digest == _EMPTY:  # a newcomer asks so of many slots: not worth walking over all we have
+        if digest == EMPTY:  # a newcomer asks so of many slots: not worth walking over all we have
             return next(iter(self._store.item_ids(slot)), None) is None
-        return self._digest_of(slot).digest == digest
-
-    def _digest_of(self, slot: int) -> _Digest:
-        """Walk over the items of a slot, unless none has changed since it was done last."""
-        changes = self._store.changes_in(slot)
-        known = self._digests.get(slot)
-        if known is None or known.changes != changes:
-            ids = list(self._store.item_ids(slot))
-            known = self._digests[slot] = _Digest(changes, _digest(ids), len(ids))
-        return known
+        return self._store.digest_of(slot).digest == digest
 
     def _unready(self) -> SlotMask:
         """Slots that this peer owns and is itself only getting."""
@@ -546,12 +527,3 @@ def checksum_of(items: bytes, bulk: bytes) -> int:
     digest = xxh3_64(items)
     digest.update(bulk)
     return int(digest.intdigest())
-
-
-def _digest(ids: Iterable[bytes]) -> bytes:
-    """The digest of a slot: its ids combined so that their order does not matter; zeros for an empty slot."""
-    joined = b"".join(ids)
-    if not joined:
-        return _EMPTY  # most slots of a small crawl
-    words = np.frombuffer(joined, "<u8")
-    return int(np.bitwise_xor.reduce(words)).to_bytes(DIGEST_BYTES, "little")

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 from mesh.actor import Send
 from mesh.slot_set import SlotMask
+from peers.handover.slot_digests import SlotDigest
 
 
 class Part(NamedTuple):
@@ -31,8 +32,8 @@ class Store(Protocol):
     def item_ids(self, slot: int) -> Iterable[bytes]:
         """Return the ids of all items of a slot, each once, in any order; none for an empty slot."""
 
-    def changes_in(self, slot: int) -> int:
-        """Return a number that is another one whenever the ids of a slot are others than before."""
+    def digest_of(self, slot: int) -> SlotDigest:
+        """Return the ids of a slot combined; what is equal in two stores has equal digests."""
 
     def parts(self, ticket: int, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:
         """Yield, lazily, all items of these slots whose ids are not in `have`.

@@ -36,6 +36,7 @@ from mesh.actor import Address, Send
 from mesh.errors import RemoteProtocolError
 from mesh.messages import BULK_BYTES_MAX
 from mesh.slot_set import SlotMask, encode_slots
+from peers.handover.slot_digests import SlotDigest
 from peers.handover.store import Part
 from peers.index.messages import (
     AdoptDocuments,
@@ -119,9 +120,9 @@ class CellStore:
         """See `handover.store.Store`."""
         return self._ledger.item_ids(slot)
 
-    def changes_in(self, slot: int) -> int:
+    def digest_of(self, slot: int) -> SlotDigest:
         """See `handover.store.Store`."""
-        return self._ledger.changes_in(slot)
+        return self._ledger.digest_of(slot)
 
     # --- Sending
 

@@ -44,7 +44,7 @@ from mesh.messages import ITEM_ID_BYTES
 from mesh.slots import SLOTS_MAX
 from mesh.table import Table, prefix_end
 from mesh.urls import fingerprint
-from peers.handover.counting_table import CountingTable
+from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests, WatchedTable
 from peers.storage.extent import Extent
 
 IDENTITY_BYTES: Final = 18
@@ -156,7 +156,9 @@ class Ledger:
                 "an earlier version wrote the table of this peer:"
                 " start it with an empty data folder, the others bring its pages back"
             )
-        self._table = CountingTable(table, slot_at=1)
+        self._table = WatchedTable(table, kind_at=0, kinds=_PLACE + _TEXTS)
+        self._digests = SlotDigests(1, self.item_ids, self._item_id)
+        self._table.before_change = self._digests.note
         self._saved_totals = table.get(_TOTALS)
         self.totals = Totals() if self._saved_totals is None else _decode_totals(self._saved_totals)
         self.marks_by_slot: npt.NDArray[np.int32] = np.zeros(SLOTS_MAX, np.int32)
@@ -185,9 +187,13 @@ class Ledger:
 
     # --- Items, as cells compare them
 
-    def changes_in(self, slot: int) -> int:
-        """Return how often anything of a slot was changed since the start."""
-        return self._table.changes[slot]
+    def digest_of(self, slot: int) -> SlotDigest:
+        """Return the ids of all versions and link texts of a slot combined."""
+        return self._digests.of(slot) if self.filled[slot] else NOTHING
+
+    def _item_id(self, key: bytes) -> bytes | None:
+        value = self._table.get(key)
+        return None if value is None else value[:ITEM_ID_BYTES]
 
     def item_ids(self, slot: int) -> Iterator[bytes]:
         """Return the ids of all versions and link texts of a slot."""

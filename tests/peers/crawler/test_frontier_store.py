@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from math import inf, nan
+from operator import xor
 
 import numpy as np
 import pytest
@@ -54,7 +56,14 @@ class Side:
         return state, taken
 
     def ids(self) -> set[bytes]:
-        return {each for slot in range(SLOT_COUNT) for each in self.store.item_ids(slot)}
+        """The ids of all items; the digests, however they came about, are of these."""
+        ids: set[bytes] = set()
+        for slot in range(SLOT_COUNT):
+            in_slot = list(self.store.item_ids(slot))
+            digest = reduce(xor, (int.from_bytes(each, "little") for each in in_slot), 0)
+            assert self.store.digest_of(slot) == (digest.to_bytes(8, "little"), len(in_slot))
+            ids.update(in_slot)
+        return ids
 
     def pull(self, other: Side, delay_s: float = 0.0, slots: SlotMask = ALL) -> int:
         """Bring here what the other has; tell in how many parts."""
@@ -337,6 +346,7 @@ def test_a_page_that_is_held_back_looks_queued_to_others() -> None:
     assert (one.state_of(url), other.state_of(url)) == ("D200", "Q")
     assert other.take()[1].depth == 3
     assert one.store.release(key)
+    assert one.ids() != before
     other.pull(one)
     assert other.state_of(url) == "D200"
     assert other.ids() == one.ids()

@@ -12,6 +12,7 @@ from xxhash import xxh3_64_digest
 from mesh.actor import Address, Message, Send
 from mesh.errors import RemoteProtocolError
 from mesh.slot_set import SlotMask
+from peers.handover.slot_digests import SlotDigest, SlotDigests
 from peers.handover.store import Part
 
 Item = tuple[int, str]  # slot and text
@@ -46,12 +47,10 @@ class DictStore:
         self._port = Address(me, "port")
         self._items_per_part = items_per_part
         self._has_port = has_port
-        self._n_changes = 0
         self._merging: dict[int, list[Item]] = {}
 
     def put(self, slot: int, text: str) -> None:
         self.items[slot][id_of(text)] = text
-        self._n_changes += 1
 
     def all(self) -> set[Item]:
         return {(slot, text) for slot, texts in self.items.items() for text in texts.values()}
@@ -59,7 +58,6 @@ class DictStore:
     def forget(self, slots: SlotMask) -> None:
         for slot in np.flatnonzero(slots).tolist():
             self.items.pop(slot, None)
-        self._n_changes += 1
 
     def finish(self, ticket: int) -> None:
         for item in self._merging.pop(ticket, ()):
@@ -75,8 +73,8 @@ class DictStore:
     def item_ids(self, slot: int) -> Iterable[bytes]:
         return iter(self.items.get(slot, {}))
 
-    def changes_in(self, slot: int) -> int:
-        return self._n_changes
+    def digest_of(self, slot: int) -> SlotDigest:
+        return SlotDigests(0, self.item_ids, lambda key: None).of(slot)
 
     def parts(self, ticket: int, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:
         for slot in np.flatnonzero(slots).tolist():
