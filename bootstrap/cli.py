@@ -140,13 +140,14 @@ def up(
 ) -> None:
     """Start several peers of one mesh on this machine and crawl from the seeds.
 
-    Ctrl-C ends cleanly with nothing lost; the same --data without seeds goes on.
+    Ctrl-C ends cleanly with nothing lost; the same --data without seeds goes on. A new mesh without seeds
+    waits for `tianmesh seed` or `tianmesh import`.
     """
     urls = [*(seed_urls or []), *_read_seeds(seeds)]
     _check_seeds(urls)
     for path in (report, record):
         _check_writable(path)
-    if not urls and not (data / "mesh.toml").exists():
+    if once and not urls and not (data / "mesh.toml").exists():
         raise ConfigError("there is nothing to crawl: give seed URLs, or --data with a folder to go on in")
     peer = PeerOptions(
         gateway=gateway,
@@ -178,10 +179,13 @@ def demo(once: OnceOption = False, as_json: JsonOption = False) -> None:
 
 
 async def _up(options: LabOptions, urls: list[str], once: bool, screen: Screen) -> dict[str, Any]:
+    is_new = not (options.folder / "mesh.toml").exists()
     async with _lab_on(screen, options) as lab:
         warning = copies_warning(lab.mesh_folder.mesh.replicas, options.peers)
         if warning:
             screen.warn(warning)
+        if not urls and is_new:
+            screen.say("an empty mesh: give it pages with `tianmesh seed URL` or `tianmesh import FILE`")
         if urls:
             answer = await lab.add_seeds(urls)
             for url in answer["invalid"]:

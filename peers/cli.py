@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from enum import StrEnum
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -48,11 +48,26 @@ class Sort(StrEnum):
 
 
 app = typer.Typer(
-    help="A search engine made of ordinary machines: peers crawl, keep, index and answer, without a master.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _show_version(is_wanted: bool) -> None:
+    if is_wanted:
+        print(f"tianmesh {version('tianmesh')}")
+        raise typer.Exit
+
+
+@app.callback()
+def tianmesh(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """A search engine made of ordinary machines: peers crawl, keep, index and answer, without a master."""
+
 
 ConfigOption = Annotated[Path, typer.Option("--config", help="Configuration written by `tianmesh init`.")]
 WhileStdinOption = Annotated[bool, typer.Option("--while-stdin", hidden=True)]

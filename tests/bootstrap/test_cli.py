@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from bootstrap.cli import copies_warning
+from bootstrap.cli import copies_warning, up
+from mesh.errors import ConfigError
 
 
 @pytest.mark.parametrize(
@@ -21,3 +24,9 @@ def test_who_keeps_one_copy_is_told_what_a_dead_disk_costs(replicas: int, peers:
     warning = copies_warning(replicas, peers)
     assert warning.startswith(told)
     assert bool(warning) == bool(told)
+
+
+def test_an_empty_mesh_that_is_to_end_when_all_is_crawled_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="nothing to crawl"):
+        up(data=tmp_path / "mesh", once=True)
+    assert not any(tmp_path.iterdir())

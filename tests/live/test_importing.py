@@ -21,7 +21,7 @@ from peers.importing.unpacking import packing_of
 from peers.importing.warc_file import Record, read_warc
 from peers.storage.warc import WarcRecord, parse_response, response_record
 from tests.live.archives import archived_urls
-from tests.live.lab_process import COMMAND, node, search, tianmesh, wait_for
+from tests.live.lab_process import COMMAND, node, search, tianmesh, up, wait_for
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
@@ -172,7 +172,8 @@ def test_files_that_are_none_are_told_with_file_and_offset(tmp_path: Path) -> No
     good = '{"url": "http://a.test/", "text": "one"}\n'
     bad = '{"url": "ftp://b.test/", "text": "two"}\n'
     words.write_text(good + bad + "three\n")
-    with two_peers(tmp_path / "mesh") as (gateways, _):
+    with up(tmp_path / "mesh", None, "--peers", "2") as lab:
+        gateways = lab.gateways()
         done = tianmesh("import", garbage, words, "--gateway", gateways[0], "--json")
         assert done.returncode == 0, done.stderr
         told = json.loads(done.stdout)
@@ -185,3 +186,4 @@ def test_files_that_are_none_are_told_with_file_and_offset(tmp_path: Path) -> No
         missing = tianmesh("import", tmp_path / "none.warc", "--gateway", gateways[0])
         assert missing.returncode == 2
         assert "there is no file" in missing.stderr
+        assert "an empty mesh: give it pages" in lab.messages

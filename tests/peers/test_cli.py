@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import version
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -214,6 +215,11 @@ def test_peer_that_vanishes_while_draining_ends_the_waiting(
     gateway.reports = [draining(9), report_of([])]
     with pytest.raises(GatewayError, match="was not empty yet"):
         run(gateway, "drain", "abc")
+
+
+def test_the_version_is_told() -> None:
+    shown = CliRunner().invoke(cli.app, ["--version"])
+    assert shown.output == f"tianmesh {version('tianmesh')}\n"
 
 
 def test_status_shows_slots_and_states_in_eighty_columns(gateway: Gateway) -> None:
