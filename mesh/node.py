@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -31,53 +30,63 @@ class Node:
         self.peer = peer
         self._actors = {actor.name: actor for actor in actors}
         self._addresses = {name: Address(peer, name) for name in self._actors}
-        # What each actor last answered, so that not all are asked after every message.
+        # What each actor last answered, and which have done something since: only those are asked again.
         self._wake_times = {name: actor.wake_at() for name, actor in self._actors.items()}
+        self._stirred: set[str] = set()
 
     def has_actor(self, name: str) -> bool:
         return name in self._actors
 
     def receive(self, source: Address, actor: str, message: Message, now: float) -> list[Outgoing]:
         """Hand a message to one actor, deliver what stays here, return what leaves."""
-        sends = self._hand(actor, source, message, now)
+        self._stirred.add(actor)
+        sends = self._actors[actor].receive(source, message, now)
         return self._deliver(self._addresses[actor], sends, now) if sends else []
 
     def wake(self, now: float) -> list[Outgoing]:
         """Wake every actor that is due at `now`."""
         leaving: list[Outgoing] = []
         for name, actor in self._actors.items():
+            if self._stirred:
+                self._ask_stirred()
             if self._wake_times[name] <= now:
+                self._stirred.add(name)
                 sends = actor.wake(now)
-                self._wake_times[name] = actor.wake_at()
-                leaving += self._deliver(self._addresses[name], sends, now)
+                if sends:
+                    leaving += self._deliver(self._addresses[name], sends, now)
         return leaving
 
     def wake_at(self) -> float:
         """The earliest time any actor has something to do, in seconds of the mesh clock."""
+        if self._stirred:
+            self._ask_stirred()
         return min(self._wake_times.values())
 
     def observe(self) -> dict[str, Statistics]:
         """What each actor lets be seen, by actor name."""
         return {name: actor.observe() for name, actor in self._actors.items()}
 
+    def _ask_stirred(self) -> None:
+        for name in self._stirred:
+            self._wake_times[name] = self._actors[name].wake_at()
+        self._stirred.clear()
+
     def _deliver(self, source: Address, sends: list[Send], now: float) -> list[Outgoing]:
         leaving: list[Outgoing] = []
-        queue = deque((source, send) for send in sends)
-        while queue:
-            source, (target, message) = queue.popleft()
-            actor = self._actors.get(target.actor)
-            if target.peer != self.peer or actor is None or message.is_promise:
-                leaving.append(Outgoing(source, target, message))
-            if actor is None or message.is_promise or target.peer not in (self.peer, EVERYBODY):
-                continue
-            here = self._addresses[target.actor]
-            sends = self._hand(target.actor, source, message, now)
-            if sends:
-                queue.extend([(here, send) for send in sends])
+        queue = [(source, sends)]
+        for source, sends in queue:  # which grows meanwhile
+            for target, message in sends:
+                peer, name = target
+                actor = self._actors.get(name)
+                if actor is None or message.is_promise:
+                    leaving.append(Outgoing(source, target, message))
+                    continue
+                if peer != self.peer:
+                    leaving.append(Outgoing(source, target, message))
+                    if peer != EVERYBODY:
+                        continue
+                self._stirred.add(name)
+                answers = actor.receive(source, message, now)
+                if answers:
+                    queue.append((self._addresses[name], answers))
         return leaving
-
-    def _hand(self, name: str, source: Address, message: Message, now: float) -> list[Send]:
-        actor = self._actors[name]
-        sends = actor.receive(source, message, now)
-        self._wake_times[name] = actor.wake_at()
-        return sends

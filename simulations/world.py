@@ -206,7 +206,7 @@ class World:
         self._peers[node.peer] = peer
         if clock is not None:
             clock.start(self.now)
-        self._schedule_wake(peer)
+        self._schedule_wake(peer, node.wake_at())
 
     # --- Faults ---
 
@@ -346,8 +346,9 @@ class World:
         if not peer.is_committing and (peer.promises or (peer.table is not None and peer.table.has_changes)):
             peer.is_committing = True
             self._push(self.now + self._commit_s * peer.commit_factor, self._commit, peer)
-        if peer.node.wake_at() < peer.wake_at:
-            self._schedule_wake(peer)
+        at = peer.node.wake_at()
+        if at < peer.wake_at:
+            self._schedule_wake(peer, at)
 
     def _send(self, peer: _Peer, item: Outgoing) -> None:
         if (peer.fuse is not None or not peer.is_up) and self._has_died(peer):
@@ -435,7 +436,8 @@ class World:
         if peer.held is not None:
             peer.held.append((self._answer, (asked, source, target, message)))
             return
-        source = Address(target.peer, source.actor)
+        if peer is not asked:
+            source = Address(target.peer, source.actor)
         if not peer.node.has_actor(target.actor):  # a port that reminds itself, or its counterpart
             self._order(peer, source, target, message)
             return
@@ -461,9 +463,8 @@ class World:
             else:
                 self._send(peer, item)
 
-    def _schedule_wake(self, peer: _Peer) -> None:
+    def _schedule_wake(self, peer: _Peer, at: float) -> None:
         """Put the next wake on the heap, by the time of the world."""
-        at = peer.node.wake_at()
         peer.wake_at = at
         if at == inf:
             return
