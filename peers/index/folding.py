@@ -94,18 +94,16 @@ class AlignedText:
 
     def __init__(self, text: str) -> None:
         self.folded = fold(text)
-        self.original_chars = len(text)
         self._starts: list[int] | None = None  # None: character i came from character i
         self._ends: list[int] = []
         pieces = [] if text.isascii() else [m for m in _ODD.finditer(text) if _is_uneven(m[0])]
         if pieces:
             self._align(text, pieces)
 
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the (start, end) in the original of folded[start:end], which must not be empty."""
-        if self._starts is None:
-            return start, end
-        return self._starts[start], self._ends[end - 1]
+    @property
+    def origins(self) -> tuple[list[int], list[int]] | None:
+        """Start and end in the original of each folded character; None when each is the one at its place."""
+        return None if self._starts is None else (self._starts, self._ends)
 
     def _align(self, text: str, pieces: Sequence[re.Match[str]]) -> None:
         starts: list[int] = []

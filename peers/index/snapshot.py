@@ -214,6 +214,10 @@ class View:
                 return part.segment.stored(document)
         return None
 
+    def holds(self, segment: Segment, document: int) -> bool:
+        """Is this one of the documents of the view?"""
+        return any(part.segment is segment and bool(part.allowed[document]) for part in self._parts)
+
     def located(self, urls: Sequence[str]) -> Iterator[tuple[PartView, Ints, Ints]]:
         """Find pages: (part, documents ascending, index among the URLs of each), those not here left out."""
         keys = [url.encode(errors="replace") for url in urls]

@@ -55,8 +55,8 @@ def test_the_table_is_what_its_source_says() -> None:
 def test_a_folded_character_is_placed_where_it_came_from(text: str) -> None:
     aligned = AlignedText(text)
     assert aligned.folded == fold(text)
-    for place, character in enumerate(aligned.folded):
-        start, end = aligned.span(place, place + 1)
+    starts, ends = aligned.origins or (range(len(text)), range(1, len(text) + 1))
+    for character, start, end in zip(aligned.folded, starts, ends, strict=True):
         assert character in fold(text[start:end])
 
 
