@@ -384,6 +384,23 @@ def test_the_dead_are_in_neither_table() -> None:
     assert view.has_majority
 
 
+@pytest.mark.parametrize(
+    ("dead", "missed"),
+    [
+        (record_of("b"), 1),
+        (replace(record_of("b"), weight=0, serving=100), 1),
+        (replace(record_of("b"), weight=0, is_draining=True), 1),
+        (replace(record_of("b"), weight=0), 0),
+    ],
+    ids=["crawls", "answers", "drains", "a bootstrap node"],
+)
+def test_who_is_down_and_may_have_something_is_missed(dead: MemberRecord, missed: int) -> None:
+    membership = founder(dead)
+    membership.receive(Address("b", "membership"), RumoursSpread((Rumour(dead, State.DEAD),)), 1.0)
+    assert membership._ownership is not None
+    assert membership._ownership.missed == missed
+
+
 # --- Failure detection ---------------------------------------------------------------------------
 
 
