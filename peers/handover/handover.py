@@ -51,7 +51,7 @@ life for one to this life, if that was under way all the time.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
+from math import ceil, inf
 from typing import ClassVar, Final
 
 import msgspec
@@ -98,8 +98,9 @@ class HandoverSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     tasks_max: int = 4  # at a time, per store
     task_slots_max: int = 4_096
     differing_s: float = 4.0  # before what is said to differ is compared: most of it is on its way
-    compare_every_s: float = 20.0  # a standby compares some slots with their owners so often,
-    compare_slots: int = 2_048  # so many: all of 50,000 in eight minutes
+    compare_every_s: float = 20.0  # a standby compares some slots with their owners so often:
+    compare_round_s: float = 480.0  # as many as it takes to have compared all after this,
+    compare_slots_min: int = 256  # and so many at least
 
 
 class HandoverStatistics(Statistics, frozen=True):
@@ -242,7 +243,6 @@ class Handover(Actor):
             sends += self._advance(now)
         if self._compare_at <= now:
             self._compare_some(now)
-            sends += self._advance(now)
         return sends + self._start_tasks(now)
 
     def wake_at(self) -> float:
@@ -507,15 +507,21 @@ class Handover(Actor):
         return [Send(self._addresses[store], StopSynchronising(task)) for store, task in tasks]
 
     def _note_synchronised(self, task: int, done: SlotMask, now: float) -> list[Send]:
-        peer = self._wants.end(task, done, now + self._settings.retry_s)
-        if peer is None:
+        want = self._wants.end(task, done, now + self._settings.retry_s)
+        if want is None:
             return []
-        self._stirred.add(peer)
+        taking = self._taking.get(want.peer)
+        if not want.is_urgent and (taking is None or not (taking.slots & ~taking.told).any()):
+            return self._start_tasks(now)  # it was a comparison: nothing else hangs on it
+        self._stirred.add(want.peer)
         return self._advance(now)
 
     def _note_filled(self, store: str, slots: SlotMask, now: float) -> list[Send]:
         self._filled |= slots
-        self._offers.take_back(self._strays() & slots)  # there is more to be taken
+        strays = self._strays() & slots
+        if store not in self._silent_stores and not strays.any():
+            return []  # what we keep is offered, whether anything is in it or not
+        self._offers.take_back(strays)  # there is more to be taken
         self._are_offers_stale = True
         sends = []
         if store in self._silent_stores:
@@ -567,7 +573,9 @@ class Handover(Actor):
             owners = self._here.table.ranking[0][standby].astype(np.int64)
             places = np.sort(owners * SLOTS_MAX + standby)
             start = int(np.searchsorted(places, self._compared_to))
-            count = min(self._settings.compare_slots, len(places))
+            settings = self._settings
+            share = ceil(len(places) * settings.compare_every_s / settings.compare_round_s)
+            count = min(max(settings.compare_slots_min, share), len(places))
             next_places = np.take(places, range(start, start + count), mode="wrap")
             self._compared_to = int(next_places[-1]) + 1
             chosen[next_places % SLOTS_MAX] = True

@@ -119,11 +119,11 @@ class Wants:
         self._by_task[task] = (want.store, want.peer)
         source.waiting(want.is_urgent).remove(want.slots)
 
-    def end(self, task: int, done: SlotMask, retry_at: float) -> str | None:
+    def end(self, task: int, done: SlotMask, retry_at: float) -> Want | None:
         """Note what a task has brought; the rest is wanted again.
 
         Returns:
-          From whom it was brought; None when there is no such task.
+          What it was for; None when there is no such task.
         """
         key = self._by_task.pop(task, None)
         if key is None:
@@ -136,7 +136,7 @@ class Wants:
             waiting.add(left, retry_at)
             waiting.at = retry_at  # with all that waits there: the peer does not answer, or is not ready
         self._drop_if_empty(*key)
-        return want.peer
+        return want
 
     def urgent(self, store: str) -> SlotMask:
         """Slots that must not be crawled, or not be called complete, before something has come."""

@@ -695,6 +695,35 @@ def test_a_standby_compares_all_its_slots_with_their_owners_in_turn() -> None:
     assert compared == [encode_slots(here.table.slots_of(BEN))]
 
 
+def test_a_round_of_comparisons_takes_its_time_whatever_there_is_to_compare() -> None:
+    here = view(ANN, BEN)
+    ann = holding(here)
+    settings = HandoverSettings(compare_slots_min=1, compare_round_s=4 * SETTINGS.compare_every_s)
+    ann.handover._settings = settings
+    ann.hear_from(BEN, OfferSlots(5, here.epoch, encode_slots(here.table.slots_of(BEN))))
+    ann.finish_tasks()
+    compared = np.zeros(SLOTS, np.int64)
+    for _ in range(4):
+        ann.wait(SETTINGS.compare_every_s)
+        [message] = ann.told(SynchroniseSlots, "cell")
+        assert isinstance(message, SynchroniseSlots)
+        compared += mask(message.slots)
+        ann.finish_tasks()
+    assert (compared[here.table.slots_of(BEN)] >= 1).all()
+    assert compared.sum() < here.table.slots_of(BEN).sum() + 4
+
+
+def test_the_end_of_a_comparison_changes_nothing() -> None:
+    here = view(ANN, BEN)
+    ann = holding(here)
+    ann.hear_from(BEN, OfferSlots(5, here.epoch, encode_slots(here.table.slots_of(BEN))))
+    ann.finish_tasks()
+    assert ann.told(SlotsTaken)
+    ann.wait(SETTINGS.compare_every_s)
+    ann.finish_tasks()
+    assert {type(send.message) for send in ann.said} - {OfferSlots} == {SynchroniseSlots}
+
+
 def test_what_is_said_to_differ_is_compared_and_offered_again_but_not_at_once() -> None:
     here = view(ANN, BEN)
     ann = holding(here)
