@@ -21,7 +21,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
@@ -45,7 +45,13 @@ from peers.index.manifest import (
     encode_deletions,
     encode_manifest,
 )
-from peers.index.merging import MergedSegment, SegmentSize, merge_parts, segments_to_merge
+from peers.index.merging import (
+    MergedSegment,
+    SegmentSize,
+    merge_parts,
+    segments_to_merge,
+    segments_to_merge_at_rest,
+)
 from peers.index.part import Part
 from peers.index.segment import CorruptIndexError, Segment, encode_segment, slots_in
 from peers.index.snapshot import Snapshot
@@ -327,8 +333,15 @@ class Index:
 
     def plan_merge(self) -> Merge | None:
         """Choose segments to merge, None when all is well; call `apply_merge` with the outcome."""
+        return self._planned(segments_to_merge)
+
+    def plan_merge_at_rest(self) -> Merge | None:
+        """Choose segments to merge while nothing is written, likewise."""
+        return self._planned(segments_to_merge_at_rest)
+
+    def _planned(self, policy: Callable[[Sequence[SegmentSize]], list[int]]) -> Merge | None:
         candidates = [part for part in self._working if part.live.any()]
-        chosen = segments_to_merge(
+        chosen = policy(
             [
                 SegmentSize(part.segment.size_bytes, part.segment.document_count, int(part.live.sum()))
                 for part in candidates

@@ -1,8 +1,9 @@
 """The port "segments": commits, merges, exports and adoptions in threads, one writer at a time. [io]
 
 A merge is computed while commits go on; only its plan and its end take the writer's turn. So is a part of an
-export, and a segment from another peer is checked before its turn comes. Stopping the peer abandons what is
-being computed: it has touched nothing.
+export, and a segment from another peer is checked before its turn comes. While nothing is written, segments
+are merged that would be left apart otherwise, for each of them costs every query. Stopping the peer abandons
+what is being computed: it has touched nothing.
 
 A segment that turns out to be damaged, whoever meets it, is put aside, the cell and the indexer are told
 which slots have lost documents, and what was interrupted is done again without it.
@@ -43,6 +44,7 @@ from peers.index.segments_twin import Exporting, commit_documents, damage_told
 from peers.storage.messages import DiskFilled
 
 RETRY_S: Final = 5.0  # until a full disk is tried again
+REST_S: Final = 5.0  # without an order to write, until the index is merged further than writing lets it be
 _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _WriteOrder: TypeAlias = CommitDocuments | AdoptDocuments | GiveUpSegment | SlotsRepaired
@@ -55,7 +57,9 @@ class SegmentsPort:
 
     name: ClassVar[str] = "segments"
 
-    def __init__(self, me: str, index: Index, slot_count: int, *, retry_s: float = RETRY_S) -> None:
+    def __init__(
+        self, me: str, index: Index, slot_count: int, *, retry_s: float = RETRY_S, rest_s: float = REST_S
+    ) -> None:
         self.n_documents = 0  # committed
         self.cpu_s = 0.0  # of the threads that committed them
         self.merge_cpu_s = 0.0
@@ -70,6 +74,7 @@ class SegmentsPort:
         self._index = index
         self._slot_count = slot_count
         self._retry_s = retry_s
+        self._rest_s = rest_s
         # The indexer and the cell have few orders outstanding; they repeat them after a restart.
         self._orders, self._inbox = trio.open_memory_channel[_WriteOrder](float("inf"))
         self._exports: dict[int, Exporting] = {}
@@ -77,6 +82,7 @@ class SegmentsPort:
         self._writing = trio.Lock()
         self._is_merging = False
         self._is_full = False
+        self._has_written = trio.Event()
 
     def receive(self, source: Address, message: Message) -> None:
         match message:
@@ -102,12 +108,14 @@ class SegmentsPort:
         for actor, told in damage_told(self._index.damaged, self._slot_count):
             deliver(self._address, actor, told)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._merge, deliver)  # what an earlier run has left
+            nursery.start_soon(self._merge, self._index.plan_merge, deliver)  # what an earlier run has left
+            nursery.start_soon(self._merge_at_rest, deliver)
             nursery.start_soon(self._serve_exports, deliver)
             async for order in self._inbox:
+                self._has_written.set()
                 await self._carry_out(order, deliver)
                 if not self._is_merging:
-                    nursery.start_soon(self._merge, deliver)
+                    nursery.start_soon(self._merge, self._index.plan_merge, deliver)
 
     async def _carry_out(self, order: _WriteOrder, deliver: Deliver) -> None:
         match order:
@@ -220,13 +228,23 @@ class SegmentsPort:
 
     # --- Merging
 
-    async def _merge(self, deliver: Deliver) -> None:
+    async def _merge_at_rest(self, deliver: Deliver) -> None:
+        """Merge further when nothing has been written for a while, once until something is."""
+        while True:
+            with trio.move_on_after(self._rest_s) as waiting:
+                await self._has_written.wait()
+            if waiting.cancelled_caught and not self._is_merging:
+                await self._merge(self._index.plan_merge_at_rest, deliver)
+                await self._has_written.wait()
+            self._has_written = trio.Event()
+
+    async def _merge(self, plan: Callable[[], Merge | None], deliver: Deliver) -> None:
         """Merge until the policy is content."""
         if self._is_merging:
             return
         self._is_merging = True
         try:
-            while await self._merge_once():
+            while await self._merge_once(plan):
                 self.n_merges += 1
         except OSError as error:
             # Nothing is lost: there are more segments for a while, and the next commit leads here again.
@@ -236,9 +254,9 @@ class SegmentsPort:
         finally:
             self._is_merging = False
 
-    async def _merge_once(self) -> bool:
+    async def _merge_once(self, plan: Callable[[], Merge | None]) -> bool:
         async with self._writing:
-            merge = await trio.to_thread.run_sync(self._index.plan_merge)
+            merge = await trio.to_thread.run_sync(plan)
         if merge is None:
             return False
         merged, cpu_s = await trio.to_thread.run_sync(_run, merge, abandon_on_cancel=True)

@@ -24,6 +24,7 @@ from peers.index.merging import (
     SMALL_SEGMENT_BYTES,
     SegmentSize,
     segments_to_merge,
+    segments_to_merge_at_rest,
 )
 from peers.index.part import VIEWS_KEPT
 from peers.index.query import Mode
@@ -278,7 +279,18 @@ def test_policy_merges_a_full_tier_and_the_lowest_first() -> None:
     assert segments_to_merge([large] * MERGE_FACTOR + [small]) == list(range(MERGE_FACTOR))
 
 
+def test_policy_at_rest_leaves_no_small_segments_beside_one_they_are_a_share_of() -> None:
+    assert segments_to_merge_at_rest([]) == []
+    assert segments_to_merge_at_rest([size(5)]) == []
+    assert segments_to_merge_at_rest([size(5), size(5)]) == [0, 1]
+    assert segments_to_merge_at_rest([size(51), size(1), size(6), size(51), size(7)]) == [0, 1, 2, 3, 4]
+    assert segments_to_merge_at_rest([size(51), size(1), size(6)]) == []
+    assert segments_to_merge_at_rest([size(51), size(1), size(2)]) == [1, 2]
+    assert segments_to_merge_at_rest([size(51), size(1, 1 - DELETED_SHARE_MAX - 0.1)]) == [1]
+
+
 def test_policy_leaves_huge_segments_alone() -> None:
+    assert segments_to_merge_at_rest([size(SEGMENT_BYTES_MAX / 2**20)] * 20) == []
     assert segments_to_merge([size(SEGMENT_BYTES_MAX / 2**20)] * 20) == []
 
 

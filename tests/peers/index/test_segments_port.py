@@ -35,7 +35,7 @@ from peers.index.messages import (
     SlotsRepaired,
     StopExport,
 )
-from peers.index.segments_port import SegmentsPort
+from peers.index.segments_port import REST_S, SegmentsPort
 from peers.index.segments_twin import CountingIndex, SegmentsTwin, commit_documents
 from peers.index.storage import Buffer, MemoryStorage
 from peers.storage.messages import DiskFilled
@@ -81,8 +81,8 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(index: Index) -> AsyncIterator[Served]:
-    served = Served(SegmentsPort("me", index, SLOTS, retry_s=0.01))
+async def serving(index: Index, rest_s: float = REST_S) -> AsyncIterator[Served]:
+    served = Served(SegmentsPort("me", index, SLOTS, retry_s=0.01, rest_s=rest_s))
     with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(served.port.run, served.deliver)
@@ -130,6 +130,20 @@ async def test_segments_are_merged_while_commits_go_on(tmp_path: Path) -> None:
         documents = [document(n) for n in (*range(n_batches), *range(1_000, 1_000 + n_batches // 2))]
         assert sorted(index.snapshot().everything().urls()) == sorted(each.url for each in documents)
         assert [stored(index, n) for n in range(n_batches)] == documents[:n_batches]
+
+
+async def test_few_segments_are_merged_when_nothing_is_written() -> None:
+    with Index.open(MemoryStorage()) as index:
+        async with serving(index, rest_s=0.05) as served:
+            for batch in range(2):
+                for n in range(3):
+                    served.port.receive(INDEXER, order(batch, document(10 * batch + n)))
+                while served.port.n_documents < 3 * (batch + 1) or len(index.snapshot().parts) > 1:
+                    await trio.sleep(0.01)
+        assert served.port.n_merges > 0
+        assert [stored(index, n) for n in (0, 1, 2, 10, 11, 12)] == [
+            document(n) for n in (0, 1, 2, 10, 11, 12)
+        ]
 
 
 def _has(count: int) -> Callable[[list[tuple[str, Message]]], bool]:
