@@ -36,8 +36,9 @@ _PATTERNS: Final = {
 }
 
 _UNEVEN: Final = np.iinfo(np.uint32).max
-# Jamo join into syllables; in half width they are others' forms.
-_JOINING: Final = re.compile("[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
+# Jamo join into syllables, as marks do with letters.
+_JAMO: Final = re.compile("[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
+_VARIATION_SELECTOR: Final = re.compile("[\ufe00-\ufe0f]")  # marks that join with nothing
 
 # What each code point is folded to, + 1; 0 when nobody has asked yet; `_UNEVEN` when that depends on its
 # neighbours, or is not one character.
@@ -79,9 +80,14 @@ def fold_evenly(codes: Codes) -> Codes | None:
 
 def _even_fold(character: str) -> int:
     folded = fold(character)
-    around = character + unicodedata.normalize("NFKC", character) + folded
-    joins = any(unicodedata.category(each).startswith("M") or _JOINING.match(each) for each in around)
-    return ord(folded) + 1 if len(folded) == 1 and not joins else _UNEVEN
+    forms = character + unicodedata.normalize("NFKC", character) + folded
+    is_even = len(folded) == 1 and not any(map(_may_join, forms))
+    return ord(folded) + 1 if is_even else _UNEVEN
+
+
+def _may_join(character: str) -> bool:
+    is_mark = unicodedata.category(character).startswith("M")
+    return bool(_JAMO.match(character)) or (is_mark and not _VARIATION_SELECTOR.match(character))
 
 
 @kernel(IN_WORDS, IN_WORDS, MUTABLE_WORDS, types.int64)

@@ -52,7 +52,7 @@ def test_folding_character_by_character_is_folding_the_text(text: str) -> None:
     assert folded is None or text_of(folded) == fold(text)
 
 
-@pytest.mark.parametrize("text", ["Café ŁÓDŹ", "ＡＢＣ　全角", "臺灣網頁，天网。", "Ωσς…", "\x00"])
+@pytest.mark.parametrize("text", ["Café ŁÓDŹ", "ＡＢＣ　全角", "臺灣網頁，天网。", "Ωσς…", "\x00", "↩\ufe0e"])
 def test_most_texts_are_folded_evenly(text: str) -> None:
     folded = fold_evenly(codes_of(text))
     assert folded is not None
