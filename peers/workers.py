@@ -22,6 +22,13 @@ class WorkerLost(TianmeshError):
     """A process was killed in the middle of its work, mostly for want of memory."""
 
 
+def core_count() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class Workers(Generic[Order, Result]):
     """Carry out orders in processes, or in this one when there are none."""
 
@@ -35,7 +42,7 @@ class Workers(Generic[Order, Result]):
         """
         self._work = work
         self._pool: ProcessPoolExecutor | None = None
-        n_processes = processes or multiprocessing.cpu_count()
+        n_processes = processes or core_count()
         if is_needed:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(n_processes, context, initializer=_live_with_parent)

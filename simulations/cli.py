@@ -136,14 +136,14 @@ def faults(
 
     Exit code 1 if anything that must hold did not, with the command that repeats the first such run.
     """
-    from simulations.fault_runs import result_of, run_all
+    from simulations.fault_runs import run_all, sum_up
     from simulations.report import faults_report
 
     sizes = _sizes(peers)
     if verbose:
         if seeds != 1:
             raise typer.BadParameter("a transcript is of one run: give --seeds 1", param_hint="--verbose")
-        result = result_of([_told(first_seed, sizes.of(first_seed), only)], first_seed)
+        result = sum_up([_told(first_seed, sizes.of(first_seed), only)], first_seed)
     else:
         with _progress("runs with faults") as progress:
             result = run_all(

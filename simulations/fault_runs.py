@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from concurrent.futures import as_completed
 from typing import NamedTuple
 
+from peers.workers import Workers, core_count, result_of
 from simulations.chance import random_of
 from simulations.fault_run import Outcome, run_faults
 from simulations.planted import Bug
@@ -46,10 +45,10 @@ def run_all(
         outcomes.append(outcome)
         if progress is not None:
             progress(len(outcomes), len(chosen), sum(not each.is_passed for each in outcomes))
-    return result_of(outcomes, min(chosen, default=0))
+    return sum_up(outcomes, min(chosen, default=0))
 
 
-def result_of(outcomes: Iterable[Outcome], first_seed: int) -> FaultsResult:
+def sum_up(outcomes: Iterable[Outcome], first_seed: int) -> FaultsResult:
     """Add up what came of the runs."""
     by_seed = sorted(outcomes, key=lambda outcome: outcome.seed)
     events = sum(outcome.events for outcome in by_seed)
@@ -74,15 +73,20 @@ def _outcomes(seeds: list[int], sizes: Sizes, bug: Bug | None, workers: int | No
         for seed in seeds:
             yield run_faults(seed, sizes.of(seed), bug=bug)
         return
-    workers = min(workers or os.cpu_count() or 1, max(1, len(seeds)))
-    # Not forked: the processes must not share what this one has open.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        runs = [pool.submit(run_faults, seed, sizes.of(seed), bug=bug) for seed in seeds]
-        try:
-            for run in as_completed(runs):
-                yield run.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    with Workers(_run, min(workers or core_count(), max(1, len(seeds)))) as processes:
+        runs = [processes.submit(_Order(seed, sizes.of(seed), bug)) for seed in seeds]
+        for run in as_completed(runs):
+            yield result_of(run)
+
+
+class _Order(NamedTuple):
+    seed: int
+    peers: int
+    bug: Bug | None
+
+
+def _run(order: _Order) -> Outcome:
+    return run_faults(order.seed, order.peers, bug=order.bug)
 
 
 def _failure(outcome: Outcome) -> Failure:
