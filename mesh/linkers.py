@@ -52,7 +52,7 @@ def entry_of(linker: str) -> str:
 
 def is_linker(entry: str) -> bool:
     """Tell linkers from texts, and from what only looks like one."""
-    return _ENTRY.fullmatch(entry) is not None
+    return entry.startswith(LINKER_PREFIX) and _ENTRY.fullmatch(entry) is not None
 
 
 def linking_hosts_of(entries: Iterable[str]) -> int:

@@ -47,8 +47,11 @@ class TableSection:
 
     def __init__(self, table: Table, prefix: bytes) -> None:
         assert prefix, "a section without a prefix is the whole table"
-        self._table = table
-        self._prefix = prefix
+        if isinstance(table, TableSection):  # of a section: two steps for every access would be one too many
+            prefix = table._prefix + prefix
+            table = table._table
+        self._table: Table = table
+        self._prefix: bytes = prefix
         self._end = prefix_end(prefix)
 
     def get(self, key: bytes) -> bytes | None:

@@ -205,7 +205,8 @@ class Controller(Actor):
         self._stop_check_s = inf
         self._ship_at_s = inf
         self._measured = 0
-        self._measure_at_s = -inf
+        self._measure_at_s = -inf  # not before
+        self._measure_due_s = inf  # when the membership is to hear of it
         self._is_stopped = False
         self._accepting: set[tuple[Address, int]] = set()  # batches of links that we have yet to promise
         self._places: dict[str, tuple[int, str]] = {}  # cache by host: its slot, and who crawls it
@@ -297,10 +298,9 @@ class Controller(Actor):
         return sends + self._end_turn(now)
 
     def wake_at(self) -> float:
-        fetch_at = max(self._frontier.next_time(), self._paused_until_s) if self._may_fetch() else inf
-        return min(
-            fetch_at if fetch_at < self._licensed_until_s else inf,
-            self._licensed_until_s if self._fetches and self._licensed_until_s > -inf else inf,
+        if self._frontier.forgetting:
+            return -inf
+        at = min(
             self._flush_at_s,
             self._outbox.next_time(),
             self._anchors_due_s(),
@@ -308,9 +308,15 @@ class Controller(Actor):
             self._ship_at_s,
             self._stop_check_s,
             self._exchange.wake_at(),
-            self._measure_due_s(),
-            -inf if self._frontier.forgetting else inf,
+            self._measure_due_s,
         )
+        licensed_until = self._licensed_until_s
+        if self._fetches and -inf < licensed_until < at:
+            at = licensed_until
+        fetch_at = max(self._frontier.next_time(), self._paused_until_s)
+        if fetch_at < at and fetch_at < licensed_until and self._may_fetch():
+            at = fetch_at
+        return at
 
     def observe(self) -> CrawlStatistics:
         frontier = self._frontier
@@ -356,17 +362,16 @@ class Controller(Actor):
             filled = encode_slot_list(self._frontier.filled, self._store.slot_count)
             self._frontier.filled.clear()
             sends.append(Send(self._addresses["handover"], SlotsFilled(filled)))
-        if self._measure_due_s() <= now:
+        if self._is_mismeasured() and self._measure_at_s <= now:
             self._measured, self._measure_at_s = self._frontier.due_count, now + MEASURE_S
             sends.append(Send(self._addresses["membership"], QueueMeasured(self._measured)))
+        self._measure_due_s = self._measure_at_s if self._is_mismeasured() else inf
         return sends
 
-    def _measure_due_s(self) -> float:
-        """When the membership is to hear of a queue that is much longer or shorter than it knows."""
+    def _is_mismeasured(self) -> bool:
+        """Is the queue much longer or shorter than the membership knows?"""
         measured = self._measured
-        if abs(self._frontier.due_count - measured) * MEASURE_SHARE > measured:
-            return self._measure_at_s
-        return inf
+        return abs(self._frontier.due_count - measured) * MEASURE_SHARE > measured
 
     # --- slots ---
 
@@ -507,7 +512,7 @@ class Controller(Actor):
                 sends.append(Send(self._addresses["fetcher"], AbandonFetches()))
             self._licensed_until_s = -inf  # nothing to wake up for before there is another one
             return sends
-        if now < self._paused_until_s:
+        if now < self._paused_until_s or now < self._frontier.next_time():
             return sends
         while vain_turns < VAIN_TURNS_MAX and self._may_fetch():
             state = self._frontier.take_host(now)
@@ -643,7 +648,8 @@ class Controller(Actor):
             if target is not None:
                 self._links_found += 1
                 page.links = (FoundLink(target, "", taken.depth, taken.hops + 1),)
-                self._route(page.links[0], now)
+                if self._is_new(page.links[0]):
+                    self._route(page.links[0], now)
             self._finish(page, now)
         return []
 
@@ -772,7 +778,8 @@ class Controller(Actor):
         depth = page.taken.depth + 1
         if depth <= self._settings.depth_max:
             for link in page.links:
-                self._route(FoundLink(link.url, link.anchor, depth, linker=link.linker), now)
+                if self._is_new(link):
+                    self._route(FoundLink(link.url, link.anchor, depth, linker=link.linker), now)
         self._finish(page, now)
         return self._flush(now) if len(self._finishing) >= FLUSH_PAGES else []
 
@@ -820,14 +827,18 @@ class Controller(Actor):
 
     # --- links ---
 
-    def _route(self, link: FoundLink, now: float) -> None:
-        """Bring a link to the peer that owns its host, unless that was done a moment ago."""
+    def _is_new(self, link: FoundLink) -> bool:
+        """Tell whether a link is to be brought to its owner: not if that was done a moment ago."""
         key = (link.url, link.anchor, link.linker)
         if key in self._sent or key in self._sent_before or looks_like_trap(link.url):
-            return
+            return False
         self._sent.add(key)
         if len(self._sent) >= LINKS_REMEMBERED:
             self._sent_before, self._sent = self._sent, set()
+        return True
+
+    def _route(self, link: FoundLink, now: float) -> None:
+        """Bring a link to the peer that owns its host."""
         host = host_of(link.url)
         slot, owner = self._place_of(host)
         if owner == self._me:

@@ -176,6 +176,8 @@ def join_urls(one: bytes, other: bytes) -> bytes:
 
 def join_anchors(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     """Bring the link texts and linkers of a page together; sorted."""
+    if len(one) == 1 and not other:  # most pages that have any
+        return one
     entries = {*one, *other}
     if len(entries) <= min(ANCHORS_MAX, LINKERS_MAX):
         return tuple(sorted(entries))

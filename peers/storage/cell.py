@@ -308,7 +308,7 @@ class Cell(Actor):
             self._indexing.wake_at(),
             self._repair_at,
             self._scrubber.wake_at(),
-            min((held.until for held in self._held), default=inf),
+            min(held.until for held in self._held) if self._held else inf,
         )
 
     def observe(self) -> CellStatistics:
