@@ -363,6 +363,7 @@ class SearchSlots(Message, frozen=True, array_like=True, tag=42):
     after_score: float = inf
     after_url: Annotated[str, Meta(max_length=URL_CHARS_MAX)] = ""
     wants_facets: bool = False
+    floor: float = -inf  # k better pages are known of others: those below may be left out
 
 
 FacetValues: TypeAlias = Annotated[

@@ -30,28 +30,31 @@ class HitList:
 
     Attributes:
       hits: in order.
-      newest: date from which the model counts ages, of the head.
     """
 
     def __init__(self, found: Sequence[tuple[Part, Hit]], scale: float | None) -> None:
         """Order hits.
 
         Args:
-          found: from all parts; each of them gave its best ones.
+          found: the best of all parts, by falling score, ties by URL.
           scale: of the model's features, None when there is no head.
         """
-        by_score = sorted(found, key=lambda each: (-each[1].score, each[1].url))
         # Without features there is nothing to mix in: the order is that of the scores.
-        has_head = scale is not None and any(hit.features for _, hit in by_score[:MODEL_DEPTH])
+        has_head = scale is not None and any(hit.features for _, hit in found[:MODEL_DEPTH])
         n_head = MODEL_DEPTH if has_head else 0
-        head = {hit.url: (part, hit) for part, hit in by_score[:n_head]}
+        head = {hit.url: (part, hit) for part, hit in found[:n_head]}
         candidates = [Candidate(url, hit.score, hit.features) for url, (_, hit) in head.items()]
-        self.newest = newest_of(candidates)
-        self._last_of_head = by_score[n_head - 1][1] if 0 < n_head <= len(by_score) else None
+        self._candidates = candidates
+        self._last_of_head = found[n_head - 1][1] if 0 < n_head <= len(found) else None
         self.hits = [
             RankedHit(*head[each.url], each.score, True) for each in reranked(candidates, scale or 0.0)
         ]
-        self.hits += [RankedHit(part, hit, hit.score, False) for part, hit in by_score[n_head:]]
+        self.hits += [RankedHit(part, hit, hit.score, False) for part, hit in found[n_head:]]
+
+    @property
+    def newest(self) -> float:
+        """Date from which the model counts ages, of the head."""
+        return newest_of(self._candidates)
 
     def start_of(self, cursor: Cursor) -> int:
         """Return the index of the first hit behind a cursor."""

@@ -28,6 +28,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import islice
 from math import inf, isfinite
 from typing import Final
 
@@ -260,22 +261,27 @@ class Search(Errand):
         steps = steps_of(self._query, dict(zip(self._terms, self._totals.doc_freqs, strict=True)))
         self._step_number = min(self._step_number, len(steps) - 1)
         self._step, self._is_last_step = steps[self._step_number], self._step_number == len(steps) - 1
+        self._encoded_query = _encoder.encode(self._step.query)
+        self._counted_by = plan
+        self._versions = {part: self._statistics.version(part) for part in plan.slots}
         self._found: dict[Part, HitsFound] = {}
         self._searched = [NOBODY_ABSENT]
         self._begin(_Phase.SEARCHING, SEARCHING_S_MAX, now)
-        sends = self._ask_to_search(self._plans[0].slots, NOBODY_ABSENT, now)
+        sends = self._ask_to_search(self._plans[0].slots, self._plans[0], now)
         if plan.absent:
             sends += self._search_instead(plan, now)
         return self._send_or_advance(sends, now)
 
     def _search_instead(self, plan: Plan, now: float) -> list[Send]:
         self._searched.append(plan.absent)
-        return self._ask_to_search(plan.stand_ins(), plan.absent, now)
+        return self._ask_to_search(plan.stand_ins(), plan, now)
 
-    def _ask_to_search(self, parts: Iterable[Part], absent: Absent, now: float) -> list[Send]:
+    def _ask_to_search(self, parts: Iterable[Part], plan: Plan, now: float) -> list[Send]:
+        """Ask parts that only this plan has, or all parts."""
+        absent = NOBODY_ABSENT if plan is self._plans[0] else plan.absent
         question = SearchSlots(
             request=self._number_question(),
-            query=_encoder.encode(self._step.query),
+            query=self._encoded_query,
             document_count=self._totals.document_count,
             field_lengths=self._totals.field_lengths,
             terms=self._terms,
@@ -283,6 +289,7 @@ class Search(Errand):
             k=self._depth(),
             absent=absent,
             wants_facets=self._order.wants_facets,
+            floor=self._floor(plan),
         )
         if self._cursor and not self._cursor.is_head:
             place = self._cursor
@@ -294,8 +301,16 @@ class Search(Errand):
         """How many hits are asked of each part: one more than is shown tells of a next page."""
         if self._cursor and not self._cursor.is_head:
             return self._k + 1
-        wanted = self._offset + self._k
+        # Behind a cursor in the head the page may begin with its last hit.
+        wanted = self._k + (MODEL_DEPTH if self._cursor else self._offset)
         return min((wanted if self._order.order is Order.DATE else max(wanted, MODEL_DEPTH)) + 1, HITS_MAX)
+
+    def _floor(self, plan: Plan) -> float:
+        """The least score that counts: so many better hits of other parts of the plan are known already."""
+        if self._order.order is not Order.SCORE:
+            return -inf
+        best = list(islice(self._hits(plan), self._depth()))
+        return best[-1][1].score if len(best) == self._depth() else -inf
 
     def _take_hits(self, asked: _Asked, part: Part, found: HitsFound, now: float) -> None:
         if found.epoch != self._ownership.serving_epoch:
@@ -315,6 +330,10 @@ class Search(Errand):
 
     def _is_counted_alike(self, plan: Plan) -> bool:
         """Were its hits scored by its own statistics? The same pages on another peer give the same ones."""
+        if plan is self._counted_by and self._versions == {
+            part: self._statistics.version(part) for part in plan.slots
+        }:
+            return True
         totals = self._statistics.totals(plan.slots, self._terms)
         return self._is_counted(plan) and totals == self._totals
 
@@ -358,7 +377,10 @@ class Search(Errand):
 
     def _answers(self) -> Mapping[Part, HitsFound]:
         """What came of the parts of the plan."""
-        return {part: self._found[part] for part in self._plan.slots if part in self._found}
+        return self._found_by(self._plan)
+
+    def _found_by(self, plan: Plan) -> Mapping[Part, HitsFound]:
+        return {part: self._found[part] for part in plan.slots if part in self._found}
 
     # --- Reading ---------------------------------------------------------------------------------
 
@@ -367,7 +389,9 @@ class Search(Errand):
         is_tail = self._cursor is not None and not self._cursor.is_head
         has_head = self._order.order is Order.SCORE and not is_tail
         self._scale = scale_of(self._step.query, self._mesh_statistics()) if has_head else None
-        self._list = HitList(list(self._hits()), self._scale)
+        # As many as each part gave: what is behind these others may have, too.
+        best = list(islice(self._hits(self._plan), self._depth()))
+        self._list = HitList(best, self._scale)
         start = self._list.start_of(self._cursor) if self._cursor else self._offset
         self._page = self._list.hits[start : start + self._k]
         self._next = self._next_cursor(start + len(self._page)) if self._page else ""
@@ -390,21 +414,20 @@ class Search(Errand):
         doc_freqs = dict(zip(self._terms, self._totals.doc_freqs, strict=True))
         return Statistics(self._totals.document_count, (a, b, c, d, e), doc_freqs)
 
-    def _hits(self) -> Iterator[tuple[Part, Hit]]:
-        """Those of all parts, without what a peer may not answer for."""
-        for part, found in self._answers().items():
-            for hit in found.hits:
-                if not isfinite(hit.score):
-                    continue
-                if self._answers_for(part, hit.url):
-                    yield part, hit
-                else:
-                    self._view.hits_refused += 1
-
-    def _answers_for(self, part: Part, url: str) -> bool:
-        if not url.startswith(("http://", "https://")) or "/" not in url[8:]:
-            return False
-        return self._plan.part_of(self._ownership.slot_of(host_of(url))) == part
+    def _hits(self, plan: Plan) -> Iterator[tuple[Part, Hit]]:
+        """Those of a plan's parts that they may answer for, by falling score, ties by URL."""
+        given = [(part, hit) for part, found in self._found_by(plan).items() for hit in found.hits]
+        places = [(-hit.score, hit.url, n) for n, (_, hit) in enumerate(given) if isfinite(hit.score)]
+        part_of: dict[str, Part | None] = {}  # by host
+        for _, url, place in sorted(places):
+            part, hit = given[place]
+            host = host_of(url) if _is_web(url) else ""
+            if host not in part_of:
+                part_of[host] = plan.part_of(self._ownership.slot_of(host)) if host else None
+            if part_of[host] == part:
+                yield part, hit
+            else:
+                self._view.hits_refused += 1
 
     def _ask_to_read(self, wanted: Iterable[tuple[str, str]], now: float) -> list[Send]:
         """Ask for excerpts.
@@ -423,7 +446,7 @@ class Search(Errand):
         return self._ask(request, questions, ExcerptsRead, NOBODY_ABSENT, now)
 
     def _reading_question(self, request: int, urls: list[str]) -> ReadExcerpts:
-        question = ReadExcerpts(request, _encoder.encode(self._step.query), tuple(urls))
+        question = ReadExcerpts(request, self._encoded_query, tuple(urls))
         if not self._order.wants_explanations:
             return question
         totals = self._totals
@@ -680,6 +703,11 @@ class Search(Errand):
         self._restarts_left -= 1
         self._view.restarts += 1
         return True
+
+
+def _is_web(url: str) -> bool:
+    """Has it a host at all?"""
+    return url.startswith(("http://", "https://")) and "/" in url[8:]
 
 
 def _is_shallow(explanation: Explanation, depth: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import Final, NamedTuple
 
 import msgspec
@@ -83,9 +84,14 @@ class SnapshotReader:
         return self._view.statistics(terms)
 
     def search(
-        self, query: Query, statistics: Statistics, k: int, after: Place | None = None
+        self,
+        query: Query,
+        statistics: Statistics,
+        k: int,
+        after: Place | None = None,
+        floor: float = -inf,
     ) -> tuple[int, bool, list[Hit]]:
-        total, is_exact, best = self._view.best(query, statistics, k, after=after)
+        total, is_exact, best = self._view.best(query, statistics, k, after=after, floor=floor)
         for each in best:
             self._reader.found.keep(each.url, (each.part.segment, each.document), 1)
         # What is asked for behind a place, or by date, is not ordered by the model.

@@ -86,12 +86,18 @@ class SlotsView(Protocol):
     def statistics(self, terms: Sequence[str]) -> ranking.Statistics: ...
 
     def search(
-        self, query: Query, statistics: ranking.Statistics, k: int, after: tuple[float, str] | None = None
+        self,
+        query: Query,
+        statistics: ranking.Statistics,
+        k: int,
+        after: tuple[float, str] | None = None,
+        floor: float = -inf,
     ) -> tuple[int, bool, Sequence[Hit]]:
         """Return how many match, whether there may be more, and the k best by falling score, ties by URL.
 
         Args:
           after: score and URL of a hit: only those behind it are wanted.
+          floor: hits with a lower score may be left out.
         """
 
     def facets(self, query: Query) -> FacetCounts:
@@ -440,7 +446,8 @@ class Indexer(Actor):
         view = self._index.over(answered.slots)
         has_place = question.after_score < inf  # NaN is no place either
         after = (question.after_score, question.after_url) if has_place else None
-        total, is_exact, hits = view.search(query, statistics, question.k, after)
+        floor = question.floor if question.floor < inf else -inf
+        total, is_exact, hits = view.search(query, statistics, question.k, after, floor)
         return HitsFound(
             question.request,
             ownership.serving_epoch,

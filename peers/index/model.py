@@ -133,7 +133,8 @@ def reranked(
 
 def values_of(candidates: Sequence[Candidate]) -> Floats:
     """Return the values of the features, a row a feature, in the order of `ModelWeights`."""
-    return _values(candidates, newest_of(candidates))
+    told = _told(candidates)
+    return _values(told, float(told[:, _DATE].max()) if len(told) else 0.0)
 
 
 def newest_of(candidates: Sequence[Candidate]) -> float:
@@ -154,8 +155,9 @@ def explain_mix(
       candidate: with its score by BM25F, which `bm25f` explains.
       newest: `newest_of` all candidates.
     """
-    values = _values([candidate], newest)
-    formulas = _formulas(Features(*_told([candidate])[0].tolist()), newest)
+    told = _told([candidate])
+    values = _values(told, newest)
+    formulas = _formulas(Features(*told[0].tolist()), newest)
     terms = zip(NAMES, msgspec.structs.astuple(weights), values[:, 0].tolist(), formulas, strict=True)
     parts = tuple(
         Explanation(
@@ -195,9 +197,9 @@ def _told(candidates: Sequence[Candidate]) -> Floats:
     return told
 
 
-def _values(candidates: Sequence[Candidate], newest: float) -> Floats:
+def _values(told_by_candidate: Floats, newest: float) -> Floats:
     """Return what the raw features amount to, where ages count from a date."""
-    told = _told(candidates).T
+    told = told_by_candidate.T
     age_days = np.maximum(0.0, newest - told[_DATE]) / _DAY_S
     values = told.copy()
     values[4] = linkedness(told[4], age_days)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Final
 
 import msgspec
@@ -265,7 +266,12 @@ class CountingIndex:
         return Statistics(0, _NO_LENGTHS, {})
 
     def search(
-        self, query: Query, statistics: Statistics, k: int, after: Place | None = None
+        self,
+        query: Query,
+        statistics: Statistics,
+        k: int,
+        after: Place | None = None,
+        floor: float = -inf,
     ) -> tuple[int, bool, list[Hit]]:
         return 0, True, []
 

@@ -61,9 +61,8 @@ class FakeIndexer:
                 urls, missing = self._pages(ownership, question.absent)
                 # Scores tell the statistics that they were made with.
                 hits = [Hit(url, question.document_count + 1 / (2 + number)) for number, url in urls]
-                return HitsFound(
-                    question.request, epoch, self.generation, len(urls), tuple(hits[: question.k]), missing
-                )
+                hits = [hit for hit in hits if hit.score >= question.floor][: question.k]
+                return HitsFound(question.request, epoch, self.generation, len(urls), tuple(hits), missing)
             case ReadExcerpts():
                 texts = [Excerpt(url, f"title by {self.peer}", "", (), (), 7.0) for url in question.urls]
                 return ExcerptsRead(question.request, tuple(texts))
@@ -127,6 +126,9 @@ class LateMesh:
 
     def slots_of(self, peer: str) -> int:
         return self.ownership.slots_answered[peer]
+
+    def answerer_of(self, url: str) -> str | None:
+        return self.ownership.answerer_of(self.ownership.slot_of(host_of(url)))
 
     def _step(self) -> None:
         wake_at = self.searcher.wake_at()

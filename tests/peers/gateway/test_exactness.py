@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from contextlib import ExitStack
 from itertools import cycle
+from math import inf
 from random import Random
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from mesh.actor import EVERYBODY, Address, Message
 from mesh.codec import decode, encode
 from mesh.document import Document
+from mesh.messages import CountTerms, Hit, HitsFound, SearchSlots, TermsCounted
 from mesh.node import Node, Outgoing
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import encode_slot_list
@@ -27,12 +29,13 @@ from peers.index.index import Index
 from peers.index.index_reader import IndexReader
 from peers.index.indexer import Indexer
 from peers.index.model import MODEL_DEPTH
-from peers.index.query import Order
+from peers.index.query import Order, parse_query
 from peers.index.query_language import Oddity, Remark
 from peers.index.storage import MemoryStorage
 
 SLOT_COUNT = 256
 REPLICAS = 2
+GATEWAY = Address("other", "searcher")
 WORDS = (
     *("天网", "搜索", "引擎", "网页", "爬虫", "web", "crawler", "index", "query"),
     *("peer", "slot", "owner", "epoch", "mesh", "search", "page"),
@@ -145,8 +148,7 @@ def test_every_gateway_of_any_mesh_answers_as_one_peer_would(stack: ExitStack, c
                 found = mesh.search(peer, text, offset=offset)
                 assert [(hit.url, hit.score, hit.title, hit.snippet) for hit in found.hits] == shown, text
                 assert found.is_fallback == expected.is_fallback
-                if found.is_exact and expected.is_exact:
-                    assert found.total == expected.total
+                assert is_total_right(found, count_of(alone, text))
                 assert found.coverage.missing == 0
 
 
@@ -247,14 +249,20 @@ def told(found: PagesFound) -> dict[str, Any]:
     }
 
 
-def agree_on_total(a: PagesFound, b: PagesFound) -> bool:
-    """Tell whether two totals may be of one collection: one that is not exact is a lower bound.
+def count_of(alone: Mesh, text: str) -> int:
+    """How many pages match, words given up where they are: counted one by one, by their languages."""
+    [peer] = alone.nodes
+    facets = alone.search(peer, text, wants_facets=True).facets
+    assert facets is not None
+    return sum(count for _, count in facets.languages)
 
-    How much a search leaves unread depends on how the pages are spread.
+
+def is_total_right(found: PagesFound, count: int) -> bool:
+    """Is it the number of pages that match, or a lower bound that says so?
+
+    How many pages a search leaves uncounted depends on how they are spread.
     """
-    if a.is_exact and b.is_exact:
-        return a.total == b.total
-    return (a.total <= b.total or not b.is_exact) and (b.total <= a.total or not a.is_exact)
+    return found.total == count if found.is_exact else len(found.hits) <= found.total <= count
 
 
 def test_a_thousand_queries_are_answered_alike_by_1_2_3_and_5_peers_skewed_by_language(
@@ -269,18 +277,19 @@ def test_a_thousand_queries_are_answered_alike_by_1_2_3_and_5_peers_skewed_by_la
         here = [page.language for page in pages if of_peer.answers[of_peer.slot_of(host_of(page.url))]]
         assert set(here) == {language}
     random = Random(17)
-    n_found = n_given_up = n_with_facets = n_by_cursor = 0
+    n_found = n_given_up = n_with_facets = n_by_cursor = n_bounds = 0
     for _ in range(1_000):
         text, wishes = random_query(random)
         alone = meshes[0].search("peer0", text, **wishes)
+        count = count_of(meshes[0], text)
+        assert is_total_right(alone, count), (text, wishes)
         for mesh in meshes[1:]:
             found = mesh.search(random.choice(sorted(mesh.nodes)), text, **wishes)
             assert told(found) == told(alone), (text, wishes)
-            assert agree_on_total(found, alone), (text, wishes)
+            assert is_total_right(found, count), (text, wishes)
             assert found.coverage.missing == 0
-            if alone.is_exact and found.is_exact:
-                assert found.total == alone.total, (text, wishes)
         n_found += bool(alone.hits)
+        n_bounds += not alone.is_exact
         n_given_up += alone.relaxed.is_any or bool(alone.relaxed.nowhere)
         n_with_facets += alone.facets is not None and bool(alone.facets.hosts)
         if alone.next and random.random() < 0.2:
@@ -291,12 +300,13 @@ def test_a_thousand_queries_are_answered_alike_by_1_2_3_and_5_peers_skewed_by_la
                 assert told(mesh.search(min(mesh.nodes), text, **wishes)) == behind, (text, wishes)
     assert n_found > 500
     assert min(n_given_up, n_with_facets) > 100
+    assert 0 < n_bounds < 500
     assert n_by_cursor > 30
 
 
 @pytest.mark.parametrize("text", ["天网 OR crawler", "mesh", "nosuchword page 天网", "lang:en"])
 @pytest.mark.parametrize("order", list(Order))
-@pytest.mark.parametrize("k", [10, 33])
+@pytest.mark.parametrize("k", [7, 10, 33])
 def test_pages_by_cursor_are_the_list_without_gap_or_repetition(
     stack: ExitStack, text: str, order: Order, k: int
 ) -> None:
@@ -319,8 +329,51 @@ def test_pages_by_cursor_are_the_list_without_gap_or_repetition(
         found = mesh.search(next(gateways), text, k=k, order=order, cursor=found.next)
         assert found.remarks == ()
     assert len(whole) > 100
-    assert not found.is_exact or found.total == len(whole)
+    assert len(whole) == count_of(alone, text)
+    assert is_total_right(found, len(whole))
     assert shown == whole
+
+
+def test_a_peer_that_knows_the_score_to_beat_leaves_out_nothing_that_is_shown(stack: ExitStack) -> None:
+    mesh = Mesh(["ann", "bob"], stack)
+    mesh.index(documents(600))
+    n_left_out = 0
+    for k in (1, 10, 40):
+        for text in QUERIES:
+            first, whole = (ask_to_search(mesh, peer, text, k).hits for peer in ("ann", "bob"))
+            if len(first) < k:
+                continue
+            rest = ask_to_search(mesh, "bob", text, k, floor=first[-1].score).hits
+            assert best(first + rest, k) == best(first + whole, k)
+            n_left_out += len(whole) - len(rest)
+    assert n_left_out > 30
+
+
+def ask_to_search(mesh: Mesh, peer: str, text: str, k: int, floor: float = -inf) -> HitsFound:
+    """What one indexer answers, with the statistics of all."""
+    query = parse_query(text)
+    counts: list[TermsCounted] = []
+    for each in mesh.nodes:
+        [(_, _, counted)] = mesh.nodes[each].receive(GATEWAY, "indexer", CountTerms(1, query.terms), 0.0)
+        assert isinstance(counted, TermsCounted)
+        counts.append(counted)
+    question = SearchSlots(
+        request=1,
+        query=msgspec.msgpack.encode(query),
+        document_count=sum(each.document_count for each in counts),
+        field_lengths=tuple(map(sum, zip(*(each.field_lengths for each in counts), strict=True))),
+        terms=query.terms,
+        doc_freqs=tuple(map(sum, zip(*(each.doc_freqs for each in counts), strict=True))),
+        k=k,
+        floor=floor,
+    )
+    [(_, _, found)] = mesh.nodes[peer].receive(GATEWAY, "indexer", question, 0.0)
+    assert isinstance(found, HitsFound)
+    return found
+
+
+def best(hits: tuple[Hit, ...], k: int) -> list[Hit]:
+    return sorted(hits, key=lambda hit: (-hit.score, hit.url))[:k]
 
 
 def test_cursor_of_another_query_shows_the_first_page_and_says_so(stack: ExitStack) -> None:

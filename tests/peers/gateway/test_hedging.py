@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import inf
 from random import Random
 
 import pytest
@@ -14,6 +15,7 @@ from peers.gateway.messages import Coverage, PagesFound
 from peers.gateway.punctuality import HEDGE_S_MAX, HEDGE_S_MIN, HEDGES_SAVED_MAX
 from peers.gateway.round import REPEAT_AFTER_S
 from peers.gateway.search import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
+from peers.index.model import MODEL_DEPTH
 from tests.peers.gateway.late_mesh import ANSWER_S, SLOT_COUNT, URLS, LateMesh, shown
 
 WHOLE = Coverage(SLOT_COUNT, SLOT_COUNT, 0)
@@ -27,9 +29,9 @@ def mesh() -> LateMesh:
     return mesh
 
 
-def is_right(found: PagesFound) -> bool:
+def is_right(found: PagesFound, k: int = 10) -> bool:
     """Is every page in it, once, with the statistics of all?"""
-    scores = [(url, len(URLS) + 1 / (2 + number)) for number, url in enumerate(URLS[:10])]
+    scores = [(url, len(URLS) + 1 / (2 + number)) for number, url in enumerate(URLS[:k])]
     return found.coverage == WHOLE and shown(found) == (len(URLS), scores)
 
 
@@ -76,7 +78,7 @@ def test_bridged_peer_is_asked_and_taken_in_again_when_it_is_in_time(mesh: LateM
     mesh.search()  # its answer comes with the others'
     assert mesh.statistics.tardy_peers == 0
     found, _ = mesh.search(k=100)
-    assert is_right(found) or found.total == len(URLS)
+    assert is_right(found, k=100)
     assert "cyd" in {hit.peer for hit in found.hits}
 
 
@@ -100,9 +102,26 @@ def test_answer_of_the_late_peer_wins_when_it_comes_before_that_of_the_others(me
     assert mesh.statistics.hedges == 1
     assert mesh.statistics.bridged == 0
     assert took < 0.1
-    assert found.total == len(URLS)
-    assert len({hit.url for hit in found.hits}) == len(found.hits)
+    assert is_right(found, k=100)
     assert "cyd" in {hit.peer for hit in found.hits}
+
+
+@pytest.mark.parametrize("k", [10, 40])
+def test_stand_ins_are_told_the_score_that_they_have_to_beat(mesh: LateMesh, k: int) -> None:
+    all_there, _ = mesh.search(k=k)
+    mesh.indexers["cyd"].delay_s = 1.0
+    found, _ = mesh.search(k=k)
+    assert shown(found) == shown(all_there)
+    questions = [
+        question
+        for indexer in mesh.indexers.values()
+        for question in indexer.asked
+        if isinstance(question, SearchSlots)
+    ]
+    assert {question.floor for question in questions if not question.absent} == {-inf}
+    known = sorted(n for n, url in enumerate(URLS) if mesh.answerer_of(url) != "cyd")
+    to_beat = len(URLS) + 1 / (2 + known[max(k, MODEL_DEPTH)])
+    assert {question.floor for question in questions if question.absent} == {to_beat}
 
 
 def test_hits_of_the_late_peer_and_of_its_stand_ins_are_never_mixed(mesh: LateMesh) -> None:

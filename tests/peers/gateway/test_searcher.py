@@ -532,6 +532,21 @@ def test_hits_for_slots_of_others_are_dropped() -> None:
     assert talk.searcher.observe().hits_refused == 1
 
 
+def test_order_does_not_depend_on_who_answers_first_and_how() -> None:
+    shown = []
+    for peers in (("ann", "bob", "cyd"), ("cyd", "bob", "ann")):
+        talk = searching()
+        for peer in peers:
+            hits = [(url_of(peer, n), float(n % 3)) for n in range(5)]
+            talk.found(peer, *(hits if peer == "bob" else reversed(hits)))
+        for target, message in talk.sent:
+            assert isinstance(message, ReadExcerpts)
+            talk.read(target.peer, *message.urls)
+        shown.append([(hit.url, hit.score) for hit in talk.answer().hits])
+    assert shown[0] == shown[1] == sorted(shown[0], key=lambda hit: (-hit[1], hit[0]))
+    assert len(shown[0]) == 10
+
+
 def test_counts_beyond_all_measure_do_not_break_the_sum() -> None:
     talk = Conversation()
     talk.search("crawler")
