@@ -105,6 +105,12 @@ class AlignedText:
         """Start and end in the original of each folded character; None when each is the one at its place."""
         return None if self._starts is None else (self._starts, self._ends)
 
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the (start, end) in the original of folded[start:end], which must not be empty."""
+        if self._starts is None:
+            return start, end
+        return self._starts[start], self._ends[end - 1]
+
     def _align(self, text: str, pieces: Sequence[re.Match[str]]) -> None:
         starts: list[int] = []
         ends: list[int] = []

@@ -56,8 +56,9 @@ def test_a_folded_character_is_placed_where_it_came_from(text: str) -> None:
     aligned = AlignedText(text)
     assert aligned.folded == fold(text)
     starts, ends = aligned.origins or (range(len(text)), range(1, len(text) + 1))
-    for character, start, end in zip(aligned.folded, starts, ends, strict=True):
-        assert character in fold(text[start:end])
+    for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        assert aligned.folded[place] in fold(text[start:end])
+        assert aligned.span(place, place + 1) == (start, end)
 
 
 @settings(deadline=None)

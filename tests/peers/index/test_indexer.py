@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import inf, isfinite
+from math import inf, isfinite, nan
 
 import msgspec
 import numpy as np
@@ -323,6 +323,13 @@ def test_statistics_are_those_of_the_slots_this_peer_answers_for(driven: Driven,
     )
     assert (counted.document_count, counted.doc_freqs) == (n_mine, (n_mine, 0))
     assert counted.field_lengths[0] == 3 * n_mine
+
+
+@pytest.mark.parametrize("floor", [nan, inf, -inf])
+def test_a_score_to_beat_that_is_no_number_is_none(driven: Driven, floor: float) -> None:
+    driven.tell(OwnershipChanged(mine_and_others()))
+    question = search_for("common")
+    assert answer(driven, msgspec.structs.replace(question, floor=floor)) == answer(driven, question)
 
 
 def test_hits_are_from_the_slots_this_peer_answers_for(driven: Driven) -> None:
