@@ -100,7 +100,8 @@ def _check_analysis(config_file: Path, mesh: MeshConfig) -> None:
     if mesh.analysis_version != ANALYSIS_VERSION:
         raise ConfigError(
             f"{config_file}: mesh.analysis_version is {mesh.analysis_version}, this program analyses text by "
-            f"version {ANALYSIS_VERSION}; install the version of tianmesh that the other peers run"
+            f"version {ANALYSIS_VERSION}; install the version of tianmesh that the other peers run, or, when "
+            f"all peers have this one, write {ANALYSIS_VERSION} there: their pages are indexed anew"
         )
     if fingerprint() != FINGERPRINT:
         raise ConfigError(

@@ -53,7 +53,7 @@ from peers.index.merging import (
     segments_to_merge_at_rest,
 )
 from peers.index.part import Part
-from peers.index.segment import CorruptIndexError, Segment, encode_segment, slots_in
+from peers.index.segment import CorruptIndexError, OutdatedIndexError, Segment, encode_segment, slots_in
 from peers.index.snapshot import Snapshot
 from peers.index.storage import Storage
 
@@ -109,11 +109,12 @@ class Index:
     def __init__(self, storage: Storage) -> None:
         """Open an index, or start one in an empty storage.
 
-        Segments that are damaged or missing are put aside, see `damaged`; so are all of them when the
-        manifest, which says which ones count, is itself damaged.
+        Segments that are damaged, missing or of another version are put aside, see `damaged`; so are all of
+        them when the manifest, which says which ones count, is itself one of these. Whoever has the pages
+        adds them again, see `repaired`.
 
         Raises:
-          CorruptIndexError: there are segments but no manifest. OutdatedIndexError: another version wrote it.
+          CorruptIndexError: there are segments but no manifest.
         """
         self._storage = storage
         self._buffer: dict[bytes, IndexedDocument] = {}
@@ -288,8 +289,11 @@ class Index:
         """Note that all that was lost of these slots has been added again, and commit.
 
         The damaged segments, kept for whoever wants to look at them, are removed with the last such slot.
+
+        Args:
+          slots: mask over all slots there are.
         """
-        is_mended = np.zeros(SLOTS_MAX, np.bool_)
+        is_mended = np.ones(SLOTS_MAX, np.bool_)
         is_mended[: len(slots)] = slots
         self.damaged = self.damaged & ~is_mended
         generation = self.commit()
@@ -434,7 +438,7 @@ class Index:
         if MANIFEST_NAME in names:
             try:
                 return decode_manifest(self._storage.read(MANIFEST_NAME))
-            except CorruptIndexError as error:
+            except (CorruptIndexError, OutdatedIndexError) as error:
                 logger.error("all segments put aside: %s", error)
                 self._aside = {name: _ALL_SLOTS for name in names if name.startswith(_SEGMENT)}
         elif any(name.startswith(_SEGMENT) for name in names):
@@ -455,7 +459,7 @@ class Index:
             if entry.deletions:
                 deletions = self._storage.read(entry.deletions)
                 live = decode_deletions(deletions, segment.document_count, entry.deletions)
-        except (CorruptIndexError, FileNotFoundError) as error:
+        except (CorruptIndexError, OutdatedIndexError, FileNotFoundError) as error:
             logger.error("segment put aside: %s", error)
             lost = _ALL_SLOTS
             if slots is not None:

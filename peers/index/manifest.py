@@ -50,7 +50,7 @@ def decode_manifest(content: memoryview) -> Manifest:
     body = _checked(content, MANIFEST_NAME)
     version: object = msgspec.msgpack.decode(body)[0]
     if version != _VERSION:
-        raise OutdatedIndexError("the index was written by another version: rebuild it from the stored pages")
+        raise OutdatedIndexError("another version wrote the index: its pages have to be indexed anew")
     return msgspec.msgpack.decode(body, type=Manifest)
 
 

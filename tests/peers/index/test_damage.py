@@ -13,7 +13,7 @@ from mesh.document import Document
 from mesh.slot_set import SlotMask
 from peers.index.index import Index
 from peers.index.kernels import SUM_BLOCK_BYTES, find_damage, sum_blocks
-from peers.index.manifest import MANIFEST_NAME
+from peers.index.manifest import MANIFEST_NAME, Manifest, encode_manifest
 from peers.index.merging import MERGE_FACTOR
 from peers.index.query import Mode, parse_query
 from peers.index.segment import DamagedSegmentError, Segment
@@ -153,6 +153,32 @@ def test_damage_is_remembered_until_it_is_mended() -> None:
     index = Index.open(storage)
     assert not index.damaged.any()
     assert contents(index) == as_contents(DOCUMENTS)
+
+
+@pytest.mark.parametrize("constant", ["ANALYSIS_VERSION", "FORMAT_VERSION"])
+def test_segments_of_another_version_are_put_aside_to_be_indexed_anew(
+    constant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = MemoryStorage()
+    two_segments(storage)
+    monkeypatch.setattr(f"peers.index.segment.{constant}", 99)
+    index = Index.open(storage)
+    assert (contents(index), bool(index.damaged.all())) == ({}, True)
+    index.add(DOCUMENTS)
+    index.commit()
+    index.mend(np.ones(SLOTS, np.bool_))
+    index = Index.open(storage)
+    assert contents(index) == as_contents(DOCUMENTS)
+    assert not index.damaged.any()
+
+
+def test_a_manifest_of_another_version_puts_all_segments_aside() -> None:
+    storage = MemoryStorage()
+    two_segments(storage)
+    storage.files[MANIFEST_NAME] = encode_manifest(Manifest(version=99))
+    index = Index.open(storage)
+    assert (contents(index), bool(index.damaged.all())) == ({}, True)
+    assert contents(Index.open(storage)) == {}
 
 
 def test_segment_on_a_disk_is_renamed(tmp_path: Path) -> None:

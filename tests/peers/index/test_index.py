@@ -28,7 +28,7 @@ from peers.index.merging import (
 )
 from peers.index.part import VIEWS_KEPT
 from peers.index.query import Mode
-from peers.index.segment import CorruptIndexError, OutdatedIndexError
+from peers.index.segment import CorruptIndexError
 from peers.index.storage import Buffer, MemoryStorage, Storage
 from tests.peers.index.samples import index_of, page, random_documents, search
 from tests.peers.index.test_search import QUERIES
@@ -428,16 +428,6 @@ def test_segments_without_a_manifest_are_not_taken_for_leftovers() -> None:
     with pytest.raises(CorruptIndexError, match="manifest is missing"):
         Index.open(storage)
     assert storage.files
-
-
-def test_an_index_of_another_analysis_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    storage = MemoryStorage()
-    index = Index.open(storage)
-    index.add([page("a/1")])
-    index.commit()
-    monkeypatch.setattr("peers.index.segment.ANALYSIS_VERSION", 1)
-    with pytest.raises(OutdatedIndexError, match="rebuild the index from the stored pages"):
-        Index.open(storage)
 
 
 def test_a_directory_is_opened_by_one_at_a_time(tmp_path: Path) -> None:
