@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from mesh.actor import EVERYBODY, Actor, Address, Message, Send, Statistics
@@ -33,6 +33,14 @@ class Node:
         # What each actor last answered, and which have done something since: only those are asked again.
         self._wake_times = {name: actor.wake_at() for name, actor in self._actors.items()}
         self._stirred: set[str] = set()
+        self._depart: Callable[[Outgoing], None] | None = None
+
+    def send_at_once(self, depart: Callable[[Outgoing], None]) -> None:
+        """Hand what goes to other peers to `depart` when it is sent, instead of returning it.
+
+        So others work on a question that is put to all while the actors of this peer do, not after them.
+        """
+        self._depart = depart
 
     def has_actor(self, name: str) -> bool:
         return name in self._actors
@@ -73,18 +81,21 @@ class Node:
 
     def _deliver(self, source: Address, sends: list[Send], now: float) -> list[Outgoing]:
         leaving: list[Outgoing] = []
+        depart = self._depart or leaving.append
         queue = [(source, sends)]
         for source, sends in queue:  # which grows meanwhile
             for target, message in sends:
                 peer, name = target
                 actor = self._actors.get(name)
-                if actor is None or message.is_promise:
+                is_for_others = peer != self.peer
+                if message.is_promise or (actor is None and not is_for_others):
                     leaving.append(Outgoing(source, target, message))
                     continue
-                if peer != self.peer:
-                    leaving.append(Outgoing(source, target, message))
-                    if peer != EVERYBODY:
+                if is_for_others:
+                    depart(Outgoing(source, target, message))
+                    if actor is None or peer != EVERYBODY:
                         continue
+                assert actor is not None
                 self._stirred.add(name)
                 answers = actor.receive(source, message, now)
                 if answers:

@@ -69,6 +69,7 @@ class Runtime:
     def __init__(self, node: Node, table: LmdbTable, transport: Transport, ports: Iterable[Port]) -> None:
         self._refused = self._lost = self._commits = 0
         self._node = node
+        node.send_at_once(self._send)
         self._table = table
         self._transport = transport
         self._ports = {port.name: port for port in ports}

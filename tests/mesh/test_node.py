@@ -73,6 +73,20 @@ def test_a_message_to_everybody_is_delivered_here_and_leaves() -> None:
     assert ear.heard == [(Address("me", "mouth"), "all")]
 
 
+def test_others_are_asked_before_an_actor_of_this_peer_is() -> None:
+    happened: list[str] = []
+
+    def listen(text: str) -> list[Send]:
+        happened.append("heard here")
+        return [to("you", "mouth", "answer"), to("me", "door", "knock")]
+
+    node = Node("me", [Parrot("mouth", lambda text: [to(EVERYBODY, "ear", "all")]), Parrot("ear", listen)])
+    node.send_at_once(lambda outgoing: happened.append(f"sent to {outgoing.target.peer}"))
+    outgoing = node.receive(Address("you", "x"), "mouth", Said("go"), 0.0)
+    assert happened == ["sent to *", "heard here", "sent to you"]
+    assert [leaving.target for leaving in outgoing] == [Address("me", "door")]
+
+
 def test_a_message_to_everybody_leaves_also_when_no_such_actor_is_here() -> None:
     node = Node("me", [Parrot("mouth", lambda text: [to(EVERYBODY, "ear", "all")])])
     outgoing = node.receive(Address("you", "x"), "mouth", Said("go"), 0.0)
