@@ -29,7 +29,7 @@ from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
 from mesh.lmdb_table import LmdbTable
 from mesh.node import Node, Outgoing
 from mesh.port import Port
-from mesh.transport import Transport
+from mesh.transport import Received, Transport
 
 COMMIT_PAUSE_S: Final = 0.02  # between commits: at most 50 a second, so that each carries a group
 STORAGE_RETRY_S: Final = 5.0  # before a commit that failed is tried again
@@ -95,7 +95,7 @@ class Runtime:
                     nursery.start_soon(port.run, self.deliver)
                 nursery.start_soon(self._keep_time)
                 nursery.start_soon(self._commit_forever)
-                nursery.start_soon(self._receive_forever)
+                nursery.start_soon(self._transport.receive_forever, self._receive_batch)
                 task_status.started()
         except BaseException as error:
             if _is_cancellation(error):
@@ -187,10 +187,9 @@ class Runtime:
             self._is_delivering = False
         self._work_off()
 
-    async def _receive_forever(self) -> None:
-        while True:
-            for peer, frames in await self._transport.receive():
-                self._receive_frame(peer, frames[0])
+    def _receive_batch(self, batch: list[Received]) -> None:
+        for peer, frames in batch:
+            self._receive_frame(peer, frames[0])
 
     # --- commits ---
 

@@ -16,7 +16,7 @@ counts whole messages; see `door.py` for why strangers cannot.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TypeAlias
 
@@ -39,7 +39,6 @@ FRAMES_MAX = 16  # parts of one message; one of more is dropped and counted
 QUEUE_MESSAGES = 1_000  # per connection and direction, libzmq's default; a full one refuses
 LARGE_FRAME_BYTES = 64 << 10  # from here on frames are not copied, and their bytes are counted
 LARGE_BYTES_QUEUED_MAX = 64 << 20  # per peer: queues count messages, so large ones need this bound
-BATCHES_WAITING_MAX = 2  # between the sockets and `receive`; then TCP slows the senders down
 SOCKETS_MAX = 8_192  # one DEALER per member; libzmq's default of 1,023 would bound the mesh
 LINGER_MS = 500  # for the last messages of a peer that leaves
 HANDSHAKE_IVL_MS = 5_000  # libzmq's 30 s would let idlers keep six times as many descriptors
@@ -138,7 +137,6 @@ class Transport:
         self._contested: list[list[str]] = []
         self._counts = {each.name: 0 for each in fields(TransportStatistics)}
         self._door: Door | None = None
-        self._send_batch, self._batches = trio.open_memory_channel[list[Received]](BATCHES_WAITING_MAX)
         try:
             self._allowed = AllowList(self._context)
             self._inbox, self.endpoint = self._bound(zmq.ROUTER, endpoint)
@@ -153,11 +151,9 @@ class Transport:
         self.door_endpoint = None if self._door is None else self._door.endpoint
 
     async def serve(self) -> None:
-        """Admit members and read what they send, until cancelled."""
+        """Admit members, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._allowed.serve)
-            nursery.start_soon(self._pump, self._inbox)
-            nursery.start_soon(self._pump, self._ear)
             for monitor in self._monitors:
                 nursery.start_soon(self._count_failures, monitor)
             if self._door is not None:
@@ -254,13 +250,16 @@ class Transport:
         self._counts["multicasts_sent"] += 1
         self._counts["multicast_bytes_sent"] += size
 
-    async def receive(self) -> list[Received]:
-        """Return what has come in, sent and multicast, at least one message and at most 256.
+    async def receive_forever(self, take: Callable[[list[Received]], object]) -> None:
+        """Hand in what comes, sent and multicast, at least one message and at most 256 at a time.
 
         A multicast comes without its topic. Each sender's messages are in the order it sent them,
-        those sent and those multicast each for themselves.
+        those sent and those multicast each for themselves. While `take` works, TCP slows the senders down.
+        A call and no queue: another task to be woken for every message costs as much as reading it.
         """
-        return await self._batches.receive()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._pump, self._inbox, take)
+            nursery.start_soon(self._pump, self._ear, take)
 
     async def receive_door(self) -> tuple[Visit, bytes, bytes]:
         """Wait for a stranger's question: what to answer on, its proven CURVE key (Z85), the frame."""
@@ -348,19 +347,17 @@ class Transport:
             socket.setsockopt(option, value)
         return socket
 
-    async def _pump(self, socket: TrioSocket[Received | None]) -> None:
+    async def _pump(
+        self, socket: TrioSocket[Received | None], take: Callable[[list[Received]], object]
+    ) -> None:
         while True:
             arrived = await socket.receive_batch()
             batch = [each for each in arrived if each is not None and self._allowed.has(each[0])]
             self._counts["messages_dropped"] += len(arrived) - len(batch)
             self._counts["messages_received"] += len(batch)
             self._counts["bytes_received"] += sum(len(part) for _, frames in batch for part in frames)
-            if not batch:
-                continue
-            try:
-                self._send_batch.send_nowait(batch)  # `receive_batch` gives the others their turn
-            except trio.WouldBlock:
-                await self._send_batch.send(batch)
+            if batch:
+                take(batch)  # `receive_batch` gives the others their turn
 
     async def _count_failures(self, monitor: TrioSocket[list[bytes]]) -> None:
         while True:

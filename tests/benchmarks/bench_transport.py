@@ -22,6 +22,7 @@ import zmq
 
 from mesh.identity import Identity
 from mesh.transport import Transport
+from tests.mesh.inbox import Inbox
 
 MESSAGES = 60_000
 ROUND_TRIPS = 30_000
@@ -93,7 +94,8 @@ async def far_transport(pipe: Connection, is_flood: bool) -> None:
     pin()
     transport = Transport(FAR)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(transport.serve)
+        inbox = Inbox(transport)
+        nursery.start_soon(inbox.serve)
         await introduce(transport, pipe, NEAR)
         await send(transport, NEAR.peer_id)
         if is_flood:
@@ -104,7 +106,7 @@ async def far_transport(pipe: Connection, is_flood: bool) -> None:
         else:
             returned = 0
             while returned < ROUND_TRIPS:
-                for _ in await transport.receive():
+                for _ in await inbox.receive():
                     await send(transport, NEAR.peer_id)
                     returned += 1
         nursery.cancel_scope.cancel()
@@ -114,19 +116,20 @@ async def far_transport(pipe: Connection, is_flood: bool) -> None:
 async def near_transport(pipe: Connection, is_flood: bool) -> float:
     transport = Transport(NEAR)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(transport.serve)
+        inbox = Inbox(transport)
+        nursery.start_soon(inbox.serve)
         await introduce(transport, pipe, FAR)
-        received = len(await transport.receive()) - 1
+        received = len(await inbox.receive()) - 1
         start = time.perf_counter()
         if is_flood:
             while received < MESSAGES:
-                received += len(await transport.receive())
+                received += len(await inbox.receive())
         else:
             for _ in range(IN_FLIGHT):
                 await send(transport, FAR.peer_id)
             sent = IN_FLIGHT
             while received < ROUND_TRIPS:
-                batch = await transport.receive()
+                batch = await inbox.receive()
                 received += len(batch)
                 for _ in range(min(len(batch), ROUND_TRIPS - sent)):
                     await send(transport, FAR.peer_id)

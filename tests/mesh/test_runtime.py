@@ -50,8 +50,9 @@ class PaperTransport:
     def publish(self, topic: bytes, frame: bytes) -> None:
         self.published.append((topic, decode(frame).message))
 
-    async def receive(self) -> list[Received]:
-        return await self._inbox.receive()
+    async def receive_forever(self, take: Callable[[list[Received]], object]) -> None:
+        async for batch in self._inbox:
+            take(batch)
 
     def arrive(self, *frames: bytes, peer: str = "you") -> None:
         self._arrivals.send_nowait([(peer, [frame]) for frame in frames])

@@ -7,7 +7,7 @@ import random
 import socket as sockets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 import trio
@@ -25,6 +25,7 @@ from mesh.transport import (
     Received,
     Transport,
 )
+from tests.mesh.inbox import Inbox
 
 QUIET_S = 0.4  # what was going to arrive on loopback has arrived by then: a handshake takes 15 ms
 
@@ -33,6 +34,10 @@ QUIET_S = 0.4  # what was going to arrive on loopback has arrived by then: a han
 class Peer:
     identity: Identity
     transport: Transport
+    inbox: Inbox = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.inbox = Inbox(self.transport)
 
     @property
     def peer_id(self) -> str:
@@ -60,7 +65,7 @@ async def peers(count: int, first_secret: int = 1) -> AsyncIterator[list[Peer]]:
         async with trio.open_nursery() as nursery:
             for member in members:
                 member.transport.subscribe(b"")
-                nursery.start_soon(member.transport.serve)
+                nursery.start_soon(member.inbox.serve)
             yield members
             nursery.cancel_scope.cancel()
     finally:
@@ -80,14 +85,14 @@ async def received(peer: Peer, count: int, within_s: float = 3.0) -> list[Receiv
     messages: list[Received] = []
     with trio.fail_after(within_s):
         while len(messages) < count:
-            messages += await peer.transport.receive()
+            messages += await peer.inbox.receive()
     assert len(messages) == count
     return messages
 
 
 async def hears_nothing(peer: Peer) -> bool:
     with trio.move_on_after(QUIET_S):
-        await peer.transport.receive()
+        await peer.inbox.receive()
         return False
     return True
 
@@ -106,7 +111,7 @@ async def multicast_heard_by(sender: Peer, listeners: list[Peer]) -> None:
             sender.transport.publish(b"topic", b"are you there")
             for peer_id, listener in list(waiting.items()):
                 with trio.move_on_after(0.05):
-                    await listener.transport.receive()
+                    await listener.inbox.receive()
                     del waiting[peer_id]
     for listener in listeners:
         while not await hears_nothing(listener):
@@ -156,7 +161,7 @@ async def test_a_multicast_of_another_topic_is_not_heard() -> None:
                 one.transport.publish(b"news", b"n")
                 one.transport.publish(b"search", b"s")
                 with trio.move_on_after(0.05):
-                    heard = await two.transport.receive()
+                    heard = await two.inbox.receive()
         assert {frames[0] for _, frames in heard} == {b"s"}
 
 
@@ -181,13 +186,14 @@ async def test_a_peer_that_starts_again_at_its_endpoint_is_found_again() -> None
         again = Transport(two.identity, endpoint=endpoints[0], multicast_endpoint=endpoints[1])
         again.allow(one.identity.curve_public, one.peer_id)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(again.serve)
+            inbox = Inbox(again)
+            nursery.start_soon(inbox.serve)
             with trio.fail_after(5):
                 messages: list[Received] = []
                 while not messages:
                     one.transport.send(two.peer_id, b"after")
                     with trio.move_on_after(0.1):
-                        messages = await again.receive()
+                        messages = await inbox.receive()
             assert messages[0] == (one.peer_id, [b"after"])
             nursery.cancel_scope.cancel()
         await again.aclose()
@@ -217,7 +223,7 @@ async def test_a_peer_is_found_again_after_another_program_had_its_port(
         back.allow(one)
         monkeypatch.setattr(mesh.transport, "STUCK_S", 0.1)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(back.transport.serve)
+            nursery.start_soon(back.inbox.serve)
             await until(lambda: one.transport.send(identity.peer_id, b"found"))
             messages = await received(back, 1)
             assert messages[-1] == (one.peer_id, [b"found"])
@@ -418,7 +424,7 @@ async def test_while_nobody_answers_authentication_nothing_is_delivered() -> Non
         introduce([one, two])
         one.send(two, b"x")
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(two.transport._pump, two.transport._inbox)
+            nursery.start_soon(two.transport.receive_forever, two.inbox.take)
             assert await hears_nothing(two)
             nursery.cancel_scope.cancel()
         await two.transport.aclose()
@@ -524,7 +530,7 @@ async def test_ipv6_works() -> None:
     six = Peer(identity, Transport(identity, endpoint="tcp://[::1]:0", multicast_endpoint="tcp://[::1]:0"))
     async with peers(1) as (one,):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(six.transport.serve)
+            nursery.start_soon(six.inbox.serve)
             introduce([one, six])
             one.send(six, b"x")
             await received(six, 1)
