@@ -15,7 +15,8 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
     title: str = ""
     headings: str = ""  # h1 to h6 in page order, one a line
     text: str = ""  # visible text, one block a line, headings included
-    anchors: tuple[str, ...] = ()  # distinct texts of the links that point here, sorted
+    # Texts of the links that point here, sorted; one that several hosts use as often, see `mesh.linkers`.
+    anchors: tuple[str, ...] = ()
     language: str = ""  # primary subtag of <html lang>, else by the text; "" when neither tells
     fetched_at: float = 0.0  # seconds since the epoch
     type: str = ""  # media type, as "text/html"; "" when not known

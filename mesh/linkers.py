@@ -1,12 +1,17 @@
-"""Which hosts link to a page, kept among the texts of these links.
+"""Which hosts link to a page, and by which texts, kept among the texts of these links.
 
-A link between hosts tells its *linker*: a hash of the host it comes from. Linkers of a page are kept, join,
-replicate and hand over as the texts of the links do, in the same tuple, told apart by a prefix that no text
-has. Only the `LINKERS_MAX` smallest are kept, of millions: from how small these are follows how many there
-were, since hashes are spread evenly.
+A link between hosts tells its *linker*: a hash of the host it comes from; and when it has a text, a *use*: a
+hash of linker and text, then one of the text. However many pages of a host link here by a text, they tell the
+same. Linkers and uses of a page are kept, join, replicate and hand over as the texts of the links do, in the
+same tuple, told apart by prefixes that no text has. Only the `LINKERS_MAX` smallest linkers are kept, of
+millions: from how small these are follows how many there were, since hashes are spread evenly.
 
     n = linkers                                 up to LINKERS_MAX of them
     n = (k - 1) / (k-th smallest hash / 2^64)   beyond, k = LINKERS_MAX; off by a fifth on average
+
+Likewise the `USES_MAX` smallest uses are kept: all, or a sample in which a text has its share of the hosts.
+A document has a text as often as there are uses of it, at least once and `TEXT_HOSTS_MAX` times at most: that
+is its frequency in the field of link texts.
 
 Source of the estimate: Bar-Yossef et al., "Counting distinct elements in a data stream", RANDOM 2002. Links
 within a site do not count: they are the site's own opinion of itself; Li, Yan, Wang 2004, section 10.3.
@@ -15,6 +20,7 @@ within a site do not count: they are the site's own opinion of itself; Li, Yan, 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
@@ -25,10 +31,16 @@ from xxhash import xxh3_64_hexdigest
 from mesh.document import Document
 from mesh.urls import host_of, hostname_of
 
-LINKER_PREFIX: Final = "\x02"  # of a linker among texts; a text that begins with it is refused
+LINKER_PREFIX: Final = "\x02"  # of a linker among texts; a text that looks like one is refused
 LINKERS_MAX: Final = 32  # kept of a page
+USE_PREFIX: Final = "\x03"  # of a use, likewise
+USES_MAX: Final = 32  # kept of a page
+# By the fitted weights a text that is there eight times has 0.9 of all that any number of times would give.
+TEXT_HOSTS_MAX: Final = 8
 _HASHES: Final = 1 << 64
-_ENTRY: Final = re.compile(LINKER_PREFIX + "[0-9a-f]{16}")
+_HASH_CHARS: Final = 16
+_LINKER: Final = re.compile(LINKER_PREFIX + "[0-9a-f]{16}")
+_USE: Final = re.compile(USE_PREFIX + "[0-9a-f]{32}")
 
 
 def linker_of(source: str, target: str) -> str:
@@ -45,6 +57,19 @@ def linker_of(source: str, target: str) -> str:
     return _hashed(one)
 
 
+def entries_of(text: str, linker: str) -> tuple[str, ...]:
+    """Return what is kept of a link to a page: its text, its linker, its use.
+
+    Args:
+      text: of the link, from anywhere; "" for none. One that looks like a linker or a use is left out.
+      linker: as `linker_of` makes it; anything else is left out.
+    """
+    texts = (text,) if text and is_text(text) else ()
+    if not is_linker(entry_of(linker)):
+        return texts
+    return (*texts, entry_of(linker), *(_use_of(text, linker) for text in texts))
+
+
 def entry_of(linker: str) -> str:
     """Return a linker as it is kept among the texts."""
     return LINKER_PREFIX + linker
@@ -52,7 +77,27 @@ def entry_of(linker: str) -> str:
 
 def is_linker(entry: str) -> bool:
     """Tell linkers from texts, and from what only looks like one."""
-    return entry.startswith(LINKER_PREFIX) and _ENTRY.fullmatch(entry) is not None
+    return entry.startswith(LINKER_PREFIX) and _LINKER.fullmatch(entry) is not None
+
+
+def is_use(entry: str) -> bool:
+    """Likewise uses."""
+    return entry.startswith(USE_PREFIX) and _USE.fullmatch(entry) is not None
+
+
+def is_text(entry: str) -> bool:
+    return not (is_linker(entry) or is_use(entry))
+
+
+def text_hash(text: str) -> str:
+    """Return the hash by which uses name a text; 16 characters."""
+    digest: str = xxh3_64_hexdigest(text.encode())
+    return digest
+
+
+def used_text(use: str) -> str:
+    """Return the hash of the text of a use."""
+    return use[-_HASH_CHARS:]
 
 
 def linking_hosts_of(entries: Iterable[str]) -> int:
@@ -65,14 +110,27 @@ def linking_hosts_of(entries: Iterable[str]) -> int:
 
 
 def with_anchors(document: Document, entries: Iterable[str]) -> Document:
-    """Return the document with the texts and the number of linkers that are among these entries."""
+    """Return the document with the texts, as often as hosts use them, and the number of linkers."""
     entries = tuple(entries)
-    texts = tuple(entry for entry in entries if not is_linker(entry))
+    texts = _weighted(entries)
     # A document from elsewhere may know of linkers without naming any.
     linking_hosts = linking_hosts_of(entries) or document.linking_hosts
     if (document.anchors, document.linking_hosts) == (texts, linking_hosts):
         return document
     return msgspec.structs.replace(document, anchors=texts, linking_hosts=linking_hosts)
+
+
+def _weighted(entries: tuple[str, ...]) -> tuple[str, ...]:
+    texts = tuple(filter(is_text, entries))
+    uses = Counter(used_text(entry) for entry in entries if is_use(entry))
+    if not uses:
+        return texts
+    times = ((text, max(1, min(uses[text_hash(text)], TEXT_HOSTS_MAX))) for text in texts)
+    return tuple(text for text, n_times in times for _ in range(n_times))
+
+
+def _use_of(text: str, linker: str) -> str:
+    return USE_PREFIX + text_hash(linker + text) + text_hash(text)
 
 
 def _site_name(url: str) -> str:

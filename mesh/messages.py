@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from mesh.actor import Message
 from mesh.document import Document
-from mesh.linkers import LINKERS_MAX
+from mesh.linkers import LINKERS_MAX, USES_MAX
 from mesh.slot_set import NO_SLOTS, SLOT_SET_BYTES_MAX
 
 PROTOCOL_VERSION: Final = 2
@@ -38,8 +38,9 @@ EXPLANATION_BYTES_MAX: Final = 65_536
 SNIPPETS_MAX: Final = 100
 URL_CHARS_MAX: Final = 2_083  # as urls.URL_CHARS_MAX
 ANCHOR_CHARS_MAX: Final = 200
-ANCHORS_MAX: Final = 32  # distinct anchor texts kept of a page
-ANCHOR_ENTRIES_MAX: Final = ANCHORS_MAX + LINKERS_MAX  # the texts, and who links: `mesh.linkers`
+ANCHORS_MAX: Final = 32  # distinct anchor texts kept of a page, besides those of the uses that are kept
+# The texts, and who links by which: `mesh.linkers`.
+ANCHOR_ENTRIES_MAX: Final = ANCHORS_MAX + USES_MAX + USES_MAX + LINKERS_MAX
 COMPARED_SLOTS_MAX: Final = 4_096  # slots whose digests are compared at a time
 ITEM_ID_BYTES: Final = 8  # of one thing that belongs to a slot, as `ItemsWanted` lists them
 DIGEST_BYTES: Final = 8  # of all of them of one slot and store

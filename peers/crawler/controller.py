@@ -29,7 +29,7 @@ import numpy as np
 
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError, RemoteProtocolError
-from mesh.linkers import entry_of, is_linker
+from mesh.linkers import entries_of
 from mesh.membership_messages import CrawlLicensed, HoldingsRevoked, QueueMeasured
 from mesh.messages import (
     CHANGES_MAX,
@@ -853,10 +853,8 @@ class Controller(Actor):
         elif link.use is LinkUse.STORED:
             self._frontier.add_stored(link.url, slot)
             self._anchors_quiet_s = now + ANCHORS_QUIET_S
-        if link.anchor and not is_linker(link.anchor):
-            self._frontier.add_anchor(link.url, slot, link.anchor)
-        if is_linker(linker := entry_of(link.linker)):
-            self._frontier.add_anchor(link.url, slot, linker)
+        if entries := entries_of(link.anchor, link.linker):
+            self._frontier.add_anchor(link.url, slot, *entries)
 
     def _links_found_elsewhere(
         self, source: Address, batch: int, links: tuple[FoundLink, ...], now: float

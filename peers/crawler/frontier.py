@@ -182,16 +182,16 @@ class Frontier:
         if self._table.get(key) != before:
             self.note_change(key)
 
-    def add_anchor(self, url: str, slot: int, text: str) -> None:
-        """Remember a text or a linker of a page, known or not; see `frontier_items.join_anchors`."""
+    def add_anchor(self, url: str, slot: int, *entries: str) -> None:
+        """Remember what a link tells of a page, known or not; see `mesh.linkers.entries_of`."""
         self._fill(slot)
         mark = fingerprint(url)
         key = _slot_key(slot) + b"a" + mark
         stored = self._table.get(key)
         texts = _anchors_decoder.decode(stored) if stored else ()
-        if text in texts:
+        if all(entry in texts for entry in entries):
             return
-        joined = join_anchors(texts, (text,))
+        joined = join_anchors(texts, entries)
         if joined != texts:
             self._table.put(key, _encode(joined))
             self.note_change(key)

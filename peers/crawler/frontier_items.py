@@ -5,7 +5,8 @@ An item has a *join*: of two peers' versions it makes one, the same whichever co
 
     URL      queued < excluded < failed < done; of equal rank the greater bytes. Of two queued ones the least
              depth and hops and the most attempts
-    anchors  the union, of which the ANCHORS_MAX texts with the smallest hashes stay, and the smallest linkers
+    anchors  the union, of which the smallest linkers and uses stay (`mesh.linkers`), the texts of these uses,
+             and of all texts the ANCHORS_MAX with the smallest hashes; of two with one hash the smaller text
     host     the later clock, with what goes with it; the greater count of pages
     robots   the one that expires later
 
@@ -19,16 +20,15 @@ A URL's row says which of these it is:
 from __future__ import annotations
 
 import re
-from itertools import filterfalse
 from math import isfinite
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Meta
-from xxhash import xxh3_64_digest, xxh3_64_intdigest
+from xxhash import xxh3_64_digest
 
 from mesh.errors import RemoteProtocolError
-from mesh.linkers import LINKERS_MAX, is_linker
+from mesh.linkers import LINKERS_MAX, USES_MAX, is_linker, is_text, is_use, text_hash, used_text
 from mesh.messages import ANCHOR_ENTRIES_MAX, ANCHORS_MAX, Anchor, Slot, Url
 from mesh.slots import slot_of
 from mesh.urls import canonical, fingerprint, host_of
@@ -85,7 +85,7 @@ class SettledItem(msgspec.Struct, frozen=True, array_like=True):
 
 
 class AnchorsItem(msgspec.Struct, frozen=True, array_like=True):
-    """The texts of the links to a page, as `join_anchors` orders them."""
+    """The texts of the links to a page, and who uses them, as `join_anchors` orders them."""
 
     slot: Slot
     fingerprint: Fingerprint
@@ -175,15 +175,20 @@ def join_urls(one: bytes, other: bytes) -> bytes:
 
 
 def join_anchors(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Bring the link texts and linkers of a page together; sorted."""
-    if len(one) == 1 and not other:  # most pages that have any
+    """Bring the link texts, linkers and uses of a page together; sorted.
+
+    A use is told together with its text; one without it is dropped.
+    """
+    if len(one) == 1 and not other and not is_use(one[0]):  # most pages that have any
         return one
     entries = {*one, *other}
-    if len(entries) <= min(ANCHORS_MAX, LINKERS_MAX):
+    if len(entries) <= min(ANCHORS_MAX, LINKERS_MAX) and not any(map(is_use, entries)):
         return tuple(sorted(entries))
-    linkers = sorted(filter(is_linker, entries))  # they are hashes
-    texts = sorted(filterfalse(is_linker, entries), key=_anchor_order)
-    return tuple(sorted(linkers[:LINKERS_MAX] + texts[:ANCHORS_MAX]))
+    linkers = sorted(filter(is_linker, entries))[:LINKERS_MAX]  # they are hashes
+    texts = {text_hash(text): text for text in sorted(filter(is_text, entries), reverse=True)}
+    uses = sorted(entry for entry in entries if is_use(entry) and used_text(entry) in texts)[:USES_MAX]
+    kept = {*sorted(texts)[:ANCHORS_MAX], *map(used_text, uses)}
+    return tuple(sorted((*linkers, *uses, *(texts[each] for each in kept))))
 
 
 def join_hosts(one: HostRecord, other: HostRecord) -> HostRecord:
@@ -206,10 +211,6 @@ def _clock_order(record: HostRecord) -> tuple[float, int, bool]:
 
 def _robots_order(record: HostRecord) -> tuple[float, int]:
     return record.robots_expires_s, record.robots_status
-
-
-def _anchor_order(text: str) -> tuple[int, str]:
-    return xxh3_64_intdigest(text.encode()), text
 
 
 def host_hash(host: str) -> bytes:

@@ -9,7 +9,7 @@ import pytest
 
 from mesh.actor import Address, Message, Send
 from mesh.errors import LocalProtocolError
-from mesh.linkers import entry_of, linker_of
+from mesh.linkers import entries_of, entry_of, linker_of
 from mesh.membership_messages import CrawlLicensed
 from mesh.memory_table import MemoryTable
 from mesh.messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, Ping, StoredPage
@@ -778,7 +778,7 @@ def test_hosts_that_link_to_a_page_are_handed_over_with_the_texts() -> None:
     linkers = [linker_of(f"http://{name}.test/", HOME) for name in ("one", "two")]
     for linker in (*linkers, linkers[0]):
         desk.seed(HOME, anchor="text", linker=linker)
-    expected = tuple(sorted(("text", *map(entry_of, linkers))))
+    expected = tuple(sorted({entry for linker in linkers for entry in entries_of("text", linker)}))
     assert of_kind(desk.wake(FLUSH_S), StoreAnchors) == [StoreAnchors(HOME, slot, expected)]
 
 

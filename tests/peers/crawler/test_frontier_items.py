@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from math import inf, nan
 from typing import Any
 
@@ -12,7 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mesh.errors import RemoteProtocolError
-from mesh.linkers import LINKERS_MAX, entry_of
+from mesh.linkers import (
+    LINKERS_MAX,
+    USES_MAX,
+    entries_of,
+    entry_of,
+    is_text,
+    is_use,
+    text_hash,
+    used_text,
+)
 from mesh.messages import ANCHOR_ENTRIES_MAX, ANCHORS_MAX
 from mesh.slots import slot_of
 from mesh.urls import fingerprint, host_of
@@ -46,10 +56,13 @@ rows = st.one_of(
     queued.map(queued_row),
 )
 linkers = [entry_of(f"{n * 7919:016x}") for n in range(LINKERS_MAX + 8)]
-texts = st.lists(
-    st.sampled_from([*(f"text {n}" for n in range(ANCHORS_MAX + 8)), *linkers]), max_size=2 * ANCHORS_MAX + 16
+links = st.builds(
+    entries_of,
+    st.integers(0, ANCHORS_MAX + 8).map(lambda n: f"text {n}" if n else ""),
+    st.integers(0, LINKERS_MAX + 8).map(lambda n: f"{n * 7919:016x}" if n else ""),
 )
-anchors = texts.map(lambda some: join_anchors(tuple(some), ()))
+texts = st.lists(links, max_size=2 * ANCHORS_MAX + 16)
+anchors = texts.map(lambda some: join_anchors(tuple(chain.from_iterable(some)), ()))
 times = st.sampled_from([0.0, 1.0, 2.0])
 hosts = st.builds(
     HostRecord,
@@ -81,7 +94,45 @@ def test_texts_and_linkers_do_not_push_each_other_out() -> None:
     joined = join_anchors(texts, tuple(linkers))
     assert sum(text.startswith("text") for text in joined) == ANCHORS_MAX
     assert joined[:LINKERS_MAX] == tuple(sorted(linkers)[:LINKERS_MAX])
-    assert len(joined) == ANCHOR_ENTRIES_MAX
+    assert len(joined) == ANCHORS_MAX + LINKERS_MAX
+
+
+def test_links_of_any_number_fill_no_more_than_an_item_holds() -> None:
+    """Texts of uses that are kept stay, whatever their hash."""
+    joined: tuple[str, ...] = ()
+    for n in range(1_000):
+        joined = join_anchors(joined, entries_of(f"text {n}", f"{n * 0x9E3779B97F4A7C15 % 2**64:016x}"))
+    assert ANCHORS_MAX + USES_MAX + LINKERS_MAX < len(joined) <= ANCHOR_ENTRIES_MAX
+    texts = {text_hash(entry) for entry in filter(is_text, joined)}
+    uses = list(filter(is_use, joined))
+    assert len(uses) == USES_MAX
+    assert texts >= set(map(used_text, uses))
+
+
+def test_a_text_that_most_hosts_use_stays_among_many_others() -> None:
+    """By its hash alone it would have to be among the smallest of all that were ever seen."""
+    joined: tuple[str, ...] = ()
+    for n in range(1_000):
+        text = f"text {n}" if n % 3 else "the usual"
+        joined = join_anchors(joined, entries_of(text, f"{n * 0x9E3779B97F4A7C15 % 2**64:016x}"))
+    usual = sum(is_use(entry) and used_text(entry) == text_hash("the usual") for entry in joined)
+    assert "the usual" in joined
+    assert usual > USES_MAX / 6
+
+
+def test_a_use_of_no_text_is_refused() -> None:
+    linker, use = (entry for entry in entries_of("one", "0" * 16) if not is_text(entry))
+    for entries in ((linker, use), (use,)):
+        with pytest.raises(RemoteProtocolError, match="disorder"):
+            locate(Items(anchors=(AnchorsItem(0, MARK, entries),)), SLOT_COUNT)
+
+
+def test_rows_without_uses_are_joined_as_they_are() -> None:
+    """As they were written before there were uses."""
+    row = join_anchors(tuple(f"text {n}" for n in range(ANCHORS_MAX)), tuple(linkers[:LINKERS_MAX]))
+    assert len(row) == ANCHORS_MAX + LINKERS_MAX
+    assert join_anchors(row, ()) == row
+    assert set(join_anchors(row, entries_of("text 1", "f" * 16))) >= {*row, "text 1"}
 
 
 @given(queued)

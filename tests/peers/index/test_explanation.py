@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mesh.document import Document
+from mesh.linkers import entries_of, linker_of, with_anchors
 from peers.index.explanation import Explanation, explain
 from peers.index.query import Mode, parse_query, term_query
 from peers.index.ranking import RankingWeights
@@ -34,6 +35,23 @@ def test_every_number_of_a_score_is_shown_with_its_formula() -> None:
     assert any("idf = log(1 + (N - n + 0.5) / (n + 0.5)), n = 1 of N = 1" in line for line in lines)
     assert any("title = frequency 1" in line for line in lines)
     assert any("body = frequency 1" in line for line in lines)
+
+
+def test_a_link_text_is_as_frequent_as_hosts_use_it_and_scores_more_the_more_do() -> None:
+    pages = []
+    for name, n_hosts in (("a", 1), ("b", 3)):
+        url = f"http://{name}.test/"
+        links = [entries_of("tianwang", linker_of(f"http://host-{n}.test/", url)) for n in range(n_hosts)]
+        entries = sorted({entry for link in links for entry in link})
+        pages.append(with_anchors(Document(url, title="page", text="text"), entries))
+    view = index_of(list(enumerate(pages))).snapshot().everything()
+    query = term_query(["tianwang"])
+    statistics = view.statistics(query.terms)
+    _, _, hits = view.search(query, statistics, 2)
+    assert [hit.url for hit in hits] == ["http://b.test/", "http://a.test/"]
+    for page, frequency in zip(pages, (1, 3), strict=True):
+        lines = list(explain(page, query, statistics).lines())
+        assert any(f"anchor = frequency {frequency} *" in line for line in lines)
 
 
 def test_a_part_is_named_for_its_kind_of_entry() -> None:

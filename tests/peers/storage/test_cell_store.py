@@ -13,7 +13,7 @@ from xxhash import xxh3_64_intdigest
 from mesh.actor import Address, Message, Send
 from mesh.errors import RemoteProtocolError
 from mesh.memory_table import MemoryTable
-from mesh.messages import BULK_BYTES_MAX
+from mesh.messages import ANCHOR_ENTRIES_MAX, BULK_BYTES_MAX
 from mesh.slot_set import SlotMask, encode_slots
 from mesh.slots import slot_of
 from mesh.urls import host_of
@@ -300,7 +300,7 @@ def test_export_that_nobody_takes_is_stopped() -> None:
         (msgspec.msgpack.encode([1, 0, [[URLS[0], float("nan"), [], False, []]]]), b""),
         (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, [], False, [[float("nan"), 200, True, 1]]]]]), b"x"),
         (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, ["x" * 201], False, []]]]), b""),
-        (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, ["x"] * 65, False, []]]]), b""),
+        (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, ["x"] * (ANCHOR_ENTRIES_MAX + 1), False, []]]]), b""),
         (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, [], False, [[1.0, 1000, True, 1]]]]]), b"x"),
     ],
 )
