@@ -469,9 +469,9 @@ class Handover(Actor):
     def _agree(self, slots: SlotMask) -> None:
         """Note what all have yielded, and whether it can be complete here without those that are down."""
         self._agreed |= slots
-        is_there = self._complete | self._vouched
-        is_there |= self._n_lacking + self._here.missed < self._here.table.replicas
-        self._found |= slots & is_there
+        missed, replicas = self._here.missed, self._here.table.replicas
+        is_there = self._n_lacking < replicas - missed if missed else slots
+        self._found |= slots & (is_there | self._complete | self._vouched)
 
     def _hold_agreed(self) -> list[Send]:
         """Crawl what all have yielded and whose frontier is here, all that is known of it."""

@@ -204,12 +204,19 @@ def test_with_as_many_down_as_there_are_copies_a_slot_waits_unless_somebody_has_
     assert ann.held == lacking.owned.sum()
 
 
-@pytest.mark.parametrize(("missed", "is_held"), [(0, True), (1, False)])
-def test_a_copy_that_lacks_something_counts_as_one_that_is_missed(missed: int, is_held: bool) -> None:
-    ownership = view(ANN, BEN)
+@pytest.mark.parametrize(
+    ("missed", "lacking", "is_held"),
+    [(0, (BEN,), True), (1, (), True), (1, (BEN,), False), (0, (BEN, CAT), True)],
+    ids=["one lacks it", "one is down", "one lacks it and one is down", "both lack it and nobody is down"],
+)
+def test_a_copy_that_lacks_something_counts_as_one_that_is_missed(
+    missed: int, lacking: tuple[str, ...], is_held: bool
+) -> None:
+    ownership = view(ANN, BEN, CAT)
     ann = Ann(Ownership(ANN, ownership.table, ownership.alive, missed=missed))
     claim = ann.claim()
-    ann.yielded_by(BEN, claim, lacking=claim.slots)
+    for peer in (BEN, CAT):
+        ann.yielded_by(peer, claim, lacking=claim.slots if peer in lacking else NO_SLOTS)
     assert ann.held == (ownership.owned.sum() if is_held else 0)
 
 
