@@ -65,9 +65,9 @@ def entries_of(text: str, linker: str) -> tuple[str, ...]:
       linker: as `linker_of` makes it; anything else is left out.
     """
     texts = (text,) if text and is_text(text) else ()
-    if not is_linker(entry_of(linker)):
+    if not linker or not is_linker(entry_of(linker)):
         return texts
-    return (*texts, entry_of(linker), *(_use_of(text, linker) for text in texts))
+    return (*texts, entry_of(linker), *[_use_of(text, linker) for text in texts])
 
 
 def entry_of(linker: str) -> str:
@@ -98,6 +98,27 @@ def text_hash(text: str) -> str:
 def used_text(use: str) -> str:
     """Return the hash of the text of a use."""
     return use[-_HASH_CHARS:]
+
+
+def are_uses_of_texts(entries: Iterable[str]) -> bool:
+    """Tell whether all uses among entries are of texts among them, as what peers keep is."""
+    _, uses, texts = sorted_out(entries)
+    return all(used_text(use) in texts for use in uses)
+
+
+def sorted_out(entries: Iterable[str]) -> tuple[list[str], list[str], dict[str, str]]:
+    """Return linkers, uses, in the given order, and texts by their hash: of two with one the later."""
+    linkers: list[str] = []
+    uses: list[str] = []
+    texts: dict[str, str] = {}
+    for entry in entries:
+        if is_linker(entry):
+            linkers.append(entry)
+        elif is_use(entry):
+            uses.append(entry)
+        else:
+            texts[text_hash(entry)] = entry
+    return linkers, uses, texts
 
 
 def linking_hosts_of(entries: Iterable[str]) -> int:

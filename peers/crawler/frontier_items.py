@@ -28,7 +28,7 @@ from msgspec import Meta
 from xxhash import xxh3_64_digest
 
 from mesh.errors import RemoteProtocolError
-from mesh.linkers import LINKERS_MAX, USES_MAX, is_linker, is_text, is_use, text_hash, used_text
+from mesh.linkers import LINKERS_MAX, USES_MAX, are_uses_of_texts, sorted_out, used_text
 from mesh.messages import ANCHOR_ENTRIES_MAX, ANCHORS_MAX, Anchor, Slot, Url
 from mesh.slots import slot_of
 from mesh.urls import canonical, fingerprint, host_of
@@ -175,20 +175,16 @@ def join_urls(one: bytes, other: bytes) -> bytes:
 
 
 def join_anchors(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Bring the link texts, linkers and uses of a page together; sorted.
-
-    A use is told together with its text; one without it is dropped.
-    """
-    if len(one) == 1 and not other and not is_use(one[0]):  # most pages that have any
+    """Bring the link texts, linkers and uses of a page together; sorted. A use comes with its text."""
+    if len(one) == 1 and not other:  # most pages that have any
         return one
     entries = {*one, *other}
-    if len(entries) <= min(ANCHORS_MAX, LINKERS_MAX) and not any(map(is_use, entries)):
+    if len(entries) <= min(ANCHORS_MAX, LINKERS_MAX, USES_MAX):
         return tuple(sorted(entries))
-    linkers = sorted(filter(is_linker, entries))[:LINKERS_MAX]  # they are hashes
-    texts = {text_hash(text): text for text in sorted(filter(is_text, entries), reverse=True)}
-    uses = sorted(entry for entry in entries if is_use(entry) and used_text(entry) in texts)[:USES_MAX]
+    linkers, uses, texts = sorted_out(sorted(entries, reverse=True))
+    uses = [use for use in uses[-USES_MAX:] if used_text(use) in texts]
     kept = {*sorted(texts)[:ANCHORS_MAX], *map(used_text, uses)}
-    return tuple(sorted((*linkers, *uses, *(texts[each] for each in kept))))
+    return tuple(sorted((*linkers[-LINKERS_MAX:], *uses, *[texts[each] for each in kept])))
 
 
 def join_hosts(one: HostRecord, other: HostRecord) -> HostRecord:
@@ -266,7 +262,7 @@ def locate(items: Items, slot_count: int) -> Located:
         settled.append((_checked_slot(each.slot, slot_count), each.fingerprint, each.state))
     for anchors in items.anchors:
         _checked_slot(anchors.slot, slot_count)
-        if join_anchors(anchors.texts, ()) != anchors.texts:
+        if join_anchors(anchors.texts, ()) != anchors.texts or not are_uses_of_texts(anchors.texts):
             raise RemoteProtocolError("link texts in disorder")
     return Located(
         queued,
