@@ -32,7 +32,7 @@ from mesh.config import NAME_CHARS_MAX
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient, GatewayError
 
-READY_S: Final = 120.0  # a first start compiles the search kernels: 10 s, more on a busy machine
+READY_S: Final = 400.0  # a first start compiles the search kernels: 40 s, 190 on a machine with 20 other jobs
 JOIN_S: Final = 30.0
 STOP_S: Final = 30.0  # for finishing the pages in progress
 POLL_S: Final = 0.5
