@@ -6,7 +6,9 @@ All signatures are explicit, so every kernel compiles once, when its file is fir
 the log, because it takes some 40 s of CPU), and comes from numba's disk cache afterwards, in 1.8 s with all
 else that a peer imports. A peer imports them before it opens its gateway, so no query ever waits for that.
 The cache knows a kernel's own file only: who changes a leaf that kernels of other files call has to change
-these or empty the cache. Kernels release the GIL, trust their input (segments are checksummed, and `inspect_postings` has seen those
+these or empty the cache.
+
+Kernels release the GIL, trust their input (segments are checksummed, and `inspect_postings` has seen those
 that came from elsewhere) and never reorder floating-point operations: fastmath stays off, so that scores are
 bit-identical on every peer.
 """
