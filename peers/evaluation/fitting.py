@@ -64,7 +64,7 @@ BOUNDS: Final[Mapping[str, tuple[float, float]]] = {
 }
 FEATURES: Final = tuple(name for name in ModelWeights.__struct_fields__)
 # Nothing here tells what these are worth: one host, no dates.
-UNFITTED: Final = ("linking_hosts", "freshness", "depth")
+UNFITTED: Final = ("linking_hosts", "freshness", "newness", "depth")
 FEATURE_MAX: Final = 1.5
 
 

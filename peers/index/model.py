@@ -14,10 +14,9 @@ The values of the features, from the raw ones:
     title, url     as they are, 0 to 1: how much of the query is in the title and of the title in the query;
                    how much of the query is in the URL
     coverage       as it is, 0 to 1: how much of the query, by weight, occurs in the page at all
-    linking_hosts  min(1, (log(1 + n) + compensation) / log(1 + LINKING_HOSTS_FULL)), n other hosts that link
-                   here. New pages had no time to be linked to: for a page younger than T days compensation =
-                   log(T / max(age, 1 day)) * NEWNESS; Li, Yan, Wang 2004, section 10.3, with a factor since
-                   most new pages never get many links
+    linking_hosts  min(1, log(1 + n) / log(1 + LINKING_HOSTS_FULL)), n other hosts that link here
+    newness        max(0, log(T / max(age, 1 day)) / log(T / 1 day)), T = COMPENSATED_DAYS: new pages had no
+                   time to be linked to; Li, Yan, Wang 2004, section 10.3
     depth          1 / (1 + depth), depth segments of the path: the front page of a host has 1
     freshness      1 / (1 + age / FRESHNESS_HALF)
 The age of a page is how much older it is than the newest candidate: there is no clock in a score.
@@ -44,7 +43,6 @@ MODEL_DEPTH: Final = 30
 
 LINKING_HOSTS_FULL: Final = 10_000  # linked to from everywhere; more tell nothing more
 COMPENSATED_DAYS: Final = 90.0  # the threshold T of the book
-NEWNESS: Final = 0.25
 FRESHNESS_HALF_DAYS: Final = 365.0  # a page a year old has half of the freshness of the newest
 
 _DAY_S: Final = 86_400.0
@@ -80,7 +78,9 @@ class ModelWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         help, en-US        .6708    .6732           .6804             .6664
 
     `before` is with 0.5, 0.25, 0.1, 0.1, and BM25F fitted. On all queries: .9900, .4063, .6572, .6873.
-    The others are small by choice: no judged collection has several hosts, or dates.
+    The others are small by choice: no judged collection has several hosts, or dates. The book adds newness
+    to the logarithm of the links in full, so that a page of today counts as one that 89 hosts link to; since
+    most new pages never get many links, the weight here is a quarter of that: as one that two hosts link to.
     """
 
     proximity: float = 0.3
@@ -90,6 +90,7 @@ class ModelWeights(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     linking_hosts: float = 0.1
     depth: float = 0.02
     freshness: float = 0.02
+    newness: float = 0.012
 
     def __post_init__(self) -> None:
         if not all(0 <= weight <= 2 for weight in msgspec.structs.astuple(self)):
@@ -173,7 +174,7 @@ def explain_mix(
     return Explanation("score", total, "bm25f + the features", (bm25f, *parts))
 
 
-NAMES: Final = ("proximity", "title", "url", "coverage", "linking hosts", "depth", "freshness")
+NAMES: Final = ("proximity", "title", "url", "coverage", "linking hosts", "depth", "freshness", "newness")
 
 
 def _order(candidate: Candidate) -> tuple[float, str]:
@@ -201,19 +202,22 @@ def _values(told_by_candidate: Floats, newest: float) -> Floats:
     """Return what the raw features amount to, where ages count from a date."""
     told = told_by_candidate.T
     age_days = np.maximum(0.0, newest - told[_DATE]) / _DAY_S
-    values = told.copy()
-    values[4] = linkedness(told[4], age_days)
+    values = np.vstack([told, newness(age_days)])
+    values[4] = linkedness(told[4])
     values[5] = _rounded(1.0 / (1.0 + told[5]))
     values[6] = _rounded(1.0 / (1.0 + age_days / FRESHNESS_HALF_DAYS))
     return values
 
 
-def linkedness(linking_hosts: Floats, age_days: Floats) -> Floats:
-    """Return the value, 0 to 1, of being linked to by so many other hosts at such an age."""
-    is_new = age_days < COMPENSATED_DAYS
-    compensation = np.where(is_new, NEWNESS * np.log(COMPENSATED_DAYS / np.maximum(age_days, 1.0)), 0.0)
-    links = np.log(1.0 + linking_hosts) + compensation
-    return _rounded(np.minimum(1.0, links / math.log(1.0 + LINKING_HOSTS_FULL)))
+def linkedness(linking_hosts: Floats) -> Floats:
+    """Return the value, 0 to 1, of being linked to by so many other hosts."""
+    return _rounded(np.minimum(1.0, np.log(1.0 + linking_hosts) / math.log(1.0 + LINKING_HOSTS_FULL)))
+
+
+def newness(age_days: Floats) -> Floats:
+    """Return the value, 0 to 1, of having had so little time to be linked to."""
+    left = np.log(COMPENSATED_DAYS / np.maximum(age_days, 1.0)) / math.log(COMPENSATED_DAYS)
+    return _rounded(np.maximum(0.0, left))
 
 
 def _rounded(values: Floats) -> Floats:
@@ -228,7 +232,8 @@ def _formulas(features: Features, newest: float) -> tuple[str, ...]:
         "2 c p / (c + p), c of the query is in the title, p of the title is in the query",
         "of the query, by weight, in the URL",
         "of the query, by weight, anywhere in the page",
-        f"log(1 + n) / log(1 + {LINKING_HOSTS_FULL}), n = {features.linking_hosts:.0f} other hosts; {age}",
+        f"log(1 + n) / log(1 + {LINKING_HOSTS_FULL}), n = {features.linking_hosts:.0f} other hosts",
         f"1 / (1 + {features.depth:.0f} segments of the path)",
         f"1 / (1 + age / {FRESHNESS_HALF_DAYS:.0f} days), {age}",
+        f"log({COMPENSATED_DAYS:.0f} days / age) / log({COMPENSATED_DAYS:.0f}), at least 0, {age}",
     )

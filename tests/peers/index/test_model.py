@@ -15,6 +15,7 @@ from peers.index.model import (
     explain_mix,
     linkedness,
     newest_of,
+    newness,
     reranked,
     scale_of,
 )
@@ -27,10 +28,6 @@ NOTHING = ModelWeights(**dict.fromkeys(ModelWeights.__struct_fields__, 0.0))
 def weights(**of_features: float) -> ModelWeights:
     """Return weights that leave out all other features."""
     return ModelWeights(**{**dict.fromkeys(ModelWeights.__struct_fields__, 0.0), **of_features})
-
-
-def linked(linking_hosts: float, age_days: float) -> float:
-    return float(linkedness(np.array([linking_hosts]), np.array([age_days]))[0])
 
 
 def candidates(seed: int, count: int = 100) -> list[Candidate]:
@@ -93,13 +90,24 @@ def test_the_newer_of_two_pages_comes_first_and_no_clock_is_asked() -> None:
 
 
 def test_book_10_3_a_new_page_is_compensated_for_links_it_had_no_time_to_get() -> None:
-    assert linked(0, 0.0) > linked(0, 30.0) > linked(0, COMPENSATED_DAYS) == 0.0
-    assert linked(5, COMPENSATED_DAYS) == linked(5, 10 * COMPENSATED_DAYS)
-    assert linked(0, 0.0) < linked(5, COMPENSATED_DAYS)
+    values = newness(np.array([0.0, 1.0, 30.0, COMPENSATED_DAYS, 10 * COMPENSATED_DAYS])).tolist()
+    assert values[:2] == [1.0, 1.0]
+    assert 1.0 > values[2] > values[3] == values[4] == 0.0
+
+
+def test_a_new_page_counts_as_one_that_two_hosts_link_to() -> None:
+    day = 86_400.0
+    new = Candidate("http://new/", 1.0, Features(date=1_000 * day))
+    linked = [Candidate(f"http://{n}/", 1.0, Features(linking_hosts=n, date=100 * day)) for n in (1, 3)]
+    only_links = weights(linking_hosts=ModelWeights().linking_hosts, newness=ModelWeights().newness)
+    ranked = reranked([new, *linked], 1.0, only_links)
+    assert [each.url for each in ranked] == ["http://3/", "http://new/", "http://1/"]
+    told = explain_mix(new, Explanation("bm25f", 1.0, "given"), 1.0, 1_000 * day, only_links)
+    assert [part.name for part in told.parts] == ["bm25f", "linking hosts", "newness"]
 
 
 def test_links_from_everywhere_are_worth_one() -> None:
-    assert linked(1e12, 1000.0) == 1.0
+    assert linkedness(np.array([0.0, 1e12])).tolist() == [0.0, 1.0]
 
 
 def test_an_explanation_of_the_mix_comes_to_the_score() -> None:
