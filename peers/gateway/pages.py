@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import blake2b
 from importlib.resources import files
 from itertools import islice
@@ -30,6 +32,7 @@ FACET_VALUES_SHOWN: Final = 10
 FACET_NAME_CHARS_MAX: Final = 60
 NOWHERE_SHOWN_MAX: Final = 10
 EXPLANATION_LINES_MAX: Final = 500
+RESULTS_CACHED: Final = 2_048  # hits made ready to be shown: those of pages of results that are shown again
 
 STYLE: Final = files("peers.gateway").joinpath("static", "style.css").read_bytes()
 STYLE_URL: Final = f"/static/style.css?v={blake2b(STYLE, digest_size=6).hexdigest()}"
@@ -307,13 +310,14 @@ def stored_page_view(reader: Reader, url: str, fetched_at: float, page: StoredPa
 
 def marked(text: str, highlights: Sequence[tuple[int, int]]) -> Markup:
     """Escape a text and put <mark> around its highlights; spans that make no sense are left out."""
-    parts: list[Markup] = []
+    parts: list[str] = []
     done = 0
     for start, end in sorted(highlights):
         if done <= start < end <= len(text):
-            parts += [escape(text[done:start]), Markup("<mark>"), escape(text[start:end]), Markup("</mark>")]
+            # html's takes a third of the time of markupsafe's, for texts as short as these.
+            parts += [html.escape(text[done:start]), "<mark>", html.escape(text[start:end]), "</mark>"]
             done = end
-    return Markup("").join([*parts, escape(text[done:])])
+    return Markup("".join([*parts, html.escape(text[done:])]))
 
 
 def _render(template: str, reader: Reader, here: _Here, **values: Any) -> str:
@@ -336,6 +340,7 @@ def _render(template: str, reader: Reader, here: _Here, **values: Any) -> str:
     )
 
 
+@lru_cache(maxsize=RESULTS_CACHED)
 def _result(reader: Reader, hit: FoundPage) -> _Result:
     has_title = bool(hit.title.strip())
     return _Result(
