@@ -20,7 +20,7 @@ and the owner's team: else who takes over after us would believe it done, and th
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import inf, isfinite
 from typing import ClassVar, Final, NamedTuple
 
@@ -544,7 +544,7 @@ class Controller(Actor):
                 return None
             excluded = self._reason_to_exclude(state, taken)
             if excluded is None:
-                self._frontier.save(state, fetched=state.record.fetched + 1)
+                self._frontier.save_quietly(state, fetched=state.record.fetched + 1)
                 return self._request(FetchRequest(taken.url), _Fetch(state, taken), now)
             self._fetch_status[excluded] += 1
             self._frontier.settle(state, taken, "X", excluded)
@@ -574,7 +574,10 @@ class Controller(Actor):
     def _request(self, request: FetchRequest, fetch: _Fetch, now: float) -> FetchRequest:
         self._fetches[request.url] = fetch
         self._asked.add(host_of(request.url))
-        self._run_clocks(request.url, fetch.state, now)  # from here, in case we die before the answer
+        # From here, in case we die before the answer. Others need not hear of it before that: for who takes
+        # over from us all hosts count as asked just then.
+        for state in self._hosts_of(request.url, fetch.state):
+            self._frontier.save_quietly(state, next_fetch_s=self._ready_s(state, now))
         return request
 
     def _answered(self, url: str, now: float) -> _Fetch | None:
@@ -582,15 +585,19 @@ class Controller(Actor):
         fetch = self._fetches.pop(url, None)
         if fetch is not None:
             self._asked.remove(host_of(url))
-            self._run_clocks(url, fetch.state, now)
+            for state in self._hosts_of(url, fetch.state):
+                self._wait(state, self._ready_s(state, now))
         return fetch
 
-    def _run_clocks(self, url: str, state: HostState, now: float) -> None:
-        """Let the politeness delay begin, on both hosts if a robots.txt was asked of another one."""
-        self._wait(state, now + self._delay_s(state))
+    def _hosts_of(self, url: str, state: HostState) -> Iterator[HostState]:
+        """The hosts whose politeness delay begins: two if a robots.txt was asked of another one."""
+        yield state
         other = None if url.startswith(f"{state.host}/") else self._frontier.find(host_of(url))
         if other is not None:
-            self._wait(other, max(other.record.next_fetch_s, now + self._delay_s(other)))
+            yield other
+
+    def _ready_s(self, state: HostState, now: float) -> float:
+        return max(state.record.next_fetch_s, now + self._delay_s(state))
 
     def _wait(self, state: HostState, until_s: float) -> None:
         self._frontier.save(state, next_fetch_s=until_s)

@@ -252,14 +252,19 @@ class Frontier:
 
     def save(self, state: HostState, **changes: object) -> None:
         """Change the record of a host, here and in the table; its clock never goes back."""
+        if self.save_quietly(state, **changes):
+            self.note_change(_slot_key(state.slot) + b"h" + state.hash)
+
+    def save_quietly(self, state: HostState, **changes: object) -> bool:
+        """Do the same, but let others hear of it with its next change; tell whether it is one."""
         record = msgspec.structs.replace(state.record, **changes)
         if record.next_fetch_s < state.record.next_fetch_s:
             record = msgspec.structs.replace(record, next_fetch_s=state.record.next_fetch_s)
-        if record != state.record:
-            state.record = record
-            key = _slot_key(state.slot) + b"h" + state.hash
-            self._table.put(key, _encode(record))
-            self.note_change(key)
+        if record == state.record:
+            return False
+        state.record = record
+        self._table.put(_slot_key(state.slot) + b"h" + state.hash, _encode(record))
+        return True
 
     def save_robots(self, state: HostState, status: int, body: bytes, expires_s: float) -> None:
         """Keep the robots.txt of a host; `status` is that of the answer (RFC 9309, 2.3.1)."""
