@@ -17,7 +17,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from math import inf
 from pathlib import Path
@@ -37,6 +37,7 @@ from mesh.runtime import Runtime
 from mesh.slot_set import encode_slots
 from mesh.slots import SlotTable
 from mesh.table import TableSection
+from mesh.transport import Received
 from mesh.urls import host_of
 from peers.handover.handover import HandoverSettings
 from peers.handover.messages import SlotsComplete, SlotsSynchronised, SynchroniseSlots
@@ -96,7 +97,7 @@ class Line:
     """The transport of one peer: frames for the other one."""
 
     def __init__(self) -> None:
-        self._in, self._out = trio.open_memory_channel[tuple[str, list[bytes]]](inf)
+        self._in, self._out = trio.open_memory_channel[Received](inf)
         self.other: Line | None = None
 
     def send(self, peer: str, frame: bytes) -> bool:
@@ -104,8 +105,9 @@ class Line:
         self.other._in.send_nowait(("a" if peer == "b" else "b", [frame]))
         return True
 
-    async def receive(self) -> list[tuple[str, list[bytes]]]:
-        return [await self._out.receive()]
+    async def receive_forever(self, take: Callable[[list[Received]], object]) -> None:
+        async for each in self._out:
+            take([each])
 
 
 class Peer:
