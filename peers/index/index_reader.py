@@ -20,7 +20,7 @@ from peers.index.query import Order, Query
 from peers.index.ranking import Statistics
 from peers.index.segment import Segment
 from peers.index.sized_cache import SizedCache
-from peers.index.snapshot import Place, Snapshot
+from peers.index.snapshot import Best, Place, Snapshot
 from peers.index.snippet import SearchedText, highlights_of, snippet_of
 
 TITLE_CHARS_MAX: Final = 1_000  # as `messages.Excerpt` takes
@@ -69,7 +69,13 @@ class IndexReader:
     def _forget(self) -> None:
         self.shown = SizedCache[str, ShownPage](SHOWN_BYTES_MAX)  # by URL
         self.blocks = SizedCache[tuple[str, int], list[msgspec.Raw]](BLOCK_BYTES_MAX)  # by segment and number
-        self.found = SizedCache[str, tuple[Segment, int]](FOUND_MAX)  # where the pages of these URLs are
+        self.found: dict[str, tuple[Segment, int]] = {}  # where the pages of these URLs are
+
+    def note_found(self, pages: Sequence[Best]) -> None:
+        """Remember where pages are for a while; those forgotten are looked for."""
+        if len(self.found) > FOUND_MAX:
+            self.found.clear()
+        self.found.update((page.url, (page.part.segment, page.document)) for page in pages)
 
 
 class SnapshotReader:
@@ -92,8 +98,7 @@ class SnapshotReader:
         floor: float = -inf,
     ) -> tuple[int, bool, list[Hit]]:
         total, is_exact, best = self._view.best(query, statistics, k, after=after, floor=floor)
-        for each in best:
-            self._reader.found.keep(each.url, (each.part.segment, each.document), 1)
+        self._reader.note_found(best)
         # What is asked for behind a place, or by date, is not ordered by the model.
         n_candidates = MODEL_DEPTH if after is None and query.order is Order.SCORE else 0
         features = features_of_best(query, statistics, best[:n_candidates])
@@ -134,7 +139,7 @@ class SnapshotReader:
         """Yield where pages are; those that were not found lately are looked for in all segments."""
         others = []
         for url in urls:
-            place = self._reader.found.find(url)
+            place = self._reader.found.get(url)
             if place is not None and self._view.holds(*place):
                 yield url, *place
             else:
