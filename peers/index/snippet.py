@@ -174,9 +174,9 @@ def _matches(searched: SearchedText, wanted: _Wanted) -> Ints:
     is good enough.
     """
     n_terms = len(wanted.kinds)
-    found = np.empty(0, np.int64)
+    found = np.empty(4 * n_terms * PLACES_MAX, np.int64)
     n_found = start = 0
-    missing = set(wanted.numbers.tolist())
+    missing = set(range(len(wanted.worths)))
     for piece in searched.pieces() if missing else ():
         if len(found) < n_found + n_terms * PLACES_MAX:
             found = np.append(found[:n_found], np.empty(4 * n_terms * PLACES_MAX, np.int64))

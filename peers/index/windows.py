@@ -61,6 +61,8 @@ _LENGTH_SHIFT: Final = 16
 _LENGTH_MASK: Final = (1 << 24) - 1
 TERM_MASK: Final = (1 << 16) - 1
 
+_HEADS: Final = 256
+
 _FORMS_KEPT: Final = 1 << 15  # 0.5 MB
 _FORMS_USED_MAX: Final = _FORMS_KEPT * 3 // 4
 
@@ -175,50 +177,53 @@ def find_terms(
     n_found = first
     n_unknown = 0
     is_even = len(origin_starts) == 0
-    for term in range(len(kinds)):
-        length = starts[term + 1] - starts[term]
-        head = terms[starts[term]]
-        n_places = 0
-        place = 0
-        while place + length <= len(folded) and n_places < PLACES_MAX:
-            if folded[place] != head:
-                place += 1
+    n_terms = len(kinds)
+    n_places = np.zeros(n_terms, np.int64)
+    next_places = np.zeros(n_terms, np.int64)  # those of one term do not overlap
+    may_begin = np.zeros(_HEADS, np.bool_)  # by the last bits of a character
+    for term in range(n_terms):
+        may_begin[terms[starts[term]] % _HEADS] = True
+    for place in range(len(folded)):
+        if not may_begin[folded[place] % _HEADS]:
+            continue
+        for term in range(n_terms):
+            if place < next_places[term] or n_places[term] == PLACES_MAX:
                 continue
-            same = 1
+            length = starts[term + 1] - starts[term]
+            if place + length > len(folded):
+                continue
+            same = 0
             while same < length and folded[place + same] == terms[starts[term] + same]:
                 same += 1
             if same < length:
-                place += 1
                 continue
+            next_places[term] = place + length
             end = place + length
-            is_place = True
             if kinds[term] != ANYWHERE:
-                is_place = not _is(folded, classes, place - 1, LETTER)
-                if is_place and kinds[term] == WHOLE:
-                    is_place = not _is(folded, classes, end, LETTER)
-                elif is_place:
+                if _is(folded, classes, place - 1, LETTER):
+                    continue
+                if kinds[term] == WHOLE:
+                    if _is(folded, classes, end, LETTER):
+                        continue
+                else:
                     end = place
                     while end < place + WORD_CHARS_MAX and _is(folded, classes, end, LETTER):
                         end += 1
-                    hashed = _hash(folded, place, end)
-                    at = _place(words, hashed)
+                    at = _place(words, _hash(folded, place, end))
                     if words[at] == 0:
                         if n_unknown == UNKNOWN_MAX:
                             return -n_unknown
-                        unknown[n_unknown, 0] = place
-                        unknown[n_unknown, 1] = end
+                        unknown[n_unknown, 0], unknown[n_unknown, 1] = place, end
                         n_unknown += 1
-                        is_place = False
-                    else:
-                        is_place = forms[at] == term_forms[term]
-            if is_place:
-                start = offset + place if is_even else offset + origin_starts[place]
-                stop = offset + end if is_even else offset + origin_ends[end - 1]
-                rest = max(0, _LENGTH_MASK - (stop - start))
-                found[n_found] = start << _START_SHIFT | rest << _LENGTH_SHIFT | numbers[term]
-                n_found += 1
-                n_places += 1
-            place += length
+                        continue
+                    if forms[at] != term_forms[term]:
+                        continue
+            start = offset + place if is_even else offset + origin_starts[place]
+            stop = offset + end if is_even else offset + origin_ends[end - 1]
+            rest = max(0, _LENGTH_MASK - (stop - start))
+            found[n_found] = start << _START_SHIFT | rest << _LENGTH_SHIFT | numbers[term]
+            n_found += 1
+            n_places[term] += 1
     return -n_unknown if n_unknown else n_found
 
 
