@@ -181,8 +181,9 @@ class Indexer(Actor):
         self._complete = NO_SLOTS  # slot set
         self._damaged: Slots = _NO_SLOTS
         self._suspected: Slots = _NO_SLOTS  # of segments found damaged; the port has not said what was lost
-        # By the peers that are absent: what was worked out since those three changed, used last behind.
+        # By the peers that are absent: what was worked out since those four changed, used last behind.
         self._answered: dict[frozenset[str], _Answered] = {}
+        self._readable: Slots | None = None  # all slots but those with damage, likewise
         self._pages: dict[str, _Page] = {}  # by URL, in the order of coming
         self._anchors: dict[str, IndexAnchors] = {}  # of pages that are not in _pages
         self._removed: dict[str, tuple[float, ...]] = {}  # URLs to be deleted, with versions that waited
@@ -211,20 +212,20 @@ class Indexer(Actor):
                 return self._answer(source, message)
             case OwnershipChanged(ownership):
                 self._ownership = ownership
-                self._answered.clear()
+                self._slots_changed()
                 return []
             case SlotsComplete(slots):
                 self._complete = slots
-                self._answered.clear()
+                self._slots_changed()
                 return []
             case SlotsDamaged(slots):
                 self._damaged = self._damaged | decode_any_slots(slots)
                 self._suspected = _NO_SLOTS  # another segment's are found again
-                self._answered.clear()
+                self._slots_changed()
                 return []
             case SlotsRepaired(slots):
                 self._damaged = self._damaged & ~decode_any_slots(slots)
-                self._answered.clear()
+                self._slots_changed()
                 return [Send(self._segments, message)]
             case ForgetSlots(slots):
                 return self._forget(decode_any_slots(slots))
@@ -377,13 +378,18 @@ class Indexer(Actor):
         return answered
 
     def _work_out(self, ownership: Ownership, absent: frozenset[str]) -> _Answered:
-        complete = decode_slots(self._complete, ownership.table.slot_count) & self._readable(ownership)
+        complete = decode_slots(self._complete, ownership.table.slot_count) & self._readable_slots(ownership)
         asked = ownership.answered_instead(ownership.me, absent) if absent else ownership.answers
         return _Answered(asked & complete, int((asked & ~complete).sum()))
 
-    def _readable(self, ownership: Ownership) -> Slots:
-        """Return all slots but those with damage."""
-        return ~(self._damaged | self._suspected)[: ownership.table.slot_count]
+    def _readable_slots(self, ownership: Ownership) -> Slots:
+        if self._readable is None:
+            self._readable = ~(self._damaged | self._suspected)[: ownership.table.slot_count]
+        return self._readable
+
+    def _slots_changed(self) -> None:
+        self._answered.clear()
+        self._readable = None
 
     # --- Answering
 
@@ -408,7 +414,7 @@ class Indexer(Actor):
         slots[damage.slots] = True
         assert (slots & ~self._damaged & ~self._suspected).any(), "it was read although it is left out"
         self._suspected = self._suspected | slots
-        self._answered.clear()
+        self._slots_changed()
         return [Send(self._segments, GiveUpSegment(damage.segment))]
 
     def _answer_to(self, question: CountTerms | SearchSlots | ReadExcerpts) -> Message | None:
@@ -460,7 +466,7 @@ class Indexer(Actor):
         )
 
     def _read(self, question: ReadExcerpts, query: Query, ownership: Ownership) -> Message:
-        view = self._index.over(self._readable(ownership))  # whatever is here: also for the absent
+        view = self._index.over(self._readable_slots(ownership))  # whatever is here: also for the absent
         statistics = statistics_in(question) if question.terms else None
         return ExcerptsRead(question.request, tuple(view.excerpts(query, question.urls, statistics)))
 
