@@ -132,6 +132,7 @@ def test_distinct_queries_with_a_late_peer(filled: Filled, per_second: int) -> N
     load = _tell(filled, name, _paths(_distinct(per_second, 2_000)), per_second)
     filled.link.delay_s = 0.0
     assert not load.refused
+    assert not _incomplete(load)  # others have the slots of the late one
 
 
 def _distinct(per_second: int, start: int) -> list[str]:
