@@ -41,7 +41,7 @@ ANCHOR_CHARS_MAX: Final = 200
 ANCHORS_MAX: Final = 32  # distinct anchor texts kept of a page, besides those of the uses that are kept
 # The texts, and who links by which: `mesh.linkers`.
 ANCHOR_ENTRIES_MAX: Final = ANCHORS_MAX + USES_MAX + USES_MAX + LINKERS_MAX
-COMPARED_SLOTS_MAX: Final = 4_096  # slots whose digests are compared at a time
+COMPARED_SLOTS_MAX: Final = 16_384  # slots whose digests are compared at a time
 ITEM_ID_BYTES: Final = 8  # of one thing that belongs to a slot, as `ItemsWanted` lists them
 DIGEST_BYTES: Final = 8  # of all of them of one slot and store
 ITEM_IDS_MAX: Final = 1 << 20

@@ -96,7 +96,9 @@ class HandoverSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     replicate_after_s: float = 20.0
     replicate_bytes_per_s: float = 20e6  # of what is not urgent: a sixth of a gigabit
     tasks_max: int = 4  # at a time, per store
-    task_slots_max: int = 4_096
+    task_slots_max: int = 4_096  # of the frontier in one task: they are crawled when it is done
+    # Of the pages: an export of the index reads all its postings, of however few slots it is.
+    page_task_slots_max: int = 16_384
     differing_s: float = 4.0  # before what is said to differ is compared: most of it is on its way
     compare_every_s: float = 20.0  # a standby compares some slots with their owners so often:
     compare_round_s: float = 480.0  # as many as it takes to have compared all after this,
@@ -495,7 +497,8 @@ class Handover(Actor):
         settings = self._settings
         sends = []
         for store in STORES:
-            for want in self._wants.due(store, settings.tasks_max, settings.task_slots_max, now):
+            slots_max = settings.page_task_slots_max if store == "cell" else settings.task_slots_max
+            for want in self._wants.due(store, settings.tasks_max, slots_max, now):
                 number = self._number()
                 self._wants.start(number, want)
                 pace = inf if want.is_urgent else settings.replicate_bytes_per_s

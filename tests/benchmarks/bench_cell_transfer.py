@@ -73,7 +73,7 @@ class Handover(Actor):
 
     def begin(self) -> list[Send]:
         """Order the first tasks."""
-        numbers = np.arange(SLOTS) // SETTINGS.task_slots_max
+        numbers = np.arange(SLOTS) // SETTINGS.page_task_slots_max
         self._todo = [encode_slots(numbers == number) for number in range(int(numbers[-1]) + 1)]
         return [send for _ in range(SETTINGS.tasks_max) for send in self._next()]
 

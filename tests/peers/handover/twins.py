@@ -42,7 +42,9 @@ from tests.peers.handover.dict_store import DictStore, Item
 
 SLOTS = 8
 WEIGHT = 100
-SETTINGS = HandoverSettings(replicate_after_s=3.0, compare_every_s=2.0, task_slots_max=3, tasks_max=2)
+SETTINGS = HandoverSettings(
+    replicate_after_s=3.0, compare_every_s=2.0, task_slots_max=3, page_task_slots_max=4, tasks_max=2
+)
 EXCHANGE = ExchangeSettings(group_slots_max=2, again_s=0.5, tries_max=3, idle_s=5.0)
 
 
