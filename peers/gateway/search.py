@@ -442,7 +442,9 @@ class Search(Errand):
         if not urls:
             return []
         request = self._number_question()
-        questions = {peer: self._reading_question(request, of_peer) for peer, of_peer in urls.items()}
+        # This peer last: it answers at once, and the others need not wait for that.
+        peers = sorted(urls, key=lambda peer: peer == self._me)
+        questions = {peer: self._reading_question(request, urls[peer]) for peer in peers}
         return self._ask(request, questions, ExcerptsRead, NOBODY_ABSENT, now)
 
     def _reading_question(self, request: int, urls: list[str]) -> ReadExcerpts:

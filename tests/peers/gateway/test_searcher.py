@@ -768,3 +768,10 @@ def test_seeds_that_nobody_accepts_are_not_counted() -> None:
 
 def test_no_seeds_are_added_at_once() -> None:
     assert only(Conversation().order(AddSeeds(5, ()))) == SeedsAdded(5, 0)
+
+
+def test_others_are_asked_for_excerpts_before_this_peer() -> None:
+    talk = searching()
+    for peer in PEERS:
+        talk.found(peer, (url_of(peer), 1.0))
+    assert [send.target.peer for send in talk.sent] == ["bob", "cyd", "ann"]
