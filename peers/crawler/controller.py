@@ -642,6 +642,7 @@ class Controller(Actor):
         )
         if fetched.status == 200:
             self._pages_fetched += 1
+            self._take_out(taken.url)  # of an earlier fetch: what is said of that counts no more
             self._pages[taken.url] = page
             self._bytes_in_progress += page.body_bytes
             return [Send(self._addresses["parser"], ParsePage(fetched))]
@@ -762,10 +763,16 @@ class Controller(Actor):
         )
         return [Send(self._addresses["cell"], StorePage(stored))]
 
-    def _page_lost(self, url: str, reason: str) -> list[Send]:
+    def _take_out(self, url: str) -> _Page | None:
+        """Take a page out of those in progress, if it is there."""
         page = self._pages.pop(url, None)
         if page is not None:
             self._bytes_in_progress -= page.body_bytes
+        return page
+
+    def _page_lost(self, url: str, reason: str) -> list[Send]:
+        page = self._take_out(url)
+        if page is not None:
             self._fetch_status[reason] += 1
             self._frontier.settle(page.state, page.taken, "F", reason)
         return []
@@ -778,8 +785,7 @@ class Controller(Actor):
         page = self._pages.get(url)
         if page is None or page.fetched_at != fetched_at:  # of a fetch before this one
             return []
-        del self._pages[url]
-        self._bytes_in_progress -= page.body_bytes
+        self._take_out(url)
         self._pages_stored += 1
         self._links_found += len(page.links)
         depth = page.taken.depth + 1

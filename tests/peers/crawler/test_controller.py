@@ -528,6 +528,25 @@ def test_a_page_that_is_no_page_is_done_with(message: Message, state: str) -> No
     assert (seen.in_progress, seen.bytes_in_progress, seen.fetch_status[state[1:]]) == (0, 0, 1)
 
 
+def test_a_page_that_is_fetched_again_before_it_is_stored_is_in_progress_once() -> None:
+    desk = Desk().with_home_asked()
+    state = desk.controller._fetches[HOME].state
+    taken = desk.controller._fetches[HOME].taken
+    assert taken is not None
+    desk.tell(fetched(HOME, body=b"first", started_at=1_000.0))
+    desk.controller._frontier.put_back(state, taken)  # nothing does that by now; it must not cost memory
+    desk.controller._frontier.release(state, desk.now)
+    assert asked(desk.wake(10.0)) == [HOME]
+    desk.tell(fetched(HOME, body=b"again", started_at=1_010.0))
+    assert (desk.observe().in_progress, desk.observe().bytes_in_progress) == (1, 5)
+    desk.tell(parsed(HOME), "parser")
+    assert desk.tell(PageStored(HOME, 1_000.0), "cell") == []  # of the first
+    desk.tell(PageStored(HOME, 1_010.0), "cell")
+    desk.wake(FLUSH_S)
+    assert (desk.observe().in_progress, desk.observe().bytes_in_progress) == (0, 0)
+    assert desk.state_of(HOME) == "D200"
+
+
 def test_many_finished_pages_do_not_wait_for_the_flush(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(controller_module, "FLUSH_PAGES", 2)
     desk = Desk(delay_s=0.0).with_home_asked(f"{HOST}/2")
