@@ -197,8 +197,8 @@ def _begins_at_most(packed: Bytes, numbers: Ints, block: int, wanted: Bytes, sta
     return _order(packed, at, length, wanted, start, end, 0) >= 0
 
 
-@kernel(IN_BYTES, IN_INTS, types.int64, IN_BYTES, IN_INTS, MUTABLE_INTS)
-def look_up(
+@leaf
+def find_entries(
     packed: Bytes, numbers: Ints, n_entries: int, wanted: Bytes, wanted_starts: Ints, found: Ints
 ) -> int:
     """Look strings up: FOUND_COLUMNS numbers each, NUMBER -1 for those that are not there.
@@ -267,6 +267,14 @@ def look_up(
             place += positions_bytes
             number += 1
     return number
+
+
+@kernel(IN_BYTES, IN_INTS, types.int64, IN_BYTES, IN_INTS, MUTABLE_INTS)
+def look_up(
+    packed: Bytes, numbers: Ints, n_entries: int, wanted: Bytes, wanted_starts: Ints, found: Ints
+) -> int:
+    """Do as `find_entries`."""
+    return find_entries(packed, numbers, n_entries, wanted, wanted_starts, found)
 
 
 @kernel(IN_BYTES, IN_INTS, types.int64, types.int64, MUTABLE_INTS)

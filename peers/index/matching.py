@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peers.index.analysis import CHARACTER_PREFIX
+from peers.index.dictionary import DOC_FREQ, PLACE, PLACE_END, START
 from peers.index.kernels import DOCUMENT_SHIFT, FIELD_COUNT, Bytes, Floats, Ints
+from peers.index.locating import intersect, keep_matched, locate, match
 from peers.index.part import PartView
 from peers.index.postings import documents_of
 from peers.index.query import Kind, Literal, Mode, Query
-from peers.index.searching import intersect, locate, match_positions
 from peers.index.segment import Entries, Segment
 
 _ALL_FIELDS = (1 << FIELD_COUNT) - 1
@@ -119,19 +120,7 @@ def with_all(segment: Segment, found: Found | None, entries: Sequence[str]) -> F
         documents = found.documents.copy()
     indexes = np.empty((n_lists, room), np.int64)
     damage = np.full(1, -1, np.int64)
-    n = intersect(
-        segment.postings,
-        segment.postings_words,
-        segment.postings_summed,
-        segment.postings_sums,
-        known.starts,
-        known.ends,
-        known.doc_freqs,
-        n,
-        documents,
-        indexes,
-        damage,
-    )
+    n = intersect(segment.lists, known.found, n, documents, indexes, damage)
     segment.refuse_postings(int(damage[0]))
     new = Found(documents[:n], tuple(entries), indexes, known)
     if found is None or found.known is None:
@@ -141,26 +130,15 @@ def with_all(segment: Segment, found: Found | None, entries: Sequence[str]) -> F
         new.documents,
         kept.entries + new.entries,
         np.vstack([kept.indexes[:, :n], new.indexes[:, :n]]),
-        Entries(*map(np.concatenate, zip(found.known, known, strict=True))),
+        Entries(np.vstack([found.known.found, known.found])),
     )
 
 
 def located(segment: Segment, documents: Ints, known: Entries) -> Ints:
     """Return where postings of documents are, shape (lists, documents), -1: none. DamagedSegmentError."""
-    indexes = np.empty((len(known.starts), len(documents)), np.int64)
+    indexes = np.empty((len(known), len(documents)), np.int64)
     damage = np.full(1, -1, np.int64)
-    locate(
-        segment.postings,
-        segment.postings_words,
-        segment.postings_summed,
-        segment.postings_sums,
-        known.starts,
-        known.ends,
-        known.doc_freqs,
-        documents,
-        indexes,
-        damage,
-    )
+    locate(segment.lists, known.found, documents, indexes, damage)
     segment.refuse_postings(int(damage[0]))
     return indexes
 
@@ -193,9 +171,9 @@ def _literally(part: PartView, found: Found | None, literal: Literal) -> Found:
         return _phrase(segment, found, literal)
     if literal.kind is not Kind.WORDS:
         return _among(found, _any_of(segment, _documents(found), _known(segment.look_up(literal.entries))))
-    for entry in filter(_is_range, literal.entries):
+    for entry in filter(is_range, literal.entries):
         found = _among(found, _any_of(segment, _documents(found), segment.beginning_with(entry)))
-    words = tuple(dict.fromkeys(entry for entry in literal.entries if not _is_range(entry)))
+    words = tuple(dict.fromkeys(entry for entry in literal.entries if not is_range(entry)))
     if words:
         found = with_all(segment, found, words)
     assert found is not None
@@ -210,7 +188,7 @@ def _among(found: Found | None, documents: Ints) -> Found:
     return Found(documents) if found is None else found.among(documents)
 
 
-def _is_range(entry: str) -> bool:
+def is_range(entry: str) -> bool:
     """Tell whether an entry of a literal stands for all that begin with it."""
     return entry[0] == CHARACTER_PREFIX and len(entry) == 2
 
@@ -218,22 +196,22 @@ def _is_range(entry: str) -> bool:
 def _known(entries: Entries) -> Entries:
     """Leave out those that are not there."""
     is_known = entries.numbers >= 0
-    return entries if is_known.all() else Entries(*(column[is_known] for column in entries))
+    return entries if is_known.all() else entries.at(np.flatnonzero(is_known))
 
 
 def _any_of(segment: Segment, found: Ints | None, known: Entries) -> Ints:
     """Find the documents, among those found, that are in one of the lists."""
-    n_lists = len(known.starts)
+    n_lists = len(known)
     if found is not None and int(known.doc_freqs.sum()) > _SEEK_COST * len(found):
         is_in = np.zeros(len(found), np.bool_)
         for first in range(0, n_lists, _LISTS_AT_ONCE):
             some = known.at(slice(first, first + _LISTS_AT_ONCE))
             is_in |= (located(segment, found, some) >= 0).any(axis=0)
         return np.compress(is_in, found)
-    segment.check_postings(known.starts, known.ends)
+    segment.check_postings(known)
     marks = np.zeros(segment.document_count, np.bool_)
     documents = _NONE
-    for start, n in zip(known.starts.tolist(), known.doc_freqs.tolist(), strict=True):
+    for start, n in known.found[:, [START, DOC_FREQ]].tolist():
         documents = np.empty(n + 4, np.int64)
         documents_of(segment.postings, segment.postings_words, start, n, documents)
         documents = documents[:n]
@@ -255,47 +233,55 @@ def _marks(segment: Segment, documents: Ints) -> Bytes:
 # --- Phrases ----------------------------------------------------------------------------------
 
 
-class _Atom(NamedTuple):
-    """The list of an atom, and where it has to be."""
-
-    start: int
-    end: int
-    doc_freq: int
-    place: int
-    place_end: int
-    distance: int
-
-
 def _phrase(segment: Segment, found: Found | None, literal: Literal) -> Found:
     """Find the documents in which the atoms are at their distances in one of the fields."""
-    plain = [i for i, entry in enumerate(literal.entries) if not _is_range(entry)]
-    ranges = [i for i in range(len(literal.entries)) if i not in plain]
-    entries = tuple(dict.fromkeys(literal.entries[i] for i in plain))
     fields = literal.fields or _ALL_FIELDS
+    plain = [i for i, entry in enumerate(literal.entries) if not is_range(entry)]
     matches: Ints | None = None
     if plain:
+        entries = tuple(dict.fromkeys(literal.entries[i] for i in plain))
         known = segment.look_up(entries)
         # An entry without positions is no atom: no honest peer asks for it.
-        if (known.numbers < 0).any() or (known.places == known.place_ends).any():
+        if (known.numbers < 0).any() or (known.found[:, PLACE] == known.found[:, PLACE_END]).any():
             return Found(_NONE)
         found = with_all(segment, found, entries)
         if not len(found.documents) or (len(literal.entries) == 1 and fields == _ALL_FIELDS):
             return found
-        number_of = dict(zip(entries, zip(*(column.tolist() for column in known), strict=True), strict=True))
-        for i in sorted(plain, key=lambda i: number_of[literal.entries[i]][1]):
-            entry = literal.entries[i]
-            _, doc_freq, start, end, place, place_end = number_of[entry]
-            atom = _Atom(start, end, doc_freq, place, place_end, literal.distances[i])
-            row = found.indexes[len(found.entries) - 1 - found.entries[::-1].index(entry)]
-            matches = _positions(segment, atom, fields, found.documents, row, matches)
-    for i in ranges:
+        matches = _places(segment, found, literal, plain, fields)
+        found = _with_places(found, matches)
+    for i in range(len(literal.entries)):
+        if not is_range(literal.entries[i]):
+            continue
         known = segment.beginning_with(literal.entries[i])
         if matches is None and len(literal.entries) == 1 and fields == _ALL_FIELDS:
             return _among(found, _any_of(segment, _documents(found), known))
         matches = _in_range(segment, known, literal.distances[i], fields, _documents(found), matches)
-    assert matches is not None
-    documents = matches >> DOCUMENT_SHIFT
-    return _among(found, documents[np.flatnonzero(np.diff(documents, prepend=-1))])
+        documents = matches >> DOCUMENT_SHIFT
+        found = _among(found, documents[np.flatnonzero(np.diff(documents, prepend=-1))])
+    assert found is not None
+    return found
+
+
+def _places(segment: Segment, found: Found, literal: Literal, plain: Sequence[int], fields: int) -> Ints:
+    """Find the places in documents from which atoms of a phrase stand at their distances."""
+    assert found.known is not None
+    # Of an entry that an earlier literal has too, the last row.
+    row_of = {entry: row for row, entry in enumerate(found.entries)}
+    doc_freqs = found.known.doc_freqs.tolist()
+    atoms = sorted(
+        ((row_of[literal.entries[i]], literal.distances[i]) for i in plain),
+        key=lambda atom: doc_freqs[atom[0]],
+    )
+    rows, distances = zip(*atoms, strict=True)
+    return _matched(segment, found.known, rows, distances, fields, found.documents, found.indexes, None)
+
+
+def _with_places(found: Found, matches: Ints) -> Found:
+    """Keep the documents of places, which are rising occurrences."""
+    documents = np.empty(min(len(matches), len(found.documents)), np.int64)
+    indexes = np.empty((len(found.indexes), len(documents)), np.int64)
+    n = keep_matched(matches, len(matches), found.documents, found.indexes, documents, indexes)
+    return Found(documents[:n], found.entries, indexes, found.known)
 
 
 def _in_range(
@@ -309,44 +295,47 @@ def _in_range(
     kept: list[NDArray[np.int64]] = [_NONE]
     if not len(documents):
         return _NONE
-    for number in range(len(known.starts)):
+    for number in range(len(known)):
         one = known.at(slice(number, number + 1))
-        index = located(segment, documents, one)[0]
-        _, doc_freq, start, end, place, place_end = (int(column[0]) for column in one)
-        atom = _Atom(start, end, doc_freq, place, place_end, distance)
-        kept.append(_positions(segment, atom, fields, documents, index, matches))
+        indexes = located(segment, documents, one)
+        kept.append(_matched(segment, one, (0,), (distance,), fields, documents, indexes, matches))
     return np.sort(np.concatenate(kept))
 
 
-def _positions(
-    segment: Segment, atom: _Atom, fields: int, documents: Ints, indexes: Ints, matches: Ints | None
+def _matched(
+    segment: Segment,
+    known: Entries,
+    rows: Sequence[int],
+    distances: Sequence[int],
+    fields: int,
+    documents: Ints,
+    indexes: Ints,
+    matches: Ints | None,
 ) -> Ints:
-    """Keep the places at which an atom follows; None: all where it is."""
-    # An occurrence has at least one byte; pages of the room that are never written to are never in memory.
-    room = np.empty(atom.place_end - atom.place, np.int64) if matches is None else matches.copy()
-    damage, positions_damage = np.full(1, -1, np.int64), np.full(1, -1, np.int64)
-    n = match_positions(
-        segment.postings,
-        segment.postings_words,
-        segment.postings_summed,
-        segment.postings_sums,
-        segment.positions,
-        segment.positions_summed,
-        segment.positions_sums,
-        atom.start,
-        atom.end,
-        atom.doc_freq,
-        atom.place,
-        atom.place_end,
-        atom.distance,
+    """Keep the places at which atoms, given by their rows, follow; None: any there are.
+
+    Raises:
+      DamagedSegmentError.
+    """
+    if matches is None:
+        # An occurrence has at least one byte; pages of the room that nobody writes to are never in memory.
+        first = known.found[rows[0]]
+        room = np.empty(int(first[PLACE_END] - first[PLACE]), np.int64)
+    else:
+        room = matches.copy()
+    damage = np.empty(2, np.int64)
+    n = match(
+        segment.lists,
+        known.found,
+        np.array(rows, np.int64),
+        np.array(distances, np.int64),
         fields,
         documents,
         indexes,
         -1 if matches is None else len(room),
         room,
         damage,
-        positions_damage,
     )
     segment.refuse_postings(int(damage[0]))
-    segment.refuse_positions(int(positions_damage[0]))
+    segment.refuse_positions(int(damage[1]))
     return room[:n]

@@ -12,7 +12,7 @@ import numpy as np
 
 from mesh.slot_set import SlotMask
 from peers.index.kernels import FIELD_COUNT, Bytes, Floats, sum_lengths
-from peers.index.searching import normalise
+from peers.index.scoring import normalise
 from peers.index.segment import Segment
 
 # Of a peer's own slots, of all, and of those it answers for one, another or both of two absent peers; as
@@ -52,16 +52,16 @@ class PartView:
         self.document_count = sum_lengths(self.segment.lengths, allowed, totals)
         self.is_whole = self.document_count == self.segment.document_count
         self.field_lengths: list[int] = totals.tolist()
-        self._norms: tuple[bytes, Floats] = b"", np.empty((0, FIELD_COUNT))
+        self._norms: tuple[Floats, Floats] | None = None
 
-    def norms(self, weights: Floats, base: Floats, slope: Floats) -> Floats:
+    def norms(self, model: Floats) -> Floats:
         """Return `normalise` of all documents; the last ones made are kept: queries ask for the same."""
-        key = weights.tobytes() + base.tobytes() + slope.tobytes()
-        kept, norms = self._norms
-        if kept != key:
-            norms = np.empty(self.segment.lengths.shape)
-            normalise(self.segment.lengths, weights, base, slope, norms)
-            self._norms = key, norms
+        kept = self._norms
+        if kept is not None and (kept[0] is model or np.array_equal(kept[0], model)):
+            return kept[1]
+        norms = np.empty((FIELD_COUNT, self.segment.document_count))
+        normalise(self.segment.lengths, model, norms)
+        self._norms = model, norms
         return norms
 
 

@@ -54,6 +54,7 @@ from peers.index.kernels import (
     Ints,
     Lengths,
     Words,
+    allocating_leaf,
     int64,
     kernel,
     leaf,
@@ -61,7 +62,8 @@ from peers.index.kernels import (
     write_varint,
 )
 
-BLOCK = 128
+BLOCK_BITS = 7
+BLOCK = 1 << BLOCK_BITS
 HEAD_WORDS = 2
 SKIP_WORDS = 10
 POINTS = 4
@@ -350,7 +352,7 @@ def field_bounds(words: Words, entry: int, i: int) -> int:
     return int(packed >> (24 * (i & 1)) & 0xFFFFFF)
 
 
-@leaf
+@allocating_leaf
 def _flush_block(
     state: Ints,
     documents: Ints,
@@ -432,7 +434,7 @@ def _begin_list(state: Ints) -> None:
     state[_PLACE] = 0
 
 
-@leaf
+@allocating_leaf
 def _end_list(
     state: Ints,
     documents: Ints,
@@ -483,7 +485,7 @@ def _write_rare(n: int, documents: Ints, frequencies: Ints, data: Bytes, at: int
     return at
 
 
-@leaf
+@allocating_leaf
 def _summarise(state: Ints, skips: Words, points: Ints) -> None:
     """Write the summary, which bounds all blocks."""
     most = np.zeros(FIELD_COUNT, np.int64)
@@ -1141,18 +1143,3 @@ def documents_of(data: Bytes, words: Words, start: int, n_postings: int, documen
         decode_documents(words, base + int64(words[entry + 1]), n, previous, documents, block * BLOCK)
         previous = int64(words[entry])
     return n_postings
-
-
-@kernel(IN_BYTES, IN_WORDS, IN_INTS, IN_INTS, IN_BYTES, MUTABLE_INTS)
-def count(data: Bytes, words: Words, starts: Ints, n_postings: Ints, allowed: Bytes, counts: Ints) -> int:
-    """Count, for each entry, the postings of documents that are allowed."""
-    documents = np.empty(BLOCK + 4, np.int64)
-    frequencies = np.empty(FIELD_COUNT * BLOCK, np.int64)
-    for term in range(len(starts)):
-        n = 0
-        for block in range(block_count(n_postings[term])):
-            size = load_block(data, words, starts[term], n_postings[term], block, documents, 0, frequencies)
-            for i in range(size):
-                n += int64(allowed[documents[i]])
-        counts[term] = n
-    return len(starts)

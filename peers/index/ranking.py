@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 import numpy as np
@@ -93,12 +94,20 @@ def idf_of(terms: Sequence[str], statistics: Statistics) -> Floats:
     A peer may know documents that the statistics, gathered earlier, do not count: N is never taken as
     less than n, so that no weight is negative.
     """
-    values = np.empty(len(terms))
-    for i, term in enumerate(terms):
-        n = statistics.doc_freqs.get(term, 0)
-        total = max(n, statistics.document_count)
-        values[i] = round(math.log(1 + (total - n + 0.5) / (n + 0.5)) * _IDF_STEPS) / _IDF_STEPS
-    return values
+    return np.array(idfs_of(terms, statistics), np.float64)
+
+
+def idfs_of(terms: Sequence[str], statistics: Statistics) -> list[float]:
+    """Do as `idf_of`, for few terms, of which there is no array to be made."""
+    total, known = statistics.document_count, statistics.doc_freqs
+    doc_freqs = [known.get(term, 0) for term in terms]
+    return [_idf(max(n, total), n) for n in doc_freqs]
+
+
+@lru_cache(maxsize=1 << 16)
+def _idf(document_count: int, doc_freq: int) -> float:
+    idf = math.log(1 + (document_count - doc_freq + 0.5) / (doc_freq + 0.5))
+    return round(idf * _IDF_STEPS) / _IDF_STEPS
 
 
 def length_normalisation(statistics: Statistics, weights: RankingWeights) -> tuple[Floats, Floats]:

@@ -1,6 +1,6 @@
 """An immutable part of the index: one file, memory-mapped.
 
-Format, version 3, little-endian; every section starts at a multiple of 64 bytes
+Format, version 4, little-endian; every section starts at a multiple of 64 bytes
   header    magic "TIANSEG\\0", format version u32, analysis version u32, documents u32, entries u32, then for
             each section (offset u64, length u64, xxh3-64 u64), then the xxh3-64 of all that. A section's
             length and checksum include the zeros up to the next section, so no byte is unchecked.
@@ -15,7 +15,7 @@ Format, version 3, little-endian; every section starts at a multiple of 64 bytes
                     \\x01 and one or two CJK characters, an atom; \\x02 and a host, of the host and its
                     subdomains; \\x04 and a language; \\x05 and a media type
   postings, positions   see `postings`; an entry with positions is an atom
-  postings_sums, positions_sums   u64: XXH64 of each KiB of those two, up to the next section
+  postings_sums, positions_sums   u64: the sum (`kernels`) of each KiB of those two, up to the next section
   block_starts      i64: where each block of stored documents starts (blocks + 1)
   block_documents   i64: the first document of each block (blocks + 1)
   block_sums        u64: xxh3-64 of each block
@@ -52,7 +52,11 @@ from peers.index.analysis import ANALYSIS_VERSION
 from peers.index.dictionary import (
     BLOCK_ENTRIES,
     BLOCK_NUMBERS,
+    DOC_FREQ,
+    END,
     FOUND_COLUMNS,
+    NUMBER,
+    START,
     Dictionary,
     list_entries,
     look_up,
@@ -72,8 +76,9 @@ from peers.index.kernels import (
     find_damage,
     sum_blocks,
 )
+from peers.index.lists import Postings
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 HOST_PREFIX = "\x02"
 LANGUAGE_PREFIX = "\x04"
 TYPE_PREFIX = "\x05"
@@ -253,33 +258,37 @@ def as_bytes(content: bytes) -> Bytes:
 
 def pack_strings(strings: Sequence[bytes]) -> tuple[Bytes, Ints]:
     """Return strings one after the other, and where each starts (n + 1)."""
-    starts = np.fromiter(accumulate(map(len, strings), initial=0), np.int64, len(strings) + 1)
-    return as_bytes(b"".join(strings)), starts
+    starts = list(accumulate(map(len, strings), initial=0))
+    return as_bytes(b"".join(strings)), np.array(starts, np.int64)
 
 
 @lru_cache(maxsize=PACKED_MAX)
-def _packed(entries: tuple[str, ...]) -> tuple[Bytes, Ints]:
+def packed(entries: tuple[str, ...]) -> tuple[Bytes, Ints]:
     """Pack entries to be looked up: a query asks each segment for the same ones."""
     return pack_strings([entry.encode() for entry in entries])
 
 
 class Entries(NamedTuple):
-    """What the dictionary of a segment says of some entries, one number each."""
+    """What the dictionary of a segment says of some entries."""
 
-    numbers: Ints  # -1: it is not there, and the rest is 0
-    doc_freqs: Ints
-    starts: Ints  # in the postings
-    ends: Ints
-    places: Ints  # in the positions
-    place_ends: Ints
+    found: Ints  # (entries, FOUND_COLUMNS), as `look_up` finds it
+
+    @property
+    def numbers(self) -> Ints:
+        """The number of each; -1: it is not there, and the rest is 0."""
+        return self.found[:, NUMBER]
+
+    @property
+    def doc_freqs(self) -> Ints:
+        """How many documents have each."""
+        return self.found[:, DOC_FREQ]
 
     def at(self, places: Ints | Sequence[int] | slice) -> Entries:
         """Return some of them, in this order."""
-        return Entries(*[column[places] for column in self])
+        return Entries(self.found[places])
 
-
-def _entries(found: Ints) -> Entries:
-    return Entries(*found.reshape(-1, FOUND_COLUMNS).T.copy())
+    def __len__(self) -> int:
+        return len(self.found)
 
 
 class Segment:
@@ -305,8 +314,11 @@ class Segment:
         self.lengths: Lengths = self._resident("lengths").reshape(-1, FIELD_COUNT)
         self.urls: Bytes = self._resident("urls")
         self.url_starts: Ints = self._resident("url_starts")
-        # Other views of the two: indexing one element of an array costs ten times as much.
-        self._url_text, self._url_places = self.urls.data, self.url_starts.data
+        # Other views of these: indexing one element of an array costs ten times as much.
+        assert isinstance(self.urls.base, bytes), "a section that is resident is a copy"
+        self._url_text: bytes = self.urls.base
+        self._url_places: memoryview = self.url_starts.data
+        self.slot_of: memoryview = self.slots.data
         self.dictionary: Bytes = self._resident("dictionary")
         self.dictionary_blocks: Ints = self._resident("dictionary_blocks")
         self.postings: Bytes = self._mapped("postings")
@@ -326,6 +338,17 @@ class Segment:
         ):
             if len(sums) != -(-summed.nbytes // SUM_BLOCK_BYTES):
                 raise CorruptIndexError(f"segment {name} has sums of other postings")
+        # As kernels get them.
+        self.lexicon: tuple[Bytes, Ints, int] = (self.dictionary, self.dictionary_blocks, self.entry_count)
+        self.lists: Postings = Postings(
+            self.postings,
+            self.postings_words,
+            self.postings_summed,
+            self.postings_sums,
+            self.positions,
+            self.positions_summed,
+            self.positions_sums,
+        )
 
     def place_of(self, section: str) -> range:
         """Return the bytes of the file that a section has, without what follows up to the next one."""
@@ -358,17 +381,14 @@ class Segment:
             if xxhash.xxh3_64_intdigest(self._padded(name)) != self._sections[name][2]:
                 raise self._damaged(f"its {name}")
 
-    def check_postings(self, starts: Ints, ends: Ints) -> None:
-        """Check what is about to be read of the postings: bytes from each start to its end.
+    def check_postings(self, known: Entries) -> None:
+        """Check the postings of some entries, which are about to be read whole.
 
         Raises:
           DamagedSegmentError: a block of them is damaged.
         """
+        starts, ends = known.found[:, START].copy(), known.found[:, END].copy()
         self.refuse_postings(find_damage(self.postings_summed, self.postings_sums, starts, ends))
-
-    def check_positions(self, starts: Ints, ends: Ints) -> None:
-        """Check what is about to be read of the positions, likewise."""
-        self.refuse_positions(find_damage(self.positions_summed, self.positions_sums, starts, ends))
 
     def refuse_postings(self, block: int) -> None:
         """Raise DamagedSegmentError for a damaged block, unless it is -1, which is none."""
@@ -386,8 +406,8 @@ class Segment:
     def look_up(self, entries: Sequence[str]) -> Entries:
         """Return what the dictionary says of entries."""
         found = np.empty(len(entries) * FOUND_COLUMNS, np.int64)
-        look_up(self.dictionary, self.dictionary_blocks, self.entry_count, *_packed(tuple(entries)), found)
-        return _entries(found)
+        look_up(self.dictionary, self.dictionary_blocks, self.entry_count, *packed(tuple(entries)), found)
+        return Entries(found.reshape(-1, FOUND_COLUMNS))
 
     def beginning_with(self, prefix: str, n_max: int = 1 << 40) -> Entries:
         """Return what the dictionary says of the entries that begin with a string, at most the first n_max.
@@ -418,7 +438,7 @@ class Segment:
     def _listed(self, first: int, end: int) -> Entries:
         found = np.empty(max(end - first, 0) * FOUND_COLUMNS, np.int64)
         list_entries(self.dictionary, self.dictionary_blocks, first, end, found)
-        return _entries(found)
+        return Entries(found.reshape(-1, FOUND_COLUMNS))
 
     def _rank(self, entry: str) -> int:
         found = np.empty(FOUND_COLUMNS, np.int64)
@@ -447,7 +467,7 @@ class Segment:
 
     def url(self, document: int) -> bytes:
         """Return the URL of a document in UTF-8."""
-        return bytes(self._url_text[self._url_places[document] : self._url_places[document + 1]])
+        return self._url_text[self._url_places[document] : self._url_places[document + 1]]
 
     def stored(self, document: int) -> Document:
         """Read a stored document. DamagedSegmentError when its block is damaged."""

@@ -24,18 +24,22 @@ from mesh.slot_set import SlotMask
 from peers.index.exporting import Export
 from peers.index.facets import Facets, facets_of, sum_facets
 from peers.index.kernels import FIELD_COUNT, Bytes, Floats, Ints
-from peers.index.matching import Found, found_by, holding, located, matching
+from peers.index.locating import count
+from peers.index.matching import Found, found_by, holding, is_range, located, matching
 from peers.index.part import Part, PartView, keep
-from peers.index.postings import count
-from peers.index.query import Mode, Order, Query
-from peers.index.ranking import RankingWeights, Statistics, idf_of, in_scoring_order, length_normalisation
-from peers.index.searching import rank, search_any, select
-from peers.index.segment import Entries, Segment
+from peers.index.query import Kind, Literal, Mode, Order, Query
+from peers.index.ranking import RankingWeights, Statistics, idfs_of, in_scoring_order, length_normalisation
+from peers.index.scoring import MODEL_SIZE
+from peers.index.searching import TOLD_SIZE, rank, search_all, search_any, select
+from peers.index.segment import Entries, Segment, packed
 
 _DEFAULT_WEIGHTS = RankingWeights()
 
 # In a list of hits: the score of the one before, and its URL.
 Place: TypeAlias = tuple[float, str]
+
+
+_Candidate: TypeAlias = tuple[float, PartView, int]  # score and document
 
 
 class Hit(msgspec.Struct, frozen=True, array_like=True):
@@ -88,17 +92,27 @@ class Snapshot:
 _FEW = 1 / 16
 
 
+class _Atoms(NamedTuple):
+    """A phrase as `search_all` gets it: the rarest atom first."""
+
+    rows: Ints
+    distances: Ints
+    fields: int
+
+
+_NO_PHRASE = _Atoms(np.empty(0, np.int64), np.empty(0, np.int64), 0)
+
+
 class _Plan(NamedTuple):
     """What of a query is the same for all segments."""
 
     query: Query
     scoring: tuple[str, ...]  # entries, in the order in which their scores are added up
     terms: tuple[str, ...]  # the same, then those that only have to occur
+    is_required: Bytes  # of the terms
+    phrase: _Atoms  # of the only clause, if it is an only phrase
     factors: Floats  # of the terms, idf times weight
-    weights: Floats
-    base: Floats
-    slope: Floats
-    k1: float
+    model: Floats  # see `scoring`
     k: int
     after: Place | None
 
@@ -153,13 +167,12 @@ class View:
           ValueError: the query is beyond its limits.
           DamagedSegmentError: something that the search needs is damaged.
         """
-        total, is_exact, best = self.best(query, statistics, k, weights, after, floor)
-        slots = [int(each.part.segment.slots[each.document]) for each in best]
-        return (
-            total,
-            is_exact,
-            [Hit(each.url, each.score, slot) for each, slot in zip(best, slots, strict=True)],
-        )
+        total, is_exact, found = self._find(query, statistics, k, weights, after, floor)
+        hits = [
+            Hit(part.segment.url(document).decode(), score, part.segment.slot_of[document])
+            for score, part, document in found
+        ]
+        return total, is_exact, hits
 
     def best(
         self,
@@ -171,27 +184,41 @@ class View:
         floor: float = -inf,
     ) -> tuple[int, bool, list[Best]]:
         """Do as `search`, and tell where the documents are."""
+        total, is_exact, found = self._find(query, statistics, k, weights, after, floor)
+        best = [Best(part.segment.url(d).decode(), score, part, d) for score, part, d in found]
+        return total, is_exact, best
+
+    def _find(
+        self,
+        query: Query,
+        statistics: Statistics,
+        k: int,
+        weights: RankingWeights,
+        after: Place | None,
+        floor: float,
+    ) -> tuple[int, bool, list[_Candidate]]:
         query.check_limits()
         if query.is_empty or k < 0:
             return 0, True, []
         plan = _plan(query, statistics, weights, k, after)
         total, is_exact = 0, True
-        found: list[tuple[float, PartView, int]] = []
+        found: list[_Candidate] = []
         best_scores: list[float] = []
+        n_parts = 0
         for part in self._parts:
             n, is_all, documents, scores = _search_part(part, plan, floor)
             total += n
             is_exact &= is_all
-            if not len(documents):
+            if not documents:
                 continue
-            of_part = scores.tolist()
-            found += [(s, part, d) for s, d in zip(of_part, documents.tolist(), strict=True)]
-            best_scores += of_part
-            best_scores.sort(reverse=True)
-            del best_scores[k:]
+            n_parts += 1
+            found += [(s, part, d) for s, d in zip(scores, documents, strict=True)]
+            best_scores = sorted(best_scores + scores, reverse=True)[:k] if n_parts > 1 else scores
             if len(best_scores) == k:
                 floor = max(floor, best_scores[-1])
-        return total, is_exact, _best(found, best_scores, k)
+        if n_parts > 1:
+            found = _merged(found, best_scores, k)
+        return total, is_exact, found
 
     def facets(self, query: Query) -> Facets:
         """Count all documents that match by host, language, type and year.
@@ -241,37 +268,65 @@ def _plan(
 ) -> _Plan:
     scoring = tuple(in_scoring_order(query.scoring, statistics))
     weight_of = dict(zip(query.scoring, query.weights, strict=True))
-    silent = tuple(entry for entry in query.required if entry not in weight_of)
-    factors = idf_of(scoring, statistics) * np.array([weight_of[entry] for entry in scoring], np.float64)
-    of_fields, base, slope = _normalisation(statistics.document_count, statistics.field_lengths, weights)
+    literal = _only_phrase(query)
+    required = query.required if literal is None else query.required + literal.entries
+    terms = tuple(dict.fromkeys(scoring + required))
+    idfs = zip(idfs_of(scoring, statistics), scoring, strict=True)
+    factors = [idf * weight_of[entry] for idf, entry in idfs] + [0.0] * (len(terms) - len(scoring))
     return _Plan(
         query=query,
         scoring=scoring,
-        terms=scoring + silent,
-        factors=np.append(factors, np.zeros(len(silent))) if silent else factors,
-        weights=of_fields,
-        base=base,
-        slope=slope,
-        k1=float(weights.k1),
+        terms=terms,
+        is_required=np.array([entry in required for entry in terms], np.uint8),
+        phrase=_NO_PHRASE if literal is None else _phrase_of(literal, terms, statistics),
+        factors=np.array(factors, np.float64),
+        model=_model(statistics.document_count, statistics.field_lengths, weights),
         k=k,
         after=after,
     )
 
 
+def _only_phrase(query: Query) -> Literal | None:
+    """Return the phrase that is all that is asked for besides required entries, None if it is not so."""
+    if query.mode is not Mode.AND or len(query.clauses) != 1 or len(query.clauses[0]) != 1:
+        return None
+    literal = query.clauses[0][0]
+    is_plain = literal.kind is Kind.PHRASE and not literal.negated
+    return literal if is_plain and not any(map(is_range, literal.entries)) else None
+
+
+def _phrase_of(literal: Literal, terms: Sequence[str], statistics: Statistics) -> _Atoms:
+    known = statistics.doc_freqs
+    atoms = sorted(
+        zip(literal.entries, literal.distances, strict=True), key=lambda atom: known.get(atom[0], 0)
+    )
+    rows = [terms.index(entry) for entry, _ in atoms]
+    distances = [distance for _, distance in atoms]
+    fields = literal.fields or (1 << FIELD_COUNT) - 1
+    return _Atoms(np.array(rows, np.int64), np.array(distances, np.int64), fields)
+
+
 @lru_cache(maxsize=16)
-def _normalisation(
+def _model(
     document_count: int, field_lengths: tuple[int, int, int, int, int], weights: RankingWeights
-) -> tuple[Floats, Floats, Floats]:
-    """Return weight, base and slope of each field: the same for all queries of a generation."""
+) -> Floats:
+    """Return what kernels need of the weights: the same for all queries of a generation."""
     base, slope = length_normalisation(Statistics(document_count, field_lengths), weights)
-    return np.array(weights.weights, np.float64), base, slope
+    model: Floats = np.concatenate(([float(weights.k1)], weights.weights, base, slope), dtype=np.float64)
+    assert len(model) == MODEL_SIZE
+    return model
 
 
-def _search_part(part: PartView, plan: _Plan, floor: float) -> tuple[int, bool, Ints, Floats]:
-    """Return (matching documents, whether that is all of them, the best, their scores), in no order."""
+# Matching documents; whether that is all of them; the best, the best first and ties by number; their scores.
+_Answer: TypeAlias = tuple[int, bool, list[int], list[float]]
+
+
+def _search_part(part: PartView, plan: _Plan, floor: float) -> _Answer:
     query = plan.query
     if query.order is Order.DATE:
         return _latest(part, plan)
+    if plan.phrase is not _NO_PHRASE or (query.mode is Mode.AND and query.required and not query.clauses):
+        return _best_of_all(part, plan, floor)
     if query.mode is Mode.AND or not query.terms:
         return _best_of(part, plan, found_by(part, query), floor)
     allowed = part.allowed
@@ -286,48 +341,84 @@ def _search_part(part: PartView, plan: _Plan, floor: float) -> tuple[int, bool, 
     return _best_of_any(part, plan, allowed, floor)
 
 
-def _latest(part: PartView, plan: _Plan) -> tuple[int, bool, Ints, Floats]:
+def _latest(part: PartView, plan: _Plan) -> _Answer:
     found = found_by(part, plan.query).documents
     size = min(plan.k, len(found))
     best, dates = np.empty(size, np.int64), np.empty(size)
-    all_dates = part.segment.dates.astype(np.float64)
-    n = select(found, part.allowed, all_dates, *_limits(part.segment, plan), best, dates)
-    return len(found), True, best[:n], dates[:n]
+    n = select(found, part.segment.dates.astype(np.float64), *_limits(part.segment, plan), best, dates)
+    return len(found), True, best[:n].tolist(), dates[:n].tolist()
 
 
-def _best_of(part: PartView, plan: _Plan, found: Found, floor: float) -> tuple[int, bool, Ints, Floats]:
+class _Room(NamedTuple):
+    """What kernels write their answer to."""
+
+    best: Ints
+    scores: Floats
+    told: Ints
+
+    def answer(self, segment: Segment, n: int) -> _Answer:
+        total, is_exact, damage, positions_damage = self.told.tolist()
+        segment.refuse_postings(damage)
+        segment.refuse_positions(positions_damage)
+        return total, is_exact == 1, self.best[:n].tolist(), self.scores[:n].tolist()
+
+
+def _room(part: PartView, plan: _Plan) -> _Room:
+    # One more than there can be: full means that something may have been left out.
+    size = min(plan.k, part.document_count + 1)
+    return _Room(np.empty(size, np.int64), np.empty(size), np.empty(TOLD_SIZE, np.int64))
+
+
+def _best_of(part: PartView, plan: _Plan, found: Found, floor: float) -> _Answer:
     """Score the documents found."""
     segment, documents = part.segment, found.documents
-    size = min(plan.k, len(documents))
-    best, scores, damage = np.empty(size, np.int64), np.empty(size), np.full(1, -1, np.int64)
-    if not size:
-        return len(documents), True, best, scores
+    if not len(documents):
+        return 0, True, [], []
     known, indexes, rows, factors = _lists(segment, found, plan)
+    room = _room(part, plan)
     n = rank(
-        segment.postings,
-        segment.postings_words,
-        segment.postings_summed,
-        segment.postings_sums,
-        known.starts,
-        known.ends,
-        known.doc_freqs,
+        segment.lists,
+        known.found,
         factors,
         documents,
         indexes,
         rows,
-        part.norms(plan.weights, plan.base, plan.slope),
-        plan.weights,
-        plan.base,
-        plan.slope,
-        plan.k1,
+        part.allowed,
+        part.norms(plan.model),
+        plan.model,
         floor,
         *_limits(segment, plan),
-        best,
-        scores,
-        damage,
+        room.best,
+        room.scores,
+        room.told,
     )
-    segment.refuse_postings(int(damage[0]))
-    return len(documents), True, best[:n], scores[:n]
+    return room.answer(segment, n)
+
+
+def _best_of_all(part: PartView, plan: _Plan, floor: float) -> _Answer:
+    """Find the best documents with all of the required entries."""
+    segment = part.segment
+    room = _room(part, plan)
+    n = search_all(
+        segment.lists,
+        *segment.lexicon,
+        *packed(plan.terms),
+        plan.is_required,
+        plan.phrase.rows,
+        plan.phrase.distances,
+        plan.phrase.fields,
+        plan.factors,
+        part.allowed,
+        part.is_whole,
+        part.norms(plan.model),
+        plan.model,
+        floor,
+        *_limits(segment, plan),
+        room.best,
+        room.scores,
+        room.told,
+    )
+    return room.answer(segment, n)
 
 
 def _lists(segment: Segment, found: Found, plan: _Plan) -> tuple[Entries, Ints, Ints, Floats]:
@@ -351,43 +442,26 @@ def _lists(segment: Segment, found: Found, plan: _Plan) -> tuple[Entries, Ints, 
     return known, indexes, np.array(rows, np.int64), plan.factors[present]
 
 
-def _best_of_any(part: PartView, plan: _Plan, allowed: Bytes, floor: float) -> tuple[int, bool, Ints, Floats]:
+def _best_of_any(part: PartView, plan: _Plan, allowed: Bytes, floor: float) -> _Answer:
     """Find the best documents with one of the terms at least."""
     segment = part.segment
-    known = segment.look_up(plan.terms)
-    factors = plan.factors
-    if len(known.numbers) and int(known.numbers.min()) < 0:
-        present = np.flatnonzero(known.numbers >= 0)
-        known, factors = known.at(present), factors[present]
-    size = min(plan.k, int(known.doc_freqs.sum()))
-    best, scores = np.empty(size, np.int64), np.empty(size)
-    if not len(known.numbers):
-        return 0, True, best, scores
-    counted, damage = np.empty(2, np.int64), np.full(1, -1, np.int64)
+    room = _room(part, plan)
     n = search_any(
-        segment.postings,
-        segment.postings_words,
-        segment.postings_summed,
-        segment.postings_sums,
-        known.starts,
-        known.ends,
-        known.doc_freqs,
-        factors,
+        segment.lists,
+        *segment.lexicon,
+        *packed(plan.terms),
+        plan.factors,
         allowed,
-        part.norms(plan.weights, plan.base, plan.slope),
-        plan.weights,
-        plan.base,
-        plan.slope,
-        plan.k1,
+        part.is_whole and allowed is part.allowed,
+        part.norms(plan.model),
+        plan.model,
         floor,
         *_limits(segment, plan),
-        best,
-        scores,
-        counted,
-        damage,
+        room.best,
+        room.scores,
+        room.told,
     )
-    segment.refuse_postings(int(damage[0]))
-    return int(counted[0]), bool(counted[1]), best[:n], scores[:n]
+    return room.answer(segment, n)
 
 
 def _limits(segment: Segment, plan: _Plan) -> tuple[float, int]:
@@ -400,17 +474,16 @@ def _limits(segment: Segment, plan: _Plan) -> tuple[float, int]:
 
 def _count_allowed(part: PartView, known: Entries) -> Ints:
     segment = part.segment
-    counts = np.zeros(len(known.starts), np.int64)
-    segment.check_postings(known.starts, known.ends)
-    count(segment.postings, segment.postings_words, known.starts, known.doc_freqs, part.allowed, counts)
+    counts = np.zeros(len(known), np.int64)
+    segment.check_postings(known)
+    count(segment.lists, known.found, part.allowed, counts)
     return counts
 
 
-def _best(found: list[tuple[float, PartView, int]], best_scores: list[float], k: int) -> list[Best]:
+def _merged(found: list[_Candidate], best_scores: list[float], k: int) -> list[_Candidate]:
     """Merge what the segments found; reads the URLs of those only that may be among the best."""
     if len(found) > k > 0:
         least = best_scores[-1]
         found = [candidate for candidate in found if candidate[0] >= least]
     # No two of them have the same URL.
-    ordered = sorted((-score, part.segment.url(document), part, document) for score, part, document in found)
-    return [Best(url.decode(), -negative, part, document) for negative, url, part, document in ordered[:k]]
+    return sorted(found, key=lambda each: (-each[0], each[1].segment.url(each[2])))[:k]

@@ -35,6 +35,7 @@ from peers.index.kernels import (
     Codes,
     Ints,
     Sums,
+    allocating_leaf,
     kernel,
     leaf,
 )
@@ -335,7 +336,7 @@ def _best_start(
     return best
 
 
-@leaf
+@allocating_leaf
 def _windows(
     text: Codes,
     classes: Bytes,
