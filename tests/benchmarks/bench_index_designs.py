@@ -18,6 +18,21 @@ cache        Lists that a stream of queries reads, popular ones by Zipf's law, b
              could save at most is the decoding of the whole list.
 two levels   Pages with a rare and a common word: blocks of the common one's list that the rare one leaves to
              be decoded, and what decoding the others, too, would add to the time (section 8.2).
+
+Measured, 25,000 documents, a fifth of them Chinese (2 shared vCPU under load), beside the index as it is:
+
+hybrid       7,964 sequences, 1.0 % more bytes to search, serve 9.7 % of phrases of other titles. As one list
+             these take .22 of the time at p50, .09 at p99; as words that must all occur .37 and .29. MRR@10
+             by BM25F beside their words, and instead of them: CMRC 2018 .9894 to .9890, .9814; help, zh-CN
+             .6479 to .6467, .6485.
+important    15.9 % more bytes; 31 % of queries have ten pages there, which are 36 % of the ten best. Time p50
+             1.27, p99 .68, mean 1.02. MRR@10 CMRC 2018 .9894 to .9894, help, zh-CN .6479 to .6459, en-US
+             .6699 to .6706.
+cache        Lists found in 5 % and 20 % of the bytes: pages 12 and 38 %, lists 18 and 48 %, GD-Size(1) 35 and
+             73 %. Lists kept decoded in the same space: 18 and 41 %, at most 1 and 4.5 % of a query's time.
+two levels   11 % of the postings, bounds of scores included. 16 % of blocks are needed: .60 of the time at
+             p50, .31 at p99, with the 8 ns that a search takes to decode a posting; at 100,000 documents 4 %,
+             .31 and .16.
 """
 
 from __future__ import annotations
@@ -584,6 +599,7 @@ def test_cache_of_postings() -> None:
     )
     base_ns, posting_ns = _decoding_ns()
     print(f"  {base_ns / 1e3:.0f} us a search, {posting_ns:.2f} ns a posting")
+    print("  share of the postings that is kept: lists that are found there (that are read, a query)")
     view = _view(_whole())
     queries = [query for text in _typed() if (query := parse_query(text)).required]
     given = [(query, view.statistics(query.terms)) for query in queries]
@@ -597,14 +613,12 @@ def test_cache_of_postings() -> None:
             ("lists, GD-Size(1)", *_lists_hit(lists, _GreedyDualSize(budget), lists.sizes, warm)),
         ]
         reads = n_reads / lists.n_queries
-        shown = "  ".join(
-            f"{name} {hits:.1%} = {reads * (1 - hits):.2f} a query read" for name, hits, _ in figures
-        )
+        shown = ", ".join(f"{name} {hits:.1%} ({reads * (1 - hits):.2f})" for name, hits, _ in figures)
         decoded = {entry: DECODED_BYTES * n for entry, n in lists.doc_freqs.items()}
         of_decoded, saved = _lists_hit(lists, _GreedyDualSize(budget), decoded, warm)
         saved_us = saved * posting_ns / 1e3 * reads
         print(
-            f"  {share:4.0%}: lists found, and read a query: {shown}; decoded, GD-Size(1) {of_decoded:.1%} "
+            f"  {share:4.0%}: {shown}; decoded, GD-Size(1) {of_decoded:.1%} "
             f"= at most {saved_us:.1f} us of {query_us:.0f} a query"
         )
 
