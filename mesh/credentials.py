@@ -49,7 +49,7 @@ class PeerCredentials:
         return (
             record.peer == peer_id_of(record.curve_key)
             and _is_valid(certificate, self._root_public)
-            and verify_signature(record.signing_key, _signed(record), record.signature)
+            and _is_signed(record.signing_key, _signed(record), record.signature)
         )
 
 
@@ -57,6 +57,12 @@ class PeerCredentials:
 def _is_valid(certificate: Certificate, root_public: bytes) -> bool:
     """`Certificate.is_valid`, remembered: a member's keys stay the same from record to record."""
     return certificate.is_valid(root_public)
+
+
+@lru_cache(maxsize=MEMBERS_MAX)
+def _is_signed(signing_key: bytes, signed: bytes, signature: bytes) -> bool:
+    """`verify_signature`, remembered: every member passes on what every member says of itself."""
+    return verify_signature(signing_key, signed, signature)
 
 
 def _signed(record: MemberRecord) -> bytes:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import IntEnum
+from typing import Final
 
 import msgspec
 
@@ -29,6 +30,10 @@ class State(IntEnum):
     SUSPECT = 1  # did not answer; counts as alive until the time to refute is over
     DEAD = 2  # down; remembered, since it may be back
     LEFT = 3  # gone of its own will
+
+
+_LIVE: Final = frozenset((State.ALIVE, State.SUSPECT))
+_REMAINING: Final = _LIVE | {State.DEAD}
 
 
 def is_live(rumour: Rumour) -> bool:
@@ -53,6 +58,7 @@ class MemberList:
 
     def __init__(self) -> None:
         self._rumours: dict[str, Rumour] = {}
+        self._in_states: dict[frozenset[State], tuple[str, ...]] = {}  # until the next change
 
     def __len__(self) -> int:
         return len(self._rumours)
@@ -69,18 +75,26 @@ class MemberList:
         if known is not None and not beats(rumour, known):
             return False
         self._rumours[rumour.record.peer] = rumour
+        self._in_states.clear()
         return True
 
-    def live(self) -> list[str]:
+    def live(self) -> tuple[str, ...]:
         """The ids of the members that take part."""
-        return [peer for peer, rumour in self._rumours.items() if is_live(rumour)]
+        return self._of(_LIVE)
 
-    def remaining(self) -> set[str]:
+    def remaining(self) -> tuple[str, ...]:
         """The ids of all members that have not left: of these most must be there."""
-        return {peer for peer, rumour in self._rumours.items() if rumour.state != State.LEFT}
+        return self._of(_REMAINING)
 
-    def in_state(self, state: State) -> list[str]:
-        return [peer for peer, rumour in self._rumours.items() if rumour.state == state]
+    def in_state(self, state: State) -> tuple[str, ...]:
+        return self._of(frozenset((state,)))
+
+    def _of(self, states: frozenset[State]) -> tuple[str, ...]:
+        peers = self._in_states.get(states)
+        if peers is None:
+            peers = tuple(peer for peer, rumour in self._rumours.items() if rumour.state in states)
+            self._in_states[states] = peers
+        return peers
 
     def with_key(self, curve_key: bytes) -> Rumour | None:
         """The member that has this CURVE key."""

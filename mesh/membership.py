@@ -44,7 +44,7 @@ refutes, and nothing else. What a record says of its own peer is not doubted her
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Final
 
@@ -817,7 +817,7 @@ class Membership(Actor):
     def _others(self) -> list[str]:
         return [peer for peer in self._members.live() if peer != self.me]
 
-    def _some_of(self, peers: list[str], count: int) -> list[str]:
+    def _some_of(self, peers: Sequence[str], count: int) -> list[str]:
         return self._random.sample(peers, min(count, len(peers)))
 
     def _connect(self, record: MemberRecord) -> None:
