@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlencode
 
+import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
@@ -32,6 +33,7 @@ FACET_VALUES_SHOWN: Final = 10
 FACET_NAME_CHARS_MAX: Final = 60
 NOWHERE_SHOWN_MAX: Final = 10
 EXPLANATION_LINES_MAX: Final = 500
+PAGES_CACHED: Final = 256  # of results, rendered: 20 kB each
 RESULTS_CACHED: Final = 2_048  # hits made ready to be shown: those of pages of results that are shown again
 
 STYLE: Final = files("peers.gateway").joinpath("static", "style.css").read_bytes()
@@ -45,6 +47,9 @@ _environment = Environment(
     lstrip_blocks=True,
     auto_reload=False,
 )
+
+
+_TOOK: Final = Markup("<took>")  # which nothing that is escaped contains
 
 
 class Reader(NamedTuple):
@@ -205,6 +210,14 @@ def result_page(reader: Reader, wish: Wish, found: PagesFound, took_s: float) ->
     Args:
       took_s: seconds from the request to the answer.
     """
+    same = msgspec.structs.replace(found, ticket=0, seconds=0.0, is_cached=False)
+    took = reader.say("took", ms=max(1, round(took_s * 1_000)))
+    return _result_page(reader, wish, same).replace(_TOOK, escape(took), 1)
+
+
+@lru_cache(maxsize=PAGES_CACHED)
+def _result_page(reader: Reader, wish: Wish, found: PagesFound) -> str:
+    """A page of results that is the same whenever it is shown, with `_TOOK` for how long it took."""
     page, last = wish.page, _last_page(found.total)
     has_next = page < last or bool(found.next)
     return _render(
@@ -237,7 +250,7 @@ def result_page(reader: Reader, wish: Wish, found: PagesFound, took_s: float) ->
                 wish.wants_explanations,
             ),
         ],
-        took=reader.say("took", ms=max(1, round(took_s * 1_000))),
+        took=_TOOK,
         is_covered=found.coverage.missing == 0,
         covered_share=_covered_share(found.coverage),
         page_links=list(_page_links(reader, wish, found.total)),
