@@ -111,7 +111,9 @@ class SearchedText:
             return _Piece(even, _NO_ORIGINS, _NO_ORIGINS, end - start)
         aligned = AlignedText(self.text[start:end])
         starts, ends = aligned.origins or (_NO_ORIGINS, _NO_ORIGINS)
-        return _Piece(codes_of(aligned.folded), np.array(starts), np.array(ends), end - start)
+        return _Piece(
+            codes_of(aligned.folded), np.array(starts, np.int64), np.array(ends, np.int64), end - start
+        )
 
 
 def snippet_of(text: str | SearchedText, query: Query, columns: int = SNIPPET_COLUMNS) -> Snippet:

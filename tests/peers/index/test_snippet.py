@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from peers.index.query import parse_query
@@ -97,8 +97,9 @@ def test_titles_are_highlighted_in_place() -> None:
     assert highlights_of("Search engines and search", parse_query("search")) == ((0, 6), (19, 25))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=400)
 @given(any_text, any_text, st.integers(20, 400))
+@example("\u0301", "天网", 20)  # folded to nothing
 def test_snippets_are_bounded_lines_and_their_highlights_lie_in_them(
     text: str, query: str, columns: int
 ) -> None:
