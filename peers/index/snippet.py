@@ -239,8 +239,10 @@ def _wanted(scoring: tuple[str, ...]) -> _Wanted:
             wanted.append((start, FORMS, hash_of(form)))
         else:
             wanted.append((word, WHOLE if kind_of(word) is RunKind.WORD else ANYWHERE, 0))
-    compounds = (entry for entry in scoring if entry.startswith(COMPOUND_PREFIX))
-    wanted += [(entry.removeprefix(COMPOUND_PREFIX), ANYWHERE, 0) for entry in compounds]
+    compounds = (
+        entry.removeprefix(COMPOUND_PREFIX) for entry in scoring if entry.startswith(COMPOUND_PREFIX)
+    )
+    wanted += [(compound, ANYWHERE, 0) for compound in compounds if compound]  # none: not from an honest peer
     terms = [term for term, _, _ in wanted]
     number_of = {term: number for number, term in enumerate(dict.fromkeys(terms))}
     return _Wanted(

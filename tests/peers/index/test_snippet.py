@@ -5,8 +5,10 @@ import re
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from peers.index.query import parse_query
+from peers.index.compounds import COMPOUND_PREFIX
+from peers.index.query import Mode, Query, parse_query
 from peers.index.snippet import Snippet, highlights_of, marked_html, snippet_of
+from peers.index.stemming import FORM_PREFIX
 from tests.peers.index.samples import any_text
 
 
@@ -113,6 +115,12 @@ def test_snippets_are_bounded_lines_and_their_highlights_lie_in_them(
         previous_end = end
     html = marked_html(snippet.text, snippet.highlights)
     assert not re.search(r"<(?!/?mark>)", html)
+
+
+def test_entries_without_a_letter_are_not_looked_for() -> None:
+    entries = (COMPOUND_PREFIX, FORM_PREFIX, "word")
+    query = Query(scoring=entries, weights=(1.0,) * len(entries), mode=Mode.OR)
+    assert snippet_of("a word", query) == Snippet("a word", ((2, 6),))
 
 
 def test_a_hostile_text_is_not_slow() -> None:
