@@ -8,9 +8,9 @@ One window is shown where that has all words that are seen; else two or three sh
 have more: the best one first, then those that are best for the words still missing. What loops over
 characters and places is in `windows`.
 
-Measured (54,000 pages on three peers, 600 of the help's queries, on a machine with other work): 230 us of CPU
-an excerpt with all that belongs to it, 410 when the loops were Python's, every page was read from its block
-and looked for in all segments. The excerpts are the same.
+Measured (54,000 pages on three peers, 600 of the help's queries, on a machine with other work, both in one
+run): 170 us of CPU an excerpt with all that belongs to it, 350 when the loops were Python's, every page was
+read from its block and looked for in all segments. The excerpts are the same.
 """
 
 from __future__ import annotations
