@@ -30,8 +30,8 @@ the machine's load at 4 to 22, the peers with priority over them: what stands he
     What made it less: at rest a peer has one or two segments instead of 9 to 15 (`merging`): 12.0 to 7.4;
     excerpts chosen by kernels, from blocks and pages that are remembered (`snippet`, `index_reader`); hits
     looked at as far as they are shown; the search of a segment by one kernel. Excerpts and URLs are the same.
-    Of 100 queries 33 are searched twice, since fewer than 20 pages have all words, and 83 have a word that was
-    not counted yet. Network, HTTP and two cores that share their caches add some 4 ms at 100/s.
+    Of 100 queries 33 are searched twice, since fewer than 20 pages have all words, and 83 have a word that
+    was not counted yet. Network, HTTP and two cores that share their caches add some 4 ms at 100/s.
   One peer late by 1 s: 40/s at p50 15 to 16, p99 35 to 38 ms, 80/s at p50 16 to 17, p99 46 to 47 ms, none
     incomplete. All together use a third more CPU: the others are asked for their own slots and, apart, for
     those of the late one. In runs at 20/s p99 was 175 and 179 ms: the two or three searches that met the peer
