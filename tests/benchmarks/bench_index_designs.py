@@ -149,6 +149,30 @@ def _searched_bytes(index: Index) -> int:
     return sum(part.segment.size_bytes - part.segment.stored_bytes for part in index.snapshot().parts)
 
 
+class _Place(NamedTuple):
+    """Where the postings of an entry are in an index of one segment."""
+
+    start: int
+    size: int  # bytes
+    doc_freq: int
+
+
+def _lists_in(index: Index, entries: Iterable[str]) -> dict[str, _Place]:
+    """Return where the postings of those entries are that there are."""
+    [part] = index.snapshot().parts
+    dictionary = part.segment.entries()
+    terms, starts = dictionary.terms.tobytes(), dictionary.postings_starts.tolist()
+    doc_freqs = dictionary.doc_freqs.tolist()
+    wanted = {entry.encode(): entry for entry in entries}
+    found = {}
+    for number, (start, end) in enumerate(pairwise(dictionary.term_starts.tolist())):
+        entry = wanted.get(terms[start:end])
+        if entry is not None:
+            size = starts[number + 1] - starts[number]
+            found[entry] = _Place(starts[number], size, doc_freqs[number])
+    return found
+
+
 def _stretches(count: int) -> list[str]:
     """Return stretches of one to four words, or two to eight characters, of titles; distinct."""
     random_ = random.Random(2)
@@ -365,11 +389,7 @@ def test_hybrid_index() -> None:
 def _report_hybrid_size(plain: Index, hybrid: Index, sequences: _Sequences) -> None:
     """Print what the entries cost: dictionary and postings, without the positions that they need not have."""
     words = list(sequences.word_of.values())
-    bytes_of_entries = sum(
-        int((known.ends - known.starts).sum())
-        for part in hybrid.snapshot().parts
-        for known in [part.segment.look_up(words)]
-    )
+    bytes_of_entries = sum(place.size for place in _lists_in(hybrid, words).values())
     more = _section_bytes(hybrid, "dictionary") - _section_bytes(plain, "dictionary") + bytes_of_entries
     searched = _searched_bytes(plain)
     of_postings = bytes_of_entries / _section_bytes(plain, "postings")
@@ -473,11 +493,15 @@ def test_quality_of_important_words_first() -> None:
 class _Lists(NamedTuple):
     """What a stream of queries reads."""
 
-    starts: Mapping[str, int]
-    sizes: Mapping[str, int]  # bytes of postings
-    doc_freqs: Mapping[str, int]
+    places: Mapping[str, _Place]
     stream: list[str]  # entries, query by query
     n_queries: int
+
+    def decoded_sizes(self) -> dict[str, int]:
+        return {entry: DECODED_BYTES * place.doc_freq for entry, place in self.places.items()}
+
+    def sizes(self) -> dict[str, int]:
+        return {entry: place.size for entry, place in self.places.items()}
 
 
 class _Cache(Protocol):
@@ -550,25 +574,18 @@ def test_least_recent_and_greedy_dual_size() -> None:
 
 def _read_lists() -> _Lists:
     """Draw queries by Zipf's law, put the cache of results before them, and say which lists they read."""
-    segment = _whole().snapshot().parts[0].segment
     texts = _stretches(DISTINCT_QUERIES)
     random.Random(5).shuffle(texts)
     entries_of = [parse_query(text).terms for text in texts]
     entries = list(dict.fromkeys(entry for of_query in entries_of for entry in of_query))
-    known = segment.look_up(entries)
-    sizes = dict(zip(entries, (known.ends - known.starts).tolist(), strict=True))
+    places = _lists_in(_whole(), entries)
     shares = 1 / np.arange(1, len(texts) + 1)
     drawn = np.random.default_rng(5).choice(len(texts), STREAM_QUERIES, p=shares / shares.sum()).tolist()
     results = _LeastRecent(RESULTS_CACHED)
     missed = [number for number in drawn if not results.touch(number, 1)]
     print(f"  {len(texts)} queries, {len(drawn)} times; {1 - len(missed) / len(drawn):.0%} answered before")
-    return _Lists(
-        dict(zip(entries, known.starts.tolist(), strict=True)),
-        sizes,
-        dict(zip(entries, known.doc_freqs.tolist(), strict=True)),
-        [entry for number in missed for entry in entries_of[number] if sizes[entry]],
-        len(missed),
-    )
+    stream = [entry for number in missed for entry in entries_of[number] if entry in places]
+    return _Lists(places, stream, len(missed))
 
 
 def _decoding_ns() -> tuple[float, float]:
@@ -591,7 +608,7 @@ def test_cache_of_postings() -> None:
     lists = _read_lists()
     postings_bytes = _section_bytes(_whole(), "postings")
     n_reads = len(lists.stream)
-    sizes = np.array([lists.sizes[entry] for entry in lists.stream])
+    sizes = np.array([lists.places[entry].size for entry in lists.stream])
     print(
         f"  a query that is not cached reads {n_reads / lists.n_queries:.1f} lists, "
         f"{sizes.sum() / lists.n_queries / 1e3:.0f} kB of {postings_bytes / 1e6:.0f} MB; "
@@ -609,13 +626,12 @@ def test_cache_of_postings() -> None:
         budget = int(share * postings_bytes)
         figures = [
             ("4 KiB pages", *_pages_hit(lists, budget, warm)),
-            ("lists, least recent", *_lists_hit(lists, _LeastRecent(budget), lists.sizes, warm)),
-            ("lists, GD-Size(1)", *_lists_hit(lists, _GreedyDualSize(budget), lists.sizes, warm)),
+            ("lists, least recent", *_lists_hit(lists, _LeastRecent(budget), lists.sizes(), warm)),
+            ("lists, GD-Size(1)", *_lists_hit(lists, _GreedyDualSize(budget), lists.sizes(), warm)),
         ]
         reads = n_reads / lists.n_queries
         shown = ", ".join(f"{name} {hits:.1%} ({reads * (1 - hits):.2f})" for name, hits, _ in figures)
-        decoded = {entry: DECODED_BYTES * n for entry, n in lists.doc_freqs.items()}
-        of_decoded, saved = _lists_hit(lists, _GreedyDualSize(budget), decoded, warm)
+        of_decoded, saved = _lists_hit(lists, _GreedyDualSize(budget), lists.decoded_sizes(), warm)
         saved_us = saved * posting_ns / 1e3 * reads
         print(
             f"  {share:4.0%}: {shown}; decoded, GD-Size(1) {of_decoded:.1%} "
@@ -629,7 +645,7 @@ def _lists_hit(lists: _Lists, kept: _Cache, sizes: Mapping[str, int], warm: int)
     for number, entry in enumerate(lists.stream):
         if kept.touch(entry, sizes[entry]) and number >= warm:
             n_hits += 1
-            n_postings += lists.doc_freqs[entry]
+            n_postings += lists.places[entry].doc_freq
     n_reads = len(lists.stream) - warm
     return n_hits / n_reads, n_postings / n_reads
 
@@ -639,12 +655,12 @@ def _pages_hit(lists: _Lists, budget: int, warm: int) -> tuple[float, float]:
     kept = _LeastRecent(budget)
     n_hits = n_postings = 0
     for number, entry in enumerate(lists.stream):
-        start = lists.starts[entry]
-        pages = range(start // PAGE_BYTES, (start + lists.sizes[entry] - 1) // PAGE_BYTES + 1)
+        start, size, _ = lists.places[entry]
+        pages = range(start // PAGE_BYTES, (start + size - 1) // PAGE_BYTES + 1)
         is_hit = sum(kept.touch(page, PAGE_BYTES) for page in pages) == len(pages)
         if is_hit and number >= warm:
             n_hits += 1
-            n_postings += lists.doc_freqs[entry]
+            n_postings += lists.places[entry].doc_freq
     n_reads = len(lists.stream) - warm
     return n_hits / n_reads, n_postings / n_reads
 
@@ -681,8 +697,8 @@ def test_two_level_random_access() -> None:
 
 def _report_skips() -> None:
     """Print what the first level costs: an entry for each block, and the summary, of every packed list."""
-    segment = _whole().snapshot().parts[0].segment
-    doc_freqs = segment.entries().doc_freqs
+    [part] = _whole().snapshot().parts
+    doc_freqs = part.segment.entries().doc_freqs
     packed = doc_freqs[doc_freqs >= BLOCK]
     n_bytes = int(((-(-packed // BLOCK) + 1) * SKIP_WORDS * 4).sum())
     postings_bytes = _section_bytes(_whole(), "postings")
