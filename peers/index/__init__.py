@@ -6,9 +6,15 @@ documents of some slots), `query` (made of what is typed in the language of `que
 of `folding`, `runs`, `segmentation`, `stemming` and `compounds`, checked by its `fingerprint`).
 A segment's format is described in `segment`, with how damage is noticed; `builder`, from what `inversion`
 finds in texts, and `merging` write it, `part` says what of it is live; `dictionary` and `postings` have the
-formats of these, `searching` the kernels that search. `manifest` says which segments count, `storage` and
-`directory` keep the files. `exporting` cuts the documents of some slots out of an index, as segments that
-`adoption` checks before another index takes them over.
+formats of these. Kernels go through open `lists`: `searching` finds the best documents, by `scoring` them and
+bounding what they could score, `locating` those that match, `positions` phrases, `gathering` what features
+are made of. `manifest` says which segments count, `storage` and `directory` keep the files. `exporting` cuts
+the documents of some slots out of an index, as segments that `adoption` checks before another index takes
+them over.
+
+Measured beside tantivy on 250,000 real documents (`bench_index` has all figures): top ten of OR in .76 of its
+time, of AND in 1.05 of it, phrases in 1.53 (medians; 99th percentiles .75, .91, .89), size 1.21, documents
+indexed per second 1.15.
 
 Measured, codings of postings (documents of every seventh of 2,107 lists of 128 postings or more, 6,000
 documentation pages, one of 2 shared vCPU): deltas bit-packed in blocks of 128 .233 of raw 32-bit numbers,

@@ -28,6 +28,7 @@ from peers.index.kernels import (
     Sums,
     Words,
     allocating_leaf,
+    inlined,
     int64,
     is_sound,
     leaf,
@@ -163,38 +164,38 @@ def _read_rare(postings: Postings, lists: Lists, row: int, start: int, n_posting
     state[LAST] = documents[n_postings - 1]
 
 
-@leaf
+@inlined
 def is_short(lists: Lists, row: int) -> bool:
     """Tell whether a list is one block without a skip table."""
     return bool(lists.states[row, N_POSTINGS] < BLOCK)
 
 
-@leaf
+@inlined
 def skip_entry(state: Ints, block: int) -> int:
     """Return the word at which the skip entry of a block of a long list is; -1 is the summary."""
     return int(state[TABLE] + SKIP_WORDS * block)
 
 
-@leaf
+@inlined
 def block_at(postings: Postings, state: Ints, block: int) -> int:
     """Return the word at which a block of a long list starts."""
     return int(state[_DATA] + int64(postings.words[skip_entry(state, block) + 1]))
 
 
-@leaf
+@inlined
 def block_end(postings: Postings, state: Ints, block: int) -> int:
     """Return the word after a block; the summary has that of the last."""
     following = block + 1 if block + 1 < state[N_BLOCKS] else -1
     return int(state[_DATA] + int64(postings.words[skip_entry(state, following) + 1]))
 
 
-@leaf
+@inlined
 def last_of(postings: Postings, state: Ints, block: int) -> int:
     """Return the last document of a block of a long list."""
     return int(int64(postings.words[skip_entry(state, block)]))
 
 
-@leaf
+@inlined
 def check_block(postings: Postings, lists: Lists, row: int, block: int) -> bool:
     """Check a block of a long list, from that on which was checked before."""
     state = lists.states[row]
@@ -265,7 +266,7 @@ def go_to(postings: Postings, lists: Lists, row: int, document: int) -> bool:
     return enter_block(postings, lists, row, block)
 
 
-@leaf
+@inlined
 def place_in(documents: Ints, document: int) -> int:
     """Return the first place in a block with the document or a later one; the last one is not before it.
 
@@ -344,7 +345,7 @@ def _read_columns(postings: Postings, state: Ints, block: int) -> None:
     state[COLUMN] = column
 
 
-@leaf
+@inlined
 def read_block(postings: Postings, lists: Lists, row: int, block: int) -> bool:
     """Check a block of a long list and note where its frequencies are; tell whether only the body has any."""
     state = lists.states[row]
@@ -360,7 +361,7 @@ def read_block(postings: Postings, lists: Lists, row: int, block: int) -> bool:
     return bool(state[FIELDS] == ONLY_BODY)
 
 
-@leaf
+@inlined
 def body_frequency(postings: Postings, state: Ints, i: int) -> int:
     """Return how often the entry is in the body, for the i-th posting of the block READ."""
     width = state[WIDTH]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from peers.index.dictionary import PLACE, PLACE_END
-from peers.index.kernels import BODY, FIELD_COUNT, Ints, int64, leaf, read_varint
+from peers.index.kernels import BODY, FIELD_COUNT, Ints, inlined, int64, leaf, read_varint
 from peers.index.lists import (
     FIELDS,
     N_BLOCKS,
@@ -35,7 +35,7 @@ _HIGH_BITS = np.uint64(0x8080808080808080)
 _LOW_BITS = np.uint64(0x0101010101010101)
 
 
-@leaf
+@inlined
 def skip_positions(postings: Postings, at: int, n: int) -> int:
     """Return the index after n varints, looking at eight bytes at a time."""
     while n and at & 7:
@@ -55,7 +55,7 @@ def skip_positions(postings: Postings, at: int, n: int) -> int:
     return at
 
 
-@leaf
+@inlined
 def occurrences(frequencies: Ints, is_body: bool, first: int, end: int) -> int:
     """Return how many occurrences the postings from `first` to before `end` of a block have."""
     n = int64(0)
@@ -86,7 +86,7 @@ def _place_block(postings: Postings, lists: Lists, row: int, known: Ints, block:
     return bool(lists.positions_damage[0] < 0 and lists.damage[0] < 0)
 
 
-@leaf
+@inlined
 def place_posting(postings: Postings, lists: Lists, row: int, known: Ints, index: int) -> bool:
     """Go to the positions of a posting, at PLACED_AT, and decode the frequencies of its block.
 
@@ -107,7 +107,7 @@ def place_posting(postings: Postings, lists: Lists, row: int, known: Ints, index
     return True
 
 
-@leaf
+@inlined
 def frequency_of(lists: Lists, row: int, index: int, field: int) -> int:
     """Return how often an entry is in a field, for a posting that was gone to."""
     state = lists.states[row]
@@ -136,7 +136,7 @@ class Phrase(NamedTuple):
     seen: Ints  # (SEEN_SIZE,): zeros at first
 
 
-@leaf
+@inlined
 def _start_field(postings: Postings, lists: Lists, phrase: Phrase, indexes: Ints, i: int, field: int) -> bool:
     """Set the cursors to the positions in a field, False if one of the atoms is not there."""
     is_there = True
@@ -154,7 +154,7 @@ def _start_field(postings: Postings, lists: Lists, phrase: Phrase, indexes: Ints
     return is_there
 
 
-@leaf
+@inlined
 def _may_be_in_field(postings: Postings, phrase: Phrase) -> bool:
     """Tell whether the second atom may follow the first; that it does not is sure.
 
@@ -182,7 +182,7 @@ def _may_be_in_field(postings: Postings, phrase: Phrase) -> bool:
     return False
 
 
-@leaf
+@inlined
 def _go_to_place(postings: Postings, cursor: Ints, place: int) -> bool:
     """Read positions up to the first that is not before a place; False if there is none."""
     at = cursor[_NEXT]
@@ -223,7 +223,7 @@ def _is_in_field(postings: Postings, phrase: Phrase) -> bool:
     return True
 
 
-@leaf
+@inlined
 def has_phrase(postings: Postings, lists: Lists, known: Ints, phrase: Phrase, indexes: Ints, i: int) -> bool:
     """Tell whether a document has a phrase, by the indexes of its postings in the lists of all atoms."""
     for atom in range(len(phrase.rows)):

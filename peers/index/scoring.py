@@ -18,6 +18,7 @@ from peers.index.kernels import (
     Ints,
     Lengths,
     Words,
+    inlined,
     int64,
     kernel,
     leaf,
@@ -70,7 +71,7 @@ def normalise(lengths: Lengths, model: Floats, norms: Floats) -> int:
     return len(lengths)
 
 
-@leaf
+@inlined
 def contribution(factor: float, weighted: float, k1: float) -> float:
     """Return what a posting adds to a score."""
     # Fields without length, as those of marks, would give infinity.
@@ -78,7 +79,7 @@ def contribution(factor: float, weighted: float, k1: float) -> float:
     return factor * (weighted * (k1 + 1.0) / (k1 + weighted))
 
 
-@leaf
+@inlined
 def weighted_in(frequencies: Ints, i: int, norms: Floats, document: int) -> float:
     """Return tf, see `ranking`, of the i-th posting of a block whose frequencies are decoded."""
     weighted = 0.0
@@ -112,7 +113,7 @@ def _weighted_packed(words: Words, at: int, size: int, i: int, norms: Floats, do
     return weighted
 
 
-@leaf
+@inlined
 def weighted_at(
     postings: Postings, lists: Lists, row: int, index: int, norms: Floats, document: int
 ) -> float:

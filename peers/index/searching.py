@@ -37,6 +37,7 @@ from peers.index.kernels import (
     Floats,
     Ints,
     allocating_leaf,
+    inlined,
     int64,
     kernel,
     leaf,
@@ -131,7 +132,7 @@ def _empty_batch(n_lists: int) -> Batch:
     )
 
 
-@leaf
+@inlined
 def _limit(goal: Goal, size: int) -> float:
     """Return a score: what no better score can be reached for is not wanted. All scores are at least 0."""
     if size and size == len(goal.best):
@@ -139,7 +140,7 @@ def _limit(goal: Goal, size: int) -> float:
     return goal.floor if goal.floor > 0.0 else -1.0
 
 
-@leaf
+@inlined
 def _offer(goal: Goal, size: int, document: int, value: float) -> int:
     """Keep a document if it is wanted and one of the best so far; return how many are kept."""
     if value < goal.floor or value > goal.ceiling or (value == goal.ceiling and document < goal.first):
@@ -147,7 +148,7 @@ def _offer(goal: Goal, size: int, document: int, value: float) -> int:
     return sift(goal.best, goal.best_scores, size, document, value)
 
 
-@leaf
+@inlined
 def _bound_at(postings: Postings, lists: Lists, row: int, index: int, goal: Goal, batch: Batch) -> float:
     """Return what the score of a posting is not above, by its block."""
     if is_short(lists, row):

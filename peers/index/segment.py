@@ -283,6 +283,16 @@ class Entries(NamedTuple):
         """How many documents have each."""
         return self.found[:, DOC_FREQ]
 
+    @property
+    def starts(self) -> Ints:
+        """Where the postings of each start."""
+        return self.found[:, START]
+
+    @property
+    def ends(self) -> Ints:
+        """Where the postings of each end."""
+        return self.found[:, END]
+
     def at(self, places: Ints | Sequence[int] | slice) -> Entries:
         """Return some of them, in this order."""
         return Entries(self.found[places])
@@ -318,7 +328,7 @@ class Segment:
         assert isinstance(self.urls.base, bytes), "a section that is resident is a copy"
         self._url_text: bytes = self.urls.base
         self._url_places: memoryview = self.url_starts.data
-        self.slot_of: memoryview = self.slots.data
+        self._slot_numbers: memoryview = self.slots.data
         self.dictionary: Bytes = self._resident("dictionary")
         self.dictionary_blocks: Ints = self._resident("dictionary_blocks")
         self.postings: Bytes = self._mapped("postings")
@@ -387,7 +397,7 @@ class Segment:
         Raises:
           DamagedSegmentError: a block of them is damaged.
         """
-        starts, ends = known.found[:, START].copy(), known.found[:, END].copy()
+        starts, ends = known.starts.copy(), known.ends.copy()
         self.refuse_postings(find_damage(self.postings_summed, self.postings_sums, starts, ends))
 
     def refuse_postings(self, block: int) -> None:
@@ -468,6 +478,16 @@ class Segment:
     def url(self, document: int) -> bytes:
         """Return the URL of a document in UTF-8."""
         return self._url_text[self._url_places[document] : self._url_places[document + 1]]
+
+    def urls_of(self, documents: Sequence[int]) -> list[str]:
+        """Return the URLs of documents."""
+        text, places = self._url_text, self._url_places
+        return [text[places[document] : places[document + 1]].decode() for document in documents]
+
+    def slots_of(self, documents: Sequence[int]) -> list[int]:
+        """Return the slots of documents."""
+        slots = self._slot_numbers
+        return [slots[document] for document in documents]
 
     def stored(self, document: int) -> Document:
         """Read a stored document. DamagedSegmentError when its block is damaged."""

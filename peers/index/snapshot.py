@@ -39,7 +39,8 @@ _DEFAULT_WEIGHTS = RankingWeights()
 Place: TypeAlias = tuple[float, str]
 
 
-_Candidate: TypeAlias = tuple[float, PartView, int]  # score and document
+# The best documents of a part, the best first and ties by number, and their scores.
+_BestOfPart: TypeAlias = tuple[PartView, list[int], list[float]]
 
 
 class Hit(msgspec.Struct, frozen=True, array_like=True):
@@ -168,10 +169,13 @@ class View:
           DamagedSegmentError: something that the search needs is damaged.
         """
         total, is_exact, found = self._find(query, statistics, k, weights, after, floor)
-        hits = [
-            Hit(part.segment.url(document).decode(), score, part.segment.slot_of[document])
-            for score, part, document in found
-        ]
+        if len(found) == 1:  # as is usual when all is merged
+            part, documents, scores = found[0]
+            segment = part.segment
+            hits = list(map(Hit, segment.urls_of(documents), scores, segment.slots_of(documents)))
+        else:
+            best = _merged(found, k)
+            hits = [Hit(b.url, b.score, int(b.part.segment.slots[b.document])) for b in best]
         return total, is_exact, hits
 
     def best(
@@ -185,8 +189,7 @@ class View:
     ) -> tuple[int, bool, list[Best]]:
         """Do as `search`, and tell where the documents are."""
         total, is_exact, found = self._find(query, statistics, k, weights, after, floor)
-        best = [Best(part.segment.url(d).decode(), score, part, d) for score, part, d in found]
-        return total, is_exact, best
+        return total, is_exact, _merged(found, k)
 
     def _find(
         self,
@@ -196,28 +199,24 @@ class View:
         weights: RankingWeights,
         after: Place | None,
         floor: float,
-    ) -> tuple[int, bool, list[_Candidate]]:
+    ) -> tuple[int, bool, list[_BestOfPart]]:
         query.check_limits()
         if query.is_empty or k < 0:
             return 0, True, []
         plan = _plan(query, statistics, weights, k, after)
         total, is_exact = 0, True
-        found: list[_Candidate] = []
+        found: list[_BestOfPart] = []
         best_scores: list[float] = []
-        n_parts = 0
         for part in self._parts:
             n, is_all, documents, scores = _search_part(part, plan, floor)
             total += n
             is_exact &= is_all
             if not documents:
                 continue
-            n_parts += 1
-            found += [(s, part, d) for s, d in zip(scores, documents, strict=True)]
-            best_scores = sorted(best_scores + scores, reverse=True)[:k] if n_parts > 1 else scores
+            best_scores = sorted(best_scores + scores, reverse=True)[:k] if found else scores
+            found.append((part, documents, scores))
             if len(best_scores) == k:
                 floor = max(floor, best_scores[-1])
-        if n_parts > 1:
-            found = _merged(found, best_scores, k)
         return total, is_exact, found
 
     def facets(self, query: Query) -> Facets:
@@ -274,15 +273,15 @@ def _plan(
     idfs = zip(idfs_of(scoring, statistics), scoring, strict=True)
     factors = [idf * weight_of[entry] for idf, entry in idfs] + [0.0] * (len(terms) - len(scoring))
     return _Plan(
-        query=query,
-        scoring=scoring,
-        terms=terms,
-        is_required=np.array([entry in required for entry in terms], np.uint8),
-        phrase=_NO_PHRASE if literal is None else _phrase_of(literal, terms, statistics),
-        factors=np.array(factors, np.float64),
-        model=_model(statistics.document_count, statistics.field_lengths, weights),
-        k=k,
-        after=after,
+        query,
+        scoring,
+        terms,
+        np.array([entry in required for entry in terms], np.uint8),
+        _NO_PHRASE if literal is None else _phrase_of(literal, terms, statistics),
+        np.array(factors, np.float64),
+        _model(statistics.document_count, statistics.field_lengths, weights),
+        k,
+        after,
     )
 
 
@@ -480,10 +479,15 @@ def _count_allowed(part: PartView, known: Entries) -> Ints:
     return counts
 
 
-def _merged(found: list[_Candidate], best_scores: list[float], k: int) -> list[_Candidate]:
-    """Merge what the segments found; reads the URLs of those only that may be among the best."""
-    if len(found) > k > 0:
-        least = best_scores[-1]
-        found = [candidate for candidate in found if candidate[0] >= least]
+def _merged(found: Sequence[_BestOfPart], k: int) -> list[Best]:
+    """Return the k best of all parts; reads the URLs of those only that may be among them."""
+    least = sorted((score for _, _, scores in found for score in scores), reverse=True)[:k][-1:]
+    best = []
+    for part, documents, scores in found:
+        n = sum(score >= least[0] for score in scores)
+        urls = part.segment.urls_of(documents[:n])
+        hits = zip(urls, scores[:n], documents[:n], strict=True)
+        best += [Best(url, score, part, document) for url, score, document in hits]
     # No two of them have the same URL.
-    return sorted(found, key=lambda each: (-each[0], each[1].segment.url(each[2])))[:k]
+    best.sort(key=lambda each: (-each.score, each.url.encode(errors="replace")))
+    return best[:k]

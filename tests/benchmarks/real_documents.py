@@ -36,13 +36,19 @@ def bench_web() -> Path:
 
 def real_documents(count_max: int) -> list[Document]:
     """Return documents with distinct URLs and texts, in an order made from a seed: the sites are mixed."""
+    return list(each_real_document(count_max))
+
+
+def each_real_document(count_max: int) -> Iterator[Document]:
+    """Yield the same, one after the other."""
     file = _cache_file("")
     if not file.exists():
         documents = list(_parsed(bench_web()))
         random.Random(1).shuffle(documents)
         _write(file, map(msgspec.msgpack.encode, documents))
     decoder = msgspec.msgpack.Decoder(Document)
-    return [decoder.decode(item) for item in _items(file, count_max)]
+    for item in _items(file, count_max):
+        yield decoder.decode(item)
 
 
 def cached(name: str, count: int, made: Iterator[str]) -> Iterator[str]:
