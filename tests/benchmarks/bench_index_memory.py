@@ -7,7 +7,10 @@ with changed hosts as often as it takes, so that the dictionary is that of 25,00
 stored texts are those of all. What is measured is the anonymous memory of a process of its own, which is what
 is resident besides the page cache (/proc/PID/smaps_rollup), every 50 ms from outside.
 
-Measured: see below.
+Measured, 20,000 documents: building 571 MB at most, searching 159 MB; 100,000 (336 MB in 8 segments): 646 MB
+and 200 MB. So 0.5 kB more for each document searched; of 1,000,000, which have not been measured, that would
+make 0.66 GB. Building needs as much besides as the largest merge writes: of segments of SEGMENT_BYTES_MAX,
+which 1,000,000 documents have, more than the limit.
 """
 
 from __future__ import annotations
