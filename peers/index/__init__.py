@@ -12,8 +12,8 @@ are made of. `manifest` says which segments count, `storage` and `directory` kee
 the documents of some slots out of an index, as segments that `adoption` checks before another index takes
 them over.
 
-Measured beside tantivy on 250,000 real documents (`bench_index` has all figures): top ten of OR in .76 of its
-time, of AND in 1.05 of it, phrases in 1.53 (medians; 99th percentiles .75, .91, .89), size 1.21, documents
+Measured beside tantivy on 250,000 real documents (`bench_index` has all figures): top ten of OR in .74 of its
+time, of AND in 1.10 of it, phrases in 1.47 (medians; 99th percentiles .74, .91, .88), size 1.21, documents
 indexed per second 1.15.
 
 Measured, codings of postings (documents of every seventh of 2,107 lists of 128 postings or more, 6,000

@@ -12,12 +12,12 @@ stretches of 1 to 4 terms of titles, and those that people judged. Ours is merge
 as its own merging leaves it (3 of 250,000 documents). Times are CPU time of the thread.
 
 Measured, ours as a multiple of tantivy's (2 shared vCPU under load, one engine after the other on one of
-them; of 250,000 documents the medians of two runs, which were 8 % apart):
+them; of 250,000 documents the medians of three runs, medians of which were up to 14 % apart):
 
                         25,000 documents     250,000 documents
-    OR, p50 and p99     2.1   1.4            .76   .75
-    AND                 2.6   1.5            1.05  .91
-    phrase              2.9   1.0            1.53  .89
+    OR, p50 and p99     2.1   1.4            .74   .74
+    AND                 2.6   1.5            1.10  .91
+    phrase              2.9   1.0            1.47  .88
     size                1.34                 1.21
     indexing from text  1.10                 1.15 (documents per second)
     from tokens         .26
