@@ -26,15 +26,15 @@ what a search that skips does; lists of fewer than 128 stay varints.
 Measured, designs of Li, Yan, Wang 2004, chapter 8, beside the index as it is (25,000 pages, a fifth of them
 Chinese; tests/benchmarks/bench_index_designs.py):
 * Two-level random access is kept: with skip entries (11 % of the postings) a rare and a common word take
-  .60 of the time that decoding all blocks would come to, p99 .31; at 100,000 pages .31 and .16.
-* Hybrid index, not kept: 7,964 sequences cost 1 % and answer a phrase in .22 of the time, but only 10 % of
+  .65 of the time that decoding all blocks would come to, p99 .33; at 100,000 pages .31 and .15.
+* Hybrid index, not kept: 7,964 sequences cost 1 % and answer a phrase in .16 of the time, but only 10 % of
   the phrases in other titles are among them. Scored instead of their words they rank CMRC 2018 .9814 for
   .9894 (MRR@10), the Chinese help .6485 for .6479; and all peers would have to agree on them.
-* Important words first, not kept: 16 % more bytes, time p50 1.27, p99 .68, mean 1.02; where ten pages are
+* Important words first, not kept: 16 % more bytes, time p50 1.24, p99 1.02, mean 1.16; where ten pages are
   taken as enough, they are 36 % of the ten best, so the ranking would no longer be that of the whole page.
 * Cache of postings, not kept: in 5 % of their space GD-Size(1) finds 35 % of the lists read, pages by least
   recent use 12 %. But what is mapped and in memory only has to be decoded, and lists kept decoded in a
-  fifth of the space would save 4.5 % of a query's time at most. It pays where an index is much larger than
+  fifth of the space would save 6.4 % of a query's time at most. It pays where an index is much larger than
   memory.
 
 Actor: `indexer` collects pages and answers the gateways' questions through `index_reader`; the port
