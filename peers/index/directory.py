@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -72,6 +73,12 @@ class DirectoryStorage:
 
     def remove(self, name: str) -> None:
         (self.path / name).unlink(missing_ok=True)
+
+    def scratch(self, n_bytes: int) -> memoryview:
+        with tempfile.TemporaryFile(dir=self.path) as file:
+            # Now: on a disk that is full when a page is written out, the system would kill the process.
+            os.posix_fallocate(file.fileno(), 0, n_bytes)
+            return memoryview(mmap.mmap(file.fileno(), n_bytes))
 
     def close(self) -> None:
         if self._is_open:

@@ -53,6 +53,7 @@ from peers.index.merging import (
     segments_to_merge_at_rest,
 )
 from peers.index.part import Part
+from peers.index.scratch import Scratch
 from peers.index.segment import CorruptIndexError, OutdatedIndexError, Segment, encode_segment, slots_in
 from peers.index.snapshot import Snapshot
 from peers.index.storage import Storage
@@ -97,10 +98,11 @@ class Merge(NamedTuple):
     """Segments chosen to become one; `run` may be called on any thread."""
 
     parts: tuple[Part, ...]
+    scratch: Scratch
 
     def run(self) -> MergedSegment:
-        """Compute the merged segment; touches nothing."""
-        return merge_parts(self.parts)
+        """Compute the merged segment; touches nothing. OSError when there is no room."""
+        return merge_parts(self.parts, self.scratch)
 
 
 class Index:
@@ -351,7 +353,7 @@ class Index:
                 for part in candidates
             ]
         )
-        return Merge(tuple(candidates[i].share() for i in chosen)) if chosen else None
+        return Merge(tuple(candidates[i].share() for i in chosen), self._storage.scratch) if chosen else None
 
     def apply_merge(self, merge: Merge, merged: MergedSegment) -> int:
         """Put the merged segment in place of its sources, and commit; returns the generation.
@@ -386,7 +388,7 @@ class Index:
         parts = tuple(part.share() for part in self._working if part.live.any())
         if len(parts) <= 1 and all(part.live.all() for part in parts):
             return self.generation
-        merge = Merge(parts)
+        merge = Merge(parts, self._storage.scratch)
         return self.apply_merge(merge, merge.run())
 
     def _discard(self, urls: Iterable[bytes]) -> None:

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from peers.index.dictionary import Dictionary
-from peers.index.kernels import Bytes, Ints, Lengths, merge_order
+from peers.index.kernels import Bytes, Ints, Lengths, Words, merge_order
 from peers.index.part import Part
 from peers.index.postings import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX, merge_postings
+from peers.index.scratch import Scratch, in_memory, room
 from peers.index.segment import Segment, SegmentData, pack_blocks
 
 # A query costs about 0.1 ms a segment, with counting and features; a merge rewrites each document
@@ -19,7 +20,7 @@ from peers.index.segment import Segment, SegmentData, pack_blocks
 MERGE_FACTOR = 8
 # Smaller segments count as this size: many small commits are merged together, whatever their sizes.
 SMALL_SEGMENT_BYTES = 2 * 1024 * 1024
-# Larger segments are left alone, so that a merge needs bounded memory (about three times this) and time.
+# Larger segments are left alone, so that a merge needs bounded time, and room on the disk.
 SEGMENT_BYTES_MAX = 2 * 1024 * 1024 * 1024
 # A segment with more deleted documents than this is rewritten alone: they cost space and time of queries.
 DELETED_SHARE_MAX = 0.4
@@ -95,13 +96,16 @@ class MergedSegment(NamedTuple):
     documents: list[Ints]  # for each source: new number of every document, -1 when it was deleted
 
 
-def merge_parts(parts: Sequence[Part]) -> MergedSegment:
+def merge_parts(parts: Sequence[Part], scratch: Scratch = in_memory) -> MergedSegment:
     """Merge the live documents of segments whose live URLs are distinct; at least one is live.
 
     Pure computation, nearly all of it without the GIL: run it on any thread.
 
+    Args:
+      scratch: for texts, postings and positions of the outcome.
+
     Raises:
-      DamagedSegmentError: a source is damaged; nothing of it gets a new checksum.
+      DamagedSegmentError: a source is damaged; nothing of it gets a new checksum. OSError: no scratch.
     """
     segments: list[Segment] = [part.segment for part in parts]
     for segment in segments:
@@ -117,9 +121,10 @@ def merge_parts(parts: Sequence[Part]) -> MergedSegment:
     source_of[documents[is_kept]] = np.flatnonzero(is_kept)
     merged_urls, merged_url_starts = gathered(urls, url_starts, source_of)
     encoded = _interleaved(parts, np.searchsorted(bases, source_of, "right") - 1)
-    stored, block_starts, block_documents, block_sums = pack_blocks(encoded)
+    n_stored = sum(segment.stored_bytes for segment in segments)
+    stored, block_starts, block_documents, block_sums = pack_blocks(encoded, scratch, n_stored)
     lengths = np.concatenate([segment.lengths for segment in segments])[source_of]
-    dictionary, postings, positions = _merge_dictionaries(segments, bases, documents, lengths)
+    dictionary, postings, positions = _merge_dictionaries(segments, bases, documents, lengths, scratch)
     data = SegmentData(
         slots=np.concatenate([segment.slots for segment in segments])[source_of],
         fetched_at=np.concatenate([segment.fetched_at for segment in segments])[source_of],
@@ -150,7 +155,7 @@ def _interleaved(parts: Sequence[Part], part_of: Ints) -> Iterator[bytes]:
 
 
 def _merge_dictionaries(
-    segments: Sequence[Segment], bases: Ints, documents: Ints, lengths: Lengths
+    segments: Sequence[Segment], bases: Ints, documents: Ints, lengths: Lengths, scratch: Scratch
 ) -> tuple[Dictionary, Bytes, Bytes]:
     """Merge terms and postings; terms of deleted documents only are dropped.
 
@@ -167,7 +172,7 @@ def _merge_dictionaries(
     order_starts = _starts_of(np.bincount(ranks, minlength=n_terms))
     document_bases = np.repeat(bases[:-1], n_entries)
     doc_freqs = np.concatenate([dictionary.doc_freqs for dictionary in dictionaries])
-    merged = _Merged(n_terms, segments)
+    merged = _Merged(n_terms, segments, scratch)
     for first, end in pairwise(_ranges(segments, dictionaries, ranks, entry_bases, n_terms)):
         cuts = [
             slice(*np.searchsorted(ranks[entry_bases[i] : entry_bases[i + 1]], (first, end)).tolist())
@@ -241,13 +246,13 @@ class _Sources:
 class _Merged:
     """Postings and positions as they are written, range by range."""
 
-    def __init__(self, n_terms: int, segments: Sequence[Segment]) -> None:
+    def __init__(self, n_terms: int, segments: Sequence[Segment], scratch: Scratch) -> None:
         self.starts, self.places = np.zeros(n_terms + 1, np.int64), np.zeros(n_terms + 1, np.int64)
         self.doc_freqs = np.zeros(n_terms, np.int64)
-        self.positions: Bytes = np.empty(sum(len(segment.positions) for segment in segments), np.uint8)
-        # Grows where that is not enough; pages that are never written to are never in memory.
+        self.positions = room(scratch, sum(len(segment.positions) for segment in segments))
         self.postings: Bytes = np.empty(0, np.uint8)
-        self._words = np.empty(sum(len(segment.postings_words) for segment in segments) + 1, np.uint32)
+        self._scratch = scratch
+        self._words = self._room_for(sum(len(segment.postings_words) for segment in segments) + 1)
 
     def add(
         self,
@@ -289,11 +294,14 @@ class _Merged:
             if done < n_terms:
                 n_postings = int(doc_freqs[order[order_starts[done] : order_starts[done + 1]]].sum())
                 needed = (n_postings + BLOCK) * POSTING_BYTES_MAX + ENTRY_BYTES_MAX
-                grown = np.empty(len(self._words) * 5 // 4 + needed // 4, np.uint32)
+                grown = self._room_for(len(self._words) * 5 // 4 + needed // 4)
                 used = -(-int(starts[done]) // 4)
                 grown[:used] = self._words[:used]
                 self._words = grown
         self.postings = self._words.view(np.uint8)
+
+    def _room_for(self, n_words: int) -> Words:
+        return room(self._scratch, 4 * n_words).view(np.uint32)
 
 
 def _starts_of(counts: Sequence[int] | Ints) -> Ints:

@@ -77,6 +77,7 @@ from peers.index.kernels import (
     sum_blocks,
 )
 from peers.index.lists import Postings
+from peers.index.scratch import Scratch, Spool, in_memory
 
 FORMAT_VERSION = 4
 HOST_PREFIX = "\x02"
@@ -191,18 +192,26 @@ def encode_segment(data: SegmentData) -> list[bytes | memoryview]:
 
 
 def _sums_of(blob: Bytes) -> Sums:
-    padded = np.append(blob, np.zeros(-len(blob) % _ALIGNMENT, np.uint8))
-    sums = np.empty(-(-len(padded) // SUM_BLOCK_BYTES), np.uint64)
-    sum_blocks(padded.view(np.uint64), sums)
+    """Sum a section block by block as it will be in the file; only the last block is copied, to pad it."""
+    n_whole = len(blob) // SUM_BLOCK_BYTES
+    whole, rest = np.split(blob, [n_whole * SUM_BLOCK_BYTES])
+    padded = np.append(rest, np.zeros(-len(rest) % _ALIGNMENT, np.uint8))
+    sums = np.empty(n_whole + bool(len(rest)), np.uint64)
+    sum_blocks(whole.view(np.uint64), sums[:n_whole])
+    sum_blocks(padded.view(np.uint64), sums[n_whole:])
     return sums
 
 
 Blocks: TypeAlias = tuple[Bytes, Ints, Ints, Sums]  # stored, block_starts, block_documents, block_sums
 
 
-def pack_blocks(documents: Iterable[bytes]) -> Blocks:
-    """Compress encoded documents, in order, into blocks, see the format."""
-    packer = _Packer()
+def pack_blocks(documents: Iterable[bytes], scratch: Scratch = in_memory, n_bytes: int = 0) -> Blocks:
+    """Compress encoded documents, in order, into blocks, see the format.
+
+    Args:
+      scratch: for the blocks, which will have about `n_bytes`.
+    """
+    packer = _Packer(scratch, n_bytes)
     for document in documents:
         packer.add(document)
     return packer.finish()
@@ -211,10 +220,12 @@ def pack_blocks(documents: Iterable[bytes]) -> Blocks:
 class _Packer:
     """Makes the blocks of a segment."""
 
-    def __init__(self) -> None:
+    def __init__(self, scratch: Scratch = in_memory, n_bytes: int = 0) -> None:
         # Level 1 is half a percent of indexing; level 3 saves 4 % of disk.
         self._compressor = zstandard.ZstdCompressor(level=1)
-        self._blocks: list[bytes] = []
+        self._blocks = Spool(scratch, n_bytes)
+        self._starts = [0]
+        self._sums: list[int] = []
         self._firsts = [0]
         self._pending: list[bytes] = []
         self._pending_bytes = 0
@@ -228,23 +239,25 @@ class _Packer:
     def add_block(self, block: bytes, n_documents: int) -> None:
         """Take over a block as it is in another segment."""
         self._end_block()
-        self._blocks.append(block)
-        self._firsts.append(self._firsts[-1] + n_documents)
+        self._put(block, n_documents)
 
     def finish(self) -> Blocks:
         self._end_block()
-        starts = np.zeros(len(self._blocks) + 1, np.int64)
-        np.cumsum([len(block) for block in self._blocks], out=starts[1:])
-        sums = np.array([xxhash.xxh3_64_intdigest(block) for block in self._blocks], np.uint64)
-        return as_bytes(b"".join(self._blocks)), starts, np.array(self._firsts, np.int64), sums
+        starts, firsts = np.array(self._starts, np.int64), np.array(self._firsts, np.int64)
+        return self._blocks.content(), starts, firsts, np.array(self._sums, np.uint64)
 
     def _end_block(self) -> None:
         if self._pending:
             content = _array_head(len(self._pending)) + b"".join(self._pending)
-            self._blocks.append(self._compressor.compress(content))
-            self._firsts.append(self._firsts[-1] + len(self._pending))
+            self._put(self._compressor.compress(content), len(self._pending))
             self._pending.clear()
             self._pending_bytes = 0
+
+    def _put(self, block: bytes, n_documents: int) -> None:
+        self._blocks.put(block)
+        self._starts.append(self._blocks.n_bytes)
+        self._sums.append(xxhash.xxh3_64_intdigest(block))
+        self._firsts.append(self._firsts[-1] + n_documents)
 
 
 def _array_head(length: int) -> bytes:
@@ -579,7 +592,7 @@ def _read_header(name: str, content: memoryview) -> tuple[int, int, dict[str, tu
     if (version, analysis) != (FORMAT_VERSION, ANALYSIS_VERSION):
         raise OutdatedIndexError(
             f"segment {name} has format {version} and analysis {analysis}, this program writes "
-            f"{FORMAT_VERSION} and {ANALYSIS_VERSION}: rebuild the index from the stored pages"
+            f"{FORMAT_VERSION} and {ANALYSIS_VERSION}: its pages have to be indexed anew"
         )
     if any(content[_HEADER_BYTES + 8 : _FIRST_OFFSET]):
         raise CorruptIndexError(f"segment {name} is damaged after its header")

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
+from peers.index.scratch import in_memory
+
 Buffer = bytes | bytearray | memoryview
 
 
@@ -32,6 +34,9 @@ class Storage(Protocol):
 
     def remove(self, name: str) -> None:
         """Remove a file; nothing happens when there is none."""
+
+    def scratch(self, n_bytes: int) -> memoryview:
+        """Return writable room for so many bytes, at least one, which is gone when nobody refers to it."""
 
     def close(self) -> None:
         """Let another process open the storage."""
@@ -63,6 +68,9 @@ class MemoryStorage:
 
     def remove(self, name: str) -> None:
         self.files.pop(name, None)
+
+    def scratch(self, n_bytes: int) -> memoryview:
+        return in_memory(n_bytes)
 
     def close(self) -> None:
         """Nothing to let go of."""
