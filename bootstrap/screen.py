@@ -46,7 +46,7 @@ class Screen:
     def starting(self, peers: int) -> Iterator[Callable[[], None]]:
         """Say that a lab starts; call what is yielded when it takes long, to say why."""
         text = f"starting {peers} {'peer' if peers == 1 else 'peers'}"
-        why = "the first start after an installation compiles the search kernels, some 40 s"
+        why = "the first start after an installation compiles the search kernels, about a minute"
         if self._console.is_terminal:
             with self._console.status(text) as status:
                 yield lambda: status.update(f"{text}; {why}")
