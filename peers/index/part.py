@@ -31,6 +31,7 @@ class Part:
         self.live = live
         self.live_count = int(live.sum())
         self._views: dict[bytes, PartView] = {}  # by mask, those used last behind
+        self._norms: tuple[Floats, Floats] | None = None
 
     def of_slots(self, key: bytes, slots: SlotMask) -> PartView:
         """Return the live documents of the slots that are True; `key` stands for these."""
@@ -39,6 +40,16 @@ class Part:
             view = PartView(self, self.live & slots[self.segment.slots])
         keep(self._views, key, view)
         return view
+
+    def norms(self, model: Floats) -> Floats:
+        """Return `normalise` of all documents, 40 bytes each; the last ones made are kept for all views."""
+        kept = self._norms
+        if kept is not None and (kept[0] is model or np.array_equal(kept[0], model)):
+            return kept[1]
+        norms = np.empty((FIELD_COUNT, self.segment.document_count))
+        normalise(self.segment.lengths, model, norms)
+        self._norms = model, norms
+        return norms
 
 
 class PartView:
@@ -52,17 +63,6 @@ class PartView:
         self.document_count = sum_lengths(self.segment.lengths, allowed, totals)
         self.is_whole = self.document_count == self.segment.document_count
         self.field_lengths: list[int] = totals.tolist()
-        self._norms: tuple[Floats, Floats] | None = None
-
-    def norms(self, model: Floats) -> Floats:
-        """Return `normalise` of all documents; the last ones made are kept: queries ask for the same."""
-        kept = self._norms
-        if kept is not None and (kept[0] is model or np.array_equal(kept[0], model)):
-            return kept[1]
-        norms = np.empty((FIELD_COUNT, self.segment.document_count))
-        normalise(self.segment.lengths, model, norms)
-        self._norms = model, norms
-        return norms
 
 
 def keep(kept: dict[bytes, _Kept], key: bytes, value: _Kept) -> None:

@@ -148,6 +148,8 @@ class Query(msgspec.Struct, frozen=True, array_like=True):
             raise ValueError("there is not one weight for each entry that scores")
         if not all(isfinite(weight) and 0 <= weight <= WEIGHT_MAX for weight in self.weights):
             raise ValueError(f"a weight is not between 0 and {WEIGHT_MAX}")
+        if not self.clauses:
+            return
         if len(self.clauses) > CLAUSES_MAX or not all(self.clauses):
             raise ValueError(f"more than {CLAUSES_MAX} clauses, or one is empty")
         if sum(map(len, self.clauses)) > LITERALS_MAX:
@@ -164,8 +166,9 @@ class Query(msgspec.Struct, frozen=True, array_like=True):
     @property
     def is_empty(self) -> bool:
         """Whether nothing is asked for, only something left out: such a query matches no document."""
-        has_positive = any(not literal.negated for clause in self.clauses for literal in clause)
-        return not (self.required or self.scoring or has_positive)
+        if self.required or self.scoring:
+            return False
+        return all(literal.negated for clause in self.clauses for literal in clause)
 
     def with_mode(self, mode: Mode) -> Query:
         """Return the query in another mode."""

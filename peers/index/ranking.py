@@ -85,7 +85,8 @@ def sum_statistics(parts: Iterable[Statistics]) -> Statistics:
 
 def in_scoring_order(terms: Iterable[str], statistics: Statistics) -> list[str]:
     """Sort terms the one way in which every peer adds up their scores: the rarest first."""
-    return sorted(terms, key=lambda term: (statistics.doc_freqs.get(term, 0), term))
+    known = statistics.doc_freqs
+    return sorted(terms, key=lambda term: (known.get(term, 0), term))
 
 
 def idf_of(terms: Sequence[str], statistics: Statistics) -> Floats:

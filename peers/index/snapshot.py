@@ -265,16 +265,18 @@ class View:
 def _plan(
     query: Query, statistics: Statistics, weights: RankingWeights, k: int, after: Place | None
 ) -> _Plan:
-    scoring = tuple(in_scoring_order(query.scoring, statistics))
+    scoring = in_scoring_order(query.scoring, statistics)
     weight_of = dict(zip(query.scoring, query.weights, strict=True))
     literal = _only_phrase(query)
     required = query.required if literal is None else query.required + literal.entries
-    terms = tuple(dict.fromkeys(scoring + required))
-    idfs = zip(idfs_of(scoring, statistics), scoring, strict=True)
-    factors = [idf * weight_of[entry] for idf, entry in idfs] + [0.0] * (len(terms) - len(scoring))
+    terms = (*scoring, *[entry for entry in dict.fromkeys(required) if entry not in weight_of])
+    factors = [
+        idf * weight_of[entry] for idf, entry in zip(idfs_of(scoring, statistics), scoring, strict=True)
+    ]
+    factors += [0.0] * (len(terms) - len(scoring))
     return _Plan(
         query,
-        scoring,
+        tuple(scoring),
         terms,
         np.array([entry in required for entry in terms], np.uint8),
         _NO_PHRASE if literal is None else _phrase_of(literal, terms, statistics),
@@ -383,7 +385,7 @@ def _best_of(part: PartView, plan: _Plan, found: Found, floor: float) -> _Answer
         indexes,
         rows,
         part.allowed,
-        part.norms(plan.model),
+        part.part.norms(plan.model),
         plan.model,
         floor,
         *_limits(segment, plan),
@@ -409,7 +411,7 @@ def _best_of_all(part: PartView, plan: _Plan, floor: float) -> _Answer:
         plan.factors,
         part.allowed,
         part.is_whole,
-        part.norms(plan.model),
+        part.part.norms(plan.model),
         plan.model,
         floor,
         *_limits(segment, plan),
@@ -452,7 +454,7 @@ def _best_of_any(part: PartView, plan: _Plan, allowed: Bytes, floor: float) -> _
         plan.factors,
         allowed,
         part.is_whole and allowed is part.allowed,
-        part.norms(plan.model),
+        part.part.norms(plan.model),
         plan.model,
         floor,
         *_limits(segment, plan),
