@@ -7,9 +7,9 @@ One peer, R = 1, pinned to one core, crawls the documentation sites of the live 
 text and keeps nothing. Pages per CPU-second are those of the peer's process, its start included, so the
 load of the rest of the machine matters less than for wall time; quote the ratio.
 
-Measured (2 shared vCPU AMD EPYC, CPython 3.11.7): 224, 236 and 214 pages per CPU-second, Scrapy 2.19 105;
-best to Scrapy 2.26, median 2.13. With other work on the machine 196, 197, 208 and 106. Wanted: at least
-200, where Scrapy makes about 119 (ratio 1.68).
+Measured (2 shared vCPU AMD EPYC, CPython 3.11.7): 209, 202 and 205 pages per CPU-second, Scrapy 2.19 143,
+ratio 1.46; before stems, compounds and pairs of characters were indexed 224, 236 and 214, Scrapy 105 under
+load. Wanted: at least 200, where Scrapy makes about 119 (ratio 1.68).
 Of our time a third is indexing, a third parsing and packing, a third the event loop with the fetches.
 """
 
