@@ -16,6 +16,8 @@ from pathlib import Path
 from peers.index.storage import Buffer
 
 _LOCK_NAME = "lock"
+# Large files are synced in between: all at the end would keep everybody else from the disk for seconds.
+SYNC_BYTES = 32 << 20
 _TEMPORARY_SUFFIX = ".tmp"
 
 
@@ -88,7 +90,12 @@ class DirectoryStorage:
 
     def _write_durably(self, name: str, parts: Iterable[Buffer]) -> None:
         with open(self.path / name, "wb") as file:
+            n_unsynced = 0
             for part in parts:
                 file.write(part)
+                n_unsynced += len(part)
+                if n_unsynced >= SYNC_BYTES:
+                    os.fdatasync(file.fileno())
+                    n_unsynced = 0
             file.flush()
             os.fsync(file.fileno())

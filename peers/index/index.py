@@ -24,7 +24,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -46,17 +46,15 @@ from peers.index.manifest import (
     encode_manifest,
 )
 from peers.index.merging import (
-    MergedSegment,
     SegmentSize,
     merge_parts,
     segments_to_merge,
     segments_to_merge_at_rest,
 )
 from peers.index.part import Part
-from peers.index.scratch import Scratch
 from peers.index.segment import CorruptIndexError, OutdatedIndexError, Segment, encode_segment, slots_in
 from peers.index.snapshot import Snapshot
-from peers.index.storage import Storage
+from peers.index.storage import Buffer, Storage
 
 # Text waiting in memory before it becomes a segment without a commit; inverting takes some 15 bytes a byte.
 BUFFER_BYTES_MAX = 8 * 1024 * 1024
@@ -94,15 +92,37 @@ _ASIDE = "damaged-"  # before the name of a segment file
 _ALL_SLOTS = np.ones(SLOTS_MAX, np.bool_)
 
 
+class Merged(NamedTuple):
+    """The outcome of a merge: a segment that does not count yet, and where the documents went."""
+
+    segment: Segment
+    documents: list[Ints]  # as `MergedSegment` has them
+
+
+# Yields what is to be written, in what pieces and as slowly as it likes.
+Pace: TypeAlias = Callable[[Iterable[Buffer]], Iterable[Buffer]]
+
+
+def _at_once(parts: Iterable[Buffer]) -> Iterable[Buffer]:
+    return parts
+
+
 class Merge(NamedTuple):
     """Segments chosen to become one; `run` may be called on any thread."""
 
     parts: tuple[Part, ...]
-    scratch: Scratch
+    name: str  # of the file of the merged segment
+    storage: Storage
 
-    def run(self) -> MergedSegment:
-        """Compute the merged segment; touches nothing. OSError when there is no room."""
-        return merge_parts(self.parts, self.scratch)
+    def run(self, pace: Pace = _at_once) -> Merged:
+        """Compute the merged segment and write its file, which counts after `Index.apply_merge`.
+
+        Raises:
+          DamagedSegmentError. OSError: there is no room, or the medium fails.
+        """
+        merged = merge_parts(self.parts, self.storage.scratch)
+        segment = _write_segment(self.storage, self.name, pace(encode_segment(merged.data)))
+        return Merged(segment, merged.documents)
 
 
 class Index:
@@ -121,6 +141,7 @@ class Index:
         self._storage = storage
         self._buffer: dict[bytes, IndexedDocument] = {}
         self._buffer_bytes = 0
+        self._being_merged: set[str] = set()  # names of segments that are not in the manifest yet
         self._aside: dict[str, SlotMask] = {}  # segments put aside, with the slots of their documents
         self._manifest = self._load_manifest()
         self._next_file = self._manifest.next_file
@@ -239,7 +260,7 @@ class Index:
         is_told[self._same_documents(segment, np.flatnonzero(~is_told))] = True
         is_wanted = ~(here >= segment.fetched_at)  # NaN, too
         if is_wanted.any():
-            part = self._write_segment([segment.content])
+            part = _working_part(_write_segment(self._storage, self._new_name(_SEGMENT), [segment.content]))
             self._discard(urls[document] for document in np.flatnonzero(is_wanted).tolist())
             if not is_wanted.all():
                 part.delete(np.flatnonzero(~is_wanted).tolist())
@@ -319,7 +340,7 @@ class Index:
         for part in working:
             if part.deletions == _UNWRITTEN:
                 name = self._new_name("deletions-")
-                self._write(name, [encode_deletions(part.live)])
+                _write(self._storage, name, [encode_deletions(part.live)])
                 part.deletions = name
         entries = tuple(ManifestEntry(part.segment.name, part.deletions) for part in working)
         damaged = encode_slots(self.damaged)
@@ -353,16 +374,26 @@ class Index:
                 for part in candidates
             ]
         )
-        return Merge(tuple(candidates[i].share() for i in chosen), self._storage.scratch) if chosen else None
+        return self._merge_of([candidates[i] for i in chosen]) if chosen else None
 
-    def apply_merge(self, merge: Merge, merged: MergedSegment) -> int:
+    def _merge_of(self, chosen: Iterable[_WorkingPart]) -> Merge:
+        name = self._new_name(_SEGMENT)
+        self._being_merged.add(name)
+        return Merge(tuple(part.share() for part in chosen), name, self._storage)
+
+    def abandon_merge(self, merge: Merge) -> None:
+        """Let the next commit remove what a merge that failed has written."""
+        self._being_merged.discard(merge.name)
+
+    def apply_merge(self, merge: Merge, merged: Merged) -> int:
         """Put the merged segment in place of its sources, and commit; returns the generation.
 
         Documents that were deleted or replaced since the plan are deleted in the merged segment.
         """
         names = [part.segment.name for part in merge.parts]
         sources = {part.segment.name: part for part in self._working}
-        replacement = self._write_segment(encode_segment(merged.data))
+        replacement = _working_part(merged.segment)
+        self._being_merged.discard(merge.name)
         gone: list[int] = []
         for part, documents in zip(merge.parts, merged.documents, strict=True):
             source = sources.get(part.segment.name)
@@ -385,10 +416,10 @@ class Index:
     def optimise(self) -> int:
         """Commit, and merge all segments into one on this thread, whatever their sizes; the generation."""
         self.commit()
-        parts = tuple(part.share() for part in self._working if part.live.any())
+        parts = [part for part in self._working if part.live.any()]
         if len(parts) <= 1 and all(part.live.all() for part in parts):
             return self.generation
-        merge = Merge(parts, self._storage.scratch)
+        merge = self._merge_of(parts)
         return self.apply_merge(merge, merge.run())
 
     def _discard(self, urls: Iterable[bytes]) -> None:
@@ -408,28 +439,10 @@ class Index:
         if not self._buffer:
             return
         data = build_segment(list(self._buffer.values()))
-        self._working.append(self._write_segment(encode_segment(data)))
+        segment = _write_segment(self._storage, self._new_name(_SEGMENT), encode_segment(data))
+        self._working.append(_working_part(segment))
         self._buffer = {}
         self._buffer_bytes = 0
-
-    def _write_segment(self, content: list[bytes | memoryview]) -> _WorkingPart:
-        name = self._new_name(_SEGMENT)
-        self._write(name, content)
-        # Read back, so that what was just written is checked before anything relies on it.
-        try:
-            segment = Segment(name, self._storage.read(name))
-            segment.verify()
-        except CorruptIndexError as error:
-            raise OSError(errno.EIO, f"not read back as it was written: {error}") from error
-        return _WorkingPart(segment, np.ones(segment.document_count, np.uint8), "")
-
-    def _write(self, name: str, parts: list[bytes | memoryview]) -> None:
-        try:
-            self._storage.write(name, parts)
-        except OSError:
-            with contextlib.suppress(OSError):
-                self._storage.remove(name)
-            raise
 
     def _new_name(self, kind: str) -> str:
         self._next_file += 1
@@ -474,12 +487,36 @@ class Index:
 
     def _remove_leftovers(self) -> None:
         """Remove what is not in use; segments put aside get another name, and stay while some are damaged."""
-        in_use = self._manifest.file_names()
+        in_use = self._manifest.file_names() | self._being_merged
         for name in self._storage.names():
             if name in self._aside and name not in in_use:
                 self._storage.rename(name, _ASIDE + name)
             elif name not in in_use and not (name.startswith(_ASIDE) and self.damaged.any()):
                 self._storage.remove(name)
+
+
+def _write_segment(storage: Storage, name: str, content: Iterable[Buffer]) -> Segment:
+    """Write a segment and read it back, so that it is checked before anything relies on it. OSError."""
+    _write(storage, name, content)
+    try:
+        segment = Segment(name, storage.read(name))
+        segment.verify()
+    except CorruptIndexError as error:
+        raise OSError(errno.EIO, f"not read back as it was written: {error}") from error
+    return segment
+
+
+def _write(storage: Storage, name: str, parts: Iterable[Buffer]) -> None:
+    try:
+        storage.write(name, parts)
+    except OSError:
+        with contextlib.suppress(OSError):
+            storage.remove(name)
+        raise
+
+
+def _working_part(segment: Segment) -> _WorkingPart:
+    return _WorkingPart(segment, np.ones(segment.document_count, np.uint8), "")
 
 
 def _number_after(names: list[str]) -> int:

@@ -1,9 +1,9 @@
 """The port "segments": commits, merges, exports and adoptions in threads, one writer at a time. [io]
 
-A merge is computed while commits go on; only its plan and its end take the writer's turn. So is a part of an
-export, and a segment from another peer is checked before its turn comes. While nothing is written, segments
-are merged that would be left apart otherwise, for each of them costs every query. Stopping the peer abandons
-what is being computed: it has touched nothing.
+A merge is computed and written, at a pace, while commits go on; only its plan and its end take the writer's
+turn. So is a part of an export, and a segment from another peer is checked before its turn comes. While
+nothing else is written, segments are merged that would be left apart otherwise, for each of them costs every
+query. Stopping the peer abandons what is being computed: it has touched nothing that counts.
 
 A segment that turns out to be damaged, whoever meets it, is put aside, the cell and the indexer are told
 which slots have lost documents, and what was interrupted is done again without it.
@@ -14,7 +14,7 @@ from __future__ import annotations
 import errno
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar, Final, TypeAlias
 
 import trio
@@ -24,8 +24,7 @@ from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
 from mesh.port import Deliver
 from mesh.slot_set import NO_SLOTS, decode_slots
 from peers.index.adoption import check_segment
-from peers.index.index import Index, Merge
-from peers.index.merging import MergedSegment
+from peers.index.index import Index, Merge, Merged
 from peers.index.messages import (
     AdoptDocuments,
     CommitDocuments,
@@ -41,10 +40,15 @@ from peers.index.messages import (
 )
 from peers.index.segment import CorruptIndexError, DamagedSegmentError, Segment
 from peers.index.segments_twin import Exporting, commit_documents, damage_told
+from peers.index.storage import Buffer
 from peers.storage.messages import DiskFilled
 
 RETRY_S: Final = 5.0  # until a full disk is tried again
 REST_S: Final = 5.0  # without an order to write, until the index is merged further than writing lets it be
+# Merges leave the disk to what somebody waits for: commits, the archive, pages that are shown. What they read
+# is paced by what they compute, about 40 MB a second.
+MERGE_BYTES_PER_S: Final = 64e6
+_PIECE_BYTES: Final = 1 << 20
 _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _WriteOrder: TypeAlias = CommitDocuments | AdoptDocuments | GiveUpSegment | SlotsRepaired
@@ -259,18 +263,33 @@ class SegmentsPort:
             merge = await trio.to_thread.run_sync(plan)
         if merge is None:
             return False
-        merged, cpu_s = await trio.to_thread.run_sync(_run, merge, abandon_on_cancel=True)
+        try:
+            merged, cpu_s = await trio.to_thread.run_sync(_run, merge, abandon_on_cancel=True)
+        except BaseException:
+            self._index.abandon_merge(merge)
+            raise
         async with self._writing:
             await trio.to_thread.run_sync(self._index.apply_merge, merge, merged)
         self.merge_cpu_s += cpu_s
         return True
 
 
-def _run(merge: Merge) -> tuple[MergedSegment, float]:
-    """Compute a merge; return it and the CPU seconds it took."""
+def _run(merge: Merge) -> tuple[Merged, float]:
+    """Carry out a merge, as slowly as the disk has time for; return it and the CPU seconds it took."""
     started = time.thread_time()
-    merged = merge.run()
+    merged = merge.run(_paced)
     return merged, time.thread_time() - started
+
+
+def _paced(parts: Iterable[Buffer]) -> Iterator[Buffer]:
+    """Yield what is to be written in pieces, MERGE_BYTES_PER_S a second."""
+    started, n_bytes = time.monotonic(), 0
+    for part in parts:
+        for at in range(0, len(part), _PIECE_BYTES):
+            piece = memoryview(part)[at : at + _PIECE_BYTES]
+            yield piece
+            n_bytes += len(piece)
+            time.sleep(max(0.0, started + n_bytes / MERGE_BYTES_PER_S - time.monotonic()))
 
 
 def _next_part(export: Exporting) -> tuple[DocumentsExported, float]:

@@ -254,6 +254,26 @@ def test_what_happens_during_a_merge_is_not_lost(storage: Storage) -> None:
         assert contents(again) == expected
 
 
+def test_what_a_merge_has_written_is_removed_when_it_is_abandoned() -> None:
+    storage = MemoryStorage()
+    index = Index.open(storage)
+    documents = random_documents(3, 80)
+    for part in range(MERGE_FACTOR):
+        index.add(documents[part::MERGE_FACTOR])
+        index.commit()
+    merge = index.plan_merge()
+    assert merge is not None
+    merge.run()
+    index.add([page("new/", "added")])
+    index.commit()
+    assert merge.name in storage.files
+    index.abandon_merge(merge)
+    index.delete(["http://new/"])
+    index.commit()
+    assert merge.name not in storage.files
+    assert contents(index) == as_contents(documents)
+
+
 def test_many_small_commits_leave_few_segments() -> None:
     storage = MemoryStorage()
     index = Index.open(storage)

@@ -19,6 +19,7 @@ from mesh.document import Document
 from mesh.errors import LocalProtocolError, StorageError
 from mesh.linkers import entry_of, linker_of
 from mesh.slot_set import decode_slots, encode_slot_list
+from peers.index import segments_port
 from peers.index.index import Index
 from peers.index.merging import MERGE_FACTOR
 from peers.index.messages import (
@@ -513,3 +514,22 @@ def test_counting_index_knows_urls_and_finds_nothing() -> None:
     assert index.receive(order(1, document(1), document(2))) == [("indexer", DocumentsCommitted(1, 1))]
     assert index.receive(order(2, document(2))) == [("indexer", DocumentsCommitted(2, 2))]
     assert index.urls == {f"{URL}1": 1.0, f"{URL}2": 2.0}
+
+
+# --- Pace
+
+
+def test_a_merge_writes_no_more_a_second_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, slept = [100.0], [0.0]
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+        slept[0] += seconds
+
+    monkeypatch.setattr(segments_port.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(segments_port.time, "sleep", sleep)
+    parts = [b"head", bytes(5 << 20), b"", memoryview(bytes(3 << 20))]
+    written = list(segments_port._paced(parts))
+    assert b"".join(written) == b"".join(parts)
+    assert max(map(len, written)) <= 1 << 20
+    assert slept[0] == pytest.approx((4 + (8 << 20)) / segments_port.MERGE_BYTES_PER_S)
