@@ -8,8 +8,8 @@ stored texts are those of all. What is measured is the anonymous memory of a pro
 is resident besides the page cache (/proc/PID/smaps_rollup), every 50 ms from outside.
 
 Measured, 1,000,000 documents (3.1 GB in 17 segments, opened in 0.15 s of CPU): searching 415 MB, building
-1,130 MB at most. 100,000 documents (336 MB in 8 segments): 198 and 583 MB; 646 before merges wrote into a file.
-Wanted: 1 GB.
+1,130 MB at most. 100,000 documents (336 MB in 8 segments): 198 and 583 MB, or 646 before merges wrote into a
+file. Wanted: 1 GB.
 """
 
 from __future__ import annotations
