@@ -144,7 +144,7 @@ def test_gateway_that_is_no_address() -> None:
 
 
 def test_nothing_to_crawl(tmp_path: Path) -> None:
-    assert "seed" in _refusal(2, "up", "--data", tmp_path / "new")
+    assert "seed" in _refusal(2, "up", "--once", "--data", tmp_path / "new")
 
 
 def test_seed_that_is_no_url(tmp_path: Path) -> None:
