@@ -6,10 +6,10 @@ Two peers in one process, each with its own runtime, table (LMDB), archive and i
 encoded and decoded and go through a channel. The plain copy writes the same records to a socket in parts of
 the same size and from there to a file, synced after each part, also with both ends in one process.
 
-Measured (2 shared vCPU AMD EPYC, CPython 3.11.7, nothing else running): 58 MB/s of records, 57 MB per CPU
-second of both peers together; a third of it is the check of every record where it comes in, a third the two
-event loops. With the segments of the index 46 MB/s, 37 MB per CPU second: merging what was adopted costs as
-much as sending it. Wanted: 50 MB/s.
+Measured (2 shared vCPU AMD EPYC, CPython 3.11.7, nothing else running): 58 and 69 MB/s of records, 57 and 73
+MB per CPU second of both peers together; a third of it is the check of every record where it comes in, a
+third the two event loops. With the segments of the index 46 and 47 MB/s, 37 and 44 MB per CPU second: merging
+what was adopted costs as much as sending it. Wanted: 50 MB/s.
 """
 
 from __future__ import annotations
