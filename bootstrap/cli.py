@@ -140,8 +140,9 @@ def up(
 ) -> None:
     """Start several peers of one mesh on this machine and crawl from the seeds.
 
-    Ctrl-C ends cleanly with nothing lost; the same --data without seeds goes on. A new mesh without seeds
-    waits for `tianmesh seed` or `tianmesh import`.
+    Ctrl-C ends cleanly with nothing lost; the same --data without seeds goes on.
+
+    A new mesh without seeds waits for `tianmesh seed` or `tianmesh import`.
     """
     urls = [*(seed_urls or []), *_read_seeds(seeds)]
     _check_seeds(urls)

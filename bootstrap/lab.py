@@ -32,7 +32,7 @@ from mesh.config import NAME_CHARS_MAX
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient, GatewayError
 
-READY_S: Final = 400.0  # a first start compiles the search kernels: 40 s, 190 on a machine with 20 other jobs
+READY_S: Final = 400.0  # a first start compiles the search kernels: a minute, three on a busy machine
 JOIN_S: Final = 30.0
 STOP_S: Final = 30.0  # for finishing the pages in progress
 POLL_S: Final = 0.5

@@ -53,8 +53,8 @@ def has_majority(members: Collection[str], present: Iterable[str]) -> bool:
       members: all that are known and have not left.
       present: some of them.
     """
-    smallest, present = min(members, default=""), tuple(present)
-    return 2 * len(present) + present.count(smallest) > len(members)  # see `_votes`
+    smallest = min(members, default="")
+    return sum(_votes(peer, smallest) for peer in present) > len(members)
 
 
 def is_calm(unclear_count: int, member_count: int) -> bool:

@@ -2,15 +2,17 @@
 
 Library: `index` (add, delete, commit, merge; `Index.open`), `snapshot` (search and statistics over the
 documents of some slots), `query` (made of what is typed in the language of `query_language`), `matching` and
-`facets` (which documents, and how many of what), `ranking` (BM25F), `snippet`, `analysis` (text to terms;
-of `folding`, `runs`, `segmentation`, `stemming` and `compounds`, checked by its `fingerprint`).
+`facets` (which documents, and how many of what), `ranking` (BM25F), `model` (what is added to the scores of
+the best, made of their `features`), `snippet` (excerpts; `windows` chooses them, by the classes of
+`characters`), `analysis` (text to terms; of `folding`, `runs`, `segmentation`, `stemming` and `compounds`,
+checked by its `fingerprint`).
 A segment's format is described in `segment`, with how damage is noticed; `builder`, from what `inversion`
 finds in texts, and `merging` write it, `part` says what of it is live; `dictionary` and `postings` have the
 formats of these. Kernels go through open `lists`: `searching` finds the best documents, by `scoring` them and
 bounding what they could score, `locating` those that match, `positions` phrases, `gathering` what features
-are made of. `manifest` says which segments count, `storage` and `directory` keep the files. `exporting` cuts
-the documents of some slots out of an index, as segments that `adoption` checks before another index takes
-them over.
+are made of. `manifest` says which segments count, `storage` and `directory` keep the files and the `scratch`
+that merges write to. `exporting` cuts the documents of some slots out of an index, as segments that
+`adoption` checks before another index takes them over.
 
 Measured beside tantivy on 250,000 real documents (`bench_index` has all figures): top ten of OR in .74 of its
 time, of AND in 1.10 of it, phrases in 1.47 (medians; 99th percentiles .74, .91, .88), size 1.21, documents
