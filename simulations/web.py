@@ -292,6 +292,10 @@ def _limits(shape: WebShape) -> tuple[int, int, int, int, int]:
     forbidden = redirect + shape.forbidden_share
     outside = forbidden + shape.outside_share
     assert outside <= 1
-    scaled = [round(share * 65_536) for share in (outside, missing, redirect, forbidden)]
     # Uniform over 1 .. 2m-1, less about two links of the trees (a page has one child on average, and home).
-    return (*scaled, max(1, round(2 * (shape.links_mean - 2) - 1)))  # type: ignore[return-value]
+    links_max = max(1, round(2 * (shape.links_mean - 2) - 1))
+    return _scaled(outside), _scaled(missing), _scaled(redirect), _scaled(forbidden), links_max
+
+
+def _scaled(share: float) -> int:
+    return round(share * 65_536)

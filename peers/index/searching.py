@@ -136,7 +136,7 @@ def _empty_batch(n_lists: int) -> Batch:
 def _limit(goal: Goal, size: int) -> float:
     """Return a score: what no better score can be reached for is not wanted. All scores are at least 0."""
     if size and size == len(goal.best):
-        return goal.best_scores[0]  # type: ignore[no-any-return]
+        return float(goal.best_scores[0])
     return goal.floor if goal.floor > 0.0 else -1.0
 
 
@@ -161,7 +161,7 @@ def _bound_at(postings: Postings, lists: Lists, row: int, index: int, goal: Goal
             entry = skip_entry(lists.states[row], block)
             batch.bounded[row] = block
             batch.bounds[row] = bound_of(postings.words, entry, goal.factors[row], goal.model)
-    return batch.bounds[row]  # type: ignore[no-any-return]
+    return float(batch.bounds[row])
 
 
 @leaf
