@@ -15,8 +15,8 @@ that merges write to. `exporting` cuts the documents of some slots out of an ind
 `adoption` checks before another index takes them over.
 
 Measured beside tantivy on 250,000 real documents (`bench_index` has all figures): top ten of OR in .74 of its
-time, of AND in 1.10 of it, phrases in 1.47 (medians; 99th percentiles .74, .91, .88), size 1.21, documents
-indexed per second 1.15.
+time, of AND in .96 to 1.14 of it, phrases in 1.45 (medians; 99th percentiles .77, .86, .88), size 1.21,
+documents indexed per second 1.20.
 
 Measured, codings of postings (documents of every seventh of 2,107 lists of 128 postings or more, 6,000
 documentation pages, one of 2 shared vCPU): deltas bit-packed in blocks of 128 .233 of raw 32-bit numbers,

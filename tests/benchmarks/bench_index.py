@@ -11,16 +11,16 @@ folds, cuts and stems them again and stores them as a text, so this is more work
 stretches of 1 to 4 terms of titles, and those that people judged. Ours is merged into one segment, tantivy's
 as its own merging leaves it (3 of 250,000 documents). Times are CPU time of the thread.
 
-Measured, ours as a multiple of tantivy's (2 shared vCPU under load, one engine after the other on one of
-them; of 250,000 documents the medians of three runs, medians of which were up to 14 % apart):
+Measured, ours as a multiple of tantivy's (2 shared vCPU, nothing else on this one; one run each. AND of
+250,000 documents was 1.10, 1.14, 1.13 and 1.10 at p50 in other runs, the other figures moved by 5 %):
 
                         25,000 documents     250,000 documents
-    OR, p50 and p99     2.1   1.4            .74   .74
-    AND                 2.6   1.5            1.10  .91
-    phrase              2.9   1.0            1.47  .88
+    OR, p50 and p99     1.96  1.37           .74   .77
+    AND                 2.36  1.39           .96   .86
+    phrase              2.53  .95            1.45  .88
     size                1.34                 1.21
-    indexing from text  1.10                 1.15 (documents per second)
-    from tokens         .26
+    indexing from text  1.19                 1.20 (documents per second)
+    from tokens         .25
 
 From 25,000 to 250,000 documents ours take 2.2 times as long (OR, p50), 1.8 (AND) and 4.0 (phrase), tantivy's
 6.1, 4.3 and 8. About 25 us of each search of ours are spent in Python: with ten hits, a third of the median
