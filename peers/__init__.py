@@ -2,7 +2,9 @@
 
     `crawler/`   frontier, politeness, fetching, parsing; the actor `controller`
     `storage/`   WARC archive and replication; the actor `cell`
-    `index/`     the index engine, a library of its own; the actor `indexer`
+    `text/`      text analysis: what terms a text has
+    `engine/`    the index engine, a library of its own over `text/`; `kernel` compiles its inner loops
+    `index/`     the engine at work for a mesh; the actor `indexer`
     `gateway/`   the search of the whole mesh, HTTP; the actor `searcher`
     `handover/`  which slots it may crawl, and bringing what belongs to them; the actor `handover`
     `importing/` pages of files, brought to their owners; the actor `importer`

@@ -28,18 +28,18 @@ from peers.crawler.messages import StopCrawl
 from peers.crawler.parser_port import ParserPort
 from peers.crawler.recorder import TraceRecorder
 from peers.crawler.resolver import FixedResolver, Resolver, SystemResolver
+from peers.engine.index import Index
 from peers.gateway.http import Http, listen
 from peers.gateway.meter import Meter
 from peers.gateway.status import PeerStatus
-from peers.index.analysis import ANALYSIS_VERSION
-from peers.index.fingerprint import FINGERPRINT, fingerprint
-from peers.index.index import Index
 from peers.index.index_reader import IndexReader
 from peers.index.segments_port import SegmentsPort
 from peers.memory_keeper import MemoryKeeper
 from peers.storage.archive import Archive
 from peers.storage.archive_port import ArchivePort
 from peers.storage.ledger import last_extent
+from peers.text.analysis import ANALYSIS_VERSION
+from peers.text.fingerprint import FINGERPRINT, fingerprint
 from peers.vitals import Vitals
 
 FINISH_S: Final = 20.0  # for pages that were fetched to be stored before the peer ends

@@ -13,10 +13,10 @@ from mesh.member import Member
 from mesh.membership import MembershipStatistics
 from mesh.runtime import Runtime
 from peers.crawler.controller import CrawlStatistics
+from peers.engine.index import Index
 from peers.gateway.searcher import SearcherStatistics
 from peers.gateway.status import HOT_HOSTS_MAX, FrontierSize, PeerStatus, SlotCounts, state_of
 from peers.handover.handover import HandoverStatistics
-from peers.index.index import Index
 from peers.index.indexer import IndexerStatistics
 from peers.storage.cell import CellStatistics
 

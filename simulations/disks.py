@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from typing import Final, TypeVar
 
 from mesh.actor import Address, Message
-from peers.index.index import Index
+from peers.engine.index import Index
+from peers.engine.storage import MemoryStorage
 from peers.index.messages import CommitDocuments
 from peers.index.segments_twin import SegmentsTwin
-from peers.index.storage import MemoryStorage
 from peers.storage.archive_twin import ArchiveTwin
 from peers.storage.memory_archive import MemoryArchive
 from peers.storage.messages import DiskFilled

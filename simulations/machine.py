@@ -19,8 +19,8 @@ from peers.crawler.controller import CrawlStatistics
 from peers.crawler.exchange import AbandonFetches
 from peers.crawler.messages import StopCrawl
 from peers.crawler.settings import CrawlSettings
+from peers.engine.index import Index
 from peers.handover.handover import HandoverStatistics
-from peers.index.index import Index
 from peers.index.index_reader import IndexReader
 from peers.storage.cell import CellStatistics
 from simulations.clock import VirtualClock

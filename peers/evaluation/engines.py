@@ -13,17 +13,17 @@ from collections.abc import Callable, Mapping
 from typing import Final, Protocol, TypeAlias
 
 from mesh.document import Document
+from peers.engine.features import features_of
+from peers.engine.index import Index
+from peers.engine.model import MODEL_DEPTH, Candidate, ModelWeights, reranked, scale_of
+from peers.engine.query import parse_query
+from peers.engine.ranking import RankingWeights
+from peers.engine.snapshot import Hit
+from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection
 from peers.evaluation.runs import Ranked
 from peers.gateway.relaxation import ENOUGH, steps_of
-from peers.index.analysis import analyse
-from peers.index.features import features_of
-from peers.index.index import Index
-from peers.index.model import MODEL_DEPTH, Candidate, ModelWeights, reranked, scale_of
-from peers.index.query import parse_query
-from peers.index.ranking import RankingWeights
-from peers.index.snapshot import Hit
-from peers.index.storage import MemoryStorage
+from peers.text.analysis import analyse
 
 RUN_DEPTH: Final = 100  # hits of a query in a run
 

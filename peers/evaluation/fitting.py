@@ -21,18 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_matrix
 
+from peers.engine.features import features_of
+from peers.engine.index import Index
+from peers.engine.inversion import Inverter
+from peers.engine.kernels import DOCUMENT_SHIFT, FIELD_COUNT, FIELD_SHIFT
+from peers.engine.model import MODEL_DEPTH, Candidate, ModelWeights, scale_of, values_of
+from peers.engine.query import parse_query
+from peers.engine.ranking import RankingWeights, idf_of
+from peers.engine.snapshot import View
+from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection
-from peers.index.features import features_of
-from peers.index.index import Index
-from peers.index.inversion import Inverter
-from peers.index.kernels import DOCUMENT_SHIFT, FIELD_COUNT, FIELD_SHIFT, Floats, Ints
-from peers.index.model import MODEL_DEPTH, Candidate, ModelWeights, scale_of, values_of
-from peers.index.query import parse_query
-from peers.index.ranking import RankingWeights, idf_of
-from peers.index.runs import RunKind, kind_of
-from peers.index.snapshot import View
-from peers.index.stemming import FORM_PREFIX
-from peers.index.storage import MemoryStorage
+from peers.kernel import Floats, Ints
+from peers.text.runs import RunKind, kind_of
+from peers.text.stemming import FORM_PREFIX
 
 FOLDS: Final = 2
 QUERIES_MAX: Final = 600  # of a collection, evenly taken: half a minute a round

@@ -1,6 +1,6 @@
 """The hits of all peers, put into one order, and the part of it that a page shows.
 
-The *head* are the `MODEL_DEPTH` best by BM25F, ordered anew by the full model (`peers.index.model`); behind
+The *head* are the `MODEL_DEPTH` best by BM25F, ordered anew by the full model (`peers.engine.model`); behind
 it, the *tail* goes on in the order of BM25F. Sorted by date, there is no head. Both depend on the documents
 alone, not on where they are.
 """
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mesh.messages import Hit
+from peers.engine.model import MODEL_DEPTH, Candidate, newest_of, reranked
 from peers.gateway.cursor import Cursor
 from peers.gateway.plan import Part
-from peers.index.model import MODEL_DEPTH, Candidate, newest_of, reranked
 
 
 class RankedHit(NamedTuple):

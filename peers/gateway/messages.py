@@ -6,9 +6,9 @@ import msgspec
 
 from mesh.actor import Message
 from mesh.messages import FacetCounts
-from peers.index.explanation import Explanation
-from peers.index.query import Order
-from peers.index.query_language import Remark
+from peers.engine.explanation import Explanation
+from peers.engine.query import Order
+from peers.engine.query_language import Remark
 
 
 class SearchPages(Message, frozen=True):

@@ -31,7 +31,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from peers.index.query import Mode, Query
+from peers.engine.query import Mode, Query
 
 ENOUGH: Final = 20  # pages; see above
 

@@ -27,6 +27,7 @@ from mesh.actor import Message
 from mesh.errors import CorruptionError, RemoteProtocolError
 from mesh.messages import HITS_MAX, SNIPPETS_MAX
 from mesh.urls import canonical
+from peers.engine.query import Order
 from peers.gateway import metrics, pages
 from peers.gateway.found_json import found_json
 from peers.gateway.messages import (
@@ -47,7 +48,6 @@ from peers.gateway.stored_page import StoredPage
 from peers.gateway.texts import language_of
 from peers.importing.messages import PAGES_MAX as IMPORTED_PAGES_MAX
 from peers.importing.messages import ImportedPage, ImportPages, PagesImported
-from peers.index.query import Order
 
 logger = logging.getLogger(__name__)
 

@@ -49,6 +49,13 @@ from mesh.messages import (
     TermsCounted,
 )
 from mesh.urls import host_of
+from peers.engine.explanation import Explanation
+from peers.engine.facets import most_frequent
+from peers.engine.kernels import FIELD_COUNT
+from peers.engine.model import MODEL_DEPTH, Candidate, explain_mix, scale_of
+from peers.engine.query import Order, Reading
+from peers.engine.query_language import Oddity, Remark
+from peers.engine.ranking import Statistics
 from peers.gateway.cursor import decode_cursor, digest_of
 from peers.gateway.errand import Errand
 from peers.gateway.hit_list import HitList, RankedHit
@@ -59,13 +66,6 @@ from peers.gateway.result_cache import CachedPage
 from peers.gateway.round import REPEAT_AFTER_S, Round
 from peers.gateway.term_statistics import Version, total_of, version_of
 from peers.gateway.view import View
-from peers.index.explanation import Explanation
-from peers.index.facets import most_frequent
-from peers.index.kernels import FIELD_COUNT
-from peers.index.model import MODEL_DEPTH, Candidate, explain_mix, scale_of
-from peers.index.query import Order, Reading
-from peers.index.query_language import Oddity, Remark
-from peers.index.ranking import Statistics
 
 COUNTING_S_MAX: Final = 1.0
 SEARCHING_S_MAX: Final = 1.0

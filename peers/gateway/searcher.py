@@ -24,6 +24,7 @@ from mesh.messages import (
     TermsCounted,
 )
 from mesh.ownership import Ownership, OwnershipChanged
+from peers.engine.query import read_query
 from peers.gateway.draining import Draining
 from peers.gateway.errand import Errand, errand_of
 from peers.gateway.messages import (
@@ -43,7 +44,6 @@ from peers.gateway.search import Search
 from peers.gateway.seeding import Seeding
 from peers.gateway.status_roundup import StatusRoundup
 from peers.gateway.view import View
-from peers.index.query import read_query
 
 ERRANDS_MAX: Final = (
     256  # at once; the HTTP port takes fewer, so only a bug or a burst of all kinds gets here

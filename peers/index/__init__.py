@@ -1,44 +1,7 @@
-"""The index engine, usable without a mesh, and the actor that runs it for one.
+"""The index of a peer: the actor that runs the engine for a mesh, and its port.
 
-Library: `index` (add, delete, commit, merge; `Index.open`), `snapshot` (search and statistics over the
-documents of some slots), `query` (made of what is typed in the language of `query_language`), `matching` and
-`facets` (which documents, and how many of what), `ranking` (BM25F), `model` (what is added to the scores of
-the best, made of their `features`), `snippet` (excerpts; `windows` chooses them, by the classes of
-`characters`), `analysis` (text to terms; of `folding`, `runs`, `segmentation`, `stemming` and `compounds`,
-checked by its `fingerprint`).
-A segment's format is described in `segment`, with how damage is noticed; `builder`, from what `inversion`
-finds in texts, and `merging` write it, `part` says what of it is live; `dictionary` and `postings` have the
-formats of these. Kernels go through open `lists`: `searching` finds the best documents, by `scoring` them and
-bounding what they could score, `locating` those that match, `positions` phrases, `gathering` what features
-are made of. `manifest` says which segments count, `storage` and `directory` keep the files and the `scratch`
-that merges write to. `exporting` cuts the documents of some slots out of an index, as segments that
-`adoption` checks before another index takes them over.
-
-Measured beside tantivy on 250,000 real documents (`bench_index` has all figures): top ten of OR in .74 of its
-time, of AND in .96 to 1.14 of it, phrases in 1.45 (medians; 99th percentiles .77, .86, .88), size 1.21,
-documents indexed per second 1.20.
-
-Measured, codings of postings (documents of every seventh of 2,107 lists of 128 postings or more, 6,000
-documentation pages, one of 2 shared vCPU): deltas bit-packed in blocks of 128 .233 of raw 32-bit numbers,
-varints .254; beside the book's ByteCode .3359 and Golomb .2635. Decoding whole lists: 3.8 to 4.2 ns a posting
-packed, 2.4 to 2.5 as varints (the longest list 1.4 and 0.7; the book: 6 to 1 for Golomb and ByteCode).
-Packed was kept because it is smaller and because one frequency is read without those before it, which is
-what a search that skips does; lists of fewer than 128 stay varints.
-
-Measured, designs of Li, Yan, Wang 2004, chapter 8, beside the index as it is (25,000 pages, a fifth of them
-Chinese; tests/benchmarks/bench_index_designs.py):
-* Two-level random access is kept: with skip entries (11 % of the postings) a rare and a common word take
-  .65 of the time that decoding all blocks would come to, p99 .33; at 100,000 pages .31 and .15.
-* Hybrid index, not kept: 7,964 sequences cost 1 % and answer a phrase in .16 of the time, but only 10 % of
-  the phrases in other titles are among them. Scored instead of their words they rank CMRC 2018 .9814 for
-  .9894 (MRR@10), the Chinese help .6485 for .6479; and all peers would have to agree on them.
-* Important words first, not kept: 16 % more bytes, time p50 1.24, p99 1.02, mean 1.16; where ten pages are
-  taken as enough, they are 36 % of the ten best, so the ranking would no longer be that of the whole page.
-* Cache of postings, not kept: in 5 % of their space GD-Size(1) finds 35 % of the lists read, pages by least
-  recent use 12 %. But what is mapped and in memory only has to be decoded, and lists kept decoded in a
-  fifth of the space would save 6.4 % of a query's time at most. It pays where an index is much larger than
-  memory.
-
-Actor: `indexer` collects pages and answers the gateways' questions through `index_reader`; the port
-`segments_port` [io] commits in a thread; `segments_twin` stands in for it in simulations.
+`indexer` collects pages and answers the gateways' questions through `index_reader`, which says what the
+engine found in messages; the port `segments_port` [io] commits in a thread; `segments_twin` stands in for it
+in simulations. What they say to each other and to the cell is in `messages`. `words_command` [io] prints
+words that the dictionary lacks.
 """

@@ -11,17 +11,17 @@ import numpy as np
 
 from mesh.document import Document
 from mesh.messages import EXPLANATION_BYTES_MAX, Excerpt, FacetCounts, Hit
-from peers.index.explanation import explain
-from peers.index.features import features_of_best
-from peers.index.index import Index
+from peers.engine.explanation import explain
+from peers.engine.features import features_of_best
+from peers.engine.index import Index
+from peers.engine.model import MODEL_DEPTH
+from peers.engine.query import Order, Query
+from peers.engine.ranking import Statistics
+from peers.engine.segment import Segment
+from peers.engine.sized_cache import SizedCache
+from peers.engine.snapshot import Best, Place, Snapshot
+from peers.engine.snippet import SearchedText, highlights_of, snippet_of
 from peers.index.indexer import Slots
-from peers.index.model import MODEL_DEPTH
-from peers.index.query import Order, Query
-from peers.index.ranking import Statistics
-from peers.index.segment import Segment
-from peers.index.sized_cache import SizedCache
-from peers.index.snapshot import Best, Place, Snapshot
-from peers.index.snippet import SearchedText, highlights_of, snippet_of
 
 TITLE_CHARS_MAX: Final = 1_000  # as `messages.Excerpt` takes
 TYPE_CHARS_MAX: Final = 255  # as well

@@ -47,9 +47,11 @@ from mesh.messages import (
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_any_slots, decode_slots
 from mesh.slots import SLOTS_MAX
+from peers.engine import ranking
+from peers.engine.kernels import FIELD_COUNT
+from peers.engine.query import Query
+from peers.engine.segment import DamagedSegmentError
 from peers.handover.messages import ForgetSlots, SlotsComplete
-from peers.index import ranking
-from peers.index.kernels import FIELD_COUNT
 from peers.index.messages import (
     CommitDocuments,
     DocumentsCommitted,
@@ -61,8 +63,6 @@ from peers.index.messages import (
     SlotsDamaged,
     SlotsRepaired,
 )
-from peers.index.query import Query
-from peers.index.segment import DamagedSegmentError
 
 QUERY_BYTES_MAX: Final = 65_536  # encoded; the longest one that `parse_query` makes has some 20 kB
 COUNT_MAX: Final = 1 << 50  # of documents or tokens in a mesh; sums stay exact in doubles

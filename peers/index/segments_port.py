@@ -23,8 +23,10 @@ from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
 from mesh.port import Deliver
 from mesh.slot_set import NO_SLOTS, decode_slots
-from peers.index.adoption import check_segment
-from peers.index.index import Index, Merge, Merged
+from peers.engine.adoption import check_segment
+from peers.engine.index import Index, Merge, Merged
+from peers.engine.segment import CorruptIndexError, DamagedSegmentError, Segment
+from peers.engine.storage import Buffer
 from peers.index.messages import (
     AdoptDocuments,
     CommitDocuments,
@@ -38,9 +40,7 @@ from peers.index.messages import (
     SlotsRepaired,
     StopExport,
 )
-from peers.index.segment import CorruptIndexError, DamagedSegmentError, Segment
 from peers.index.segments_twin import Exporting, commit_documents, damage_told
-from peers.index.storage import Buffer
 from peers.storage.messages import DiskFilled
 
 RETRY_S: Final = 5.0  # until a full disk is tried again

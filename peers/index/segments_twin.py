@@ -14,8 +14,12 @@ from mesh.errors import LocalProtocolError
 from mesh.linkers import with_anchors
 from mesh.messages import Excerpt, FacetCounts, Hit
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_any_slots, decode_slots, encode_slots
-from peers.index.adoption import check_segment
-from peers.index.index import Index
+from peers.engine.adoption import check_segment
+from peers.engine.index import Index
+from peers.engine.query import Query
+from peers.engine.ranking import Statistics
+from peers.engine.segment import CorruptIndexError, DamagedSegmentError
+from peers.engine.snapshot import Place, Snapshot
 from peers.index.indexer import Slots
 from peers.index.messages import (
     AdoptDocuments,
@@ -30,10 +34,6 @@ from peers.index.messages import (
     SlotsRepaired,
     StopExport,
 )
-from peers.index.query import Query
-from peers.index.ranking import Statistics
-from peers.index.segment import CorruptIndexError, DamagedSegmentError
-from peers.index.snapshot import Place, Snapshot
 
 
 def commit_documents(index: Index, order: CommitDocuments) -> int:

@@ -39,7 +39,7 @@ def discover(
     Give it titles, headings, anchors or queries. Columns: word, texts with it, mutual information and entropy
     in bits.
     """
-    from peers.index.word_discovery import DiscoverySettings, discover_words
+    from peers.text.word_discovery import DiscoverySettings, discover_words
 
     found = discover_words(_lines(files), DiscoverySettings(text_count_min=min_texts))
     if as_json:

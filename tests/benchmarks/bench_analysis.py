@@ -23,9 +23,9 @@ from collections.abc import Callable
 import pytest
 
 from mesh.document import Document
-from peers.index.folding import fold
-from peers.index.inversion import Inverter
-from peers.index.segmentation import segment_han
+from peers.engine.inversion import Inverter
+from peers.text.folding import fold
+from peers.text.segmentation import segment_han
 from tests.shared_data import shared
 
 CHARS = 1_000_000

@@ -40,9 +40,9 @@ from mesh.slots import SlotTable
 from mesh.table import TableSection
 from mesh.transport import Received
 from mesh.urls import host_of
+from peers.engine.index import Index
 from peers.handover.handover import HandoverSettings
 from peers.handover.messages import SlotsComplete, SlotsSynchronised, SynchroniseSlots
-from peers.index.index import Index
 from peers.index.index_reader import IndexReader
 from peers.index.indexer import Indexer
 from peers.index.segments_port import SegmentsPort

@@ -49,13 +49,13 @@ from warcio.archiveiterator import ArchiveIterator
 from mesh.document import Document
 from mesh.slots import slot_of
 from mesh.urls import host_of
-from peers.index.adoption import check_segment
-from peers.index.analysis import analyse
-from peers.index.index import Index
-from peers.index.query import Kind, Literal, Mode, Query
-from peers.index.ranking import RankingWeights
-from peers.index.snapshot import View
-from peers.index.storage import MemoryStorage
+from peers.engine.adoption import check_segment
+from peers.engine.index import Index
+from peers.engine.query import Kind, Literal, Mode, Query
+from peers.engine.ranking import RankingWeights
+from peers.engine.snapshot import View
+from peers.engine.storage import MemoryStorage
+from peers.text.analysis import analyse
 from tests.benchmarks.real_documents import cached, real_documents
 from tests.shared_data import shared
 

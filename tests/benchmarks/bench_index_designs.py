@@ -54,21 +54,21 @@ import numpy as np
 import pytest
 
 from mesh.document import Document
+from peers.engine.index import Index
+from peers.engine.postings import BLOCK, SKIP_WORDS
+from peers.engine.query import Mode, Query, parse_query, phrase_of
+from peers.engine.snapshot import Hit, View
+from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection, collections_in, read_collection
 from peers.evaluation.measures import means, measured
 from peers.evaluation.runs import Ranked
 from peers.gateway.relaxation import ENOUGH, steps_of
-from peers.index.analysis import query_terms
-from peers.index.folding import fold
-from peers.index.index import Index
-from peers.index.kernels import Floats, Ints
-from peers.index.postings import BLOCK, SKIP_WORDS
-from peers.index.query import Mode, Query, parse_query, phrase_of
-from peers.index.runs import RunKind, kind_of, runs_of
-from peers.index.snapshot import Hit, View
-from peers.index.stemming import FUNCTION_WORDS
-from peers.index.storage import MemoryStorage
-from peers.index.word_discovery import discover_words
+from peers.kernel import Floats, Ints
+from peers.text.analysis import query_terms
+from peers.text.folding import fold
+from peers.text.runs import RunKind, kind_of, runs_of
+from peers.text.stemming import FUNCTION_WORDS
+from peers.text.word_discovery import discover_words
 from tests.benchmarks.real_documents import real_documents
 from tests.shared_data import SHARED, shared
 

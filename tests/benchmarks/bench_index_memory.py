@@ -26,8 +26,8 @@ import msgspec
 import pytest
 
 from mesh.document import Document
-from peers.index.index import Index
-from peers.index.query import Mode, Query
+from peers.engine.index import Index
+from peers.engine.query import Mode, Query
 from tests.benchmarks.real_documents import bench_web, each_real_document
 
 DOCUMENT_COUNT = int(os.environ.get("BENCH_MEMORY_DOCUMENTS", "1000000"))

@@ -17,11 +17,11 @@ from typer.testing import CliRunner
 from mesh.gateway_client import GatewayError
 from mesh.messages import FacetCounts
 from peers import cli
+from peers.engine.explanation import Explanation
+from peers.engine.query_language import Oddity, Remark
 from peers.gateway.found_json import found_json
 from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed
 from peers.gateway.status import PeerState, PeerStatus, Report, SlotCounts, report_of
-from peers.index.explanation import Explanation
-from peers.index.query_language import Oddity, Remark
 
 ME = "abcdefghijklmnop"
 

@@ -8,7 +8,7 @@ import pytest
 
 from mesh.actor import Address, Message
 from mesh.document import Document
-from peers.index.index import Index
+from peers.engine.index import Index
 from peers.index.messages import CommitDocuments
 from peers.storage.extent import Extent
 from peers.storage.messages import AppendRecords, DiskFilled, RecordsAppended

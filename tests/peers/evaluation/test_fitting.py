@@ -5,6 +5,8 @@ import random
 import pytest
 
 from mesh.document import Document
+from peers.engine.model import ModelWeights
+from peers.engine.query import parse_query
 from peers.evaluation.engines import Ours, rank_all
 from peers.evaluation.fitting import (
     BOUNDS,
@@ -17,8 +19,6 @@ from peers.evaluation.fitting import (
 )
 from peers.evaluation.judged import Collection
 from peers.evaluation.measures import measured
-from peers.index.model import ModelWeights
-from peers.index.query import parse_query
 
 
 def collection(seed: int, *, titles_tell: bool) -> Collection:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.peers.index.plain_terms import plain_terms
+from tests.peers.engine.plain_terms import plain_terms
 
 
 @pytest.fixture(scope="module", autouse=True)

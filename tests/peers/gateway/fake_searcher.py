@@ -8,6 +8,8 @@ import msgspec
 
 from mesh.actor import Address, Message
 from mesh.messages import FacetCounts
+from peers.engine.explanation import Explanation
+from peers.engine.query_language import Oddity, Remark
 from peers.gateway.http import Http
 from peers.gateway.messages import (
     AddSeeds,
@@ -25,8 +27,6 @@ from peers.gateway.messages import (
     StatusGathered,
 )
 from peers.gateway.status import PeerState, PeerStatus, SlotCounts, encode
-from peers.index.explanation import Explanation
-from peers.index.query_language import Oddity, Remark
 from peers.storage.warc import response_record
 
 DAY = 1_750_000_000.0  # 2025-06-15

@@ -22,16 +22,16 @@ from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import encode_slot_list
 from mesh.slots import SlotTable
 from mesh.urls import host_of
+from peers.engine.index import Index
+from peers.engine.model import MODEL_DEPTH
+from peers.engine.query import Order, parse_query
+from peers.engine.query_language import Oddity, Remark
+from peers.engine.storage import MemoryStorage
 from peers.gateway.messages import PagesFound, SearchPages
 from peers.gateway.searcher import Searcher
 from peers.handover.messages import SlotsComplete
-from peers.index.index import Index
 from peers.index.index_reader import IndexReader
 from peers.index.indexer import Indexer
-from peers.index.model import MODEL_DEPTH
-from peers.index.query import Order, parse_query
-from peers.index.query_language import Oddity, Remark
-from peers.index.storage import MemoryStorage
 
 SLOT_COUNT = 256
 REPLICAS = 2

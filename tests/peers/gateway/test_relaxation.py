@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from peers.engine.query import Mode, Query, parse_query, term_query
 from peers.gateway.relaxation import ENOUGH, Step, steps_of
-from peers.index.query import Mode, Query, parse_query, term_query
 
 
 def test_all_words_are_searched_first_and_any_if_these_are_few() -> None:

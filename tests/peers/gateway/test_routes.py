@@ -10,11 +10,11 @@ import pytest
 from starlette.applications import Starlette
 
 from mesh.actor import Message
+from peers.engine.query import Order
 from peers.gateway.messages import AddSeeds, DrainOrder, SearchPages, SeedsAdded
 from peers.gateway.pages import QUERY_CHARS_MAX, STYLE_URL
 from peers.gateway.routes import BODY_BYTES_MAX, SEEDS_MAX, Answer, Busy, Refused, application
 from peers.gateway.stored_page import StoredPage, stored_page
-from peers.index.query import Order
 from tests.peers.gateway.asgi_client import Reply, ask
 from tests.peers.gateway.fake_searcher import (
     CHINESE_URL,

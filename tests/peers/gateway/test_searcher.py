@@ -25,6 +25,8 @@ from mesh.messages import (
 from mesh.ownership import Ownership
 from mesh.slots import SlotTable
 from mesh.urls import host_of
+from peers.engine.model import MODEL_DEPTH
+from peers.engine.query import Mode
 from peers.gateway.messages import (
     AddSeeds,
     Coverage,
@@ -49,8 +51,6 @@ from peers.gateway.searcher import ERRANDS_MAX, METER_READERS_MAX, Searcher
 from peers.gateway.seeding import REPEAT_S, SEEDING_S_MAX
 from peers.gateway.status import PeerStatus, encode
 from peers.index.indexer import COUNT_MAX, query_of
-from peers.index.model import MODEL_DEPTH
-from peers.index.query import Mode
 from tests.peers.gateway.mesh_of_three import (
     EVERY_INDEXER,
     PEERS,

@@ -27,8 +27,10 @@ from mesh.messages import (
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import encode_slot_list
 from mesh.slots import SlotTable
+from peers.engine.index import Index
+from peers.engine.query import Kind, Literal, Mode, Order, Query, parse_query
+from peers.engine.storage import MemoryStorage
 from peers.handover.messages import ForgetSlots, SlotsComplete
-from peers.index.index import Index
 from peers.index.index_reader import IndexReader
 from peers.index.indexer import ABSENT_KEPT, Indexer, IndexerSettings, IndexView, Slots, query_of
 from peers.index.messages import (
@@ -42,10 +44,8 @@ from peers.index.messages import (
     SlotsDamaged,
     SlotsRepaired,
 )
-from peers.index.query import Kind, Literal, Mode, Order, Query, parse_query
 from peers.index.segments_twin import CountingIndex, SegmentsTwin
-from peers.index.storage import MemoryStorage
-from tests.peers.index.plain_terms import plain_terms
+from tests.peers.engine.plain_terms import plain_terms
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -19,9 +19,10 @@ from mesh.document import Document
 from mesh.errors import LocalProtocolError, StorageError
 from mesh.linkers import entry_of, linker_of
 from mesh.slot_set import decode_slots, encode_slot_list
+from peers.engine.index import Index
+from peers.engine.merging import MERGE_FACTOR
+from peers.engine.storage import Buffer, MemoryStorage
 from peers.index import segments_port
-from peers.index.index import Index
-from peers.index.merging import MERGE_FACTOR
 from peers.index.messages import (
     AdoptDocuments,
     CommitDocuments,
@@ -38,10 +39,9 @@ from peers.index.messages import (
 )
 from peers.index.segments_port import REST_S, SegmentsPort
 from peers.index.segments_twin import CountingIndex, SegmentsTwin, commit_documents
-from peers.index.storage import Buffer, MemoryStorage
 from peers.storage.messages import DiskFilled
-from tests.peers.index.samples import placed_documents
-from tests.peers.index.test_index import as_contents, contents
+from tests.peers.engine.samples import placed_documents
+from tests.peers.engine.test_index import as_contents, contents
 
 INDEXER, CELL = Address("me", "indexer"), Address("me", "cell")
 URL = "http://host.example/"

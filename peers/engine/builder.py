@@ -1,0 +1,131 @@
+"""Build a segment from documents: `inversion` finds what occurs where, this packs it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from mesh.document import Document
+from peers.engine.dictionary import Dictionary
+from peers.engine.inversion import Inverter
+from peers.engine.postings import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX, encode
+from peers.engine.segment import (
+    HOST_PREFIX,
+    LANGUAGE_PREFIX,
+    TYPE_PREFIX,
+    SegmentData,
+    pack_blocks,
+    pack_strings,
+)
+from peers.text.analysis import is_atom_key
+
+# A domain name has at most 127 labels (RFC 1035); names made to fill indexes have many.
+_HOST_LABELS_MAX = 16
+
+# Longer than any language tag or media type in use.
+_MARK_CHARS_MAX = 127
+# Beyond every calendar; floats hold it exactly.
+_DATE_MAX = float(1 << 52)
+
+_HOST = re.compile(r"[^:/?#]+://(?:[^/?#]*@)?(\[[^\]]*\]|[^/:?#]*)")
+_ADDRESS = re.compile(r"\[|[0-9.]+$")
+
+
+class IndexedDocument(msgspec.Struct, frozen=True):
+    """A document with what the builder needs of it."""
+
+    slot: int
+    document: Document
+    encoded: bytes  # the document in msgpack, as it will be stored
+
+
+def host_of_url(url: str) -> str:
+    """Return the host name of a canonical URL without the port, "" when it has none."""
+    match = _HOST.match(url)
+    return match[1] if match else ""
+
+
+def host_and_parents(host: str) -> list[str]:
+    """Return the host and its parent domains: what `site:` finds it under."""
+    if not host or _ADDRESS.match(host):
+        return [host] if host else []
+    labels = host.split(".")
+    return [".".join(labels[i:]) for i in range(max(0, len(labels) - _HOST_LABELS_MAX), len(labels))]
+
+
+def _marks_of(document: Document) -> list[str]:
+    """Return the entries of a document that are not from its text."""
+    marks = [HOST_PREFIX + host for host in host_and_parents(host_of_url(document.url))]
+    if document.language:
+        marks.append(LANGUAGE_PREFIX + document.language[:_MARK_CHARS_MAX])
+    if document.type:
+        marks.append(TYPE_PREFIX + document.type[:_MARK_CHARS_MAX])
+    return marks
+
+
+def date_of(document: Document) -> int:
+    """Return a document's date in seconds since the epoch: its own, else when it was fetched."""
+    date = document.date or document.fetched_at
+    return int(min(max(date, -_DATE_MAX), _DATE_MAX)) if date == date else 0
+
+
+def linking_hosts_of(document: Document) -> int:
+    """Return how many hosts link to a document, as far as 32 bits count."""
+    return min(max(document.linking_hosts, 0), (1 << 32) - 1)
+
+
+def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
+    """Index documents with distinct URLs, at least one."""
+    by_url = sorted(documents, key=lambda item: item.document.url.encode())
+    inverter = Inverter(len(by_url))
+    for number, item in enumerate(by_url):
+        inverter.add(number, item.document)
+        inverter.mark(number, _marks_of(item.document))
+    occurrences = inverter.finish()
+    entries = occurrences.entries
+    # Number 0 is the break between runs, no entry.
+    order = np.array(sorted(range(1, len(entries)), key=entries.__getitem__), np.int64)
+    terms = [entries[number] for number in order]
+    is_atom = np.array([is_atom_key(term) for term in terms], np.uint8)
+    n_keys = len(occurrences.keys)
+    # Room for the worst case; pages that are never written to are never in memory.
+    room = n_keys * POSTING_BYTES_MAX + (n_keys // BLOCK + 2) * ENTRY_BYTES_MAX
+    postings_words, positions = np.empty(room // 4, np.uint32), np.empty(n_keys * 5 + 1, np.uint8)
+    postings = postings_words.view(np.uint8)
+    postings_starts, positions_starts = np.zeros(len(terms) + 1, np.int64), np.zeros(len(terms) + 1, np.int64)
+    doc_freqs = np.zeros(len(terms), np.int64)
+    encode(
+        occurrences.starts,
+        occurrences.keys,
+        order,
+        is_atom,
+        inverter.lengths,
+        postings,
+        postings_words,
+        positions,
+        postings_starts,
+        positions_starts,
+        doc_freqs,
+    )
+    urls, url_starts = pack_strings([item.document.url.encode() for item in by_url])
+    term_blob, term_starts = pack_strings([term.encode() for term in terms])
+    stored, block_starts, block_documents, block_sums = pack_blocks(item.encoded for item in by_url)
+    return SegmentData(
+        slots=np.array([item.slot for item in by_url], np.uint16),
+        fetched_at=np.array([item.document.fetched_at for item in by_url], np.float64),
+        dates=np.array([date_of(item.document) for item in by_url], np.int64),
+        linking_hosts=np.array([linking_hosts_of(item.document) for item in by_url], np.uint32),
+        lengths=inverter.lengths,
+        urls=urls,
+        url_starts=url_starts,
+        dictionary=Dictionary(term_blob, term_starts, doc_freqs, postings_starts, positions_starts),
+        postings=postings[: postings_starts[-1]],
+        positions=positions[: positions_starts[-1]],
+        block_starts=block_starts,
+        block_documents=block_documents,
+        block_sums=block_sums,
+        stored=stored,
+    )

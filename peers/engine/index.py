@@ -1,0 +1,547 @@
+"""The index of one peer: add, delete, commit, merge; readers get snapshots.
+
+Theory of operation
+  Documents added wait in a buffer. A commit turns the buffer into a new segment file, writes for every
+  segment that lost documents which are left, and then replaces the manifest, which names all files in
+  use: this one rename is the commit. A crash before it leaves the old state, one after it the new; files
+  the manifest does not name are removed at the next open. A failed commit (disk full) changes nothing
+  that readers see and may be repeated.
+
+  A segment whose bytes are not what was written is put aside: renamed, no longer in the manifest, and the
+  slots of its documents are in the manifest as `damaged` until somebody has added what was lost again and
+  says so (`mend`). That is done when the index is opened and when a reader meets the damage; the rest of
+  the index goes on.
+
+  One thread writes at a time; `snapshot` may be called, and snapshots be used, on any thread. A merge
+  is planned and applied by the writer and computed on any thread in between, while the writer goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+
+from mesh.document import Document
+from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
+from mesh.slots import SLOTS_MAX
+from peers.engine.adoption import check_segment
+from peers.engine.builder import IndexedDocument, build_segment
+from peers.engine.directory import DirectoryStorage
+from peers.engine.manifest import (
+    MANIFEST_NAME,
+    Manifest,
+    ManifestEntry,
+    decode_deletions,
+    decode_manifest,
+    encode_deletions,
+    encode_manifest,
+)
+from peers.engine.merging import (
+    SegmentSize,
+    merge_parts,
+    segments_to_merge,
+    segments_to_merge_at_rest,
+)
+from peers.engine.part import Part
+from peers.engine.segment import CorruptIndexError, OutdatedIndexError, Segment, encode_segment, slots_in
+from peers.engine.snapshot import Snapshot
+from peers.engine.storage import Buffer, Storage
+from peers.kernel import Bytes, Floats, Ints
+
+# Text waiting in memory before it becomes a segment without a commit; inverting takes some 15 bytes a byte.
+BUFFER_BYTES_MAX = 8 * 1024 * 1024
+
+logger = logging.getLogger(__name__)
+
+
+class _WorkingPart:
+    """A segment as the next commit will have it."""
+
+    def __init__(self, segment: Segment, live: Bytes, deletions: str) -> None:
+        self.segment = segment
+        self.live = live
+        self.deletions = deletions  # name of the file that has `live` as it is, "" when all are live
+        self._shared: Part | None = None  # has `live`
+
+    def delete(self, documents: Iterable[int]) -> None:
+        if self._shared is not None:
+            self.live = self.live.copy()
+            self._shared = None
+        self.live[list(documents)] = 0
+        self.deletions = _UNWRITTEN
+
+    def share(self) -> Part:
+        """Return what is live now; the same object, with its views, as long as that does not change."""
+        if self._shared is None:
+            self._shared = Part(self.segment, self.live)
+        return self._shared
+
+
+_UNWRITTEN = "?"
+_SEGMENT = "segment-"
+_ASIDE = "damaged-"  # before the name of a segment file
+
+_ALL_SLOTS = np.ones(SLOTS_MAX, np.bool_)
+
+
+class Merged(NamedTuple):
+    """The outcome of a merge: a segment that does not count yet, and where the documents went."""
+
+    segment: Segment
+    documents: list[Ints]  # as `MergedSegment` has them
+
+
+# Yields what is to be written, in what pieces and as slowly as it likes.
+Pace: TypeAlias = Callable[[Iterable[Buffer]], Iterable[Buffer]]
+
+
+def _at_once(parts: Iterable[Buffer]) -> Iterable[Buffer]:
+    return parts
+
+
+class Merge(NamedTuple):
+    """Segments chosen to become one; `run` may be called on any thread."""
+
+    parts: tuple[Part, ...]
+    name: str  # of the file of the merged segment
+    storage: Storage
+
+    def run(self, pace: Pace = _at_once) -> Merged:
+        """Compute the merged segment and write its file, which counts after `Index.apply_merge`.
+
+        Raises:
+          DamagedSegmentError. OSError: there is no room, or the medium fails.
+        """
+        merged = merge_parts(self.parts, self.storage.scratch)
+        segment = _write_segment(self.storage, self.name, pace(encode_segment(merged.data)))
+        return Merged(segment, merged.documents)
+
+
+class Index:
+    """A searchable collection of documents; the URL is the identity of a document."""
+
+    def __init__(self, storage: Storage) -> None:
+        """Open an index, or start one in an empty storage.
+
+        Segments that are damaged, missing or of another version are put aside, see `damaged`; so are all of
+        them when the manifest, which says which ones count, is itself one of these. Whoever has the pages
+        adds them again, see `repaired`.
+
+        Raises:
+          CorruptIndexError: there are segments but no manifest.
+        """
+        self._storage = storage
+        self._buffer: dict[bytes, IndexedDocument] = {}
+        self._buffer_bytes = 0
+        self._being_merged: set[str] = set()  # names of segments that are not in the manifest yet
+        self._aside: dict[str, SlotMask] = {}  # segments put aside, with the slots of their documents
+        self._manifest = self._load_manifest()
+        self._next_file = self._manifest.next_file
+        self.damaged: SlotMask = decode_slots(self._manifest.damaged, SLOTS_MAX)
+        self._working = [part for entry in self._manifest.entries if (part := self._load(entry))]
+        self._snapshot = Snapshot(self._manifest.generation, [part.share() for part in self._working])
+        if self._aside:
+            self.commit()
+        self._remove_leftovers()
+
+    @classmethod
+    def open(cls, place: Path | Storage) -> Index:
+        """Open the index in a directory (created if need be) or a storage.
+
+        Raises, besides those of the constructor:
+          DirectoryInUseError: another process has it open. OSError.
+        """
+        storage = DirectoryStorage(place) if isinstance(place, Path) else place
+        try:
+            return cls(storage)
+        except BaseException:
+            storage.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the storage without a commit; snapshots stay usable."""
+        self._storage.close()
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def generation(self) -> int:
+        """The number of commits that changed something."""
+        return self._manifest.generation
+
+    def snapshot(self) -> Snapshot:
+        """Return the state of the last commit."""
+        return self._snapshot
+
+    def add(self, batch: Sequence[tuple[int, Document]]) -> None:
+        """Add documents, each with its slot; one with a URL that is there replaces it. Later ones win.
+
+        Searchable after the next commit. A large buffer is written to the storage: OSError, after which
+        the documents are still in the buffer.
+        """
+        added = {}
+        for slot, document in batch:
+            item = _prepared(slot, document)
+            added[item.document.url.encode()] = item
+        self._discard(added)
+        for url, item in added.items():
+            self._buffer[url] = item
+            self._buffer_bytes += len(item.encoded)
+        if self._buffer_bytes > BUFFER_BYTES_MAX:
+            self._flush()
+
+    def delete(self, urls: Iterable[str]) -> None:
+        """Delete the documents of these URLs, as far as there are any; effective with the next commit."""
+        self._discard({url.encode(errors="replace"): None for url in urls})
+
+    def delete_slots(self, slots: Iterable[int]) -> None:
+        """Delete all documents of these slots, as after handing them over."""
+        gone = np.zeros(1 << 16, np.bool_)
+        gone[list(slots)] = True
+        for url in [url for url, item in self._buffer.items() if gone[item.slot]]:
+            self._buffer_bytes -= len(self._buffer.pop(url).encoded)
+        for part in self._working:
+            documents = np.flatnonzero(gone[part.segment.slots] & (part.live != 0))
+            if len(documents):
+                part.delete(documents.tolist())
+
+    def versions(self, urls: Sequence[bytes]) -> Floats:
+        """Return when the documents of these URLs (UTF-8) were fetched, NaN for those that are not here."""
+        fetched_at = np.full(len(urls), np.nan)
+        for part in self._working:
+            documents = part.segment.find_urls(urls)
+            is_here = (documents >= 0) & (part.live[documents] != 0)
+            fetched_at[is_here] = part.segment.fetched_at[documents[is_here]]
+        for number, url in enumerate(urls):
+            if item := self._buffer.get(url):
+                fetched_at[number] = item.document.fetched_at
+        return fetched_at
+
+    def adopt(self, content: bytes, slots: SlotMask) -> list[tuple[str, float]]:
+        """Take over a segment that another index has exported; effective with the next commit.
+
+        Of its documents those of which this or a newer version is here are left out; older ones here are
+        deleted.
+
+        Args:
+          content: from another peer, which is not believed.
+          slots: mask over the slots of the mesh: what the documents may belong to.
+
+        Returns:
+          (URL, time of fetch) of its documents: that version, or a newer one, is here. Where the same version
+          is here, but is not the same document (the link texts differ), it stays, and is not told.
+
+        Raises:
+          CorruptIndexError: it is no complete, consistent segment of such documents. Nothing changed.
+          DamagedSegmentError: one of our own is damaged. Nothing changed.
+          OSError: nothing changed.
+        """
+        return self.adopt_checked(check_segment(content, slots))
+
+    def adopt_checked(self, segment: Segment) -> list[tuple[str, float]]:
+        """Take over a segment as `adopt` does, after `check_segment`, which any thread may do before."""
+        urls = [segment.url(document) for document in range(segment.document_count)]
+        here = self.versions(urls)
+        is_told = here != segment.fetched_at
+        is_told[self._same_documents(segment, np.flatnonzero(~is_told))] = True
+        is_wanted = ~(here >= segment.fetched_at)  # NaN, too
+        if is_wanted.any():
+            part = _working_part(_write_segment(self._storage, self._new_name(_SEGMENT), [segment.content]))
+            self._discard(urls[document] for document in np.flatnonzero(is_wanted).tolist())
+            if not is_wanted.all():
+                part.delete(np.flatnonzero(~is_wanted).tolist())
+            self._working.append(part)
+        return [
+            (url.decode(), fetched_at)
+            for url, fetched_at, is_here in zip(
+                urls, segment.fetched_at.tolist(), is_told.tolist(), strict=True
+            )
+            if is_here
+        ]
+
+    def _same_documents(self, segment: Segment, candidates: Ints) -> Ints:
+        """Return which of these documents of a segment are here exactly as they are there."""
+        urls = [segment.url(document) for document in candidates.tolist()]
+        theirs = list(segment.encoded_documents(candidates))
+        is_same = np.zeros(len(urls), np.bool_)
+        for part in self._working:
+            documents = part.segment.find_urls(urls)
+            is_here = np.flatnonzero((documents >= 0) & (part.live[documents] != 0))
+            ours = part.segment.encoded_documents(documents[is_here])
+            for number, raw in zip(is_here.tolist(), ours, strict=True):
+                is_same[number] = bytes(raw) == bytes(theirs[number])
+        for number, url in enumerate(urls):
+            if item := self._buffer.get(url):
+                is_same[number] = item.encoded == bytes(theirs[number])
+        return candidates[is_same]
+
+    def put_aside(self, name: str) -> SlotMask:
+        """Give a damaged segment up, and commit; nothing happens when it is not in use any more.
+
+        Returns:
+          The slots of its live documents; they are in `damaged` from now on.
+
+        Raises:
+          OSError: nothing changed for readers, call it again.
+        """
+        for part in [part for part in self._working if part.segment.name == name]:
+            slots = np.zeros(SLOTS_MAX, np.bool_)
+            slots[part.segment.slots[part.live != 0]] = True
+            self.damaged = self.damaged | slots
+            self._aside[name] = slots
+            self._working.remove(part)
+            logger.error("segment put aside name=%s documents=%d", name, int(part.live.sum()))
+        self.commit()
+        return self._aside.get(name, np.zeros(SLOTS_MAX, np.bool_))
+
+    def mend(self, slots: SlotMask) -> int:
+        """Note that all that was lost of these slots has been added again, and commit.
+
+        The damaged segments, kept for whoever wants to look at them, are removed with the last such slot.
+
+        Args:
+          slots: mask over all slots there are.
+        """
+        is_mended = np.ones(SLOTS_MAX, np.bool_)
+        is_mended[: len(slots)] = slots
+        self.damaged = self.damaged & ~is_mended
+        generation = self.commit()
+        if not self.damaged.any():
+            self._aside.clear()
+            with contextlib.suppress(OSError):
+                self._remove_leftovers()
+        return generation
+
+    def commit(self) -> int:
+        """Make everything added and deleted durable and visible.
+
+        Returns:
+          The generation, which grew unless nothing changed.
+
+        Raises:
+          OSError: nothing changed for readers; what was added is kept, call it again.
+        """
+        self._flush()
+        working = [part for part in self._working if part.live.any()]
+        for part in working:
+            if part.deletions == _UNWRITTEN:
+                name = self._new_name("deletions-")
+                _write(self._storage, name, [encode_deletions(part.live)])
+                part.deletions = name
+        entries = tuple(ManifestEntry(part.segment.name, part.deletions) for part in working)
+        damaged = encode_slots(self.damaged)
+        if (entries, damaged) == (self._manifest.entries, self._manifest.damaged):
+            return self.generation
+        manifest = Manifest(
+            generation=self.generation + 1, next_file=self._next_file, entries=entries, damaged=damaged
+        )
+        self._storage.replace(MANIFEST_NAME, encode_manifest(manifest))
+        self._manifest = manifest
+        self._working = working
+        self._snapshot = Snapshot(manifest.generation, [part.share() for part in working])
+        # The commit is done; a file that cannot be removed now is removed at the next open.
+        with contextlib.suppress(OSError):
+            self._remove_leftovers()
+        return self.generation
+
+    def plan_merge(self) -> Merge | None:
+        """Choose segments to merge, None when all is well; call `apply_merge` with the outcome."""
+        return self._planned(segments_to_merge)
+
+    def plan_merge_at_rest(self) -> Merge | None:
+        """Choose segments to merge while nothing is written, likewise."""
+        return self._planned(segments_to_merge_at_rest)
+
+    def _planned(self, policy: Callable[[Sequence[SegmentSize]], list[int]]) -> Merge | None:
+        candidates = [part for part in self._working if part.live.any()]
+        chosen = policy(
+            [
+                SegmentSize(part.segment.size_bytes, part.segment.document_count, int(part.live.sum()))
+                for part in candidates
+            ]
+        )
+        return self._merge_of([candidates[i] for i in chosen]) if chosen else None
+
+    def _merge_of(self, chosen: Iterable[_WorkingPart]) -> Merge:
+        name = self._new_name(_SEGMENT)
+        self._being_merged.add(name)
+        return Merge(tuple(part.share() for part in chosen), name, self._storage)
+
+    def abandon_merge(self, merge: Merge) -> None:
+        """Let the next commit remove what a merge that failed has written."""
+        self._being_merged.discard(merge.name)
+
+    def apply_merge(self, merge: Merge, merged: Merged) -> int:
+        """Put the merged segment in place of its sources, and commit; returns the generation.
+
+        Documents that were deleted or replaced since the plan are deleted in the merged segment.
+        """
+        names = [part.segment.name for part in merge.parts]
+        sources = {part.segment.name: part for part in self._working}
+        replacement = _working_part(merged.segment)
+        self._being_merged.discard(merge.name)
+        gone: list[int] = []
+        for part, documents in zip(merge.parts, merged.documents, strict=True):
+            source = sources.get(part.segment.name)
+            live_now = source.live if source else np.zeros_like(part.live)
+            gone += documents[(part.live != 0) & (live_now == 0)].tolist()
+        if gone:
+            replacement.delete(gone)
+        self._working = [part for part in self._working if part.segment.name not in names]
+        self._working.append(replacement)
+        return self.commit()
+
+    def merge_if_needed(self) -> bool:
+        """Merge segments on this thread until the policy is content; True when something was merged."""
+        has_merged = False
+        while merge := self.plan_merge():
+            self.apply_merge(merge, merge.run())
+            has_merged = True
+        return has_merged
+
+    def optimise(self) -> int:
+        """Commit, and merge all segments into one on this thread, whatever their sizes; the generation."""
+        self.commit()
+        parts = [part for part in self._working if part.live.any()]
+        if len(parts) <= 1 and all(part.live.all() for part in parts):
+            return self.generation
+        merge = self._merge_of(parts)
+        return self.apply_merge(merge, merge.run())
+
+    def _discard(self, urls: Iterable[bytes]) -> None:
+        keys = list(urls)
+        for key in keys:
+            if item := self._buffer.pop(key, None):
+                self._buffer_bytes -= len(item.encoded)
+        for part in self._working:
+            documents = part.segment.find_urls(keys)
+            documents = documents[documents >= 0]
+            documents = documents[part.live[documents] != 0]
+            if len(documents):
+                part.delete(documents.tolist())
+
+    def _flush(self) -> None:
+        """Write the buffer as a segment, not yet part of the manifest."""
+        if not self._buffer:
+            return
+        data = build_segment(list(self._buffer.values()))
+        segment = _write_segment(self._storage, self._new_name(_SEGMENT), encode_segment(data))
+        self._working.append(_working_part(segment))
+        self._buffer = {}
+        self._buffer_bytes = 0
+
+    def _new_name(self, kind: str) -> str:
+        self._next_file += 1
+        return f"{kind}{self._next_file - 1:010}"
+
+    def _load_manifest(self) -> Manifest:
+        names = self._storage.names()
+        if MANIFEST_NAME in names:
+            try:
+                return decode_manifest(self._storage.read(MANIFEST_NAME))
+            except (CorruptIndexError, OutdatedIndexError) as error:
+                logger.error("all segments put aside: %s", error)
+                self._aside = {name: _ALL_SLOTS for name in names if name.startswith(_SEGMENT)}
+        elif any(name.startswith(_SEGMENT) for name in names):
+            raise CorruptIndexError(f"the manifest is missing, but there are {len(names)} other files")
+        damaged = encode_slots(_ALL_SLOTS) if self._aside else NO_SLOTS
+        manifest = Manifest(next_file=_number_after(names), damaged=damaged)
+        self._storage.replace(MANIFEST_NAME, encode_manifest(manifest))
+        return manifest
+
+    def _load(self, entry: ManifestEntry) -> _WorkingPart | None:
+        """Return a segment in use; None when it is damaged, which is noted."""
+        slots = None
+        try:
+            content = self._storage.read(entry.segment)
+            slots = slots_in(content)
+            segment = Segment(entry.segment, content)
+            live = np.ones(segment.document_count, np.uint8)
+            if entry.deletions:
+                deletions = self._storage.read(entry.deletions)
+                live = decode_deletions(deletions, segment.document_count, entry.deletions)
+        except (CorruptIndexError, OutdatedIndexError, FileNotFoundError) as error:
+            logger.error("segment put aside: %s", error)
+            lost = _ALL_SLOTS
+            if slots is not None:
+                lost = np.zeros(SLOTS_MAX, np.bool_)
+                lost[slots] = True
+            self._aside[entry.segment] = lost
+            self.damaged = self.damaged | lost
+            return None
+        return _WorkingPart(segment, live, entry.deletions)
+
+    def _remove_leftovers(self) -> None:
+        """Remove what is not in use; segments put aside get another name, and stay while some are damaged."""
+        in_use = self._manifest.file_names() | self._being_merged
+        for name in self._storage.names():
+            if name in self._aside and name not in in_use:
+                self._storage.rename(name, _ASIDE + name)
+            elif name not in in_use and not (name.startswith(_ASIDE) and self.damaged.any()):
+                self._storage.remove(name)
+
+
+def _write_segment(storage: Storage, name: str, content: Iterable[Buffer]) -> Segment:
+    """Write a segment and read it back, so that it is checked before anything relies on it. OSError."""
+    _write(storage, name, content)
+    try:
+        segment = Segment(name, storage.read(name))
+        segment.verify()
+    except CorruptIndexError as error:
+        raise OSError(errno.EIO, f"not read back as it was written: {error}") from error
+    return segment
+
+
+def _write(storage: Storage, name: str, parts: Iterable[Buffer]) -> None:
+    try:
+        storage.write(name, parts)
+    except OSError:
+        with contextlib.suppress(OSError):
+            storage.remove(name)
+        raise
+
+
+def _working_part(segment: Segment) -> _WorkingPart:
+    return _WorkingPart(segment, np.ones(segment.document_count, np.uint8), "")
+
+
+def _number_after(names: list[str]) -> int:
+    """Return a number that no file has in its name."""
+    return 1 + max(int(name.rpartition("-")[2]) for name in ["-0", *names] if name[-1].isdecimal())
+
+
+def _prepared(slot: int, document: Document) -> IndexedDocument:
+    """Encode a document as it will be stored. Lone surrogates, which no encoding has, become "?"."""
+    assert 0 <= slot < 1 << 16, slot
+    try:
+        encoded = msgspec.msgpack.encode(document)
+    except UnicodeEncodeError:
+        document = Document(
+            url=_cleaned(document.url),
+            title=_cleaned(document.title),
+            headings=_cleaned(document.headings),
+            text=_cleaned(document.text),
+            anchors=tuple(map(_cleaned, document.anchors)),
+            language=_cleaned(document.language),
+            fetched_at=document.fetched_at,
+        )
+        encoded = msgspec.msgpack.encode(document)
+    return IndexedDocument(slot, document, encoded)
+
+
+def _cleaned(text: str) -> str:
+    return text.encode(errors="replace").decode()

@@ -1,0 +1,394 @@
+"""Turn the texts of documents into occurrences: analysis in bulk, grouped by dictionary entry.
+
+Everything here is done for many documents at once, because a call for each term in Python costs more
+than the work itself: all Han runs of a batch go to the segmenter together, strings become numbers in one
+pass over a dictionary, and the rest is numpy and `kernels`. The terms are those of `analysis`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+from urllib.parse import unquote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mesh.document import Document
+from peers.engine.kernels import (
+    DOCUMENT_SHIFT,
+    FIELD_COUNT,
+    FIELD_SHIFT,
+    PACKED_BITS,
+    PACKED_CHARS_MAX,
+    number_tokens,
+    rehash,
+    scatter,
+)
+from peers.kernel import Ints
+from peers.text.analysis import CHARACTER_PREFIX, TERM_CHARS_MAX
+from peers.text.compounds import GROUPING, LINKS, MIXED_CHARS_MAX, chain, grouped_number, marked, mixed
+from peers.text.folding import SIMPLIFIED, fold_letters, simplify
+from peers.text.runs import KIND_OF_CHARACTER, RunKind
+from peers.text.segmentation import segment_han
+from peers.text.stemming import FORM_PREFIX, form_of
+
+# Characters of one field that are searchable; what is behind is stored but not found. The largest page of
+# a 268,800-page documentation web has 17 MB of HTML and about 6 million characters of text.
+FIELD_CHARS_MAX = 8 * 1024 * 1024
+# Anchors of one page that are searchable: popular pages have millions of links, all saying the same.
+ANCHORS_MAX = 1000
+# Analysed in one go: large enough to hide the cost of calls, small enough to stay in the cache.
+_BATCH_CHARS = 256 * 1024
+
+_KINDS = np.frombuffer(KIND_OF_CHARACTER, np.uint8)
+_UNKNOWN, _FORMLESS = -2, -1
+_IS_LINK = np.isin(np.arange(128), list(map(ord, LINKS)))
+_BREAK = "\n"  # between runs and texts; never part of a run
+
+
+class _Vocabulary(dict[str, int]):
+    """Numbers for terms in the order of their first use, given by looking them up."""
+
+    def __missing__(self, term: str) -> int:
+        number = self[term] = len(self)
+        return number
+
+    def numbers(self, terms: Sequence[str]) -> Ints:
+        return np.fromiter(map(self.__getitem__, terms), np.int64, len(terms))
+
+
+class _ShortNumbers:
+    """Numbers Han terms and pairs out of a vocabulary, five times as fast as looking each up.
+
+    The segmenter makes a new string for each token, which a dictionary would have to hash and compare.
+    Short tokens are numbers themselves, and those that are not yet known are few.
+    """
+
+    def __init__(self, vocabulary: _Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._keys: Ints = np.zeros(2, np.int64)
+        self._numbers: Ints = np.zeros(2, np.int64)
+        self._known = 0
+        self.numbers([_BREAK])  # which has its number, 0, in the vocabulary already
+
+    def numbers(self, tokens: list[str]) -> Ints:
+        """Return the number of each token."""
+        codes = np.frombuffer("\0".join([*tokens, ""]).encode("utf-32-le"), np.uint32)
+        numbers = self.numbers_of_codes(codes, len(tokens))
+        is_long = np.flatnonzero(numbers < 0)
+        numbers[is_long] = self._vocabulary.numbers([tokens[i] for i in is_long.tolist()])
+        return numbers
+
+    def numbers_of_codes(self, codes: NDArray[np.uint32], n_tokens: int) -> Ints:
+        """Return the number of each token, -1 for those longer than PACKED_CHARS_MAX.
+
+        Args:
+          codes: code points, each token's followed by a 0.
+        """
+        self._make_room(n_tokens)
+        numbers, new_keys = np.empty(n_tokens, np.int64), np.empty(n_tokens, np.int64)
+        first_new = len(self._vocabulary) if self._known else 0
+        n_new = number_tokens(codes, self._keys, self._numbers, first_new, numbers, new_keys)
+        self._known += n_new
+        new_numbers = range(first_new, first_new + n_new)
+        self._vocabulary.update(zip(_unpacked(new_keys[:n_new]), new_numbers, strict=True))
+        return numbers
+
+    def _make_room(self, n_tokens: int) -> None:
+        size = len(self._keys)
+        while size < 2 * (self._known + n_tokens):
+            size *= 2
+        if size > len(self._keys):
+            keys, numbers = np.zeros(size, np.int64), np.zeros(size, np.int64)
+            rehash(self._keys, self._numbers, keys, numbers)
+            self._keys, self._numbers = keys, numbers
+
+
+def _unpacked(keys: Ints) -> list[str]:
+    """Return the tokens of packed code points."""
+    codes = np.zeros((len(keys), PACKED_CHARS_MAX + 1), np.uint32)
+    for i in range(PACKED_CHARS_MAX):
+        codes[:, i] = keys >> PACKED_BITS * (PACKED_CHARS_MAX - 1 - i) & ((1 << PACKED_BITS) - 1)
+    is_kept = codes != 0
+    is_kept[:, -1] = True  # what ends each
+    kept: NDArray[np.uint32] = codes[is_kept]
+    return kept.tobytes().decode("utf-32-le").split("\0")[:-1]
+
+
+class _FormNumbers:
+    """Numbers the forms of words (`stemming`): each word is looked at once, whatever how often it occurs."""
+
+    def __init__(self, vocabulary: _Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._form_of: Ints = np.full(2, _UNKNOWN, np.int64)  # word's number -> its form's
+
+    def numbers(self, words: Sequence[str], word_numbers: Ints) -> Ints:
+        """Return the number of each word's form, _FORMLESS for those that have none."""
+        self._make_room()
+        new = np.flatnonzero(self._form_of[word_numbers] == _UNKNOWN)
+        numbers, places = np.unique(word_numbers[new], return_index=True)
+        for word_number, place in zip(numbers.tolist(), new[places].tolist(), strict=True):
+            form = form_of(words[place])
+            self._form_of[word_number] = self._vocabulary[form] if form else _FORMLESS
+        return self._form_of[word_numbers]
+
+    def _make_room(self) -> None:
+        if (size := len(self._form_of)) < len(self._vocabulary):
+            grown = np.full(max(2 * size, len(self._vocabulary)), _UNKNOWN, np.int64)
+            grown[:size] = self._form_of
+            self._form_of = grown
+
+
+class Occurrences(NamedTuple):
+    """Every term and atom of some documents."""
+
+    entries: list[str]  # the dictionary in the order of first use
+    starts: Ints  # where the occurrences of each entry start (entries + 1)
+    keys: Ints
+
+
+class Inverter:
+    """Collects the occurrences of terms and atoms of documents given in ascending order.
+
+    Each entry's occurrences come in one of five streams (words, forms, compounds, Han terms, pairs), each of
+    them ascending, so grouping them by entry needs no sorting.
+    """
+
+    def __init__(self, n_documents: int) -> None:
+        self.lengths = np.zeros((n_documents, FIELD_COUNT), np.uint32)
+        self._vocabulary = _Vocabulary({_BREAK: 0})
+        self._short_numbers = _ShortNumbers(self._vocabulary)
+        self._form_numbers = _FormNumbers(self._vocabulary)
+        self._streams: list[tuple[Ints, Ints]] = []  # (numbers, keys)
+        self._marks: list[str] = []
+        self._mark_keys: list[int] = []
+        self._texts: list[str] = []
+        self._text_keys: list[int] = []
+        self._batch_chars = 0
+
+    def add(self, number: int, document: Document) -> None:
+        """Add a document; its fields in the order of `segment`'s lengths."""
+        self._add_text(number, 0, document.title)
+        anchors_chars = 0
+        for anchor in document.anchors[:ANCHORS_MAX]:
+            self._add_text(number, 1, anchor)
+            anchors_chars += len(anchor)
+            if anchors_chars > FIELD_CHARS_MAX:
+                break
+        self._add_text(number, 2, document.headings)
+        self._add_text(number, 3, document.text)
+        self._add_text(number, 4, unquote(document.url.partition("://")[2], errors="replace"))
+        if self._batch_chars > _BATCH_CHARS:
+            self._flush_batch()
+
+    def mark(self, number: int, entries: Sequence[str]) -> None:
+        """Put a document, that was added last, under entries that are not from its text."""
+        self._marks += entries
+        self._mark_keys += [number << DOCUMENT_SHIFT] * len(entries)
+
+    def finish(self) -> Occurrences:
+        """Return all that was added."""
+        self._flush_batch()
+        self._streams.append((self._vocabulary.numbers(self._marks), np.array(self._mark_keys, np.int64)))
+        counts = np.zeros(len(self._vocabulary), np.int64)
+        for numbers, _ in self._streams:
+            counts += np.bincount(numbers, minlength=len(counts))
+        starts = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=starts[1:])
+        cursors, grouped = starts[:-1].copy(), np.empty(int(starts[-1]), np.int64)
+        for numbers, keys in self._streams:
+            scatter(numbers, keys, cursors, grouped)
+        return Occurrences(list(self._vocabulary), starts, grouped)
+
+    def _add_text(self, number: int, field: int, text: str) -> None:
+        if text:
+            folded = fold_letters(text[:FIELD_CHARS_MAX])[:FIELD_CHARS_MAX]  # one character may fold to 18
+            self._texts.append(folded)
+            self._text_keys.append(number << DOCUMENT_SHIFT | field << FIELD_SHIFT)
+            self._batch_chars += len(folded)
+
+    def _flush_batch(self) -> None:
+        """Turn the texts collected into occurrences."""
+        if self._texts:
+            batch = _Batch(self._texts, np.array(self._text_keys, np.int64))
+            self._add_words(batch)
+            self._add_han(batch)
+            self._add_other_cjk(batch)
+            self._add_atoms(batch)
+        self._texts, self._text_keys, self._batch_chars = [], [], 0
+
+    def _add_words(self, batch: _Batch) -> None:
+        keys = batch.run_keys[batch.run_kinds == RunKind.WORD]
+        if len(keys):
+            words = batch.joined(RunKind.WORD).split(_BREAK)
+            if int(batch.run_lengths.max()) > TERM_CHARS_MAX:
+                words = [word[:TERM_CHARS_MAX] for word in words]
+            numbers = self._vocabulary.numbers(words)
+            self._count(numbers, keys)
+            self._add_forms(self._form_numbers.numbers(words, numbers), keys, batch)
+
+    def _add_forms(self, forms: Ints, keys: Ints, batch: _Batch) -> None:
+        """Add the forms of words, among which are those of numbers in groups, and the compounds."""
+        compounds = list(batch.compounds())
+        grouped = [(key, entry) for key, entry in compounds if entry.startswith(FORM_PREFIX)]
+        others = [(key, entry) for key, entry in compounds if not entry.startswith(FORM_PREFIX)]
+        has_form = forms != _FORMLESS
+        forms, keys = forms[has_form], keys[has_form]
+        if grouped:
+            grouped_keys, grouped_forms = self._numbered(grouped)
+            places = np.searchsorted(keys, grouped_keys)
+            forms, keys = np.insert(forms, places, grouped_forms), np.insert(keys, places, grouped_keys)
+        self._streams.append((forms, keys))
+        if others:
+            other_keys, numbers = self._numbered(others)
+            self._streams.append((numbers, other_keys))
+
+    def _numbered(self, found: list[tuple[int, str]]) -> tuple[Ints, Ints]:
+        """Return keys, ascending, and numbers of what was found in any order."""
+        found.sort()
+        keys = np.fromiter((key for key, _ in found), np.int64, len(found))
+        return keys, self._vocabulary.numbers([entry for _, entry in found])
+
+    def _add_han(self, batch: _Batch) -> None:
+        keys = batch.run_keys[batch.run_kinds == RunKind.HAN]
+        if len(keys):
+            numbers = self._short_numbers.numbers(segment_han(batch.joined(RunKind.HAN)))
+            is_break = numbers == 0
+            run_of_term = np.cumsum(is_break)[~is_break]
+            # All terms of a run share a key: they have no positions, only frequencies.
+            self._count(numbers[~is_break], keys[run_of_term])
+
+    def _add_other_cjk(self, batch: _Batch) -> None:
+        """Count the terms of kana, Hangul and rare ideographs, which are the atoms of their runs."""
+        is_run = batch.run_kinds == RunKind.OTHER_CJK
+        self._count_length(np.repeat(batch.run_keys[is_run], batch.run_lengths[is_run]))
+
+    def _add_atoms(self, batch: _Batch) -> None:
+        """Add the pairs of CJK runs; words are atoms already."""
+        is_cjk = batch.run_kinds != RunKind.WORD
+        lengths = batch.run_lengths[is_cjk]
+        if not len(lengths):
+            return
+        within = _counting(lengths)
+        places = np.repeat(batch.run_starts[is_cjk], lengths) + within
+        ends = np.cumsum(lengths) - 1
+        # The prefix, a character, the next one of its run, and 0 as `number_tokens` wants it.
+        rows = np.zeros((len(places), 4), np.uint32)
+        rows[:, 0] = ord(CHARACTER_PREFIX)
+        rows[:, 1] = batch.codes[places]
+        rows[:-1, 2] = rows[1:, 1]
+        rows[ends, 2] = 0
+        is_kept = np.ones(rows.shape, np.bool_)
+        is_kept[ends, 2] = False  # the last character of a run stands alone
+        numbers = self._short_numbers.numbers_of_codes(rows[is_kept], len(places))
+        self._streams.append((numbers, np.repeat(batch.run_keys[is_cjk], lengths) + within))
+
+    def _count(self, numbers: Ints, keys: Ints) -> None:
+        """Add occurrences of terms, which count for the length of their field; ascending."""
+        self._streams.append((numbers, keys))
+        self._count_length(keys)
+
+    def _count_length(self, keys: Ints) -> None:
+        """Add occurrences to the lengths of their fields; keys ascending."""
+        fields = keys >> FIELD_SHIFT
+        firsts = np.flatnonzero(np.diff(fields, prepend=-1))
+        counts = np.diff(firsts, append=len(fields))
+        field, document = fields[firsts] & 15, keys[firsts] >> DOCUMENT_SHIFT
+        self.lengths[document, field] += counts.astype(np.uint32)
+
+
+class _Batch:
+    """Texts folded but for Chinese characters, cut into runs, all at once; the rule is that of `runs_of`."""
+
+    def __init__(self, texts: Sequence[str], text_keys: Ints) -> None:
+        """Cut texts.
+
+        Args:
+          text_keys: document and field of each text, ascending; texts with the same key are anchors.
+        """
+        self._text = _BREAK.join(texts)
+        self.codes = SIMPLIFIED[np.frombuffer(self._text.encode("utf-32-le"), np.uint32)]
+        self.kinds = _KINDS[self.codes]
+        bounds = np.flatnonzero(np.diff(self.kinds, prepend=RunKind.SEPARATOR, append=RunKind.SEPARATOR))
+        # A bound is where the kind changes; what is between two is a run, or separators.
+        is_run = self.kinds[bounds[:-1]] != RunKind.SEPARATOR
+        self.run_starts = bounds[:-1][is_run]
+        self.run_lengths = np.diff(bounds)[is_run]
+        self.run_kinds = self.kinds[self.run_starts]
+        self.run_ends = self.run_starts + self.run_lengths
+        atom_counts = np.where(self.run_kinds == RunKind.WORD, 1, self.run_lengths)
+        atoms_before = np.cumsum(atom_counts) - atom_counts
+        text_lengths = np.fromiter(map(len, texts), np.int64, len(texts)) + len(_BREAK)
+        text_ends = np.cumsum(text_lengths)
+        text_of_run = np.searchsorted(text_ends, self.run_starts, "right")
+        text_atoms = np.bincount(text_of_run, atom_counts, len(texts)).astype(np.int64)
+        # One position stays free after each text, so that no phrase goes from one anchor into the next.
+        text_sizes = text_atoms + 1
+        sizes_before = np.cumsum(text_sizes) - text_sizes
+        is_first = np.diff(text_keys, prepend=-1) != 0
+        group_base = np.maximum.accumulate(np.where(is_first, sizes_before, 0))
+        text_base = text_keys + sizes_before - group_base - (np.cumsum(text_atoms) - text_atoms)
+        self.run_keys = text_base[text_of_run] + atoms_before
+
+    def compounds(self) -> Iterator[tuple[int, str]]:
+        """Yield (key, entry) of everything that `compounds_of` finds in the texts, in no order.
+
+        Signs are looked for in bulk; what they are part of, which is rare, is looked at one by one.
+        """
+        text = self._text  # in which only what is mixed has Chinese characters
+        starts, ends, keys = self.run_starts, self.run_ends, self.run_keys
+        is_word = self.run_kinds == RunKind.WORD
+        words = np.flatnonzero(is_word)
+        padded = np.zeros(
+            len(self.codes) + 4, np.uint32
+        )  # so that no run has to care for the ends of the text
+        padded[2:-2] = self.codes
+        after = padded[2:][ends]
+        is_marked = self._is_marked(padded, words)
+        for i in words[is_marked].tolist():
+            for entry in marked(text, int(starts[i]), int(ends[i])):
+                yield int(keys[i]), entry
+        gaps = starts[1:] - ends[:-1]
+        is_apart_by_one = (gaps == 1) & is_word[:-1] & is_word[1:]
+        is_linked = is_apart_by_one & _IS_LINK[np.minimum(after[:-1], 127)]
+        for first, last in _rows(is_linked):
+            if entry := chain(text, int(starts[first]), int(ends[last]), last - first + 1):
+                yield int(keys[first]), entry
+        for first, last in _rows(is_apart_by_one & (after[:-1] == ord(GROUPING))):
+            if entry := grouped_number(text, int(starts[first]), int(ends[last])):
+                yield int(keys[first]), entry
+        is_short = is_word & (self.run_lengths <= MIXED_CHARS_MAX)
+        for i in np.flatnonzero((gaps == 0) & (is_short[:-1] | is_short[1:])).tolist():
+            if entry := mixed(text, int(starts[i]), int(ends[i]), int(ends[i + 1])):
+                yield int(keys[i]), simplify(entry)
+
+    def _is_marked(self, padded: NDArray[np.uint32], words: Ints) -> NDArray[np.bool_]:
+        """Tell which words `marked` may find something at."""
+        starts, ends = self.run_starts[words], self.run_ends[words]
+        after, before = padded[2:][ends], padded[1:][starts]
+        is_marked: NDArray[np.bool_] = after == ord("#")
+        plus = np.flatnonzero(after == ord("+"))
+        is_marked[plus[padded[3:][ends[plus]] == ord("+")]] = True
+        dot = np.flatnonzero(before == ord("."))
+        is_marked[dot[_KINDS[padded[starts[dot]]] != RunKind.WORD]] = True
+        return is_marked
+
+    def joined(self, kind: RunKind) -> str:
+        """Return the runs of a kind with a break between each two."""
+        is_kind = self.kinds == kind
+        is_kept = is_kind.copy()
+        is_kept[1:] |= is_kind[:-1]  # a run, and the one character after it, which becomes the break
+        codes: NDArray[np.uint32] = np.where(is_kind, self.codes, np.uint32(ord(_BREAK)))[is_kept]
+        return codes.tobytes().decode("utf-32-le").removesuffix(_BREAK)
+
+
+def _rows(is_linked: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Return the first and the last run of every longest row of runs of which each is linked to the next."""
+    borders = np.flatnonzero(np.diff(is_linked.astype(np.int8), prepend=0, append=0))
+    return zip(borders[::2].tolist(), borders[1::2].tolist(), strict=True)
+
+
+def _counting(lengths: Ints) -> Ints:
+    """Return 0, 1, .. length - 1 for each length, one after the other."""
+    return np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)

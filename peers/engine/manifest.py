@@ -1,0 +1,78 @@
+"""What an index consists of: the one file that is ever replaced, and the files of deleted documents.
+
+A file named in the manifest is complete and durable; any other file is left over from a crash.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import xxhash
+
+from mesh.slot_set import NO_SLOTS
+from peers.engine.segment import CorruptIndexError, OutdatedIndexError
+from peers.kernel import Bytes
+
+MANIFEST_NAME = "manifest"
+_VERSION = 1
+_CHECKSUM_BYTES = 8
+
+
+class ManifestEntry(msgspec.Struct, frozen=True, array_like=True):
+    """A segment in use."""
+
+    segment: str  # name of its file
+    deletions: str = ""  # name of the file that says which of its documents are deleted, "" when none is
+
+
+class Manifest(msgspec.Struct, frozen=True, array_like=True):
+    """One committed state of an index."""
+
+    version: int = _VERSION
+    generation: int = 0
+    next_file: int = 1  # number for the next file name; names are never used twice
+    entries: tuple[ManifestEntry, ...] = ()
+    damaged: bytes = NO_SLOTS  # slot set: of these there were documents in segments that had to be given up
+
+    def file_names(self) -> set[str]:
+        """Return the names of all files in use, the manifest included."""
+        names = {name for entry in self.entries for name in (entry.segment, entry.deletions) if name}
+        return names | {MANIFEST_NAME}
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """Return the content of a manifest file."""
+    return _with_checksum(msgspec.msgpack.encode(manifest))
+
+
+def decode_manifest(content: memoryview) -> Manifest:
+    """Read a manifest file. CorruptIndexError, OutdatedIndexError."""
+    body = _checked(content, MANIFEST_NAME)
+    version: object = msgspec.msgpack.decode(body)[0]
+    if version != _VERSION:
+        raise OutdatedIndexError("another version wrote the index: its pages have to be indexed anew")
+    return msgspec.msgpack.decode(body, type=Manifest)
+
+
+def encode_deletions(live: Bytes) -> bytes:
+    """Return the content of a file that says which documents are live: one bit each."""
+    return _with_checksum(np.packbits(live).tobytes())
+
+
+def decode_deletions(content: memoryview, document_count: int, name: str) -> Bytes:
+    """Read such a file: 1 for each live document, 0 for the deleted. CorruptIndexError."""
+    body = _checked(content, name)
+    if len(body) != (document_count + 7) // 8:
+        raise CorruptIndexError(f"{name} belongs to another segment")
+    return np.unpackbits(np.frombuffer(body, np.uint8), count=document_count)
+
+
+def _with_checksum(body: bytes) -> bytes:
+    return body + xxhash.xxh3_64_intdigest(body).to_bytes(_CHECKSUM_BYTES, "little")
+
+
+def _checked(content: memoryview, name: str) -> memoryview:
+    body, checksum = content[:-_CHECKSUM_BYTES], content[-_CHECKSUM_BYTES:]
+    if xxhash.xxh3_64_intdigest(body).to_bytes(_CHECKSUM_BYTES, "little") != checksum:
+        raise CorruptIndexError(f"{name} is damaged")
+    return body

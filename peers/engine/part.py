@@ -1,0 +1,76 @@
+"""A segment with what of it is live, and its views: the documents of some slots.
+
+The view of a segment is cheap to keep (a byte a document) and dear to make (a pass over all its documents),
+so each part keeps the last ones made, and snapshots share the parts that a commit did not change.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+
+from mesh.slot_set import SlotMask
+from peers.engine.kernels import FIELD_COUNT, sum_lengths
+from peers.engine.scoring import normalise
+from peers.engine.segment import Segment
+from peers.kernel import Bytes, Floats
+
+# Of a peer's own slots, of all, and of those it answers for one, another or both of two absent peers; as
+# many again while responsibility changes.
+VIEWS_KEPT = 8
+
+_Kept = TypeVar("_Kept")
+
+
+class Part:
+    """A segment and which of its documents are not deleted; immutable."""
+
+    def __init__(self, segment: Segment, live: Bytes) -> None:
+        """Note what is live: 1 or 0 for each document; not written to any more."""
+        self.segment = segment
+        self.live = live
+        self.live_count = int(live.sum())
+        self._views: dict[bytes, PartView] = {}  # by mask, those used last behind
+        self._norms: tuple[Floats, Floats] | None = None
+
+    def of_slots(self, key: bytes, slots: SlotMask) -> PartView:
+        """Return the live documents of the slots that are True; `key` stands for these."""
+        view = self._views.pop(key, None)
+        if view is None:
+            view = PartView(self, self.live & slots[self.segment.slots])
+        keep(self._views, key, view)
+        return view
+
+    def norms(self, model: Floats) -> Floats:
+        """Return `normalise` of all documents, 40 bytes each; the last ones made are kept for all views."""
+        kept = self._norms
+        if kept is not None and (kept[0] is model or np.array_equal(kept[0], model)):
+            return kept[1]
+        norms = np.empty((FIELD_COUNT, self.segment.document_count))
+        normalise(self.segment.lengths, model, norms)
+        self._norms = model, norms
+        return norms
+
+
+class PartView:
+    """A part and those of its documents that count."""
+
+    def __init__(self, part: Part, allowed: Bytes) -> None:
+        self.part = part
+        self.segment = part.segment
+        self.allowed = allowed
+        totals = np.zeros(FIELD_COUNT, np.int64)
+        self.document_count = sum_lengths(self.segment.lengths, allowed, totals)
+        self.is_whole = self.document_count == self.segment.document_count
+        self.field_lengths: list[int] = totals.tolist()
+
+
+def keep(kept: dict[bytes, _Kept], key: bytes, value: _Kept) -> None:
+    """Put a value behind the others, and drop the first ones if they are too many.
+
+    Threads may race here: the worst that happens is that something is made twice.
+    """
+    kept[key] = value
+    for oldest in list(kept)[:-VIEWS_KEPT]:
+        kept.pop(oldest, None)

@@ -1,0 +1,271 @@
+"""Turn text into terms: what the index stores of a text and what a query asks for.
+
+Theory of operation
+  `folding` makes spellings equal, `runs` cuts a folded text into runs, and each run becomes terms:
+
+  * a Han run: jieba's search mode (words of the sentence plus the dictionary words of two and three
+    characters inside them), see `segmentation`.
+  * a run of kana, Hangul or rare ideographs: its pairs, see below.
+  * a word: itself.
+
+  Stop words are kept: the ranking makes them cheap, and phrases need them.
+
+  Beside these there are entries without positions: forms (`stemming`) and `compounds`.
+
+Positions
+  jieba's search mode emits overlapping words and cuts a phrase otherwise than the sentence it came from,
+  so positions of *words* cannot answer phrase queries. Positions therefore count **atoms**: an atom is
+  one Han, kana or Hangul character, or one word of another script. Separators take no position. The atom
+  of a character is entered as the *pair* of it and the next one of its run, the last one of a run alone:
+  pairs are rare where characters are common, and every second one says all of a phrase.
+
+  The atoms of a text do not depend on context but for the last one of a run, so any stretch of a text cut
+  at atom borders, asked as a phrase (`literal_of`), is found, always, and nothing else is. Segmented words
+  have no positions, only frequencies, so positions cost no more than they would for words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from peers.text.compounds import compounds_of, spans_of
+from peers.text.folding import AlignedText, fold
+from peers.text.runs import KIND_OF_CHARACTER, RUN, RunKind, kind_of, runs_of
+from peers.text.segmentation import segment_han, words_of
+from peers.text.stemming import FUNCTION_WORDS, form_of
+
+ANALYSIS_VERSION = 3  # stored in every segment; raise it whenever the same text gives other terms or atoms
+
+# No natural word is longer; a base64 blob cut here costs one dictionary entry of bounded size.
+TERM_CHARS_MAX = 64
+
+
+def analyse(text: str) -> list[str]:
+    """Return the terms of a text in order; deterministic, and the same on every peer of one version."""
+    return [term for run in runs_of(fold(text)) for term in _terms_of_run(run)]
+
+
+class QueryTerms(NamedTuple):
+    """What a typed text is searched by; dictionary entries, distinct, in the order of the text."""
+
+    required: tuple[str, ...]  # each must occur where all words must
+    scoring: tuple[str, ...]  # what a document's score is the sum over
+    weights: tuple[float, ...]  # the factor on the score of each of them; 1.0 for a term as it was typed
+
+
+def query_terms(text: str) -> QueryTerms:
+    """Say by which entries of the dictionary documents about a typed text are found and scored.
+
+    A word scores by itself and by its form, a Han word by itself and by the pairs of its characters and
+    those around it: what is segmented otherwise than in the page still counts. Required is what every
+    page has in which the words stand, in whatever form and however segmented: forms, and the pairs inside
+    words. Function words are required only of who types nothing else.
+    """
+    return _Reading(fold(text)).terms()
+
+
+# Chosen on the judged collections, on all of their queries, with the weights of fields as they were then; for
+# figures on queries left out see `ranking`. Forms: nDCG@10 on Cranfield
+# .371 to .394, MRR@10 on the English LibreOffice help .579 to .645; anything from .1 to .4 for the exact word
+# is as good. Pairs, with the words of the sentence instead of search mode: MRR@10 on the Chinese help .605
+# to .630, on CMRC 2018 .980 to .988; word and pair from .25 to .7 each are within .002.
+# `tianmesh eval fit`, with the weights of fields fitted as well, takes twice as much for forms and pairs.
+EXACT_WEIGHT = 0.3  # of a word that has a form
+FORM_WEIGHT = 1.4
+HAN_WORD_WEIGHT = 0.5
+HAN_PAIR_WEIGHT = 1.0
+COMPOUND_WEIGHT = 0.5
+
+
+class _Reading:
+    """Collects what a folded query is searched by."""
+
+    def __init__(self, folded: str) -> None:
+        self._required: dict[str, None] = {}
+        self._optional: dict[str, None] = {}  # required where nothing else is
+        self._scoring: dict[str, float] = {}
+        spans = spans_of(folded)
+        compounds = compounds_of(folded)
+        meant = {run for c in compounds if c.is_meant for run in range(c.first, c.last + 1)}
+        for i, span in enumerate(spans):
+            run = folded[span.start : span.end]
+            if span.kind is RunKind.WORD:
+                self._add_word(run[:TERM_CHARS_MAX], is_required=i not in meant)
+            elif span.kind is RunKind.HAN:
+                self._add_han(run)
+            else:
+                self._add_other_cjk(run)
+        for compound in compounds:
+            if compound.is_meant:
+                self._required[compound.entry] = None
+            self._score(compound.entry, COMPOUND_WEIGHT)
+
+    def terms(self) -> QueryTerms:
+        """Return what was collected."""
+        required = self._required or self._optional
+        return QueryTerms(tuple(required), tuple(self._scoring), tuple(self._scoring.values()))
+
+    def _add_word(self, word: str, *, is_required: bool) -> None:
+        form = form_of(word)
+        if form:
+            self._score(word, EXACT_WEIGHT)
+            self._score(form, FORM_WEIGHT)
+        else:
+            self._score(word, 1.0)
+        if word in FUNCTION_WORDS:
+            self._optional[word] = None
+        elif is_required:
+            self._required[form or word] = None
+
+    def _add_han(self, run: str) -> None:
+        pairs = pair_atoms(run)[:-1]
+        start = 0
+        for word in words_of(run):
+            self._score(word, HAN_WORD_WEIGHT if pairs else 1.0)
+            inside = pairs[start : start + len(word) - 1] or [word]
+            wanted = self._optional if word in FUNCTION_WORDS else self._required
+            wanted.update(dict.fromkeys(inside))
+            start += len(word)
+        for pair in pairs:
+            self._score(pair, HAN_PAIR_WEIGHT)
+
+    def _add_other_cjk(self, run: str) -> None:
+        pairs = pair_atoms(run)
+        # The last character alone is an entry of those texts only in which the run ends as well.
+        for pair in pairs[:-1] or pairs:
+            self._score(pair, 1.0)
+            (self._required if len(run) > 1 else self._optional)[pair] = None
+
+    def _score(self, entry: str, weight: float) -> None:
+        self._scoring[entry] = max(weight, self._scoring.get(entry, 0.0))
+
+
+def _terms_of_run(run: str) -> Sequence[str]:
+    kind = kind_of(run)
+    if kind is RunKind.WORD:
+        return (run[:TERM_CHARS_MAX],)
+    return segment_han(run) if kind is RunKind.HAN else pair_atoms(run)
+
+
+def frequency_entries(text: str) -> list[str]:
+    """Return the entries without positions that a text is found under besides its terms, in no order."""
+    folded = fold(text)
+    words = (run[:TERM_CHARS_MAX] for run in runs_of(folded) if kind_of(run) is RunKind.WORD)
+    forms = [form for word in words if (form := form_of(word))]
+    return forms + [compound.entry for compound in compounds_of(folded)]
+
+
+def atoms(text: str) -> list[str]:
+    """Return the atoms of a text in order: words, and pairs, which are entries of the dictionary.
+
+    The position of an atom is its index.
+    """
+    found: list[str] = []
+    for run in runs_of(fold(text)):
+        if kind_of(run) is RunKind.WORD:
+            found.append(run[:TERM_CHARS_MAX])
+        else:
+            found += pair_atoms(run)
+    return found
+
+
+def literal_of(text: str) -> tuple[list[str], list[int]]:
+    """Return the entries by which a text is found as it stands, and the distance of each from its start.
+
+    Every second pair of a run says all of it, with the last pair where the run is odd. Of a run of one
+    character, which in another text may go on, there is the prefix with the character: any atom that
+    begins so is meant.
+    """
+    entries: list[str] = []
+    distances: list[int] = []
+    position = 0
+    for run in runs_of(fold(text)):
+        if kind_of(run) is RunKind.WORD:
+            entries.append(run[:TERM_CHARS_MAX])
+            distances.append(position)
+            position += 1
+            continue
+        last_pair = max(0, len(run) - 2)
+        for start in sorted({*range(0, last_pair + 1, 2), last_pair}):
+            entries.append(CHARACTER_PREFIX + run[start : start + 2])
+            distances.append(position + start)
+        position += len(run)
+    return entries, distances
+
+
+CHARACTER_PREFIX = "\x01"  # before the pair of a CJK character; no term of another script starts so
+
+
+def pair_atoms(run: str) -> list[str]:
+    """Return the atoms of a CJK run, one a character: each with the next one, the last one alone."""
+    return [CHARACTER_PREFIX + run[i : i + 2] for i in range(len(run))]
+
+
+def is_atom_key(entry: str) -> bool:
+    """Tell whether a dictionary entry has positions: a word, or a pair."""
+    first = entry[0]
+    return first == CHARACTER_PREFIX or (first > " " and KIND_OF_CHARACTER[ord(first)] == RunKind.WORD)
+
+
+def counts_for_length(entry: str) -> bool:
+    """Tell whether occurrences of an entry are the length of a field: those of terms are.
+
+    Pairs of kana, Hangul and rare ideographs are terms, those of Han characters are not.
+    """
+    first = entry[0]
+    return first > " " or (
+        first == CHARACTER_PREFIX and KIND_OF_CHARACTER[ord(entry[1])] == RunKind.OTHER_CJK
+    )
+
+
+class TermSpan(msgspec.Struct, frozen=True, array_like=True):
+    """A term and the characters of the original text it came from: text[start:end]."""
+
+    term: str
+    start: int
+    end: int
+
+
+def offsets(text: str) -> list[TermSpan]:
+    """Return the terms of `analyse(text)` with their places in the text as it was given.
+
+    Where folding changes the number of characters (½, ㌔, a letter and its combining accent) the span
+    covers all characters that took part.
+    """
+    aligned = AlignedText(text)
+    return [
+        TermSpan(term, *aligned.span(match.start() + start, match.start() + end))
+        for match in RUN.finditer(aligned.folded)
+        for term, start, end in _places(match[0])
+    ]
+
+
+def _places(run: str) -> list[tuple[str, int, int]]:
+    """Return (term, start, end) of every term in a folded run, in the order of `analyse`."""
+    kind = kind_of(run)
+    if kind is RunKind.WORD:
+        return [(run[:TERM_CHARS_MAX], 0, len(run))]
+    if kind is RunKind.OTHER_CJK:
+        return [(term, i, min(i + 2, len(run))) for i, term in enumerate(pair_atoms(run))]
+    return _han_places(run)
+
+
+def _han_places(run: str) -> list[tuple[str, int, int]]:
+    # Before a word, search mode emits its dictionary pairs from left to right, then its triples.
+    terms = iter(segment_han(run))
+    places: list[tuple[str, int, int]] = []
+    word_start = 0
+    for word in words_of(run):
+        after_last = {2: 0, 3: 0}
+        for term in terms:
+            if len(term) == len(word):
+                places.append((term, word_start, word_start + len(word)))
+                break
+            inside = word.index(term, after_last[len(term)])
+            after_last[len(term)] = inside + 1
+            places.append((term, word_start + inside, word_start + inside + len(term)))
+        word_start += len(word)
+    return places

@@ -1,0 +1,102 @@
+"""Characters as kernels see them: code points, what kind each is, and what each is folded to.
+
+Both tables say the same as what they are made of: patterns, and `folding.fold`, which is asked for a
+character when it is first met.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from functools import cache
+from typing import Final
+
+import numpy as np
+from numba import types
+
+from peers.kernel import IN_WORDS, MUTABLE_WORDS, Bytes, Codes, kernel
+from peers.text.folding import fold
+
+WIDE: Final = 1  # two columns
+LETTER: Final = 2  # of a script whose words are written apart
+ALPHANUMERIC: Final = 4  # of any script
+SPACE: Final = 8
+SENTENCE_END: Final = 16
+SENTENCE_END_BEFORE_SPACE: Final = 32
+
+_PATTERNS: Final = {
+    WIDE: "[\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60"
+    "\uffe0-\uffe6\U0001f300-\U0001faff\U00020000-\U0003ffff]+",
+    LETTER: r"[^\W_\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+",
+    ALPHANUMERIC: r"[^\W_]+",
+    SPACE: r"\s+",
+    SENTENCE_END: "[\n。！？；]+",
+    SENTENCE_END_BEFORE_SPACE: "[.!?]+",
+}
+
+_UNEVEN: Final = np.iinfo(np.uint32).max
+# Jamo join into syllables, as marks do with letters.
+_JAMO: Final = re.compile("[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
+_VARIATION_SELECTOR: Final = re.compile("[\ufe00-\ufe0f]")  # marks that join with nothing
+
+# What each code point is folded to, + 1; 0 when nobody has asked yet; `_UNEVEN` when that depends on its
+# neighbours, or is not one character.
+_folded_to: Codes = np.zeros(sys.maxunicode + 1, np.uint32)
+
+
+def codes_of(text: str) -> Codes:
+    """Return the code points of a text."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+
+
+def text_of(codes: Codes) -> str:
+    """Return the text of code points."""
+    return codes.tobytes().decode("utf-32-le", "surrogatepass")
+
+
+@cache
+def character_classes() -> Bytes:
+    """Return the classes of every code point: a bit each."""
+    classes = np.zeros(sys.maxunicode + 1, np.uint8)
+    everything = text_of(np.arange(sys.maxunicode + 1, dtype=np.uint32))
+    for bit, pattern in _PATTERNS.items():
+        for run in re.finditer(pattern, everything):
+            classes[run.start() : run.end()] |= bit
+    return classes
+
+
+def fold_evenly(codes: Codes) -> Codes | None:
+    """Return what `fold` makes of a text, None unless every character is folded to one whatever is around."""
+    folded = np.empty(len(codes), np.uint32)
+    done = 0
+    while (done := _fold(codes, _folded_to, folded, done)) < len(codes):
+        code = int(codes[done])
+        if _folded_to[code]:
+            return None
+        _folded_to[code] = _even_fold(chr(code))
+    return folded
+
+
+def _even_fold(character: str) -> int:
+    folded = fold(character)
+    forms = character + unicodedata.normalize("NFKC", character) + folded
+    is_even = len(folded) == 1 and not any(map(_may_join, forms))
+    return ord(folded) + 1 if is_even else _UNEVEN
+
+
+def _may_join(character: str) -> bool:
+    is_mark = unicodedata.category(character).startswith("M")
+    return bool(_JAMO.match(character)) or (is_mark and not _VARIATION_SELECTOR.match(character))
+
+
+@kernel(IN_WORDS, IN_WORDS, MUTABLE_WORDS, types.int64)
+def _fold(codes: Codes, folded_to: Codes, folded: Codes, done: int) -> int:
+    """Fold from a place on, to the end or to the first character of which that is not known to be even."""
+    while done < len(codes):
+        to = folded_to[codes[done]]
+        if to == 0 or to == _UNEVEN:
+            break
+        folded[done] = to - 1
+        done += 1
+    return done

@@ -1,0 +1,137 @@
+"""Words that signs or scripts are part of: C++, C#, .NET, AT&T, A/B, node.js, 3.14, 1,000, T恤, 卡拉OK.
+
+Signs separate words, so the atoms of these are c, at t, node js, t 恤: found, but among everything that
+has them. What is written together is an entry of its own besides, without positions, by rules that look at
+the neighbours only:
+
+    c++  c#       a word with ++, or with # where no word follows
+    .net          a word in letters with a dot before, at the start of what is written together
+    at&t  a/b  node.js  3.14  os.path.join    two to four words with one of & / . between each two
+    1,000         a number in groups of three digits; its entry is that of the plain digits, `stemming`
+    t恤  拉ok     a word of up to three characters with the Chinese character before or after it
+
+Dates, hyphens and apostrophes make no entries: 2004-05-06 is found by its words side by side.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from peers.text.runs import KIND_OF_CHARACTER, RUN, RunKind, kind_of
+from peers.text.stemming import number_form
+
+COMPOUND_PREFIX: Final = "\x06"
+
+MARKED_CHARS_MAX: Final = 16  # of a word with ++, # or a dot before it
+CHAIN_WORDS_MAX: Final = 4  # more is a path
+CHAIN_CHARS_MAX: Final = 32
+MIXED_CHARS_MAX: Final = 3  # of the word beside a Chinese character
+LINKS: Final = "&/."
+GROUPING: Final = ","
+
+_GROUPED: Final = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
+
+
+class Compound(NamedTuple):
+    """An entry that runs of a text have together."""
+
+    entry: str
+    first: int  # index of the first run
+    last: int  # and of the last
+    is_meant: bool  # whether who types it means nothing less: c++ is not c
+
+
+class Span(NamedTuple):
+    """A run and where it is."""
+
+    start: int
+    end: int
+    kind: RunKind
+
+
+def spans_of(folded: str) -> list[Span]:
+    """Return where the runs of a folded text are."""
+    return [Span(match.start(), match.end(), kind_of(match[0])) for match in RUN.finditer(folded)]
+
+
+def compounds_of(folded: str) -> list[Compound]:
+    """Return the compounds of a folded text, each kind by rising place."""
+    spans = spans_of(folded)
+    found = [
+        Compound(entry, i, i, True)
+        for i, span in enumerate(spans)
+        if span.kind is RunKind.WORD
+        for entry in marked(folded, span.start, span.end)
+    ]
+    for first, last in _chains(folded, spans, LINKS):
+        if entry := chain(folded, spans[first].start, spans[last].end, last - first + 1):
+            found.append(Compound(entry, first, last, False))
+    for first, last in _chains(folded, spans, GROUPING):
+        if entry := grouped_number(folded, spans[first].start, spans[last].end):
+            found.append(Compound(entry, first, last, True))
+    for i, (left, right) in enumerate(pairwise(spans)):
+        if left.end == right.start and (entry := mixed(folded, left.start, left.end, right.end)):
+            found.append(Compound(entry, i, i + 1, False))
+    return found
+
+
+def _chains(folded: str, spans: Sequence[Span], signs: str) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last run of every longest row of words with a sign between each two."""
+    first = 0
+    for last, span in enumerate(spans):
+        follower = spans[last + 1] if last + 1 < len(spans) else None
+        is_linked = (
+            follower is not None
+            and span.kind is follower.kind is RunKind.WORD
+            and follower.start == span.end + 1
+            and folded[span.end] in signs
+        )
+        if not is_linked:
+            if last > first:
+                yield first, last
+            first = last + 1
+
+
+def marked(folded: str, start: int, end: int) -> list[str]:
+    """Return the entries of the word folded[start:end] with the signs beside it."""
+    if end - start > MARKED_CHARS_MAX:
+        return []
+    found, word = [], folded[start:end]
+    if folded.startswith("++", end) and not folded.startswith("+", end + 2):
+        found.append(f"{COMPOUND_PREFIX}{word}++")
+    elif folded.startswith("#", end) and not is_word_at(folded, end + 1):
+        found.append(f"{COMPOUND_PREFIX}{word}#")
+    if folded.startswith(".", start - 1, start) and word.isalpha():
+        before = folded[start - 2] if start >= 2 else " "
+        if before != "." and KIND_OF_CHARACTER[ord(before)] != RunKind.WORD:
+            found.append(f"{COMPOUND_PREFIX}.{word}")
+    return found
+
+
+def is_word_at(folded: str, place: int) -> bool:
+    """Tell whether a word is at a place."""
+    return place < len(folded) and KIND_OF_CHARACTER[ord(folded[place])] == RunKind.WORD
+
+
+def chain(folded: str, start: int, end: int, n_words: int) -> str:
+    """Return the entry of words joined by signs, "" when there is none."""
+    is_short = n_words <= CHAIN_WORDS_MAX and end - start <= CHAIN_CHARS_MAX
+    return COMPOUND_PREFIX + folded[start:end] if is_short else ""
+
+
+def grouped_number(folded: str, start: int, end: int) -> str:
+    """Return the entry of a number in groups, "" when it is something else with commas."""
+    is_number = end - start <= CHAIN_CHARS_MAX and _GROUPED.fullmatch(folded, start, end)
+    return number_form(folded[start:end].replace(GROUPING, "")) if is_number else ""
+
+
+def mixed(folded: str, start: int, border: int, end: int) -> str:
+    """Return the entry of two runs that touch at a border, "" when neither is a short word."""
+    if KIND_OF_CHARACTER[ord(folded[start])] == RunKind.WORD:
+        return COMPOUND_PREFIX + folded[start : border + 1] if border - start <= MIXED_CHARS_MAX else ""
+    if KIND_OF_CHARACTER[ord(folded[border])] == RunKind.WORD:
+        return COMPOUND_PREFIX + folded[border - 1 : end] if end - border <= MIXED_CHARS_MAX else ""
+    return ""  # Han and kana

@@ -1,0 +1,24 @@
+"""Queries of words as they are typed, for tests of what is done with queries, whatever they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from peers.text.analysis import QueryTerms, analyse
+
+
+def plain_query_terms(text: str) -> QueryTerms:
+    """Do as `analysis.query_terms`, but for terms alone: no forms, no pairs, nothing left out."""
+    terms = tuple(dict.fromkeys(analyse(text)))
+    return QueryTerms(terms, terms, (1.0,) * len(terms))
+
+
+@contextmanager
+def plain_terms() -> Iterator[None]:
+    """Let queries be read so."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("peers.engine.query.query_terms", plain_query_terms)
+        yield

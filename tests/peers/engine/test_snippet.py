@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import re
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from peers.engine.query import Mode, Query, parse_query
+from peers.engine.snippet import Snippet, highlights_of, marked_html, snippet_of
+from peers.text.compounds import COMPOUND_PREFIX
+from peers.text.stemming import FORM_PREFIX
+from tests.peers.text.samples import any_text
+
+
+def marked(text: str, query: str) -> str:
+    snippet = snippet_of(text, parse_query(query))
+    return marked_html(snippet.text, snippet.highlights)
+
+
+def test_a_short_text_is_shown_whole() -> None:
+    assert marked("天网是搜索引擎", "搜索引擎") == "天网是<mark>搜索引擎</mark>"
+    assert marked("", "a") == ""
+
+
+def test_the_window_with_most_distinct_words_is_chosen() -> None:
+    filler = "one thing after another. " * 40
+    text = f"{filler}red red red red. {filler}red and green together. {filler}green. {filler}"
+    assert "<mark>red</mark> and <mark>green</mark> together" in marked(text, "red green")
+
+
+def test_chinese_windows_have_150_to_200_characters() -> None:
+    text = "网页的内容很长，" * 200 + "两级映射机制在这里。" + "后面还有很多内容，" * 200
+    snippet = snippet_of(text, parse_query("两级映射"))
+    assert 150 <= len(snippet.text) <= 200
+    assert [snippet.text[a:b] for a, b in snippet.highlights] == ["两级映射"]
+    assert snippet.text[0] == snippet.text[-1] == "…"
+
+
+def test_latin_windows_have_about_300_characters_and_whole_words() -> None:
+    words = ["several", "ordinary", "machines", "answering", "questions", "together"] * 200
+    text = " ".join([*words[:300], "needle", *words])
+    snippet = snippet_of(text, parse_query("needle"))
+    assert 280 <= len(snippet.text) <= 330
+    assert set(re.findall(r"\w+", snippet.text)) <= {*words, "needle"}
+
+
+def test_the_beginning_is_shown_when_nothing_matches() -> None:
+    assert marked("no such\nthing " * 100, "other").startswith("no such thing no such thing")
+
+
+def test_words_are_marked_whole_and_as_they_were_written() -> None:
+    assert (
+        marked("Cafety, CAFÉ: cafe\u0301!", "café") == "Cafety, <mark>CAFÉ</mark>: <mark>cafe\u0301</mark>!"
+    )
+    assert marked("GNU系统", "gnu") == "<mark>GNU</mark>系统"
+    assert marked("中华人民共和国", "中华人民共和国") == "<mark>中华人民共和国</mark>"
+    assert marked("½ ㌔ term", "term") == "½ ㌔ <mark>term</mark>"
+
+
+def test_other_forms_of_a_word_are_marked() -> None:
+    assert marked("Indexes of indexed and indexing; an indefinite", "index") == (
+        "<mark>Indexes</mark> of <mark>indexed</mark> and <mark>indexing</mark>; an indefinite"
+    )
+    assert marked("studies, a study, a student", "studying") == (
+        "<mark>studies</mark>, a <mark>study</mark>, a student"
+    )
+
+
+def test_words_far_apart_are_shown_in_fragments_in_the_order_of_the_text() -> None:
+    filler = "one thing after another. " * 40
+    text = f"{filler}Here is the red one. {filler}Here is the green one. {filler}And blue. {filler}"
+    snippet = snippet_of(text, parse_query("blue red green"))
+    assert [snippet.text[a:b] for a, b in snippet.highlights] == ["red", "green", "blue"]
+    assert snippet.text[0] == snippet.text[-1] == "…"
+    assert snippet.text.count("…") == 4
+    assert len(snippet.text) <= 330
+    chinese = "后面还有很多内容，" * 100
+    snippet = snippet_of(f"{chinese}两级映射。{chinese}搜索引擎。{chinese}", parse_query("搜索引擎 两级映射"))
+    assert [snippet.text[a:b] for a, b in snippet.highlights] == ["两级映射", "搜索引擎"]
+    assert 150 <= len(snippet.text) <= 200
+
+
+def test_one_window_is_shown_where_it_has_all_words() -> None:
+    filler = "one thing after another. " * 40
+    snippet = snippet_of(f"{filler}red {filler} red and green {filler} green", parse_query("red green"))
+    assert snippet.text.count("…") == 2
+    assert [snippet.text[a:b] for a, b in snippet.highlights] == ["red", "green"]
+
+
+def test_html_of_the_page_and_query_is_escaped() -> None:
+    text = "<script>alert('x')</script> & \"quoted\""
+    assert marked(text, "script") == (
+        "&lt;<mark>script</mark>&gt;alert(&#x27;x&#x27;)&lt;/<mark>script</mark>&gt; &amp; &quot;quoted&quot;"
+    )
+    assert marked("a <mark> b", "a").count("<mark>") == 1
+
+
+def test_titles_are_highlighted_in_place() -> None:
+    assert highlights_of("Search engines and search", parse_query("search")) == ((0, 6), (19, 25))
+
+
+@settings(deadline=None, max_examples=400)
+@given(any_text, any_text, st.integers(20, 400))
+@example("\u0301", "天网", 20)  # folded to nothing
+def test_snippets_are_bounded_lines_and_their_highlights_lie_in_them(
+    text: str, query: str, columns: int
+) -> None:
+    snippet = snippet_of(text * 5, parse_query(query), columns)
+    assert isinstance(snippet, Snippet)
+    assert len(snippet.text) <= columns + 2
+    assert "\n" not in snippet.text
+    previous_end = -1
+    for start, end in snippet.highlights:
+        assert previous_end < start < end <= len(snippet.text)
+        previous_end = end
+    html = marked_html(snippet.text, snippet.highlights)
+    assert not re.search(r"<(?!/?mark>)", html)
+
+
+def test_entries_without_a_letter_are_not_looked_for() -> None:
+    entries = (COMPOUND_PREFIX, FORM_PREFIX, "word")
+    query = Query(scoring=entries, weights=(1.0,) * len(entries), mode=Mode.OR)
+    assert snippet_of("a word", query) == Snippet("a word", ((2, 6),))
+
+
+def test_a_hostile_text_is_not_slow() -> None:
+    snippet_of("a" * 1_000_000, parse_query("a b"))
+    snippet_of("a " * 1_000_000, parse_query("a"))
+    snippet_of("\u0301½" * 500_000, parse_query("1"))

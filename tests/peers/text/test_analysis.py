@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+
+from peers.text.analysis import (
+    CHARACTER_PREFIX,
+    COMPOUND_WEIGHT,
+    EXACT_WEIGHT,
+    FORM_WEIGHT,
+    HAN_PAIR_WEIGHT,
+    HAN_WORD_WEIGHT,
+    analyse,
+    atoms,
+    frequency_entries,
+    literal_of,
+    offsets,
+    query_terms,
+)
+from peers.text.folding import fold
+from peers.text.runs import RunKind, kind_of
+from peers.text.segmentation import JiebaSegmenter, available_segmenter
+from tests.peers.engine.samples import found, page
+from tests.peers.text.samples import any_text, signed_text
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("Hello, World!", ["hello", "world"]),
+        ("Ｆｕｌｌ　ｗｉｄｔｈ１２", ["full", "width12"]),
+        ("Café NAÏVE Łódź Straße", ["cafe", "naive", "lodz", "strasse"]),
+        ("cafe\u0301", ["cafe"]),
+        ("Й Ω ΟΔΟΣ", ["й", "ω", "οδοσ"]),
+        ("UTF-8 x86_64 3.14", ["utf", "8", "x86", "64", "3", "14"]),
+        ("中华人民共和国", ["中华", "华人", "人民", "共和", "共和国", "中华人民共和国"]),
+        ("GNU系统和T恤", ["gnu", "系统", "和", "t", "恤"]),
+        (
+            "カタカナ한국어",
+            ["\x01カタ", "\x01タカ", "\x01カナ", "\x01ナ한", "\x01한국", "\x01국어", "\x01어"],
+        ),
+        ("ｶﾞ", ["\x01ガ"]),
+        ("the of 的 了", ["the", "of", "的", "了"]),
+        ("搜尋引擎與漢語拼音", ["搜寻", "引擎", "与", "汉语", "拼音", "汉语拼音"]),
+        ("", []),
+        ("…，。!\x00", []),
+        ("x" * 100, ["x" * 64]),
+    ],
+)
+def test_text_becomes_terms(text: str, terms: list[str]) -> None:
+    assert analyse(text) == terms
+
+
+@pytest.mark.parametrize(
+    ("text", "required", "scoring"),
+    [
+        ("Searching", ["\x03search"], {"searching": EXACT_WEIGHT, "\x03search": FORM_WEIGHT}),
+        ("the x86 x86", ["x86"], {"the": 1.0, "x86": 1.0}),
+        ("the of", ["the", "of"], {"the": 1.0, "of": 1.0}),
+        ("C++", ["\x06c++"], {"c": EXACT_WEIGHT, "\x03c": FORM_WEIGHT, "\x06c++": COMPOUND_WEIGHT}),
+        ("1,000", ["\x031000"], {"1": 1.0, "000": 1.0, "\x031000": COMPOUND_WEIGHT}),
+        ("2004", ["\x032004"], {"2004": EXACT_WEIGHT, "\x032004": FORM_WEIGHT}),
+        ("3.14", ["3", "14"], {"3": 1.0, "14": 1.0, "\x063.14": COMPOUND_WEIGHT}),
+        ("天网", ["\x01天网"], {"天网": HAN_WORD_WEIGHT, "\x01天网": HAN_PAIR_WEIGHT}),
+        (
+            "搜索引擎的网页",
+            ["\x01搜索", "\x01索引", "\x01引擎", "\x01网页"],
+            dict.fromkeys(["搜索引擎", "的", "网页"], HAN_WORD_WEIGHT)
+            | dict.fromkeys(
+                ["\x01搜索", "\x01索引", "\x01引擎", "\x01擎的", "\x01的网", "\x01网页"], HAN_PAIR_WEIGHT
+            ),
+        ),
+        ("恤", ["恤"], {"恤": 1.0}),
+        (
+            "カタカナ",
+            ["\x01カタ", "\x01タカ", "\x01カナ"],
+            {"\x01カタ": 1.0, "\x01タカ": 1.0, "\x01カナ": 1.0},
+        ),
+        ("の", ["\x01の"], {"\x01の": 1.0}),
+        ("", [], {}),
+    ],
+)
+def test_a_typed_text_is_searched_by_words_forms_and_compounds(
+    text: str, required: list[str], scoring: dict[str, float]
+) -> None:
+    terms = query_terms(text)
+    assert list(terms.required) == required
+    assert dict(zip(terms.scoring, terms.weights, strict=True)) == scoring
+
+
+@settings(deadline=None)
+@given(any_text | signed_text)
+def test_who_types_something_is_searched_by_something(text: str) -> None:
+    terms = query_terms(text)
+    assert bool(terms.required) == bool(terms.scoring) == bool(analyse(text))
+    assert len(set(terms.required)) == len(terms.required)
+    assert len(set(terms.scoring)) == len(terms.scoring) == len(terms.weights)
+
+
+@settings(deadline=None)
+@given(any_text | signed_text, any_text | signed_text, any_text | signed_text)
+def test_a_text_has_all_that_is_required_of_a_line_of_it(before: str, line: str, after: str) -> None:
+    """Lines, since a stretch cut elsewhere may be segmented or joined by signs otherwise than in its text."""
+    text = f"{before}\n{line}\n{after}"
+    assert set(query_terms(line).required) <= {*atoms(text), *analyse(text), *frequency_entries(text)}
+
+
+def test_atoms_are_words_and_pairs() -> None:
+    assert atoms("GNU系统, 東京タワー café") == [
+        "gnu",
+        *["\x01系统", "\x01统", "\x01东京", "\x01京", "\x01タワ", "\x01ワー", "\x01ー", "cafe"],
+    ]
+
+
+@settings(deadline=None)
+@given(any_text)
+def test_terms_are_analysed_to_themselves_or_their_parts(text: str) -> None:
+    for term in analyse(text):
+        assert analyse(term)[0] == term or kind_of(term) is RunKind.HAN
+
+
+@settings(deadline=None)
+@given(any_text)
+def test_composed_and_decomposed_text_have_the_same_terms(text: str) -> None:
+    composed = unicodedata.normalize("NFC", text)
+    assert analyse(unicodedata.normalize("NFC", unicodedata.normalize("NFD", composed))) == analyse(composed)
+
+
+@settings(deadline=None)
+@given(any_text, any_text)
+def test_atoms_do_not_depend_on_context(left: str, right: str) -> None:
+    assert atoms(f"{left} {right}") == atoms(left) + atoms(right)
+
+
+@pytest.mark.parametrize(
+    ("text", "entries", "distances"),
+    [
+        ("天网", ["\x01天网"], [0]),
+        ("网", ["\x01网"], [0]),
+        ("搜索引擎", ["\x01搜索", "\x01引擎"], [0, 2]),
+        ("大搜索引擎", ["\x01大搜", "\x01索引", "\x01引擎"], [0, 2, 3]),
+        ("T恤, 的の a b", ["t", "\x01恤", "\x01的", "\x01の", "a", "b"], [0, 1, 2, 3, 4, 5]),
+        ("!", [], []),
+    ],
+)
+def test_literals_are_said_by_every_second_pair(text: str, entries: list[str], distances: list[int]) -> None:
+    assert literal_of(text) == (entries, distances)
+
+
+@settings(deadline=None)
+@given(any_text, any_text, any_text)
+def test_what_a_literal_asks_for_is_in_every_text_with_it(before: str, literal: str, after: str) -> None:
+    start, places = len(atoms(before)), atoms(f"{before}\n{literal}\n{after}")
+    for entry, distance in zip(*literal_of(literal), strict=True):
+        assert places[start + distance] == entry
+
+
+@settings(deadline=None)
+@given(any_text)
+def test_offsets_give_the_terms_of_analysis(text: str) -> None:
+    assert [span.term for span in offsets(text)] == analyse(text)
+
+
+@settings(deadline=None)
+@given(any_text)
+def test_offsets_are_places_whose_text_has_the_term(text: str) -> None:
+    for span in offsets(text):
+        assert 0 <= span.start < span.end <= len(text)
+        assert span.term.removeprefix(CHARACTER_PREFIX) in fold(text[span.start : span.end])
+
+
+def test_offsets_survive_characters_that_fold_to_several() -> None:
+    text = "½ cafe\u0301 ㌔ 北京大学"
+    assert [(s.term, text[s.start : s.end]) for s in offsets(text)] == [
+        ("1", "½"),
+        ("2", "½"),
+        ("cafe", "cafe\u0301"),
+        ("\x01キロ", "㌔"),
+        ("\x01ロ", "㌔"),
+        ("北京", "北京"),
+        ("大学", "大学"),
+        ("北京大学", "北京大学"),
+    ]
+
+
+def test_jieba_takes_over_where_rjieba_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "GNU系统与中华人民共和国，长春市长春药店。"
+    expected = analyse(text), offsets(text)
+    monkeypatch.setitem(sys.modules, "rjieba", None)
+    segmenter = available_segmenter()
+    assert isinstance(segmenter, JiebaSegmenter)
+    monkeypatch.setattr("peers.text.segmentation._segmenter", segmenter)
+    assert (analyse(text), offsets(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "numbers"),
+    [
+        ("C++", {0}),
+        ("c#", {1}),
+        ("search engine", {2, 3}),
+        ("漢語拼音", {4, 5}),
+        ("汉语拼音", {4, 5}),
+        ("1000", {6, 7}),
+        ("1,000", {6, 7}),
+        (".NET", {8}),
+        ("カメラ", {9}),
+    ],
+)
+def test_pages_are_found_by_any_form_of_what_is_typed(query: str, numbers: set[int]) -> None:
+    texts = [
+        "learn C++ well",
+        "learn C# well",
+        "searching engines",
+        "a search engine",
+        "汉语拼音",
+        "漢語拼音",
+    ]
+    texts += ["1,000 pages", "1000 hosts", "使用.NET框架", "デジタルカメラの写真"]
+    pages = [page(f"h/{number}", text) for number, text in enumerate(texts)]
+    assert found(pages, query) == {f"h/{number}" for number in numbers}

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from peers.text.characters import (
+    ALPHANUMERIC,
+    LETTER,
+    SPACE,
+    WIDE,
+    character_classes,
+    codes_of,
+    fold_evenly,
+    text_of,
+)
+from peers.text.folding import fold
+from tests.peers.text.samples import any_text, han_text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a", LETTER | ALPHANUMERIC),
+        ("é", LETTER | ALPHANUMERIC),
+        ("7", LETTER | ALPHANUMERIC),
+        ("天", WIDE | ALPHANUMERIC),
+        ("カ", WIDE | ALPHANUMERIC),
+        ("，", WIDE),
+        ("_", 0),
+        ("\u2003", SPACE),
+    ],
+)
+def test_characters_have_the_classes_of_their_scripts(text: str, expected: int) -> None:
+    assert character_classes()[ord(text)] & (WIDE | LETTER | ALPHANUMERIC | SPACE) == expected
+
+
+@given(st.characters())
+def test_space_and_letters_are_those_of_python(character: str) -> None:
+    classes = int(character_classes()[ord(character)])
+    assert bool(classes & SPACE) == character.isspace()
+    assert bool(classes & ALPHANUMERIC) == bool(re.match(r"[^\W_]", character))
+
+
+@settings(deadline=None)
+@given(any_text | han_text | st.text())
+def test_folding_character_by_character_is_folding_the_text(text: str) -> None:
+    folded = fold_evenly(codes_of(text))
+    assert folded is None or text_of(folded) == fold(text)
+
+
+@pytest.mark.parametrize("text", ["Café ŁÓDŹ", "ＡＢＣ　全角", "臺灣網頁，天网。", "Ωσς…", "\x00", "↩\ufe0e"])
+def test_most_texts_are_folded_evenly(text: str) -> None:
+    folded = fold_evenly(codes_of(text))
+    assert folded is not None
+    assert text_of(folded) == fold(text)
+
+
+@pytest.mark.parametrize("text", ["cafe\u0301", "½", "ﬁ", "ｶﾞ", "\u1100\u1161"])
+def test_what_joins_or_falls_apart_is_left_to_others(text: str) -> None:
+    assert fold_evenly(codes_of(text)) is None
+
+
+def test_texts_come_back_from_their_code_points() -> None:
+    text = "天网 \ud800 \U0001f600"
+    assert text_of(codes_of(text)) == text
+    assert np.array_equal(codes_of("ab"), [97, 98])
