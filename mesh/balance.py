@@ -17,6 +17,7 @@ peer that was too slow for its share will be so again.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil, floor
 from typing import Annotated, Final, NamedTuple
 
 import msgspec
@@ -24,7 +25,6 @@ from msgspec import Meta
 
 from mesh.slots import WEIGHT_MAX
 
-STRETCH_MAX: Final = 4  # a weight stays within this factor of the wanted one, up and down
 RETURN_PART: Final = 4  # of the way back to the wanted weight is gone at a time: one in so many parts,
 RETURN_INTERVALS: Final = 30  # so many intervals after the last change of weight,
 RETURN_SHARE: Final = 4  # while all queues are below this part of the threshold
@@ -36,8 +36,13 @@ class BalanceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     is_enabled: bool = True
     threshold: Annotated[int, Meta(ge=1)] = 5_000  # N, URLs: minutes of work for one peer
     # a: what moves takes the rate at which URLs come with it, so a smaller ratio overshoots and comes back.
-    ratio: Annotated[float, Meta(gt=1)] = 3.0
+    ratio: Annotated[float, Meta(gt=1)] = 3.5
     interval_s: Annotated[float, Meta(gt=0)] = 60.0  # between two changes of one peer's weight
+    # A weight stays within this factor of the wanted one, up and down: half to double.
+    stretch_max: Annotated[float, Meta(ge=1)] = 2.0
+    # What carrying a page costs, as a part of fetching one: 46 MB/s moved with the index, beside 3 MB/s
+    # crawled, and the receiver crawls on meanwhile.
+    page_cost: Annotated[float, Meta(ge=0)] = 0.1
 
 
 class Share(NamedTuple):
@@ -46,6 +51,7 @@ class Share(NamedTuple):
     weight: int
     serving: int  # its weight before the move that is under way, or the same
     queue: int | None  # None when it has not been heard
+    pages: int = 0  # that it keeps as the owner of their slots
 
 
 def fraction_to_move(longest: int, shortest: int) -> float:
@@ -54,7 +60,13 @@ def fraction_to_move(longest: int, shortest: int) -> float:
 
 
 def weight_for(
-    me: str, wanted: int, shares: Mapping[str, Share], settings: BalanceSettings, unchanged_s: float
+    me: str,
+    wanted: int,
+    shares: Mapping[str, Share],
+    settings: BalanceSettings,
+    *,
+    unchanged_s: float,
+    empty_s: float = 0.0,
 ) -> int:
     """The weight that `me` should have now, mostly the one it has.
 
@@ -62,6 +74,7 @@ def weight_for(
       wanted: the weight that a person gave it.
       shares: all live members, `me` included.
       unchanged_s: time since `me` changed its weight by this rule, inf for never.
+      empty_s: for so long has no queue had anything in it.
     """
     own = shares[me]
     queues = {peer: share.queue for peer, share in shares.items() if share.weight and share.queue is not None}
@@ -72,17 +85,20 @@ def weight_for(
     longest = max(queues, key=lambda peer: (queues[peer], peer))
     shortest = min(queues, key=lambda peer: (queues[peer], peer))
     if queues[longest] < settings.threshold:
+        if empty_s >= settings.interval_s:
+            return wanted
         is_quiet = RETURN_SHARE * queues[longest] < settings.threshold and not moving
         may_return = is_quiet and unchanged_s >= RETURN_INTERVALS * settings.interval_s
         return _nearer(own.weight, wanted) if may_return else own.weight
     is_balanced = queues[longest] <= settings.ratio * queues[shortest]
-    if is_balanced or me not in (longest, shortest) or moving - {longest, shortest}:
+    is_worth_it = queues[longest] >= settings.page_cost * shares[longest].pages
+    if is_balanced or not is_worth_it or me not in (longest, shortest) or moving - {longest, shortest}:
         return own.weight
     fraction = fraction_to_move(queues[longest], queues[shortest])
     # What the longest had before, if it has given its part already.
     moved = fraction * max(shares[longest].weight, shares[longest].serving)
     weight = own.weight - moved if me == longest else own.weight + moved
-    return _bounded(round(weight), wanted)
+    return _bounded(weight, wanted, settings.stretch_max)
 
 
 def _nearer(weight: int, wanted: int) -> int:
@@ -91,6 +107,6 @@ def _nearer(weight: int, wanted: int) -> int:
     return wanted if abs(step) * 8 < wanted else round(weight + step)
 
 
-def _bounded(weight: int, wanted: int) -> int:
-    most = min(STRETCH_MAX * wanted, WEIGHT_MAX)
-    return max(-(-wanted // STRETCH_MAX), min(weight, most))
+def _bounded(weight: float, wanted: int, stretch_max: float) -> int:
+    most = min(floor(stretch_max * wanted), WEIGHT_MAX)
+    return max(ceil(wanted / stretch_max), min(round(weight), most))

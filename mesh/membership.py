@@ -136,6 +136,7 @@ class MembershipStatistics(Statistics, frozen=True):
     left: int
     incarnation: int  # of our own record
     weight: int
+    weight_wanted: int  # by the person who configured this peer; the queues may have changed it for a while
     serving: int
     is_draining: bool
     epoch: str  # hex, "" before the first
@@ -216,8 +217,8 @@ class Membership(Actor):
         self._sync_at = inf
         self._is_synchronising = False  # as long as nobody has answered
         self._reconnect_at = inf
-        self._queue: int | None = None  # URLs to be fetched here, None for a peer that does not crawl
-        self._queues: dict[str, int] = {}  # and at the others
+        self._queues: dict[str, QueueMeasured] = {}  # of all members that crawl, as far as we have heard
+        self._empty_since_s = inf  # nothing was in any of them
         self._balance_at = inf
         self._weight_set_at = -inf  # when the queues last changed our weight
         self._awake_at = 0.0  # up to when it is settled whether we stood still
@@ -285,6 +286,7 @@ class Membership(Actor):
             left=states.count(State.LEFT),
             incarnation=self._own.incarnation,
             weight=self._own.weight,
+            weight_wanted=self._weight_wanted,
             serving=self._own.serving,
             is_draining=self._own.is_draining,
             epoch=self._ownership.epoch.hex() if self._ownership else "",
@@ -312,8 +314,8 @@ class Membership(Actor):
                 self._admit(message, now)
             case ServeSlots():
                 self._serve()
-            case QueueMeasured(length):
-                self._queue = length
+            case QueueMeasured():
+                self._queues[self.me] = message
             case DrainPeer():
                 self._drain(message, now)
             case MembersWanted():
@@ -334,12 +336,12 @@ class Membership(Actor):
         if known.state == State.DEAD:
             self._greet_returned(peer, now)
         match message:
-            case Ping(sequence, gossip, queue):
-                self._queues[peer] = queue
+            case Ping(sequence, gossip, queue, pages):
+                self._queues[peer] = QueueMeasured(queue, pages)
                 self._hear_gossip(peer, gossip, now)
                 self._tell(peer, PingAnswered(sequence, self.me))
-            case PingAnswered(_, _, gossip, queue):
-                self._queues[peer] = queue
+            case PingAnswered(_, _, gossip, queue, pages):
+                self._queues[peer] = QueueMeasured(queue, pages)
                 self._hear_gossip(peer, gossip, now)
                 self._hear_answer(peer, message, now)
             case PingRequested(sequence, target, gossip):
@@ -830,7 +832,8 @@ class Membership(Actor):
         if isinstance(message, PingRequested):
             self._send(peer, replace(message, gossip=gossip))
         else:
-            self._send(peer, replace(message, gossip=gossip, queue=self._queue or 0))
+            own = self._queues.get(self.me, QueueMeasured(0))
+            self._send(peer, replace(message, gossip=gossip, queue=own.length, pages=own.pages))
 
     def _send(self, peer: str, message: Message) -> None:
         self._counts["sent"] += 1
@@ -878,16 +881,26 @@ class Membership(Actor):
         self._balance_at = now + BALANCE_CHECK_S
         if self._own.is_draining:
             return
-        queues = self._queues | ({} if self._queue is None else {self.me: self._queue})
-        shares = {
-            record.peer: Share(record.weight, record.serving, queues.get(record.peer))
-            for record in self._members.live_records()
-        }
-        unchanged_s = now - self._weight_set_at
-        weight = weight_for(self.me, self._weight_wanted, shares, self._balance, unchanged_s)
+        shares = {record.peer: self._share_of(record) for record in self._members.live_records()}
+        is_empty = not any(share.queue for share in shares.values())
+        self._empty_since_s = min(self._empty_since_s, now) if is_empty else inf
+        weight = weight_for(
+            self.me,
+            self._weight_wanted,
+            shares,
+            self._balance,
+            unchanged_s=now - self._weight_set_at,
+            empty_s=max(0.0, now - self._empty_since_s),
+        )
         if weight != self._own.weight:
             self._weight_set_at = now
             self._rewrite(replace(self._own, weight=weight))
+
+    def _share_of(self, record: MemberRecord) -> Share:
+        measured = self._queues.get(record.peer)
+        if measured is None:
+            return Share(record.weight, record.serving, None)
+        return Share(record.weight, record.serving, measured.length, measured.pages)
 
     # --- Memory -------------------------------------------------------------------------------------
 

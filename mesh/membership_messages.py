@@ -74,6 +74,7 @@ class QueueMeasured(Message, frozen=True):
     """Controller to membership: so many URLs are to be fetched here; weights follow from it."""
 
     length: int
+    pages: int = 0  # fetched and kept here, of the slots that are ours
 
 
 class LeaveMesh(Message, frozen=True):

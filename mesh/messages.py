@@ -99,6 +99,7 @@ class Ping(Message, frozen=True, array_like=True, tag=1):
     sequence: Count
     gossip: Annotated[tuple[Rumour, ...], Meta(max_length=GOSSIP_MAX)] = ()
     queue: Count = 0  # URLs that the sender has still to fetch
+    pages: Count = 0  # and those of its slots that it has fetched
 
 
 class PingAnswered(Message, frozen=True, array_like=True, tag=2):
@@ -111,6 +112,7 @@ class PingAnswered(Message, frozen=True, array_like=True, tag=2):
     peer: Name  # who is alive
     gossip: Annotated[tuple[Rumour, ...], Meta(max_length=GOSSIP_MAX)] = ()
     queue: Count = 0  # as in `Ping`
+    pages: Count = 0
 
 
 class PingRequested(Message, frozen=True, array_like=True, tag=3):

@@ -73,7 +73,7 @@ class Vitals:
             documents=snapshot.document_count,
             index_bytes=snapshot.index_bytes,
             archive_bytes=cell.archive_bytes,
-            idle=crawl.is_idle and not waiting and handover.is_quiet,
+            idle=crawl.is_idle and not waiting and handover.is_quiet and _is_balanced(membership),
             disk_full=cell.is_full,
             frontier=FrontierSize(hosts=crawl.hosts, queued=crawl.due, in_flight=crawl.in_flight),
             pending=crawl.in_progress + crawl.outbox + crawl.anchors_changed + waiting,
@@ -90,6 +90,7 @@ class Vitals:
             searches=searcher.searches,
             searches_cached=searcher.cache_hits,
             is_draining=membership.is_draining,
+            weight=membership.weight,
             slots=slots,
             bytes_moved=moved,
             bytes_moved_per_s=self._moved.note(moved, time.monotonic()),
@@ -123,6 +124,11 @@ def _slot_counts(handover: HandoverStatistics, searcher: SearcherStatistics) -> 
         wanted=handover.frontier_wanted + handover.pages_wanted,
         strays=handover.strays,
     )
+
+
+def _is_balanced(membership: MembershipStatistics) -> bool:
+    """Has it the weight that a person gave it? If not, slots will move once all queues are empty."""
+    return membership.is_draining or membership.weight == membership.weight_wanted
 
 
 def _waiting_count(cell: CellStatistics, indexer: IndexerStatistics) -> int:

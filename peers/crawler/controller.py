@@ -364,7 +364,8 @@ class Controller(Actor):
             sends.append(Send(self._addresses["handover"], SlotsFilled(filled)))
         if self._is_mismeasured() and self._measure_at_s <= now:
             self._measured, self._measure_at_s = self._frontier.due_count, now + MEASURE_S
-            sends.append(Send(self._addresses["membership"], QueueMeasured(self._measured)))
+            pages = self._frontier.url_count - self._frontier.queued_count
+            sends.append(Send(self._addresses["membership"], QueueMeasured(self._measured, pages)))
         self._measure_due_s = self._measure_at_s if self._is_mismeasured() else inf
         return sends
 

@@ -86,6 +86,7 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     activity: Count = 0  # changes whenever anything happens: equal twice and idle means at rest
     state: PeerState = PeerState.STEADY
     is_draining: bool = False
+    weight: Count = 0  # its share of the slots, relative to those of others; see `mesh.balance`
     slots: SlotCounts = SlotCounts()
     bytes_moved: Count = 0  # pages got from other peers when slots changed hands, or were repaired
     bytes_moved_per_s: Amount = 0.0  # of now

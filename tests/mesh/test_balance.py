@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from mesh.balance import RETURN_INTERVALS, STRETCH_MAX, BalanceSettings, Share, fraction_to_move, weight_for
+from mesh.balance import RETURN_INTERVALS, BalanceSettings, Share, fraction_to_move, weight_for
 
 SETTINGS = BalanceSettings(threshold=1_000, ratio=2.0, interval_s=60.0)
 
@@ -18,7 +18,7 @@ def shares(**queues: int | None) -> dict[str, Share]:
 
 
 def decided(now: dict[str, Share], settings: BalanceSettings = SETTINGS) -> dict[str, int]:
-    return {peer: weight_for(peer, 100, now, settings, inf) for peer in now}
+    return {peer: weight_for(peer, 100, now, settings, unchanged_s=inf) for peer in now}
 
 
 @pytest.mark.parametrize(
@@ -61,28 +61,48 @@ def test_a_policy_that_is_off_moves_nothing() -> None:
     assert set(decided(shares(a=8_000, b=1_000), BalanceSettings(is_enabled=False)).values()) == {100}
 
 
-def test_a_weight_stays_within_its_bounds() -> None:
+def test_a_weight_stays_within_half_and_double_of_what_was_wanted() -> None:
+    now = {"a": Share(55, 55, 90_000), "b": Share(190, 190, 0)}
+    assert decided(now) == {"a": 50, "b": 200}
+    for wanted in (1, 3, 5):
+        near = {"a": Share(wanted, wanted, 90_000), "b": Share(wanted, wanted, 0)}
+        least, most = (weight_for(peer, wanted, near, SETTINGS, unchanged_s=inf) for peer in "ab")
+        assert wanted / 2 <= least <= most <= 2 * wanted
+
+
+def test_the_band_around_the_wanted_weight_is_a_setting() -> None:
+    settings = BalanceSettings(threshold=1_000, ratio=2.0, stretch_max=4.0)
     now = {"a": Share(30, 30, 90_000), "b": Share(390, 390, 0)}
-    assert decided(now) == {"a": 100 // STRETCH_MAX, "b": 100 * STRETCH_MAX}
-    assert weight_for("a", 1, {"a": Share(1, 1, 90_000), "b": Share(1, 1, 0)}, SETTINGS, inf) == 1
+    assert decided(now, settings) == {"a": 25, "b": 400}
 
 
-def test_weights_go_back_to_what_was_wanted_when_all_queues_are_short() -> None:
-    weight, steps = 400, 0
-    while weight != 100:
-        now = {"a": Share(weight, weight, 10), "b": Share(100, 100, 0)}
-        weight, steps = weight_for("a", 100, now, SETTINGS, inf), steps + 1
-        assert steps < 12
-    assert weight_for("a", 100, {"a": Share(100, 100, 10)}, SETTINGS, inf) == 100
+def test_a_queue_that_is_short_beside_the_pages_to_be_carried_moves_nothing() -> None:
+    kept = Share(100, 100, 8_000, pages=80_001)
+    assert decided({"a": kept, "b": Share(100, 100, 100)}) == {"a": 100, "b": 100}
+    assert decided({"a": kept._replace(pages=80_000), "b": Share(100, 100, 0)}) == {"a": 50, "b": 150}
+
+
+def test_weights_go_back_at_once_when_nothing_has_been_queued_for_an_interval() -> None:
+    now = {"a": Share(55, 55, 0), "b": Share(190, 190, 0)}
+    for peer, share in now.items():
+        for empty_s, expected in ((SETTINGS.interval_s - 1, share.weight), (SETTINGS.interval_s, 100)):
+            weight = weight_for(peer, 100, now, SETTINGS, unchanged_s=90.0, empty_s=empty_s)
+            assert weight == expected
+
+
+def test_weights_go_back_later_while_a_little_is_queued() -> None:
+    now = {"a": Share(190, 190, 10), "b": Share(100, 100, 0)}
+    late_s = RETURN_INTERVALS * SETTINGS.interval_s
+    assert weight_for("a", 100, now, SETTINGS, unchanged_s=late_s - 1) == 190
+    assert weight_for("a", 100, now, SETTINGS, unchanged_s=late_s) == 168
+    now = {"a": Share(100, 100, 10), "b": Share(100, 100, 0)}
+    assert weight_for("a", 100, now, SETTINGS, unchanged_s=inf) == 100
 
 
 def test_nothing_moves_again_before_its_time() -> None:
     now = shares(a=8_000, b=1_000)
-    assert weight_for("a", 100, now, SETTINGS, SETTINGS.interval_s - 1) == 100
-    assert weight_for("a", 100, now, SETTINGS, SETTINGS.interval_s) == 56
-    now = {"a": Share(400, 400, 10), "b": Share(100, 100, 0)}
-    assert weight_for("a", 100, now, SETTINGS, (RETURN_INTERVALS - 1) * SETTINGS.interval_s) == 400
-    assert weight_for("a", 100, now, SETTINGS, RETURN_INTERVALS * SETTINGS.interval_s) == 325
+    assert weight_for("a", 100, now, SETTINGS, unchanged_s=SETTINGS.interval_s - 1) == 100
+    assert weight_for("a", 100, now, SETTINGS, unchanged_s=SETTINGS.interval_s) == 56
 
 
 class Crawl:
@@ -125,7 +145,8 @@ class Crawl:
             f"p{i}": Share(weight, served[i], round(self.queues[i] * self.random.uniform(0.9, 1.1)))
             for i, weight in enumerate(self.weights)
         }
-        weight = weight_for(f"p{peer}", 100, now, BalanceSettings(), self.now - self.changed_at[peer])
+        unchanged_s = self.now - self.changed_at[peer]
+        weight = weight_for(f"p{peer}", 100, now, BalanceSettings(), unchanged_s=unchanged_s)
         if weight != self.weights[peer]:
             self.signs[peer].append(1 if weight > self.weights[peer] else -1)
             self.weights[peer] = weight

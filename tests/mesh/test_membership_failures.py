@@ -384,6 +384,20 @@ def test_queue_lengths_ride_on_pings_and_weights_follow_them() -> None:
     assert ownership_of(first).table.weights["peer00"] == 56, "the move is not over"
 
 
+def test_equal_machines_have_equal_weights_again_when_their_queues_are_empty() -> None:
+    world = World(12, balance=BalanceSettings(threshold=100, interval_s=5.0))
+    first, *_ = world.mesh(3, until=8.0)
+    for peer, length in (("peer00", 8_000), ("peer01", 1_000), ("peer02", 3_000)):
+        world.say(peer, ServeSlots())
+        world.say(peer, QueueMeasured(length))
+    world.run(20.0)
+    for peer in ("peer00", "peer01", "peer02"):
+        world.say(peer, ServeSlots())
+        world.say(peer, QueueMeasured(0))
+    world.run(50.0)
+    assert ownership_of(first).table.weights == {"boot": 0, "peer00": 100, "peer01": 100, "peer02": 100}
+
+
 def test_a_drained_peer_takes_nothing_from_a_long_queue() -> None:
     world = World(13, balance=BalanceSettings(threshold=100, interval_s=5.0))
     first, *_ = world.mesh(2, until=8.0)
