@@ -12,7 +12,7 @@ import socket
 from collections.abc import Awaitable, Callable, Iterable
 from ipaddress import ip_address
 from pathlib import Path
-from random import Random
+from random import Random, SystemRandom
 from typing import Final
 
 import trio
@@ -26,6 +26,7 @@ from mesh.errors import ConfigError
 from mesh.identity import Identity
 from mesh.joiner import Door
 from mesh.key_file import load_identity
+from mesh.lives import begin_life
 from mesh.lmdb_table import LmdbTable
 from mesh.membership import Membership
 from mesh.membership_messages import StopMembership
@@ -62,9 +63,11 @@ class Member:
 
         Raises:
           ConfigError: no usable key or certificate, or an address that cannot be bound.
+          StorageError: the table cannot be written.
         """
         self.identity: Identity = load_identity(folder / config.key_file)
         self.table = table
+        self.life = _begin_life(table)
         listen = config.listen
         self.transport = Transport(
             self.identity,
@@ -168,3 +171,9 @@ class Member:
                 f"the certificate of peer {self.peer_id} is not from mesh {self._mesh.name!r}: "
                 "copy config.toml and peer.key together, or make both anew with `tianmesh init`"
             )
+
+
+def _begin_life(table: LmdbTable) -> int:
+    life = begin_life(table, SystemRandom())
+    table.commit()
+    return life

@@ -22,7 +22,7 @@ def make_actors(
     table: Table,
     settings: CrawlSettings,
     index: IndexView,
-    first_errand: int = 1,
+    life: int = 1,
     handover: HandoverSettings | None = None,
 ) -> list[Actor]:
     """Make the actors of a peer, which take up what the table remembers.
@@ -31,13 +31,13 @@ def make_actors(
       me: id of the peer.
       table: of the whole peer; each actor gets its own section.
       index: what the indexer searches.
-      first_errand: greater than any number of an earlier life, see `Searcher`, `Handover` and `Importer`.
+      life: of the peer, as `mesh.lives` counts them; the numbers of its questions follow from it.
     """
     return [
-        Controller(me, TableSection(table, b"C"), settings),
-        Cell(me, TableSection(table, CELL_SECTION)),
+        Controller(me, TableSection(table, b"C"), settings, life),
+        Cell(me, TableSection(table, CELL_SECTION), life=life),
         Indexer(me, index),
-        Searcher(me, first_errand),
-        Handover(me, first_errand, handover),
-        Importer(me, first_errand),
+        Searcher(me, life),
+        Handover(me, life, handover),
+        Importer(me, life),
     ]

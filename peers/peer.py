@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from pathlib import Path
 from typing import Final
 
@@ -76,8 +75,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
     # Only what is behind it is looked through, and may be cut as torn.
     durable = last_extent(TableSection(table, CELL_SECTION))
     with Archive(data / "archive", me, durable) as archive, Index.open(data / "index") as index:
-        first_errand = time.time_ns() // 1_000_000
-        actors = make_actors(me, table, config.crawl, IndexReader(index), first_errand, config.handover)
+        actors = make_actors(me, table, config.crawl, IndexReader(index), member.life, config.handover)
         ports: list[Port] = [
             FetcherPort(me, _fetcher(folder, config.web)),
             ParserPort(me, config.web.parsers),

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from mesh.actor import Address, Statistics
 from mesh.config import WEIGHT_DEFAULT
+from mesh.lives import begin_life
 from mesh.membership import MembershipStatistics
 from mesh.memory_table import MemoryTable
 from mesh.node import Node
@@ -91,7 +92,7 @@ class SimulatedCrawl:
         self.table = SlotTable(dict.fromkeys(self.peers, WEIGHT_DEFAULT), slots, replicas)
         self._members = members
         self._doors: dict[str, VirtualDoor] = {}
-        self._lives = dict.fromkeys(self.peers, 0)
+        self._starts = dict.fromkeys(self.peers, 0)
         self.log: list[Request] = []
         self.archives: dict[str, VirtualArchive] = {}
         self.indexes: dict[str, CountingIndex] = {}
@@ -170,7 +171,7 @@ class SimulatedCrawl:
         """Begin a life of a peer, the first or another one, on what its disk holds."""
         index = self.indexes[peer]
         table = self._table_of(peer)
-        actors = make_actors(peer, table, self.settings, index, self._next_errand())
+        actors = make_actors(peer, table, self.settings, index, self._begin_life(peer, table))
         ports: list[VirtualPort] = [
             VirtualFetcher(peer, self.web, self.log),
             VirtualParser(self.web),
@@ -179,10 +180,10 @@ class SimulatedCrawl:
             VirtualRecorder(self._trace) if self._trace is not None else Listener("recorder"),
             *map(Listener, ("http", "meter")),
         ]
-        self._lives[peer] += 1
+        self._starts[peer] += 1
         if self._members is not None:
             section = TableSection(table, b"M")
-            actors = [self._members.membership(peer, section, self._lives[peer]), *actors]
+            actors = [self._members.membership(peer, section, self._starts[peer]), *actors]
             ports += [VirtualDoor(peer, self._doors, self.world.is_up), Listener("network")]
         else:
             actors = [Herald(peer), *actors]
@@ -211,9 +212,11 @@ class SimulatedCrawl:
             return self._tables.setdefault(peer, RevertibleTable())
         return MemoryTable()
 
-    def _next_errand(self) -> int:
-        """As the live peer does: milliseconds, so that no number of an earlier life comes again."""
-        return int(self.world.now * 1_000) + 1
+    def _begin_life(self, peer: str, table: Table) -> int:
+        life = begin_life(table, random_of(0, peer))
+        if isinstance(table, RevertibleTable):
+            table.commit()
+        return life
 
     def _slot_of(self, host: str) -> int:
         return slot_of(host, self.table.slot_count)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from mesh.actor import Address, Message, Statistics
 from mesh.config import MeshConfig
+from mesh.lives import begin_life
 from mesh.membership import MembershipStatistics
 from mesh.membership_messages import LeaveMesh, MembershipRefused, StopMembership
 from mesh.messages import DrainPeer
@@ -81,7 +82,7 @@ class Machine:
         self._fetched = fetched
         self._abandoned = abandoned
         self._told = told
-        self._lives = 0
+        self._starts = 0
 
     @property
     def config(self) -> MeshConfig:
@@ -90,31 +91,31 @@ class Machine:
     @property
     def is_up(self) -> bool:
         """Does its process exist?"""
-        return self._lives > 0 and self._world.is_up(self.peer)
+        return self._starts > 0 and self._world.is_up(self.peer)
 
     @property
     def is_running(self) -> bool:
         """Does its process do anything?"""
-        return self._lives > 0 and self._world.is_running(self.peer)
+        return self._starts > 0 and self._world.is_running(self.peer)
 
     @property
     def has_lived(self) -> bool:
-        return self._lives > 0
+        return self._starts > 0
 
     def start(self) -> None:
         """Begin a life of the peer on what the disk holds."""
         assert not self.is_up
         assert not self.is_gone
-        self._lives += 1
+        self._starts += 1
         self.changed_s = self._world.now
         disk, peer = self.disk, self.peer
         index = Index.open(disk.storage)
-        # As live: milliseconds of the wall clock, which a person may have set back.
-        errand = int((self._world.now + self.clock.wall_offset_s) * 1_000)
-        actors = make_actors(peer, disk.table, self._settings, IndexReader(index), errand)
+        life = begin_life(disk.table, self._members.chance_of(peer, self._starts))
+        disk.table.commit()
+        actors = make_actors(peer, disk.table, self._settings, IndexReader(index), life)
         controller, *others = actors
         self._controller = Overheard(controller)
-        membership = self._members.membership(peer, TableSection(disk.table, b"M"), self._lives)
+        membership = self._members.membership(peer, TableSection(disk.table, b"M"), self._starts)
         segments = DiskSegments(disk, index, self.config.slot_count)
         ports: list[VirtualPort] = [
             _Fetcher(self, self._web, self._world, self._fetched, self._abandoned),
@@ -142,7 +143,7 @@ class Machine:
     def stop(self, has_ended: Callable[[], None]) -> None:
         """End the process in good order, a while from now: pages in progress are stored first."""
         self._tell("controller", StopCrawl())
-        self._stop_when_drained(self._lives, self._world.now + DRAIN_S_MAX, has_ended)
+        self._stop_when_drained(self._starts, self._world.now + DRAIN_S_MAX, has_ended)
 
     def wipe(self) -> None:
         """Put an empty disk into a machine that is down."""
@@ -229,12 +230,12 @@ class Machine:
     def _tell(self, actor: str, message: Message) -> None:
         self._world.deliver(Address(self.peer, "network"), Address(self.peer, actor), message)
 
-    def _stop_when_drained(self, life: int, until: float, has_ended: Callable[[], None]) -> None:
-        if not self.is_up or self._lives != life:
+    def _stop_when_drained(self, start: int, until: float, has_ended: Callable[[], None]) -> None:
+        if not self.is_up or self._starts != start:
             return
         crawl, now = self.crawl(), self._world.now
         if not self.is_running or ((crawl.in_flight or crawl.in_progress) and now < until):
-            self._world.plan(now + 0.5, lambda: self._stop_when_drained(life, until, has_ended))
+            self._world.plan(now + 0.5, lambda: self._stop_when_drained(start, until, has_ended))
             return
         self._tell("membership", StopMembership())
         self._world.stop(self.peer)

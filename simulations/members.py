@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mesh.actor import Address, Message
 from mesh.certificate import RootKey, issue
@@ -23,6 +23,9 @@ from mesh.messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
 from mesh.table import Table
 from simulations.chance import random_of
 from simulations.world import Answer
+
+if TYPE_CHECKING:
+    from random import Random
 
 SLOT_COUNT_DEFAULT: Final = 50_000  # as a mesh has by default
 ROUND_TRIP_S: Final = 0.1  # to a door: connection, handshake and question
@@ -45,20 +48,24 @@ class Members:
         self.identities = {identity.peer_id: identity for identity in identities}
         self.peers = tuple(self.identities)
 
-    def membership(self, peer: str, table: Table, life: int) -> Membership:
-        """Make the actor. `life` counts the starts of this peer.
+    def chance_of(self, peer: str, start: int) -> Random:
+        """The generator of a peer for what is no actor's, after so many starts."""
+        return random_of(self._seed, f"{peer} at start {start}")
 
-        All are given the doors of all others, in order, but the first one in its first life, when nobody is
+    def membership(self, peer: str, table: Table, start: int) -> Membership:
+        """Make the actor. `start` counts the starts of this peer, also those on a disk that was lost.
+
+        All are given the doors of all others, in order, but the first one at its first start, when nobody is
         there yet: later, with an empty disk and no door, it would begin a mesh of its own.
         """
         identity = self.identities[peer]
         doors = [self.identities[each] for each in self.peers if each != peer]
-        if peer == self.peers[0] and life == 1:
+        if peer == self.peers[0] and start == 1:
             doors = []
         return Membership(
             self._record(identity),
             self.config,
-            random_of(self._seed, f"membership of {peer} in life {life}"),
+            random_of(self._seed, f"membership of {peer} at start {start}"),
             table,
             PeerCredentials(identity, self.config),
             [Door(door_endpoint(each.peer_id), each.curve_public) for each in doors],

@@ -174,12 +174,12 @@ class Controller(Actor):
 
     name: ClassVar[str] = "controller"
 
-    def __init__(self, me: str, table: Table, settings: CrawlSettings) -> None:
+    def __init__(self, me: str, table: Table, settings: CrawlSettings, life: int = 1) -> None:
         self._settings = settings
         self._frontier = Frontier(TableSection(table, b"f"), settings.delay_s)
         clock_ahead_max_s = max(settings.give_up_s, settings.backoff_max_s, settings.retry_after_max_s)
         self._store = FrontierStore(self._frontier, clock_ahead_max_s, settings.robots_ttl_s)
-        self._exchange = Exchange(me, self.name, self._store)
+        self._exchange = Exchange(me, self.name, self._store, life=life)
         self._mirror = Mirror(me, self.name, self._store)
         self._outbox = Outbox(TableSection(table, b"o"))
         self._ownership: Ownership | None = None

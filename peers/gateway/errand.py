@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from itertools import count
 from typing import Final
 
 from mesh.actor import Address, Message, Send
+from mesh.lives import NUMBER_BITS, numbers_of
 from peers.gateway.messages import RequestRefused
 
 # Questions of one errand: request numbers are errand << QUESTION_BITS | question.
 QUESTION_BITS: Final = 16
+ERRANDS_OF_LIFE: Final = 1 << NUMBER_BITS - QUESTION_BITS  # 8 million; then their numbers come round
 
 
 class Errand(ABC):
@@ -24,7 +28,7 @@ class Errand(ABC):
         """Begin.
 
         Args:
-          number: by which answers find it, never used again by this peer.
+          number: by which answers find it, see `errand_numbers`.
         """
         self.is_done = False
         self._me = me
@@ -61,6 +65,16 @@ class Errand(ABC):
     def _end(self, answer: Message) -> list[Send]:
         self.is_done = True
         return [Send(Address(self._me, "http"), answer)]
+
+
+def errand_numbers(life: int) -> Iterator[int]:
+    """Number the errands of a life, so that no question has a number of another life's.
+
+    After ERRANDS_OF_LIFE, which is more than two hours at 1,000 a second, they come round: no answer within
+    one life is that late.
+    """
+    first = next(numbers_of(life)) >> QUESTION_BITS
+    return (first + n % ERRANDS_OF_LIFE for n in count())
 
 
 def errand_of(request: int) -> int:

@@ -26,7 +26,7 @@ from mesh.messages import (
 from mesh.ownership import Ownership, OwnershipChanged
 from peers.engine.query import read_query
 from peers.gateway.draining import Draining
-from peers.gateway.errand import Errand, errand_of
+from peers.gateway.errand import Errand, errand_numbers, errand_of
 from peers.gateway.messages import (
     AddSeeds,
     DrainOrder,
@@ -84,19 +84,18 @@ class Searcher(Actor):
 
     name: ClassVar[str] = "searcher"
 
-    def __init__(self, me: str, first_errand: int = 1, cache_bytes_max: int = CACHE_BYTES_MAX) -> None:
+    def __init__(self, me: str, life: int = 1, cache_bytes_max: int = CACHE_BYTES_MAX) -> None:
         """Begin without owners: orders are refused until the first `OwnershipChanged`.
 
         Args:
           me: id of this peer.
-          first_errand: number of the first errand, below 2^46: greater than any this peer used before it
-            was started again (milliseconds since the epoch do), so that answers to questions of that
-            life are not taken for answers to questions of this one.
+          life: of this peer: answers to questions of an earlier one are not taken for answers to questions
+            of this one.
           cache_bytes_max: of pages of results that are kept to be shown again; 0 for none.
         """
         self._me = me
         self._cache_bytes_max = cache_bytes_max
-        self._next_errand = first_errand
+        self._errand_numbers = errand_numbers(life)
         self._errands: dict[int, Errand] = {}  # in the order they began
         self._view: View | None = None
         self._meter_readers: dict[int, tuple[Address, int]] = {}
@@ -175,8 +174,7 @@ class Searcher(Actor):
             self._searches += 1
             if cached := self._cached(order, view, now):
                 return [Send(Address(self._me, "http"), cached)]
-        number = self._next_errand
-        self._next_errand += 1
+        number = next(self._errand_numbers)
         errand = self._errands[number] = self._errand(number, order, view)
         sends = self._refuse_oldest() if len(self._errands) > ERRANDS_MAX else []
         sends += errand.start(now)

@@ -34,6 +34,7 @@ from xxhash import xxh3_64
 
 from mesh.actor import Address, Message, Send
 from mesh.errors import LocalProtocolError, RemoteProtocolError
+from mesh.lives import numbers_of
 from mesh.messages import (
     COMPARED_SLOTS_MAX,
     DIGEST_BYTES,
@@ -126,11 +127,14 @@ class _Transfer:
 class Exchange:
     """The conversation of one store with those of other peers, in both directions."""
 
-    def __init__(self, me: str, actor: str, store: Store, settings: ExchangeSettings | None = None) -> None:
+    def __init__(
+        self, me: str, actor: str, store: Store, settings: ExchangeSettings | None = None, life: int = 1
+    ) -> None:
         """Begin with nothing to do.
 
         Args:
           actor: name of the actor it belongs to, here and at the other peers.
+          life: of this peer, whose numbers no question of an earlier life has.
         """
         self._actor = actor
         self._store = store
@@ -143,7 +147,7 @@ class Exchange:
         self._by_merge: dict[int, _Task] = {}
         self._transfers: dict[tuple[str, int], _Transfer] = {}
         self._by_ticket: dict[int, _Transfer] = {}
-        self._last_number = 0
+        self._numbers = numbers_of(life)
         self._wake_at = inf
         self._counts = dict.fromkeys(
             ("parts_in", "bytes_in", "parts_out", "bytes_out", "compared", "differing", "refused"), 0
@@ -251,11 +255,6 @@ class Exchange:
         times += [transfer.forget_at for transfer in self._transfers.values()]
         self._wake_at = min(times, default=inf)
 
-    def _number(self, now: float) -> int:
-        """A number that none of an earlier life can be: milliseconds of the mesh clock, and growing."""
-        self._last_number = max(self._last_number + 1, int(now * 1_000))
-        return self._last_number
-
     # --- Pulling: comparing
 
     def _begin(self, order: SynchroniseSlots, now: float) -> list[Send]:
@@ -295,7 +294,7 @@ class Exchange:
     def _ask(self, task: _Task, now: float) -> int:
         """Return the number of a new question of a task; answers to the one before are ignored."""
         self._by_request.pop(task.request, None)
-        task.request = self._number(now)
+        task.request = next(self._numbers)
         self._by_request[task.request] = task
         task.again_at = now + self._settings.again_s * 2.0**task.tries
         return task.request
@@ -374,7 +373,7 @@ class Exchange:
         part = task.parts[0]
         if not part.items:
             return self._merged(task, task.parts.popleft(), now)
-        ticket = self._number(now)
+        ticket = next(self._numbers)
         try:
             order = self._store.merge(
                 ticket, task.peer, task.group, Part(part.items, part.bulk), now - part.sent_at
@@ -456,7 +455,7 @@ class Exchange:
             self._end_transfer(to_peer[0])  # what the peer does not wait for any more, surely
         if len(self._transfers) >= self._settings.transfers_max:
             return []
-        ticket = self._number(now)
+        ticket = next(self._numbers)
         transfer = _Transfer(ticket, peer, question.request, self._store.parts(ticket, slots, have))
         self._transfers[peer, question.request] = self._by_ticket[ticket] = transfer
         return self._pump(transfer, now)

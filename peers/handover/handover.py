@@ -59,6 +59,7 @@ import numpy as np
 
 from mesh.actor import EVERYBODY, Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError, RemoteProtocolError
+from mesh.lives import numbers_of
 from mesh.membership_messages import HoldingsRevoked, ServeSlots
 from mesh.messages import ClaimSlots, CopiesWanted, OfferSlots, SlotsTaken, SlotsYielded
 from mesh.ownership import Ownership, OwnershipChanged
@@ -149,16 +150,15 @@ class Handover(Actor):
 
     name: ClassVar[str] = "handover"
 
-    def __init__(self, me: str, first_request: int = 1, settings: HandoverSettings | None = None) -> None:
+    def __init__(self, me: str, life: int = 1, settings: HandoverSettings | None = None) -> None:
         """Begin with nothing held.
 
         Args:
-          first_request: number of the first claim, offer and task: greater than any of an earlier life of
-            this peer, as milliseconds since the epoch are.
+          life: of this peer, whose numbers no claim, offer or task of an earlier life has.
         """
         self._me = me
         self._settings = settings or HandoverSettings()
-        self._next_number = first_request
+        self._numbers = numbers_of(life)
         self._ownership: Ownership | None = None
         self._addresses = {name: Address(me, name) for name in NEIGHBOURS}
         self._claim = 0
@@ -311,7 +311,7 @@ class Handover(Actor):
         self._n_yields = np.zeros(ownership.table.slot_count, np.int16)  # their sum
         self._told_complete: SlotMask | None = None  # what our indexer and stores were told
         self._asked_to_serve = b""  # the epoch under which we said that we can
-        self._offers = Offers(ownership.table.slot_count, self._number)
+        self._offers = Offers(ownership.table.slot_count, self._numbers)
         self._taking: dict[str, _Taking] = {}  # by peer: what it offers
         self._stirred: set[str] = set()  # whose offers may have been taken by now
         self._are_offers_stale = self._may_forget = True  # as far as we know, to spare work
@@ -369,7 +369,8 @@ class Handover(Actor):
     def _claim_slots(self, now: float) -> list[Send]:
         """Claim all that is ours and not held; what was agreed upon before has to be agreed upon again."""
         ownership = self._here
-        self._claim = self._number()  # without a claim, too, so that answers to the last one count no more
+        # Without a claim, too, so that answers to the last one count no more.
+        self._claim = next(self._numbers)
         self._claim_again_at = inf
         self._claimed = ownership.owned & ~self._held
         self._vouched, self._found = np.zeros_like(self._held), np.zeros_like(self._held)
@@ -499,7 +500,7 @@ class Handover(Actor):
         for store in STORES:
             slots_max = settings.page_task_slots_max if store == "cell" else settings.task_slots_max
             for want in self._wants.due(store, settings.tasks_max, slots_max, now):
-                number = self._number()
+                number = next(self._numbers)
                 self._wants.start(number, want)
                 pace = inf if want.is_urgent else settings.replicate_bytes_per_s
                 order = SynchroniseSlots(number, want.peer, encode_slots(want.slots), pace)
@@ -746,7 +747,3 @@ class Handover(Actor):
 
     def _decode(self, slots: bytes) -> SlotMask:
         return decode_slots(slots, self._here.table.slot_count)
-
-    def _number(self) -> int:
-        self._next_number += 1
-        return self._next_number

@@ -17,7 +17,7 @@ before X's last deed. So there is a copy that is not forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,14 +39,14 @@ class _Offer:
 class Offers:
     """By peer: what it is to take from here."""
 
-    def __init__(self, slot_count: int, number: Callable[[], int]) -> None:
+    def __init__(self, slot_count: int, numbers: Iterator[int]) -> None:
         """Begin with no offers.
 
         Args:
-          number: gives a number that was never given before, in this or an earlier life.
+          numbers: that were never given before, in this or an earlier life.
         """
         self._nothing = np.zeros(slot_count, np.bool_)
-        self._number = number
+        self._numbers = numbers
         self._by_peer: dict[str, _Offer] = {}
 
     def make(self, due: Mapping[str, SlotMask]) -> bool:
@@ -57,11 +57,11 @@ class Offers:
         for peer, slots in due.items():
             offer = self._by_peer.get(peer)
             if offer is None:
-                self._by_peer[peer] = _Offer(self._number(), slots, self._nothing)
+                self._by_peer[peer] = _Offer(next(self._numbers), slots, self._nothing)
                 is_new = True
             else:
                 if (slots & ~offer.slots).any():
-                    offer.number = self._number()
+                    offer.number = next(self._numbers)
                     is_new = True
                 offer.slots, offer.taken = slots, offer.taken & slots
         return is_new

@@ -30,6 +30,7 @@ import msgspec
 
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError
+from mesh.lives import numbers_of
 from mesh.messages import (
     LINKS_MAX,
     FoundLink,
@@ -47,7 +48,6 @@ from peers.gateway.messages import RequestRefused
 from peers.importing.messages import KNOWN, LATE, REFUSED, STORED, ImportedPage, ImportPages, PagesImported
 from peers.storage.messages import CountUnindexed, PageRefused, PageStored, StorePage, UnindexedCounted
 
-NUMBER_BITS: Final = 20  # messages in a millisecond of an earlier life, see `first_errand`
 DAY_S: Final = 86_400.0
 
 
@@ -135,16 +135,16 @@ class Importer(Actor):
 
     name: ClassVar[str] = "importer"
 
-    def __init__(self, me: str, first_errand: int = 1, settings: ImporterSettings | None = None) -> None:
+    def __init__(self, me: str, life: int = 1, settings: ImporterSettings | None = None) -> None:
         """Begin without owners: orders are refused until the first `OwnershipChanged`.
 
         Args:
-          first_errand: greater than in any earlier life of this peer (milliseconds do), so that an answer
-            meant for that life is not taken for one to a question of this.
+          life: of this peer, so that an answer meant for an earlier one is not taken for one to a question
+            of this.
         """
         self._me = me
         self._settings = settings or ImporterSettings()
-        self._next_number = first_errand << NUMBER_BITS
+        self._numbers = numbers_of(life)
         self._ownership: Ownership | None = None
         self._orders: dict[int, _Order] = {}
         self._sent: dict[int, _Sent] = {}
@@ -262,8 +262,7 @@ class Importer(Actor):
         assert self._ownership is not None
         slot = self._ownership.slot_of(host_of(page.url))
         stored = StoredPage(page.url, slot, page.fetched_at, page.status, page.records, page.document)
-        self._next_number += 1
-        number = self._next_number
+        number = next(self._numbers)
         sent = _Sent(ticket, index, ImportPage(number, stored, page.links), bytes_of(page))
         self._sent[number] = sent
         self._order_bytes += sent.n_bytes
@@ -457,8 +456,7 @@ class Importer(Actor):
     def _flush(self, now: float) -> list[Send]:
         self._flush_at = inf
         batch, self._gathering = self._gathering, _Batch()
-        self._next_number += 1
-        number = self._next_number
+        number = next(self._numbers)
         self._batches[number] = batch
         for version in batch.versions:
             self._taken[version].batches.add(number)

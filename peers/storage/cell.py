@@ -192,12 +192,13 @@ class Cell(Actor):
 
     name: ClassVar[str] = "cell"
 
-    def __init__(self, peer: str, table: Table, settings: CellSettings | None = None) -> None:
+    def __init__(self, peer: str, table: Table, settings: CellSettings | None = None, life: int = 1) -> None:
         """Take up what the table says was left undone.
 
         Args:
           peer: id of the peer this cell belongs to.
           table: the cell's own section.
+          life: of the peer, see `mesh.lives`.
 
         Raises:
           StorageError: an earlier version of this program wrote the table.
@@ -206,7 +207,7 @@ class Cell(Actor):
         self._settings = settings or CellSettings()
         self._ledger = Ledger(table)
         self._store = CellStore(peer, self._ledger, self._slot_of)
-        self._exchange = Exchange(peer, self.name, self._store, self._settings.exchange)
+        self._exchange = Exchange(peer, self.name, self._store, self._settings.exchange, life)
         self._indexing = Indexing(self._ledger, Address(peer, "indexer"), self._settings.indexing)
         self._scrubber = Scrubber(self._ledger, self._settings.scrub)
         self._ownership: Ownership | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -110,6 +111,19 @@ async def running(
 @pytest.fixture
 def mesh(tmp_path: Path) -> MeshFolder:
     return create_mesh(tmp_path / "mesh", "test", replicas=2)
+
+
+async def test_each_start_is_another_life_though_the_clock_is_set_back(
+    mesh: MeshFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, lives = config_of(mesh, 1), []
+    for now in (2_000_000_000.0, 1_000_000_000.0):
+        monkeypatch.setattr(time, "time", lambda now=now: now)
+        member = member_of(mesh, 1, config)
+        lives.append(member.life)
+        await member.transport.aclose()
+        member.table.close()  # as a process that was killed: nothing more is committed
+    assert lives[1] == lives[0] + 1
 
 
 async def test_members_find_each_other_and_notice_when_one_goes(mesh: MeshFolder) -> None:

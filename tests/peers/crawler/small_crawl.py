@@ -91,7 +91,7 @@ class Peer:
     controller: Controller
     handover: Handover
     table: RevertibleTable = field(default_factory=RevertibleTable)
-    life: int = 0
+    life: int = 1
     promises: list[tuple[str, Send]] = field(default_factory=list)  # with the actor that made them
     crashes: list[float] = field(default_factory=list)
 
@@ -210,8 +210,8 @@ class SmallCrawl:
             if request.peer == name:
                 request.end_s = min(request.end_s, self.now)
         self.now += self.random.choice([0.0, 1.0, 10.0])
-        peer.controller = Controller(name, peer.table, SETTINGS)
-        peer.handover = Handover(name, int(self.now * 1_000))
+        peer.controller = Controller(name, peer.table, SETTINGS, peer.life)
+        peer.handover = Handover(name, peer.life)
         self._begin(peer)
 
     def kill(self, name: str) -> None:

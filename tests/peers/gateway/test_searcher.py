@@ -594,7 +594,7 @@ def test_message_that_is_not_for_it_is_refused() -> None:
 
 
 def test_errand_numbers_of_a_former_life_do_not_meet_those_of_this_one() -> None:
-    searcher = Searcher("ann", first_errand=1_700_000_000_000)
+    searcher = Searcher("ann", life=2)
     old, new = Conversation(), Conversation()
     new.searcher = searcher
     new.change_ownership(ownership())

@@ -97,6 +97,7 @@ class World:
         self.loss = loss
         self.replicas = replicas
         self.records: dict[str, Record] = {}
+        self.lives: dict[str, int] = {}  # how often each was started
         self.left: set[str] = set()
         # Live members, whether they are most of all, and whether they have everything between them.
         self.versions: list[tuple[dict[str, Record], bool, int]] = []
@@ -118,8 +119,9 @@ class World:
     def start(self, name: str) -> None:
         """A new peer, or one that comes back: with its weight at once, and serving when it is ready."""
         disk = self.disks.setdefault(name, {store: DictStore(name) for store in STORES})
-        exchanges = {store: Exchange(name, store, disk[store], EXCHANGE) for store in STORES}
-        handover = Handover(name, int(self.now * 1_000) + 1, SETTINGS)
+        self.lives[name] = life = self.lives.get(name, 0) + 1
+        exchanges = {store: Exchange(name, store, disk[store], EXCHANGE, life) for store in STORES}
+        handover = Handover(name, life, SETTINGS)
         self.running[name] = Peer(name, disk, handover, exchanges)
         self.left.discard(name)
         old = self.records.get(name, Record())

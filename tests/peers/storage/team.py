@@ -178,12 +178,14 @@ class Peer:
         self.promises: list[Outgoing] = []
         self.tasks: dict[int, tuple[str, bytes]] = {}  # of its handover: peer and slots
         self.differing: list[tuple[str, bytes]] = []  # to be synchronised next
+        self.life = 0
         self.start()
 
     def start(self) -> None:
         self.is_up = True
+        self.life += 1
         self.archive = ArchiveTwin(self.store)
-        self.cell = Cell(self.name, self.table, SETTINGS)
+        self.cell = Cell(self.name, self.table, SETTINGS, self.life)
         self.node = Node(
             self.name, [self.cell, Indexer(self.name, self.index, IndexerSettings(documents_max=3))]
         )
