@@ -26,7 +26,7 @@ Membership (the actor `membership`)
     `credentials`, `identity`, `certificate`, `key_file`: keys and who may be a member
 
 Live [io]
-    `runtime`      a node under trio: time, messages, commits
+    `runtime`      a node under trio: time, messages, commits; `watchdog` sees what holds its loop
     `transport`    ZeroMQ with CURVE (`zmq_socket`, `zap`, `door`, `tcp_endpoint`)
     `network_port`, `door_port`: what the membership orders of the transport
     `member`       all that as one running member; `process` as a process of its own

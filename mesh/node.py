@@ -64,6 +64,12 @@ class Node:
                     leaving += self._deliver(self._addresses[name], sends, now)
         return leaving
 
+    def due(self, now: float) -> list[str]:
+        """Names of the actors that `wake` would wake."""
+        if self._stirred:
+            self._ask_stirred()
+        return [name for name, at in self._wake_times.items() if at <= now]
+
     def wake_at(self) -> float:
         """The earliest time any actor has something to do, in seconds of the mesh clock."""
         if self._stirred:

@@ -30,6 +30,7 @@ from mesh.lmdb_table import LmdbTable
 from mesh.node import Node, Outgoing
 from mesh.port import Port
 from mesh.transport import Received, Transport
+from mesh.watchdog import Watchdog
 
 COMMIT_PAUSE_S: Final = 0.02  # between commits: at most 50 a second, so that each carries a group
 STORAGE_RETRY_S: Final = 5.0  # before a commit that failed is tried again
@@ -74,6 +75,7 @@ class Runtime:
         self._transport = transport
         self._ports = {port.name: port for port in ports}
         self.clock = MeshClock(table)
+        self.watchdog = Watchdog()
         self._waiting: deque[tuple[Address, str, Message]] = deque()
         self._is_delivering = False
         self._promises: list[Outgoing] = []
@@ -89,6 +91,7 @@ class Runtime:
         Raises:
           StorageError: the last commit failed; what was promised before is durable all the same.
         """
+        trio.lowlevel.add_instrument(self.watchdog)
         try:
             async with trio.open_nursery() as nursery:
                 for port in self._ports.values():
@@ -102,6 +105,8 @@ class Runtime:
                 with trio.CancelScope(shield=True):
                     await self._commit()
             raise
+        finally:
+            trio.lowlevel.remove_instrument(self.watchdog)
 
     def deliver(self, source: Address, actor: str, message: Message) -> None:
         """Hand a message of this process to an actor, after those that are already waiting."""
@@ -123,6 +128,7 @@ class Runtime:
                 source, actor, message = self._waiting.popleft()
                 now = self.clock.now()
                 self._carry_out(self._node.receive(source, actor, message, now))
+                self.watchdog.note(f"{actor} {type(message).__name__}", self.clock.now() - now)
                 self._wake_if_due(now)
         finally:
             self._is_delivering = False
@@ -162,7 +168,7 @@ class Runtime:
     def _wake_if_due(self, now: float) -> None:
         wake_at = self._node.wake_at()
         if wake_at <= now:
-            self._carry_out(self._node.wake(now))
+            self._wake_node()
             wake_at = self._node.wake_at()
         if wake_at < self._armed_at:
             self._arm(wake_at)
@@ -182,10 +188,16 @@ class Runtime:
     def _wake(self) -> None:
         self._is_delivering = True
         try:
-            self._carry_out(self._node.wake(self.clock.now()))
+            self._wake_node()
         finally:
             self._is_delivering = False
         self._work_off()
+
+    def _wake_node(self) -> None:
+        now = self.clock.now()
+        due = self._node.due(now)
+        self._carry_out(self._node.wake(now))
+        self.watchdog.note(f"wake of {', '.join(due)}", self.clock.now() - now)
 
     def _receive_batch(self, batch: list[Received]) -> None:
         for peer, frames in batch:

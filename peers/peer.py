@@ -67,7 +67,12 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
 
     # Two ports tell of the whole peer; they are asked when all of it is there.
     def statistics() -> dict[str, object]:
-        return {**runtime.observe(), "runtime": runtime.statistics(), "transport": member.transport.observe()}
+        return {
+            **runtime.observe(),
+            "runtime": runtime.statistics(),
+            "loop": runtime.watchdog.observe(),
+            "transport": member.transport.observe(),
+        }
 
     def measure() -> PeerStatus:
         return vitals.measure()
