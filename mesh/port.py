@@ -11,6 +11,12 @@ from mesh.actor import Address, Message
 Deliver: TypeAlias = Callable[[Address, str, Message], None]
 
 
+class DiskFilled(Message, frozen=True):
+    """A port that writes to cell and controller: no space is left; fetching stops, search goes on."""
+
+    detail: str
+
+
 class Port(Protocol):
     """The world behind a name: the network, a disk, threads, a server."""
 

@@ -22,7 +22,7 @@ from peers.crawler.robots import CRAWL_DELAY_S_MAX
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.messages import AddSeeds
 from peers.handover.handover import HandoverStatistics
-from peers.index.segments_twin import CountingIndex
+from peers.index.counting_index import CountingIndex
 from peers.storage.cell import CellStatistics
 from simulations.chance import random_of
 from simulations.checks import Findings, judge

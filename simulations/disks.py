@@ -12,13 +12,13 @@ from collections.abc import Iterable
 from typing import Final, TypeVar
 
 from mesh.actor import Address, Message
+from mesh.port import DiskFilled
 from peers.engine.index import Index
 from peers.engine.storage import MemoryStorage
 from peers.index.messages import CommitDocuments
 from peers.index.segments_twin import SegmentsTwin
 from peers.storage.archive_twin import ArchiveTwin
 from peers.storage.memory_archive import MemoryArchive
-from peers.storage.messages import DiskFilled
 from simulations.ports import COMMIT_PAGE_S, COMMIT_S, SYNC_S
 from simulations.revertible_table import RevertibleTable
 from simulations.world import Answer

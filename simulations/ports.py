@@ -164,7 +164,7 @@ class VirtualArchive:
 
 
 class IndexTwin(Protocol):
-    """`peers.index.segments_twin.SegmentsTwin` over an index in memory, or its `CountingIndex`."""
+    """`peers.index.segments_twin.SegmentsTwin` over an index in memory, or a `CountingIndex`."""
 
     def receive(self, message: Message) -> list[tuple[str, Message]]:
         """Carry out an order; return answers with the actors they are for."""

@@ -47,6 +47,7 @@ from mesh.messages import (
     StoredPage,
 )
 from mesh.ownership import Ownership, OwnershipChanged
+from mesh.port import DiskFilled
 from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
 from mesh.table import Table, TableSection
 from mesh.urls import canonical, host_of, looks_like_trap
@@ -77,7 +78,7 @@ from peers.handover.messages import (
     StopSynchronising,
     SynchroniseSlots,
 )
-from peers.storage.messages import DiskFilled, PageRefused, PageStored, StoreAnchors, StorePage
+from peers.storage.messages import PageRefused, PageStored, StoreAnchors, StorePage
 
 FLUSH_S: Final = 0.05  # links to other peers and finished pages wait this long for company
 FLUSH_PAGES: Final = 64

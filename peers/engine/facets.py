@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final, TypeAlias
 from weakref import WeakKeyDictionary
 
 import msgspec
 import numpy as np
 
-from mesh.messages import FACET_CHARS_MAX, FACET_VALUES_MAX, FacetCounts
 from peers.engine.builder import host_of_url
 from peers.engine.matching import dates_of, entry_marks
 from peers.engine.query import LANGUAGE_PREFIX, TYPE_PREFIX
@@ -45,25 +44,10 @@ class Facets(msgspec.Struct, frozen=True):
             self.years + other.years,
         )
 
-    def counts(self) -> FacetCounts:
-        """Return what travels: the most frequent values, ties by name."""
-        return FacetCounts(
-            most_frequent(self.hosts),
-            most_frequent(self.languages),
-            most_frequent(self.types),
-            most_frequent(self.years),
-        )
-
 
 def sum_facets(parts: Iterable[Facets]) -> Facets:
     """Add up the counts of disjoint collections."""
     return sum(parts, Facets())
-
-
-def most_frequent(values: Mapping[str, int], limit: int = FACET_VALUES_MAX) -> tuple[tuple[str, int], ...]:
-    """Return the values with the highest counts, the highest first, ties by name; none that is too long."""
-    fitting = (item for item in values.items() if len(item[0]) <= FACET_CHARS_MAX)
-    return tuple(sorted(fitting, key=lambda item: (-item[1], item[0]))[:limit])
 
 
 def facets_of(segment: Segment, marks: Bytes) -> Facets:

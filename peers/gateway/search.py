@@ -50,7 +50,6 @@ from mesh.messages import (
 )
 from mesh.urls import host_of
 from peers.engine.explanation import Explanation
-from peers.engine.facets import most_frequent
 from peers.engine.kernels import FIELD_COUNT
 from peers.engine.model import MODEL_DEPTH, Candidate, explain_mix, scale_of
 from peers.engine.query import Order, Reading
@@ -66,6 +65,7 @@ from peers.gateway.result_cache import CachedPage
 from peers.gateway.round import REPEAT_AFTER_S, Round
 from peers.gateway.term_statistics import Version, total_of, version_of
 from peers.gateway.view import View
+from peers.index.facet_counts import most_frequent
 
 COUNTING_S_MAX: Final = 1.0
 SEARCHING_S_MAX: Final = 1.0

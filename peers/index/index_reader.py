@@ -11,6 +11,7 @@ import numpy as np
 
 from mesh.document import Document
 from mesh.messages import EXPLANATION_BYTES_MAX, Excerpt, FacetCounts, Hit
+from mesh.slot_set import SlotMask
 from peers.engine.explanation import explain
 from peers.engine.features import features_of_best
 from peers.engine.index import Index
@@ -21,7 +22,7 @@ from peers.engine.segment import Segment
 from peers.engine.sized_cache import SizedCache
 from peers.engine.snapshot import Best, Place, Snapshot
 from peers.engine.snippet import SearchedText, highlights_of, snippet_of
-from peers.index.indexer import Slots
+from peers.index.facet_counts import facet_counts
 
 TITLE_CHARS_MAX: Final = 1_000  # as `messages.Excerpt` takes
 TYPE_CHARS_MAX: Final = 255  # as well
@@ -58,7 +59,7 @@ class IndexReader:
         self._generation = -1
         self._forget()
 
-    def over(self, slots: Slots) -> SnapshotReader:
+    def over(self, slots: SlotMask) -> SnapshotReader:
         """Return the documents of the slots that are True, as of the last commit."""
         snapshot = self._index.snapshot()
         if snapshot.generation != self._generation:
@@ -81,7 +82,7 @@ class IndexReader:
 class SnapshotReader:
     """Reads the documents of some slots at one commit: an `indexer.SlotsView`."""
 
-    def __init__(self, reader: IndexReader, snapshot: Snapshot, slots: Slots) -> None:
+    def __init__(self, reader: IndexReader, snapshot: Snapshot, slots: SlotMask) -> None:
         self.generation = snapshot.generation
         self._reader = reader
         self._view = snapshot.responsible(slots)
@@ -106,7 +107,7 @@ class SnapshotReader:
         return total, is_exact, found + [Hit(hit.url, hit.score) for hit in best[n_candidates:]]
 
     def facets(self, query: Query) -> FacetCounts:
-        return self._view.facets(query).counts()
+        return facet_counts(self._view.facets(query))
 
     def excerpts(
         self, query: Query, urls: Sequence[str], explained_by: Statistics | None = None

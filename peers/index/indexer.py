@@ -9,7 +9,7 @@ the older ones count as indexed with it.
 Queries are answered here, synchronously, from memory-mapped segments, although an actor does no I/O: a
 query takes 0.1 to 0.5 ms, a hop to a thread and back costs as much, and the pages of a segment that is
 searched are in memory. So the `IndexView` is an argument, as a table is. In a simulation it is the same
-index in memory, or `segments_twin.CountingIndex`, which finds nothing.
+index in memory, or `counting_index.CountingIndex`, which finds nothing.
 
 A question is about the slots that this peer answers for (by the serving table), or about those that it
 answers for while others are absent. Of these it answers for the *complete* ones, of which the handover says
@@ -69,8 +69,6 @@ COUNT_MAX: Final = 1 << 50  # of documents or tokens in a mesh; sums stay exact 
 # Sets of absent peers whose slots are remembered: one or two while peers are down, more if gateways disagree.
 ABSENT_KEPT: Final = 4
 
-Slots = SlotMask  # over the slots of the mesh
-
 _NO_SLOTS: Final = np.zeros(SLOTS_MAX, np.bool_)
 
 
@@ -116,7 +114,7 @@ class SlotsView(Protocol):
 class IndexView(Protocol):
     """What is committed; any thread may commit more at any time."""
 
-    def over(self, slots: Slots) -> SlotsView:
+    def over(self, slots: SlotMask) -> SlotsView:
         """Return the documents of the slots that are True, as of the last commit."""
 
 
@@ -165,7 +163,7 @@ class _Batch:
 class _Answered(NamedTuple):
     """What a question is answered over."""
 
-    slots: Slots
+    slots: SlotMask
     missing: int  # slots that were asked for but are not complete
 
 
@@ -179,11 +177,12 @@ class Indexer(Actor):
         self._settings = settings or IndexerSettings()
         self._ownership: Ownership | None = None
         self._complete = NO_SLOTS  # slot set
-        self._damaged: Slots = _NO_SLOTS
-        self._suspected: Slots = _NO_SLOTS  # of segments found damaged; the port has not said what was lost
+        self._damaged: SlotMask = _NO_SLOTS
+        # Of segments that were found damaged; the port has not yet said what was lost.
+        self._suspected: SlotMask = _NO_SLOTS
         # By the peers that are absent: what was worked out since those four changed, used last behind.
         self._answered: dict[frozenset[str], _Answered] = {}
-        self._readable: Slots | None = None  # all slots but those with damage, likewise
+        self._readable: SlotMask | None = None  # all slots but those with damage, likewise
         self._pages: dict[str, _Page] = {}  # by URL, in the order of coming
         self._anchors: dict[str, IndexAnchors] = {}  # of pages that are not in _pages
         self._removed: dict[str, tuple[float, ...]] = {}  # URLs to be deleted, with versions that waited
@@ -293,7 +292,7 @@ class Indexer(Actor):
             versions += tuple(page.versions)
         self._removed[url] = versions
 
-    def _forget(self, slots: Slots) -> list[Send]:
+    def _forget(self, slots: SlotMask) -> list[Send]:
         """Have the documents of slots deleted at once, and drop what of them waits: the cell forgets it too.
 
         It is not left to a batch, so that the port has it before anything that brings the slots back.
@@ -382,7 +381,7 @@ class Indexer(Actor):
         asked = ownership.answered_instead(ownership.me, absent) if absent else ownership.answers
         return _Answered(asked & complete, int((asked & ~complete).sum()))
 
-    def _readable_slots(self, ownership: Ownership) -> Slots:
+    def _readable_slots(self, ownership: Ownership) -> SlotMask:
         if self._readable is None:
             self._readable = ~(self._damaged | self._suspected)[: ownership.table.slot_count]
         return self._readable

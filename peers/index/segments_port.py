@@ -21,12 +21,16 @@ import trio
 
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
-from mesh.port import Deliver
+from mesh.messages import BULK_BYTES_MAX
+from mesh.port import Deliver, DiskFilled
 from mesh.slot_set import NO_SLOTS, decode_slots
 from peers.engine.adoption import check_segment
 from peers.engine.index import Index, Merge, Merged
 from peers.engine.segment import CorruptIndexError, DamagedSegmentError, Segment
 from peers.engine.storage import Buffer
+from peers.index.committing import commit_documents
+from peers.index.damage import damage_told
+from peers.index.exporting import Exporting
 from peers.index.messages import (
     AdoptDocuments,
     CommitDocuments,
@@ -40,8 +44,6 @@ from peers.index.messages import (
     SlotsRepaired,
     StopExport,
 )
-from peers.index.segments_twin import Exporting, commit_documents, damage_told
-from peers.storage.messages import DiskFilled
 
 RETRY_S: Final = 5.0  # until a full disk is tried again
 REST_S: Final = 5.0  # without an order to write, until the index is merged further than writing lets it be
@@ -192,7 +194,8 @@ class SegmentsPort:
     def _check(self, order: AdoptDocuments) -> Segment:
         started = time.thread_time()
         try:
-            return check_segment(order.content, decode_slots(order.slots, self._slot_count))
+            slots = decode_slots(order.slots, self._slot_count)
+            return check_segment(order.content, slots, BULK_BYTES_MAX)
         finally:
             self.adopt_cpu_s += time.thread_time() - started
 

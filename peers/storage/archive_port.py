@@ -14,12 +14,11 @@ import trio
 
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError, StorageError, StorageFull
-from mesh.port import Deliver
+from mesh.port import Deliver, DiskFilled
 from peers.storage.archive_twin import Append, Read, RecordStore, append, read, records_in
 from peers.storage.messages import (
     AppendBulk,
     AppendRecords,
-    DiskFilled,
     ReadExtents,
     ReadRecords,
     RemoveSegments,

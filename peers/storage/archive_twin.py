@@ -10,12 +10,12 @@ from xxhash import xxh3_64_intdigest
 
 from mesh.actor import Message
 from mesh.errors import LocalProtocolError, StorageFull
+from mesh.port import DiskFilled
 from peers.storage.extent import Extent
 from peers.storage.messages import (
     AppendBulk,
     AppendRecords,
     BulkAppended,
-    DiskFilled,
     ExtentsRead,
     ReadExtents,
     ReadRecords,

@@ -50,6 +50,7 @@ from mesh.messages import (
     StoredPage,
 )
 from mesh.ownership import Ownership, OwnershipChanged
+from mesh.port import DiskFilled
 from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
 from mesh.table import Table
 from mesh.urls import host_of
@@ -78,7 +79,6 @@ from peers.storage.messages import (
     AppendRecords,
     BulkAppended,
     CountUnindexed,
-    DiskFilled,
     ExtentsRead,
     PageRefused,
     PageStored,

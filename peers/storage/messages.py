@@ -138,12 +138,6 @@ class RecordsParsed(Message, frozen=True):
     document: Document | None  # without anchors
 
 
-class DiskFilled(Message, frozen=True):
-    """Archive to cell and controller: no space is left; fetching stops, search goes on."""
-
-    detail: str
-
-
 class RecordsRefused(Message, frozen=True):
     """Archive to cell: these are no whole WARC records; they are not kept, and asking again will not help."""
 

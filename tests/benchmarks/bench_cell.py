@@ -22,8 +22,8 @@ from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
 from mesh.urls import host_of
 from peers.handover.messages import SlotsFilled
+from peers.index.counting_index import CountingIndex
 from peers.index.indexer import Indexer
-from peers.index.segments_twin import CountingIndex
 from peers.storage.archive_twin import ArchiveTwin
 from peers.storage.cell import Cell, CellSettings, CellStatistics
 from peers.storage.extent import Extent

@@ -8,10 +8,11 @@ import pytest
 
 from mesh.actor import Address, Message
 from mesh.document import Document
+from mesh.port import DiskFilled
 from peers.engine.index import Index
 from peers.index.messages import CommitDocuments
 from peers.storage.extent import Extent
-from peers.storage.messages import AppendRecords, DiskFilled, RecordsAppended
+from peers.storage.messages import AppendRecords, RecordsAppended
 from peers.storage.warc import is_sound
 from simulations.disks import FULL_RETRY_S, Disk, DiskArchive, DiskSegments
 from simulations.ports import SYNC_S

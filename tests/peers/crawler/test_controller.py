@@ -13,6 +13,7 @@ from mesh.linkers import entries_of, entry_of, linker_of
 from mesh.membership_messages import CrawlLicensed
 from mesh.memory_table import MemoryTable
 from mesh.messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, Ping, StoredPage
+from mesh.port import DiskFilled
 from mesh.urls import fingerprint
 from peers.crawler import controller as controller_module
 from peers.crawler.controller import (
@@ -29,7 +30,7 @@ from peers.crawler.controller import (
 from peers.crawler.exchange import FailureReason, FetchFailed, FetchRequest
 from peers.crawler.messages import ParseFailed, ParsePage, RecordPage, StopCrawl
 from peers.crawler.outbox import RESEND_S
-from peers.storage.messages import DiskFilled, PageRefused, PageStored, StoreAnchors, StorePage
+from peers.storage.messages import PageRefused, PageStored, StoreAnchors, StorePage
 from tests.helpers import ME, fetched, owned_by, ownership_changed, parsed, redirect
 from tests.peers.crawler.desk import HOME, HOST, MINE, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, asked, of_kind
 

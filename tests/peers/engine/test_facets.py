@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from mesh.document import Document
-from mesh.messages import FACET_CHARS_MAX, FACET_VALUES_MAX
 from peers.engine.builder import host_of_url
-from peers.engine.facets import Facets, most_frequent, sum_facets
+from peers.engine.facets import Facets, sum_facets
 from peers.engine.query import parse_query
 from tests.peers.engine.samples import index_of, page, random_documents, search
 
@@ -70,16 +69,6 @@ def test_hosts_are_counted_whatever_their_scheme_and_port() -> None:
 
 def test_nothing_is_counted_for_a_query_that_asks_for_nothing() -> None:
     assert index_of(documents()).snapshot().everything().facets(parse_query("-mesh")) == Facets()
-
-
-def test_what_travels_is_bounded() -> None:
-    values = Counter(
-        {f"h{number:04}": number for number in range(1_000)} | {"x" * (FACET_CHARS_MAX + 1): 5_000}
-    )
-    sent = most_frequent(values)
-    assert len(sent) == FACET_VALUES_MAX
-    assert sent[:2] == (("h0999", 999), ("h0998", 998))
-    assert most_frequent(Counter({"b": 1, "a": 1})) == (("a", 1), ("b", 1))
 
 
 def test_language_and_type_filter() -> None:

@@ -25,14 +25,15 @@ from mesh.messages import (
     TermsCounted,
 )
 from mesh.ownership import Ownership, OwnershipChanged
-from mesh.slot_set import encode_slot_list
+from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.slots import SlotTable
 from peers.engine.index import Index
 from peers.engine.query import Kind, Literal, Mode, Order, Query, parse_query
 from peers.engine.storage import MemoryStorage
 from peers.handover.messages import ForgetSlots, SlotsComplete
+from peers.index.counting_index import CountingIndex
 from peers.index.index_reader import IndexReader
-from peers.index.indexer import ABSENT_KEPT, Indexer, IndexerSettings, IndexView, Slots, query_of
+from peers.index.indexer import ABSENT_KEPT, Indexer, IndexerSettings, IndexView, query_of
 from peers.index.messages import (
     CommitDocuments,
     DocumentsCommitted,
@@ -44,7 +45,7 @@ from peers.index.messages import (
     SlotsDamaged,
     SlotsRepaired,
 )
-from peers.index.segments_twin import CountingIndex, SegmentsTwin
+from peers.index.segments_twin import SegmentsTwin
 from tests.peers.engine.plain_terms import plain_terms
 
 
@@ -426,9 +427,9 @@ class CountedViews(CountingIndex):
 
     def __init__(self) -> None:
         super().__init__()
-        self.masks: dict[int, Slots] = {}
+        self.masks: dict[int, SlotMask] = {}
 
-    def over(self, slots: Slots) -> CountingIndex:
+    def over(self, slots: SlotMask) -> CountingIndex:
         self.masks[id(slots)] = slots
         return self
 

@@ -18,11 +18,14 @@ from mesh.actor import Address, Message
 from mesh.document import Document
 from mesh.errors import LocalProtocolError, StorageError
 from mesh.linkers import entry_of, linker_of
+from mesh.port import DiskFilled
 from mesh.slot_set import decode_slots, encode_slot_list
 from peers.engine.index import Index
 from peers.engine.merging import MERGE_FACTOR
 from peers.engine.storage import Buffer, MemoryStorage
 from peers.index import segments_port
+from peers.index.committing import commit_documents
+from peers.index.counting_index import CountingIndex
 from peers.index.messages import (
     AdoptDocuments,
     CommitDocuments,
@@ -38,8 +41,7 @@ from peers.index.messages import (
     StopExport,
 )
 from peers.index.segments_port import REST_S, SegmentsPort
-from peers.index.segments_twin import CountingIndex, SegmentsTwin, commit_documents
-from peers.storage.messages import DiskFilled
+from peers.index.segments_twin import SegmentsTwin
 from tests.peers.engine.samples import placed_documents
 from tests.peers.engine.test_index import as_contents, contents
 

@@ -31,6 +31,7 @@ from peers.handover.messages import (
     SlotsSynchronised,
     SynchroniseSlots,
 )
+from peers.index.counting_index import CountingIndex
 from peers.index.indexer import Indexer, IndexerSettings
 from peers.index.messages import (
     AdoptDocuments,
@@ -42,7 +43,6 @@ from peers.index.messages import (
     NextDocuments,
     StopExport,
 )
-from peers.index.segments_twin import CountingIndex
 from peers.storage.archive_twin import ArchiveTwin
 from peers.storage.cell import Cell, CellSettings
 from peers.storage.extent import Extent

@@ -13,6 +13,7 @@ from xxhash import xxh3_64_intdigest
 
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError, StorageError
+from mesh.port import DiskFilled
 from peers.storage.archive import Archive
 from peers.storage.archive_port import ArchivePort
 from peers.storage.archive_twin import ArchiveTwin, RecordStore
@@ -22,7 +23,6 @@ from peers.storage.messages import (
     AppendBulk,
     AppendRecords,
     BulkAppended,
-    DiskFilled,
     ExtentsRead,
     ParseRecords,
     ReadExtents,

@@ -30,6 +30,7 @@ from mesh.messages import (
     StoredPage,
 )
 from mesh.ownership import Ownership, OwnershipChanged
+from mesh.port import DiskFilled
 from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list
 from mesh.slots import SlotTable
 from mesh.urls import host_of
@@ -54,7 +55,6 @@ from peers.storage.messages import (
     AppendRecords,
     BulkAppended,
     CountUnindexed,
-    DiskFilled,
     ExtentsRead,
     PageRefused,
     PageStored,

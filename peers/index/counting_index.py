@@ -1,0 +1,128 @@
+"""An index for large simulations that counts documents and finds nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import Final
+
+import msgspec
+
+from mesh.actor import Message
+from mesh.errors import LocalProtocolError
+from mesh.messages import Excerpt, FacetCounts, Hit
+from mesh.slot_set import SlotMask, decode_any_slots
+from peers.engine.query import Query
+from peers.engine.ranking import Statistics
+from peers.engine.snapshot import Place
+from peers.index.messages import (
+    AdoptDocuments,
+    CommitDocuments,
+    DocumentsAdopted,
+    DocumentsCommitted,
+    DocumentsExported,
+    ExportDocuments,
+    NextDocuments,
+    SlotsRepaired,
+    StopExport,
+)
+
+_NO_LENGTHS: Final = (0, 0, 0, 0, 0)
+_EXPORTED_MAX: Final = 1_000  # pages in one part of an export
+
+_Pages = list[tuple[int, str, float]]  # slot, URL, time of fetch
+
+
+class CountingIndex:
+    """For large simulations: an index and its port in one, which knows URLs and finds nothing.
+
+    It is its own `indexer.IndexView` and `indexer.SlotsView`. What it exports are the encoded URLs.
+    """
+
+    def __init__(self) -> None:
+        self.urls: dict[str, float] = {}  # in the index, with the time of fetch, in order of coming
+        self.slots: dict[str, int] = {}  # of each of these
+        self.generation = 0
+        self._exports: dict[int, tuple[int, _Pages]] = {}  # number and pages of what is to be exported next
+
+    def receive(self, message: Message) -> list[tuple[str, Message]]:
+        match message:
+            case CommitDocuments():
+                self._commit(message)
+                return [("indexer", DocumentsCommitted(message.batch, self.generation))]
+            case ExportDocuments(ticket, slots):
+                wanted = decode_any_slots(slots)
+                pages = [(self.slots[url], url, at) for url, at in self.urls.items()]
+                self._exports[ticket] = 0, [page for page in pages if wanted[page[0]]]
+                return self._export(ticket)
+            case NextDocuments(ticket):
+                return self._export(ticket)
+            case StopExport(ticket):
+                self._exports.pop(ticket, None)
+                return []
+            case AdoptDocuments(ticket, slots, content):
+                adopted = self._adopt(content, decode_any_slots(slots))
+                return [("cell", DocumentsAdopted(ticket, self.generation, adopted))]
+            case SlotsRepaired():
+                return []
+        raise LocalProtocolError(f"segments does not understand {type(message).__name__}")
+
+    def _commit(self, order: CommitDocuments) -> None:
+        forgotten = set(order.forgotten)
+        gone = [url for url, slot in self.slots.items() if slot in forgotten] if forgotten else []
+        for url in (*gone, *order.removed):
+            self.urls.pop(url, None)
+            self.slots.pop(url, None)
+        for slot, document in order.documents:
+            self._add(slot, document.url, document.fetched_at)
+        self.generation += 1
+
+    def _add(self, slot: int, url: str, fetched_at: float) -> None:
+        self.urls[url] = max(fetched_at, self.urls.get(url, fetched_at))
+        self.slots[url] = slot
+
+    def _export(self, ticket: int) -> list[tuple[str, Message]]:
+        number, pages = self._exports.pop(ticket, (0, None))
+        if pages is None:
+            return []
+        if not pages:
+            return [("cell", DocumentsExported(ticket, number, b"", True))]
+        self._exports[ticket] = number + 1, pages[_EXPORTED_MAX:]
+        content = msgspec.msgpack.encode(pages[:_EXPORTED_MAX])
+        return [("cell", DocumentsExported(ticket, number, content, False))]
+
+    def _adopt(self, content: bytes, slots: SlotMask) -> tuple[tuple[str, float], ...]:
+        try:
+            pages = msgspec.msgpack.decode(content, type=_Pages)
+        except msgspec.DecodeError:
+            return ()
+        if not all(0 <= slot < len(slots) and slots[slot] for slot, _, _ in pages):
+            return ()
+        for slot, url, fetched_at in pages:
+            self._add(slot, url, fetched_at)
+        self.generation += 1
+        return tuple((url, fetched_at) for _, url, fetched_at in pages)
+
+    def over(self, slots: SlotMask) -> CountingIndex:
+        return self
+
+    def statistics(self, terms: Sequence[str]) -> Statistics:
+        return Statistics(0, _NO_LENGTHS, {})
+
+    def search(
+        self,
+        query: Query,
+        statistics: Statistics,
+        k: int,
+        after: Place | None = None,
+        floor: float = -inf,
+    ) -> tuple[int, bool, list[Hit]]:
+        return 0, True, []
+
+    def facets(self, query: Query) -> FacetCounts:
+        return FacetCounts()
+
+    def excerpts(
+        self, query: Query, urls: Sequence[str], explained_by: Statistics | None = None
+    ) -> list[Excerpt]:
+        return []
