@@ -35,6 +35,21 @@ WORLD = {
     "hypercorn",
 }
 
+# Rooms of peers/ that could be distributions of their own, with all that they may import of ours: the text
+# analysis knows no index, the index engine no messages and no actors.
+LIBRARIES = {
+    "peers/text": ("peers.text.", "peers.kernel"),
+    "peers/engine": (
+        "peers.engine.",
+        "peers.text.",
+        "peers.kernel",
+        "mesh.document",
+        "mesh.slot_set",
+        "mesh.slots",
+        "mesh.urls",
+    ),
+}
+
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 
@@ -60,6 +75,23 @@ def test_only_files_marked_io_touch_the_world(path: Path) -> None:
 def test_every_module_says_what_it_is(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert not text or ast.get_docstring(ast.parse(text))
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_libraries_know_nothing_of_what_uses_them(library: str) -> None:
+    modules = [path for path in MODULES if path.parent == ROOT / library]
+    assert len(modules) > 5
+    ours = {name for path in modules for name in _modules(path) if name.partition(".")[0] in PACKAGES}
+    assert {name for name in ours if not name.startswith(LIBRARIES[library])} == set()
+
+
+def _modules(path: Path) -> Iterator[str]:
+    """Names of the modules a file imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
 
 
 def _imported(path: Path, *, typing_too: bool) -> Iterator[str]:

@@ -1,16 +1,57 @@
-"""The index engine: a library that keeps documents, and finds and ranks them. It knows no mesh, no messages.
+"""The index engine: a library that keeps documents, finds them, and ranks what it finds.
 
-`index` (add, delete, commit, merge; `Index.open`), `snapshot` (search and statistics over the documents of
-some slots), `query` (made of what is typed in the language of `query_language`), `matching` and `facets`
-(which documents, and how many of what), `ranking` (BM25F), `model` (what is added to the scores of the best,
-made of their `features`), `snippet` (excerpts; `windows` chooses them). How a text becomes terms is in
-`peers.text`. A segment's format is described in `segment`, with how damage is noticed; `builder`, from what
-`inversion` finds in texts, and `merging` write it, `part` says what of it is live; `dictionary` and
-`postings` have the formats of these. Kernels go through open `lists`: `searching` finds the best documents,
-by `scoring` them and bounding what they could score, `locating` those that match, `positions` phrases,
-`gathering` what features are made of. `manifest` says which segments count, `storage` and `directory` keep
-the files and the `scratch` that merges write to. `exporting` cuts the documents of some slots out of an
-index, as segments that `adoption` checks before another index takes them over.
+It knows no mesh: documents, the slots they are in, and queries go in; hits, counts and excerpts come out, and
+what of that is sent to others is decided by who uses it. It needs the text analysis (`peers.text`) and
+compiles its inner loops (`peers.kernel`).
+
+    >>> from mesh.document import Document
+    >>> from peers.engine.index import Index
+    >>> from peers.engine.query import parse_query
+    >>> from peers.engine.snippet import SearchedText, snippet_of
+    >>> from peers.engine.storage import MemoryStorage
+
+An index is in a folder, `Index.open(DirectoryStorage(path))`, or in memory. What is added counts when it is
+committed; a document replaces the one with its URL. The numbers are slots: which part of the documents a
+search is about can be said by them.
+
+    >>> index = Index.open(MemoryStorage())
+    >>> index.add([
+    ...     (7, Document("http://a.test/", title="天网", text="天网是北京大学的搜索引擎。", language="zh")),
+    ...     (7, Document("http://a.test/en", text="Tianwang is a search engine.", language="en")),
+    ...     (9, Document("http://b.test/", text="The engines of search.")),
+    ... ])
+    >>> index.commit()
+    1
+
+A snapshot is what was committed, whatever is committed later, and may be searched by any thread. Scores are
+made with statistics: the view's own, or the sums of several, so that parts rank as one index would.
+
+    >>> view = index.snapshot().everything()
+    >>> query = parse_query('"search engine" OR 搜索')
+    >>> total, is_exact, hits = view.search(query, view.statistics(query.terms), k=10)
+    >>> total, [hit.url for hit in hits]
+    (2, ['http://a.test/en', 'http://a.test/'])
+    >>> view.facets(query).languages
+    Counter({'en': 1, 'zh': 1})
+    >>> document = view.stored("http://a.test/en")
+    >>> snippet_of(SearchedText(document.text), query)
+    Snippet(text='Tianwang is a search engine.', highlights=((14, 20), (21, 27)))
+
+What is where
+  writing    `index` (add, delete, commit, merge), `builder` of segments from what `inversion` finds in texts,
+             `merging`; a segment's format, and how damage is noticed, is in `segment`, those of its parts in
+             `dictionary` and `postings`; `part` says what of it is live; `manifest` which segments count;
+             `storage` and `directory` keep the files and the `scratch` that merges write to
+  searching  `snapshot` (views of some slots: search, statistics, facets), `query`, made of what is typed in
+             the language of `query_language`; `matching` and `facets` (which documents, and how many of what)
+  ranking    `ranking` (BM25F), `explanation` of a score; `model` (what is added to the scores of the best,
+             made of their `features`, `proximity` among them)
+  showing    `snippet` (excerpts; `windows` chooses them)
+  kernels    go through open `lists`: `searching` finds the best documents, by `scoring` them and bounding
+             what they could score, `locating` those that match, `positions` phrases, `gathering` what
+             features are made of
+  moving     `exporting` cuts the documents of some slots out, as segments that `adoption` checks before
+             another index takes them over
 
 Measured beside tantivy on 250,000 real documents (`bench_index` has all figures): top ten of OR in .74 of its
 time, of AND in .96 to 1.14 of it, phrases in 1.45 (medians; 99th percentiles .77, .86, .88), size 1.21,

@@ -16,7 +16,6 @@ import numpy as np
 import zstandard
 
 from mesh.document import Document
-from mesh.messages import BULK_BYTES_MAX
 from mesh.slot_set import SlotMask
 from mesh.slots import slot_of
 from mesh.urls import canonical, host_of
@@ -26,6 +25,7 @@ from peers.engine.kernels import is_ascending
 from peers.engine.postings import inspect_postings
 from peers.engine.segment import (
     BLOCK_BYTES_MAX,
+    EXPORTED_BYTES_MAX,
     CorruptIndexError,
     OutdatedIndexError,
     Segment,
@@ -34,7 +34,7 @@ from peers.kernel import Bytes, Ints
 from peers.text.analysis import counts_for_length, is_atom_key
 
 
-def check_segment(content: bytes, slots: SlotMask) -> Segment:
+def check_segment(content: bytes, slots: SlotMask, bytes_max: int = EXPORTED_BYTES_MAX) -> Segment:
     """Open an exported segment.
 
     Args:
@@ -44,7 +44,7 @@ def check_segment(content: bytes, slots: SlotMask) -> Segment:
     Raises:
       CorruptIndexError: it is not what an honest peer of this version sends.
     """
-    if len(content) > BULK_BYTES_MAX:
+    if len(content) > bytes_max:
         raise CorruptIndexError(f"segment of {len(content)} bytes")
     try:
         segment = Segment("of another peer", memoryview(content))

@@ -14,11 +14,10 @@ Theory of operation
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from mesh.messages import BULK_BYTES_MAX
 from mesh.slot_set import SlotMask
 from mesh.slots import SLOTS_MAX
 from peers.engine.dictionary import Dictionary
@@ -33,6 +32,7 @@ from peers.engine.postings import (
 )
 from peers.engine.segment import (
     BLOCK_BYTES_MAX,
+    EXPORTED_BYTES_MAX,
     DamagedSegmentError,
     Segment,
     SegmentData,
@@ -40,10 +40,17 @@ from peers.engine.segment import (
 )
 from peers.kernel import Floats, Ints
 
-EXPORT_BYTES: Final = 6_000_000  # what an exported segment is meant to have; a quarter is left for surprises
-SMALL_EXPORT_BYTES: Final = EXPORT_BYTES // 2  # smaller ones are merged
-_TERM_BYTES: Final = 16  # of a term in the postings and its table; only for the estimate
 _FIRST_FACTOR: Final = 1.5  # a slice has more dictionary for its documents than the whole has
+
+
+class ExportSizes(NamedTuple):
+    """How large exported segments are."""
+
+    bytes_meant: int = 6_000_000  # surprises have the rest of what is allowed; under half of it: merged
+    bytes_max: int = EXPORTED_BYTES_MAX
+
+
+DEFAULT_SIZES: Final = ExportSizes()
 
 
 class Export(Iterator[bytes]):
@@ -54,10 +61,11 @@ class Export(Iterator[bytes]):
       damaged: segments that turned out to be damaged; what had not been taken of them is missing.
     """
 
-    def __init__(self, parts: Sequence[Part], slots: SlotMask) -> None:
+    def __init__(self, parts: Sequence[Part], slots: SlotMask, sizes: ExportSizes) -> None:
         self.left_out: list[str] = []
         self.damaged: list[DamagedSegmentError] = []
         self._parts = parts
+        self._sizes = sizes
         self._slots = np.zeros(SLOTS_MAX, np.bool_)
         self._slots[: len(slots)] = slots
         self._segments = self._merged(self._slices())
@@ -66,11 +74,12 @@ class Export(Iterator[bytes]):
         return next(self._segments)
 
     def _slices(self) -> Iterator[bytes]:
+        bytes_meant = self._sizes.bytes_meant
         for part in self._parts:
             is_wanted = (part.live & self._slots[part.segment.slots]).view(np.bool_)
             try:
                 if is_wanted.any():
-                    for content in _slices_of(part.segment, np.flatnonzero(is_wanted)):
+                    for content in _slices_of(part.segment, np.flatnonzero(is_wanted), bytes_meant):
                         yield from self._fitting(content)
             except DamagedSegmentError as error:
                 self.damaged.append(error)
@@ -78,7 +87,7 @@ class Export(Iterator[bytes]):
     def _fitting(self, content: bytes) -> Iterator[bytes]:
         """Yield a segment, or if it is too large its halves."""
         segment = Segment("", memoryview(content))
-        if len(content) <= BULK_BYTES_MAX and segment.text_bytes <= BLOCK_BYTES_MAX:
+        if len(content) <= self._sizes.bytes_max and segment.text_bytes <= BLOCK_BYTES_MAX:
             yield content
         elif segment.document_count == 1:
             self.left_out.append(segment.url(0).decode())
@@ -90,11 +99,12 @@ class Export(Iterator[bytes]):
 
     def _merged(self, slices: Iterator[bytes]) -> Iterator[bytes]:
         small: list[bytes] = []
+        bytes_meant = self._sizes.bytes_meant
         for content in slices:
-            if len(content) > SMALL_EXPORT_BYTES:
+            if len(content) > bytes_meant // 2:
                 yield content
                 continue
-            if sum(map(len, small)) + len(content) > EXPORT_BYTES:
+            if sum(map(len, small)) + len(content) > bytes_meant:
                 yield from self._joined(small)
                 small = []
             small.append(content)
@@ -114,8 +124,8 @@ def _merge(parts: Sequence[Part]) -> bytes:
     return b"".join(encode_segment(merge_parts(parts).data))
 
 
-def _slices_of(segment: Segment, wanted: Ints) -> Iterator[bytes]:
-    """Yield the wanted documents of a segment, in order, in segments of about EXPORT_BYTES.
+def _slices_of(segment: Segment, wanted: Ints, bytes_meant: int) -> Iterator[bytes]:
+    """Yield the wanted documents of a segment, in order, in segments of about so many bytes.
 
     Raises:
       DamagedSegmentError.
@@ -126,7 +136,7 @@ def _slices_of(segment: Segment, wanted: Ints) -> Iterator[bytes]:
     factor = _FIRST_FACTOR
     first, before = 0, 0.0
     while first < len(wanted):
-        end = int(np.searchsorted(sizes, before + EXPORT_BYTES / factor, "right"))
+        end = int(np.searchsorted(sizes, before + bytes_meant / factor, "right"))
         end = max(end, first + 1)
         content = b"".join(encode_segment(slicer.take(wanted[first:end])))
         yield content

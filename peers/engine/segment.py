@@ -77,6 +77,8 @@ TYPE_PREFIX = "\x05"
 BLOCK_BYTES = 64 * 1024
 # One document of the largest page the parser lets through, and more: a bound for decompression.
 BLOCK_BYTES_MAX = 256 * 1024 * 1024
+# Of a segment that is sent to another index, where the sender says nothing else.
+EXPORTED_BYTES_MAX = 9 << 20
 
 # Lists of entries that are packed: those of the queries that are being answered.
 PACKED_MAX = 64

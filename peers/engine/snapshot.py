@@ -21,7 +21,7 @@ from xxhash import xxh3_128_digest
 
 from mesh.document import Document
 from mesh.slot_set import SlotMask
-from peers.engine.exporting import Export
+from peers.engine.exporting import DEFAULT_SIZES, Export, ExportSizes
 from peers.engine.facets import Facets, facets_of, sum_facets
 from peers.engine.kernels import FIELD_COUNT
 from peers.engine.locating import count
@@ -80,9 +80,9 @@ class Snapshot:
         keep(self._views, key, view)
         return view
 
-    def export(self, slots: SlotMask) -> Export:
+    def export(self, slots: SlotMask, sizes: ExportSizes = DEFAULT_SIZES) -> Export:
         """Return an iterator over encoded segments with all documents of the slots that are True."""
-        return Export(self.parts, slots)
+        return Export(self.parts, slots, sizes)
 
     def everything(self) -> View:
         """Return all documents, whatever their slot."""

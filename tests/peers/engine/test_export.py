@@ -15,15 +15,15 @@ import zstandard
 from numpy.typing import NDArray
 
 from mesh.document import Document
-from mesh.messages import BULK_BYTES_MAX
 from mesh.slot_set import SlotMask
-from peers.engine import exporting
 from peers.engine.adoption import check_segment
 from peers.engine.builder import IndexedDocument, build_segment
 from peers.engine.dictionary import pack_dictionary
+from peers.engine.exporting import DEFAULT_SIZES, ExportSizes
 from peers.engine.index import Index
 from peers.engine.merging import MERGE_FACTOR
 from peers.engine.segment import (
+    EXPORTED_BYTES_MAX,
     CorruptIndexError,
     DamagedSegmentError,
     Segment,
@@ -78,15 +78,11 @@ def adopted(exported: Iterable[bytes], slots: SlotMask = ALL) -> Index:
 
 
 @pytest.mark.parametrize("n_parts", [1, 3])
-@pytest.mark.parametrize("size", [20_000, exporting.EXPORT_BYTES])
-def test_adopted_export_answers_as_its_source(
-    monkeypatch: pytest.MonkeyPatch, n_parts: int, size: int
-) -> None:
-    monkeypatch.setattr(exporting, "EXPORT_BYTES", size)
-    monkeypatch.setattr(exporting, "SMALL_EXPORT_BYTES", size // 2)
+@pytest.mark.parametrize("size", [20_000, DEFAULT_SIZES.bytes_meant])
+def test_adopted_export_answers_as_its_source(n_parts: int, size: int) -> None:
     documents = placed_documents(1, 300)
     source = in_parts(documents, n_parts)
-    exported = list(source.snapshot().export(ALL))
+    exported = list(source.snapshot().export(ALL, ExportSizes(size)))
     assert (len(exported) > 3) == (size == 20_000)
     assert everything_of(adopted(exported)) == everything_of(source)
 
@@ -118,25 +114,20 @@ def test_exported_segment_is_the_one_its_documents_would_have_made() -> None:
 
 
 @pytest.mark.parametrize("size", [2_000, 30_000, 100_000])
-def test_exported_segments_are_about_as_large_as_they_are_meant_to_be(
-    monkeypatch: pytest.MonkeyPatch, size: int
-) -> None:
-    monkeypatch.setattr(exporting, "EXPORT_BYTES", size)
-    monkeypatch.setattr(exporting, "SMALL_EXPORT_BYTES", size // 2)
-    monkeypatch.setattr(exporting, "BULK_BYTES_MAX", size * 3 // 2 + 6_000)
-    exported = list(index_of(placed_documents(1, 600)).snapshot().export(ALL))
+def test_exported_segments_are_about_as_large_as_they_are_meant_to_be(size: int) -> None:
+    sizes = ExportSizes(size, size * 3 // 2 + 6_000)
+    exported = list(index_of(placed_documents(1, 600)).snapshot().export(ALL, sizes))
     assert max(map(len, exported)) <= size * 3 // 2 + 6_000
     assert contents(adopted(exported)) == as_contents(placed_documents(1, 600))
 
 
-def test_document_too_large_for_a_segment_is_left_out_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_document_too_large_for_a_segment_is_left_out_and_told() -> None:
     documents = placed_documents(1, 40)
     random_ = random.Random(1)
     slot, small = documents[17]
     huge = msgspec.structs.replace(small, text=" ".join(str(random_.random()) for _ in range(4_000)))
     documents[17] = slot, huge
-    monkeypatch.setattr(exporting, "BULK_BYTES_MAX", 60_000)
-    export = index_of(documents).snapshot().export(ALL)
+    export = index_of(documents).snapshot().export(ALL, ExportSizes(bytes_max=60_000))
     exported = list(export)
     assert export.left_out == [huge.url]
     assert max(map(len, exported)) <= 60_000
@@ -326,8 +317,8 @@ def test_url_that_is_not_canonical_is_refused(url: str) -> None:
     assert "URL" in refuse(exported_of([(0, Document(url))]))
 
 
-def test_segment_larger_than_a_message_is_refused() -> None:
-    assert "bytes" in refuse(bytes(BULK_BYTES_MAX + 1))
+def test_segment_larger_than_may_be_sent_is_refused() -> None:
+    assert "bytes" in refuse(bytes(EXPORTED_BYTES_MAX + 1))
 
 
 def test_segment_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
