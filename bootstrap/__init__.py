@@ -1,7 +1,8 @@
 """How a peer finds the others, and how a lab of peers is started on one machine.
 
 `rendezvous`      the bootstrap node, at whose door newcomers knock; `yielder` is its word on claims
-`provision`       keys, certificates and configurations of a new mesh
+`provision`       keys, certificates and configurations of a new mesh; `toml_text` writes these from the
+                  schema that reads them, `toml_edit` sets values in what a person has edited
 `lab`             starts, watches and stops the nodes of a mesh on this machine
 `demo_web`        the bundled web, served on loopback (`make_demo_web` built it, see DEMO_WEB.md)
 `cli`, `screen`   the commands init, bootstrap, up and demo, and what they show

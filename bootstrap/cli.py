@@ -23,25 +23,27 @@ from rich.console import Console
 from rich.markup import escape
 
 from bootstrap.demo_web import serve_demo_web
-from bootstrap.lab import Lab, LabOptions, Report, running_lab
+from bootstrap.lab import Lab, LabOptions, Report, gateway_of, running_lab
 from bootstrap.provision import (
     BOOTSTRAP,
-    NodeOptions,
-    PeerOptions,
     create_mesh,
     draw_keys,
     identity_in,
     open_mesh,
+    ports_from,
     private_names_in,
     write_bootstrap,
     write_peer,
 )
 from bootstrap.rendezvous import run_bootstrap
 from bootstrap.screen import Screen
+from mesh.config import DoorConfig
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient
 from mesh.process import first_error, run_node
 from mesh.trace import merge_traces
+from peers.config import GatewayConfig
+from peers.crawler.settings import CrawlSettings
 
 DEMO_QUERIES: Final = ("软件包 安装", "virtual host")
 LAB_PEERS: Final = 3
@@ -83,20 +85,17 @@ def init(
     else:
         mesh_folder = create_mesh(folder, name or folder.resolve().name, replicas)
     everywhere = "127.0.0.1" if host == "127.0.0.1" else "0.0.0.0"
+    address = {"member.listen": everywhere, "member.announce": host}
     if not (folder / BOOTSTRAP / "config.toml").exists():
-        write_bootstrap(
-            mesh_folder, NodeOptions(listen=everywhere, announce=host, first_port=FIRST_PORT, weight=0)
-        )
+        write_bootstrap(mesh_folder, {**address, **ports_from(FIRST_PORT)})
     door = _door_of(folder / BOOTSTRAP, host)
     console = Console(highlight=False)
     for number in range(1, peers + 1):
         if (folder / f"peer-{number}" / "config.toml").exists():
             continue
-        node = NodeOptions(
-            listen=everywhere, announce=host, first_port=FIRST_PORT + 10 * number, doors=(door,)
-        )
-        gateway = PeerOptions().gateway if number == 1 else f"127.0.0.1:{8016 + number}"
-        write_peer(mesh_folder, number, node, PeerOptions(gateway=gateway))
+        ports = ports_from(FIRST_PORT + 10 * number)
+        gateway = {"gateway.listen": gateway_of(number, GatewayConfig().listen)}
+        write_peer(mesh_folder, number, {**address, **ports, "member.doors": (door,), **gateway})
     console.print(f"mesh [bold]{escape(mesh_folder.mesh.name)}[/bold] in {escape(str(folder))}")
     console.print(f"keep {escape(str(folder / 'root.key'))} safe: it admits new peers")
     console.print("copy a peer's folder to its machine, set member.announce there to its address, and run")
@@ -123,16 +122,37 @@ def up(
     ] = None,
     data: Annotated[Path, typer.Option(help="Folder of the mesh; an existing one goes on.")] = DATA,
     resolver: Annotated[Path | None, typer.Option(help="JSON table of hosts to use instead of DNS.")] = None,
-    delay: Annotated[float, typer.Option(min=0, help="Seconds between two requests to one host.")] = 2.0,
+    delay: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="Seconds between two requests to one host.",
+            show_default=f"{CrawlSettings().delay_s:g}",
+        ),
+    ] = None,
     allow_private: Annotated[
-        bool,
-        typer.Option("--allow-private", help="Allow private addresses to the seeds' hosts and the table's."),
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--allow-private/--no-allow-private",
+            help="Allow private addresses to the seeds' hosts and the table's.",
+        ),
+    ] = None,
     gateway: Annotated[
-        str, typer.Option(help="Where the first peer answers; the others count up. Port 0: any.")
-    ] = "127.0.0.1:8017",
+        str,
+        typer.Option(
+            help="Where the first peer answers; the others count up. Port 0: any.",
+            show_default=GatewayConfig().listen,
+        ),
+    ] = "",
     replicas: Annotated[int, typer.Option(min=1, max=8, help="Copies of every page, in a new mesh.")] = 2,
-    pages_per_host: Annotated[int, typer.Option(min=1, help="Requests to one host at most.")] = 100_000,
+    pages_per_host: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Requests to one host at most.",
+            show_default=f"{CrawlSettings().pages_per_host_max}",
+        ),
+    ] = None,
     once: OnceOption = False,
     report: Annotated[Path | None, typer.Option(help="Write the report of all peers here.")] = None,
     record: Annotated[Path | None, typer.Option(help="Record a trace for `tianmesh sim replay`.")] = None,
@@ -140,7 +160,8 @@ def up(
 ) -> None:
     """Start several peers of one mesh on this machine and crawl from the seeds.
 
-    Ctrl-C ends cleanly with nothing lost; the same --data without seeds goes on.
+    Ctrl-C ends cleanly with nothing lost; the same --data without seeds goes on. What is given here is
+    written into the peers' config.toml and holds from then on; all else there stays as you wrote it.
 
     A new mesh without seeds waits for `tianmesh seed` or `tianmesh import`.
     """
@@ -150,15 +171,22 @@ def up(
         _check_writable(path)
     if once and not urls and not (data / "mesh.toml").exists():
         raise ConfigError("there is nothing to crawl: give seed URLs, or --data with a folder to go on in")
-    peer = PeerOptions(
+    given = {
+        "crawl.delay_s": delay,
+        "crawl.pages_per_host_max": pages_per_host,
+        "web.resolver": None if resolver is None else str(resolver.resolve()),
+        "web.allow_private": _private_names(urls, resolver, data, is_allowed=allow_private),
+    }
+    first_delay_s = CrawlSettings().delay_s if delay is None else delay
+    options = LabOptions(
+        data,
+        peers or _peer_count(data),
+        replicas,
+        {name: value for name, value in given.items() if value is not None},
+        first_settings={"crawl.backoff_s": max(LAB_BACKOFF_S, first_delay_s)},
         gateway=gateway,
-        delay_s=delay,
-        backoff_s=max(LAB_BACKOFF_S, delay),
-        pages_per_host_max=pages_per_host,
-        resolver=str(resolver.resolve()) if resolver else "",
-        allow_private=_private_names(urls, resolver, data) if allow_private else (),
+        is_traced=record is not None,
     )
-    options = LabOptions(data, peers or _peer_count(data), replicas, peer, is_traced=record is not None)
     result = _run(_up, options, urls, once, Screen(quiet=as_json))
     _write_results(result["report"], options, report, record)
     if as_json:
@@ -194,7 +222,7 @@ async def _up(options: LabOptions, urls: list[str], once: bool, screen: Screen) 
         last, is_done = await _watch(lab, once, screen)
     if not is_done:
         command = f"tianmesh up --data {options.folder}"
-        screen.say(f"stopped, nothing is lost: `{escape(command)}`, with the same options, goes on")
+        screen.say(f"stopped, nothing is lost: `{escape(command)}` goes on")
     return {"report": last, "is_done": is_done}
 
 
@@ -278,16 +306,17 @@ async def _demo(once: bool, screen: Screen, is_shown: bool) -> dict[str, Any]:
             )
             resolver = Path(folder) / "resolver.json"
             resolver.write_text(json.dumps(served.resolver), encoding="utf-8")
-            peer = PeerOptions(
-                gateway="127.0.0.1:0" if once else _demo_gateway(),
-                delay_s=0.0,
-                backoff_s=LAB_BACKOFF_S,
-                resolver=str(resolver),
-                allow_private=tuple(served.resolver),
-            )
+            settings = {
+                "crawl.delay_s": 0.0,
+                "crawl.backoff_s": LAB_BACKOFF_S,
+                "web.resolver": str(resolver),
+                "web.allow_private": tuple(served.resolver),
+            }
+            gateway = "127.0.0.1:0" if once else _demo_gateway()
             data = Path(folder) / "demo"
             draw_keys(create_mesh(data, "demo", replicas=2), LAB_PEERS, list(served.resolver))
-            async with _lab_on(screen, LabOptions(data, LAB_PEERS, 2, peer)) as lab:
+            options = LabOptions(data, LAB_PEERS, 2, settings, gateway=gateway)
+            async with _lab_on(screen, options) as lab:
                 await lab.add_seeds(served.seeds)
                 report, is_done = await _watch(lab, once=True, screen=screen)
                 if not is_done:
@@ -305,7 +334,7 @@ async def _demo(once: bool, screen: Screen, is_shown: bool) -> dict[str, Any]:
 
 def _demo_gateway() -> str:
     """The default gateway, which the other commands ask; any port when one of those needed is taken."""
-    first = PeerOptions().gateway
+    first = GatewayConfig().listen
     host, _, port = first.rpartition(":")
     try:
         for number in range(LAB_PEERS):
@@ -386,8 +415,16 @@ def _peer_count(data: Path) -> int:
     return (len(open_mesh(data).peers) if (data / "mesh.toml").exists() else 0) or LAB_PEERS
 
 
-def _private_names(urls: list[str], resolver: Path | None, data: Path) -> tuple[str, ...]:
-    """The names that --allow-private allows: those the user has written down, now or in earlier starts."""
+def _private_names(
+    urls: list[str], resolver: Path | None, data: Path, *, is_allowed: bool | None
+) -> tuple[str, ...] | None:
+    """The names that may lead to private addresses: those a person wrote down, now or in earlier starts.
+
+    Args:
+      is_allowed: None to leave it to the configurations, for which None is returned.
+    """
+    if not is_allowed:
+        return None if is_allowed is None else ()
     names = [urlsplit(url).hostname or "" for url in urls]
     for config in data.glob("peer-*/config.toml"):
         names += private_names_in(config)
@@ -399,5 +436,6 @@ def _private_names(urls: list[str], resolver: Path | None, data: Path) -> tuple[
     return tuple(sorted({name for name in names if name}))
 
 
-def _door_of(folder: Path, host: str) -> tuple[str, str]:
-    return f"tcp://{host}:{FIRST_PORT + 2}", identity_in(folder).curve_public.decode()
+def _door_of(folder: Path, host: str) -> DoorConfig:
+    key = identity_in(folder).curve_public.decode()
+    return DoorConfig(endpoint=f"tcp://{host}:{FIRST_PORT + 2}", key=key)

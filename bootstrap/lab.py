@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,16 +21,17 @@ import trio
 from bootstrap.provision import (
     BOOTSTRAP,
     MeshFolder,
-    NodeOptions,
-    PeerOptions,
+    Settings,
     create_mesh,
+    doors_of,
     open_mesh,
     write_bootstrap,
     write_peer,
 )
-from mesh.config import NAME_CHARS_MAX
+from mesh.config import NAME_CHARS_MAX, DoorConfig, load_config
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient, GatewayError
+from peers.config import GatewayConfig, PeerConfig
 
 READY_S: Final = 400.0  # a first start compiles the search kernels: a minute, three on a busy machine
 JOIN_S: Final = 30.0
@@ -53,7 +54,11 @@ class LabOptions:
     folder: Path
     peers: int
     replicas: int
-    peer: PeerOptions  # of every peer; gateways count up from this port
+    settings: Settings = field(default_factory=dict)  # of every peer
+    first_settings: Settings = field(
+        default_factory=dict
+    )  # of peers that have no configuration yet, under the others
+    gateway: str = ""  # of the first peer, the others count up; "" for what their configurations say
     is_traced: bool = False
 
 
@@ -147,14 +152,10 @@ class Lab:
 
     async def start(self) -> None:
         """Start the bootstrap node, then the peers, and wait until all have found each other."""
-        write_bootstrap(self.mesh_folder, NodeOptions(weight=0))
+        write_bootstrap(self.mesh_folder)
         await self._start_node(BOOTSTRAP, "bootstrap")
         door = self.descriptions[BOOTSTRAP]
-        node = NodeOptions(doors=((door["door"], door["key"]),))
-        names = []
-        for number in range(1, self._options.peers + 1):
-            write_peer(self.mesh_folder, number, node, self._peer_options(number))
-            names.append(f"peer-{number}")
+        names = self.configure(DoorConfig(endpoint=door["door"], key=door["key"]))
         # The first peer of a fresh installation compiles the search kernels; the others find them.
         await self._start_node(names[0], "peer")
         async with trio.open_nursery() as starting:
@@ -162,6 +163,17 @@ class Lab:
                 starting.start_soon(self._start_node, name, "peer")
         self.descriptions = {name: self.descriptions[name] for name in (BOOTSTRAP, *names)}
         await self._wait_for_members()
+
+    def configure(self, door: DoorConfig) -> list[str]:
+        """Write the configurations of all peers, or set in them what this start says; return their names.
+
+        Args:
+          door: of the bootstrap node, whose port may be another one at each start.
+        """
+        numbers = range(1, self._options.peers + 1)
+        for number in numbers:
+            write_peer(self.mesh_folder, number, self._settings_of(number, door))
+        return [f"peer-{number}" for number in numbers]
 
     async def stop(self) -> None:
         """Stop all nodes cleanly, the peers first; kill what does not end in time."""
@@ -186,21 +198,22 @@ class Lab:
             )
         return mesh_folder
 
-    def _peer_options(self, number: int) -> PeerOptions:
-        """Gateways of a lab count up from the first one's port; port 0 takes free ones."""
-        peer = self._options.peer
-        host, _, port = peer.gateway.rpartition(":")
-        trace = str((self.mesh_folder.folder / f"peer-{number}" / "trace").resolve())
-        return PeerOptions(
-            gateway=f"{host}:{int(port) + number - 1 if int(port) else 0}",
-            delay_s=peer.delay_s,
-            backoff_s=peer.backoff_s,
-            host_failures_max=peer.host_failures_max,
-            pages_per_host_max=peer.pages_per_host_max,
-            resolver=peer.resolver,
-            allow_private=peer.allow_private,
-            trace=trace if self._options.is_traced else "",
-        )
+    def _settings_of(self, number: int, door: DoorConfig) -> Settings:
+        options = self._options
+        folder = self.mesh_folder.folder / f"peer-{number}"
+        config = folder / "config.toml"
+        settings: dict[str, object] = {"member.doors": doors_of(config, door)}
+        if not config.exists():
+            settings.update(options.first_settings)
+        if options.gateway or not config.exists():
+            settings["gateway.listen"] = gateway_of(number, options.gateway or GatewayConfig().listen)
+        trace = str((folder / "trace").resolve())
+        if options.is_traced:
+            settings |= {"web.trace": trace, "crawl.is_recorded": True}
+        elif config.exists() and load_config(config, PeerConfig).web.trace == trace:
+            # What --record of an earlier start has switched on ends with it.
+            settings |= {"web.trace": "", "crawl.is_recorded": False}
+        return {**settings, **options.settings}
 
     async def _start_node(self, name: str, command: str) -> None:
         folder = self.mesh_folder.folder / name
@@ -283,6 +296,12 @@ class Lab:
 
     def _ends_of_logs(self) -> str:
         return "".join(f"\n{name}{self._end_of_log(name)}" for name in self._nodes if name != BOOTSTRAP)
+
+
+def gateway_of(number: int, first: str) -> str:
+    """Where peer `number` (1, 2, ...) answers: ports count up from the first one's; 0 takes any."""
+    host, _, port = first.rpartition(":")
+    return f"{host}:{int(port) + number - 1 if int(port) else 0}"
 
 
 @asynccontextmanager

@@ -11,17 +11,20 @@ the door of the bootstrap node.
 
 from __future__ import annotations
 
-import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
+from bootstrap.rendezvous import BootstrapConfig
+from bootstrap.toml_edit import with_settings
+from bootstrap.toml_text import toml_of
 from mesh.certificate import RootKey, issue
-from mesh.config import WEIGHT_DEFAULT, MeshConfig, load_config
+from mesh.config import WEIGHT_DEFAULT, DoorConfig, MeshConfig, load_config, parse_config
 from mesh.errors import ConfigError
 from mesh.identity import Identity
 from mesh.key_file import (
@@ -33,85 +36,15 @@ from mesh.key_file import (
     save_root_key,
 )
 from mesh.slots import SlotTable, slot_of
+from peers.config import PeerConfig
 
 BOOTSTRAP: Final = "bootstrap"
 
-_MESH_TEXT = """\
-# What all peers of this mesh agree on. Peers with another copy of this are refused.
-name = {name}
-root_key = "{root_key}"     # public half of root.key, which signs the certificates of peers
-slot_count = {slot_count}         # logical nodes that hosts are hashed to; never changes
-replicas = {replicas}              # copies of every page, the owner's included; 1 loses data with a disk
-analysis_version = {analysis_version}      # how text becomes terms
-"""
+# By `table.key` as in the configuration file; whatever is not named has its default, or stays as it is.
+Settings: TypeAlias = Mapping[str, object]
+NO_SETTINGS: Final[Settings] = MappingProxyType({})
 
-_MEMBER_TEXT = """\
-[member]
-key_file = "peer.key"     # the secret of this node; nobody else may read it
-certificate = "{certificate}"
-listen = {listen}    # address to bind; "0.0.0.0" for all network cards
-announce = {announce}            # how others reach this machine, if not by the address above
-inbox_port = {inbox_port}            # 0 takes a free port; behind a firewall fix all three
-multicast_port = {multicast_port}
-door_port = {door_port}             # strangers with a certificate ask for admission here
-weight = {weight}              # share of the crawl; 0 only answers queries
-{doors}
-"""
-
-_DOOR_TEXT = """
-[[member.doors]]          # members at whose door this node asks for admission
-endpoint = {endpoint}
-key = {key}
-"""
-
-
-_PEER_TEXT = """
-[storage]
-folder = "data"           # table, archive and index of this peer
-
-[gateway]
-listen = {gateway}   # where this peer answers users; port 0 takes a free one
-admin_token = ""          # whoever sends it may drain peers; without one, programs on this machine may
-
-[crawl]
-delay_s = {delay_s}             # pause between two requests to one host; robots.txt can make it longer
-backoff_s = {backoff_s}          # pause after a host failed, doubled each time
-host_failures_max = {host_failures_max}     # failures in a row before a host is left alone for a day
-pages_per_host_max = {pages_per_host_max}
-is_recorded = {is_recorded}       # write every page with its links to web.trace
-
-[web]
-user_agent = "tianmesh/0.1 (+https://tianmesh.example/bot)"   # put your own address here
-resolver = {resolver}             # JSON table of names to use instead of DNS
-allow_private = {allow_private}        # host names that may lead to private addresses
-parsers = 1               # threads that take pages apart
-trace = {trace}
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class NodeOptions:
-    """What may be chosen of any node; see `mesh.config.MemberConfig`."""
-
-    listen: str = "127.0.0.1"
-    announce: str = ""
-    first_port: int = 0  # inbox, then multicast, then door; 0 takes free ones
-    weight: int = 100
-    doors: tuple[tuple[str, str], ...] = ()  # endpoint and key of the doors to knock at
-
-
-@dataclass(frozen=True, slots=True)
-class PeerOptions:
-    """What may be chosen of a peer; the names are those of its configuration file."""
-
-    gateway: str = "127.0.0.1:8017"
-    delay_s: float = 2.0
-    backoff_s: float = 30.0
-    host_failures_max: int = 5
-    pages_per_host_max: int = 100_000
-    resolver: str = ""
-    allow_private: tuple[str, ...] = ()
-    trace: str = ""
+Config = TypeVar("Config", PeerConfig, BootstrapConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +78,7 @@ def create_mesh(folder: Path, name: str, replicas: int) -> MeshFolder:
     except msgspec.ValidationError as error:
         raise ConfigError(f"no peer would take part in such a mesh: {error}; choose another value") from error
     save_root_key(folder / "root.key", root)
-    _write(folder / "mesh.toml", mesh_text(mesh))
+    _write(folder / "mesh.toml", toml_of(mesh))
     return MeshFolder(folder, mesh, root)
 
 
@@ -186,25 +119,31 @@ def draw_keys(mesh_folder: MeshFolder, peers: int, hosts: Sequence[str]) -> None
         save_identity(mesh_folder.folder / f"peer-{number}" / "peer.key", identity)
 
 
-def write_bootstrap(mesh_folder: MeshFolder, node: NodeOptions) -> Identity:
-    """Write the bootstrap node's configuration, and its key if it has none."""
-    return _write_node(mesh_folder, mesh_folder.folder / BOOTSTRAP, node, "")
+def write_bootstrap(mesh_folder: MeshFolder, settings: Settings = NO_SETTINGS) -> Identity:
+    """Write the bootstrap node's configuration and its key; see `write_peer`."""
+    return _write_node(mesh_folder, BOOTSTRAP, {"member.weight": 0, **settings}, BootstrapConfig)
 
 
-def write_peer(mesh_folder: MeshFolder, number: int, node: NodeOptions, peer: PeerOptions) -> Identity:
-    """Write the configuration of peer `number` (1, 2, ...), and its key if it has none."""
-    text = _PEER_TEXT.format(
-        gateway=quoted(peer.gateway),
-        delay_s=peer.delay_s,
-        backoff_s=peer.backoff_s,
-        host_failures_max=peer.host_failures_max,
-        pages_per_host_max=peer.pages_per_host_max,
-        is_recorded="true" if peer.trace else "false",
-        resolver=quoted(peer.resolver),
-        allow_private="[" + ", ".join(map(quoted, peer.allow_private)) + "]",
-        trace=quoted(peer.trace),
-    )
-    return _write_node(mesh_folder, mesh_folder.folder / f"peer-{number}", node, text)
+def write_peer(mesh_folder: MeshFolder, number: int, settings: Settings = NO_SETTINGS) -> Identity:
+    """Write the configuration of peer `number` (1, 2, ...), and its key if it has none.
+
+    In a configuration that is there already only these settings are set: what a person wrote stays.
+
+    Raises:
+      ConfigError: there is no such setting, or its value is out of range.
+    """
+    return _write_node(mesh_folder, f"peer-{number}", settings, PeerConfig)
+
+
+def ports_from(first: int) -> Settings:
+    """The ports of a node that others have to reach: inbox, then multicast, then door."""
+    return {"member.inbox_port": first, "member.multicast_port": first + 1, "member.door_port": first + 2}
+
+
+def doors_of(config: Path, door: DoorConfig) -> tuple[DoorConfig, ...]:
+    """The doors of a node that may have some already, with one that may have moved among them."""
+    doors = load_config(config, PeerConfig).member.doors if config.exists() else ()
+    return (*(each for each in doors if each.key != door.key), door)
 
 
 def private_names_in(config: Path) -> list[str]:
@@ -215,38 +154,34 @@ def private_names_in(config: Path) -> list[str]:
         return []
 
 
-def _write_node(mesh_folder: MeshFolder, folder: Path, node: NodeOptions, sections: str) -> Identity:
+def _write_node(mesh_folder: MeshFolder, name: str, settings: Settings, kind: type[Config]) -> Identity:
+    folder = mesh_folder.folder / name
     identity = identity_in(folder)
-    mesh_id = mesh_folder.mesh.digest()
-    certificate = issue(mesh_folder.root, mesh_id, identity.curve_public, identity.signing_public)
-    member = _MEMBER_TEXT.format(
-        certificate=certificate.signature.hex(),
-        listen=quoted(node.listen),
-        announce=quoted(node.announce),
-        inbox_port=node.first_port,
-        multicast_port=node.first_port and node.first_port + 1,
-        door_port=node.first_port and node.first_port + 2,
-        weight=node.weight,
-        doors="".join(_DOOR_TEXT.format(endpoint=quoted(at), key=quoted(key)) for at, key in node.doors),
-    )
-    _write(folder / "config.toml", "[mesh]\n" + mesh_text(mesh_folder.mesh) + "\n" + member + sections)
+    path = folder / "config.toml"
+    if path.exists():
+        load_config(path, kind)  # a slip of a person is told before anything is changed
+        text = with_settings(path.read_text(encoding="utf-8"), settings, str(path))
+    else:
+        text = _new_text(mesh_folder, identity, settings, kind)
+    parse_config(text, kind, str(path))
+    _write(path, text)
     return identity
 
 
-def mesh_text(mesh: MeshConfig) -> str:
-    """The constitution as commented TOML."""
-    return _MESH_TEXT.format(
-        name=quoted(mesh.name),
-        root_key=mesh.root_key,
-        slot_count=mesh.slot_count,
-        replicas=mesh.replicas,
-        analysis_version=mesh.analysis_version,
-    )
-
-
-def quoted(value: str) -> str:
-    """A TOML string: as in JSON, which does not escape DEL."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _new_text(mesh_folder: MeshFolder, identity: Identity, settings: Settings, kind: type[Config]) -> str:
+    mesh_id = mesh_folder.mesh.digest()
+    certificate = issue(mesh_folder.root, mesh_id, identity.curve_public, identity.signing_public)
+    values: dict[str, Any] = {"mesh": msgspec.to_builtins(mesh_folder.mesh)}
+    for name, value in {"member.certificate": certificate.signature.hex(), **settings}.items():
+        *path, key = name.split(".")
+        table = values
+        for each in path:
+            table = table.setdefault(each, {})
+        table[key] = msgspec.to_builtins(value)
+    try:
+        return toml_of(msgspec.convert(values, kind))
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"no node would take such a setting: {error}; choose another value") from error
 
 
 def _write(path: Path, text: str) -> None:

@@ -24,12 +24,28 @@ Config = TypeVar("Config")
 class MeshConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The constitution of a mesh. Two peers with different digests refuse each other."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=NAME_CHARS_MAX)]
-    root_key: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]  # Ed25519 public key, signs certificates
-    # 50,000 logical nodes, as Li, Yan, Wang 2004, section 6.2: enough for balance over 1,000 peers.
-    slot_count: Annotated[int, Meta(ge=1, le=SLOTS_MAX)] = 50_000
-    replicas: Annotated[int, Meta(ge=1, le=8)] = 2  # R, copies of everything including the owner's
-    analysis_version: Annotated[int, Meta(ge=1)] = 3  # tokens of two versions do not meet
+    name: Annotated[
+        str, Meta(min_length=1, max_length=NAME_CHARS_MAX, description="what people call this mesh")
+    ]
+    root_key: Annotated[
+        str,
+        Meta(
+            pattern="^[0-9a-f]{64}$",
+            description="Ed25519 public key, half of root.key, which signs the certificates of peers",
+        ),
+    ]
+    # As Li, Yan, Wang 2004, section 6.2: enough for balance over 1,000 peers.
+    slot_count: Annotated[
+        int,
+        Meta(ge=1, le=SLOTS_MAX, description="logical nodes that hosts are hashed to; it never changes"),
+    ] = 50_000
+    replicas: Annotated[
+        int,
+        Meta(ge=1, le=8, description="copies of every page, the owner's included; 1 loses data with a disk"),
+    ] = 2
+    analysis_version: Annotated[
+        int, Meta(ge=1, description="how text becomes terms; those of two versions do not meet")
+    ] = 3
 
     def digest(self) -> bytes:
         """16 bytes that differ when any field does; the id of the mesh in certificates."""
@@ -39,22 +55,37 @@ class MeshConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 class DoorConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A member at whose door a newcomer may knock."""
 
-    endpoint: Annotated[str, Meta(pattern="^tcp://")]
-    key: Annotated[str, Meta(min_length=40, max_length=40)]  # its public CURVE key, Z85
+    endpoint: Annotated[str, Meta(pattern="^tcp://", description="tcp://host:port")]
+    key: Annotated[str, Meta(min_length=40, max_length=40, description="its public CURVE key, Z85")]
 
 
 class MemberConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One member's keys and addresses. Paths are relative to the configuration file."""
 
-    key_file: str = "peer.key"  # the secret; readable by its owner only
-    certificate: Annotated[str, Meta(pattern="^([0-9a-f]{2})*$")] = ""  # the mesh root's signature
-    listen: str = "127.0.0.1"  # address of the network card to bind, 0.0.0.0 for all
-    announce: str = ""  # the name or address by which others reach this machine; "" is `listen`
-    inbox_port: Port = 0  # 0 takes a free one
-    multicast_port: Port = 0
-    door_port: Port = 0
-    weight: Annotated[int, Meta(ge=0, le=65_536)] = WEIGHT_DEFAULT  # share of the slots
-    doors: tuple[DoorConfig, ...] = ()
+    key_file: Annotated[
+        str, Meta(description="the secret of this node; nobody but its owner may read it")
+    ] = "peer.key"
+    certificate: Annotated[
+        str, Meta(pattern="^([0-9a-f]{2})*$", description="the signature of the mesh's root key")
+    ] = ""
+    listen: Annotated[str, Meta(description="address of the network card to bind, 0.0.0.0 for all")] = (
+        "127.0.0.1"
+    )
+    announce: Annotated[
+        str, Meta(description="name or address by which others reach this machine, if not by the one above")
+    ] = ""
+    inbox_port: Annotated[
+        Port, Meta(description="for other members; 0 takes a free one, behind a firewall fix all three")
+    ] = 0
+    multicast_port: Annotated[Port, Meta(description="for what goes to all members")] = 0
+    door_port: Annotated[Port, Meta(description="strangers with a certificate ask for admission here")] = 0
+    weight: Annotated[
+        int, Meta(ge=0, le=65_536, description="share of the slots, beside others'; 0 only answers queries")
+    ] = WEIGHT_DEFAULT
+    doors: Annotated[
+        tuple[DoorConfig, ...],
+        Meta(description="members at whose door this node asks for admission: endpoint and public key"),
+    ] = ()
 
 
 def load_config(path: Path, kind: type[Config]) -> Config:
@@ -67,8 +98,20 @@ def load_config(path: Path, kind: type[Config]) -> Config:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read {path}: {error}; `tianmesh init` writes a configuration") from error
+    return parse_config(text, kind, str(path))
+
+
+def parse_config(text: str, kind: type[Config], where: str) -> Config:
+    """Read a configuration.
+
+    Args:
+      where: names the text in errors.
+
+    Raises:
+      ConfigError: as for `load_config`.
+    """
     try:
         values: dict[str, Any] = tomllib.loads(text)
         return msgspec.convert(values, kind, strict=True)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise ConfigError(f"{path}: {error}; correct that line and start again") from error
+        raise ConfigError(f"{where}: {error}; correct that line and start again") from error

@@ -16,28 +16,45 @@ from peers.handover.handover import HandoverSettings
 class WebConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How this peer reaches the web. Paths are relative to the configuration file."""
 
-    user_agent: str = "tianmesh/0.1 (+https://tianmesh.example/bot)"
-    # JSON table of host names and addresses to use instead of the system's resolver; only the names
-    # in it exist then.
-    resolver: str = ""
-    allow_private: tuple[str, ...] = ()  # host names that may lead to private addresses
-    parsers: Annotated[int, Meta(ge=1, le=64)] = 1  # threads that take pages apart
-    trace: str = ""  # file to record every page and its links in, for simulations
+    user_agent: Annotated[str, Meta(description="what this peer calls itself; put your own address here")] = (
+        "tianmesh/0.1 (+https://tianmesh.example/bot)"
+    )
+    resolver: Annotated[
+        str,
+        Meta(
+            description="JSON table of host names and addresses to use instead of DNS; "
+            "only the names in it exist then"
+        ),
+    ] = ""
+    allow_private: Annotated[
+        tuple[str, ...], Meta(description="host names that may lead to private addresses")
+    ] = ()
+    parsers: Annotated[int, Meta(ge=1, le=64, description="threads that take pages apart")] = 1
+    trace: Annotated[str, Meta(description="file to record every page and its links in, for simulations")] = (
+        ""
+    )
 
 
 class StorageConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Where this peer keeps things. The path is relative to the configuration file."""
 
-    folder: str = "data"  # of its table, archive and index
+    folder: Annotated[str, Meta(description="of table, archive and index")] = "data"
 
 
 class GatewayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Where this peer answers users."""
 
-    listen: Annotated[str, Meta(pattern=r"^.+:\d+$")] = "127.0.0.1:8017"  # port 0 takes a free one
-    # Who may change the mesh here (drain a peer): "" for every program on this machine and nobody else;
-    # otherwise whoever sends this word, as `Authorization: Bearer ...`, from wherever.
-    admin_token: Annotated[str, Meta(pattern=r"^([!-~]{16,})?$")] = ""
+    listen: Annotated[str, Meta(pattern=r"^.+:\d+$", description="host:port; port 0 takes a free one")] = (
+        "127.0.0.1:8017"
+    )
+    admin_token: Annotated[
+        str,
+        Meta(
+            pattern=r"^([!-~]{16,})?$",
+            description="whoever sends it (Authorization: Bearer ...) may change the mesh here, as drain "
+            "peers; without one, programs on this machine may and nobody else",
+        ),
+    ] = ""
 
 
 class PeerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

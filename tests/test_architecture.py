@@ -11,11 +11,11 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("mesh", "peers", "bootstrap", "simulations")
 
-# simulations -> peers, bootstrap -> mesh
+# simulations -> bootstrap -> peers -> mesh
 MAY_IMPORT = {
     "mesh": {"mesh"},
     "peers": {"peers", "mesh"},
-    "bootstrap": {"bootstrap", "mesh"},
+    "bootstrap": {"bootstrap", "peers", "mesh"},
     "simulations": set(PACKAGES),
 }
 

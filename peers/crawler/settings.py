@@ -14,29 +14,68 @@ Limit = Annotated[int, Meta(ge=1)]
 class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Policy of the controller. A site's robots.txt can make it gentler, never faster."""
 
-    # Pause between the end of one fetch from a host and the start of the next. Nutch waits 5 s,
-    # Marginalia 1 to 2.5 s.
-    delay_s: Seconds = 2.0
-    fetches_in_flight_max: Limit = 200  # about as many as Tianwang's fetchers per node
-    # Pages between being fetched and being stored; their bodies are in memory. With more no fetch begins.
-    pages_in_progress_max: Limit = 256
-    page_bytes_in_progress_max: Limit = 256 << 20  # of decoded bodies; ordinary pages make 10 MB
-    pages_per_host_max: Limit = 100_000  # requests; what traps can cost us at most
-    depth_max: Annotated[int, Meta(ge=0, le=65_535)] = 1_000  # clicks from a seed
-    redirects_max: Annotated[int, Meta(ge=0, le=255)] = (
-        10  # in a row, as aiohttp; RFC 9309 wants 5 for robots.txt
+    delay_s: Annotated[
+        Seconds,
+        Meta(
+            description="pause between the end of one fetch from a host and the start of the next; Nutch "
+            "waits 5, Marginalia 1 to 2.5"
+        ),
+    ] = 2.0
+    fetches_in_flight_max: Annotated[
+        Limit, Meta(description="fetches at a time, about as many as Tianwang's fetchers per node")
+    ] = 200
+    pages_in_progress_max: Annotated[
+        Limit,
+        Meta(
+            description="pages between being fetched and being stored, whose bodies are in memory; with more "
+            "no fetch begins"
+        ),
+    ] = 256
+    page_bytes_in_progress_max: Annotated[
+        Limit, Meta(description="bytes of their decoded bodies; ordinary pages make 10 MB")
+    ] = 256 << 20
+    pages_per_host_max: Annotated[
+        Limit, Meta(description="requests to one host: what traps can cost us at most")
+    ] = 100_000
+    depth_max: Annotated[int, Meta(ge=0, le=65_535, description="clicks from a seed")] = 1_000
+    redirects_max: Annotated[
+        int,
+        Meta(ge=0, le=255, description="redirects in a row, as aiohttp; RFC 9309 wants 5 for robots.txt"),
+    ] = 10
+    attempts_max: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=255,
+            description="requests for one URL that fails in a way that may pass, as many as Scrapy's",
+        ),
+    ] = 3
+    backoff_s: Annotated[
+        Seconds,
+        Meta(description="pause after a failure, doubled with each failure of the host in a row"),
+    ] = 30.0
+    backoff_max_s: Annotated[Seconds, Meta(description="up to this pause")] = 3_600.0
+    host_failures_max: Annotated[
+        Limit,
+        Meta(description="failures in a row, after which a host is given up; Nutch drops a queue after 5"),
+    ] = 5
+    give_up_s: Annotated[Seconds, Meta(description="until a host that was given up is asked again")] = (
+        86_400.0
     )
-    attempts_max: Annotated[int, Meta(ge=1, le=255)] = (
-        3  # for one URL that fails in a way that may pass, as Scrapy
-    )
-    # Pause after a failure, doubled with each failure of the host in a row.
-    backoff_s: Seconds = 30.0
-    backoff_max_s: Seconds = 3_600.0
-    host_failures_max: Limit = 5  # in a row, then the host is given up; Nutch drops a queue after 5
-    give_up_s: Seconds = 86_400.0  # until a host that was given up is asked again
-    retry_after_max_s: Seconds = 3_600.0  # the longest Retry-After we wait for
-    robots_ttl_s: Seconds = 86_400.0  # RFC 9309, 2.4: not longer than 24 hours
-    # Pages whose link texts have changed are indexed anew together, at this interval or as soon as
-    # nothing is left to fetch. Shorter ones index a page again and again while its site is crawled.
-    anchors_interval_s: Seconds = 300.0
-    is_recorded: bool = False  # tell the recorder of every page, for traces
+    retry_after_max_s: Annotated[
+        Seconds, Meta(description="the longest Retry-After of a server that we wait for")
+    ] = 3_600.0
+    robots_ttl_s: Annotated[
+        Seconds, Meta(description="how long robots.txt is believed: not over 24 hours, says RFC 9309, 2.4")
+    ] = 86_400.0
+    anchors_interval_s: Annotated[
+        Seconds,
+        Meta(
+            description="pages whose link texts have changed are indexed anew together, at this interval or "
+            "when nothing is left to fetch; a shorter one indexes a page again and again while its site is "
+            "crawled"
+        ),
+    ] = 300.0
+    is_recorded: Annotated[
+        bool, Meta(description="record every page with its links in web.trace, for simulations")
+    ] = False

@@ -52,10 +52,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, inf
-from typing import ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 import msgspec
 import numpy as np
+from msgspec import Meta
 
 from mesh.actor import EVERYBODY, Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError, RemoteProtocolError
@@ -86,24 +87,47 @@ NEIGHBOURS: Final = ("membership", "controller", "cell", "indexer")
 class HandoverSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Patience and pace of moving slots."""
 
-    again_s: float = 0.5  # what is not answered by then is repeated; doubled each time
-    again_max_s: float = 4.0
-    ask_s: float = 1.0  # before a standby asks for what nobody has offered
-    # From when this peer holds another for dead until it lets anybody have its slots: until then an answer
-    # to that one's last ping may still license it (`SwimSettings.licence_s`, and a tenth for its clock).
-    fence_s: float = 2.5
-    retry_s: float = 1.0  # before slots that could not be brought are tried again
-    # A standby takes the place of one that died after this: most restarts are over by then.
-    replicate_after_s: float = 20.0
-    replicate_bytes_per_s: float = 20e6  # of what is not urgent: a sixth of a gigabit
-    tasks_max: int = 4  # at a time, per store
-    task_slots_max: int = 4_096  # of the frontier in one task: they are crawled when it is done
-    # Of the pages: an export of the index reads all its postings, of however few slots it is.
-    page_task_slots_max: int = 16_384
-    differing_s: float = 4.0  # before what is said to differ is compared: most of it is on its way
-    compare_every_s: float = 20.0  # a standby compares some slots with their owners so often:
-    compare_round_s: float = 480.0  # as many as it takes to have compared all after this,
-    compare_slots_min: int = 256  # and so many at least
+    again_s: Annotated[
+        float, Meta(description="what is not answered by then is repeated; doubled each time")
+    ] = 0.5
+    again_max_s: Annotated[float, Meta(description="up to this pause")] = 4.0
+    ask_s: Annotated[float, Meta(description="before a standby asks for what nobody has offered")] = 1.0
+    # An answer to a dead peer's last ping may still license it: `SwimSettings.licence_s`, and a tenth for its
+    # clock.
+    fence_s: Annotated[
+        float,
+        Meta(description="from when another peer is held for dead until anybody may have its slots"),
+    ] = 2.5
+    retry_s: Annotated[float, Meta(description="before slots that could not be brought are tried again")] = (
+        1.0
+    )
+    replicate_after_s: Annotated[
+        float,
+        Meta(description="from the death of a standby until another takes its place; restarts are over then"),
+    ] = 20.0
+    replicate_bytes_per_s: Annotated[
+        float, Meta(description="pace of what is not urgent: a sixth of a gigabit")
+    ] = 20e6
+    tasks_max: Annotated[int, Meta(description="transfers at a time, per store")] = 4
+    task_slots_max: Annotated[
+        int, Meta(description="slots of the frontier in one transfer, which are crawled when it is done")
+    ] = 4_096
+    page_task_slots_max: Annotated[
+        int,
+        Meta(
+            description="slots of pages in one transfer; an export of the index reads all its postings, of "
+            "however few slots it is"
+        ),
+    ] = 16_384
+    differing_s: Annotated[
+        float,
+        Meta(description="before what is said to differ is compared: most of it is on its way"),
+    ] = 4.0
+    compare_every_s: Annotated[
+        float, Meta(description="how often a standby compares some slots with their owners")
+    ] = 20.0
+    compare_round_s: Annotated[float, Meta(description="after which it has compared all of them")] = 480.0
+    compare_slots_min: Annotated[int, Meta(description="slots that it compares at a time at least")] = 256
 
 
 class HandoverStatistics(Statistics, frozen=True):

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 import trio
 
-from bootstrap.provision import NodeOptions, create_mesh, write_bootstrap
+from bootstrap.provision import create_mesh, write_bootstrap
 from bootstrap.rendezvous import run_bootstrap
 from mesh.lmdb_table import LmdbTable
 from mesh.messages import MemberRecord
@@ -41,7 +41,7 @@ def own_record(folder: Path) -> MemberRecord:
 
 
 async def test_bootstrap_node_that_is_started_again_goes_on_as_the_member_it_was(tmp_path: Path) -> None:
-    write_bootstrap(create_mesh(tmp_path / "mesh", "mesh", 2), NodeOptions(weight=0))
+    write_bootstrap(create_mesh(tmp_path / "mesh", "mesh", 2))
     folder = tmp_path / "mesh" / "bootstrap"
     first = await start_and_stop(folder / "config.toml")
     record = own_record(folder)

@@ -7,7 +7,6 @@ machines of their own. They read their standard input, so that none outlives the
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import signal
 import subprocess
@@ -22,13 +21,13 @@ from typing import Any, Final
 from bootstrap.provision import (
     BOOTSTRAP,
     MeshFolder,
-    NodeOptions,
-    PeerOptions,
+    Settings,
     create_mesh,
+    ports_from,
     write_bootstrap,
     write_peer,
 )
-from mesh.config import WEIGHT_DEFAULT
+from mesh.config import WEIGHT_DEFAULT, DoorConfig
 from mesh.gateway_client import GatewayClient, GatewayError
 from mesh.identity import Identity
 from mesh.key_file import load_identity, save_identity
@@ -64,16 +63,15 @@ class Mesh:
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self._paused: set[int] = set()
         self._ready: set[int] = set()
-        self._options = PeerOptions(
-            delay_s=delay_s,
-            backoff_s=0.3,
-            resolver=str(web.resolver),
-            allow_private=tuple(web.addresses),
-        )
+        self._settings: Settings = {
+            "crawl.delay_s": delay_s,
+            "crawl.backoff_s": 0.3,
+            "web.resolver": str(web.resolver),
+            "web.allow_private": tuple(web.addresses),
+        }
         _draw_keys(self._mesh, len(places), list(web.addresses), key_seed)
-        self._doors: tuple[tuple[str, str], ...] = ()
         if has_bootstrap:
-            write_bootstrap(self._mesh, NodeOptions(weight=0))
+            write_bootstrap(self._mesh)
             self._launch(0)
             self._wait_ready([0])
 
@@ -277,31 +275,28 @@ class Mesh:
         """Write the configuration; peers without a bootstrap node knock at those that came before them."""
         place = self._places[number - 1]
         has_own_address = place.listen != Place().listen
-        node = NodeOptions(
-            listen=place.listen,
-            announce=place.announce,
-            first_port=PORT if has_own_address else 0,
-            doors=self._doors_for(number),
-        )
-        options = {name: getattr(self._options, name) for name in PeerOptions.__dataclass_fields__}
-        write_peer(self._mesh, number, node, PeerOptions(**options | {"gateway": f"{place.gateway}:0"}))
-        config = self._home(number) / "config.toml"
-        text = re.sub(
-            r'user_agent = "[^"]*"', f'user_agent = "{AGENT} peer-{number}"', config.read_text("utf-8")
-        )
-        config.write_text(text, encoding="utf-8")
+        settings = {
+            **self._settings,
+            **(ports_from(PORT) if has_own_address else {}),
+            "member.listen": place.listen,
+            "member.announce": place.announce,
+            "member.doors": self._doors_for(number),
+            "gateway.listen": f"{place.gateway}:0",
+            "web.user_agent": f"{AGENT} peer-{number}",
+        }
+        write_peer(self._mesh, number, settings)
 
-    def _doors_for(self, number: int) -> tuple[tuple[str, str], ...]:
+    def _doors_for(self, number: int) -> tuple[DoorConfig, ...]:
         if 0 in self.described:
-            return ((self.described[0]["door"], self.described[0]["key"]),)
+            return (DoorConfig(endpoint=self.described[0]["door"], key=self.described[0]["key"]),)
         return tuple(door for other, door in sorted(self._peer_doors().items()) if other != number)
 
-    def _peer_doors(self) -> dict[int, tuple[str, str]]:
+    def _peer_doors(self) -> dict[int, DoorConfig]:
         """The doors of the peers that have been started, which have addresses of their own."""
         return {
-            number: (
-                f"tcp://{self._places[number - 1].listen}:{PORT + 2}",
-                load_identity(self._home(number) / "peer.key").curve_public.decode(),
+            number: DoorConfig(
+                endpoint=f"tcp://{self._places[number - 1].listen}:{PORT + 2}",
+                key=load_identity(self._home(number) / "peer.key").curve_public.decode(),
             )
             for number in self._processes
             if number

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from bootstrap.demo_web import DEMO_WARC
-from bootstrap.provision import NodeOptions, PeerOptions, create_mesh, write_bootstrap, write_peer
+from bootstrap.provision import create_mesh, write_bootstrap, write_peer
+from mesh.config import DoorConfig
 from mesh.gateway_client import GatewayClient
 from peers.importing.unpacking import packing_of
 from peers.importing.warc_file import Record, read_warc
@@ -32,12 +33,12 @@ COPIES = 4  # of the demo web, each under hosts of its own: 1,000 pages, some se
 def two_peers(folder: Path) -> Iterator[tuple[list[str], Any]]:
     """A mesh of two peers that crawls nothing; yields its gateways, and what kills the second."""
     mesh = create_mesh(folder, "import", 2)
-    write_bootstrap(mesh, NodeOptions(weight=0))
+    write_bootstrap(mesh)
     with ExitStack() as stack:
         door = stack.enter_context(node("bootstrap", folder / "bootstrap" / "config.toml"))
-        options = NodeOptions(doors=((door["door"], door["key"]),))
+        doors = (DoorConfig(endpoint=door["door"], key=door["key"]),)
         for number in (1, 2):
-            write_peer(mesh, number, options, PeerOptions(gateway="127.0.0.1:0"))
+            write_peer(mesh, number, {"member.doors": doors, "gateway.listen": "127.0.0.1:0"})
         first = stack.enter_context(node("peer", folder / "peer-1" / "config.toml"))
         second = Restarted(folder / "peer-2" / "config.toml")
         stack.callback(second.stop)

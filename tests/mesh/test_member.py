@@ -13,11 +13,10 @@ import msgspec
 import pytest
 import trio
 
-from bootstrap.provision import MeshFolder, NodeOptions, create_mesh, write_bootstrap, write_peer
-from bootstrap.provision import PeerOptions as Options
+from bootstrap.provision import MeshFolder, create_mesh, write_bootstrap, write_peer
 from bootstrap.rendezvous import run_bootstrap
 from mesh.actor import Actor, Address, Message, Send
-from mesh.config import load_config
+from mesh.config import DoorConfig, load_config
 from mesh.errors import ConfigError
 from mesh.lmdb_table import LmdbTable
 from mesh.member import Member
@@ -65,7 +64,7 @@ async def until(is_so: Callable[[], bool]) -> None:
 @asynccontextmanager
 async def bootstrapped(mesh: MeshFolder) -> AsyncIterator[dict[str, Any]]:
     """A running bootstrap node; its description."""
-    write_bootstrap(mesh, NodeOptions(weight=0))
+    write_bootstrap(mesh)
     told: list[dict[str, Any]] = []
     stop = trio.Event()
     with trio.fail_after(2 * SECONDS_MAX):
@@ -79,8 +78,8 @@ async def bootstrapped(mesh: MeshFolder) -> AsyncIterator[dict[str, Any]]:
 def config_of(
     mesh: MeshFolder, number: int, door: dict[str, Any] | None = None, **changes: Any
 ) -> PeerConfig:
-    doors = ((door["door"], door["key"]),) if door else ()
-    write_peer(mesh, number, NodeOptions(doors=doors), Options())
+    doors = (DoorConfig(endpoint=door["door"], key=door["key"]),) if door else ()
+    write_peer(mesh, number, {"member.doors": doors})
     config = load_config(mesh.folder / f"peer-{number}" / "config.toml", PeerConfig)
     return msgspec.structs.replace(config, member=msgspec.structs.replace(config.member, **changes))
 

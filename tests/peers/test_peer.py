@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import trio
 
-from bootstrap.provision import NodeOptions, PeerOptions, create_mesh, write_peer
+from bootstrap.provision import create_mesh, write_peer
 from mesh.errors import ConfigError
 from peers.peer import run_peer
 
@@ -18,9 +18,9 @@ def unheard(description: dict[str, Any]) -> None:
 
 
 async def test_a_mesh_of_another_analysis_is_refused(tmp_path: Path) -> None:
-    write_peer(create_mesh(tmp_path / "lab", "lab", 1), 1, NodeOptions(), PeerOptions())
+    write_peer(create_mesh(tmp_path / "lab", "lab", 1), 1)
     config = tmp_path / "lab" / "peer-1" / "config.toml"
-    config.write_text(config.read_text().replace("analysis_version = 3 ", "analysis_version = 1 "))
+    config.write_text(config.read_text().replace("analysis_version = 3", "analysis_version = 1"))
     with pytest.raises(ConfigError, match="analysis_version is 1, this program analyses text by version 3"):
         await run_peer(config, trio.Event(), unheard)
     assert not (tmp_path / "lab" / "peer-1" / "data").exists()
@@ -29,7 +29,7 @@ async def test_a_mesh_of_another_analysis_is_refused(tmp_path: Path) -> None:
 async def test_libraries_that_analyse_otherwise_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_peer(create_mesh(tmp_path / "lab", "lab", 1), 1, NodeOptions(), PeerOptions())
+    write_peer(create_mesh(tmp_path / "lab", "lab", 1), 1)
     monkeypatch.setattr("peers.peer.fingerprint", lambda: "another")
     with pytest.raises(ConfigError, match="the libraries installed analyse text otherwise"):
         await run_peer(tmp_path / "lab" / "peer-1" / "config.toml", trio.Event(), unheard)

@@ -16,7 +16,7 @@ from fastwarc.warc import ArchiveIterator
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 from xxhash import xxh3_64_intdigest
 
-from bootstrap.provision import NodeOptions, PeerOptions, create_mesh, write_peer
+from bootstrap.provision import create_mesh, write_peer
 from mesh.document import Document
 from mesh.errors import ConfigError
 from mesh.key_file import load_identity
@@ -92,7 +92,7 @@ class Shelf:
 def shelves(tmp_path: Path, count: int = 1) -> list[Shelf]:
     mesh = create_mesh(tmp_path / "mesh", "test", 2)
     for number in range(1, count + 1):
-        write_peer(mesh, number, NodeOptions(), PeerOptions())
+        write_peer(mesh, number)
     return [Shelf(home) for home in mesh.peers]
 
 

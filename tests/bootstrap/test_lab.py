@@ -1,0 +1,74 @@
+"""What a lab writes for its peers, at its first start and at later ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bootstrap.lab import Lab, LabOptions
+from bootstrap.provision import write_bootstrap
+from mesh.config import DoorConfig, load_config
+from peers.config import PeerConfig
+
+DOOR = DoorConfig(endpoint="tcp://127.0.0.1:7402", key="k" * 40)
+
+
+def configured(folder: Path, peers: int = 2, door: DoorConfig = DOOR, **options: Any) -> list[PeerConfig]:
+    """Start a lab as far as its configurations."""
+    lab = Lab(LabOptions(folder, peers, 2, **options))
+    write_bootstrap(lab.mesh_folder)
+    return [load_config(folder / name / "config.toml", PeerConfig) for name in lab.configure(door)]
+
+
+def test_what_a_person_wrote_stays_at_the_next_start(tmp_path: Path) -> None:
+    configured(tmp_path, settings={"crawl.delay_s": 0.5})
+    edited = tmp_path / "peer-1" / "config.toml"
+    agent = 'user_agent = "ours/2.0 (+https://lab.example/bot)"  # agreed with our network people'
+    lines = [agent if line.startswith("user_agent") else line for line in edited.read_text().splitlines()]
+    edited.write_text("\n".join(lines) + "\n")
+    moved = msgspec.structs.replace(DOOR, endpoint="tcp://127.0.0.1:9999")
+    first, second = configured(tmp_path, door=moved)
+    assert agent in edited.read_text()
+    assert first.web.user_agent == "ours/2.0 (+https://lab.example/bot)"
+    assert second.web.user_agent != first.web.user_agent
+    assert first.crawl.delay_s == second.crawl.delay_s == 0.5
+    assert first.member.doors == (moved,)
+
+
+def test_what_the_command_line_names_wins_and_holds_from_then_on(tmp_path: Path) -> None:
+    configured(tmp_path, settings={"crawl.delay_s": 0.5, "web.resolver": "/hosts.json"})
+    configured(tmp_path, settings={"crawl.delay_s": 3.0})
+    for config in configured(tmp_path):
+        assert (config.crawl.delay_s, config.web.resolver) == (3.0, "/hosts.json")
+
+
+def test_gateways_count_up_and_stay_where_they_are(tmp_path: Path) -> None:
+    def gateways(**options: Any) -> list[str]:
+        return [config.gateway.listen for config in configured(tmp_path, **options)]
+
+    assert gateways() == ["127.0.0.1:8017", "127.0.0.1:8018"]
+    assert gateways(gateway="127.0.0.1:9000") == ["127.0.0.1:9000", "127.0.0.1:9001"]
+    assert gateways(peers=3) == ["127.0.0.1:9000", "127.0.0.1:9001", "127.0.0.1:8019"]
+    assert gateways(peers=3, gateway="[::1]:0") == ["[::1]:0"] * 3
+
+
+def test_first_settings_are_only_for_new_peers(tmp_path: Path) -> None:
+    configured(tmp_path, peers=1, first_settings={"crawl.backoff_s": 1.0})
+    old, new = configured(tmp_path, peers=2, first_settings={"crawl.backoff_s": 2.0})
+    assert (old.crawl.backoff_s, new.crawl.backoff_s) == (1.0, 2.0)
+
+
+def test_recording_ends_with_the_start_that_asked_for_it(tmp_path: Path) -> None:
+    (config,) = configured(tmp_path, peers=1, is_traced=True)
+    assert config.crawl.is_recorded
+    assert config.web.trace == str(tmp_path / "peer-1" / "trace")
+    (config,) = configured(tmp_path, peers=1)
+    assert (config.crawl.is_recorded, config.web.trace) == (False, "")
+
+
+def test_a_trace_of_a_persons_own_goes_on(tmp_path: Path) -> None:
+    configured(tmp_path, peers=1, settings={"web.trace": "mine", "crawl.is_recorded": True})
+    (config,) = configured(tmp_path, peers=1)
+    assert (config.crawl.is_recorded, config.web.trace) == (True, "mine")
