@@ -91,7 +91,10 @@ class Runtime:
         Raises:
           StorageError: the last commit failed; what was promised before is durable all the same.
         """
-        trio.lowlevel.add_instrument(self.watchdog)
+        with self.watchdog:
+            await self._drive(task_status)
+
+    async def _drive(self, task_status: trio.TaskStatus[None]) -> None:
         try:
             async with trio.open_nursery() as nursery:
                 for port in self._ports.values():
@@ -105,8 +108,6 @@ class Runtime:
                 with trio.CancelScope(shield=True):
                     await self._commit()
             raise
-        finally:
-            trio.lowlevel.remove_instrument(self.watchdog)
 
     def deliver(self, source: Address, actor: str, message: Message) -> None:
         """Hand a message of this process to an actor, after those that are already waiting."""

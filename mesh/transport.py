@@ -15,10 +15,11 @@ counts whole messages; see `door.py` for why strangers cannot.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import trio
 import zmq
@@ -40,6 +41,8 @@ QUEUE_MESSAGES = 1_000  # per connection and direction, libzmq's default; a full
 LARGE_FRAME_BYTES = 64 << 10  # from here on frames are not copied, and their bytes are counted
 LARGE_BYTES_QUEUED_MAX = 64 << 20  # per peer: queues count messages, so large ones need this bound
 SOCKETS_MAX = 8_192  # one DEALER per member; libzmq's default of 1,023 would bound the mesh
+PIECE_MESSAGES: Final = 8  # worked off between two looks at the time
+TURN_S: Final = 0.01  # of a loop that works off messages, before others have theirs: pings, answers of ports
 LINGER_MS = 500  # for the last messages of a peer that leaves
 HANDSHAKE_IVL_MS = 5_000  # libzmq's 30 s would let idlers keep six times as many descriptors
 HEARTBEAT_IVL_MS = 5_000  # finds connections that died without a FIN; members are found dead by SWIM
@@ -356,13 +359,22 @@ class Transport:
             self._counts["messages_dropped"] += len(arrived) - len(batch)
             self._counts["messages_received"] += len(batch)
             self._counts["bytes_received"] += sum(len(part) for _, frames in batch for part in frames)
-            if batch:
-                take(batch)  # `receive_batch` gives the others their turn
+            await _hand_over(batch, take)  # `receive_batch` gives the others their turn, too
 
     async def _count_failures(self, monitor: TrioSocket[list[bytes]]) -> None:
         while True:
             events = [parse_monitor_message(each)["event"] for each in await monitor.receive_batch()]
             self._counts["handshakes_failed"] += sum(1 for event in events if event & HANDSHAKE_FAILURES)
+
+
+async def _hand_over(batch: list[Received], take: Callable[[list[Received]], object]) -> None:
+    """Have messages worked off; after some milliseconds others have their turn before the next ones."""
+    began_s = time.perf_counter()
+    for start in range(0, len(batch), PIECE_MESSAGES):
+        take(batch[start : start + PIECE_MESSAGES])
+        if time.perf_counter() > began_s + TURN_S:
+            await trio.lowlevel.checkpoint()
+            began_s = time.perf_counter()
 
 
 def _read_message(socket: ZmqSocket) -> Received | None:

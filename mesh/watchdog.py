@@ -9,10 +9,12 @@ the thread.
 
 from __future__ import annotations
 
+import gc
 import logging
+import threading
 from collections import Counter
 from time import perf_counter, thread_time
-from typing import Final
+from typing import Final, Self
 
 import trio
 from trio.abc import Instrument
@@ -36,7 +38,7 @@ class LoopStatistics(Statistics, frozen=True):
 
 
 class Watchdog(Instrument):
-    """Measures the steps of all tasks of a trio loop; to be added by `trio.lowlevel.add_instrument`."""
+    """Measures the steps of all tasks of the trio loop that runs while it is entered."""
 
     def __init__(self) -> None:
         self._began_s = self._began_cpu_s = 0.0
@@ -46,6 +48,18 @@ class Watchdog(Instrument):
         self._starved = 0
         self._starved_longest_s = 0.0
         self._logged_s = -LOG_S
+        self._collecting_since_s = 0.0
+
+    def __enter__(self) -> Self:
+        """Watch the loop that runs now, and the garbage collector, which holds it too."""
+        self._began_s, self._began_cpu_s = perf_counter(), thread_time()
+        trio.lowlevel.add_instrument(self)
+        gc.callbacks.append(self._note_collection)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        gc.callbacks.remove(self._note_collection)
+        trio.lowlevel.remove_instrument(self)
 
     def before_task_step(self, task: trio.lowlevel.Task) -> None:
         self._name, self._longest_s = "", 0.0
@@ -65,6 +79,16 @@ class Watchdog(Instrument):
         return LoopStatistics(
             dict(self._held), dict(self._held_longest_s), self._starved, self._starved_longest_s
         )
+
+    def _note_collection(self, phase: str, info: dict[str, int]) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return  # a collection in a thread lets the loop wait, as whatever has the interpreter
+        if phase == "start":
+            self._collecting_since_s = perf_counter()
+        else:
+            self.note(
+                f"collection of generation {info['generation']}", perf_counter() - self._collecting_since_s
+            )
 
     def _note_long(self, task: str, seconds: float, cpu_s: float) -> None:
         if cpu_s <= HELD_S_MAX:

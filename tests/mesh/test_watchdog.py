@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 
 import pytest
@@ -30,12 +31,9 @@ async def watched_step(watchdog: Watchdog, *parts: tuple[str, float]) -> None:
             compute(seconds)
             watchdog.note(name, time.perf_counter() - began_s)
 
-    trio.lowlevel.add_instrument(watchdog)
-    try:
+    with watchdog:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(work, name="worker")
-    finally:
-        trio.lowlevel.remove_instrument(watchdog)
 
 
 async def test_what_computes_too_long_is_counted_by_its_name(watchdog: Watchdog) -> None:
@@ -60,14 +58,27 @@ async def test_a_step_that_waits_is_starved_and_blamed_on_nobody(watchdog: Watch
     async def wait() -> None:
         time.sleep(2 * HELD_S_MAX)  # as another process that has the core would have it
 
-    trio.lowlevel.add_instrument(watchdog)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(wait)
-    trio.lowlevel.remove_instrument(watchdog)
+    with watchdog:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wait)
     seen = watchdog.observe()
     assert seen.starved == 1
     assert seen.starved_longest_s >= 2 * HELD_S_MAX
     assert seen.held == {}
+
+
+async def test_a_long_collection_of_garbage_is_called_so(watchdog: Watchdog) -> None:
+    async def litter() -> None:
+        rings: list[list[object]] = [[] for _ in range(600_000)]
+        for ring in rings:
+            ring.append(ring)
+        del ring, rings
+        gc.collect()
+
+    with watchdog:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(litter)
+    assert any("collection of generation 2" in name for name in watchdog.observe().held)
 
 
 async def test_names_are_bounded(watchdog: Watchdog) -> None:
