@@ -19,7 +19,7 @@ Actors
 Membership (the actor `membership`)
     `membership`   joining, leaving, what follows from the members
     `members`      the list and the rule by which rumours are merged
-    `prober`, `suspicions`, `local_health`: who is silent, and whose fault that is
+    `prober`, `round_trips`, `suspicions`, `local_health`: who is silent, and whose fault that is
     `licence`      until when a peer may crawl, by what others answer
     `balance`      weights by queue length
     `rumours`, `joiner`, `admission`, `swim_settings`, `membership_messages`

@@ -568,7 +568,7 @@ class Membership(Actor):
         relayed = self._prober.passed_on(answer)
         if relayed is not None:
             self._tell(*relayed)
-        sent_at = self._prober.witnessed(peer, answer)
+        sent_at = self._prober.witnessed(peer, answer, now)
         is_doubted = any(rumour.record.peer == self.me and rumour.state for rumour in answer.gossip)
         if sent_at is not None and not is_doubted:
             self._licence.witness(peer, sent_at)

@@ -6,7 +6,8 @@ Theory of operation
 ===================
 Every interval a probe begins: a ping; at the time-out, the ping again and requests to a few others to try; at
 the deadline, without an answer by any way, the member is silent. Probes overlap, so a member that has come
-to distrust itself (`local_health`) waits longer for each and still makes as many. A helper answers a request
+to distrust itself (`local_health`), or probes one whose answers take long (`round_trips`), waits longer for
+each and still makes as many. A helper answers a request
 at once for itself: those who are asked and do not answer are Lifeguard's missing nacks, the sign that it is
 the prober who cannot be heard.
 
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mesh.local_health import LocalHealth
 from mesh.messages import Ping, PingAnswered, PingRequested
+from mesh.round_trips import RoundTrips
 from mesh.swim_settings import SwimSettings
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ class Prober:
 
     def __init__(self, settings: SwimSettings, random: Random) -> None:
         self.health = LocalHealth(settings.distrust_max)
+        self._round_trips = RoundTrips()
         self._settings = settings
         self._random = random
         self._sequence = 0
@@ -109,6 +112,7 @@ class Prober:
         silent = [probe for probe in map(self._probes.pop, over) if not probe.is_answered]
         for probe in silent:
             self.health.worsen(len(probe.helpers))
+            self._round_trips.note(probe.peer, now - probe.sent_at)
         return [probe.peer for probe in silent]
 
     def is_due(self, now: float) -> bool:
@@ -119,17 +123,24 @@ class Prober:
         """Begin the next probe; None when there is nobody to probe."""
         self._next_probe_at = now + self._settings.probe_interval_s
         self._relays = {number: relay for number, relay in self._relays.items() if relay.expires_at > now}
-        peer = self._next_of_round(set(members))
+        candidates = set(members)
+        peer = self._next_of_round(candidates)
+        self._round_trips.keep_only(candidates)
         if not peer:
             return None
-        ping, distrust = self.ping(), self.health.distrust
+        ping, patience = self.ping(), self._patience_with(peer)
         self._probes[ping.sequence] = Probe(
             peer,
             sent_at=now,
-            ask_at=now + distrust * self._settings.probe_timeout_s,
-            deadline=now + distrust * self._settings.probe_deadline_s,
+            ask_at=now + patience * self._settings.probe_timeout_s,
+            deadline=now + patience * self._settings.probe_deadline_s,
         )
         return peer, ping
+
+    def _patience_with(self, peer: str) -> float:
+        """The factor by which to wait longer for a member, 1 to `distrust_max`."""
+        late = self._round_trips.expected_s(peer) / self._settings.probe_timeout_s
+        return min(max(self.health.distrust, late), self._settings.distrust_max)
 
     def relay(self, requester: str, request: PingRequested, now: float) -> Ping | None:
         """Probe `request.peer` for somebody else; None when too many such probes are under way."""
@@ -141,12 +152,14 @@ class Prober:
         self._relays[ping.sequence] = Relay(requester, request.sequence, request.peer, expires_at)
         return ping
 
-    def witnessed(self, witness: str, answer: PingAnswered) -> float | None:
+    def witnessed(self, witness: str, answer: PingAnswered, now: float) -> float | None:
         """When the probe was sent that `witness` answers by this; None if it answers none under way."""
         probe = self._probes.get(answer.sequence)
         if probe is None:
             return None
         if answer.peer == probe.peer:
+            if witness == probe.peer:
+                self._round_trips.note(witness, now - probe.sent_at)
             self._end(answer.sequence, probe, is_own_word=witness == probe.peer)
         elif answer.peer == witness and witness in probe.helpers:
             probe.helpers.remove(witness)

@@ -128,8 +128,8 @@ def test_a_prober_whose_helpers_answer_does_not_doubt_itself() -> None:
     probe = prober.next_probe(0.0, members)
     assert probe is not None
     for helper, request in prober.requests_due(0.2, members)[1:]:
-        assert prober.witnessed(helper, PingAnswered(request.sequence, helper)) == 0.0
-        assert prober.witnessed(helper, PingAnswered(request.sequence, helper)) is None
+        assert prober.witnessed(helper, PingAnswered(request.sequence, helper), 1.5) == 0.0
+        assert prober.witnessed(helper, PingAnswered(request.sequence, helper), 1.5) is None
     assert prober.silent(0.5) == [probe[0]]
     assert prober.health.distrust == 1
 
@@ -139,10 +139,10 @@ def test_an_answer_counts_once_and_by_the_time_of_its_own_ping() -> None:
     first, second = (prober.next_probe(at, ["a"]) for at in (1.0, 1.3))
     assert first is not None
     assert second is not None
-    assert prober.witnessed("a", PingAnswered(second[1].sequence, "a")) == 1.3
-    assert prober.witnessed("a", PingAnswered(first[1].sequence, "a")) == 1.0
-    assert prober.witnessed("a", PingAnswered(first[1].sequence, "a")) is None
-    assert prober.witnessed("a", PingAnswered(99, "a")) is None
+    assert prober.witnessed("a", PingAnswered(second[1].sequence, "a"), 1.5) == 1.3
+    assert prober.witnessed("a", PingAnswered(first[1].sequence, "a"), 1.5) == 1.0
+    assert prober.witnessed("a", PingAnswered(first[1].sequence, "a"), 1.5) is None
+    assert prober.witnessed("a", PingAnswered(99, "a"), 1.5) is None
 
 
 def test_after_a_helpers_word_that_it_is_alive_a_members_own_word_still_counts() -> None:
@@ -153,9 +153,9 @@ def test_after_a_helpers_word_that_it_is_alive_a_members_own_word_still_counts()
     peer, ping = probe
     (helper,) = set(members) - {peer}
     assert [target for target, _ in prober.requests_due(1.2, members)] == [peer, helper]
-    assert prober.witnessed(helper, PingAnswered(ping.sequence, peer)) == 1.0
-    assert prober.witnessed(peer, PingAnswered(ping.sequence, peer)) == 1.0
-    assert prober.witnessed(peer, PingAnswered(ping.sequence, peer)) is None
+    assert prober.witnessed(helper, PingAnswered(ping.sequence, peer), 1.5) == 1.0
+    assert prober.witnessed(peer, PingAnswered(ping.sequence, peer), 1.5) == 1.0
+    assert prober.witnessed(peer, PingAnswered(ping.sequence, peer), 1.5) is None
     assert prober.silent(1.5) == []
 
 
@@ -163,7 +163,7 @@ def test_a_member_whose_helper_says_it_is_alive_is_not_silent() -> None:
     prober = Prober(PACE, Random(1))
     probe = prober.next_probe(1.0, ["a"])
     assert probe is not None
-    assert prober.witnessed("b", PingAnswered(probe[1].sequence, "a")) == 1.0
+    assert prober.witnessed("b", PingAnswered(probe[1].sequence, "a"), 1.4) == 1.0
     assert prober.silent(1.5) == []
     assert prober.health.distrust == 1
 
@@ -172,7 +172,7 @@ def test_the_answer_of_who_was_not_asked_is_none() -> None:
     prober = Prober(PACE, Random(1))
     probe = prober.next_probe(1.0, ["a"])
     assert probe is not None
-    assert prober.witnessed("b", PingAnswered(probe[1].sequence, "b")) is None
+    assert prober.witnessed("b", PingAnswered(probe[1].sequence, "b"), 1.5) is None
     assert prober.silent(1.5) == ["a"]
 
 
