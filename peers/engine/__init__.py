@@ -40,8 +40,8 @@ made with statistics: the view's own, or the sums of several, so that parts rank
 What is where
   writing    `index` (add, delete, commit, merge), `builder` of segments from what `inversion` finds in texts,
              `merging`; a segment's format, and how damage is noticed, is in `segment`, those of its parts in
-             `dictionary` and `postings`; `part` says what of it is live; `manifest` which segments count;
-             `storage` and `directory` keep the files and the `scratch` that merges write to
+             `dictionary` and `postings`; `live_segment` says what of it is not deleted, `manifest` which
+             segments count; `storage` and `directory` keep the files and the `scratch` that merges write to
   searching  `snapshot` (views of some slots: search, statistics, facets), `query`, made of what is typed in
              the language of `query_language`; `matching` and `facets` (which documents, and how many of what)
   ranking    `ranking` (BM25F), `explanation` of a score; `model` (what is added to the scores of the best,

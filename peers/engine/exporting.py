@@ -21,8 +21,8 @@ import numpy as np
 from mesh.slot_set import SlotMask
 from mesh.slots import SLOTS_MAX
 from peers.engine.dictionary import Dictionary
-from peers.engine.merging import gathered, merge_parts
-from peers.engine.part import Part
+from peers.engine.live_segment import LiveSegment
+from peers.engine.merging import gathered, merge_segments
 from peers.engine.postings import (
     BLOCK,
     ENTRY_BYTES_MAX,
@@ -61,10 +61,10 @@ class Export(Iterator[bytes]):
       damaged: segments that turned out to be damaged; what had not been taken of them is missing.
     """
 
-    def __init__(self, parts: Sequence[Part], slots: SlotMask, sizes: ExportSizes) -> None:
+    def __init__(self, segments: Sequence[LiveSegment], slots: SlotMask, sizes: ExportSizes) -> None:
         self.left_out: list[str] = []
         self.damaged: list[DamagedSegmentError] = []
-        self._parts = parts
+        self._sources = segments
         self._sizes = sizes
         self._slots = np.zeros(SLOTS_MAX, np.bool_)
         self._slots[: len(slots)] = slots
@@ -75,11 +75,11 @@ class Export(Iterator[bytes]):
 
     def _slices(self) -> Iterator[bytes]:
         bytes_meant = self._sizes.bytes_meant
-        for part in self._parts:
-            is_wanted = (part.live & self._slots[part.segment.slots]).view(np.bool_)
+        for source in self._sources:
+            is_wanted = (source.live & self._slots[source.segment.slots]).view(np.bool_)
             try:
                 if is_wanted.any():
-                    for content in _slices_of(part.segment, np.flatnonzero(is_wanted), bytes_meant):
+                    for content in _slices_of(source.segment, np.flatnonzero(is_wanted), bytes_meant):
                         yield from self._fitting(content)
             except DamagedSegmentError as error:
                 self.damaged.append(error)
@@ -95,7 +95,7 @@ class Export(Iterator[bytes]):
             is_first = np.zeros(segment.document_count, np.uint8)
             is_first[: segment.document_count // 2] = 1
             for half in (is_first, 1 - is_first):
-                yield from self._fitting(_merge([Part(segment, half)]))
+                yield from self._fitting(_merge([LiveSegment(segment, half)]))
 
     def _merged(self, slices: Iterator[bytes]) -> Iterator[bytes]:
         small: list[bytes] = []
@@ -116,12 +116,12 @@ class Export(Iterator[bytes]):
             return
         segments = [Segment("", memoryview(content)) for content in contents]
         yield from self._fitting(
-            _merge([Part(each, np.ones(each.document_count, np.uint8)) for each in segments])
+            _merge([LiveSegment(each, np.ones(each.document_count, np.uint8)) for each in segments])
         )
 
 
-def _merge(parts: Sequence[Part]) -> bytes:
-    return b"".join(encode_segment(merge_parts(parts).data))
+def _merge(segments: Sequence[LiveSegment]) -> bytes:
+    return b"".join(encode_segment(merge_segments(segments).data))
 
 
 def _slices_of(segment: Segment, wanted: Ints, bytes_meant: int) -> Iterator[bytes]:

@@ -68,8 +68,8 @@ def features_of(
     located = list(view.located(urls))
     places = [place for _, _, places in located for place in places.tolist()]
     here = [urls[place] for place in places]
-    of_parts = [(part.segment, documents) for part, documents, _ in located]
-    for place, features in zip(places, _measured(query, statistics, of_parts, here), strict=True):
+    of_segments = [(view.segment, documents) for view, documents, _ in located]
+    for place, features in zip(places, _measured(query, statistics, of_segments, here), strict=True):
         found[place] = features
     return found
 
@@ -79,14 +79,14 @@ def features_of_best(query: Query, statistics: Statistics, pages: Sequence[Best]
     found: list[tuple[float, ...]] = [Features()] * len(pages)
     of_segments: dict[str, list[int]] = {}
     for place, page in enumerate(pages):
-        of_segments.setdefault(page.part.segment.name, []).append(place)
+        of_segments.setdefault(page.view.segment.name, []).append(place)
     located = []
     order: list[int] = []
     for places in of_segments.values():
         places.sort(key=lambda place: pages[place].document)
         order += places
         documents = np.array([pages[place].document for place in places], np.int64)
-        located.append((pages[places[0]].part.segment, documents))
+        located.append((pages[places[0]].view.segment, documents))
     urls = [pages[place].url for place in order]
     for place, features in zip(order, _measured(query, statistics, located, urls), strict=True):
         found[place] = features

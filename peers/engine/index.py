@@ -35,6 +35,7 @@ from mesh.slots import SLOTS_MAX
 from peers.engine.adoption import check_segment
 from peers.engine.builder import IndexedDocument, build_segment
 from peers.engine.directory import DirectoryStorage
+from peers.engine.live_segment import LiveSegment
 from peers.engine.manifest import (
     MANIFEST_NAME,
     Manifest,
@@ -46,11 +47,10 @@ from peers.engine.manifest import (
 )
 from peers.engine.merging import (
     SegmentSize,
-    merge_parts,
+    merge_segments,
     segments_to_merge,
     segments_to_merge_at_rest,
 )
-from peers.engine.part import Part
 from peers.engine.segment import CorruptIndexError, OutdatedIndexError, Segment, encode_segment, slots_in
 from peers.engine.snapshot import Snapshot
 from peers.engine.storage import Buffer, Storage
@@ -62,14 +62,14 @@ BUFFER_BYTES_MAX = 8 * 1024 * 1024
 logger = logging.getLogger(__name__)
 
 
-class _WorkingPart:
+class _WorkingSegment:
     """A segment as the next commit will have it."""
 
     def __init__(self, segment: Segment, live: Bytes, deletions: str) -> None:
         self.segment = segment
         self.live = live
         self.deletions = deletions  # name of the file that has `live` as it is, "" when all are live
-        self._shared: Part | None = None  # has `live`
+        self._shared: LiveSegment | None = None  # has `live`
 
     def delete(self, documents: Iterable[int]) -> None:
         if self._shared is not None:
@@ -78,10 +78,10 @@ class _WorkingPart:
         self.live[list(documents)] = 0
         self.deletions = _UNWRITTEN
 
-    def share(self) -> Part:
+    def share(self) -> LiveSegment:
         """Return what is live now; the same object, with its views, as long as that does not change."""
         if self._shared is None:
-            self._shared = Part(self.segment, self.live)
+            self._shared = LiveSegment(self.segment, self.live)
         return self._shared
 
 
@@ -110,7 +110,7 @@ def _at_once(parts: Iterable[Buffer]) -> Iterable[Buffer]:
 class Merge(NamedTuple):
     """Segments chosen to become one; `run` may be called on any thread."""
 
-    parts: tuple[Part, ...]
+    sources: tuple[LiveSegment, ...]
     name: str  # of the file of the merged segment
     storage: Storage
 
@@ -120,7 +120,7 @@ class Merge(NamedTuple):
         Raises:
           DamagedSegmentError. OSError: there is no room, or the medium fails.
         """
-        merged = merge_parts(self.parts, self.storage.scratch)
+        merged = merge_segments(self.sources, self.storage.scratch)
         segment = _write_segment(self.storage, self.name, pace(encode_segment(merged.data)))
         return Merged(segment, merged.documents)
 
@@ -146,8 +146,8 @@ class Index:
         self._manifest = self._load_manifest()
         self._next_file = self._manifest.next_file
         self.damaged: SlotMask = decode_slots(self._manifest.damaged, SLOTS_MAX)
-        self._working = [part for entry in self._manifest.entries if (part := self._load(entry))]
-        self._snapshot = Snapshot(self._manifest.generation, [part.share() for part in self._working])
+        self._working = [each for entry in self._manifest.entries if (each := self._load(entry))]
+        self._snapshot = Snapshot(self._manifest.generation, [each.share() for each in self._working])
         if self._aside:
             self.commit()
         self._remove_leftovers()
@@ -214,18 +214,18 @@ class Index:
         gone[list(slots)] = True
         for url in [url for url, item in self._buffer.items() if gone[item.slot]]:
             self._buffer_bytes -= len(self._buffer.pop(url).encoded)
-        for part in self._working:
-            documents = np.flatnonzero(gone[part.segment.slots] & (part.live != 0))
+        for each in self._working:
+            documents = np.flatnonzero(gone[each.segment.slots] & (each.live != 0))
             if len(documents):
-                part.delete(documents.tolist())
+                each.delete(documents.tolist())
 
     def versions(self, urls: Sequence[bytes]) -> Floats:
         """Return when the documents of these URLs (UTF-8) were fetched, NaN for those that are not here."""
         fetched_at = np.full(len(urls), np.nan)
-        for part in self._working:
-            documents = part.segment.find_urls(urls)
-            is_here = (documents >= 0) & (part.live[documents] != 0)
-            fetched_at[is_here] = part.segment.fetched_at[documents[is_here]]
+        for each in self._working:
+            documents = each.segment.find_urls(urls)
+            is_here = (documents >= 0) & (each.live[documents] != 0)
+            fetched_at[is_here] = each.segment.fetched_at[documents[is_here]]
         for number, url in enumerate(urls):
             if item := self._buffer.get(url):
                 fetched_at[number] = item.document.fetched_at
@@ -260,11 +260,12 @@ class Index:
         is_told[self._same_documents(segment, np.flatnonzero(~is_told))] = True
         is_wanted = ~(here >= segment.fetched_at)  # NaN, too
         if is_wanted.any():
-            part = _working_part(_write_segment(self._storage, self._new_name(_SEGMENT), [segment.content]))
+            written = _write_segment(self._storage, self._new_name(_SEGMENT), [segment.content])
+            adopted = _working_segment(written)
             self._discard(urls[document] for document in np.flatnonzero(is_wanted).tolist())
             if not is_wanted.all():
-                part.delete(np.flatnonzero(~is_wanted).tolist())
-            self._working.append(part)
+                adopted.delete(np.flatnonzero(~is_wanted).tolist())
+            self._working.append(adopted)
         return [
             (url.decode(), fetched_at)
             for url, fetched_at, is_here in zip(
@@ -278,10 +279,10 @@ class Index:
         urls = [segment.url(document) for document in candidates.tolist()]
         theirs = list(segment.encoded_documents(candidates))
         is_same = np.zeros(len(urls), np.bool_)
-        for part in self._working:
-            documents = part.segment.find_urls(urls)
-            is_here = np.flatnonzero((documents >= 0) & (part.live[documents] != 0))
-            ours = part.segment.encoded_documents(documents[is_here])
+        for each in self._working:
+            documents = each.segment.find_urls(urls)
+            is_here = np.flatnonzero((documents >= 0) & (each.live[documents] != 0))
+            ours = each.segment.encoded_documents(documents[is_here])
             for number, raw in zip(is_here.tolist(), ours, strict=True):
                 is_same[number] = bytes(raw) == bytes(theirs[number])
         for number, url in enumerate(urls):
@@ -298,13 +299,13 @@ class Index:
         Raises:
           OSError: nothing changed for readers, call it again.
         """
-        for part in [part for part in self._working if part.segment.name == name]:
+        for each in [each for each in self._working if each.segment.name == name]:
             slots = np.zeros(SLOTS_MAX, np.bool_)
-            slots[part.segment.slots[part.live != 0]] = True
+            slots[each.segment.slots[each.live != 0]] = True
             self.damaged = self.damaged | slots
             self._aside[name] = slots
-            self._working.remove(part)
-            logger.error("segment put aside name=%s documents=%d", name, int(part.live.sum()))
+            self._working.remove(each)
+            logger.error("segment put aside name=%s documents=%d", name, int(each.live.sum()))
         self.commit()
         return self._aside.get(name, np.zeros(SLOTS_MAX, np.bool_))
 
@@ -336,13 +337,13 @@ class Index:
           OSError: nothing changed for readers; what was added is kept, call it again.
         """
         self._flush()
-        working = [part for part in self._working if part.live.any()]
-        for part in working:
-            if part.deletions == _UNWRITTEN:
+        working = [each for each in self._working if each.live.any()]
+        for each in working:
+            if each.deletions == _UNWRITTEN:
                 name = self._new_name("deletions-")
-                _write(self._storage, name, [encode_deletions(part.live)])
-                part.deletions = name
-        entries = tuple(ManifestEntry(part.segment.name, part.deletions) for part in working)
+                _write(self._storage, name, [encode_deletions(each.live)])
+                each.deletions = name
+        entries = tuple(ManifestEntry(each.segment.name, each.deletions) for each in working)
         damaged = encode_slots(self.damaged)
         if (entries, damaged) == (self._manifest.entries, self._manifest.damaged):
             return self.generation
@@ -352,7 +353,7 @@ class Index:
         self._storage.replace(MANIFEST_NAME, encode_manifest(manifest))
         self._manifest = manifest
         self._working = working
-        self._snapshot = Snapshot(manifest.generation, [part.share() for part in working])
+        self._snapshot = Snapshot(manifest.generation, [each.share() for each in working])
         # The commit is done; a file that cannot be removed now is removed at the next open.
         with contextlib.suppress(OSError):
             self._remove_leftovers()
@@ -367,19 +368,19 @@ class Index:
         return self._planned(segments_to_merge_at_rest)
 
     def _planned(self, policy: Callable[[Sequence[SegmentSize]], list[int]]) -> Merge | None:
-        candidates = [part for part in self._working if part.live.any()]
+        candidates = [each for each in self._working if each.live.any()]
         chosen = policy(
             [
-                SegmentSize(part.segment.size_bytes, part.segment.document_count, int(part.live.sum()))
-                for part in candidates
+                SegmentSize(each.segment.size_bytes, each.segment.document_count, int(each.live.sum()))
+                for each in candidates
             ]
         )
         return self._merge_of([candidates[i] for i in chosen]) if chosen else None
 
-    def _merge_of(self, chosen: Iterable[_WorkingPart]) -> Merge:
+    def _merge_of(self, chosen: Iterable[_WorkingSegment]) -> Merge:
         name = self._new_name(_SEGMENT)
         self._being_merged.add(name)
-        return Merge(tuple(part.share() for part in chosen), name, self._storage)
+        return Merge(tuple(each.share() for each in chosen), name, self._storage)
 
     def abandon_merge(self, merge: Merge) -> None:
         """Let the next commit remove what a merge that failed has written."""
@@ -390,18 +391,18 @@ class Index:
 
         Documents that were deleted or replaced since the plan are deleted in the merged segment.
         """
-        names = [part.segment.name for part in merge.parts]
-        sources = {part.segment.name: part for part in self._working}
-        replacement = _working_part(merged.segment)
+        names = [each.segment.name for each in merge.sources]
+        present = {each.segment.name: each for each in self._working}
+        replacement = _working_segment(merged.segment)
         self._being_merged.discard(merge.name)
         gone: list[int] = []
-        for part, documents in zip(merge.parts, merged.documents, strict=True):
-            source = sources.get(part.segment.name)
-            live_now = source.live if source else np.zeros_like(part.live)
-            gone += documents[(part.live != 0) & (live_now == 0)].tolist()
+        for source, documents in zip(merge.sources, merged.documents, strict=True):
+            now = present.get(source.segment.name)
+            live_now = now.live if now else np.zeros_like(source.live)
+            gone += documents[(source.live != 0) & (live_now == 0)].tolist()
         if gone:
             replacement.delete(gone)
-        self._working = [part for part in self._working if part.segment.name not in names]
+        self._working = [each for each in self._working if each.segment.name not in names]
         self._working.append(replacement)
         return self.commit()
 
@@ -416,10 +417,10 @@ class Index:
     def optimise(self) -> int:
         """Commit, and merge all segments into one on this thread, whatever their sizes; the generation."""
         self.commit()
-        parts = [part for part in self._working if part.live.any()]
-        if len(parts) <= 1 and all(part.live.all() for part in parts):
+        segments = [each for each in self._working if each.live.any()]
+        if len(segments) <= 1 and all(each.live.all() for each in segments):
             return self.generation
-        merge = self._merge_of(parts)
+        merge = self._merge_of(segments)
         return self.apply_merge(merge, merge.run())
 
     def _discard(self, urls: Iterable[bytes]) -> None:
@@ -427,12 +428,12 @@ class Index:
         for key in keys:
             if item := self._buffer.pop(key, None):
                 self._buffer_bytes -= len(item.encoded)
-        for part in self._working:
-            documents = part.segment.find_urls(keys)
+        for each in self._working:
+            documents = each.segment.find_urls(keys)
             documents = documents[documents >= 0]
-            documents = documents[part.live[documents] != 0]
+            documents = documents[each.live[documents] != 0]
             if len(documents):
-                part.delete(documents.tolist())
+                each.delete(documents.tolist())
 
     def _flush(self) -> None:
         """Write the buffer as a segment, not yet part of the manifest."""
@@ -440,7 +441,7 @@ class Index:
             return
         data = build_segment(list(self._buffer.values()))
         segment = _write_segment(self._storage, self._new_name(_SEGMENT), encode_segment(data))
-        self._working.append(_working_part(segment))
+        self._working.append(_working_segment(segment))
         self._buffer = {}
         self._buffer_bytes = 0
 
@@ -463,7 +464,7 @@ class Index:
         self._storage.replace(MANIFEST_NAME, encode_manifest(manifest))
         return manifest
 
-    def _load(self, entry: ManifestEntry) -> _WorkingPart | None:
+    def _load(self, entry: ManifestEntry) -> _WorkingSegment | None:
         """Return a segment in use; None when it is damaged, which is noted."""
         slots = None
         try:
@@ -483,7 +484,7 @@ class Index:
             self._aside[entry.segment] = lost
             self.damaged = self.damaged | lost
             return None
-        return _WorkingPart(segment, live, entry.deletions)
+        return _WorkingSegment(segment, live, entry.deletions)
 
     def _remove_leftovers(self) -> None:
         """Remove what is not in use; segments put aside get another name, and stay while some are damaged."""
@@ -515,8 +516,8 @@ def _write(storage: Storage, name: str, parts: Iterable[Buffer]) -> None:
         raise
 
 
-def _working_part(segment: Segment) -> _WorkingPart:
-    return _WorkingPart(segment, np.ones(segment.document_count, np.uint8), "")
+def _working_segment(segment: Segment) -> _WorkingSegment:
+    return _WorkingSegment(segment, np.ones(segment.document_count, np.uint8), "")
 
 
 def _number_after(names: list[str]) -> int:

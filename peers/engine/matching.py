@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from peers.engine.dictionary import DOC_FREQ, PLACE, PLACE_END, START
 from peers.engine.kernels import DOCUMENT_SHIFT, FIELD_COUNT
+from peers.engine.live_segment import SegmentView
 from peers.engine.locating import intersect, keep_matched, locate, match
-from peers.engine.part import PartView
 from peers.engine.postings import documents_of
 from peers.engine.query import Kind, Literal, Mode, Query
 from peers.engine.segment import Entries, Segment
@@ -53,13 +53,13 @@ class Found(NamedTuple):
         return self.narrowed(np.searchsorted(self.documents, documents))
 
 
-def matching(part: PartView, query: Query) -> Bytes:
+def matching(view: SegmentView, query: Query) -> Bytes:
     """Mark the documents that match: 1 or 0 each.
 
     Raises:
       DamagedSegmentError: something that this needs is damaged.
     """
-    return _marks(part.segment, found_by(part, query).documents)
+    return _marks(view.segment, found_by(view, query).documents)
 
 
 def entry_marks(segment: Segment, entries: Entries) -> Bytes:
@@ -73,32 +73,32 @@ def dates_of(segment: Segment) -> Floats:
     return dates
 
 
-def found_by(part: PartView, query: Query) -> Found:
+def found_by(view: SegmentView, query: Query) -> Found:
     """Find the documents that match. DamagedSegmentError."""
-    segment = part.segment
+    segment = view.segment
     found = None
     if query.mode is Mode.AND and query.required:
         found = with_all(segment, None, query.required)
-    found = holding(part, found, query.clauses)
+    found = holding(view, found, query.clauses)
     if query.mode is Mode.OR and query.terms:
         known = _known(segment.look_up(query.terms))
         kept = _any_of(segment, None if found is None else found.documents, known)
         found = Found(kept) if found is None else found.among(kept)
     if found is None:
-        return Found(np.flatnonzero(part.allowed))
-    return found.narrowed(np.flatnonzero(part.allowed[found.documents]))
+        return Found(np.flatnonzero(view.allowed))
+    return found.narrowed(np.flatnonzero(view.allowed[found.documents]))
 
 
-def holding(part: PartView, found: Found | None, clauses: Sequence[Sequence[Literal]]) -> Found | None:
+def holding(view: SegmentView, found: Found | None, clauses: Sequence[Sequence[Literal]]) -> Found | None:
     """Keep, of the documents found (None: of all), those for which each clause holds. DamagedSegmentError."""
     # A literal that stands alone finds its documents itself; others can only be tried on some.
     for clause in sorted(clauses, key=_trouble):
         if found is not None and not len(found.documents):
             return found
         if len(clause) == 1 and not clause[0].negated:
-            found = _literally(part, found, clause[0])
+            found = _literally(view, found, clause[0])
         else:
-            found = _with_one(part, found or Found(np.flatnonzero(part.allowed)), clause)
+            found = _with_one(view, found or Found(np.flatnonzero(view.allowed)), clause)
     return found
 
 
@@ -150,22 +150,22 @@ def _trouble(clause: Sequence[Literal]) -> int:
     return 0 if clause[0].kind in (Kind.PHRASE, Kind.WORDS, Kind.SITE) else 1
 
 
-def _with_one(part: PartView, found: Found, clause: Iterable[Literal]) -> Found:
+def _with_one(view: SegmentView, found: Found, clause: Iterable[Literal]) -> Found:
     """Keep the documents for which one of the literals holds."""
     holds = np.zeros(len(found.documents), np.bool_)
     for literal in clause:
-        held = _literally(part, Found(found.documents), literal).documents
+        held = _literally(view, Found(found.documents), literal).documents
         is_held = np.zeros(len(found.documents), np.bool_)
         is_held[np.searchsorted(found.documents, held)] = True
         holds |= ~is_held if literal.negated else is_held
     return found.narrowed(np.flatnonzero(holds))
 
 
-def _literally(part: PartView, found: Found | None, literal: Literal) -> Found:
+def _literally(view: SegmentView, found: Found | None, literal: Literal) -> Found:
     """Find the documents in which a literal would hold if it were not negated."""
-    segment = part.segment
+    segment = view.segment
     if literal.kind is Kind.DATE:
-        of_all = found or Found(np.flatnonzero(part.allowed))
+        of_all = found or Found(np.flatnonzero(view.allowed))
         dates = segment.dates[of_all.documents]
         return of_all.narrowed(np.flatnonzero((literal.low <= dates) & (dates < literal.high)))
     if literal.kind is Kind.PHRASE:

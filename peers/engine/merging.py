@@ -10,7 +10,7 @@ import numpy as np
 
 from peers.engine.dictionary import Dictionary
 from peers.engine.kernels import merge_order
-from peers.engine.part import Part
+from peers.engine.live_segment import LiveSegment
 from peers.engine.postings import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX, merge_postings
 from peers.engine.scratch import Scratch, in_memory, room
 from peers.engine.segment import Segment, SegmentData, pack_blocks
@@ -97,7 +97,7 @@ class MergedSegment(NamedTuple):
     documents: list[Ints]  # for each source: new number of every document, -1 when it was deleted
 
 
-def merge_parts(parts: Sequence[Part], scratch: Scratch = in_memory) -> MergedSegment:
+def merge_segments(sources: Sequence[LiveSegment], scratch: Scratch = in_memory) -> MergedSegment:
     """Merge the live documents of segments whose live URLs are distinct; at least one is live.
 
     Pure computation, nearly all of it without the GIL: run it on any thread.
@@ -108,11 +108,11 @@ def merge_parts(parts: Sequence[Part], scratch: Scratch = in_memory) -> MergedSe
     Raises:
       DamagedSegmentError: a source is damaged; nothing of it gets a new checksum. OSError: no scratch.
     """
-    segments: list[Segment] = [part.segment for part in parts]
+    segments: list[Segment] = [source.segment for source in sources]
     for segment in segments:
         segment.verify()
     bases = _starts_of([segment.document_count for segment in segments])
-    live = np.concatenate([part.live for part in parts])
+    live = np.concatenate([source.live for source in sources])
     urls, url_starts = _joined([(segment.urls, segment.url_starts) for segment in segments])
     documents = np.empty(len(live), np.int64)
     n_documents = merge_order(urls, url_starts, bases, live, documents)
@@ -121,7 +121,7 @@ def merge_parts(parts: Sequence[Part], scratch: Scratch = in_memory) -> MergedSe
     is_kept = documents >= 0
     source_of[documents[is_kept]] = np.flatnonzero(is_kept)
     merged_urls, merged_url_starts = gathered(urls, url_starts, source_of)
-    encoded = _interleaved(parts, np.searchsorted(bases, source_of, "right") - 1)
+    encoded = _interleaved(sources, np.searchsorted(bases, source_of, "right") - 1)
     n_stored = sum(segment.stored_bytes for segment in segments)
     stored, block_starts, block_documents, block_sums = pack_blocks(encoded, scratch, n_stored)
     lengths = np.concatenate([segment.lengths for segment in segments])[source_of]
@@ -142,17 +142,17 @@ def merge_parts(parts: Sequence[Part], scratch: Scratch = in_memory) -> MergedSe
         postings=postings,
         positions=positions,
     )
-    return MergedSegment(data, [documents[bases[i] : bases[i + 1]] for i in range(len(parts))])
+    return MergedSegment(data, [documents[bases[i] : bases[i + 1]] for i in range(len(sources))])
 
 
-def _interleaved(parts: Sequence[Part], part_of: Ints) -> Iterator[bytes]:
-    """Yield the stored documents of all live documents, each from the part that is next.
+def _interleaved(sources: Sequence[LiveSegment], source_of: Ints) -> Iterator[bytes]:
+    """Yield the stored documents of all live documents, each from the source that is next.
 
-    One block a part is in memory, not all the text: documents of each part come in their own order.
+    One block a source is in memory, not all the text: documents of each come in their own order.
     """
-    streams = [part.segment.encoded_documents(np.flatnonzero(part.live)) for part in parts]
-    for part in part_of.tolist():
-        yield bytes(next(streams[part]))
+    streams = [each.segment.encoded_documents(np.flatnonzero(each.live)) for each in sources]
+    for source in source_of.tolist():
+        yield bytes(next(streams[source]))
 
 
 def _merge_dictionaries(

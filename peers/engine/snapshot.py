@@ -2,7 +2,7 @@
 
 Snapshots are immutable: any number of threads may search one while the index goes on adding, committing
 and merging. The view of a segment is cheap to keep (a byte a document) and dear to make (a pass over all its
-documents), so each `Part` keeps the last ones made, and a commit takes over the parts it did not change.
+documents), so each `LiveSegment` keeps the last ones made, and a commit takes over those it did not change.
 
 What is read of the large sections of a segment is checked first: a search that meets a damaged block raises
 DamagedSegmentError, and a view of other slots than the segment has does not touch it.
@@ -24,9 +24,9 @@ from mesh.slot_set import SlotMask
 from peers.engine.exporting import DEFAULT_SIZES, Export, ExportSizes
 from peers.engine.facets import Facets, facets_of, sum_facets
 from peers.engine.kernels import FIELD_COUNT
+from peers.engine.live_segment import LiveSegment, SegmentView, keep
 from peers.engine.locating import count
 from peers.engine.matching import Found, found_by, holding, is_range, located, matching
-from peers.engine.part import Part, PartView, keep
 from peers.engine.query import Kind, Literal, Mode, Order, Query
 from peers.engine.ranking import RankingWeights, Statistics, idfs_of, in_scoring_order, length_normalisation
 from peers.engine.scoring import MODEL_SIZE
@@ -40,8 +40,8 @@ _DEFAULT_WEIGHTS = RankingWeights()
 Place: TypeAlias = tuple[float, str]
 
 
-# The best documents of a part, the best first and ties by number, and their scores.
-_BestOfPart: TypeAlias = tuple[PartView, list[int], list[float]]
+# The best documents of a segment, the best first and ties by number, and their scores.
+_BestOfSegment: TypeAlias = tuple[SegmentView, list[int], list[float]]
 
 
 class Hit(msgspec.Struct, frozen=True, array_like=True):
@@ -57,18 +57,18 @@ class Best(NamedTuple):
 
     url: str
     score: float
-    part: PartView
+    view: SegmentView
     document: int
 
 
 class Snapshot:
     """All that is committed at one generation."""
 
-    def __init__(self, generation: int, parts: Sequence[Part]) -> None:
+    def __init__(self, generation: int, segments: Sequence[LiveSegment]) -> None:
         self.generation = generation
-        self.parts = tuple(parts)
-        self.document_count = sum(part.live_count for part in parts)
-        self.index_bytes = sum(part.segment.size_bytes for part in parts)
+        self.segments = tuple(segments)
+        self.document_count = sum(each.live_count for each in segments)
+        self.index_bytes = sum(each.segment.size_bytes for each in segments)
         self._views: dict[bytes, View] = {}
 
     def responsible(self, slots: SlotMask) -> View:
@@ -76,13 +76,13 @@ class Snapshot:
         key: bytes = xxh3_128_digest(slots.data)
         view = self._views.pop(key, None)
         if view is None:
-            view = View([part.of_slots(key, slots) for part in self.parts])
+            view = View([each.of_slots(key, slots) for each in self.segments])
         keep(self._views, key, view)
         return view
 
     def export(self, slots: SlotMask, sizes: ExportSizes = DEFAULT_SIZES) -> Export:
         """Return an iterator over encoded segments with all documents of the slots that are True."""
-        return Export(self.parts, slots, sizes)
+        return Export(self.segments, slots, sizes)
 
     def everything(self) -> View:
         """Return all documents, whatever their slot."""
@@ -122,10 +122,10 @@ class _Plan(NamedTuple):
 class View:
     """The documents of some slots: counts, searches and reads them."""
 
-    def __init__(self, parts: Sequence[PartView]) -> None:
-        self._parts = [part for part in parts if part.document_count]
-        self.document_count = sum(part.document_count for part in self._parts)
-        totals = [sum(part.field_lengths[field] for part in self._parts) for field in range(FIELD_COUNT)]
+    def __init__(self, segments: Sequence[SegmentView]) -> None:
+        self._segments = [view for view in segments if view.document_count]
+        self.document_count = sum(view.document_count for view in self._segments)
+        totals = [sum(view.field_lengths[field] for view in self._segments) for field in range(FIELD_COUNT)]
         self._field_lengths = (totals[0], totals[1], totals[2], totals[3], totals[4])
 
     def statistics(self, terms: Sequence[str]) -> Statistics:
@@ -135,9 +135,9 @@ class View:
           DamagedSegmentError.
         """
         doc_freqs = np.zeros(len(terms), np.int64)
-        for part in self._parts:
-            known = part.segment.look_up(terms)
-            doc_freqs += known.doc_freqs if part.is_whole else _count_allowed(part, known)
+        for view in self._segments:
+            known = view.segment.look_up(terms)
+            doc_freqs += known.doc_freqs if view.is_whole else _count_allowed(view, known)
         return Statistics(
             self.document_count,
             self._field_lengths,
@@ -171,12 +171,12 @@ class View:
         """
         total, is_exact, found = self._find(query, statistics, k, weights, after, floor)
         if len(found) == 1:  # as is usual when all is merged
-            part, documents, scores = found[0]
-            segment = part.segment
+            view, documents, scores = found[0]
+            segment = view.segment
             hits = list(map(Hit, segment.urls_of(documents), scores, segment.slots_of(documents)))
         else:
             best = _merged(found, k)
-            hits = [Hit(b.url, b.score, int(b.part.segment.slots[b.document])) for b in best]
+            hits = [Hit(b.url, b.score, int(b.view.segment.slots[b.document])) for b in best]
         return total, is_exact, hits
 
     def best(
@@ -200,22 +200,22 @@ class View:
         weights: RankingWeights,
         after: Place | None,
         floor: float,
-    ) -> tuple[int, bool, list[_BestOfPart]]:
+    ) -> tuple[int, bool, list[_BestOfSegment]]:
         query.check_limits()
         if query.is_empty or k < 0:
             return 0, True, []
         plan = _plan(query, statistics, weights, k, after)
         total, is_exact = 0, True
-        found: list[_BestOfPart] = []
+        found: list[_BestOfSegment] = []
         best_scores: list[float] = []
-        for part in self._parts:
-            n, is_all, documents, scores = _search_part(part, plan, floor)
+        for view in self._segments:
+            n, is_all, documents, scores = _search_segment(view, plan, floor)
             total += n
             is_exact &= is_all
             if not documents:
                 continue
             best_scores = sorted(best_scores + scores, reverse=True)[:k] if found else scores
-            found.append((part, documents, scores))
+            found.append((view, documents, scores))
             if len(best_scores) == k:
                 floor = max(floor, best_scores[-1])
         return total, is_exact, found
@@ -230,37 +230,37 @@ class View:
         query.check_limits()
         if query.is_empty:
             return Facets()
-        return sum_facets(facets_of(part.segment, matching(part, query)) for part in self._parts)
+        return sum_facets(facets_of(view.segment, matching(view, query)) for view in self._segments)
 
     def stored(self, url: str) -> Document | None:
         """Return the document of a URL, None when the view has none. DamagedSegmentError."""
         key = url.encode(errors="replace")
-        for part in self._parts:
-            document = int(part.segment.find_urls([key])[0])
-            if document >= 0 and part.allowed[document]:
-                return part.segment.stored(document)
+        for view in self._segments:
+            document = int(view.segment.find_urls([key])[0])
+            if document >= 0 and view.allowed[document]:
+                return view.segment.stored(document)
         return None
 
     def holds(self, segment: Segment, document: int) -> bool:
         """Is this one of the documents of the view?"""
-        return any(part.segment is segment and bool(part.allowed[document]) for part in self._parts)
+        return any(view.segment is segment and bool(view.allowed[document]) for view in self._segments)
 
-    def located(self, urls: Sequence[str]) -> Iterator[tuple[PartView, Ints, Ints]]:
-        """Find pages: (part, documents ascending, index among the URLs of each), those not here left out."""
+    def located(self, urls: Sequence[str]) -> Iterator[tuple[SegmentView, Ints, Ints]]:
+        """Find pages: (segment, documents ascending, index of each in `urls`), those not here left out."""
         keys = [url.encode(errors="replace") for url in urls]
-        for part in self._parts:
-            found = part.segment.find_urls(keys)
+        for view in self._segments:
+            found = view.segment.find_urls(keys)
             places = np.flatnonzero(found >= 0)
-            places = places[part.allowed[found[places]] != 0]
+            places = places[view.allowed[found[places]] != 0]
             places = places[np.argsort(found[places], kind="stable")]
             if len(places):
-                yield part, found[places], places
+                yield view, found[places], places
 
     def urls(self) -> Iterator[str]:
         """Return the URLs of all documents, segment by segment."""
-        for part in self._parts:
-            for document in np.flatnonzero(part.allowed):
-                yield part.segment.url(int(document)).decode()
+        for view in self._segments:
+            for document in np.flatnonzero(view.allowed):
+                yield view.segment.url(int(document)).decode()
 
 
 def _plan(
@@ -323,31 +323,31 @@ def _model(
 _Answer: TypeAlias = tuple[int, bool, list[int], list[float]]
 
 
-def _search_part(part: PartView, plan: _Plan, floor: float) -> _Answer:
+def _search_segment(view: SegmentView, plan: _Plan, floor: float) -> _Answer:
     query = plan.query
     if query.order is Order.DATE:
-        return _latest(part, plan)
+        return _latest(view, plan)
     if plan.phrase is not _NO_PHRASE or (query.mode is Mode.AND and query.required and not query.clauses):
-        return _best_of_all(part, plan, floor)
+        return _best_of_all(view, plan, floor)
     if query.mode is Mode.AND or not query.terms:
-        return _best_of(part, plan, found_by(part, query), floor)
-    allowed = part.allowed
+        return _best_of(view, plan, found_by(view, query), floor)
+    allowed = view.allowed
     if query.clauses:
-        found = holding(part, None, query.clauses)
+        found = holding(view, None, query.clauses)
         assert found is not None
         if len(found.documents) < _FEW * len(allowed):
-            return _best_of(part, plan, found_by(part, query), floor)
+            return _best_of(view, plan, found_by(view, query), floor)
         marks = np.zeros_like(allowed)
         marks[found.documents] = 1
         allowed = marks & allowed
-    return _best_of_any(part, plan, allowed, floor)
+    return _best_of_any(view, plan, allowed, floor)
 
 
-def _latest(part: PartView, plan: _Plan) -> _Answer:
-    found = found_by(part, plan.query).documents
+def _latest(view: SegmentView, plan: _Plan) -> _Answer:
+    found = found_by(view, plan.query).documents
     size = min(plan.k, len(found))
     best, dates = np.empty(size, np.int64), np.empty(size)
-    n = select(found, part.segment.dates.astype(np.float64), *_limits(part.segment, plan), best, dates)
+    n = select(found, view.segment.dates.astype(np.float64), *_limits(view.segment, plan), best, dates)
     return len(found), True, best[:n].tolist(), dates[:n].tolist()
 
 
@@ -365,19 +365,19 @@ class _Room(NamedTuple):
         return total, is_exact == 1, self.best[:n].tolist(), self.scores[:n].tolist()
 
 
-def _room(part: PartView, plan: _Plan) -> _Room:
+def _room(view: SegmentView, plan: _Plan) -> _Room:
     # One more than there can be: full means that something may have been left out.
-    size = min(plan.k, part.document_count + 1)
+    size = min(plan.k, view.document_count + 1)
     return _Room(np.empty(size, np.int64), np.empty(size), np.empty(TOLD_SIZE, np.int64))
 
 
-def _best_of(part: PartView, plan: _Plan, found: Found, floor: float) -> _Answer:
+def _best_of(view: SegmentView, plan: _Plan, found: Found, floor: float) -> _Answer:
     """Score the documents found."""
-    segment, documents = part.segment, found.documents
+    segment, documents = view.segment, found.documents
     if not len(documents):
         return 0, True, [], []
     known, indexes, rows, factors = _lists(segment, found, plan)
-    room = _room(part, plan)
+    room = _room(view, plan)
     n = rank(
         segment.lists,
         known.found,
@@ -385,8 +385,8 @@ def _best_of(part: PartView, plan: _Plan, found: Found, floor: float) -> _Answer
         documents,
         indexes,
         rows,
-        part.allowed,
-        part.part.norms(plan.model),
+        view.allowed,
+        view.live.norms(plan.model),
         plan.model,
         floor,
         *_limits(segment, plan),
@@ -397,10 +397,10 @@ def _best_of(part: PartView, plan: _Plan, found: Found, floor: float) -> _Answer
     return room.answer(segment, n)
 
 
-def _best_of_all(part: PartView, plan: _Plan, floor: float) -> _Answer:
+def _best_of_all(view: SegmentView, plan: _Plan, floor: float) -> _Answer:
     """Find the best documents with all of the required entries."""
-    segment = part.segment
-    room = _room(part, plan)
+    segment = view.segment
+    room = _room(view, plan)
     n = search_all(
         segment.lists,
         *segment.lexicon,
@@ -410,9 +410,9 @@ def _best_of_all(part: PartView, plan: _Plan, floor: float) -> _Answer:
         plan.phrase.distances,
         plan.phrase.fields,
         plan.factors,
-        part.allowed,
-        part.is_whole,
-        part.part.norms(plan.model),
+        view.allowed,
+        view.is_whole,
+        view.live.norms(plan.model),
         plan.model,
         floor,
         *_limits(segment, plan),
@@ -444,18 +444,18 @@ def _lists(segment: Segment, found: Found, plan: _Plan) -> tuple[Entries, Ints, 
     return known, indexes, np.array(rows, np.int64), plan.factors[present]
 
 
-def _best_of_any(part: PartView, plan: _Plan, allowed: Bytes, floor: float) -> _Answer:
+def _best_of_any(view: SegmentView, plan: _Plan, allowed: Bytes, floor: float) -> _Answer:
     """Find the best documents with one of the terms at least."""
-    segment = part.segment
-    room = _room(part, plan)
+    segment = view.segment
+    room = _room(view, plan)
     n = search_any(
         segment.lists,
         *segment.lexicon,
         *packed(plan.terms),
         plan.factors,
         allowed,
-        part.is_whole and allowed is part.allowed,
-        part.part.norms(plan.model),
+        view.is_whole and allowed is view.allowed,
+        view.live.norms(plan.model),
         plan.model,
         floor,
         *_limits(segment, plan),
@@ -474,23 +474,23 @@ def _limits(segment: Segment, plan: _Plan) -> tuple[float, int]:
     return score, segment.first_after(url)
 
 
-def _count_allowed(part: PartView, known: Entries) -> Ints:
-    segment = part.segment
+def _count_allowed(view: SegmentView, known: Entries) -> Ints:
+    segment = view.segment
     counts = np.zeros(len(known), np.int64)
     segment.check_postings(known)
-    count(segment.lists, known.found, part.allowed, counts)
+    count(segment.lists, known.found, view.allowed, counts)
     return counts
 
 
-def _merged(found: Sequence[_BestOfPart], k: int) -> list[Best]:
-    """Return the k best of all parts; reads the URLs of those only that may be among them."""
+def _merged(found: Sequence[_BestOfSegment], k: int) -> list[Best]:
+    """Return the k best of all segments; reads the URLs of those only that may be among them."""
     least = sorted((score for _, _, scores in found for score in scores), reverse=True)[:k][-1:]
     best = []
-    for part, documents, scores in found:
+    for view, documents, scores in found:
         n = sum(score >= least[0] for score in scores)
-        urls = part.segment.urls_of(documents[:n])
+        urls = view.segment.urls_of(documents[:n])
         hits = zip(urls, scores[:n], documents[:n], strict=True)
-        best += [Best(url, score, part, document) for url, score, document in hits]
+        best += [Best(url, score, view, document) for url, score, document in hits]
     # No two of them have the same URL.
     best.sort(key=lambda each: (-each.score, each.url.encode(errors="replace")))
     return best[:k]

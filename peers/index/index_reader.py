@@ -76,7 +76,7 @@ class IndexReader:
         """Remember where pages are for a while; those forgotten are looked for."""
         if len(self.found) > FOUND_MAX:
             self.found.clear()
-        self.found.update((page.url, (page.part.segment, page.document)) for page in pages)
+        self.found.update((page.url, (page.view.segment, page.document)) for page in pages)
 
 
 class SnapshotReader:
@@ -145,9 +145,9 @@ class SnapshotReader:
                 yield url, *place
             else:
                 others.append(url)
-        for part, documents, places in self._view.located(others) if others else ():
+        for view, documents, places in self._view.located(others) if others else ():
             for document, place in zip(documents.tolist(), places.tolist(), strict=True):
-                yield others[place], part.segment, document
+                yield others[place], view.segment, document
 
     def _encoded(self, segment: Segment, document: int) -> msgspec.Raw:
         """Return a stored document. DamagedSegmentError."""

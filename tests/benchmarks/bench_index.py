@@ -235,7 +235,7 @@ def test_beside_tantivy(size: int, tmp_path: Path) -> None:
     other = _Tantivy(tmp_path / "tantivy")
     other_s = _seconds(lambda: other.add(sample.tokens)) + sample.analysis_s
     print(f"  indexing from text  {size / ours_s:6.0f} documents/s, {other_s / ours_s:5.2f} x tantivy's")
-    n_segments = len(index.snapshot().parts)
+    n_segments = len(index.snapshot().segments)
     merging_s = _seconds(index.optimise)
     print(f"  segments {n_segments}, tantivy's {other.searcher.num_segments}; merged in {merging_s:.0f} s")
     _report_size(index, other.bytes(tmp_path / "tantivy"))
@@ -248,7 +248,7 @@ def test_beside_tantivy(size: int, tmp_path: Path) -> None:
 
 
 def _report_size(index: Index, others: int) -> None:
-    segments = [part.segment for part in index.snapshot().parts]
+    segments = [part.segment for part in index.snapshot().segments]
     stored = sum(segment.stored_bytes for segment in segments)
     whole = sum(segment.size_bytes for segment in segments)
     sizes = {
@@ -344,7 +344,7 @@ def test_exporting_and_adopting() -> None:
         start = time.process_time()
         result = run()
         seconds = time.process_time() - start
-        size = sum(part.segment.size_bytes for part in index.snapshot().parts) / 1e6
+        size = sum(part.segment.size_bytes for part in index.snapshot().segments) / 1e6
         _report_rate(name, len(documents), megabytes, seconds, size)
         return result
 

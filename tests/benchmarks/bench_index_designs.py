@@ -143,13 +143,13 @@ def _view(index: Index) -> View:
 
 
 def _section_bytes(index: Index, *sections: str) -> int:
-    segments = [part.segment for part in index.snapshot().parts]
+    segments = [part.segment for part in index.snapshot().segments]
     return sum(len(segment.place_of(name)) for segment in segments for name in sections)
 
 
 def _searched_bytes(index: Index) -> int:
     """Return the size without the text for snippets."""
-    return sum(part.segment.size_bytes - part.segment.stored_bytes for part in index.snapshot().parts)
+    return sum(part.segment.size_bytes - part.segment.stored_bytes for part in index.snapshot().segments)
 
 
 class _Place(NamedTuple):
@@ -162,7 +162,7 @@ class _Place(NamedTuple):
 
 def _lists_in(index: Index, entries: Iterable[str]) -> dict[str, _Place]:
     """Return where the postings of those entries are that there are."""
-    [part] = index.snapshot().parts
+    [part] = index.snapshot().segments
     dictionary = part.segment.entries()
     terms, starts = dictionary.terms.tobytes(), dictionary.postings_starts.tolist()
     doc_freqs = dictionary.doc_freqs.tolist()
@@ -680,7 +680,7 @@ def test_two_level_random_access() -> None:
 
 def _report_skips() -> None:
     """Print what the first level costs: an entry for each block, and the summary, of every packed list."""
-    [part] = _whole().snapshot().parts
+    [part] = _whole().snapshot().segments
     doc_freqs = part.segment.entries().doc_freqs
     packed = doc_freqs[doc_freqs >= BLOCK]
     n_bytes = int(((-(-packed // BLOCK) + 1) * SKIP_WORDS * 4).sum())

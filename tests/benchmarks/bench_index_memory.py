@@ -68,7 +68,7 @@ def search(folder: Path) -> None:
     with Index.open(folder) as index:
         view = index.snapshot().everything()
         opening_s = time.process_time() - started
-        print(f"opened {len(index.snapshot().parts)} segments in {opening_s:.2f} s of CPU")
+        print(f"opened {len(index.snapshot().segments)} segments in {opening_s:.2f} s of CPU")
         words = sorted({word for d in each_real_document(200) for word in d.title.lower().split()})
         for number in range(QUERIES):
             terms = (words[number % len(words)], words[number * 7 % len(words)])

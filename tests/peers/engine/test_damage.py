@@ -62,7 +62,7 @@ def listed(slots: SlotMask) -> list[int]:
 @pytest.mark.parametrize("section", CHECKED_AT_OPENING)
 def test_segment_damaged_in_what_is_kept_in_memory_is_put_aside_at_opening(section: str) -> None:
     storage = MemoryStorage()
-    first = two_segments(storage).snapshot().parts[0].segment
+    first = two_segments(storage).snapshot().segments[0].segment
     for place in (first.place_of(section)[0], first.place_of(section)[-1]):
         damaged = MemoryStorage()
         damaged.files = dict(storage.files)
@@ -77,7 +77,7 @@ def test_segment_damaged_in_what_is_kept_in_memory_is_put_aside_at_opening(secti
 
 def test_every_flipped_byte_of_a_header_puts_the_segment_aside_with_all_slots() -> None:
     storage = MemoryStorage()
-    first = two_segments(storage).snapshot().parts[0].segment
+    first = two_segments(storage).snapshot().segments[0].segment
     for place in range(0, first.place_of("slots")[0], 3):
         damaged = MemoryStorage()
         damaged.files = dict(storage.files)
@@ -89,7 +89,7 @@ def test_every_flipped_byte_of_a_header_puts_the_segment_aside_with_all_slots() 
 
 def test_cut_off_missing_or_longer_segment_is_put_aside() -> None:
     storage = MemoryStorage()
-    first = two_segments(storage).snapshot().parts[0].segment
+    first = two_segments(storage).snapshot().segments[0].segment
     whole = storage.files[first.name]
     for content in (whole[:-1], whole[:-64], whole[:100], b"", whole + bytes(64), None):
         damaged = MemoryStorage()
@@ -137,7 +137,7 @@ def test_damaged_manifest_puts_all_segments_aside_and_the_index_goes_on() -> Non
 
 def test_damage_is_remembered_until_it_is_mended() -> None:
     storage = MemoryStorage()
-    first = two_segments(storage).snapshot().parts[0].segment
+    first = two_segments(storage).snapshot().segments[0].segment
     flip(storage, first.name, first.place_of("urls")[0])
     index = Index.open(Index.open(storage)._storage)
     assert listed(index.damaged) == slots_of(FIRST)
@@ -186,7 +186,7 @@ def test_segment_on_a_disk_is_renamed(tmp_path: Path) -> None:
     with Index.open(tmp_path) as index:
         index.add(FIRST)
         index.commit()
-        name = index.snapshot().parts[0].segment.name
+        name = index.snapshot().segments[0].segment.name
     content = bytearray((tmp_path / name).read_bytes())
     content[-100] ^= 1
     (tmp_path / name).write_bytes(content[:-64])
@@ -205,8 +205,8 @@ class Damaged:
         self.index = Index.open(folder)
         self.index.add(FIRST)
         self.index.commit()
-        self.path = folder / self.index.snapshot().parts[0].segment.name
-        self.segment: Segment = self.index.snapshot().parts[0].segment
+        self.path = folder / self.index.snapshot().segments[0].segment.name
+        self.segment: Segment = self.index.snapshot().segments[0].segment
 
     def flip(self, place: int) -> None:
         """Flip a bit, or flip it back."""
@@ -294,7 +294,7 @@ def test_merge_takes_no_damage_over(section: str) -> None:
     for part in range(MERGE_FACTOR):
         index.add(DOCUMENTS[part::MERGE_FACTOR])
         index.commit()
-    segment = index.snapshot().parts[3].segment
+    segment = index.snapshot().segments[3].segment
     flip(storage, segment.name, segment.place_of(section)[len(segment.place_of(section)) // 2])
     index = Index.open(storage)
     with pytest.raises(DamagedSegmentError) as caught:
@@ -309,7 +309,7 @@ def test_segment_put_aside_loses_its_live_documents_and_no_others() -> None:
     index = two_segments(storage)
     index.delete_slots(slots_of(FIRST)[:1])
     index.commit()
-    generation, name = index.generation, index.snapshot().parts[0].segment.name
+    generation, name = index.generation, index.snapshot().segments[0].segment.name
     lost = index.put_aside(name)
     assert listed(lost) == listed(index.damaged) == slots_of(FIRST)[1:]
     assert index.generation == generation + 1

@@ -152,9 +152,9 @@ def test_export_leaves_out_what_is_damaged_and_tells() -> None:
     index.commit()
     index.add(documents[30:])
     index.commit()
-    name = index.snapshot().parts[0].segment.name
+    name = index.snapshot().segments[0].segment.name
     damaged = bytearray(storage.files[name])
-    damaged[index.snapshot().parts[0].segment.place_of("postings")[0]] ^= 1
+    damaged[index.snapshot().segments[0].segment.place_of("postings")[0]] ^= 1
     storage.files[name] = bytes(damaged)
     export = Index.open(storage).snapshot().export(ALL)
     exported = list(export)

@@ -158,7 +158,7 @@ def test_features_of_the_best_are_those_of_their_urls() -> None:
     statistics = view.statistics(query.terms)
     _, _, best = view.best(query, statistics, 50)
     urls = [each.url for each in best]
-    assert len({each.part for each in best}) == 3
+    assert len({each.view for each in best}) == 3
     assert features_of_best(query, statistics, best) == features_of(view, query, statistics, urls)
 
 

@@ -16,6 +16,7 @@ from xxhash import xxh3_128_digest
 from mesh.document import Document
 from peers.engine.directory import DirectoryInUseError, DirectoryStorage
 from peers.engine.index import BUFFER_BYTES_MAX, Index
+from peers.engine.live_segment import VIEWS_KEPT
 from peers.engine.manifest import MANIFEST_NAME
 from peers.engine.merging import (
     DELETED_SHARE_MAX,
@@ -26,7 +27,6 @@ from peers.engine.merging import (
     segments_to_merge,
     segments_to_merge_at_rest,
 )
-from peers.engine.part import VIEWS_KEPT
 from peers.engine.query import Mode
 from peers.engine.segment import CorruptIndexError
 from peers.engine.storage import Buffer, MemoryStorage, Storage
@@ -204,7 +204,7 @@ def test_merging_changes_no_answer(storage: Storage, n_segments: int) -> None:
             assert not index.merge_if_needed()
             return
         index.apply_merge(merge, merge.run())
-        assert len(index.snapshot().parts) == 1
+        assert len(index.snapshot().segments) == 1
         assert [search(index.snapshot().everything(), q, 500, m) for q in QUERIES for m in Mode] == before
         assert contents(index) == stored
         assert not index.merge_if_needed()
@@ -282,7 +282,7 @@ def test_many_small_commits_leave_few_segments() -> None:
         index.add([item])
         index.commit()
         index.merge_if_needed()
-    assert len(index.snapshot().parts) < MERGE_FACTOR
+    assert len(index.snapshot().segments) < MERGE_FACTOR
     assert contents(index) == as_contents(documents)
 
 
@@ -398,7 +398,7 @@ def test_a_crash_at_any_operation_leaves_the_state_before_or_after_a_commit(is_h
         index = Index.open(after_crash)
         assert contents(index) in (old, new), fails_at
         seen.add(contents(index) == new)
-        in_use = {part.segment.name for part in index.snapshot().parts}
+        in_use = {part.segment.name for part in index.snapshot().segments}
         leftovers = {name for name in files if name.startswith("segment")} - in_use
         assert not leftovers
         change(index)
@@ -432,7 +432,7 @@ def test_after_a_full_disk_the_commit_can_be_repeated(is_half_done: bool) -> Non
         again.files = dict(storage.files)
         reopened = Index.open(again)
         assert contents(reopened) == new
-        in_use = {part.segment.name for part in reopened.snapshot().parts}
+        in_use = {part.segment.name for part in reopened.snapshot().segments}
         assert {name for name in again.files if name.startswith("segment")} == in_use
         if storage.operations < fails_at:
             assert opened < fails_at
@@ -522,12 +522,12 @@ def test_views_of_several_masks_are_made_once_and_a_commit_takes_over_those_it_d
     index.add([page("new/", "added")])
     index.commit()
     second = index.snapshot()
-    assert second.parts[0] is first.parts[0]
-    before = [second.parts[0].of_slots(xxh3_128_digest(mask.data), mask) for mask in masks]
-    assert [second.responsible(mask)._parts[0] for mask in masks] == before
+    assert second.segments[0] is first.segments[0]
+    before = [second.segments[0].of_slots(xxh3_128_digest(mask.data), mask) for mask in masks]
+    assert [second.responsible(mask)._segments[0] for mask in masks] == before
     index.delete([random_documents(1, 1)[0][1].url])
     index.commit()
-    assert index.snapshot().parts[0] is not first.parts[0]
+    assert index.snapshot().segments[0] is not first.segments[0]
     assert second.everything().document_count == 101
 
 
@@ -537,4 +537,4 @@ def test_views_kept_do_not_grow_with_the_masks_asked_for() -> None:
     for number in range(1, 40):
         mask = np.arange(50) % 41 != number
         assert search(snapshot.responsible(mask), "index")[0] <= 100
-    assert len(snapshot._views) == len(snapshot.parts[0]._views) == VIEWS_KEPT
+    assert len(snapshot._views) == len(snapshot.segments[0]._views) == VIEWS_KEPT

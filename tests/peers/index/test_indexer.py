@@ -466,7 +466,7 @@ class DamagedIndex:
             text = "common words"
             index.add([(n, Document(f"http://host{n}.example/", title=text, text=text)) for n in slots])
             index.commit()
-        segment = index.snapshot().parts[0].segment
+        segment = index.snapshot().segments[0].segment
         content = bytearray(storage.files[segment.name])
         content[segment.place_of(section)[0]] ^= 1
         storage.files[segment.name] = bytes(content)

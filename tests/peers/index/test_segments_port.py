@@ -129,7 +129,7 @@ async def test_segments_are_merged_while_commits_go_on(tmp_path: Path) -> None:
                 await served.wait_until(_has(batch + 1))
             while served.port.n_merges == 0:
                 await trio.sleep(0.01)
-        assert len(index.snapshot().parts) < n_batches
+        assert len(index.snapshot().segments) < n_batches
         documents = [document(n) for n in (*range(n_batches), *range(1_000, 1_000 + n_batches // 2))]
         assert sorted(index.snapshot().everything().urls()) == sorted(each.url for each in documents)
         assert [stored(index, n) for n in range(n_batches)] == documents[:n_batches]
@@ -141,7 +141,7 @@ async def test_few_segments_are_merged_when_nothing_is_written() -> None:
             for batch in range(2):
                 for n in range(3):
                     served.port.receive(INDEXER, order(batch, document(10 * batch + n)))
-                while served.port.n_documents < 3 * (batch + 1) or len(index.snapshot().parts) > 1:
+                while served.port.n_documents < 3 * (batch + 1) or len(index.snapshot().segments) > 1:
                     await trio.sleep(0.01)
         assert served.port.n_merges > 0
         assert [stored(index, n) for n in (0, 1, 2, 10, 11, 12)] == [
@@ -317,7 +317,7 @@ def damaged_index(section: str) -> tuple[Index, str, bytes]:
     """An index whose one segment is damaged; its name and slots."""
     storage = MemoryStorage()
     index = placed_index(storage)
-    segment = index.snapshot().parts[0].segment
+    segment = index.snapshot().segments[0].segment
     content = bytearray(storage.files[segment.name])
     content[segment.place_of(section)[7]] ^= 1
     storage.files[segment.name] = bytes(content)
@@ -378,7 +378,7 @@ async def test_damage_met_by_a_merge_is_told() -> None:
     index = Index(storage)
     for part in range(MERGE_FACTOR):
         commit_documents(index, CommitDocuments(1, tuple(PLACED[part::MERGE_FACTOR]), ()))
-    segment = index.snapshot().parts[2].segment
+    segment = index.snapshot().segments[2].segment
     content = bytearray(storage.files[segment.name])
     content[segment.place_of("positions")[0]] ^= 1
     storage.files[segment.name] = bytes(content)

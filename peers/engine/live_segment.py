@@ -1,7 +1,7 @@
 """A segment with what of it is live, and its views: the documents of some slots.
 
 The view of a segment is cheap to keep (a byte a document) and dear to make (a pass over all its documents),
-so each part keeps the last ones made, and snapshots share the parts that a commit did not change.
+so each segment keeps the last ones made, and snapshots share the segments that a commit did not change.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VIEWS_KEPT = 8
 _Kept = TypeVar("_Kept")
 
 
-class Part:
+class LiveSegment:
     """A segment and which of its documents are not deleted; immutable."""
 
     def __init__(self, segment: Segment, live: Bytes) -> None:
@@ -31,14 +31,14 @@ class Part:
         self.segment = segment
         self.live = live
         self.live_count = int(live.sum())
-        self._views: dict[bytes, PartView] = {}  # by mask, those used last behind
+        self._views: dict[bytes, SegmentView] = {}  # by mask, those used last behind
         self._norms: tuple[Floats, Floats] | None = None
 
-    def of_slots(self, key: bytes, slots: SlotMask) -> PartView:
+    def of_slots(self, key: bytes, slots: SlotMask) -> SegmentView:
         """Return the live documents of the slots that are True; `key` stands for these."""
         view = self._views.pop(key, None)
         if view is None:
-            view = PartView(self, self.live & slots[self.segment.slots])
+            view = SegmentView(self, self.live & slots[self.segment.slots])
         keep(self._views, key, view)
         return view
 
@@ -53,12 +53,12 @@ class Part:
         return norms
 
 
-class PartView:
-    """A part and those of its documents that count."""
+class SegmentView:
+    """A segment and those of its live documents that count."""
 
-    def __init__(self, part: Part, allowed: Bytes) -> None:
-        self.part = part
-        self.segment = part.segment
+    def __init__(self, live: LiveSegment, allowed: Bytes) -> None:
+        self.live = live
+        self.segment = live.segment
         self.allowed = allowed
         totals = np.zeros(FIELD_COUNT, np.int64)
         self.document_count = sum_lengths(self.segment.lengths, allowed, totals)
