@@ -117,7 +117,7 @@ def test_page_costs_the_team(benchmark: BenchmarkFixture, n_peers: int, replicas
         mesh.store(pages)
         meshes.append(mesh)
 
-    benchmark.pedantic(store, setup=prepare, rounds=3)  # type: ignore[no-untyped-call]
+    benchmark.pedantic(store, setup=prepare, rounds=3)
     mesh = meshes[-1]
     assert mesh.stored == N_PAGES
     statistics = [node.observe()["cell"] for node in mesh.nodes.values()]

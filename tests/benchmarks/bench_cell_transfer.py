@@ -241,7 +241,12 @@ def seconds_of_copy(records: list[bytes], path: Path) -> float:
     left, right = socket.socketpair()
     parts = list(parts_of(records))
     began = time.perf_counter()
-    sender = threading.Thread(target=lambda: [left.sendall(part) for part in parts])
+
+    def send() -> None:
+        for part in parts:
+            left.sendall(part)
+
+    sender = threading.Thread(target=send)
     sender.start()
     with path.open("wb") as file:
         for part in parts:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
@@ -107,7 +108,7 @@ class Crawl:
     def hand(self, peer: str, message: Message, source: str = "x") -> None:
         self.send(peer, self.actors[peer].receive(Address(source, "controller"), message, self.now))
 
-    def send(self, peer: str, sends: list[tuple[Address, Message]]) -> None:
+    def send(self, peer: str, sends: Sequence[tuple[Address, Message]]) -> None:
         self.waiting.extend((peer, target, message) for target, message in sends)
 
 

@@ -62,7 +62,7 @@ def crawl_with_scrapy(web: ServedWeb, folder: Path) -> float:
     venv.create(folder / "scrapy", with_pip=True)
     python = folder / "scrapy" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", SCRAPY], check=True, timeout=600)
-    command = [*ONE_CORE, python, SPIDER, web.resolver, write_seeds(web, folder)]
+    command = [*ONE_CORE, *map(str, (python, SPIDER, web.resolver, write_seeds(web, folder)))]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=900)
     result = json.loads(done.stdout.splitlines()[-1])
     assert result["pages"] > 4_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf, nan
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,7 +54,7 @@ def slot_of_host(host: str) -> int:
     return slot_of(host, SLOT_COUNT)
 
 
-def team_desk(**changes: float) -> Desk:
+def team_desk(**changes: Any) -> Desk:
     """A desk of one of two peers that both keep everything."""
     return Desk(peers=(ME, OTHER), replicas=2, **changes)
 

@@ -109,7 +109,7 @@ def test_exported_segment_is_the_one_its_documents_would_have_made() -> None:
     for name in ("slots", "fetched_at", "dates", "linking_hosts", "urls", "postings", "positions", "lengths"):
         assert np.array_equal(getattr(segment, name), getattr(expected, name)), name
     for ours, theirs in zip(segment.entries(), expected.dictionary, strict=True):
-        assert np.array_equal(ours, theirs)
+        assert np.array_equal(np.asarray(ours), np.asarray(theirs))
     assert len(list(segment.encoded_documents(np.arange(100)))) == 100
 
 

@@ -30,18 +30,18 @@ def weights(**of_features: float) -> ModelWeights:
     return ModelWeights(**{**dict.fromkeys(ModelWeights.__struct_fields__, 0.0), **of_features})
 
 
+def some_counts(chance: random.Random) -> list[float]:
+    """Hosts that link to a page, its depth, its age in seconds."""
+    return [float(chance.randrange(50)), float(chance.randrange(6)), chance.random() * 1e8]
+
+
 def candidates(seed: int, count: int = 100) -> list[Candidate]:
     chance = random.Random(seed)
     return [
         Candidate(
             f"http://h/{number}",
             chance.random() * 10,
-            Features(
-                *(chance.random() for _ in range(4)),
-                float(chance.randrange(50)),
-                float(chance.randrange(6)),
-                chance.random() * 1e8,
-            ),
+            Features(*[chance.random() for _ in range(4)], *some_counts(chance)),
         )
         for number in range(count)
     ]

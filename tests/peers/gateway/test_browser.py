@@ -100,7 +100,9 @@ def _nothing_is_wider_than_a_phone(browser: webdriver.Chrome, gateway: str) -> N
     ):
         browser.get(gateway + path)
         root = browser.find_element(By.TAG_NAME, "html")
-        assert root.get_property("scrollWidth") <= PHONE["width"], path
+        width = root.get_property("scrollWidth")
+        assert isinstance(width, int)
+        assert width <= PHONE["width"], path
 
 
 async def test_chinese_query_finds_highlighted_hits_and_opens_a_stored_copy(

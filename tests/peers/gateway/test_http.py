@@ -37,7 +37,7 @@ async def exchange(port: int, request: str) -> bytes:
     """Send a request that asks to close, and read to the end."""
     stream = await trio.open_tcp_stream("127.0.0.1", port)
     async with stream:
-        parts: list[bytes] = []
+        parts: list[bytes | bytearray] = []
         try:
             await stream.send_all(request.encode())
             parts += [part async for part in stream]

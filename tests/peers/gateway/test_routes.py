@@ -33,7 +33,9 @@ class FakeBackend:
         self.orders: list[Message] = []
         self._answer = answer
 
-    async def ask(self, order: Callable[[int], Message], answer: type[Answer]) -> Answer:
+    async def ask(
+        self, order: Callable[[int], Message], answer: type[Answer], actor: str = "searcher"
+    ) -> Answer:
         self.orders.append(order(7))
         found = self._answer(self.orders[-1])
         assert isinstance(found, answer)
@@ -50,7 +52,9 @@ class FakeBackend:
 
 
 class BusyBackend(FakeBackend):
-    async def ask(self, order: Callable[[int], Message], answer: type[Answer]) -> Answer:
+    async def ask(
+        self, order: Callable[[int], Message], answer: type[Answer], actor: str = "searcher"
+    ) -> Answer:
         raise Busy("too many requests at once")
 
 
@@ -502,7 +506,9 @@ async def test_drain_order_that_is_none_is_told_what_to_post(gateway: Starlette,
 @pytest.mark.parametrize(("is_known", "status"), [(True, 409), (False, 404)])
 async def test_drain_that_the_mesh_cannot_do_is_said_why(is_known: bool, status: int) -> None:
     class Refusing(FakeBackend):
-        async def ask(self, order: Callable[[int], Message], answer: type[Answer]) -> Answer:
+        async def ask(
+            self, order: Callable[[int], Message], answer: type[Answer], actor: str = "searcher"
+        ) -> Answer:
             raise Refused("no peer's id begins with 'x'; there are ann, bob", is_known=is_known)
 
     reply = await drain(application(Refusing()))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import inf, nan
 from random import Random
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -103,7 +105,7 @@ class Pump:
         life = side.lives
         for target, message in sends:
             if target.actor == "port":
-                self._at(0.01, lambda m=message: self._answer(side, life, m))
+                self._at(0.01, partial(self._answer, side, life, message))
             elif target.actor == "handover":
                 side.told.append(message)
             else:
@@ -423,7 +425,7 @@ def test_a_part_that_comes_twice_is_taken_once() -> None:
 @pytest.mark.parametrize(
     "changes", [{"checksum": 1}, {"sent_at": nan}, {"sent_at": inf}], ids=["checksum", "no time", "no end"]
 )
-def test_a_damaged_part_is_counted_and_asked_for_again(changes: dict[str, object]) -> None:
+def test_a_damaged_part_is_counted_and_asked_for_again(changes: dict[str, Any]) -> None:
     ben = Receiving()
     assert ben.hear(part_of(ben.request, [(0, "x")], **changes)) == []
     assert ben.refused == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf
+from typing import Any
 
 import numpy as np
 import pytest
@@ -176,7 +177,7 @@ def test_the_same_yield_twice_counts_once() -> None:
 @pytest.mark.parametrize(
     "changes", [{"claim": 7}, {"epoch": b"another"}, {"slots": NO_SLOTS}], ids=["claim", "epoch", "nothing"]
 )
-def test_a_yield_for_something_else_does_not_count(changes: dict[str, object]) -> None:
+def test_a_yield_for_something_else_does_not_count(changes: dict[str, Any]) -> None:
     ann = Ann(view(ANN, BEN))
     ann.yielded_by(BEN, ann.claim(), **changes)
     assert ann.held == 0
@@ -228,10 +229,12 @@ def test_what_could_not_be_kept_here_is_lacking_until_it_has_been_brought_again(
     ann.finish_tasks()
     ann.hear(SlotsLacking(standby), "cell")
     [answer] = ann.hear_from(BEN, ClaimSlots(1, here.epoch, standby))
+    assert isinstance(answer.message, SlotsYielded)
     assert (answer.message.lacking, answer.message.complete) == (standby, NO_SLOTS)
     ann.hear_from(BEN, OfferSlots(6, here.epoch, standby))
     ann.finish_tasks()
     [answer] = ann.hear_from(BEN, ClaimSlots(2, here.epoch, standby))
+    assert isinstance(answer.message, SlotsYielded)
     assert (answer.message.lacking, answer.message.complete) == (NO_SLOTS, standby)
 
 

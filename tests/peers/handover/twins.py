@@ -16,6 +16,7 @@ import heapq
 from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
 from random import Random
 
@@ -144,9 +145,15 @@ class World:
         """
         peer = self.running[name]
         self.cut_off.add(name)
-        self.at(self.now + dropped_after_s, lambda: self._still_cut_off(peer) and self.drop(name))
-        self.at(self.now + dropped_after_s, lambda: self._still_cut_off(peer) and self._find_alone(peer))
-        self.at(self.now + healed_after_s, lambda: self._still_cut_off(peer) and self._heal(name))
+
+        def if_still_cut_off(action: Callable[[], None]) -> None:
+            if self._still_cut_off(peer):
+                action()
+
+        dropped_s, healed_s = self.now + dropped_after_s, self.now + healed_after_s
+        self.at(dropped_s, partial(if_still_cut_off, partial(self.drop, name)))
+        self.at(dropped_s, partial(if_still_cut_off, partial(self._find_alone, peer)))
+        self.at(healed_s, partial(if_still_cut_off, partial(self._heal, name)))
 
     def _still_cut_off(self, peer: Peer) -> bool:
         return self.running.get(peer.name) is peer and peer.name in self.cut_off
@@ -176,7 +183,7 @@ class World:
         is_most = 2 * len(live) > len(self.records.keys() - self.left)
         self.versions.append((live, is_most, self.count_missed()))
         for peer in self.running.values():
-            self.at(self.now + self.random.choice((0.0, 0.05, 0.3, 1.0)), lambda peer=peer: self._tell(peer))
+            self.at(self.now + self.random.choice((0.0, 0.05, 0.3, 1.0)), partial(self._tell, peer))
 
     # --- Running
 
@@ -306,7 +313,7 @@ class World:
                 self._last_commit[peer.name] = ready
             if target.peer == peer.name:
                 if message.is_promise:
-                    self.at(ready, lambda s=source, a=target.actor, m=message: self._arrive(peer, s, a, m))
+                    self.at(ready, partial(self._arrive, peer, source, target.actor, message))
                 else:
                     self._arrive(peer, source, target.actor, message)
             else:
@@ -314,7 +321,7 @@ class World:
                 for other in others:
                     self.at(
                         ready,
-                        lambda o=other, s=source, a=target.actor, m=message: self._send(peer, o, s, a, m),
+                        partial(self._send, peer, other, source, target.actor, message),
                     )
 
     def _send(self, sender: Peer, other: str, source: Address, actor: str, message: Message) -> None:
@@ -380,7 +387,7 @@ class World:
             due = machine.wake_at()
             if due < inf and not (self.now <= peer.woken_at.get(actor, -1.0) <= due):
                 peer.woken_at[actor] = max(due, self.now)
-                self.at(peer.woken_at[actor], lambda a=actor: self._wake(peer, a))
+                self.at(peer.woken_at[actor], partial(self._wake, peer, actor))
 
     def _wake(self, peer: Peer, actor: str) -> None:
         if self.running.get(peer.name) is not peer:

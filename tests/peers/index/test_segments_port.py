@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -528,9 +529,9 @@ def test_a_merge_writes_no_more_a_second_than_it_may(monkeypatch: pytest.MonkeyP
         now[0] += seconds
         slept[0] += seconds
 
-    monkeypatch.setattr(segments_port.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(segments_port.time, "sleep", sleep)
-    parts = [b"head", bytes(5 << 20), b"", memoryview(bytes(3 << 20))]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", sleep)
+    parts: list[bytes | memoryview] = [b"head", bytes(5 << 20), b"", memoryview(bytes(3 << 20))]
     written = list(segments_port._paced(parts))
     assert b"".join(written) == b"".join(parts)
     assert max(map(len, written)) <= 1 << 20

@@ -105,7 +105,7 @@ class TinyIndex(CountingIndex):
     def __init__(self) -> None:
         super().__init__()
         self.documents: dict[str, Document] = {}
-        self._exports: dict[int, list[list[tuple[int, Document]]]] = {}
+        self._exported: dict[int, list[list[tuple[int, Document]]]] = {}
 
     def receive(self, message: Message) -> list[tuple[str, Message]]:
         match message:
@@ -126,23 +126,23 @@ class TinyIndex(CountingIndex):
                     for url, document in self.documents.items()
                     if wanted[slot := slot_of(host_of(url), SLOTS)]
                 ]
-                self._exports[ticket] = [documents[::2], documents[1::2]]
+                self._exported[ticket] = [documents[::2], documents[1::2]]
                 return self._export(ticket)
             case NextDocuments(ticket):
                 return self._export(ticket)
             case StopExport(ticket):
-                self._exports.pop(ticket, None)
+                self._exported.pop(ticket, None)
                 return []
             case AdoptDocuments(ticket, slots, content):
                 documents = msgspec.msgpack.decode(content, type=list[tuple[int, Document]])
                 assert all(decode_slots(slots, SLOTS)[slot] for slot, _ in documents)
-                pages = [self._adopt(document) for _, document in documents]
+                pages = [self._adopt_document(document) for _, document in documents]
                 self.generation += 1
                 told = tuple(page for page in pages if page is not None)
                 return [("cell", DocumentsAdopted(ticket, self.generation, told))]
         raise AssertionError(message)
 
-    def _adopt(self, document: Document) -> tuple[str, float] | None:
+    def _adopt_document(self, document: Document) -> tuple[str, float] | None:
         """Add a document unless this or a newer version is there; nothing is told of one with other texts."""
         old = self.documents.get(document.url)
         if old is None or old.fetched_at < document.fetched_at:
@@ -152,12 +152,12 @@ class TinyIndex(CountingIndex):
         return document.url, document.fetched_at
 
     def _export(self, ticket: int) -> list[tuple[str, Message]]:
-        parts = self._exports.get(ticket)
+        parts = self._exported.get(ticket)
         if parts is None:
             return []
         number = 2 - len(parts)
         if not parts:
-            del self._exports[ticket]
+            del self._exported[ticket]
             return [("cell", DocumentsExported(ticket, number, b"", True))]
         return [("cell", DocumentsExported(ticket, number, msgspec.msgpack.encode(parts.pop(0)), False))]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf, nan
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -139,7 +140,7 @@ class Driven:
                 self.last_request = message.request
         return [send for send in sends if not isinstance(send.message, SlotsFilled)]
 
-    def observed(self, name: str) -> object:
+    def observed(self, name: str) -> Any:
         return getattr(self.cell.observe(), name)
 
     def store(self, stored: StoredPage, place: int = 0) -> list[Send]:

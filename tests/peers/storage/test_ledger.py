@@ -176,7 +176,7 @@ def test_slot_is_forgotten_in_pieces_and_nothing_of_others(table: Table) -> None
             ledger.merge_texts(identity, Texts(1.0, ("a",)))
             ledger.mark_texts(identity)
     before = ledger.totals.pages_marked
-    counts = []
+    counts: list[int] = []
     while not counts or counts[-1] == 4:
         counts.append(ledger.forget(7, 4))
         assert all(ledger.newest(identity) for identity, _ in ledger.marked_pages(b"", 99))
