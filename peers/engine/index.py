@@ -531,15 +531,13 @@ def _prepared(slot: int, document: Document) -> IndexedDocument:
     try:
         encoded = msgspec.msgpack.encode(document)
     except UnicodeEncodeError:
-        document = Document(
-            url=_cleaned(document.url),
-            title=_cleaned(document.title),
-            headings=_cleaned(document.headings),
-            text=_cleaned(document.text),
-            anchors=tuple(map(_cleaned, document.anchors)),
-            language=_cleaned(document.language),
-            fetched_at=document.fetched_at,
-        )
+        texts = {
+            name: _cleaned(value)
+            for name, value in msgspec.structs.asdict(document).items()
+            if isinstance(value, str)
+        }
+        anchors = tuple(map(_cleaned, document.anchors))
+        document = msgspec.structs.replace(document, **texts, anchors=anchors)
         encoded = msgspec.msgpack.encode(document)
     return IndexedDocument(slot, document, encoded)
 

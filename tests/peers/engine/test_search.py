@@ -184,6 +184,21 @@ def test_lone_surrogates_do_no_harm() -> None:
     assert view.stored(hits[0].url) == Document(url="http://a/?", text="word ? 天?网")
 
 
+def test_lone_surrogates_cost_a_document_nothing_else() -> None:
+    document = Document(
+        url="http://a/",
+        title="word \ud800",
+        anchors=("\udfff there",),
+        language="en",
+        fetched_at=5.0,
+        type="text/plain",
+        date=1e9,
+        linking_hosts=7,
+    )
+    stored = index_of([(3, document)]).snapshot().everything().stored("http://a/")
+    assert stored == msgspec.structs.replace(document, title="word ?", anchors=("? there",))
+
+
 def test_statistics_count_responsible_slots_and_add_up() -> None:
     documents = random_documents(1, 400)
     snapshot = index_of(documents).snapshot()
