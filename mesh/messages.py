@@ -236,7 +236,7 @@ class StoredPage(Message, frozen=True, array_like=True):
     fetched_at: float  # seconds since the epoch
     status: Annotated[int, Meta(ge=0, le=999)]
     records: bytes  # gzip members: response, request
-    document: Document | None = None  # None when it is not to be indexed
+    document: Document | None = None  # None when the page is not to be found: gone, or not to be indexed
 
 
 class ReplicatePage(Message, frozen=True, array_like=True, tag=30):
@@ -278,7 +278,7 @@ class AnchorsReplicated(Message, frozen=True, array_like=True, tag=33):
 
 
 class ReadPage(Message, frozen=True, array_like=True, tag=34):
-    """A gateway to the cell of the page's owner: give me the newest copy."""
+    """A gateway to the cell of the page's owner: give me the newest version that shows the page."""
 
     request: Count
     url: Url
@@ -291,6 +291,7 @@ class PageRead(Message, frozen=True, array_like=True, tag=35):
     url: Url
     fetched_at: float
     records: bytes
+    gone_at: float = 0.0  # when a later visit found that the page is not there any more; 0.0 while it is
 
 
 class ImportPage(Message, frozen=True, array_like=True, tag=36):

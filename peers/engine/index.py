@@ -21,10 +21,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple, TypeAlias
+from types import MappingProxyType, TracebackType
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -55,6 +55,8 @@ from peers.engine.segment import CorruptIndexError, OutdatedIndexError, Segment,
 from peers.engine.snapshot import Snapshot
 from peers.engine.storage import Buffer, Storage
 from peers.kernel import Bytes, Floats, Ints
+
+NONE_REMOVED: Final[Mapping[str, float]] = MappingProxyType({})
 
 # Text waiting in memory before it becomes a segment without a commit; inverting takes some 15 bytes a byte.
 BUFFER_BYTES_MAX = 8 * 1024 * 1024
@@ -231,7 +233,9 @@ class Index:
                 fetched_at[number] = item.document.fetched_at
         return fetched_at
 
-    def adopt(self, content: bytes, slots: SlotMask) -> list[tuple[str, float]]:
+    def adopt(
+        self, content: bytes, slots: SlotMask, removed: Mapping[str, float] = NONE_REMOVED
+    ) -> list[tuple[str, float]]:
         """Take over a segment that another index has exported; effective with the next commit.
 
         Of its documents those of which this or a newer version is here are left out; older ones here are
@@ -240,6 +244,8 @@ class Index:
         Args:
           content: from another peer, which is not believed.
           slots: mask over the slots of the mesh: what the documents may belong to.
+          removed: URLs of pages, with the time of the version that removed each: documents that are not newer
+            are left out, and not told.
 
         Returns:
           (URL, time of fetch) of its documents: that version, or a newer one, is here. Where the same version
@@ -250,15 +256,22 @@ class Index:
           DamagedSegmentError: one of our own is damaged. Nothing changed.
           OSError: nothing changed.
         """
-        return self.adopt_checked(check_segment(content, slots))
+        return self.adopt_checked(check_segment(content, slots), removed)
 
-    def adopt_checked(self, segment: Segment) -> list[tuple[str, float]]:
+    def adopt_checked(
+        self, segment: Segment, removed: Mapping[str, float] = NONE_REMOVED
+    ) -> list[tuple[str, float]]:
         """Take over a segment as `adopt` does, after `check_segment`, which any thread may do before."""
         urls = [segment.url(document) for document in range(segment.document_count)]
+        removed_at = np.full(len(urls), -np.inf)
+        if removed:
+            removed_at[:] = [removed.get(url.decode(), -np.inf) for url in urls]
+        is_removed = segment.fetched_at <= removed_at
         here = self.versions(urls)
         is_told = here != segment.fetched_at
         is_told[self._same_documents(segment, np.flatnonzero(~is_told))] = True
-        is_wanted = ~(here >= segment.fetched_at)  # NaN, too
+        is_told &= ~is_removed
+        is_wanted = ~(here >= segment.fetched_at) & ~is_removed  # NaN, too
         if is_wanted.any():
             written = _write_segment(self._storage, self._new_name(_SEGMENT), [segment.content])
             adopted = _working_segment(written)

@@ -98,6 +98,7 @@ class PageFound(Message, frozen=True):
     url: str
     fetched_at: float
     records: bytes
+    gone_at: float = 0.0  # as in `PageRead`
 
 
 class GatherStatus(Message, frozen=True):

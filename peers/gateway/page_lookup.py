@@ -36,7 +36,8 @@ class PageLookup(Errand):
             ):
                 self._waiting.discard(source.peer)
                 if message.records:
-                    return self._end(PageFound(self.ticket, message.url, message.fetched_at, message.records))
+                    url, fetched_at, gone_at = message.url, message.fetched_at, message.gone_at
+                    return self._end(PageFound(self.ticket, url, fetched_at, message.records, gone_at))
                 return self._ask_next(now)
             case _:
                 return None

@@ -304,8 +304,12 @@ def message_page(reader: Reader, message: str, query: str = "") -> str:
     return _render("message.html", reader, _Here("/"), message=message, query=query)
 
 
-def stored_page_view(reader: Reader, url: str, fetched_at: float, page: StoredPage) -> str:
-    """The stored copy in its frame, under a banner; to be sent with a sandboxing policy."""
+def stored_page_view(reader: Reader, url: str, fetched_at: float, gone_at: float, page: StoredPage) -> str:
+    """The stored copy in its frame, under a banner; to be sent with a sandboxing policy.
+
+    Args:
+      gone_at: when a later visit did not find the page any more, 0.0 when none did.
+    """
     return _render(
         "stored.html",
         reader,
@@ -317,6 +321,7 @@ def stored_page_view(reader: Reader, url: str, fetched_at: float, page: StoredPa
         is_cut=page.is_cut,
         address=_address(url),
         fetched=_date(fetched_at) or "?",
+        gone=_date(gone_at) if gone_at else "",
         document=framed_html(url, page),
     )
 

@@ -173,7 +173,8 @@ class _Routes:
         except CorruptionError as error:
             logger.warning("stored page unreadable url=%s error=%s", url, error)
             return _html(pages.message_page(reader, reader.say("stored_damaged")), 502)
-        return _html(pages.stored_page_view(reader, url, found.fetched_at, stored), policy=_STORED_POLICY)
+        view = pages.stored_page_view(reader, url, found.fetched_at, found.gone_at, stored)
+        return _html(view, policy=_STORED_POLICY)
 
     async def status(self, request: Request) -> Response:
         reader = _reader(request)

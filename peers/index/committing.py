@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mesh.document import Document
 from mesh.linkers import with_anchors
 from peers.engine.index import Index
@@ -11,9 +13,9 @@ from peers.index.messages import CommitDocuments
 def commit_documents(index: Index, order: CommitDocuments) -> int:
     """Delete, add or replace documents, give others their new link texts, commit; return the generation.
 
-    Documents of which a newer version is there are left out: it has come another way meanwhile. Link texts
-    of a page that is not in the index are left out: the cell sends them only after the page, so this is a
-    page that is not to be indexed.
+    A version that is older than what is there changes nothing: a newer one has come another way meanwhile.
+    Link texts of a page that is not in the index are left out: the cell sends them only after the page, so
+    this is a page that is not to be indexed.
 
     Raises:
       OSError: nothing changed for readers; the order may be given again.
@@ -22,23 +24,26 @@ def commit_documents(index: Index, order: CommitDocuments) -> int:
     changed = _with_new_anchors(index, order)
     if order.forgotten:
         index.delete_slots(order.forgotten)
-    if order.removed:
-        index.delete(order.removed)
-    versions = index.versions([document.url.encode(errors="replace") for _, document in order.documents])
-    documents = [
-        item
-        for item, version in zip(order.documents, versions.tolist(), strict=True)
-        if not version > item[1].fetched_at  # NaN when there is none
-    ]
-    index.add([*documents, *changed])
+    ruling = _not_older(index, order.removed)
+    index.delete(url for (url, _), rules in zip(order.removed, ruling, strict=True) if rules)
+    documents = [*order.documents, *changed]
+    ruling = _not_older(index, [(document.url, document.fetched_at) for _, document in documents])
+    index.add([item for item, rules in zip(documents, ruling, strict=True) if rules])
     return index.commit()
+
+
+def _not_older(index: Index, versions: Sequence[tuple[str, float]]) -> list[bool]:
+    """Tell of each version (URL, time of fetch) whether it is as new as what the index has of the page."""
+    there = index.versions([url.encode(errors="replace") for url, _ in versions]).tolist()
+    # NaN when there is none
+    return [not at_there > at for (_, at), at_there in zip(versions, there, strict=True)]
 
 
 def _with_new_anchors(index: Index, order: CommitDocuments) -> list[tuple[int, Document]]:
     if not order.anchors:
         return []
     in_batch = {document.url: document for _, document in order.documents}
-    deleted, forgotten = set(order.removed), set(order.forgotten)
+    deleted, forgotten = {url for url, _ in order.removed}, set(order.forgotten)
     committed = index.snapshot().everything()
     changed: list[tuple[int, Document]] = []
     for slot, url, anchors in order.anchors:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Final
 
@@ -60,8 +60,8 @@ class CountingIndex:
             case StopExport(ticket):
                 self._exports.pop(ticket, None)
                 return []
-            case AdoptDocuments(ticket, slots, content):
-                adopted = self._adopt(content, decode_any_slots(slots))
+            case AdoptDocuments(ticket, slots, content, removed):
+                adopted = self._adopt(content, decode_any_slots(slots), dict(removed))
                 return [("cell", DocumentsAdopted(ticket, self.generation, adopted))]
             case SlotsRepaired():
                 return []
@@ -70,7 +70,8 @@ class CountingIndex:
     def _commit(self, order: CommitDocuments) -> None:
         forgotten = set(order.forgotten)
         gone = [url for url, slot in self.slots.items() if slot in forgotten] if forgotten else []
-        for url in (*gone, *order.removed):
+        gone += [url for url, at in order.removed if self.urls.get(url, inf) <= at]
+        for url in gone:
             self.urls.pop(url, None)
             self.slots.pop(url, None)
         for slot, document in order.documents:
@@ -91,13 +92,16 @@ class CountingIndex:
         content = msgspec.msgpack.encode(pages[:_EXPORTED_MAX])
         return [("cell", DocumentsExported(ticket, number, content, False))]
 
-    def _adopt(self, content: bytes, slots: SlotMask) -> tuple[tuple[str, float], ...]:
+    def _adopt(
+        self, content: bytes, slots: SlotMask, removed: Mapping[str, float]
+    ) -> tuple[tuple[str, float], ...]:
         try:
             pages = msgspec.msgpack.decode(content, type=_Pages)
         except msgspec.DecodeError:
             return ()
         if not all(0 <= slot < len(slots) and slots[slot] for slot, _, _ in pages):
             return ()
+        pages = [page for page in pages if page[2] > removed.get(page[1], -inf)]
         for slot, url, fetched_at in pages:
             self._add(slot, url, fetched_at)
         self.generation += 1

@@ -3,8 +3,10 @@
 Theory of operation
 ===================
 A commit costs an fsync and a new segment whatever its size, so pages are gathered: one batch is at the
-port "segments", the next one collects meanwhile. Of a page only the newest version goes into a batch;
-the older ones count as indexed with it.
+port "segments", the next one collects meanwhile. Of a page only the newest version goes into a batch, be it a
+document or the order to take the page out; the older ones count as indexed with it. The port compares once
+more with what is committed. What was taken out leaves no trace in an index, so the last of these orders are
+remembered here, for what was under way when they came; what comes later the cell compares with its ledger.
 
 Queries are answered here, synchronously, from memory-mapped segments, although an actor does no I/O: a
 query takes 0.1 to 0.5 ms, a hop to a thread and back costs as much, and the pages of a segment that is
@@ -55,17 +57,19 @@ from peers.handover.messages import ForgetSlots, SlotsComplete
 from peers.index.messages import (
     CommitDocuments,
     DocumentsCommitted,
-    ForgetPage,
     GiveUpSegment,
     IndexAnchors,
     IndexPage,
     PagesIndexed,
+    RemovePage,
     SlotsDamaged,
     SlotsRepaired,
 )
 
 QUERY_BYTES_MAX: Final = 65_536  # encoded; the longest one that `parse_query` makes has some 20 kB
 COUNT_MAX: Final = 1 << 50  # of documents or tokens in a mesh; sums stay exact in doubles
+# Pages taken out that are remembered, some 2 MB: several times what a cell has under way to the indexer.
+REMOVED_KEPT: Final = 16_384
 # Sets of absent peers whose slots are remembered: one or two while peers are down, more if gateways disagree.
 ABSENT_KEPT: Final = 4
 
@@ -129,11 +133,11 @@ class IndexerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
 class IndexerStatistics(Statistics, frozen=True):
     """What an indexer does: gauges are of now, counts since the start."""
 
-    waiting: int  # gauge: documents and link texts for the next batches
+    waiting: int  # gauge: pages, those to be taken out included, and link texts for the next batches
     committing: int  # gauge: those at the port
     generation: int  # last commit heard of
     documents: int  # gauge: committed, of the slots that this peer answers for
-    committed: int  # count: documents and link texts in commits
+    committed: int  # count: pages and link texts in commits
     batches: int  # count: commits
     queries_answered: int
     queries_refused: int  # not what a gateway sends, or before this peer knows its slots
@@ -146,9 +150,15 @@ class _Page:
     """A page for the next batch, and what will be in the index with it."""
 
     slot: int
-    document: Document
+    url: str
+    fetched_at: float
+    document: Document | None  # None: it is to be taken out
     versions: list[float] = field(default_factory=list)  # times of fetch, this one's and older ones'
     anchors: list[tuple[str, ...]] = field(default_factory=list)  # link texts that it has by now or before
+
+    @property
+    def text_chars(self) -> int:
+        return 0 if self.document is None else len(self.document.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +195,7 @@ class Indexer(Actor):
         self._readable: SlotMask | None = None  # all slots but those with damage, likewise
         self._pages: dict[str, _Page] = {}  # by URL, in the order of coming
         self._anchors: dict[str, IndexAnchors] = {}  # of pages that are not in _pages
-        self._removed: dict[str, tuple[float, ...]] = {}  # URLs to be deleted, with versions that waited
+        self._removed: dict[str, float] = {}  # pages taken out lately, by which version; the last one behind
         self._text_chars = 0  # of _pages
         self._first_at = inf  # when the oldest of those came
         self._batch: _Batch | None = None
@@ -200,7 +210,10 @@ class Indexer(Actor):
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         match message:
             case IndexPage(slot, document):
-                self._take_page(slot, document)
+                self._take_version(slot, document.url, document.fetched_at, document)
+                return self._commit_if_due(now)
+            case RemovePage(slot, url, fetched_at):
+                self._take_version(slot, url, fetched_at, None)
                 return self._commit_if_due(now)
             case IndexAnchors():
                 self._take_anchors(message)
@@ -228,9 +241,6 @@ class Indexer(Actor):
                 return [Send(self._segments, message)]
             case ForgetSlots(slots):
                 return self._forget(decode_any_slots(slots))
-            case ForgetPage(url):
-                self._remove(url)
-                return self._commit_if_due(now)
             case _:
                 raise LocalProtocolError(f"indexer does not understand {type(message).__name__}")
 
@@ -242,7 +252,7 @@ class Indexer(Actor):
 
     def observe(self) -> IndexerStatistics:
         return IndexerStatistics(
-            waiting=len(self._pages) + len(self._anchors) + len(self._removed),
+            waiting=len(self._pages) + len(self._anchors),
             committing=self._batch.size if self._batch else 0,
             generation=self._generation,
             documents=self._document_count() if self._ownership else 0,
@@ -259,38 +269,40 @@ class Indexer(Actor):
 
     # --- Gathering and committing
 
-    def _take_page(self, slot: int, document: Document) -> None:
-        url = document.url
+    def _take_version(self, slot: int, url: str, fetched_at: float, document: Document | None) -> None:
+        """Let the newest version of a page be what the next batch has of it."""
+        removed_at = self._removed.pop(url, -inf)
+        versions = [fetched_at]
+        if document is None or fetched_at < removed_at:
+            document, fetched_at = None, max(fetched_at, removed_at)
+            self._remember_removed(url, fetched_at)
         page = self._pages.get(url)
         if page is None:
-            page = self._pages[url] = _Page(slot, document)
-            self._text_chars += len(document.text)
+            page = self._pages[url] = _Page(slot, url, fetched_at, document)
+            self._text_chars += page.text_chars
             # The cell keeps the order: these texts are older than those of the document.
             older = self._anchors.pop(url, None)
             if older is not None:
                 page.anchors.append(older.anchors)
-        elif document.fetched_at >= page.document.fetched_at:
-            self._text_chars += len(document.text) - len(page.document.text)
-            page.document = document
-        page.versions.append(document.fetched_at)
+        elif fetched_at >= page.fetched_at:
+            self._text_chars -= page.text_chars
+            page.fetched_at, page.document = fetched_at, document
+            self._text_chars += page.text_chars
+        page.versions += versions
+
+    def _remember_removed(self, url: str, fetched_at: float) -> None:
+        self._removed[url] = fetched_at
+        if len(self._removed) > REMOVED_KEPT:
+            del self._removed[next(iter(self._removed))]
 
     def _take_anchors(self, message: IndexAnchors) -> None:
         page = self._pages.get(message.url)
         if page is None:
             self._anchors[message.url] = message
         else:
-            page.document = with_anchors(page.document, message.anchors)
+            if page.document is not None:
+                page.document = with_anchors(page.document, message.anchors)
             page.anchors.append(message.anchors)
-
-    def _remove(self, url: str) -> None:
-        """Have a page deleted with the next batch; what of it waits counts as indexed then."""
-        page = self._pages.pop(url, None)
-        self._anchors.pop(url, None)
-        versions = self._removed.get(url, ())
-        if page is not None:
-            self._text_chars -= len(page.document.text)
-            versions += tuple(page.versions)
-        self._removed[url] = versions
 
     def _forget(self, slots: SlotMask) -> list[Send]:
         """Have the documents of slots deleted at once, and drop what of them waits: the cell forgets it too.
@@ -298,14 +310,14 @@ class Indexer(Actor):
         It is not left to a batch, so that the port has it before anything that brings the slots back.
         """
         for url in [url for url, page in self._pages.items() if slots[page.slot]]:
-            self._text_chars -= len(self._pages.pop(url).document.text)
+            self._text_chars -= self._pages.pop(url).text_chars
         for url in [url for url, anchors in self._anchors.items() if slots[anchors.slot]]:
             del self._anchors[url]
         forgotten = tuple(np.flatnonzero(slots).tolist())
         return [Send(self._segments, CommitDocuments(0, (), (), forgotten))]
 
     def _commit_if_due(self, now: float) -> list[Send]:
-        size = len(self._pages) + len(self._anchors) + len(self._removed)
+        size = len(self._pages) + len(self._anchors)
         if not size:
             self._first_at = inf
             return []
@@ -322,21 +334,19 @@ class Indexer(Actor):
         # Link texts cost what documents cost; pages leave them half of the batch, so that they come at all.
         pages = self._take_first_pages(limit - min(len(self._anchors), limit // 2))
         anchors = [self._anchors.pop(url) for url in list(islice(self._anchors, limit - len(pages)))]
-        versions = [(page.document.url, at) for page in pages for at in page.versions]
-        texts = [(page.document.url, texts) for page in pages for texts in page.anchors]
+        versions = [(page.url, at) for page in pages for at in page.versions]
+        texts = [(page.url, texts) for page in pages for texts in page.anchors]
         texts += [(each.url, each.anchors) for each in anchors]
-        removed, self._removed = self._removed, {}
-        versions += [(url, at) for url, ats in removed.items() for at in ats]
         self._n_batches += 1
         done = PagesIndexed(tuple(versions), tuple(texts))
-        self._batch = _Batch(self._n_batches, len(pages) + len(anchors) + len(removed), done)
+        self._batch = _Batch(self._n_batches, len(pages) + len(anchors), done)
         if not self._pages and not self._anchors:
             self._first_at = inf
         message = CommitDocuments(
             self._n_batches,
-            tuple((page.slot, page.document) for page in pages),
+            tuple((page.slot, page.document) for page in pages if page.document is not None),
             tuple((each.slot, each.url, each.anchors) for each in anchors),
-            removed=tuple(removed),
+            removed=tuple((page.url, page.fetched_at) for page in pages if page.document is None),
         )
         return Send(self._segments, message)
 
@@ -344,15 +354,15 @@ class Indexer(Actor):
         pages: list[_Page] = []
         n_chars = 0
         for page in self._pages.values():
-            n_chars += len(page.document.text)
+            n_chars += page.text_chars
             if pages and n_chars > self._settings.text_chars_max:
                 break
             pages.append(page)
             if len(pages) == limit:
                 break
         for page in pages:
-            del self._pages[page.document.url]
-            self._text_chars -= len(page.document.text)
+            del self._pages[page.url]
+            self._text_chars -= page.text_chars
         return pages
 
     def _note_committed(self, number: int, generation: int, now: float) -> list[Send]:

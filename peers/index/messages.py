@@ -27,16 +27,24 @@ class IndexAnchors(Message, frozen=True):
 
 
 class PagesIndexed(Message, frozen=True):
-    """Indexer to cell: these pages (by URL and time of fetch) are in a durable commit."""
+    """Indexer to cell: these versions (URL, time of fetch), or newer ones, are in a durable commit.
+
+    A version without a document is in it when no older one is findable any more.
+    """
 
     pages: tuple[tuple[str, float], ...]
     anchors: tuple[tuple[str, tuple[str, ...]], ...] = ()  # likewise these anchor texts
 
 
-class ForgetPage(Message, frozen=True):
-    """Cell to indexer: this page is to be found no more. A later `IndexPage` brings it back."""
+class RemovePage(Message, frozen=True):
+    """Cell to indexer: this version of a page has nothing to be found: take out what is there of it.
 
+    Answered by `PagesIndexed` once committed. Only an `IndexPage` of a newer version brings the page back.
+    """
+
+    slot: int
     url: str
+    fetched_at: float
 
 
 class SlotsDamaged(Message, frozen=True):
@@ -74,7 +82,7 @@ class CommitDocuments(Message, frozen=True):
     documents: tuple[tuple[int, Document], ...]  # with their slots; older ones than are there are left out
     anchors: tuple[tuple[int, str, tuple[str, ...]], ...]  # slot, URL, link texts of pages already there
     forgotten: tuple[int, ...] = ()  # slots all of whose documents are deleted
-    removed: tuple[str, ...] = ()  # URLs of documents that are deleted
+    removed: tuple[tuple[str, float], ...] = ()  # URL, time: documents of then or before are deleted
 
 
 class DocumentsCommitted(Message, frozen=True):
@@ -124,12 +132,15 @@ class AdoptDocuments(Message, frozen=True):
     ticket: int
     slots: bytes  # what it was asked for
     content: bytes  # not believed
+    # URL and time of pages of these slots of which no document of that time or before is to be found.
+    removed: tuple[tuple[str, float], ...] = ()
 
 
 class DocumentsAdopted(Message, frozen=True):
     """Segments to cell: it is committed, or, when there are no pages, it was refused.
 
-    Pages whose document is here already, but with other link texts, are not among them and stay as they are.
+    Pages whose document is here already, but with other link texts, are not among them and stay as they are;
+    nor are those that were left out as removed.
     """
 
     ticket: int

@@ -179,10 +179,11 @@ class SegmentsPort:
             logger.warning("segment of another peer refused: %s", error)
             return DocumentsAdopted(order.ticket, self._index.generation, ())
         pages: list[tuple[str, float]] = []
+        removed = dict(order.removed)
 
         def adopt() -> int:
             started = time.thread_time()
-            pages[:] = self._index.adopt_checked(segment)
+            pages[:] = self._index.adopt_checked(segment, removed)
             generation = self._index.commit()
             self.adopt_cpu_s += time.thread_time() - started
             return generation

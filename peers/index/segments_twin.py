@@ -60,12 +60,12 @@ class SegmentsTwin:
             case StopExport(ticket):
                 self._exports.pop(ticket, None)
                 return []
-            case AdoptDocuments(ticket, slots, content):
+            case AdoptDocuments(ticket, slots, content, removed):
                 try:
                     segment = check_segment(content, decode_slots(slots, self._slot_count), BULK_BYTES_MAX)
                 except CorruptIndexError:
                     return [("cell", DocumentsAdopted(ticket, self._index.generation, ()))]
-                pages = self._index.adopt_checked(segment)
+                pages = self._index.adopt_checked(segment, dict(removed))
                 return [("cell", DocumentsAdopted(ticket, self._index.commit(), tuple(pages)))]
             case GiveUpSegment(segment):
                 told = self._give_up(segment)

@@ -9,6 +9,10 @@ that nobody is working on (after a restart, or when the indexer is far behind) h
 the archive and parsed again. So memory holds only pages in progress, and a crash at any point leaves
 either a page that was never acknowledged or a table that knows what is left to do.
 
+The newest version of a page rules, however versions come here: one without a document (the page is gone, or
+asks not to be indexed) takes the page out of the index, by a mark of its own. All versions stay in the
+archive. A gateway gets the newest one that shows the page, and is told when the page was found gone since.
+
 A member of the team that stays silent does not hold a page up for ever: after some tries the handover is told
 that its slots differ, and has them compared (`peers.handover.exchange`, over `cell_store`). So it is with
 link texts, and with whatever a peer missed while it was away. Nothing is remembered of what others lack.
@@ -127,13 +131,14 @@ class CellStatistics(Statistics, frozen=True):
     """What a cell has and does. Totals survive a restart, gauges are of now, counts since the start."""
 
     pages: int  # total: distinct URLs
+    gone: int  # total: of these, whose newest version has no document
     stored: int  # total: versions kept as owner
     replicated: int  # total: versions kept for another owner
     brought: int  # total: versions brought from other cells
     archive_bytes: int  # total: records of all versions
     garbage_bytes: int  # total: in the archive, and of no version
     pending: int  # gauge: pages not yet durable everywhere
-    unindexed: int  # gauge: pages not yet in a durable commit of the index
+    unindexed: int  # gauge: pages not yet in a durable commit of the index, or not yet out of it
     anchors_unindexed: int  # gauge: pages whose link texts are not
     replicas_waiting: int  # gauge: pages, and link texts, that wait for a member of their team
     reading: int  # gauge: places being read back
@@ -316,6 +321,7 @@ class Cell(Actor):
         totals, exchange = self._ledger.totals, self._exchange.observe()
         return CellStatistics(
             pages=totals.pages,
+            gone=totals.gone,
             stored=totals.stored,
             replicated=totals.replicated,
             brought=totals.brought,
@@ -473,7 +479,7 @@ class Cell(Actor):
             has_document=document is not None,
         )
         kept = self._ledger.keep(identity, place)
-        sends = [] if document is None else self._take_document(identity, place, document, kept)
+        sends = self._have_indexed(identity, place, document, kept)
         if pending.givers:
             self._ledger.totals.stored += 1
             sends += [Send(giver, PageStored(page.url, page.fetched_at)) for giver in pending.givers]
@@ -487,14 +493,18 @@ class Cell(Actor):
             self._early_anchors.setdefault(page.url, StoreAnchors(page.url, page.slot, anchors))
         return sends + self._store_early_anchors(page.url, now)
 
-    def _take_document(self, identity: bytes, place: Place, document: Document, kept: Kept) -> list[Send]:
-        """Mark the document of a version, and give it to the indexer with the link texts known."""
+    def _have_indexed(
+        self, identity: bytes, place: Place, document: Document | None, kept: Kept
+    ) -> list[Send]:
+        """Mark a version, and give its document to the indexer with the link texts known, or take it out."""
         ledger = self._ledger
         have_changed = False
-        if document.anchors:
+        if document is not None and document.anchors:
             have_changed = ledger.merge_texts(identity, Texts(place.fetched_at, document.anchors))
         if kept is Kept.NEWEST:
             ledger.mark_page(identity, place.fetched_at)
+            if document is None:
+                return self._indexing.give_removal(identity, place.url, place.fetched_at)
             return self._indexing.give_page(identity, place.fetched_at, document)
         return self._indexing.give_texts(identity) if have_changed else []
 
@@ -597,7 +607,7 @@ class Cell(Actor):
         if self._ownership is None:
             return []  # nobody can say yet whether the page is here
         identity = self._identity_of(url)
-        place = None if identity is None else self._ledger.newest(identity)
+        place = None if identity is None else self._ledger.newest_content(identity)
         if identity is None or place is None or self._ledger.is_damaged(identity):
             return [Send(reader, PageRead(request, url, 0.0, b""))]  # another peer has it, or has it newer
         if self._n_readers >= self._settings.readers_max:
@@ -606,7 +616,7 @@ class Cell(Actor):
         sends: list[Send] = []
         reading = self._read(place, identity, sends)
         if reading.records:  # it is only being parsed now
-            return [Send(reader, PageRead(request, url, place.fetched_at, reading.records))]
+            return [Send(reader, self._copy(request, reading, reading.records))]
         reading.readers.append((reader, request))
         self._n_readers += 1
         return sends
@@ -627,9 +637,7 @@ class Cell(Actor):
         reading = self._reads.get((url, fetched_at))
         if reading is None or reading.records:
             return []
-        sends = [
-            Send(reader, PageRead(request, url, fetched_at, records)) for reader, request in reading.readers
-        ]
+        sends = [Send(reader, self._copy(request, reading, records)) for reader, request in reading.readers]
         self._n_readers -= len(reading.readers)
         reading.readers.clear()
         if not records:
@@ -639,6 +647,12 @@ class Cell(Actor):
             reading.records = records
             return [*sends, Send(self._parser, ParseRecords(url, fetched_at, records))]
         return sends + self._end_reading(reading, None, now)
+
+    def _copy(self, request: int, reading: _Reading, records: bytes) -> PageRead:
+        """Return a copy for a gateway, with when the page was found gone since."""
+        place, newest = reading.place, self._ledger.newest(reading.identity)
+        gone_at = 0.0 if newest is None or newest.has_content else newest.fetched_at
+        return PageRead(request, place.url, place.fetched_at, records, gone_at)
 
     def _note_parsed(self, message: RecordsParsed, now: float) -> list[Send]:
         reading = self._reads.get((message.url, message.fetched_at))

@@ -10,7 +10,9 @@ to nothing of the slots their documents go first, as segments of the index, whic
 receiver decides by itself for which pages that counts: it notes the versions that its index has committed
 (`Ledger.adopt`), and a version that comes and is noted needs no mark. It is no longer noted as soon as any
 version of the page is given to the indexer, for a batch that is on its way there could put an older document
-over the adopted one. All other versions are marked and indexed from their records.
+over the adopted one. All other versions are marked and indexed from their records. Who sends may know less
+than who receives: with the segments goes which pages are removed by now, and of these the index takes nothing
+that is not newer. What is removed later is marked, and comes to the index behind what it adopts.
 
 Link texts of adopted documents are those that the sender's index had. The sender says of each page whether
 these are the texts in its row: they are unless the page had any mark when the documents were ordered, or has
@@ -242,7 +244,8 @@ class CellStore:
         content = decode_content(part.items, part.bulk)
         if isinstance(content, Documents):
             self._adopting[ticket] = _export_key(peer, content.export)
-            return Send(self._segments, AdoptDocuments(ticket, encode_slots(slots), part.bulk))
+            removed = self._ledger.removed_in(np.flatnonzero(slots).tolist())
+            return Send(self._segments, AdoptDocuments(ticket, encode_slots(slots), part.bulk, removed))
         arrival = self._arrival_of(peer, content, memoryview(part.bulk), slots)
         if not arrival.records:
             self._note(arrival, BulkAppended(ticket, ()))
@@ -323,9 +326,7 @@ class CellStore:
                 ledger.mark_texts(identity)
             return
         adopted = ledger.take_adopted(identity, brought.fetched_at)
-        if not brought.has_document:
-            return
-        if adopted is None:
+        if adopted is None or not brought.has_document:
             ledger.mark_page(identity, brought.fetched_at)
             return
         anchors = ledger.anchors(identity)

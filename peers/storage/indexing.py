@@ -1,8 +1,9 @@
 """What of a cell's pages is to be indexed, and who works on it: nobody, the indexer, or the reading back.
 
 The marks are in the ledger; here is only who has what of them. A page goes to the indexer when it comes; one
-that is marked and with nobody is read back from the archive and parsed again, and then goes there. Link texts
-go there after the page they belong to.
+that is marked and with nobody is read back from the archive and parsed again, and then goes there. Of a
+version without a document the indexer only hears that the page is to be taken out. Link texts go there after
+the page they belong to.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from mesh.actor import Address, Send
 from mesh.document import Document
 from mesh.linkers import with_anchors
 from mesh.slot_set import SlotMask
-from peers.index.messages import IndexAnchors, IndexPage, PagesIndexed
+from peers.index.messages import IndexAnchors, IndexPage, PagesIndexed, RemovePage
 from peers.storage.ledger import Ledger, Place, mark_key, slot_in
 
 
@@ -71,18 +72,31 @@ class Indexing:
         self._pages[document.url, fetched_at] = identity
         return [Send(self._indexer, IndexPage(slot_in(identity), document))]
 
+    def give_removal(self, identity: bytes, url: str, fetched_at: float) -> list[Send]:
+        """Have the indexer take a page out whose marked version has nothing to be indexed, likewise."""
+        if len(self._pages) >= self._settings.pages_max:
+            return []
+        self._pages[url, fetched_at] = identity
+        return [Send(self._indexer, RemovePage(slot_in(identity), url, fetched_at))]
+
     def give_texts(self, identity: bytes) -> list[Send]:
         """Mark new link texts and give them to the indexer, unless their page may be on its way there."""
         self._ledger.mark_texts(identity)
         return [] if self._pages_are_behind or self._recovering else self._send_texts(identity)
 
     def give_recovered(self, identity: bytes, place: Place, document: Document | None) -> list[Send]:
-        """Index a page that was read back, unless a newer version has come or there is nothing to index."""
+        """Index a page that was read back, unless a newer version has come.
+
+        Args:
+          document: None when there is nothing to index by now, or when it could not be read.
+        """
         self._recovering.discard((place.url, place.fetched_at))
-        newest = self._ledger.newest(identity)
-        if document is None or newest is None or newest.fetched_at != place.fetched_at:
+        ruling = self._ledger.ruling(identity)
+        if ruling is None or ruling.fetched_at != place.fetched_at:
             self._ledger.unmark_page(identity, place.fetched_at)
             return []
+        if document is None:
+            return self.give_removal(identity, place.url, place.fetched_at)
         return self.give_page(identity, place.fetched_at, document)
 
     def note_indexed(self, message: PagesIndexed) -> None:
@@ -122,35 +136,38 @@ class Indexing:
             )
             if room <= 0:
                 return places, sends  # goes on when the parser or the indexer has answered
-            places = self._recover_pages(room)
+            places, sends = self._recover_pages(room)
         elif not self._recovering and len(self._texts) < settings.texts_max:
             sends = self._recover_texts()
         if self.is_behind and not self._recovering:
             self._wake_at = now + settings.recovery_pause_s  # there may be more behind what was seen
         return places, sends
 
-    def _recover_pages(self, room: int) -> list[tuple[bytes, Place]]:
+    def _recover_pages(self, room: int) -> tuple[list[tuple[bytes, Place]], list[Send]]:
         limit = self._settings.recoveries_max
         places: list[tuple[bytes, Place]] = []
+        sends: list[Send] = []
         marks = self._ledger.marked_pages(self._pages_seen_to, limit)
         for identity, fetched_at in marks:
-            if len(places) == room:
+            if len(places) + len(sends) == room:
                 break
             self._pages_seen_to = mark_key(identity, fetched_at)
-            newest = self._ledger.newest(identity)
-            assert newest is not None, "a mark without a place"
-            version = newest.url, fetched_at
+            ruling = self._ledger.ruling(identity)
+            if ruling is None or ruling.fetched_at != fetched_at:
+                self._ledger.unmark_page(identity, fetched_at)  # only what rules is in the index
+                continue
+            version = ruling.url, fetched_at
             if version in self._pages or version in self._recovering:
                 continue
-            if newest.fetched_at != fetched_at:
-                self._ledger.unmark_page(identity, fetched_at)  # only the newest is in the index
+            if not ruling.has_document:
+                sends += self.give_removal(identity, *version)
                 continue
             self._recovering.add(version)
-            places.append((identity, newest))
+            places.append((identity, ruling))
         else:
             if len(marks) < limit:
                 self._pages_seen_to = b""  # that was the last one: begin anew
-        return places
+        return places, sends
 
     def _recover_texts(self) -> list[Send]:
         limit = self._settings.texts_per_look

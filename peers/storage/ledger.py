@@ -9,6 +9,7 @@ few scans. *Identity* below means those 18 bytes of slot and fingerprint.
     p identity           newest version of a page: item id, place
     p identity time      older versions, newest first
     a identity           texts of the links to a page: item id, texts and when they became these
+    g identity           the newest version has no document: the page is not to be found
     u identity time      mark: this version is not yet in a durable commit of the index
     x identity           mark: the index has this page with other link texts
     i identity           the index got this version (its time) from another peer, in that export
@@ -20,6 +21,10 @@ few scans. *Identity* below means those 18 bytes of slot and fingerprint.
 The newest version has a key without a time, so that the question asked for every page, "do we have it?",
 is one `get` and never a scan. The item ids are what two cells compare (`peers.handover.store`): they stand
 in front of the value, so that comparing decodes nothing.
+
+The newest version *rules*: what it says is what is found, and a page whose newest version has no document is
+not found. So a version without a document is marked like one with, until the index has taken out what it had.
+A ruling version that is damaged still rules: an older one does not take its place in the index.
 
 Link texts are a register: the later ones win, of equally late ones the larger. Their time is a hybrid
 logical clock (Kulkarni et al. 2014): who changes them takes the mesh clock, or the next number after the time
@@ -51,6 +56,7 @@ IDENTITY_BYTES: Final = 18
 
 _PLACE: Final = b"p"
 _TEXTS: Final = b"a"
+_GONE: Final = b"g"
 _PAGE_MARK: Final = b"u"
 _TEXTS_MARK: Final = b"x"
 _ADOPTED: Final = b"i"
@@ -60,7 +66,7 @@ _FORGOTTEN: Final = b"f"
 _TOTALS: Final = b"#2"
 _TOTALS_BEFORE: Final = b"#"  # of another layout
 # Of a slot, in the order of forgetting: a mark never outlives its page.
-_OF_SLOT: Final = (_TEXTS_MARK, _PAGE_MARK, _ADOPTED, _DAMAGE, _TEXTS, _PLACE)
+_OF_SLOT: Final = (_TEXTS_MARK, _PAGE_MARK, _ADOPTED, _DAMAGE, _GONE, _TEXTS, _PLACE)
 
 
 class Place(msgspec.Struct, frozen=True, array_like=True):
@@ -73,11 +79,16 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
     offset: int  # bytes
     length: int  # bytes
     checksum: int  # XXH3-64 of the records
-    has_document: bool  # False: it is kept, but not to be indexed
+    has_document: bool  # False: it is kept, and the page is not to be found
 
     @property
     def extent(self) -> Extent:
         return Extent(self.segment, self.offset, self.length)
+
+    @property
+    def has_content(self) -> bool:
+        """Is it the page, to be shown as it was then, or only word that it was not there?"""
+        return self.has_document or 200 <= self.status < 300
 
 
 class Texts(msgspec.Struct, frozen=True, array_like=True):
@@ -103,12 +114,13 @@ class Totals(msgspec.Struct, array_like=True):
     garbage_bytes: int = 0  # in the archive, that nothing refers to
     last_segment: int = 0  # where the archive was known to be sound when this was written
     last_end: int = 0
+    gone: int = 0  # pages whose newest version has no document
 
 
 class Kept(Enum):
     """What `Ledger.keep` found."""
 
-    NEWEST = 0
+    NEWEST = 0  # it rules from now on
     OLDER = 1
     KNOWN = 2  # it was there already: what was appended is garbage
 
@@ -249,6 +261,32 @@ class Ledger:
         value = self._table.get(_PLACE + identity)
         return None if value is None else place_in(value)
 
+    def ruling(self, identity: bytes) -> Place | None:
+        """Return the newest version; None when there is none, or when a newer one is damaged."""
+        newest = self.newest(identity)
+        if newest is None or newest.fetched_at < self._damaged_at(identity):
+            return None
+        return newest
+
+    def newest_content(self, identity: bytes) -> Place | None:
+        """Return the newest version that shows the page and not only that it was not there."""
+        values = (value for _, value in self._table.scan_prefix(_PLACE + identity))
+        return next((place for place in map(place_in, values) if place.has_content), None)
+
+    def removed_in(self, slots: Iterable[int]) -> tuple[tuple[str, float], ...]:
+        """Return (URL, time) of the pages of these slots of which nothing so old is to be found."""
+        wanted = set(slots)
+        removed = []
+        for key, value in self._table.scan_prefix(_DAMAGE) if self.totals.damaged else ():
+            if slot_in(key[1:]) in wanted:  # the damaged version itself is welcome
+                removed.append((value.decode(), nextafter(_time_in(key[1 + IDENTITY_BYTES :]), -inf)))
+        for slot in sorted(wanted) if self.totals.gone else ():
+            for key, _ in self._table.scan_prefix(_GONE + _pack_slot(slot)) if self.filled[slot] else ():
+                place = self.newest(key[1:])
+                assert place is not None, "a page that is gone has a version that says so"
+                removed.append((place.url, place.fetched_at))
+        return tuple(removed)
+
     def version(self, identity: bytes, fetched_at: float) -> Place | None:
         """Return the place of exactly this version."""
         newest = self.newest(identity)
@@ -260,7 +298,8 @@ class Ledger:
     def keep(self, identity: bytes, place: Place) -> Kept:
         """Note a version, unless it is known."""
         newest = self.newest(identity)
-        if newest is not None and newest.fetched_at >= place.fetched_at:
+        is_newest = newest is None or newest.fetched_at < place.fetched_at
+        if newest is not None and not is_newest:
             if self.version(identity, place.fetched_at) is not None:
                 self.count_garbage(place.extent)
                 return Kept.KNOWN
@@ -271,12 +310,23 @@ class Ledger:
             else:
                 self._put_older(identity, newest)
             self._table.put(_PLACE + identity, _item_value(identity, place))
+            self._note_gone(identity, newest, place)
         self._count(place.extent, 1)
         self._fill(slot_in(identity))
         if self.totals.damaged:
             self._note_repaired(identity, place.fetched_at)
-        is_newest = newest is None or newest.fetched_at < place.fetched_at
-        return Kept.NEWEST if is_newest else Kept.OLDER
+        does_rule = is_newest and place.fetched_at >= self._damaged_at(identity)
+        return Kept.NEWEST if does_rule else Kept.OLDER
+
+    def _note_gone(self, identity: bytes, before: Place | None, newest: Place | None) -> None:
+        """Keep the row of pages whose newest version has no document."""
+        was_gone = before is not None and not before.has_document
+        is_gone = newest is not None and not newest.has_document
+        if is_gone and not was_gone:
+            self._table.put(_GONE + identity, b"")
+        elif was_gone and not is_gone:
+            self._table.delete(_GONE + identity)
+        self.totals.gone += is_gone - was_gone
 
     def places(self, after: bytes, limit: int) -> list[tuple[bytes, bytes, Place]]:
         """Return (key, identity, place) of versions in the order of keys, from the one after `after`."""
@@ -300,6 +350,7 @@ class Ledger:
             return False
         if self.newest(identity) == place:
             self._promote_older(_PLACE + identity)
+            self._note_gone(identity, place, self.newest(identity))
         else:
             self._table.delete(_PLACE + identity + _newest_first(place.fetched_at))
         self.unmark_page(identity, place.fetched_at)
@@ -322,9 +373,14 @@ class Ledger:
 
     def is_damaged(self, identity: bytes) -> bool:
         """Is a version of this page missing until it is repaired?"""
+        return self._damaged_at(identity) > -inf
+
+    def _damaged_at(self, identity: bytes) -> float:
+        """Return the time of the newest damaged version of a page, -inf when none is damaged."""
         if not self.totals.damaged:
-            return False
-        return next(self._table.scan_prefix(_DAMAGE + identity, limit=1), None) is not None
+            return -inf
+        row = next(self._table.scan_prefix(_DAMAGE + identity, limit=1), None)
+        return -inf if row is None else _time_in(row[0][1 + IDENTITY_BYTES :])
 
     def damaged(self, limit: int) -> list[bytes]:
         """Return the identities of the first damaged versions."""
@@ -365,7 +421,10 @@ class Ledger:
     # --- What is not yet indexed
 
     def mark_page(self, identity: bytes, fetched_at: float) -> None:
-        """Note that a version is to be indexed, with the link texts known then."""
+        """Note that the index is to have this version, with the link texts known then.
+
+        Of one without a document it is to have nothing.
+        """
         key = _PAGE_MARK + identity + _newest_first(fetched_at)
         if self._table.get(key) is None:
             self._table.put(key, b"")
@@ -384,7 +443,8 @@ class Ledger:
         count = 0
         for key, value in self._table.scan_prefix(_PLACE + _pack_slot(slot)):
             place = place_in(value)
-            if len(key) == 1 + IDENTITY_BYTES and place.has_document:
+            is_newest = len(key) == 1 + IDENTITY_BYTES
+            if is_newest and place.has_document and place.fetched_at >= self._damaged_at(key[1:]):
                 self.mark_page(key[1:], place.fetched_at)
                 count += 1
         return count
@@ -559,6 +619,8 @@ class Ledger:
             totals.adopted -= 1
         elif kind == _DAMAGE:
             totals.damaged -= 1
+        elif kind == _GONE:
+            totals.gone -= 1
         if kind in (_PAGE_MARK, _TEXTS_MARK):
             self.marks_by_slot[slot_in(key[1:])] -= 1
 

@@ -34,6 +34,7 @@ FULL = Coverage(50_000, 50_000, 0)
 
 CHINESE_URL = "http://zh.docs.test/%E7%88%AC%E8%99%AB/%E7%AE%80%E4%BB%8B.html"
 ENGLISH_URL = "http://docs.test/guide/crawling.html"
+GONE_URL = "http://docs.test/gone.html"
 HOSTILE_URL = "http://evil.test/?a=1&b=%27%22"
 
 
@@ -103,6 +104,7 @@ STORED = {
     ENGLISH_URL: response_record(
         ENGLISH_URL, b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n", b"\x89PNG", DAY
     ),
+    GONE_URL: response_record(GONE_URL, HEAD % b"utf-8", b"what was there", DAY),
     HOSTILE_URL: b"not a record",
 }
 STATUSES = tuple(
@@ -157,7 +159,8 @@ def answer_to(order: Message) -> Message:
         case SearchPages(ticket=ticket, text=text):
             return _search(ticket, text, order.offset)
         case FindPage(ticket=ticket, url=url):
-            return PageFound(ticket, url, DAY, STORED.get(url, b""))
+            gone_at = 2 * 86_400.0 if url == GONE_URL else 0.0
+            return PageFound(ticket, url, DAY, STORED.get(url, b""), gone_at)
         case GatherStatus(ticket=ticket):
             return StatusGathered(ticket, STATUSES)
         case AddSeeds(ticket=ticket, urls=urls):

@@ -19,6 +19,7 @@ from tests.peers.gateway.asgi_client import Reply, ask
 from tests.peers.gateway.fake_searcher import (
     CHINESE_URL,
     ENGLISH_URL,
+    GONE_URL,
     HOSTILE_URL,
     answer_to,
 )
@@ -334,6 +335,14 @@ async def test_stored_copy_is_shown_in_a_frame_without_powers(gateway: Starlette
     assert "allow-scripts" not in policy
     assert "allow-same-origin" not in policy
     assert "default-src 'none'" in policy
+
+
+async def test_stored_copy_of_a_page_that_is_gone_says_so(gateway: Starlette) -> None:
+    reply = await ask(gateway, f"/page?url={quote(GONE_URL, safe='')}")
+    assert "On 1970-01-03 the page was not there any more" in reply.text
+    assert "what was there" in reply.text
+    reply = await ask(gateway, f"/page?url={quote(CHINESE_URL, safe='')}")
+    assert "not there any more" not in reply.text
 
 
 async def test_stored_copy_that_is_no_text_is_not_shown(gateway: Starlette) -> None:

@@ -615,6 +615,14 @@ def test_page_is_asked_of_its_owner() -> None:
     assert answer == [Send(HTTP, PageFound(3, url, 5.0, b"records"))]
 
 
+def test_copy_of_a_page_that_is_gone_comes_with_when_that_was_seen() -> None:
+    talk = Conversation()
+    url = url_of("bob")
+    talk.order(FindPage(3, url))
+    answer = talk.from_peer("bob", PageRead(talk.request, url, 5.0, b"records", gone_at=9.0), "cell")
+    assert answer == [Send(HTTP, PageFound(3, url, 5.0, b"records", gone_at=9.0))]
+
+
 def test_page_its_owner_does_not_have_is_asked_of_the_standby() -> None:
     talk = Conversation()
     url = url_of("bob")

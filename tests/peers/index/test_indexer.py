@@ -37,11 +37,11 @@ from peers.index.indexer import ABSENT_KEPT, Indexer, IndexerSettings, IndexView
 from peers.index.messages import (
     CommitDocuments,
     DocumentsCommitted,
-    ForgetPage,
     GiveUpSegment,
     IndexAnchors,
     IndexPage,
     PagesIndexed,
+    RemovePage,
     SlotsDamaged,
     SlotsRepaired,
 )
@@ -196,21 +196,68 @@ def test_forgotten_slots_are_deleted_at_once_and_what_waits_of_them_is_dropped()
     assert driven.wake(0.5) == [Send(SEGMENTS, CommitDocuments(2, ((4, page(3)),), ()))]
 
 
-def test_forgotten_page_is_deleted_with_the_next_batch_and_its_versions_count_as_indexed() -> None:
-    driven = Driven()
-    driven.tell(IndexPage(3, page(1)))
-    driven.tell(ForgetPage(page(1).url))
-    assert driven.wake(0.5) == [Send(SEGMENTS, CommitDocuments(1, (), (), removed=(page(1).url,)))]
-    assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == [indexed(page(1))]
+def removal(n: int, fetched_at: float) -> RemovePage:
+    return RemovePage(3, page(n).url, fetched_at)
 
 
-def test_page_that_comes_after_it_was_forgotten_is_there() -> None:
+def test_page_that_is_removed_goes_with_the_next_batch_and_all_its_versions_count_as_indexed() -> None:
     driven = Driven()
-    driven.tell(ForgetPage(page(1).url))
-    driven.tell(IndexPage(3, page(1)))
-    assert driven.wake(0.5) == [
-        Send(SEGMENTS, CommitDocuments(1, ((3, page(1)),), (), removed=(page(1).url,)))
-    ]
+    driven.tell(IndexPage(3, page(1, 1.0)))
+    driven.tell(IndexAnchors(page(1).url, 3, ("a",)))
+    driven.tell(removal(1, 2.0))
+    assert driven.wake(0.5) == [Send(SEGMENTS, CommitDocuments(1, (), (), removed=((page(1).url, 2.0),)))]
+    done = indexed(page(1, 1.0), page(1, 2.0), anchors=((page(1).url, ("a",)),))
+    assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == [done]
+
+
+def test_newer_version_brings_a_removed_page_back_and_an_older_one_does_not() -> None:
+    driven = Driven()
+    driven.tell(removal(1, 2.0))
+    driven.tell(IndexPage(3, page(1, 1.0)))
+    driven.tell(removal(2, 2.0))
+    driven.tell(IndexPage(3, page(2, 3.0)))
+    driven.tell(removal(2, 1.0))
+    removed = ((page(1).url, 2.0),)
+    assert driven.wake(0.5) == [Send(SEGMENTS, CommitDocuments(1, ((3, page(2, 3.0)),), (), removed=removed))]
+    done = indexed(page(1, 2.0), page(1, 1.0), page(2, 2.0), page(2, 3.0), page(2, 1.0))
+    assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == [done]
+
+
+def test_older_version_that_was_under_way_when_the_page_was_removed_is_told_and_not_indexed() -> None:
+    driven = Driven()
+    driven.tell(removal(1, 2.0))
+    driven.wake(0.5)
+    driven.tell(DocumentsCommitted(1, 1), SEGMENTS)
+    driven.tell(IndexPage(3, page(1, 1.0)))
+    assert driven.wake(0.5) == [Send(SEGMENTS, CommitDocuments(2, (), (), removed=((page(1).url, 2.0),)))]
+    assert driven.tell(DocumentsCommitted(2, 1), SEGMENTS) == [indexed(page(1, 1.0))]
+    driven.tell(IndexPage(3, page(1, 3.0)))
+    driven.tell(IndexPage(3, page(1, 2.0)))
+    assert driven.wake(0.5) == [commit(3, page(1, 3.0))]
+
+
+def test_removals_are_not_remembered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("peers.index.indexer.REMOVED_KEPT", 3)
+    driven = Driven()
+    for n in (1, 2, 3, 1, 4):
+        driven.tell(removal(n, 2.0))
+    assert list(driven.indexer._removed) == [page(n).url for n in (3, 1, 4)]
+
+
+def test_link_texts_of_a_page_that_is_being_removed_do_not_bring_it_back() -> None:
+    driven = Driven()
+    driven.tell(removal(1, 2.0))
+    driven.tell(IndexAnchors(page(1).url, 3, ("a",)))
+    assert driven.wake(0.5) == [Send(SEGMENTS, CommitDocuments(1, (), (), removed=((page(1).url, 2.0),)))]
+
+
+def test_pages_to_be_removed_wait_for_their_turn_as_others_do() -> None:
+    driven = Driven(settings=IndexerSettings(documents_max=2))
+    for n in range(3):
+        driven.tell(removal(n, 2.0))
+    assert (driven.indexer.observe().waiting, driven.indexer.observe().committing) == (1, 2)
+    driven.tell(ForgetSlots(slot_list(3)))
+    assert driven.indexer.observe().waiting == 0
 
 
 def test_message_that_is_not_for_the_indexer_is_refused() -> None:

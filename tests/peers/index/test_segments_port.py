@@ -445,8 +445,39 @@ def test_older_version_does_not_replace_what_came_another_way(index: Index) -> N
     assert (stored(index, 1), stored(index, 5)) == (newer, document(5))
 
 
+def test_older_version_with_new_link_texts_does_not_replace_what_came_another_way(index: Index) -> None:
+    newer = msgspec.structs.replace(document(1), fetched_at=9.0, text="newer")
+    commit_documents(index, CommitDocuments(2, ((3, newer),), ()))
+    commit_documents(index, order(3, document(1), anchors={f"{URL}1": ("a",)}))
+    assert stored(index, 1) == newer
+
+
+def test_page_of_which_a_newer_version_came_another_way_is_not_removed(index: Index) -> None:
+    newer = msgspec.structs.replace(document(1), fetched_at=9.0)
+    commit_documents(index, CommitDocuments(2, ((3, newer),), ()))
+    commit_documents(index, CommitDocuments(3, (), (), removed=((f"{URL}1", 8.0), (f"{URL}2", 8.0))))
+    assert (stored(index, 1), stored(index, 2)) == (newer, None)
+
+
+def test_pages_that_were_removed_are_not_adopted_again_unless_newer() -> None:
+    removed = ((PLACED[0][1].url, PLACED[0][1].fetched_at), (PLACED[1][1].url, PLACED[1][1].fetched_at - 1))
+    left = sorted((document.url, document.fetched_at) for _, document in PLACED[1:])
+    index, counting = Index(MemoryStorage()), CountingIndex()
+    for source, target in (
+        (SegmentsTwin(Index(MemoryStorage()), SLOTS), SegmentsTwin(index, SLOTS)),
+        (CountingIndex(), counting),
+    ):
+        source.receive(CommitDocuments(1, tuple(PLACED), ()))
+        ((_, part),) = source.receive(ExportDocuments(7, ALL_SLOTS))
+        assert isinstance(part, DocumentsExported)
+        ((_, adopted),) = target.receive(AdoptDocuments(9, ALL_SLOTS, part.content, removed))
+        assert isinstance(adopted, DocumentsAdopted)
+        assert sorted(adopted.pages) == left
+    assert set(contents(index)) == set(counting.urls) == {url for url, _ in left}
+
+
 def test_removed_pages_and_forgotten_slots_go_before_documents_come(index: Index) -> None:
-    removed, again = (f"{URL}1", f"{URL}2"), document(2, text="again")
+    removed, again = ((f"{URL}1", 9.0), (f"{URL}2", 1.0)), document(2, text="again")
     commit_documents(index, CommitDocuments(2, ((3, again),), (), removed=removed))
     assert (stored(index, 1), stored(index, 2)) == (None, again)
     commit_documents(index, CommitDocuments(3, ((3, document(7)),), (), forgotten=(3,)))
@@ -455,7 +486,7 @@ def test_removed_pages_and_forgotten_slots_go_before_documents_come(index: Index
 
 def test_link_texts_of_a_page_that_is_removed_in_the_same_batch_do_not_bring_it_back(index: Index) -> None:
     anchors = ((3, f"{URL}1", ("a",)),)
-    commit_documents(index, CommitDocuments(2, (), anchors, removed=(f"{URL}1",)))
+    commit_documents(index, CommitDocuments(2, (), anchors, removed=((f"{URL}1", 9.0),)))
     commit_documents(index, CommitDocuments(3, (), ((3, f"{URL}2", ("a",)),), forgotten=(3,)))
     assert contents(index) == {}
 
@@ -501,7 +532,7 @@ def test_counting_index_exports_in_parts_deletes_and_keeps_the_newest() -> None:
     for part in parts[:-1]:
         other.receive(AdoptDocuments(1, ALL_SLOTS, part.content))  # type: ignore[attr-defined]
     assert other.urls == index.urls | {f"{URL}10000": 10_000.0, f"{URL}0": 7.0}
-    other.receive(CommitDocuments(2, (), (), forgotten=(1, 2, 3, 4), removed=(f"{URL}0",)))
+    other.receive(CommitDocuments(2, (), (), forgotten=(1, 2, 3, 4), removed=((f"{URL}0", 7.0),)))
     assert set(other.urls) == set(other.slots) == {f"{URL}{n}" for n in range(5, 2_500, 5)} | {f"{URL}10000"}
 
 

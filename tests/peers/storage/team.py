@@ -24,6 +24,8 @@ from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, decode_slots, encode_slots
 from mesh.slots import SlotTable, slot_of
 from mesh.urls import host_of
+from peers.engine.index import Index
+from peers.engine.storage import MemoryStorage
 from peers.handover.messages import (
     SlotsComplete,
     SlotsDiffer,
@@ -32,7 +34,7 @@ from peers.handover.messages import (
     SynchroniseSlots,
 )
 from peers.index.counting_index import CountingIndex
-from peers.index.indexer import Indexer, IndexerSettings
+from peers.index.indexer import Indexer, IndexerSettings, SlotsView
 from peers.index.messages import (
     AdoptDocuments,
     CommitDocuments,
@@ -43,6 +45,7 @@ from peers.index.messages import (
     NextDocuments,
     StopExport,
 )
+from peers.index.segments_twin import SegmentsTwin
 from peers.storage.archive_twin import ArchiveTwin
 from peers.storage.cell import Cell, CellSettings
 from peers.storage.extent import Extent
@@ -110,6 +113,9 @@ class TinyIndex(CountingIndex):
     def receive(self, message: Message) -> list[tuple[str, Message]]:
         match message:
             case CommitDocuments(batch):
+                for url, at in message.removed:
+                    if url in self.documents and self.documents[url].fetched_at <= at:
+                        del self.documents[url]
                 for _, document in message.documents:
                     old = self.documents.get(document.url)
                     if old is None or old.fetched_at <= document.fetched_at:
@@ -133,10 +139,15 @@ class TinyIndex(CountingIndex):
             case StopExport(ticket):
                 self._exported.pop(ticket, None)
                 return []
-            case AdoptDocuments(ticket, slots, content):
+            case AdoptDocuments(ticket, slots, content, removed):
                 documents = msgspec.msgpack.decode(content, type=list[tuple[int, Document]])
                 assert all(decode_slots(slots, SLOTS)[slot] for slot, _ in documents)
-                pages = [self._adopt_document(document) for _, document in documents]
+                removed_at = dict(removed)
+                pages = [
+                    self._adopt_document(document)
+                    for _, document in documents
+                    if document.fetched_at > removed_at.get(document.url, -inf)
+                ]
                 self.generation += 1
                 told = tuple(page for page in pages if page is not None)
                 return [("cell", DocumentsAdopted(ticket, self.generation, told))]
@@ -162,15 +173,32 @@ class TinyIndex(CountingIndex):
         return [("cell", DocumentsExported(ticket, number, msgspec.msgpack.encode(parts.pop(0)), False))]
 
 
+class RealIndex:
+    """The index as it is, in memory, and its port."""
+
+    def __init__(self) -> None:
+        self._index = Index(MemoryStorage())
+        self._twin = SegmentsTwin(self._index, SLOTS)
+
+    def receive(self, message: Message) -> list[tuple[str, Message]]:
+        return self._twin.receive(message)
+
+    def over(self, slots: SlotMask) -> SlotsView:
+        return CountingIndex()  # nobody searches
+
+    @property
+    def documents(self) -> dict[str, Document]:
+        view = self._index.snapshot().everything()
+        return {url: document for url in view.urls() if (document := view.stored(url)) is not None}
+
+
 class Peer:
     """One peer: what survives a crash of it, and its node while it is up."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, make_index: Callable[[], TinyIndex | RealIndex]) -> None:
         self.name = name
-        self.table = MemoryTable()
-        self.committed: dict[bytes, bytes] = {}
-        self.store = ListStore()
-        self.index = TinyIndex()
+        self._make_index = make_index
+        self.lose_disk()
         self.acknowledged: dict[str, float] = {}  # by commits: what its controller may rely on
         self.told: dict[str, float] = {}  # since the last commit
         self.outstanding: set[str] = set()  # pages that its controller waits for
@@ -180,6 +208,12 @@ class Peer:
         self.differing: list[tuple[str, bytes]] = []  # to be synchronised next
         self.life = 0
         self.start()
+
+    def lose_disk(self) -> None:
+        self.table = MemoryTable()
+        self.committed: dict[bytes, bytes] = {}
+        self.store = ListStore()
+        self.index = self._make_index()
 
     def start(self) -> None:
         self.is_up = True
@@ -224,16 +258,23 @@ class Peer:
 class Team:
     """Peers and what is under way between them."""
 
-    def __init__(self, seed: int, n_peers: int = 3, replicas: int = 2) -> None:
+    def __init__(
+        self,
+        seed: int,
+        n_peers: int = 3,
+        replicas: int = 2,
+        make_index: Callable[[], TinyIndex | RealIndex] = TinyIndex,
+    ) -> None:
         self.random = Random(seed)
         self.now = 0.0
         self.loss = self.duplication = 0.0
         self.n_tasks = 0
         self.on_parsed: Callable[[str], object] = str
         self.table = SlotTable({f"peer{n}": 100 for n in range(n_peers)}, SLOTS, replicas)
-        self.peers = {name: Peer(name) for name in self.table.peers}
+        self.peers = {name: Peer(name, make_index) for name in self.table.peers}
         self.anchors: dict[str, tuple[str, ...]] = {}  # what the controllers know of each page
         self.latest: dict[str, float] = {}  # time of the newest fetch of each page
+        self.gone: set[str] = set()  # pages whose newest version has no document
         self.under_way: list[tuple[Address, Address, Message]] = []
         self.tell_ownership()
 
@@ -247,13 +288,17 @@ class Team:
         assert owner is not None
         return self.peers[owner]
 
-    def store(self, url: str) -> None:
+    def store(self, url: str, *, has_document: bool = True) -> None:
         """Have the owner keep a version fetched now, unless its cell still has the one before."""
         owner = self.owner_of(url)
         if owner.is_up and url not in owner.outstanding:
             owner.outstanding.add(url)
+            if self.latest.get(url) == self.now:  # the same version once more
+                has_document = url not in self.gone
             fetched_at = self.latest[url] = self.now
-            page = page_of(url, self.slot_of(url), fetched_at, self.anchors.get(url, ()))
+            self.gone = self.gone - {url} if has_document else self.gone | {url}
+            anchors = self.anchors.get(url, ())
+            page = page_of(url, self.slot_of(url), fetched_at, anchors, has_document=has_document)
             self._do(owner, Address(owner.name, "controller"), "cell", StorePage(page))
 
     def store_anchors(self, url: str, text: str) -> None:
@@ -316,7 +361,7 @@ class Team:
         self.now += 1.0
         for url, fetched_at in list(self.latest.items()):
             if self.owner_of(url) is peer and peer.acknowledged.get(url) != fetched_at:
-                self.store(url)
+                self.store(url, has_document=url not in self.gone)
         for url in sorted(peer.unsure):
             self._send_anchors(url, peer)
         self._compare_with_all(peer)

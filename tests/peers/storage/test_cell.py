@@ -46,7 +46,14 @@ from peers.handover.messages import (
     StopSynchronising,
     SynchroniseSlots,
 )
-from peers.index.messages import IndexAnchors, IndexPage, PagesIndexed, SlotsDamaged, SlotsRepaired
+from peers.index.messages import (
+    IndexAnchors,
+    IndexPage,
+    PagesIndexed,
+    RemovePage,
+    SlotsDamaged,
+    SlotsRepaired,
+)
 from peers.storage.cell import Cell, CellSettings
 from peers.storage.extent import Extent
 from peers.storage.indexing import IndexingSettings
@@ -198,9 +205,75 @@ def test_page_is_stored_when_archive_and_standby_have_answered(pair: Driven, is_
     assert (observed.stored, observed.pending, observed.unindexed, observed.archive_bytes) == (1, 0, 1, 7)
 
 
-def test_page_without_a_document_is_stored_and_not_indexed(alone: Driven) -> None:
-    assert alone.store(page(document=None)) == [Send(CONTROLLER, PageStored(URL, 5.0))]
+def gone(fetched_at: float = 9.0, status: int = 404) -> StoredPage:
+    return page(fetched_at, document=None, status=status)
+
+
+@pytest.mark.parametrize("version", [gone(), gone(status=200)], ids=["gone", "noindex"])
+def test_version_without_a_document_takes_the_page_out_of_the_index(
+    alone: Driven, version: StoredPage
+) -> None:
+    alone.store(page(), 0)
+    alone.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
+    assert alone.store(version, 1) == [
+        Send(INDEXER, RemovePage(SLOT, URL, 9.0)),
+        Send(CONTROLLER, PageStored(URL, 9.0)),
+    ]
+    assert (alone.observed("pages"), alone.observed("gone"), alone.observed("unindexed")) == (1, 1, 1)
+    alone.tell(PagesIndexed(((URL, 9.0),)), INDEXER)
     assert alone.observed("unindexed") == 0
+    assert Driven(alone.table).wake() == []
+    assert alone.cell._ledger.version(identity_of(SLOT, URL), 5.0) is not None, "its history stays"
+
+
+def test_page_that_is_not_to_be_found_is_taken_out_also_when_no_version_of_it_is_known(alone: Driven) -> None:
+    # The index may have adopted one whose record never came.
+    assert alone.store(gone()) == [
+        Send(INDEXER, RemovePage(SLOT, URL, 9.0)),
+        Send(CONTROLLER, PageStored(URL, 9.0)),
+    ]
+
+
+def test_standby_takes_a_page_out_of_its_index(pair: Driven) -> None:
+    pair.tell(ReplicatePage(gone()), OTHER_CELL)
+    assert pair.tell(appended(gone()), ARCHIVE) == [
+        Send(INDEXER, RemovePage(SLOT, URL, 9.0)),
+        Send(OTHER_CELL, PageReplicated(URL, 9.0)),
+    ]
+
+
+def test_older_version_does_not_bring_a_removed_page_back(alone: Driven) -> None:
+    alone.store(gone(9.0), 0)
+    assert alone.store(page(5.0), 1) == [Send(CONTROLLER, PageStored(URL, 5.0))]
+    assert alone.store(gone(7.0), 2) == [Send(CONTROLLER, PageStored(URL, 7.0))]
+
+
+def test_newer_version_brings_a_removed_page_back(alone: Driven) -> None:
+    alone.store(gone(4.0), 0)
+    document = page().document
+    assert document is not None
+    assert alone.store(page(), 1)[0] == Send(INDEXER, IndexPage(SLOT, document))
+    assert (alone.observed("pages"), alone.observed("gone")) == (1, 0)
+
+
+def test_removal_that_was_not_committed_is_told_again_after_a_restart_without_reading(alone: Driven) -> None:
+    alone.store(page(), 0)
+    alone.store(gone(), 1)
+    again = Driven(alone.table)
+    assert again.wake() == [Send(INDEXER, RemovePage(SLOT, URL, 9.0))]
+    assert again.wake(1.0) == []
+    again.tell(PagesIndexed(((URL, 9.0),)), INDEXER)
+    assert again.wake(1.0) == []
+    assert again.observed("unindexed") == 0
+
+
+def test_removals_that_the_indexer_has_no_room_for_are_told_later() -> None:
+    driven = Driven(settings=CellSettings(indexing=IndexingSettings(pages_max=1), scrub=QUIET))
+    driven.tell(owned(ME, replicas=1, peers=(ME,)))
+    driven.store(page(url="http://host.example/1"))
+    driven.store(gone())
+    sends = driven.tell(PagesIndexed((("http://host.example/1", 5.0),)), INDEXER)
+    assert sends == [Send(INDEXER, RemovePage(SLOT, URL, 9.0))]
 
 
 def test_same_version_twice_is_kept_once_and_answered_again(alone: Driven) -> None:
@@ -468,14 +541,22 @@ def test_only_the_newest_version_is_read_back(alone: Driven) -> None:
     assert again.observed("unindexed") == 1
 
 
-@pytest.mark.parametrize("answer", [RecordsRead(URL, 5.0, b""), RecordsParsed(URL, 5.0, None)])
-def test_page_from_which_nothing_can_be_indexed_is_no_longer_marked(alone: Driven, answer: Message) -> None:
+def test_page_that_cannot_be_read_back_is_no_longer_marked(alone: Driven) -> None:
     alone.store(page())
     again = Driven(alone.table)
     again.wake()
-    if isinstance(answer, RecordsParsed):
-        again.tell(RecordsRead(URL, 5.0, b"records"), ARCHIVE)
-    assert again.tell(answer, ARCHIVE) == []
+    assert again.tell(RecordsRead(URL, 5.0, b""), ARCHIVE) == []
+    assert again.observed("unindexed") == 0
+    assert again.wake(1_000.0) == []
+
+
+def test_page_from_which_nothing_can_be_indexed_by_now_is_taken_out(alone: Driven) -> None:
+    alone.store(page())
+    again = Driven(alone.table)
+    again.wake()
+    again.tell(RecordsRead(URL, 5.0, b"records"), ARCHIVE)
+    assert again.tell(RecordsParsed(URL, 5.0, None), PARSER) == [Send(INDEXER, RemovePage(SLOT, URL, 5.0))]
+    again.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
     assert again.observed("unindexed") == 0
     assert again.wake(1_000.0) == []
 
@@ -531,6 +612,31 @@ def test_gateway_gets_the_newest_version(alone: Driven) -> None:
         Send(GATEWAY, PageRead(8, URL, 9.0, b"records")),
     ]
     assert alone.tell(RecordsRead(URL, 9.0, b"records"), ARCHIVE) == []
+
+
+def test_gateway_gets_the_newest_version_that_shows_the_page_and_when_it_was_found_gone(
+    alone: Driven,
+) -> None:
+    alone.store(page(5.0), 0)
+    alone.store(gone(7.0), 1)
+    alone.store(gone(9.0), 2)
+    assert alone.tell(ReadPage(7, URL), GATEWAY) == [Send(ARCHIVE, ReadRecords(URL, 5.0, 1, 0, 7, CHECKSUM))]
+    copy = PageRead(7, URL, 5.0, b"records", gone_at=9.0)
+    assert alone.tell(RecordsRead(URL, 5.0, b"records"), ARCHIVE) == [Send(GATEWAY, copy)]
+
+
+def test_gateway_gets_a_page_that_is_there_and_not_to_be_found(alone: Driven) -> None:
+    alone.store(page(5.0), 0)
+    alone.store(gone(9.0, status=200), 1)
+    alone.tell(ReadPage(7, URL), GATEWAY)
+    assert alone.tell(RecordsRead(URL, 9.0, b"records"), ARCHIVE) == [
+        Send(GATEWAY, PageRead(7, URL, 9.0, b"records"))
+    ]
+
+
+def test_gateway_gets_nothing_of_a_page_that_was_never_there(alone: Driven) -> None:
+    alone.store(gone())
+    assert alone.tell(ReadPage(7, URL), GATEWAY) == [Send(GATEWAY, PageRead(7, URL, 0.0, b""))]
 
 
 @pytest.mark.parametrize(
@@ -674,6 +780,19 @@ def test_older_version_is_not_given_for_one_that_is_damaged(pair: Driven) -> Non
     pair.tell(ReadPage(7, URL), GATEWAY)
     pair.tell(RecordsRead(URL, 5.0, b""), ARCHIVE)
     assert pair.tell(ReadPage(8, URL), GATEWAY) == [Send(GATEWAY, PageRead(8, URL, 0.0, b""))]
+
+
+def test_older_version_is_not_indexed_in_the_place_of_a_removal_that_is_damaged(pair: Driven) -> None:
+    pair.store(page(4.0), 0)
+    removal = page(5.0, document=None)
+    pair.store(removal, 1)
+    pair.tell(PagesIndexed(((URL, 4.0), (URL, 5.0))), INDEXER)
+    pair.tell(ReadPage(7, URL), GATEWAY)
+    pair.tell(RecordsRead(URL, 5.0, b""), ARCHIVE)
+    pair.tell(SlotsDamaged(SLOT_SET), Address(ME, "segments"))
+    assert [send for send in pair.wake() if send.target in (ARCHIVE, PARSER)] == []
+    assert pair.observed("unindexed") == 0
+    assert pair.store(page(4.5), 2) == [Send(CONTROLLER, PageStored(URL, 4.5))]
 
 
 def test_damaged_page_is_asked_for_again_also_after_a_restart(pair: Driven) -> None:

@@ -256,6 +256,26 @@ def test_adopted_document_is_not_believed_when_an_older_version_was_given_to_the
     assert (identity(URLS[0]), 2.0) in target.ledger.marked_pages(b"", 99)
 
 
+def test_index_is_told_which_pages_it_must_not_adopt() -> None:
+    source, target = Side(), Side()
+    source.keep(URLS[0], 1.0)
+    gone = msgspec.structs.replace(target.keep(URLS[0], 2.0), fetched_at=3.0, has_document=False)
+    target.ledger.keep(identity(URLS[0]), gone)
+    documents = Part(encode_content(Documents(9)), b"segment")
+    order = target.store.merge(5, "source", ALL, documents, 0.0)
+    removed = ((URLS[0], 3.0),)
+    assert order == Send(SEGMENTS, AdoptDocuments(5, encode_slots(ALL), b"segment", removed))
+
+
+def test_version_without_a_document_takes_an_adopted_document_out() -> None:
+    source, target = Side(), Side()
+    gone = msgspec.structs.replace(source.keep(URLS[0], 1.0), fetched_at=2.0, has_document=False)
+    source.ledger.keep(identity(URLS[0]), gone)
+    exported(source, target, ((URLS[0], 1.0),))
+    assert target.ledger.marked_pages(b"", 99) == [(identity(URLS[0]), 2.0)]
+    assert target.ledger.totals.adopted == 0
+
+
 def test_who_has_a_good_part_gets_no_documents() -> None:
     source = Side()
     for url in URLS:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mesh.errors import StorageError
@@ -56,6 +57,57 @@ def test_places_of_a_page_stand_together_newest_first(table: Table) -> None:
     for at in times:
         marks.mark_page(IDENTITY, at)
     assert [at for _, at in marks.marked_pages(b"", 99)] == times[::-1]
+
+
+def removal(fetched_at: float) -> Place:
+    return msgspec.structs.replace(place(fetched_at), has_document=False, status=404)
+
+
+def test_page_counts_as_gone_while_its_newest_version_has_no_document(table: Table) -> None:
+    ledger = Ledger(table)
+    for version, are_gone in (
+        (place(1.0), ()),
+        (removal(3.0), ((URL, 3.0),)),
+        (place(2.0), ((URL, 3.0),)),
+        (removal(5.0), ((URL, 5.0),)),
+        (place(6.0), ()),
+        (removal(7.0), ((URL, 7.0),)),
+    ):
+        ledger.keep(IDENTITY, version)
+        assert ledger.removed_in([6, 7]) == are_gone
+        assert ledger.totals.gone == len(are_gone)
+    assert ledger.removed_in([6]) == ()
+    assert ledger.newest_content(IDENTITY) == place(6.0)
+    ledger.save()
+    assert Ledger(table).removed_in([7]) == ((URL, 7.0),)
+    ledger.forget(7, 99)
+    assert (ledger.totals.gone, list(table.scan_prefix(b"g"))) == (0, [])
+
+
+@pytest.mark.parametrize("damaged", [place(3.0), removal(3.0)])
+def test_older_version_does_not_rule_in_the_place_of_one_that_is_damaged(
+    table: Table, damaged: Place
+) -> None:
+    ledger = Ledger(table)
+    ledger.keep(IDENTITY, place(1.0))
+    ledger.keep(IDENTITY, damaged)
+    assert ledger.drop_damaged(IDENTITY, damaged)
+    assert (ledger.newest(IDENTITY), ledger.ruling(IDENTITY)) == (place(1.0), None)
+    assert ledger.keep(IDENTITY, place(2.0)) is Kept.OLDER
+    assert ledger.mark_slot(7) == 0, "what is indexed anew is not what is outdated"
+    ((url, at),) = ledger.removed_in([7])
+    assert (url, 2.0 < at < 3.0) == (URL, True), "the damaged version itself may come"
+    assert ledger.keep(IDENTITY, damaged) is Kept.NEWEST
+    assert ledger.ruling(IDENTITY) == damaged
+    assert ledger.totals.gone == (not damaged.has_document)
+
+
+def test_newer_version_rules_whatever_is_damaged(table: Table) -> None:
+    ledger = Ledger(table)
+    ledger.keep(IDENTITY, place(1.0))
+    assert ledger.drop_damaged(IDENTITY, place(1.0))
+    assert ledger.keep(IDENTITY, place(2.0)) is Kept.NEWEST
+    assert ledger.ruling(IDENTITY) == place(2.0)
 
 
 def test_everything_of_a_slot_stands_together(table: Table) -> None:

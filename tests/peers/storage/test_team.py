@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.peers.storage.team import SETTINGS, Peer, Team
+from tests.peers.storage.team import SETTINGS, Peer, RealIndex, Team, TinyIndex
 
 URLS = [f"http://host{n % 7}.example/{n}" for n in range(20)]
 
@@ -49,7 +49,7 @@ def test_nothing_acknowledged_is_lost_on_a_hostile_network_with_crashes(seed: in
         if draw < crash_share:
             team.crash(name) if team.peers[name].is_up else team.restart(name)
         elif draw < 0.15:
-            team.store(random.choice(URLS))
+            team.store(random.choice(URLS), has_document=random.random() < 0.7)
         elif draw < 0.25:
             team.store_anchors(random.choice(URLS), f"text {random.randrange(5)}")
         elif draw < 0.35:
@@ -60,6 +60,37 @@ def test_nothing_acknowledged_is_lost_on_a_hostile_network_with_crashes(seed: in
             team.step()
     team.settle()
     assert_kept(team)
+
+
+@pytest.mark.parametrize("index", [TinyIndex, RealIndex])
+@pytest.mark.parametrize("seed", range(20))
+def test_newest_version_rules_on_every_copy_whatever_comes_in_which_order(
+    seed: int, index: type[TinyIndex | RealIndex]
+) -> None:
+    """Peers come back behind, or empty, and adopt the documents of others, of which some are removed."""
+    team = Team(seed, n_peers=3, replicas=3, make_index=index)
+    random = team.random
+    names = list(team.peers)
+    for _ in range(8):
+        for url in URLS:
+            team.store(url, has_document=random.random() < 0.6)
+        for name in random.sample(names, random.randrange(3)):
+            if team.peers[name].is_up:
+                team.crash(name)
+        for _ in range(random.randrange(200)):
+            team.step()
+            if random.random() < 0.1:
+                team.commit(random.choice(names))
+                team.pass_time(0.3)
+        team.settle()
+        if random.random() < 0.7:
+            empty = random.choice(names)
+            team.crash(empty)
+            team.peers[empty].lose_disk()
+            team.restart(empty)
+    team.settle()
+    assert_kept(team)
+    assert 0 < len(team.gone) < len(URLS)
 
 
 @pytest.mark.parametrize("who", ["peer0", "peer1"])
@@ -142,6 +173,9 @@ def assert_kept(team: Team) -> None:
             peer: Peer = team.peers[name]
             for at in versions_of(team, url):
                 assert peer.has(slot, url, at), f"{name} lacks {url} at {at}"
+            if url in team.gone:
+                assert url not in peer.index.documents, f"{name} still finds {url}, which is gone"
+                continue
             document = peer.index.documents[url]
             assert document.fetched_at == fetched_at, f"{name} does not find the newest {url}"
             assert document.anchors == team.anchors.get(url, ()), f"{name} finds {url} by other texts"
