@@ -16,9 +16,6 @@ from peers.handover.handover import HandoverSettings
 class WebConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How this peer reaches the web. Paths are relative to the configuration file."""
 
-    user_agent: Annotated[str, Meta(description="what this peer calls itself; put your own address here")] = (
-        "tianmesh/0.1 (+https://tianmesh.example/bot)"
-    )
     resolver: Annotated[
         str,
         Meta(

@@ -131,7 +131,6 @@ def _fetcher(folder: Path, config: WebConfig) -> Fetcher:
     return Fetcher(
         _resolver(folder, config),
         addresses=AddressPolicy(allowed_names=frozenset(config.allow_private)),
-        user_agent=config.user_agent,
     )
 
 

@@ -18,7 +18,6 @@ from mesh.trace import TracedPage
 from mesh.urls import host_of
 from peers.actors import make_actors
 from peers.crawler.controller import CrawlStatistics
-from peers.crawler.robots import CRAWL_DELAY_S_MAX
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.messages import AddSeeds
 from peers.handover.handover import HandoverStatistics
@@ -225,7 +224,7 @@ class SimulatedCrawl:
         return self.table.team_of(self._slot_of(host_of(url)))
 
     def _delay_of(self, host: str) -> float:
-        return max(self.settings.delay_s, min(self.web.crawl_delay_s(host), CRAWL_DELAY_S_MAX))
+        return max(self.settings.delay_s, self.web.crawl_delay_s(host))
 
     def _activity(self) -> tuple[int, ...]:
         """Changes whenever anything lasting happens."""

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from peers.crawler.robots import CRAWL_DELAY_S_MAX
 from peers.crawler.settings import CrawlSettings
 from simulations.chance import random_of
 from simulations.checks import reachable
@@ -294,7 +293,7 @@ class FaultRun:
         self.watch.requested(machine, url, served)
 
     def _delay_of(self, host: str) -> float:
-        return max(self._settings.delay_s, min(self.web.crawl_delay_s(host), CRAWL_DELAY_S_MAX))
+        return max(self._settings.delay_s, self.web.crawl_delay_s(host))
 
     @property
     def is_archive_damaged(self) -> bool:

@@ -66,7 +66,7 @@ from peers.crawler.frontier_store import FrontierStore, HeldBack
 from peers.crawler.messages import PageParsed, ParseFailed, ParsePage, RecordPage, StopCrawl
 from peers.crawler.mirror import Mirror, Pledge
 from peers.crawler.outbox import Batch, Outbox
-from peers.crawler.robots import ROBOTS_BYTES_MAX
+from peers.crawler.robots import ROBOTS_BYTES_MAX, beginning_of, product_token
 from peers.crawler.settings import CrawlSettings
 from peers.handover.exchange import Exchange
 from peers.handover.messages import (
@@ -177,8 +177,14 @@ class Controller(Actor):
 
     def __init__(self, me: str, table: Table, settings: CrawlSettings, life: int = 1) -> None:
         self._settings = settings
-        self._frontier = Frontier(TableSection(table, b"f"), settings.delay_s)
-        clock_ahead_max_s = max(settings.give_up_s, settings.backoff_max_s, settings.retry_after_max_s)
+        agent = product_token(settings.user_agent)
+        self._frontier = Frontier(TableSection(table, b"f"), settings.delay_s, agent)
+        clock_ahead_max_s = max(
+            settings.give_up_s,
+            settings.backoff_max_s,
+            settings.retry_after_max_s,
+            settings.crawl_delay_max_s,
+        )
         self._store = FrontierStore(self._frontier, clock_ahead_max_s, settings.robots_ttl_s)
         self._exchange = Exchange(me, self.name, self._store, life=life)
         self._mirror = Mirror(me, self.name, self._store)
@@ -547,14 +553,18 @@ class Controller(Actor):
             excluded = self._reason_to_exclude(state, taken)
             if excluded is None:
                 self._frontier.save_quietly(state, fetched=state.record.fetched + 1)
-                return self._request(FetchRequest(taken.url), _Fetch(state, taken), now)
+                request = FetchRequest(taken.url, user_agent=self._settings.user_agent)
+                return self._request(request, _Fetch(state, taken), now)
             self._fetch_status[excluded] += 1
             self._frontier.settle(state, taken, "X", excluded)
         return None
 
     def _reason_to_exclude(self, state: HostState, taken: QueuedUrl) -> str | None:
-        if not self._frontier.rules_of(state).allows(taken.url):
+        rules = self._frontier.rules_of(state)
+        if not rules.allows(taken.url):
             return FailureReason.ROBOTS
+        if (rules.crawl_delay_s or 0.0) > self._settings.crawl_delay_max_s:
+            return FailureReason.CRAWL_DELAY
         if state.record.fetched >= self._settings.pages_per_host_max:
             return "host_budget"
         return None
@@ -571,7 +581,9 @@ class Controller(Actor):
         if other is not None and now < other.record.next_fetch_s <= now + self._delay_s(other):
             self._wait(state, other.record.next_fetch_s)
             return None
-        return self._request(FetchRequest(url, media_types=()), _Fetch(state, None, hops), now)
+        # A byte more than is read of it tells that it was cut.
+        request = FetchRequest(url, (), ROBOTS_BYTES_MAX + 1, self._settings.user_agent)
+        return self._request(request, _Fetch(state, None, hops), now)
 
     def _request(self, request: FetchRequest, fetch: _Fetch, now: float) -> FetchRequest:
         self._fetches[request.url] = fetch
@@ -606,9 +618,13 @@ class Controller(Actor):
 
     def _delay_s(self, state: HostState) -> float:
         """The pause that both our policy and the site want: the longer of the two."""
+        settings = self._settings
         if state.record.robots_status < 0:
-            return self._settings.delay_s
-        return max(self._settings.delay_s, self._frontier.rules_of(state).crawl_delay_s or 0.0)
+            return settings.delay_s
+        crawl_delay_s = self._frontier.rules_of(state).crawl_delay_s or 0.0
+        if crawl_delay_s > settings.crawl_delay_max_s:  # it is left out, but for its robots.txt
+            return settings.delay_s
+        return max(settings.delay_s, crawl_delay_s)
 
     # --- answers of the fetcher ---
 
@@ -677,7 +693,7 @@ class Controller(Actor):
             self._keep_robots(state, fetched.status, fetched.body, now)
 
     def _keep_robots(self, state: HostState, status: int, body: bytes, now: float) -> None:
-        kept = body[:ROBOTS_BYTES_MAX] if 200 <= status < 300 else b""
+        kept = beginning_of(body) if 200 <= status < 300 else b""
         self._frontier.save_robots(state, status, kept, now + self._settings.robots_ttl_s)
         self._wait(state, now + self._delay_s(state))  # which may be longer than we knew
 
@@ -702,10 +718,8 @@ class Controller(Actor):
             return  # asked again by who has a licence
         elif reason in _HOPELESS:
             self._frontier.give_up(state, now + self._settings.give_up_s)
-        elif reason in _HOST_FAILURES:
+        else:  # RFC 9309, 2.3.1.4: what cannot be read may forbid everything
             self._back_off(state, now, 0.0)
-        else:  # whatever it was, it was no rules: as a robots.txt that is not there
-            self._keep_robots(state, 404, b"", now)
 
     def _page_failed(self, state: HostState, taken: QueuedUrl, reason: FailureReason, now: float) -> None:
         if reason is FailureReason.LOCAL:

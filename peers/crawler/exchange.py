@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 from mesh.actor import Message
 from mesh.urls import canonical
 
+USER_AGENT: Final = "tianmesh/0.1 (+https://tianmesh.example/bot)"
 PAGE_MEDIA_TYPES: Final = ("text/html", "application/xhtml+xml", "text/plain")
 
 
@@ -30,13 +31,14 @@ class FailureReason(StrEnum):
     PROTOCOL = "protocol"  # what came is not HTTP
     HEADER_TOO_LARGE = "header_too_large"
     BODY_TOO_LARGE = "body_too_large"
-    DECODING = "decoding"  # Content-Encoding unknown, too deep, or not what the body is in
+    DECODING = "decoding"  # Content-Encoding unknown, too deep, or not what the body is in, and that no text
     NOT_HTML = "not_html"  # a media type nobody asked for, or binary data under the name of text
     PARSER = "parser"  # our parser failed on it: a bug, with a traceback in the log
     FETCHER = "fetcher"  # and the same of our fetcher
     UNLICENSED = "unlicensed"  # given up by us: others may hold the slot by now
     LOCAL = "local"  # this machine is out of sockets or ports: not the host's fault
     ROBOTS = "robots"  # by the controller: the site asks not to
+    CRAWL_DELAY = "crawl_delay"  # by the controller: the site wants longer pauses than we wait
     TOO_MANY_REDIRECTS = "too_many_redirects"  # by the controller
 
 
@@ -49,7 +51,8 @@ class FetchRequest(Message, frozen=True):
 
     url: str  # canonical
     media_types: tuple[str, ...] = PAGE_MEDIA_TYPES
-    headers: tuple[tuple[str, str], ...] = ()  # more request headers, such as If-Modified-Since
+    beginning_bytes: int = 0  # of the body, when no more is wanted; 0 wants all, up to the fetcher's limit
+    user_agent: str = USER_AGENT
 
 
 class Fetched(Message, frozen=True):
@@ -60,7 +63,9 @@ class Fetched(Message, frozen=True):
     reason_phrase: str
     http_version: str  # "1.1" or "1.0"
     headers: tuple[tuple[str, str], ...]  # as received: case, order, repeats; bytes as Latin-1
-    body: bytes  # decoded; as received when there was no Content-Encoding
+    # Decoded; as received when there was no Content-Encoding, or it is text in spite of one. At most the
+    # `beginning_bytes` of the request, if it named a number.
+    body: bytes
     request_head: bytes  # as sent, blank line included
     ip: str
     started_at: float  # seconds since the epoch

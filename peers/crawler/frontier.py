@@ -114,14 +114,16 @@ class HostState:
 class Frontier:
     """URLs that are known and those that are due, over a table that outlives the process."""
 
-    def __init__(self, table: Table, delay_s: float = 0.0) -> None:
+    def __init__(self, table: Table, delay_s: float = 0.0, agent: str = "tianmesh") -> None:
         """Find out which slots have anything; hold none.
 
         Args:
           delay_s: the least pause between two fetches from a host, for `hold`.
+          agent: our product token, for `rules_of`.
         """
         self._table = WatchedTable(table, kind_at=2, kinds=b"ahru")
         self._delay_s = delay_s
+        self._agent = agent
         self._hosts: dict[str, HostState] = {}
         self._by_slot: dict[int, dict[bytes, HostState]] = {}  # of held slots that have hosts; by hash
         self._held = bytearray(SLOTS_MAX)
@@ -278,7 +280,7 @@ class Frontier:
         """The rules of a host whose robots.txt has been kept."""
         if state.rules is None:
             body = self._table.get(_slot_key(state.slot) + b"r" + state.hash) or b""
-            state.rules = rules_for_status(state.record.robots_status, body)
+            state.rules = rules_for_status(state.record.robots_status, body, self._agent)
         return state.rules
 
     def give_up(self, state: HostState, until_s: float) -> None:

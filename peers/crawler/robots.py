@@ -1,65 +1,62 @@
-"""What a site's robots.txt allows us, by RFC 9309; matching by protego.
+"""What a site's robots.txt allows us, by RFC 9309, in whatever state the file is.
 
-The file is reduced to the groups that speak to us before protego sees it. That makes the choice of the
-group that of the RFC (equal product tokens, not parts of names), and protego's cost proportional to what
-concerns us: it copies each rule for each agent named above it, which a hostile file turns into gigabytes.
+Read are the groups of our product token, and only if there are none those of `*`. Where the RFC leaves
+room, or a file breaks it, the reading is that of google/robotstxt: misspelt names of fields, missing colons,
+any line end. Beyond it we read several agents on one line, and paths in encodings other than UTF-8.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import isfinite
 from typing import Final
 
-from protego import Protego
+from peers.crawler.path_rules import PathRules, Rule
 
-from mesh.urls import canonical
-
-AGENT: Final = "tianmesh"  # product token, RFC 9309, 2.2.1
 ROBOTS_BYTES_MAX: Final = 500 * 1024  # RFC 9309, 2.5: at least that much; the rest is not read
 LINE_BYTES_MAX: Final = 8 * 2083  # google/robotstxt; the rest of the line is not read
-RULES_MAX: Final = 5_000  # Wikipedia has 1,000. With more for us nothing is allowed: each costs time per URL
-SITEMAPS_MAX: Final = 100
-CRAWL_DELAY_S_MAX: Final = 30.0  # longer ones are taken for this, as Nutch's limit
 
 
+@dataclass(frozen=True, slots=True)
 class RobotsRules:
-    """What a site allows an agent. Make it with `parse`, `rules_for_status` or one of the constants below."""
+    """What a site allows an agent."""
 
-    __slots__ = ("_agent", "_allows_rest", "_matcher", "crawl_delay_s", "is_provisional", "sitemaps")
-
-    def __init__(
-        self, matcher: Protego | None, agent: str, *, allows_rest: bool = True, is_provisional: bool = False
-    ) -> None:
-        self._matcher = matcher
-        self._agent = agent
-        self._allows_rest = allows_rest
-        self.is_provisional = is_provisional  # True: the site could not say; ask again soon
-        self.crawl_delay_s: float | None = None  # 0 to `CRAWL_DELAY_S_MAX`; None when the site names none
-        self.sitemaps: tuple[str, ...] = ()  # canonical URLs
-        if matcher is not None:
-            delay_s = matcher.crawl_delay(agent)
-            self.crawl_delay_s = None if delay_s is None else min(delay_s, CRAWL_DELAY_S_MAX)
-            sitemaps = dict.fromkeys(map(canonical, list(matcher.sitemaps)[:SITEMAPS_MAX]))
-            self.sitemaps = tuple(url for url in sitemaps if url is not None)
+    _paths: PathRules
+    crawl_delay_s: float | None = None  # at least 0; None when the site names none
+    is_provisional: bool = False  # True: the site could not say; ask again soon
 
     def allows(self, url: str) -> bool:
         """Tell whether a canonical URL of the site may be fetched; /robots.txt itself always may."""
-        if self._matcher is None:
-            return self._allows_rest or url.split("/", 3)[3:] == ["robots.txt"]
-        return bool(self._matcher.can_fetch(url, self._agent))
+        path = url[url.index("/", 8) :]
+        return path == "/robots.txt" or self._paths.allow(path)
 
 
-ALLOW_ALL: Final = RobotsRules(None, AGENT)
-DISALLOW_ALL: Final = RobotsRules(None, AGENT, allows_rest=False)
-DISALLOW_FOR_NOW: Final = RobotsRules(None, AGENT, allows_rest=False, is_provisional=True)
+ALLOW_ALL: Final = RobotsRules(PathRules(()))
+DISALLOW_FOR_NOW: Final = RobotsRules(PathRules((Rule(False, "/"),)), is_provisional=True)
 
 
-def rules_for_status(status: int, body: bytes, agent: str = AGENT) -> RobotsRules:
+def product_token(user_agent: str) -> str:
+    """Return the name by which a robots.txt calls the crawler with this User-Agent.
+
+    It is the letters, `-` and `_` at its beginning; empty when there are none.
+
+    Source: RFC 9309, 2.2.1.
+    """
+    match = _TOKEN.match(user_agent)
+    return match.group() if match else ""
+
+
+def rules_for_status(status: int, body: bytes, agent: str) -> RobotsRules:
     """Return the rules that follow from the answer to a request for /robots.txt.
 
     2xx: what the body says. 4xx but 429: all is allowed; so it is after more redirects than are followed
     (3xx). 5xx and 429, and 0 or less for no answer at all: nothing is allowed until the site answers again.
+
+    Args:
+      agent: our product token, in any case.
 
     Source: RFC 9309, 2.3.1; 429 as Google, which counts it among the server errors.
     """
@@ -70,66 +67,101 @@ def rules_for_status(status: int, body: bytes, agent: str = AGENT) -> RobotsRule
     return DISALLOW_FOR_NOW
 
 
-def parse(body: bytes, agent: str = AGENT) -> RobotsRules:
-    """Read a robots.txt, in whatever state it is; garbage allows everything."""
-    lines: list[str] = []
-    rule_count = 0
-    is_ours = is_among_agents = False
-    for line in _text_of(body).splitlines():
-        match = _LINE.match(line[:LINE_BYTES_MAX].partition("#")[0].replace("\0", ""))
+def beginning_of(body: bytes) -> bytes:
+    """Return what of a robots.txt is read: all, or the whole lines of its first `ROBOTS_BYTES_MAX`."""
+    if len(body) <= ROBOTS_BYTES_MAX:
+        return body
+    body = body[:ROBOTS_BYTES_MAX]  # half a rule would be another rule
+    return body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
+
+
+def parse(body: bytes, agent: str) -> RobotsRules:
+    """Read a robots.txt; garbage allows everything."""
+    agent = agent.lower()
+    groups = {agent: _Group(), "*": _Group()}
+    is_named = False
+    addressed: set[str] = set()  # which of the two the group speaks to that is being read
+    latest: set[str] = set()  # and those named by the last lines of agents in it
+    before = b""  # what line: the first letter of its field
+    for line in _lines(body):
+        match = _LINE.match(line)
         if match is None:
             continue
-        field, value = match.group(1).lower(), match.group(2).strip()
-        if field.startswith("u"):
-            token = _token_of(value)
-            is_named = token == "*" or token == agent.lower()
-            is_ours = is_named or (is_ours and is_among_agents)
-            is_among_agents = True
-            if is_named:
-                lines.append(f"User-agent: {token}")
-        elif field.startswith("s"):
-            lines.append(f"Sitemap: {value}")
+        name, value = match[1].lower(), match[2].strip()
+        if name.startswith(b"u"):
+            named = _agents_in(value) & groups.keys()
+            latest = latest | named if before == b"u" else named
+            # RFC 9309, 2.2.4: only rules end a group, a Crawl-delay does not.
+            addressed = addressed | named if before in (b"u", b"c") else named
+            is_named = is_named or agent in named
+        elif name.startswith(b"c"):
+            for each in latest:
+                groups[each].slow_down(value)
         else:
-            is_among_agents = False
-            if is_ours:
-                rule_count += 1
-                lines.append(f"{field}: {value}")
-    if rule_count > RULES_MAX:
-        return DISALLOW_ALL
-    return RobotsRules(Protego.parse("\n".join(lines)), agent.lower())
+            for each in addressed:
+                groups[each].rules += (Rule(name.startswith(b"a"), path) for path in _spellings(value))
+        before = name[:1]
+    group = groups[agent if is_named else "*"]
+    return RobotsRules(PathRules(group.rules), group.crawl_delay_s)
 
 
+@dataclass(slots=True)
+class _Group:
+    """What is said to one agent, in however many groups of lines: RFC 9309, 2.2.1."""
+
+    rules: list[Rule] = field(default_factory=list)
+    crawl_delay_s: float | None = None
+
+    def slow_down(self, value: bytes) -> None:
+        """Take in a Crawl-delay, the longest of several; one that means nothing is none."""
+        try:
+            delay_s = float(value)
+        except ValueError:
+            return
+        if isfinite(delay_s) and delay_s >= 0:
+            self.crawl_delay_s = max(delay_s, self.crawl_delay_s or 0.0)
+
+
+# As google/robotstxt and protego spell them.
 _LINE = re.compile(
-    r"[ \t]*(user[- ]?agent|allow|dis{1,2}all?ow|sitemaps?|crawl[- ]delay)(?=[ \t:])[ \t]*:?(.*)",
-    re.IGNORECASE,
+    rb"[ \t]*(user[- ]?agent|allow|dis{1,2}all?ow|diasllow|disallaw|crawl[- ]delay)(?=[ \t:])[ \t]*:?(.*)",
+    re.IGNORECASE | re.DOTALL,
 )
 _TOKEN = re.compile(r"[A-Za-z_-]+")
+_BETWEEN_AGENTS = re.compile(r"[\s,;()]+")
+_HIGH_BYTE = re.compile(rb"[\x80-\xff]")
+# Besides UTF-8; of bytes that are in none, their own escapes are read.
+_OTHER_ENCODINGS = ("latin-1", "gb18030")
 
 
-def _token_of(value: str) -> str:
-    """Return the product token of a User-agent line in lower case, `*` for everybody, "" for nobody.
-
-    Source: RFC 9309, 2.2.1; what follows the token (`/1.0`) is ignored as in google/robotstxt.
-    """
-    if value == "*" or value.startswith(("* ", "*\t")):
-        return "*"
-    match = _TOKEN.match(value)
-    return match.group().lower() if match else ""
-
-
-def _text_of(body: bytes) -> str:
-    """Return the text as ASCII, every other byte of its UTF-8 (or whatever it is) as a `%XX` escape.
-
-    So patterns compare byte by byte with the escapes of canonical URLs, in any encoding.
-    """
-    is_cut = len(body) > ROBOTS_BYTES_MAX
-    body = body[:ROBOTS_BYTES_MAX]
+def _lines(body: bytes) -> Iterator[bytes]:
+    body = beginning_of(body)
     if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         body = body.decode("utf-16", "replace").encode()
-    body = body.removeprefix(codecs.BOM_UTF8)
-    if is_cut:  # half a rule would be another rule
-        body = body[: max(body.rfind(b"\n"), body.rfind(b"\r")) + 1]
-    return _HIGH_BYTE.sub(lambda match: b"%%%02X" % match.group()[0], body).decode("ascii")
+    for line in body.removeprefix(codecs.BOM_UTF8).splitlines():
+        yield line[:LINE_BYTES_MAX].partition(b"#")[0].replace(b"\0", b"")
 
 
-_HIGH_BYTE = re.compile(rb"[\x80-\xff]")
+def _agents_in(value: bytes) -> set[str]:
+    """Return the product tokens of a User-agent line in lower case, `*` for everybody.
+
+    Versions (`/1.0`) are ignored, RFC 9309, 2.2.1. Real files name several agents with commas or spaces.
+    """
+    names = _BETWEEN_AGENTS.split(value.decode("latin-1"))
+    return {"*" if name == "*" else product_token(name).lower() for name in names}
+
+
+def _spellings(value: bytes) -> list[str]:
+    """Return a path pattern as ASCII with escapes, in each way that URLs may spell it; none of nothing.
+
+    URLs are in UTF-8, or in the encoding of their page: if the file is not in UTF-8, either may be meant.
+    """
+    if value.isascii():
+        return [value.decode()] if value else []
+    spellings = [value]
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        for encoding in _OTHER_ENCODINGS:
+            spellings.append(value.decode(encoding, "ignore").encode())
+    return [_HIGH_BYTE.sub(lambda match: b"%%%02X" % match[0][0], each).decode() for each in spellings]

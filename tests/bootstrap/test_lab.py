@@ -31,8 +31,8 @@ def test_what_a_person_wrote_stays_at_the_next_start(tmp_path: Path) -> None:
     moved = msgspec.structs.replace(DOOR, endpoint="tcp://127.0.0.1:9999")
     first, second = configured(tmp_path, door=moved)
     assert agent in edited.read_text()
-    assert first.web.user_agent == "ours/2.0 (+https://lab.example/bot)"
-    assert second.web.user_agent != first.web.user_agent
+    assert first.crawl.user_agent == "ours/2.0 (+https://lab.example/bot)"
+    assert second.web.user_agent != first.crawl.user_agent
     assert first.crawl.delay_s == second.crawl.delay_s == 0.5
     assert first.member.doors == (moved,)
 

@@ -282,7 +282,7 @@ class Mesh:
             "member.announce": place.announce,
             "member.doors": self._doors_for(number),
             "gateway.listen": f"{place.gateway}:0",
-            "web.user_agent": f"{AGENT} peer-{number}",
+            "crawl.user_agent": f"{AGENT} peer-{number}",
         }
         write_peer(self._mesh, number, settings)
 

@@ -84,7 +84,7 @@ def test_robots_txt_says_what_the_checks_believe_it_says() -> None:
     for number in range(web.host_count):
         host = f"http://h{number}.s5.test"
         served = web.serve(f"{host}/robots.txt")
-        rules = rules_for_status(served.status, served.body)
+        rules = rules_for_status(served.status, served.body, "tianmesh")
         assert rules.allows(f"{host}/private/p1") is not web.is_forbidden(f"{host}/private/p1")
         assert rules.allows(f"{host}/p1")
         assert (rules.crawl_delay_s or 0.0) == web.crawl_delay_s(host)
