@@ -2,11 +2,13 @@
 
 Every layer is decoded with a bound on its output, so a bomb costs at most the bound in memory and the time
 to fill it. Damaged data (cut short, wrong checksum) yields what came before the damage, as browsers and
-Scrapy show it; data that is not in the named coding at all is an error.
+Scrapy show it. Data that is not in the named coding at all is an error, unless it is text: then the label is
+wrong, as `none`, `utf-8` and many a `gzip` are.
 """
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable
 from typing import NamedTuple
@@ -21,6 +23,7 @@ GZIP_MEMBERS_MAX = 128  # each costs a copy of the rest; bgzip makes one per 64 
 ZSTD_WINDOW_BYTES_MAX = 8 << 20  # RFC 9659, 3: the largest a decoder on the web must support
 DAMAGED_STEP_BYTES = 256  # how finely damaged data is decoded again to save its sound beginning
 ZSTD_STEP_BYTES = 1 << 18
+TEXT_LOOK_BYTES = 1_445  # WHATWG MIME Sniffing, 5: the resource header
 
 
 class TooLarge(Exception):
@@ -35,7 +38,7 @@ class Decoded(NamedTuple):
     """A body without its encodings."""
 
     body: bytes
-    is_whole: bool  # False: it ended early or failed its checksum
+    is_whole: bool  # False: it ended early, failed its checksum, or is the beginning that was wanted
 
 
 def decode(body: bytes, content_encoding: str, bytes_max: int) -> Decoded:
@@ -49,22 +52,60 @@ def decode(body: bytes, content_encoding: str, bytes_max: int) -> Decoded:
       TooLarge: a layer decodes to more than `bytes_max`.
       Undecodable: an unknown coding, more than `LAYERS_MAX`, or data that is not in it.
     """
-    codings = [name for part in content_encoding.lower().split(",") if (name := part.strip())]
-    codings = [name for name in codings if name != "identity"]
-    if len(codings) > LAYERS_MAX:
-        raise Undecodable(f"{len(codings)} content codings, more than {LAYERS_MAX}")
     is_whole = True
-    for name in reversed(codings):
-        decoder = _DECODERS.get(name)
-        if decoder is None:
-            raise Undecodable(f"unknown content coding {name[:40]!r}")
-        if not body:  # as 304 and many redirects come
-            break
-        body, layer_is_whole = decoder(body, bytes_max)
-        if not body and not layer_is_whole:
-            raise Undecodable(f"nothing sound in the {name} data")
+    for name in _layers(content_encoding):
+        body, layer_is_whole = _decode_layer(body, name, bytes_max)
+        if len(body) > bytes_max:
+            raise TooLarge(f"decodes to more than {bytes_max} bytes")
         is_whole = is_whole and layer_is_whole
     return Decoded(body, is_whole)
+
+
+def decode_beginning(body: bytes, content_encoding: str, n_bytes: int) -> Decoded:
+    """Undo the codings of a body, but of each layer only so many bytes.
+
+    Raises:
+      Undecodable: as `decode`.
+    """
+    is_whole = len(body) <= n_bytes
+    for name in _layers(content_encoding):
+        body, layer_is_whole = _decode_layer(body, name, n_bytes)
+        is_whole = is_whole and layer_is_whole and len(body) <= n_bytes
+        body = body[:n_bytes]
+    return Decoded(body, is_whole)
+
+
+def _layers(content_encoding: str) -> list[str]:
+    """Return the names of the codings, the last applied first."""
+    names = [name for part in content_encoding.lower().split(",") if (name := part.strip())]
+    names = [name for name in names if name != "identity"]
+    if len(names) > LAYERS_MAX:
+        raise Undecodable(f"{len(names)} content codings, more than {LAYERS_MAX}")
+    return names[::-1]
+
+
+def _decode_layer(body: bytes, name: str, bytes_max: int) -> Decoded:
+    """Undo one coding; more than `bytes_max` bytes come when there are more."""
+    if not body:  # as 304 and many redirects come
+        return Decoded(body, True)
+    is_binary = _BINARY.search(body, 0, TEXT_LOOK_BYTES) is not None
+    decoder = _DECODERS.get(name)
+    try:
+        if decoder is None:
+            raise Undecodable(f"unknown content coding {name[:40]!r}")
+        decoded = decoder(body, bytes_max)
+        if not decoded.body and not decoded.is_whole:
+            raise Undecodable(f"nothing sound in the {name} data")
+    except Undecodable:
+        if is_binary:
+            raise
+        return Decoded(body, True)
+    is_sound = decoded.is_whole or is_binary or len(decoded.body) > bytes_max
+    return decoded if is_sound else Decoded(body, True)
+
+
+# WHATWG MIME Sniffing, 3: bytes that no text has, but for UTF-16.
+_BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
 
 def _gunzip(body: bytes, bytes_max: int) -> Decoded:
@@ -79,6 +120,8 @@ def _gunzip(body: bytes, bytes_max: int) -> Decoded:
         member, is_whole, body = _inflate(body, 31, bytes_max - size)
         members.append(member)
         size += len(member)
+        if size > bytes_max:
+            break
     return Decoded(b"".join(members), is_whole)
 
 
@@ -96,8 +139,6 @@ def _inflate(body: bytes, window_bits: int, bytes_max: int) -> tuple[bytes, bool
         decoded = inflater.decompress(body, bytes_max + 1)
     except IsalError:  # type: ignore[misc]  # the stub has an instance for the class
         return _inflate_damaged(body, window_bits, bytes_max), False, b""
-    if len(decoded) > bytes_max:
-        raise TooLarge(f"decodes to more than {bytes_max} bytes")
     return decoded, inflater.eof, inflater.unused_data
 
 
@@ -108,7 +149,7 @@ def _inflate_damaged(body: bytes, window_bits: int, bytes_max: int) -> bytes:
         for start in range(0, len(body), DAMAGED_STEP_BYTES):
             sound += inflater.decompress(body[start : start + DAMAGED_STEP_BYTES], bytes_max + 1 - len(sound))
             if len(sound) > bytes_max:
-                raise TooLarge(f"decodes to more than {bytes_max} bytes")
+                break
     except zlib.error as error:
         if not sound:
             raise Undecodable(str(error)) from error
@@ -117,21 +158,22 @@ def _inflate_damaged(body: bytes, window_bits: int, bytes_max: int) -> bytes:
 
 def _unbrotli(body: bytes, bytes_max: int) -> Decoded:
     decompressor = brotli.Decompressor()
-    decoded = bytearray()
+    pieces: list[bytes] = []
+    size = 0
     try:
         while True:
-            piece = decompressor.process(body, output_buffer_limit=bytes_max + 1 - len(decoded))
-            decoded += piece
-            if len(decoded) > bytes_max:
-                raise TooLarge(f"decodes to more than {bytes_max} bytes")
-            if decompressor.can_accept_more_data() or decompressor.is_finished() or not piece:
+            piece = decompressor.process(body, output_buffer_limit=bytes_max + 1 - size)
+            pieces.append(piece)
+            size += len(piece)
+            is_over = size > bytes_max or not piece
+            if is_over or decompressor.can_accept_more_data() or decompressor.is_finished():
                 break
             body = b""
     except brotli.error as error:
-        if not decoded:
+        if not size:
             raise Undecodable(str(error)) from error
-        return Decoded(bytes(decoded), False)
-    return Decoded(bytes(decoded), decompressor.is_finished())
+        return Decoded(b"".join(pieces), False)
+    return Decoded(b"".join(pieces), decompressor.is_finished())
 
 
 def _unzstd(body: bytes, bytes_max: int) -> Decoded:
@@ -146,7 +188,7 @@ def _unzstd(body: bytes, bytes_max: int) -> Decoded:
                 pieces.append(piece)
                 size += len(piece)
                 if size > bytes_max:
-                    raise TooLarge(f"decodes to more than {bytes_max} bytes")
+                    break
     except zstandard.ZstdError as error:
         if not pieces:
             raise Undecodable(str(error)) from error

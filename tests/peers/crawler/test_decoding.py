@@ -11,7 +11,14 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peers.crawler.decoding import GZIP_MEMBERS_MAX, Decoded, TooLarge, Undecodable, decode
+from peers.crawler.decoding import (
+    GZIP_MEMBERS_MAX,
+    Decoded,
+    TooLarge,
+    Undecodable,
+    decode,
+    decode_beginning,
+)
 from tests.shared_data import shared
 
 LIMIT = 1 << 20
@@ -115,7 +122,34 @@ def test_gzip_members_without_end_are_refused_quickly() -> None:
 @pytest.mark.parametrize("codings", ["compress", "sdch", "gzip, what", ", ".join(["gzip"] * 6), "x" * 1000])
 def test_unknown_and_too_many_codings_are_refused(codings: str) -> None:
     with pytest.raises(Undecodable):
-        decode(b"x", codings, LIMIT)
+        decode(b"\1\2", codings, LIMIT)
+
+
+@pytest.mark.parametrize(
+    "label", ["none", "UTF-8", "gzip", "br", "deflate", "zstd", "compress", "gzip, none"]
+)
+def test_text_under_a_false_label_is_taken_as_it_is(label: str) -> None:
+    text = b"User-agent: *\nDisallow: /\n"
+    assert decode(text, label, LIMIT) == Decoded(text, True)
+    assert decode_beginning(text, label, LIMIT) == Decoded(text, True)
+
+
+def test_a_false_label_beside_a_true_one_is_taken_for_nothing() -> None:
+    assert decode(gzip.compress(b"abc"), "none, gzip", LIMIT) == Decoded(b"abc", True)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
+def test_the_beginning_of_a_long_body_is_told_to_be_one(coding: str) -> None:
+    text = b"".join(b"line %d\n" % number for number in range(100_000))
+    compress = {
+        "gzip": gzip.compress,
+        "deflate": zlib.compress,
+        "br": brotli.compress,
+        "zstd": zstandard.compress,
+    }
+    packed = compress[coding](text)
+    assert decode_beginning(packed, coding, 1_000) == Decoded(text[:1_000], False)
+    assert decode_beginning(packed, coding, len(text)) == Decoded(text, True)
 
 
 def test_an_empty_body_needs_no_decoding() -> None:

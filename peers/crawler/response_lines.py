@@ -1,0 +1,60 @@
+"""The head of a response as servers write it, made into one that h11 reads.
+
+h11 takes a head for broken as a whole if one line of it is. Browsers read on, and a crawler must: a
+robots.txt that cannot be read forbids a site. What decides where a message ends stays as strict as h11 is: of
+these headers only the white space before the colon is forgiven, which RFC 9112, 5.1 lets a client remove.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_HEAD_END: Final = re.compile(rb"\n\r?\n")
+_NAME: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2: token
+_NOT_IN_VALUES: Final = re.compile(rb"[\x00\r\x0b\x0c]")
+_FRAMING: Final = frozenset((b"content-length", b"transfer-encoding"))
+
+
+def head_end(received: bytearray, start: int) -> int:
+    """Return where the head at the beginning ends, behind its empty line; 0 when that has not come.
+
+    Args:
+      start: up to where it was looked for in vain before.
+    """
+    match = _HEAD_END.search(received, max(0, start - 2))
+    return match.end() if match else 0
+
+
+def readable_head(head: bytes) -> bytes:
+    """Return a head, empty line included, without what h11 would refuse.
+
+    Lines that are no headers go: without a colon, with a name that is none, continuations of nothing. Bytes
+    that no value may hold become spaces (RFC 9110, 5.5). `Transfer-Encoding: identity`, which RFC 2616
+    knew and RFC 7230 dropped, says nothing.
+    """
+    status_line, *lines = head.split(b"\n")
+    kept = [status_line.removesuffix(b"\r")]
+    is_continued = False
+    for line in lines:
+        if line[:1] in (b" ", b"\t"):
+            if is_continued and line.strip():
+                kept.append(_NOT_IN_VALUES.sub(b" ", line).rstrip())
+            continue
+        header = _readable_header(line.removesuffix(b"\r"))
+        is_continued = header is not None
+        if header is not None:
+            kept.append(header)
+    return b"\r\n".join(kept) + b"\r\n\r\n"
+
+
+def _readable_header(line: bytes) -> bytes | None:
+    name, colon, value = line.partition(b":")
+    name = name.rstrip(b" \t")
+    if not colon or _NAME.fullmatch(name) is None:
+        return None
+    if name.lower() not in _FRAMING:
+        value = _NOT_IN_VALUES.sub(b" ", value)
+    elif name.lower() == b"transfer-encoding" and value.strip().lower() == b"identity":
+        return None
+    return name + b":" + value

@@ -1,0 +1,106 @@
+"""Hosts whose robots.txt comes in ways that a strict reader dislikes; all of them forbid everything."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socketserver
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.live.lab_process import up
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
+
+FORBIDS: Final = b"User-agent: *\nDisallow: /\n"
+PAGE: Final = b"<title>page</title><p>nobody may read this"
+
+
+def answer(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
+    lines = [f"HTTP/1.1 {status}", *headers, f"Content-Length: {len(body)}", "Connection: close"]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+ROBOTS: Final = {
+    "none.test": answer(FORBIDS, "Content-Encoding: none"),
+    "utf8.test": answer(FORBIDS, "Content-Encoding: UTF-8"),
+    "gzip.test": answer(FORBIDS, "Content-Encoding: gzip"),
+    "space.test": answer(FORBIDS, "Content-Type : text/plain"),
+    "colon.test": answer(FORBIDS, "Server nobody"),
+    "identity.test": answer(FORBIDS, "Transfer-Encoding: identity"),
+    "crlf.test": b"\r\n" + answer(FORBIDS),
+    "headers.test": answer(FORBIDS, *(f"X-{number}: y" for number in range(600))),
+    "long.test": answer(FORBIDS + b"# filler\n" * (1 << 20)),  # 9 MiB
+    "packed.test": answer(gzip.compress(FORBIDS + b"#\n" * (6 << 20)), "Content-Encoding: gzip"),
+    # And some that nobody can read: they are asked again, and again, and nothing else is.
+    "binary.test": answer(b"\1\2\3\0" * 100, "Content-Encoding: br"),
+    "garbage.test": b"SSH-2.0-OpenSSH_9.2p1\r\n",
+    "broken.test": answer(b"", status="503 Busy"),
+}
+HONEST: Final = "honest.test"
+
+
+class Web(socketserver.ThreadingTCPServer):
+    """All hosts at one address."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Answering)
+        self.requests: list[tuple[str, str]] = []  # host and path
+
+    def answer_to(self, host: str, path: str) -> bytes:
+        if path == "/robots.txt":
+            return ROBOTS.get(host, answer(b"", status="404 Not Found"))
+        return answer(PAGE, "Content-Type: text/html")
+
+
+class _Answering(socketserver.StreamRequestHandler):
+    server: Web
+
+    def handle(self) -> None:
+        path, host = "", ""
+        while line := self.rfile.readline().strip().decode():
+            path = line.split()[1] if line.startswith("GET ") else path
+            host = line[6:] if line.startswith("Host: ") else host
+        if not path:
+            return
+        self.server.requests.append((host, path))
+        try:
+            self.wfile.write(self.server.answer_to(host, path))
+        except OSError:
+            pass  # who has read the beginning hangs up
+
+
+@contextmanager
+def served() -> Iterator[Web]:
+    with Web() as web:
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+        try:
+            yield web
+        finally:
+            web.shutdown()
+
+
+def test_no_page_is_fetched_of_hosts_that_forbid_all_in_odd_ways(tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    hosts = [*ROBOTS, HONEST]
+    with served() as web:
+        port = web.server_address[1]
+        resolver = tmp_path / "resolver.json"
+        resolver.write_text(json.dumps({host: {"ip": "127.0.0.1", "http": port} for host in hosts}))
+        options = ["--resolver", resolver, "--once", "--report", report]
+        with up(tmp_path, None, *options, seeds=[f"http://{host}/" for host in hosts]) as lab:
+            assert lab.end(150) == 0, lab.messages
+    pages = [(host, path) for host, path in web.requests if path != "/robots.txt"]
+    assert pages == [(HONEST, "/")]
+    assert {host for host, _ in web.requests} == set(hosts)
+    status = json.loads(report.read_text())["total"]["fetch_status"]
+    assert status["robots"] == 10
+    assert status.keys() >= {"decoding", "protocol", "robots_503"}
