@@ -7,6 +7,7 @@ fail leaves here as `ExchangeError` with a reason, and the connection is to be c
 from __future__ import annotations
 
 import errno
+import select
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -17,6 +18,8 @@ import h11
 import trio
 
 from peers.crawler.exchange import FailureReason
+from peers.crawler.response_lines import head_end, readable_head
+from peers.crawler.tls_records import TlsRecords
 
 RECEIVE_BYTES: Final = 65_536
 DETAIL_CHARS_MAX: Final = 200  # errors may quote what the server sent
@@ -32,7 +35,7 @@ class FetchLimits:
     header_bytes_max: int = (
         65_536  # h11's default is 16 KiB, curl's 300; the real web needs more than the first
     )
-    header_count_max: int = 500  # aiohttp takes 128, curl 5,000
+    header_count_max: int = 5_000  # as curl; real sites send 600
     informational_max: int = 8  # 1xx answers before the real one; browsers see one or two
     body_bytes_max: int = 8 << 20  # encoded, and again decoded; between Nutch (1 MiB) and Marginalia (32)
     # Parsing costs about 10 us per piece whatever its size: bodies in pieces of a byte are an attack.
@@ -64,6 +67,7 @@ class Answer:
     headers: tuple[tuple[str, str], ...]  # Latin-1, original case
     body: bytes
     bytes_received: int
+    is_whole: bool  # False: more was coming than was wanted
 
 
 class Connection:
@@ -76,40 +80,43 @@ class Connection:
         send_all: Callable[[bytes], Awaitable[None]],
         ip: str,
         limits: FetchLimits,
+        records: TlsRecords | None = None,
     ) -> None:
         self._raw = raw
+        self._records = records  # what is between the socket and TLS
         self._receive_some = receive_some
         self._send_all = send_all
         self.ip = ip
         self.idle_since = 0.0  # trio time; written by the pool
         self._limits = limits
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=limits.header_bytes_max)
+        self._head = bytearray()  # what has come and h11 has not seen, until the head is complete
         self._bytes_received = 0  # of the current answer
         self._is_used = False  # has carried a complete exchange before
-        self._has_head = False  # of the current answer
         self._is_at_end = False
 
-    async def ask(self, request: h11.Request, wants_body: Callable[[h11.Response], None]) -> Answer:
+    async def ask(
+        self, request: h11.Request, wants_body: Callable[[h11.Response], None], beginning_bytes: int = 0
+    ) -> Answer:
         """Send a request without body and return its answer.
 
         Args:
           wants_body: called with the final response head before the body is read; raises `ExchangeError`
             when the body is not wanted.
+          beginning_bytes: so much of the body is wanted, and no more read; 0 wants all, within the limit.
 
         Raises:
           ExchangeError: the answer is broken, too large, or not wanted.
           StaleConnection: used before, and closed before the first byte of this answer.
         """
         self._bytes_received = 0
-        self._has_head = False
         head = self._http.send(request)
         end = self._http.send(h11.EndOfMessage())
         try:
             await self._send_all((head or b"") + (end or b""))
             response = await self._read_head()
-            self._has_head = True
             wants_body(response)
-            body = await self._read_body()
+            body, is_whole = await self._read_body(beginning_bytes)
         except h11.RemoteProtocolError as error:
             raise self._translated(error) from error
         except (OSError, trio.BrokenResourceError) as error:
@@ -125,6 +132,7 @@ class Connection:
             ),
             body,
             self._bytes_received,
+            is_whole,
         )
 
     def rearm(self) -> bool:
@@ -140,54 +148,92 @@ class Connection:
         self._http.start_next_cycle()
         return True
 
+    def is_quiet(self) -> bool:
+        """Tell whether nothing has come since the last answer, not even the end of the connection.
+
+        If something has it must be closed: RFC 9112, 9.2 and 9.6.
+        """
+        poll = select.poll()
+        poll.register(self._raw.socket.fileno(), select.POLLIN)
+        return not poll.poll(0) and not (self._records is not None and self._records.has_more)
+
     def close(self) -> None:
         """Close at once, without the farewell of TLS."""
         self._raw.socket.close()
 
     async def _read_head(self) -> h11.Response:
         for _ in range(self._limits.informational_max + 1):
-            event = await self._next_event()
+            self._http.receive_data(readable_head(await self._receive_head()))
+            event = self._http.next_event()
             if isinstance(event, h11.Response):
                 if len(event.headers) > self._limits.header_count_max:
                     raise ExchangeError(FailureReason.HEADER_TOO_LARGE, f"{len(event.headers)} headers")
+                if self._head:  # the body has begun
+                    self._http.receive_data(bytes(self._head))
+                    self._head.clear()
                 return event
-            if not isinstance(event, h11.InformationalResponse):
-                raise ExchangeError(FailureReason.PROTOCOL, "no response")
+            if not isinstance(event, h11.InformationalResponse) or event.status_code == 101:
+                raise ExchangeError(FailureReason.PROTOCOL, "no response, or protocol switched unasked")
         raise ExchangeError(FailureReason.PROTOCOL, "informational answers only")
 
-    async def _read_body(self) -> bytes:
+    async def _receive_head(self) -> bytes:
+        """Return the next head as it comes, empty line included."""
+        head, bytes_max = self._head, self._limits.header_bytes_max
+        searched = 0
+        while True:
+            if head.startswith((b"\r", b"\n")):  # RFC 9112, 2.2 has servers forgive it, and browsers do
+                head[:] = head.lstrip(b"\r\n")
+            if not b"HTTP/".startswith(bytes(head[:5])):
+                raise ExchangeError(FailureReason.PROTOCOL, f"not HTTP: {bytes(head[:40])!r}")
+            end = head_end(head, searched)
+            searched = len(head)
+            if (end or searched) > bytes_max:
+                raise ExchangeError(FailureReason.HEADER_TOO_LARGE, f"head of more than {bytes_max} bytes")
+            if end:
+                whole = bytes(head[:end])
+                del head[:end]
+                return whole
+            data = await self._receive()
+            if not data:
+                raise ExchangeError(FailureReason.RESET, "closed before the answer was complete")
+            head += data
+
+    async def _read_body(self, beginning_bytes: int) -> tuple[bytes, bool]:
+        """Return the body and whether it is whole; what is longer than wanted is cut."""
+        bytes_max = beginning_bytes or self._limits.body_bytes_max
         pieces: list[bytes] = []
         size = 0
         while isinstance(event := await self._next_event(), h11.Data):
             size += len(event.data)
-            if size > self._limits.body_bytes_max:
-                raise ExchangeError(
-                    FailureReason.BODY_TOO_LARGE, f"more than {self._limits.body_bytes_max} bytes"
-                )
             pieces.append(event.data)
+            if size > bytes_max and beginning_bytes:
+                return b"".join(pieces)[:beginning_bytes], False
+            if size > bytes_max:
+                raise ExchangeError(FailureReason.BODY_TOO_LARGE, f"more than {bytes_max} bytes")
             if len(pieces) > self._limits.body_pieces_max:
                 raise ExchangeError(FailureReason.PROTOCOL, f"body in more than {len(pieces) - 1} pieces")
         if not isinstance(event, h11.EndOfMessage):
             raise ExchangeError(FailureReason.PROTOCOL, "protocol switched unasked")
-        return b"".join(pieces)
+        return b"".join(pieces), True
 
     async def _next_event(self) -> h11.Event | type[h11.PAUSED]:
         while True:
             event = self._http.next_event()
             if event is not h11.NEED_DATA:
                 return cast(h11.Event | type[h11.PAUSED], event)
-            data = await self._receive_some(RECEIVE_BYTES)
-            if not data:
-                if self._bytes_received == 0:
-                    raise trio.BrokenResourceError("closed without an answer")
-                self._is_at_end = True
-            self._bytes_received += len(data)
-            self._http.receive_data(bytes(data))
+            self._http.receive_data(await self._receive())
+
+    async def _receive(self) -> bytes:
+        """Return what comes next, nothing at the end of the connection."""
+        data = await self._receive_some(RECEIVE_BYTES)
+        if not data:
+            if self._bytes_received == 0:
+                raise trio.BrokenResourceError("closed without an answer")
+            self._is_at_end = True
+        self._bytes_received += len(data)
+        return bytes(data)
 
     def _translated(self, error: h11.RemoteProtocolError) -> ExchangeError:
-        rest = self._http.trailing_data[0]
-        if not self._has_head and not rest.startswith(b"HTTP/"[: len(rest)]):
-            return ExchangeError(FailureReason.PROTOCOL, f"not HTTP: {rest[:40]!r}")
         if self._is_at_end:
             return ExchangeError(FailureReason.RESET, "closed before the answer was complete")
         if error.error_status_hint == 431:
@@ -236,7 +282,8 @@ async def _connect_to(
         raw = trio.SocketStream(connecting)  # sets TCP_NODELAY
         if tls is None:
             return Connection(raw, connecting.recv, raw.send_all, address, limits)
-        stream = trio.SSLStream(raw, tls, server_hostname=server_name, https_compatible=True)
+        records = TlsRecords(raw)
+        stream = trio.SSLStream(records, tls, server_hostname=server_name, https_compatible=True)
         await stream.do_handshake()
     except ValueError as error:  # a name no certificate can be for, such as one with a leading dot
         connecting.close()
@@ -249,7 +296,7 @@ async def _connect_to(
     except BaseException:
         connecting.close()
         raise
-    return Connection(raw, stream.receive_some, stream.send_all, address, limits)
+    return Connection(raw, stream.receive_some, stream.send_all, address, limits, records)
 
 
 def _tls_detail(error: ssl.SSLError) -> str:

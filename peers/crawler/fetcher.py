@@ -23,7 +23,6 @@ from peers.crawler.connection import Answer, Connection, ExchangeError, FetchLim
 from peers.crawler.exchange import FailureReason, Fetched, FetchFailed, FetchRequest, FetchResult
 from peers.crawler.resolver import LookupFailed, NoSuchName, Resolver
 
-USER_AGENT: Final = "tianmesh/0.1 (+https://tianmesh.example/bot)"
 ACCEPT: Final = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
 ACCEPT_ENCODING: Final = "gzip, br, zstd"
 
@@ -37,14 +36,12 @@ class Fetcher:
         *,
         limits: FetchLimits | None = None,
         addresses: AddressPolicy | None = None,
-        user_agent: str = USER_AGENT,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         """Make a fetcher; `tls` as from `tls_context`, by default with the system's authorities."""
         self._resolver = resolver
         self._limits = limits or FetchLimits()
         self._addresses = addresses or AddressPolicy()
-        self._headers = (("User-Agent", user_agent), ("Accept", ACCEPT), ("Accept-Encoding", ACCEPT_ENCODING))
         self._tls = tls or tls_context()
         self._idle: OrderedDict[str, Connection] = OrderedDict()  # by host, longest idle first
 
@@ -55,7 +52,7 @@ class Fetcher:
             with trio.fail_after(self._limits.total_s):
                 message = self._message(request)
                 connection, answer = await self._exchange(request, message)
-            body, is_whole = self._decoded(answer)
+            body, is_whole = self._decoded(answer, request.beginning_bytes)
         except trio.TooSlowError:
             return FetchFailed(request.url, FailureReason.TIMEOUT, f"not done in {self._limits.total_s:g} s")
         except ExchangeError as error:
@@ -96,26 +93,29 @@ class Fetcher:
 
     async def _exchange(self, request: FetchRequest, message: h11.Request) -> tuple[Connection, Answer]:
         host = host_of(request.url)
-        wants_body = self._body_check(request)
         self.close_idle()
-        connection = self._idle.pop(host, None)
+        connection = self._idle_to(host)
         if connection is not None:
             try:
-                return connection, await self._ask(connection, host, message, wants_body)
+                return connection, await self._ask(connection, host, request, message)
             except StaleConnection:
                 pass  # closed by the server while idle: its right, and no fault
         connection = await self._connect(host)
-        return connection, await self._ask(connection, host, message, wants_body)
+        return connection, await self._ask(connection, host, request, message)
+
+    def _idle_to(self, host: str) -> Connection | None:
+        """Take the idle connection of a host; if the server has said anything on it, it is closed instead."""
+        connection = self._idle.pop(host, None)
+        if connection is not None and not connection.is_quiet():
+            connection.close()
+            return None
+        return connection
 
     async def _ask(
-        self,
-        connection: Connection,
-        host: str,
-        message: h11.Request,
-        wants_body: Callable[[h11.Response], None],
+        self, connection: Connection, host: str, request: FetchRequest, message: h11.Request
     ) -> Answer:
         try:
-            answer = await connection.ask(message, wants_body)
+            answer = await connection.ask(message, self._body_check(request), request.beginning_bytes)
         except BaseException:
             connection.close()
             raise
@@ -157,7 +157,12 @@ class Fetcher:
         authority, slash, path = rest.partition("/")
         if scheme not in ("http", "https") or not separator or not slash:
             raise ExchangeError(FailureReason.URL, "not a canonical http(s) URL")
-        headers = [("Host", authority), *self._headers, *request.headers]
+        headers = [
+            ("Host", authority),
+            ("User-Agent", request.user_agent),
+            ("Accept", ACCEPT),
+            ("Accept-Encoding", ACCEPT_ENCODING),
+        ]
         try:
             return h11.Request(method="GET", target=f"/{path}", headers=headers)
         except (h11.LocalProtocolError, UnicodeEncodeError) as error:
@@ -171,7 +176,7 @@ class Fetcher:
                     media_type = value.partition(b";")[0].strip().lower()
                 elif name == b"content-length":
                     length = value
-            if length and int(length) > self._limits.body_bytes_max:
+            if length and int(length) > self._limits.body_bytes_max and not request.beginning_bytes:
                 raise ExchangeError(FailureReason.BODY_TOO_LARGE, f"{int(length)} bytes announced")
             is_wanted = not request.media_types or media_type.decode("latin-1") in ("", *request.media_types)
             if 200 <= response.status_code < 300 and not is_wanted:
@@ -179,11 +184,13 @@ class Fetcher:
 
         return check
 
-    def _decoded(self, answer: Answer) -> decoding.Decoded:
+    def _decoded(self, answer: Answer, beginning_bytes: int) -> decoding.Decoded:
         codings = ",".join(value for name, value in answer.headers if name.lower() == "content-encoding")
         if not codings:
-            return decoding.Decoded(answer.body, True)
+            return decoding.Decoded(answer.body, answer.is_whole)
         try:
+            if beginning_bytes:
+                return decoding.decode_beginning(answer.body, codings, beginning_bytes)
             return decoding.decode(answer.body, codings, self._limits.body_bytes_max)
         except decoding.TooLarge as error:
             raise ExchangeError(FailureReason.BODY_TOO_LARGE, str(error)) from error

@@ -22,8 +22,14 @@ QUICK = FetchLimits(connect_s=2.0, total_s=5.0)
 class WebHost:
     """Answers each request by one behaviour; counts what comes."""
 
-    def __init__(self, behaviour: Behaviour) -> None:
+    def __init__(
+        self,
+        behaviour: Behaviour,
+        transport: Callable[[trio.SocketStream], trio.abc.HalfCloseableStream] = lambda raw: raw,
+    ) -> None:
+        """Make one; `transport` is put between the socket and TLS."""
         self.behaviour = behaviour
+        self.transport = transport
         self.requests: list[bytes] = []
         self.connection_count = 0
         self.port = 0
@@ -39,7 +45,7 @@ class WebHost:
         self.connection_count += 1
         stream: trio.abc.Stream = raw
         if self.tls is not None:
-            stream = trio.SSLStream(raw, self.tls, server_side=True, https_compatible=True)
+            stream = trio.SSLStream(self.transport(raw), self.tls, server_side=True, https_compatible=True)
         try:
             while head := await self._head(stream):
                 self.requests.append(head)
