@@ -5,8 +5,8 @@ Actor: `controller` decides what is fetched when, over `frontier` (URLs and host
 kept by several peers: as `frontier_items`, which `frontier_store` reads and merges for the exchange of
 the handover, and which `mirror` ships to the team as they change.
 
-Ports [io]: `fetcher_port` over `fetcher` (`connection`, `tls_records`, `resolver`), `parser_port` over `extraction`
-(`parser`, `charset`), `recorder` for traces.
+Ports [io]: `fetcher_port` over `fetcher` (`connection`, `tls_records`, `resolver`), `parser_port` over
+`extraction` (`parser`, `charset`), `recorder` for traces.
 
 Pure leaves: `exchange` (one question to a web server and what came of it), `addresses` (what may be
 connected to), `decoding` (content codings within limits), `response_lines` (heads as servers write them),

@@ -34,8 +34,8 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     crawl_delay_max_s: Annotated[
         Seconds,
         Meta(
-            description="the longest Crawl-delay of a robots.txt that we wait for, six pages a day; hosts that "
-            "want more are left out; of 4,231 real files 17 ask for 2 to 10 minutes"
+            description="the longest Crawl-delay of a robots.txt that we wait for, six pages a day; hosts "
+            "that want more are left out; of 4,231 real files 17 ask for 2 to 10 minutes"
         ),
     ] = 14_400.0
     fetches_in_flight_max: Annotated[

@@ -32,7 +32,7 @@ def test_what_a_person_wrote_stays_at_the_next_start(tmp_path: Path) -> None:
     first, second = configured(tmp_path, door=moved)
     assert agent in edited.read_text()
     assert first.crawl.user_agent == "ours/2.0 (+https://lab.example/bot)"
-    assert second.web.user_agent != first.crawl.user_agent
+    assert second.crawl.user_agent != first.crawl.user_agent
     assert first.crawl.delay_s == second.crawl.delay_s == 0.5
     assert first.member.doors == (moved,)
 

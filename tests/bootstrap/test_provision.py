@@ -148,7 +148,7 @@ def test_what_a_person_wrote_stays_when_a_peer_is_written_again(mesh: MeshFolder
         f'doors = [{{endpoint = "{DOOR.endpoint}", key = "{DOOR.key}"}}]',
         "delay_s = 0.0",
     ]
-    assert peer_config(mesh).web.user_agent == "ours/2.0 (+https://lab.example/bot)"
+    assert peer_config(mesh).crawl.user_agent == "ours/2.0 (+https://lab.example/bot)"
 
 
 def test_a_slip_in_an_edited_configuration_is_told_and_the_file_left_alone(mesh: MeshFolder) -> None:

@@ -95,7 +95,7 @@ def test_no_page_is_fetched_of_hosts_that_forbid_all_in_odd_ways(tmp_path: Path)
         port = web.server_address[1]
         resolver = tmp_path / "resolver.json"
         resolver.write_text(json.dumps({host: {"ip": "127.0.0.1", "http": port} for host in hosts}))
-        options = ["--resolver", resolver, "--once", "--report", report]
+        options = ("--resolver", resolver, "--once", "--report", report)
         with up(tmp_path, None, *options, seeds=[f"http://{host}/" for host in hosts]) as lab:
             assert lab.end(150) == 0, lab.messages
     pages = [(host, path) for host, path in web.requests if path != "/robots.txt"]

@@ -5,6 +5,7 @@ import socket
 import ssl
 import tracemalloc
 import zlib
+from collections.abc import AsyncIterator
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -33,6 +34,8 @@ from tests.peers.crawler.web_host import (
     QUICK,
     Behaviour,
     WebHost,
+    close_fetchers,
+    closed_later,
     fetch_from,
     fetcher_for,
     page,
@@ -43,6 +46,12 @@ from tests.shared_data import shared
 
 HELLO = page(b"<title>hello</title>")
 SHORT = FetchLimits(connect_s=0.3, total_s=0.3)
+
+
+@pytest.fixture(autouse=True)
+async def _no_connection_stays() -> AsyncIterator[None]:
+    yield
+    close_fetchers()
 
 
 def reason_of(result: FetchResult) -> FailureReason:
@@ -612,7 +621,7 @@ async def test_every_new_connection_is_judged_anew(nursery: trio.Nursery) -> Non
     resolver = ScriptedResolver(("127.0.0.1",), ("127.0.0.2",))
     resolver.port = host.port
     policy = AddressPolicy(allowed_networks=(ip_network("127.0.0.1/32"),))
-    fetcher = Fetcher(resolver, limits=QUICK, addresses=policy)
+    fetcher = closed_later(Fetcher(resolver, limits=QUICK, addresses=policy))
     body_of(await fetcher.fetch(FetchRequest("http://rebinding.test/")))
     result = await fetcher.fetch(FetchRequest("http://rebinding.test/"))
     assert reason_of(result) is FailureReason.PRIVATE_ADDRESS
@@ -674,7 +683,8 @@ async def test_the_next_address_is_tried_when_one_refuses(nursery: trio.Nursery)
     resolver = ScriptedResolver(("127.0.0.2", "127.0.0.1"))  # listens on the second only
     resolver.port = host.port
     policy = AddressPolicy(allowed_networks=(ip_network("127.0.0.0/8"),))
-    result = await Fetcher(resolver, limits=QUICK, addresses=policy).fetch(FetchRequest("http://a.test/"))
+    fetcher = closed_later(Fetcher(resolver, limits=QUICK, addresses=policy))
+    result = await fetcher.fetch(FetchRequest("http://a.test/"))
     assert isinstance(result, Fetched)
     assert result.ip == "127.0.0.1"
 

@@ -18,6 +18,8 @@ Behaviour = Callable[[trio.abc.Stream, bytes], Awaitable[None]]
 
 QUICK = FetchLimits(connect_s=2.0, total_s=5.0)
 
+_fetchers: list[Fetcher] = []  # of the test that runs, with their idle connections
+
 
 class WebHost:
     """Answers each request by one behaviour; counts what comes."""
@@ -104,7 +106,19 @@ def fetcher_for(
     table = {
         f"h{index}.test": FixedEndpoint("127.0.0.1", host.port, host.port) for index, host in enumerate(hosts)
     }
-    return Fetcher(FixedResolver(table), limits=limits, addresses=addresses, tls=tls)
+    return closed_later(Fetcher(FixedResolver(table), limits=limits, addresses=addresses, tls=tls))
+
+
+def closed_later(fetcher: Fetcher) -> Fetcher:
+    """Have `close_fetchers` close a fetcher."""
+    _fetchers.append(fetcher)
+    return fetcher
+
+
+def close_fetchers() -> None:
+    """Close all that were made in a test."""
+    while _fetchers:
+        _fetchers.pop().close()
 
 
 async def fetch_from(
