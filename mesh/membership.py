@@ -103,9 +103,6 @@ from mesh.table import Table
 if TYPE_CHECKING:
     from random import Random
 
-# Of `OwnershipChanged`.
-LISTENERS: Final = ("controller", "cell", "indexer", "searcher", "handover", "importer")
-
 # Until others have heard of us and let us in; to probe them sooner would make suspects.
 GRACE_S: Final = 1.0
 
@@ -171,7 +168,7 @@ class Membership(Actor):
         doors: Iterable[Door] = (),
         settings: SwimSettings | None = None,
         balance: BalanceSettings | None = None,
-        listeners: tuple[str, ...] = LISTENERS,
+        listeners: tuple[str, ...] = (),
     ) -> None:
         """Begin as a stranger to the mesh, or as the member that the table remembers.
 

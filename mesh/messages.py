@@ -49,7 +49,7 @@ PART_BYTES_MAX: Final = 4 << 20  # of the items in one part of a transfer
 # Of what they describe: the records of a page whose body is as large as the fetcher takes, which no packing
 # makes smaller, and their heads. A gigabit takes 80 ms for it.
 BULK_BYTES_MAX: Final = 9 << 20
-CHANGES_MAX: Final = 4_096  # frontier items in one `FrontierChanged`
+CHANGES_MAX: Final = 4_096  # items in one `ItemsChanged`
 ABSENT_MAX: Final = 64  # peers that others answer for in one question
 
 Url: TypeAlias = Annotated[str, Meta(min_length=1, max_length=URL_CHARS_MAX)]
@@ -210,15 +210,15 @@ class LinksAccepted(Message, frozen=True, array_like=True, tag=21):
     batch: Count
 
 
-class FrontierChanged(Message, frozen=True, array_like=True, tag=22):
-    """The controller that crawls some slots to the controllers of their teams; repeated until kept."""
+class ItemsChanged(Message, frozen=True, array_like=True, tag=22):
+    """A store to the same one of the other members of some slots' teams: this is new. Repeated until kept."""
 
     batch: Count
     sent_at: float  # mesh clock of the sender; times in the items are by this clock
-    items: Annotated[bytes, Meta(max_length=PART_BYTES_MAX)]  # encoded frontier items
+    items: Annotated[bytes, Meta(max_length=PART_BYTES_MAX)]  # as the store encodes them
 
 
-class FrontierKept(Message, frozen=True, array_like=True, tag=23):
+class ItemsKept(Message, frozen=True, array_like=True, tag=23):
     """Promise of a team member: those items are merged into its own, durably."""
 
     is_promise: ClassVar[bool] = True
@@ -581,8 +581,8 @@ WireMessage: TypeAlias = (
     | StatusWanted
     | StatusTold
     | DrainPeer
-    | FrontierChanged
-    | FrontierKept
+    | ItemsChanged
+    | ItemsKept
     | ClaimSlots
     | SlotsYielded
     | CompareSlots

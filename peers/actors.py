@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 from mesh.actor import Actor
 from mesh.table import Table, TableSection
@@ -10,11 +11,15 @@ from peers.crawler.controller import Controller
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.searcher import Searcher
 from peers.handover.handover import Handover, HandoverSettings
+from peers.handover.store import StoreActor
 from peers.importing.importer import Importer
 from peers.index.indexer import Indexer, IndexView
 from peers.storage.cell import Cell
 
 CELL_SECTION: Final = b"S"  # of the table of a peer
+
+# Makes actors that hold further stores, for the peer of this id, over this whole table, in this life.
+MakeHolders: TypeAlias = Callable[[str, Table, int], list[StoreActor]]
 
 
 def make_actors(
@@ -24,20 +29,29 @@ def make_actors(
     index: IndexView,
     life: int = 1,
     handover: HandoverSettings | None = None,
+    further: MakeHolders = lambda me, table, life: [],
 ) -> list[Actor]:
     """Make the actors of a peer, which take up what the table remembers.
+
+    All of them want to be told of `OwnershipChanged`, in this order. Who stands among the holders has a store
+    that the handover moves.
 
     Args:
       me: id of the peer.
       table: of the whole peer; each actor gets its own section.
       index: what the indexer searches.
       life: of the peer, as `mesh.lives` counts them; the numbers of its questions follow from it.
+      further: makes holders of stores that a peer does not have by itself.
     """
-    return [
+    holders: list[StoreActor] = [
         Controller(me, TableSection(table, b"C"), settings, life),
         Cell(me, TableSection(table, CELL_SECTION), life=life),
+        *further(me, table, life),
+    ]
+    return [
+        *holders,
         Indexer(me, index),
         Searcher(me, life),
-        Handover(me, life, handover),
+        Handover(me, [holder.keeps for holder in holders], life, handover),
         Importer(me, life),
     ]

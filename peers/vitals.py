@@ -7,16 +7,26 @@ import resource
 import sys
 import time
 from collections import deque
+from collections.abc import Iterable, Mapping
 from typing import Final
 
+from mesh.actor import Statistics
 from mesh.member import Member
 from mesh.membership import MembershipStatistics
 from mesh.runtime import Runtime
 from peers.crawler.controller import CrawlStatistics
 from peers.engine.index import Index
 from peers.gateway.searcher import SearcherStatistics
-from peers.gateway.status import HOT_HOSTS_MAX, FrontierSize, PeerStatus, SlotCounts, state_of
+from peers.gateway.status import (
+    HOT_HOSTS_MAX,
+    FrontierSize,
+    PeerStatus,
+    SlotCounts,
+    StoreCounts,
+    state_of,
+)
 from peers.handover.handover import HandoverStatistics
+from peers.handover.store import HolderStatistics
 from peers.index.indexer import IndexerStatistics
 from peers.storage.cell import CellStatistics
 
@@ -48,7 +58,8 @@ class Vitals:
         sent = self._member.transport.observe()
         seconds = time.monotonic() - self._started
         waiting = _waiting_count(cell, indexer)
-        moved = cell.bytes_received
+        stores = store_counts(seen.values(), handover.wanted)
+        moved = sum(store.bytes_received for store in stores.values())
         slots = _slot_counts(handover, searcher)
         snapshot = self._index.snapshot()
         return PeerStatus(
@@ -92,6 +103,7 @@ class Vitals:
             is_draining=membership.is_draining,
             weight=membership.weight,
             slots=slots,
+            stores=stores,
             bytes_moved=moved,
             bytes_moved_per_s=self._moved.note(moved, time.monotonic()),
             hot_hosts=crawl.hot_hosts[:HOT_HOSTS_MAX],
@@ -121,7 +133,7 @@ def _slot_counts(handover: HandoverStatistics, searcher: SearcherStatistics) -> 
         kept=handover.kept,
         complete=handover.complete,
         answered=searcher.slots_answered,
-        wanted=handover.frontier_wanted + handover.pages_wanted,
+        wanted=sum(handover.wanted.values()),
         strays=handover.strays,
     )
 
@@ -129,6 +141,27 @@ def _slot_counts(handover: HandoverStatistics, searcher: SearcherStatistics) -> 
 def _is_balanced(membership: MembershipStatistics) -> bool:
     """Has it the weight that a person gave it? If not, slots will move once all queues are empty."""
     return membership.is_draining or membership.weight == membership.weight_wanted
+
+
+def store_counts(seen: Iterable[Statistics], wanted: Mapping[str, int]) -> dict[str, StoreCounts]:
+    """Return by name what is known of the stores of a peer.
+
+    Args:
+      seen: the statistics of its actors.
+      wanted: as `HandoverStatistics.wanted`.
+    """
+    stores = [statistics.store for statistics in seen if isinstance(statistics, HolderStatistics)]
+    return {
+        store.name: StoreCounts(
+            slots=store.slots_filled,
+            wanted=wanted.get(store.name, 0),
+            moving=store.tasks + store.transfers,
+            unkept=store.unkept,
+            bytes_received=store.bytes_received,
+            bytes_sent=store.bytes_sent,
+        )
+        for store in stores
+    }
 
 
 def _waiting_count(cell: CellStatistics, indexer: IndexerStatistics) -> int:

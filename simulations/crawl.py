@@ -182,10 +182,10 @@ class SimulatedCrawl:
         self._starts[peer] += 1
         if self._members is not None:
             section = TableSection(table, b"M")
-            actors = [self._members.membership(peer, section, self._starts[peer]), *actors]
+            actors = [self._members.membership(peer, section, self._starts[peer], actors), *actors]
             ports += [VirtualDoor(peer, self._doors, self.world.is_up), Listener("network")]
         else:
-            actors = [Herald(peer), *actors]
+            actors = [Herald(peer, actors), *actors]
         self.world.add_peer(Node(peer, actors), ports, self._tables.get(peer))
         if self._members is None:
             self._tell_ownership(peer)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from mesh.actor import Actor, Address, Message, Send
-from mesh.membership import LISTENERS
 from mesh.ownership import OwnershipChanged
 
 
@@ -14,8 +14,8 @@ class Herald(Actor):
 
     name: ClassVar[str] = "membership"
 
-    def __init__(self, me: str) -> None:
-        self._listeners = [Address(me, name) for name in LISTENERS]
+    def __init__(self, me: str, listeners: Iterable[Actor]) -> None:
+        self._listeners = [Address(me, actor.name) for actor in listeners]
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         if not isinstance(message, OwnershipChanged):

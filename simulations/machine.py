@@ -15,7 +15,7 @@ from mesh.messages import DrainPeer
 from mesh.node import Node
 from mesh.ownership import Ownership
 from mesh.table import TableSection
-from peers.actors import make_actors
+from peers.actors import MakeHolders, make_actors
 from peers.crawler.controller import CrawlStatistics
 from peers.crawler.exchange import AbandonFetches
 from peers.crawler.messages import StopCrawl
@@ -63,8 +63,13 @@ class Machine:
         fetched: Fetched,
         abandoned: Callable[[Machine], None],
         told: Told,
+        further: MakeHolders = lambda me, table, life: [],
     ) -> None:
-        """Set up a machine on which nothing runs yet."""
+        """Set up a machine on which nothing runs yet.
+
+        Args:
+          further: makes the actors of stores that its peer has besides those of every peer.
+        """
         self.number = number
         self.name = f"p{number}"
         self.peer = members.peers[number]
@@ -82,6 +87,7 @@ class Machine:
         self._fetched = fetched
         self._abandoned = abandoned
         self._told = told
+        self._further = further
         self._starts = 0
 
     @property
@@ -112,10 +118,12 @@ class Machine:
         index = Index.open(disk.storage)
         life = begin_life(disk.table, self._members.chance_of(peer, self._starts))
         disk.table.commit()
-        actors = make_actors(peer, disk.table, self._settings, IndexReader(index), life)
+        actors = make_actors(
+            peer, disk.table, self._settings, IndexReader(index), life, further=self._further
+        )
         controller, *others = actors
         self._controller = Overheard(controller)
-        membership = self._members.membership(peer, TableSection(disk.table, b"M"), self._starts)
+        membership = self._members.membership(peer, TableSection(disk.table, b"M"), self._starts, actors)
         segments = DiskSegments(disk, index, self.config.slot_count)
         ports: list[VirtualPort] = [
             _Fetcher(self, self._web, self._world, self._fetched, self._abandoned),

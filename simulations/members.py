@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
-from mesh.actor import Address, Message
+from mesh.actor import Actor, Address, Message
 from mesh.certificate import RootKey, issue
 from mesh.config import WEIGHT_DEFAULT, MeshConfig
 from mesh.credentials import PeerCredentials
@@ -52,8 +52,10 @@ class Members:
         """The generator of a peer for what is no actor's, after so many starts."""
         return random_of(self._seed, f"{peer} at start {start}")
 
-    def membership(self, peer: str, table: Table, start: int) -> Membership:
-        """Make the actor. `start` counts the starts of this peer, also those on a disk that was lost.
+    def membership(self, peer: str, table: Table, start: int, listeners: Iterable[Actor]) -> Membership:
+        """Make the actor, which tells these others of the ownership.
+
+        `start` counts the starts of this peer, also those on a disk that was lost.
 
         All are given the doors of all others, in order, but the first one at its first start, when nobody is
         there yet: later, with an empty disk and no door, it would begin a mesh of its own.
@@ -69,6 +71,7 @@ class Members:
             table,
             PeerCredentials(identity, self.config),
             [Door(door_endpoint(each.peer_id), each.curve_public) for each in doors],
+            listeners=tuple(actor.name for actor in listeners),
         )
 
     def _record(self, identity: Identity) -> MemberRecord:

@@ -61,9 +61,9 @@ def _forgotten_clocks() -> list[_Patch]:
     def hold_at_once(self: Frontier, slots: Iterable[int], asked_s: float = -inf) -> None:
         hold(self, slots)
 
-    def merge_without_clocks(self: FrontierStore, located: Located, delay_s: float) -> None:
+    def merge_without_clocks(self: FrontierStore, located: Located, clock_offset_s: float) -> None:
         hosts = [(slot, replace(host, next_fetch_s=0.0)) for slot, host in located.hosts]
-        merge(self, located._replace(hosts=hosts), delay_s)
+        merge(self, located._replace(hosts=hosts), clock_offset_s)
 
     return [(Frontier, "hold", hold_at_once), (FrontierStore, "merge_located", merge_without_clocks)]
 

@@ -10,10 +10,13 @@ from mesh.messages import FoundLink
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, encode_slots
 from mesh.slots import SlotTable
+from peers.crawler.controller import Controller
 from peers.crawler.exchange import Fetched
 from peers.crawler.messages import PageParsed
 from peers.handover.messages import HoldSlots
+from peers.storage.cell import Cell
 
+STORES = (Controller.keeps, Cell.keeps)  # of every peer
 ME = "me"
 SLOT_COUNT = 64
 

@@ -21,34 +21,19 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from math import inf, isfinite
+from math import inf
 from typing import ClassVar, Final, NamedTuple
 
 import msgspec
 import numpy as np
 
-from mesh.actor import Actor, Address, Message, Send, Statistics
-from mesh.errors import LocalProtocolError, RemoteProtocolError
+from mesh.actor import Address, Message, Send
 from mesh.linkers import entries_of
 from mesh.membership_messages import CrawlLicensed, HoldingsRevoked, QueueMeasured
-from mesh.messages import (
-    CHANGES_MAX,
-    CompareSlots,
-    FoundLink,
-    FrontierChanged,
-    FrontierKept,
-    ItemsSent,
-    ItemsTaken,
-    LinksAccepted,
-    LinksFound,
-    LinkUse,
-    SendItems,
-    SlotsCompared,
-    StoredPage,
-)
+from mesh.messages import FoundLink, LinksAccepted, LinksFound, LinkUse, StoredPage
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.port import DiskFilled
-from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
+from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.table import Table, TableSection
 from mesh.urls import canonical, host_of, looks_like_trap
 from peers.crawler.exchange import (
@@ -64,30 +49,21 @@ from peers.crawler.frontier import Frontier, HostState, QueuedUrl
 from peers.crawler.frontier_items import QUEUED
 from peers.crawler.frontier_store import FrontierStore, HeldBack
 from peers.crawler.messages import PageParsed, ParseFailed, ParsePage, RecordPage, StopCrawl
-from peers.crawler.mirror import Mirror, Pledge
 from peers.crawler.outbox import Batch, Outbox
 from peers.crawler.robots import ROBOTS_BYTES_MAX, beginning_of, product_token
 from peers.crawler.settings import CrawlSettings
-from peers.handover.exchange import Exchange
-from peers.handover.messages import (
-    ForgetSlots,
-    HoldSlots,
-    SlotsComplete,
-    SlotsFilled,
-    SlotsStopped,
-    StopSynchronising,
-    SynchroniseSlots,
-)
+from peers.handover.keeper import Keeper
+from peers.handover.messages import HoldSlots, SlotsStopped
+from peers.handover.mirror import Mirror, Pledge
+from peers.handover.store import HolderStatistics, StoreActor, StoreDeclaration
 from peers.storage.messages import PageRefused, PageStored, StoreAnchors, StorePage
 
 FLUSH_S: Final = 0.05  # links to other peers and finished pages wait this long for company
 FLUSH_PAGES: Final = 64
-SHIP_S: Final = 0.2  # and what has changed, before it goes to the team
 STOP_CHECK_S: Final = 0.1  # between two looks whether anything of slots that were taken from us is unfinished
 STOP_PATIENCE_S: Final = 10.0  # with pages of them whose links nobody accepts: those are in the outbox
 MEASURE_S: Final = 1.0  # between two reports of the queue's length
 MEASURE_SHARE: Final = 100  # a change of one part in so many is worth one
-FORGET_ROWS: Final = 1_000  # deleted at a time: some milliseconds
 ROBOTS_HOPS_MAX: Final = 5  # RFC 9309, 2.3.1.2: at least five redirects, even to another authority
 BUSY_PAUSE_S: Final = 1.0  # before asking again whether the host that a robots.txt redirects to is free
 LINKS_REMEMBERED: Final = 1 << 16  # per generation of the sent-cache: about 20 MB
@@ -117,7 +93,7 @@ _HOPELESS: Final = frozenset((FailureReason.DNS, FailureReason.PRIVATE_ADDRESS))
 _MAY_PASS: Final = frozenset((408, 425, 429, 500, 502, 503, 504))
 
 
-class CrawlStatistics(Statistics, frozen=True):
+class CrawlStatistics(HolderStatistics, frozen=True):
     """Counts since the start of the process; gauges of now."""
 
     pages_fetched: int  # answers with status 200 that went to the parser
@@ -138,10 +114,6 @@ class CrawlStatistics(Statistics, frozen=True):
     outbox: int  # links that no other peer has accepted yet
     anchors_changed: int  # stored pages whose new link texts are not indexed yet
     slots_held: int  # that it crawls
-    items_shipped: int  # changes sent to other members of teams, once for each
-    items_merged: int  # changes taken from others
-    changes_refused: int  # messages with such, malformed or from who is not in the team
-    unkept: int  # messages with changes that a member has not kept so far
     held_back: int  # pages that are done, which others do not hear of so far
     hot_hosts: tuple[tuple[str, int], ...]  # the longest queues, longest first: host and URLs queued
     is_shared: bool  # the others of the teams have kept all that has changed here
@@ -170,10 +142,11 @@ class _Page(msgspec.Struct):
     anchors: tuple[str, ...] = ()  # that it was stored with
 
 
-class Controller(Actor):
+class Controller(StoreActor):
     """Actor of the crawl. Neighbours: controllers, fetcher, parser, cell, membership, handover, recorder."""
 
     name: ClassVar[str] = "controller"
+    keeps: ClassVar = StoreDeclaration("frontier", name, is_needed_to_crawl=True)
 
     def __init__(self, me: str, table: Table, settings: CrawlSettings, life: int = 1) -> None:
         self._settings = settings
@@ -186,11 +159,10 @@ class Controller(Actor):
             settings.crawl_delay_max_s,
         )
         self._store = FrontierStore(self._frontier, clock_ahead_max_s, settings.robots_ttl_s)
-        self._exchange = Exchange(me, self.name, self._store, life=life)
         self._mirror = Mirror(me, self.name, self._store)
+        self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=self._mirror)
         self._outbox = Outbox(TableSection(table, b"o"))
         self._ownership: Ownership | None = None
-        self._has_told_filled = False
         self._has_owners = False  # does anybody own slots? all are owned or none is
         names = ("fetcher", "parser", "cell", "membership", "handover", "recorder")
         self._addresses = {name: Address(me, name) for name in names}
@@ -210,7 +182,6 @@ class Controller(Actor):
         self._held: SlotMask | None = None  # what the handover said last
         self._stopping: dict[int, float] = {}  # slots taken from us, of which something may go on; since when
         self._stop_check_s = inf
-        self._ship_at_s = inf
         self._measured = 0
         self._measure_at_s = -inf  # not before
         self._measure_due_s = inf  # when the membership is to hear of it
@@ -222,7 +193,6 @@ class Controller(Actor):
         self._fetch_status: Counter[str] = Counter()
         self._pages_fetched = self._pages_stored = self._bytes_fetched = 0
         self._links_found = self._links_sent = self._links_received = self._links_refused = 0
-        self._items_merged = self._changes_refused = 0
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         self._store.now = now
@@ -243,33 +213,12 @@ class Controller(Actor):
                 sends = self._links_found_elsewhere(source, batch, links, now)
             case LinksAccepted(batch):
                 sends = self._links_accepted(source.peer, batch)
-            case FrontierChanged():
-                sends = self._frontier_changed(source, message, now)
-            case FrontierKept(batch):
-                self._mirror.kept(source.peer, batch)
-                sends = []
-            case (
-                SynchroniseSlots()
-                | StopSynchronising()
-                | CompareSlots()
-                | SlotsCompared()
-                | SendItems()
-                | ItemsSent()
-                | ItemsTaken()
-            ):
-                sends = self._exchange.receive(source, message, now)
             case OwnershipChanged(ownership):
                 sends = self._change_ownership(ownership, now)
             case HoldSlots(slots, inherited):
-                sends = self._hold(self._decode(slots), self._decode(inherited), now)
+                sends = self._hold(self._keeper.decode(slots), self._keeper.decode(inherited), now)
             case HoldingsRevoked():
                 sends = self._hold_nothing(now)
-            case SlotsComplete(slots):
-                self._exchange.note_complete(self._decode(slots))
-                sends = []
-            case ForgetSlots(slots):
-                self._frontier.forget_later(_numbers(self._decode(slots)))
-                sends = []
             case CrawlLicensed(until):
                 self._licensed_until_s = until
                 sends = []
@@ -280,7 +229,7 @@ class Controller(Actor):
                 self._is_stopped = True
                 sends = self._flush(now)
             case _:
-                raise LocalProtocolError(f"controller does not understand {type(message).__name__}")
+                sends = self._keeper.receive(source, message, now)
         return sends + self._end_turn(now)
 
     def wake(self, now: float) -> list[Send]:
@@ -292,29 +241,19 @@ class Controller(Actor):
             sends += self._resend(now)
         if self._anchors_due_s() <= now:
             sends += self._store_anchors(now)
-        if self._mirror.wake_at() <= now:
-            sends += self._mirror.wake(now)
-        if self._ship_at_s <= now:
-            sends += self._ship(now)
+        if self._keeper.wake_at() <= now:
+            sends += self._keeper.wake(now)
         if self._stop_check_s <= now:
             sends += self._report_stopped(now)
-        if self._exchange.wake_at() <= now:
-            sends += self._exchange.wake(now)
-        if self._frontier.forgetting:
-            self._frontier.forget_some(FORGET_ROWS)
         return sends + self._end_turn(now)
 
     def wake_at(self) -> float:
-        if self._frontier.forgetting:
-            return -inf
         at = min(
             self._flush_at_s,
             self._outbox.next_time(),
             self._anchors_due_s(),
-            self._mirror.wake_at(),
-            self._ship_at_s,
+            self._keeper.wake_at(),
             self._stop_check_s,
-            self._exchange.wake_at(),
             self._measure_due_s,
         )
         licensed_until = self._licensed_until_s
@@ -328,6 +267,7 @@ class Controller(Actor):
     def observe(self) -> CrawlStatistics:
         frontier = self._frontier
         return CrawlStatistics(
+            store=self._keeper.observe(),
             pages_fetched=self._pages_fetched,
             pages_stored=self._pages_stored,
             urls_seen=frontier.url_count,
@@ -346,13 +286,9 @@ class Controller(Actor):
             outbox=self._outbox.link_count + sum(map(len, self._unsent.values())),
             anchors_changed=frontier.changed_anchors_count,
             slots_held=0 if self._held is None else int(self._held.sum()),
-            items_shipped=self._mirror.shipped_count,
-            items_merged=self._items_merged,
-            changes_refused=self._changes_refused,
-            unkept=self._mirror.waiting_count,
             held_back=len(self._store.held_back),
             hot_hosts=frontier.longest_queues(HOT_HOSTS),
-            is_shared=not self._frontier.changes and self._mirror.is_idle,
+            is_shared=self._mirror.is_idle,
             is_idle=self._is_idle(),
         )
 
@@ -361,14 +297,7 @@ class Controller(Actor):
         sends = self._start_fetches(now)
         if self._mirror.has_pledges:
             sends += self._redeem()
-        if self._frontier.changes or self._mirror.has_unshipped_pledges:
-            self._ship_at_s = min(self._ship_at_s, now + SHIP_S)
-        if self._ownership is not None and (self._frontier.filled or not self._has_told_filled):
-            # The first time also that there is nothing: the handover yields no slot before it knows.
-            self._has_told_filled = True
-            filled = encode_slot_list(self._frontier.filled, self._store.slot_count)
-            self._frontier.filled.clear()
-            sends.append(Send(self._addresses["handover"], SlotsFilled(filled)))
+        sends += self._keeper.end_turn(now)
         if self._is_mismeasured() and self._measure_at_s <= now:
             self._measured, self._measure_at_s = self._frontier.due_count, now + MEASURE_S
             pages = self._frontier.url_count - self._frontier.queued_count
@@ -388,13 +317,8 @@ class Controller(Actor):
         self._places.clear()
         self._has_owners = ownership.owner_of(0) is not None
         self._store.slot_count = ownership.table.slot_count
-        self._exchange.change_ownership(ownership)
-        self._mirror.change_ownership(ownership)
+        self._keeper.change_ownership(ownership, now)
         self._outbox.hasten(ownership.alive, now)
-        if not self._mirror.has_members:
-            self._frontier.changes = None
-        elif self._frontier.changes is None:
-            self._frontier.changes = {}
         return []
 
     def _hold(self, slots: SlotMask, inherited: SlotMask, now: float) -> list[Send]:
@@ -443,19 +367,7 @@ class Controller(Actor):
         promise = SlotsStopped(encode_slot_list(stopped, self._store.slot_count))
         return [Send(self._addresses["handover"], promise)]
 
-    def _decode(self, slots: bytes) -> SlotMask:
-        assert self._ownership is not None, "the handover knows no slots before the ownership"
-        return decode_slots(slots, self._store.slot_count)
-
     # --- the team ---
-
-    def _ship(self, now: float) -> list[Send]:
-        """Send what has changed to who keeps it with us."""
-        self._ship_at_s = inf
-        changes = self._frontier.changes or {}
-        if self._frontier.changes is not None:
-            self._frontier.changes = {}
-        return self._mirror.ship(changes, now)
 
     def _redeem(self) -> list[Send]:
         return [send for pledge in self._mirror.redeem() for send in self._keep_pledge(pledge)]
@@ -472,30 +384,6 @@ class Controller(Actor):
         """Have others hear that a page is done."""
         if self._store.release(key):
             self._frontier.note_change(key)
-
-    def _frontier_changed(self, source: Address, message: FrontierChanged, now: float) -> list[Send]:
-        """Merge what changed at another member of the team. Without an answer it is sent again.
-
-        The sender may be ahead of us in who belongs to the team, or behind.
-        """
-        ownership = self._ownership
-        if ownership is None:
-            return []
-        try:
-            located = self._store.locate(message.items)
-            if not isfinite(message.sent_at) or located.item_count > CHANGES_MAX:
-                raise RemoteProtocolError("changes at no time, or too many")
-        except RemoteProtocolError:
-            self._changes_refused += 1
-            return []
-        for slot in located.slots():
-            team = ownership.team_of(slot)
-            if source.peer not in team or self._me not in team:
-                self._changes_refused += 1
-                return []
-        self._store.merge_located(located, now - message.sent_at)
-        self._items_merged += located.item_count
-        return [Send(source, FrontierKept(message.batch))]
 
     # --- fetching ---
 
@@ -974,7 +862,6 @@ class Controller(Actor):
             or self._unsent
             or self._outbox.batch_count
             or self._frontier.changed_anchors_count
-            or self._frontier.changes
             or not self._mirror.is_idle
             or self._has_slots_to_come()
         )

@@ -1,8 +1,7 @@
 """The frontier as another peer sees it: what it has of a slot, and what others send of theirs.
 
-Implements `peers.handover.store.Store`; the mirror reads and merges through it too. An item's id covers its
-kind and content, but of a host only the name: clocks differ from peer to peer. So hosts, which are few, are
-in every transfer.
+Implements `peers.handover.store.MirroredStore`. An item's id covers its kind and content, but of a host only
+the name: clocks differ from peer to peer. So hosts, which are few, are in every transfer.
 
 Some pages are *held back*: they are done here, but their links are not yet safe with others. Others are shown
 the URL as it was before, queued, so that who takes over after our death fetches the page again.
@@ -10,7 +9,7 @@ the URL as it was before, queued, so that who takes over after our death fetches
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from math import isfinite
 from typing import Final, NamedTuple
 
@@ -20,6 +19,7 @@ from xxhash import xxh3_64_digest
 
 from mesh.actor import Send
 from mesh.errors import RemoteProtocolError
+from mesh.messages import CHANGES_MAX
 from mesh.slot_set import SlotMask
 from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_items import (
@@ -40,7 +40,7 @@ from peers.crawler.frontier_items import (
     queued_in,
 )
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests
-from peers.handover.store import Part
+from peers.handover.store import Part, Shipment
 
 PART_BYTES: Final = 512 << 10  # of items in a part: some 5,000, which take 40 ms to merge
 ITEM_BYTES: Final = 24  # of an item besides its texts
@@ -88,6 +88,11 @@ class Gathering:
         self._begin()
         return encode_items(items)
 
+    def shipment(self, slots: set[int]) -> Shipment:
+        """Return what was gathered, of these slots, and begin anew."""
+        n_items = self.n_items
+        return Shipment(self.take(), n_items, frozenset(slots))
+
 
 class FrontierStore:
     """Reads items from a frontier and merges those of others into it."""
@@ -108,6 +113,7 @@ class FrontierStore:
         self.held_back: dict[bytes, HeldBack] = {}  # by key of the URL's row
         self._digests = SlotDigests(0, self.item_ids, self._id_shown)
         frontier.tell_changes(self._digests.note)
+        self.newly_filled = frontier.filled
 
     def filled_mask(self, slot_count: int) -> SlotMask:
         """Return where anything is."""
@@ -148,34 +154,28 @@ class FrontierStore:
         if gathering.n_items:
             yield Part(gathering.take())
 
-    def merge(self, ticket: int, peer: str, slots: SlotMask, part: Part, delay_s: float) -> Send | None:
+    def merge(
+        self, ticket: int, peer: str, slots: SlotMask, part: Part, clock_offset_s: float
+    ) -> Send | None:
         """Take in items of another peer; see `Store.merge`."""
-        located = self.locate(part.items)
-        if not isfinite(delay_s):
+        located = locate(decode_items(part.items), self.slot_count)
+        if not isfinite(clock_offset_s):
             raise RemoteProtocolError("frontier items sent at no time")
         if not all(slots[slot] for slot in located.slots()):
             raise RemoteProtocolError("frontier items of slots that were not asked for")
-        self.merge_located(located, delay_s)
+        self.merge_located(located, clock_offset_s)
         return None
 
-    def locate(self, encoded: bytes) -> Located:
-        """Decode and check items.
-
-        Raises:
-          RemoteProtocolError: something is wrong with them; nothing was merged.
-        """
-        return locate(decode_items(encoded), self.slot_count)
-
-    def merge_located(self, located: Located, delay_s: float) -> None:
+    def merge_located(self, located: Located, clock_offset_s: float) -> None:
         """Join checked items with ours; hosts first, so that no clock comes after what it holds up."""
         frontier = self._frontier
         clock_max_s, expiry_max_s = self.now + self._clock_ahead_max_s, self.now + self._robots_ttl_s
         for slot, host in located.hosts:
-            next_fetch_s = min(host.next_fetch_s + delay_s, clock_max_s)
+            next_fetch_s = min(host.next_fetch_s + clock_offset_s, clock_max_s)
             record = HostRecord(host.host, next_fetch_s, host.fetched, host.failures, host.given_up)
             frontier.merge_host(slot, record, None)
         for slot, robots in located.robots:
-            expires_s = min(robots.expires_s + delay_s, expiry_max_s)
+            expires_s = min(robots.expires_s + clock_offset_s, expiry_max_s)
             record = HostRecord(robots.host, robots_status=robots.status, robots_expires_s=expires_s)
             frontier.merge_host(slot, record, robots.body)
         for slot, name, item in located.queued:
@@ -184,6 +184,65 @@ class FrontierStore:
             frontier.merge_settled(slot, mark, row)
         for anchors in located.anchors:
             frontier.merge_anchors(anchors.slot, anchors.fingerprint, anchors.texts)
+
+    # --- Forgetting
+
+    @property
+    def is_forgetting(self) -> bool:
+        return bool(self._frontier.forgetting)
+
+    def forget_later(self, slots: SlotMask) -> None:
+        """See `handover.store.Store`."""
+        self._frontier.forget_later(np.flatnonzero(slots).tolist())
+
+    def forget_some(self, entries_max: int) -> None:
+        """See `handover.store.Store`."""
+        self._frontier.forget_some(entries_max)
+
+    # --- Changes, for the mirror
+
+    @property
+    def has_changes(self) -> bool:
+        return bool(self._frontier.changes)
+
+    def note_changes(self, *, is_wanted: bool) -> None:
+        """See `handover.store.MirroredStore`."""
+        if not is_wanted:
+            self._frontier.changes = None
+        elif self._frontier.changes is None:
+            self._frontier.changes = {}
+
+    def take_changes(self) -> Collection[bytes]:
+        """See `handover.store.MirroredStore`."""
+        changes = self._frontier.changes
+        if changes is None:
+            return ()
+        self._frontier.changes = {}
+        return changes
+
+    def shipments(self, keys: Iterable[bytes]) -> Iterator[Shipment]:
+        """See `handover.store.MirroredStore`."""
+        gathering, slots = Gathering(), set[int]()
+        for key in keys:
+            self.gather_key(key, gathering)
+            slots.add(int.from_bytes(key[:2], "big"))
+            if gathering.n_items >= CHANGES_MAX or gathering.n_bytes >= PART_BYTES:
+                yield gathering.shipment(slots)
+                slots = set()
+        if gathering.n_items:
+            yield gathering.shipment(slots)
+
+    def merge_changes(self, items: bytes, is_taken: Callable[[int], bool], clock_offset_s: float) -> int:
+        """See `handover.store.MirroredStore`."""
+        located = locate(decode_items(items), self.slot_count)
+        if located.item_count > CHANGES_MAX:
+            raise RemoteProtocolError(f"{located.item_count} changes in one message")
+        if not all(map(is_taken, located.slots())):
+            raise RemoteProtocolError("changes from who is not in the team, or to who is not")
+        self.merge_located(located, clock_offset_s)
+        return located.item_count
+
+    # --- Items and rows
 
     def gather(self, key: bytes, row: bytes, gathering: Gathering) -> None:
         """Add the item of a row."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Annotated, Final
 
@@ -14,6 +14,7 @@ from mesh.errors import RemoteProtocolError
 
 REASONS_MAX: Final = 1_000  # distinct HTTP status codes and failure reasons of one peer
 HOT_HOSTS_MAX: Final = 10  # named, of one peer and of all
+STORES_MAX: Final = 64  # of one peer
 
 # 2^53: what JSON numbers hold exactly, and the sum over a mesh still fits 64 bits.
 Count = Annotated[int, Meta(ge=0, le=1 << 53)]
@@ -39,6 +40,17 @@ class SlotCounts(msgspec.Struct, frozen=True):
     answered: Count = 0  # searched here
     wanted: Count = 0  # to be brought here; one counts for every peer and store that has some of it
     strays: Count = 0  # not to be kept here any more, and not yet safe elsewhere
+
+
+class StoreCounts(msgspec.Struct, frozen=True):
+    """One store of a peer: of how many slots it has anything, and what of it moves."""
+
+    slots: Count = 0  # of which anything is here
+    wanted: Count = 0  # slots to be brought here; one counts for every peer that has some of it
+    moving: Count = 0  # transfers that are under way, in and out
+    unkept: Count = 0  # changes on their way to others who keep the same slots, in messages
+    bytes_received: Count = 0  # from other peers, when slots changed hands or were repaired
+    bytes_sent: Count = 0  # to other peers, then
 
 
 class PeerState(Enum):
@@ -88,7 +100,8 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     is_draining: bool = False
     weight: Count = 0  # its share of the slots, relative to those of others; see `mesh.balance`
     slots: SlotCounts = SlotCounts()
-    bytes_moved: Count = 0  # pages got from other peers when slots changed hands, or were repaired
+    stores: Annotated[dict[Text, StoreCounts], Meta(max_length=STORES_MAX)] = {}  # by name
+    bytes_moved: Count = 0  # got from other peers when slots changed hands, or were repaired
     bytes_moved_per_s: Amount = 0.0  # of now
     hot_hosts: Annotated[
         tuple[tuple[Text, Count], ...], Meta(max_length=HOT_HOSTS_MAX)
@@ -123,6 +136,7 @@ class Total(msgspec.Struct, frozen=True, kw_only=True):
     pending: int = 0
     activity: int = 0
     slots: SlotCounts = SlotCounts()
+    stores: dict[str, StoreCounts] = {}
     bytes_moved: int = 0
     bytes_moved_per_s: float = 0.0
     hot_hosts: tuple[tuple[str, int], ...] = ()
@@ -186,9 +200,8 @@ def total_of(peers: Iterable[PeerStatus]) -> Total:
             queued=sum(peer.frontier.queued for peer in peers),
             in_flight=sum(peer.frontier.in_flight for peer in peers),
         ),
-        slots=SlotCounts(
-            *(sum(counts) for counts in zip(*(astuple(peer.slots) for peer in peers), strict=True))
-        ),
+        slots=SlotCounts(*_sums(peer.slots for peer in peers)),
+        stores=_sum_stores(peers),
         hot_hosts=_longest(host for peer in peers for host in peer.hot_hosts),
     )
 
@@ -233,6 +246,19 @@ def decode(encoded: bytes) -> PeerStatus:
 def _longest(hosts: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
     """The hosts with most URLs to be fetched, longest first."""
     return tuple(sorted(hosts, key=lambda host: (-host[1], host[0]))[:HOT_HOSTS_MAX])
+
+
+def _sums(counts: Iterable[msgspec.Struct]) -> Iterator[int]:
+    """Add up the fields, one by one, of structs that have nothing but numbers."""
+    return map(sum, zip(*map(astuple, counts), strict=True))
+
+
+def _sum_stores(peers: Sequence[PeerStatus]) -> dict[str, StoreCounts]:
+    names = sorted({name for peer in peers for name in peer.stores})
+    return {
+        name: StoreCounts(*_sums(peer.stores[name] for peer in peers if name in peer.stores))
+        for name in names
+    }
 
 
 def _sum_by_key(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:

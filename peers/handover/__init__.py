@@ -2,7 +2,10 @@
 
 handover    the actor: claims slots, has its stores brought up to date, says when it can serve them
 wants       its policy: what is still to be brought here, from whom, what first
-messages    what it says to the controller and the cell of its peer
+messages    what it says to the stores of its peer
+store       what a store is, and its declaration: all that a further one costs
+keeper      what the actor of a store delegates to: comparing, moving, forgetting, telling
 exchange    how two stores of the same kind find what one of them lacks, and move it
-store       what a store must be able to do for that
+mirror      how what changes in a store reaches the rest of the team at once
+item_store  a store that is nothing but values under names, ready to be used
 """

@@ -16,7 +16,7 @@ lacking.
 next one, is asked again; a task that gets nowhere ends with what it has, and the handover begins another one.
 So it does at once with a part that is no part: asking for it again would bring it again.
 
-An exchange belongs to an actor, which hands it the messages of this conversation and carries out its sends.
+An exchange belongs to a `keeper.Keeper`, which hands it the messages of this conversation.
 """
 
 from __future__ import annotations
@@ -236,6 +236,11 @@ class Exchange:
     def wake_at(self) -> float:
         return self._wake_at
 
+    @property
+    def is_pulling(self) -> bool:
+        """Is there a task under way?"""
+        return bool(self._tasks)
+
     def observe(self) -> ExchangeStatistics:
         counts = self._counts
         return ExchangeStatistics(
@@ -376,7 +381,7 @@ class Exchange:
         ticket = next(self._numbers)
         try:
             order = self._store.merge(
-                ticket, task.peer, task.group, Part(part.items, part.bulk), now - part.sent_at
+                ticket, task.peer, task.group, Part(part.items, part.bulk), clock_offset_s=now - part.sent_at
             )
         except RemoteProtocolError:
             self._counts["refused"] += 1

@@ -8,12 +8,13 @@ is. Two peers that both think a slot theirs do not yield to each other, so neith
 are the same. Who has yielded a slot fetches nothing of it again before it holds it itself, which takes a
 yield of the one it has yielded to. Holding is not kept over a restart.
 
-*Getting.* Who yields says where it has anything. The frontier's part of that is brought before the slot is
-crawled, the pages meanwhile; with both the slot is *complete*. All of this is union: what two sides of a
-partition, or an owner and its late standby, know is put together, in any order. But where nobody who yielded
-was complete, and as many members as there are copies are down or *lack* something of the slot, since their
-disk was full, what was acknowledged may be with the dead alone, and who crawled on would fetch it again. Such
-a slot waits, and is claimed again whenever the members change, until one of the dead is back or written off.
+*Getting.* Who yields says where it has anything. What is needed to crawl (the frontier) is brought before the
+slot is crawled, all other stores meanwhile; with all of them the slot is *complete*. All of this is union:
+what two sides of a partition, or an owner and its late standby, know is put together, in any order. But where
+nobody who yielded was complete, and as many members as there are copies are down or *lack* something of the
+slot, since their disk was full, what was acknowledged may be with the dead alone, and who crawled on would
+fetch it again. Such a slot waits, and is claimed again whenever the members change, until one of the dead is
+back or written off.
 
 *Offering.* Who holds a slot and has it complete offers it to the standbys. What they have *taken* is
 complete there from then on, since all that is new reaches them before it counts. A standby that has lost
@@ -50,9 +51,10 @@ life for one to this life, if that was under way all the time.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil, inf
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, ClassVar
 
 import msgspec
 import numpy as np
@@ -79,9 +81,8 @@ from peers.handover.messages import (
     SynchroniseSlots,
 )
 from peers.handover.offers import Offers
-from peers.handover.wants import STORES, Wants
-
-NEIGHBOURS: Final = ("membership", "controller", "cell", "indexer")
+from peers.handover.store import StoreDeclaration
+from peers.handover.wants import Wants
 
 
 class HandoverSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -109,16 +110,6 @@ class HandoverSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
         float, Meta(description="pace of what is not urgent: a sixth of a gigabit")
     ] = 20e6
     tasks_max: Annotated[int, Meta(description="transfers at a time, per store")] = 4
-    task_slots_max: Annotated[
-        int, Meta(description="slots of the frontier in one transfer, which are crawled when it is done")
-    ] = 4_096
-    page_task_slots_max: Annotated[
-        int,
-        Meta(
-            description="slots of pages in one transfer; an export of the index reads all its postings, of "
-            "however few slots it is"
-        ),
-    ] = 16_384
     differing_s: Annotated[
         float,
         Meta(description="before what is said to differ is compared: most of it is on its way"),
@@ -140,8 +131,9 @@ class HandoverStatistics(Statistics, frozen=True):
     complete: int  # of which we have everything
     missing: int  # answered for by the table and not complete
     filled: int  # of which we have anything
-    frontier_wanted: int  # to be brought here, a slot counts once for every peer that has some of it
-    pages_wanted: int
+    wanted: dict[
+        str, int
+    ]  # by store: to be brought here, a slot counts once for every peer that has some of it
     differing: int  # that are said to differ and have still to be compared, for every peer
     offered: int  # to be taken by others, a slot counts once for every peer
     strays: int  # which we do not keep and which all of the team do not have yet
@@ -170,21 +162,33 @@ class _Taking:
 
 
 class Handover(Actor):
-    """Neighbours: handovers, membership, controller, cell, indexer."""
+    """Neighbours: handovers, membership, the actors that hold stores, indexer."""
 
     name: ClassVar[str] = "handover"
 
-    def __init__(self, me: str, life: int = 1, settings: HandoverSettings | None = None) -> None:
+    def __init__(
+        self,
+        me: str,
+        stores: Iterable[StoreDeclaration],
+        life: int = 1,
+        settings: HandoverSettings | None = None,
+    ) -> None:
         """Begin with nothing held.
 
         Args:
+          stores: all that a peer has.
           life: of this peer, whose numbers no claim, offer or task of an earlier life has.
         """
         self._me = me
         self._settings = settings or HandoverSettings()
         self._numbers = numbers_of(life)
         self._ownership: Ownership | None = None
-        self._addresses = {name: Address(me, name) for name in NEIGHBOURS}
+        self._stores = {store.name: store for store in stores}
+        self._store_of = {store.actor: store.name for store in self._stores.values()}
+        self._holders = {store.name: Address(me, store.actor) for store in self._stores.values()}
+        self._needed_to_crawl = {store.name for store in self._stores.values() if store.is_needed_to_crawl}
+        self._controller, self._indexer = Address(me, "controller"), Address(me, "indexer")
+        self._membership = Address(me, "membership")
         self._claim = 0
         self._claim_again_at = inf
         self._claim_pause_s = self._settings.again_s
@@ -218,7 +222,7 @@ class Handover(Actor):
             case SlotsStopped(slots):
                 return self._note_stopped(self._decode(slots), now)
             case SlotsFilled(slots):
-                return self._note_filled(source.actor, self._decode(slots), now)
+                return self._note_filled(self._store_of[source.actor], self._decode(slots), now)
             case SlotsSynchronised(task, slots):
                 return self._note_synchronised(task, self._decode(slots), now)
             case SlotsLacking(slots):
@@ -288,14 +292,12 @@ class Handover(Actor):
 
     def observe(self) -> HandoverStatistics:
         if self._ownership is None:
-            nothing = dict.fromkeys(HandoverStatistics.__struct_fields__[:-1], 0)
-            return HandoverStatistics(**nothing, is_quiet=False)
+            return _nothing_known()
         ownership = self._ownership
         kept, owned, strays = ownership.kept, ownership.owned, self._strays() & ~self._taken_by_team()
-        n_wanted = {store: self._wants.count(store) for store in STORES}
         n_offered = sum(int(slots.sum()) for _, slots in self._offers.open().values())
         is_settled = bool((self._held == owned).all() and (self._complete & kept == kept).all())
-        lacking = self._wants.urgent("controller") | self._wants.urgent("cell")
+        lacking = self._wants.urgent(self._stores)
         is_moving = bool(n_offered or (lacking | self._stopping | strays).any())
         return HandoverStatistics(
             owned=int(owned.sum()),
@@ -305,8 +307,7 @@ class Handover(Actor):
             complete=int((self._complete & kept).sum()),
             missing=int((ownership.answers & ~self._complete).sum()),
             filled=int(self._filled.sum()),
-            frontier_wanted=n_wanted["controller"],
-            pages_wanted=n_wanted["cell"],
+            wanted={store: self._wants.count(store) for store in self._stores},
             differing=sum(int(slots.sum()) for slots in self._differing.values()),
             offered=n_offered,
             strays=int(strays.sum()),
@@ -326,7 +327,7 @@ class Handover(Actor):
         self._held, self._stopping = nothing(), nothing()
         self._filled, self._complete = nothing(), nothing()
         self._lacking = nothing()  # here: not kept though it counts elsewhere, and not brought since
-        self._silent_stores = set(STORES)  # which have not told what they have
+        self._silent_stores = set(self._stores)  # which have not told what they have
         self._claimed, self._agreed = nothing(), nothing()
         self._vouched = nothing()  # claimed, and complete at one who has yielded it
         self._n_lacking = np.zeros(ownership.table.slot_count, np.int16)  # who have yielded it so
@@ -340,7 +341,7 @@ class Handover(Actor):
         self._stirred: set[str] = set()  # whose offers may have been taken by now
         self._are_offers_stale = self._may_forget = True  # as far as we know, to spare work
         self._differing: dict[str, SlotMask] = {}  # by peer: to be compared with it
-        self._wants = Wants(ownership.table.slot_count)
+        self._wants = Wants(ownership.table.slot_count, self._stores)
         self._compare_at = now + self._settings.compare_every_s
 
     def _change_ownership(self, new: Ownership, now: float) -> list[Send]:
@@ -485,7 +486,7 @@ class Handover(Actor):
             return []
         yielded |= new
         self._n_yields += new
-        for store in STORES:
+        for store in self._stores:
             self._wants.add_urgent(store, peer, filled, now)
         agreed = new & (self._n_yields == len(self._yields))
         if not agreed.any():
@@ -501,11 +502,11 @@ class Handover(Actor):
         self._found |= slots & (is_there | self._complete | self._vouched)
 
     def _hold_agreed(self) -> list[Send]:
-        """Crawl what all have yielded and whose frontier is here, all that is known of it."""
+        """Crawl what all have yielded, once all that is known of it and needed for that is here."""
         ready = self._agreed & self._found & ~self._held & ~self._stopping
         if self._fence_until > -inf or not ready.any():
             return []
-        ready &= ~self._wants.urgent("controller")
+        ready &= ~self._wants.urgent(self._needed_to_crawl)
         if not ready.any():
             return []
         self._held |= ready
@@ -514,25 +515,24 @@ class Handover(Actor):
 
     def _tell_held(self, inherited: SlotMask | None = None) -> list[Send]:
         new = NO_SLOTS if inherited is None else encode_slots(inherited)
-        return [Send(self._addresses["controller"], HoldSlots(encode_slots(self._held), new))]
+        return [Send(self._controller, HoldSlots(encode_slots(self._held), new))]
 
     # --- Bringing what others have -----------------------------------------------------------------
 
     def _start_tasks(self, now: float) -> list[Send]:
         settings = self._settings
         sends = []
-        for store in STORES:
-            slots_max = settings.page_task_slots_max if store == "cell" else settings.task_slots_max
-            for want in self._wants.due(store, settings.tasks_max, slots_max, now):
+        for store, declaration in self._stores.items():
+            for want in self._wants.due(store, settings.tasks_max, declaration.task_slots_max, now):
                 number = next(self._numbers)
                 self._wants.start(number, want)
                 pace = inf if want.is_urgent else settings.replicate_bytes_per_s
                 order = SynchroniseSlots(number, want.peer, encode_slots(want.slots), pace)
-                sends.append(Send(self._addresses[store], order))
+                sends.append(Send(self._holders[store], order))
         return sends
 
     def _stop_tasks(self, tasks: list[tuple[str, int]]) -> list[Send]:
-        return [Send(self._addresses[store], StopSynchronising(task)) for store, task in tasks]
+        return [Send(self._holders[store], StopSynchronising(task)) for store, task in tasks]
 
     def _note_synchronised(self, task: int, done: SlotMask, now: float) -> list[Send]:
         want = self._wants.end(task, done, now + self._settings.retry_s)
@@ -582,7 +582,7 @@ class Handover(Actor):
         """Have those whose slots differ from ours bring what we have, and bring what they have."""
         for peer, slots in self._differing.items():
             self._take_back_from(peer, slots & self._held)
-            for store in STORES:
+            for store in self._stores:
                 self._wants.add_copies(store, peer, slots & self._here.kept, now)
         self._differing, self._differing_at = {}, inf
 
@@ -590,7 +590,7 @@ class Handover(Actor):
         """Compare some of our slots with their owners, in turn."""
         self._compare_at = now + self._settings.compare_every_s
         for peer, slots in self._by_peer(self._next_compared(), 0).items():
-            for store in STORES:
+            for store in self._stores:
                 self._wants.add_copies(store, peer, slots, now)
 
     def _next_compared(self) -> SlotMask:
@@ -613,7 +613,7 @@ class Handover(Actor):
 
     def _note_complete(self) -> list[Send]:
         """See which slots are complete by now, and tell our own if these have changed."""
-        lacking = self._wants.urgent("controller") | self._wants.urgent("cell")
+        lacking = self._wants.urgent(self._stores)
         self._complete |= self._held & ~lacking
         for peer in self._stirred & self._taking.keys():
             # Whose slots these are holds them and has all: else it would not have offered them.
@@ -624,7 +624,7 @@ class Handover(Actor):
         self._stirred.update(self._taking)  # for what these offer may be complete only now
         self._told_complete = self._complete.copy()
         told = SlotsComplete(encode_slots(self._complete))
-        return [Send(self._addresses[name], told) for name in ("indexer", "controller", "cell")]
+        return [Send(address, told) for address in (self._indexer, *self._holders.values())]
 
     def _serve(self) -> list[Send]:
         """Have the serving weight follow the weight, once that costs nobody an answer."""
@@ -635,7 +635,7 @@ class Handover(Actor):
             if (slots & ~self._offers.taken_by(peer)).any():
                 return []
         self._asked_to_serve = ownership.epoch
-        return [Send(self._addresses["membership"], ServeSlots())]
+        return [Send(self._membership, ServeSlots())]
 
     # --- Taking what is offered ----------------------------------------------------------------------
 
@@ -652,14 +652,14 @@ class Handover(Actor):
         new = slots & ~taking.slots
         taking.slots |= new
         taking.told &= ~slots  # what we said of them was lost
-        for store in STORES:
+        for store in self._stores:
             self._wants.add_copies(store, peer, new & ownership.owned, now)
             self._wants.add_copies(store, peer, new & ~ownership.owned, max(now, self._copies_at))
         self._stirred.add(peer)
         return self._advance(now)
 
     def _brought(self, peer: str) -> SlotMask:
-        """Of what a peer offers, what is in both stores."""
+        """Of what a peer offers, what is in all stores."""
         return self._taking[peer].slots & ~self._wants.wanted_from(peer)
 
     def _tell_taken(self) -> list[Send]:
@@ -751,7 +751,7 @@ class Handover(Actor):
         self._lacking &= ~gone
         self._are_offers_stale = True
         order = ForgetSlots(encode_slots(gone))
-        return [Send(self._addresses[name], order) for name in ("controller", "cell", "indexer")]
+        return [Send(address, order) for address in (*self._holders.values(), self._indexer)]
 
     # --- Details -----------------------------------------------------------------------------------
 
@@ -771,3 +771,9 @@ class Handover(Actor):
 
     def _decode(self, slots: bytes) -> SlotMask:
         return decode_slots(slots, self._here.table.slot_count)
+
+
+def _nothing_known() -> HandoverStatistics:
+    """The statistics of a handover that knows no slots yet."""
+    counts = dict.fromkeys(HandoverStatistics.__struct_fields__, 0)
+    return HandoverStatistics(**counts | {"wanted": {}, "is_quiet": False})  # type: ignore[arg-type]

@@ -1,8 +1,8 @@
-"""What is said between the handover and the stores of its peer: controller (frontier) and cell (pages).
+"""What is said between the handover and the stores of its peer, and with the controller, which crawls.
 
 Slots are in sets as `mesh.slot_set` encodes them.
 
-Beside what these messages promise, a store keeps nothing for other peers (`FrontierChanged`, `ReplicatePage`,
+Beside what these messages promise, a store keeps nothing for other peers (`ItemsChanged`, `ReplicatePage`,
 `LinksFound`) of slots in whose `Ownership.team_of` it is not: what it has of them may be forgotten any time.
 """
 
@@ -89,7 +89,7 @@ class SlotsLacking(Message, frozen=True):
 
 
 class SlotsComplete(Message, frozen=True):
-    """Handover to cell, controller and indexer: of exactly these slots everything acknowledged is here.
+    """Handover to stores and indexer: of exactly these slots everything acknowledged is here.
 
     The indexer answers for no others, and a store tells who compares them that it is not ready.
     """

@@ -1,19 +1,67 @@
-"""What a store must be able to do so that `exchange.Exchange` can bring two of them to the same content.
+"""What a store is: declared once, by the actor that holds it; all that is done with stores follows from that.
 
 A store keeps *items* by slot. An item has an id, eight bytes that follow from its content (without times and
 places, which differ from peer to peer), so equal ids mean equal items. Items only ever grow: merging is a
 maximum or a union, in any order and any number of times, so two stores that have sent each other what they
 lack have the same.
+
+To add a store, write an actor with a `StoreDeclaration` that hands what it does not understand itself to a
+`keeper.Keeper`, and put it among the actors of a peer (`peers.actors`). Whose content is nothing but values
+under names finds a `Store` in `item_store`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Protocol
 
-from mesh.actor import Send
+from mesh.actor import Actor, Send, Statistics
 from mesh.slot_set import SlotMask
 from peers.handover.slot_digests import SlotDigest
+
+
+@dataclass(frozen=True, slots=True)
+class StoreDeclaration:
+    """One store of every peer: what it is called, who holds it, how it is brought from peer to peer."""
+
+    name: str  # in statistics and in status
+    actor: str  # that holds it: what is said of the store is addressed to it, here and at other peers
+    task_slots_max: int = 4_096  # brought in one task: none of them is complete before all are
+    is_needed_to_crawl: bool = False  # no slot is crawled before what others have of it is here
+
+
+class StoreStatistics(Statistics, frozen=True):
+    """What every store lets be seen: gauges of now, and counts since the start."""
+
+    name: str
+    slots_filled: int  # gauge: of which anything is here
+    is_forgetting: bool
+    tasks: int  # gauge: being brought here
+    transfers: int  # gauge: going out
+    parts_received: int
+    bytes_received: int  # in parts
+    parts_sent: int
+    bytes_sent: int  # in parts
+    parts_refused: int  # and other messages that were damaged or made no sense
+    slots_compared: int
+    slots_differing: int  # of those compared for others
+    items_shipped: int  # changes sent to other members of teams, once for each
+    items_merged: int  # changes taken from others
+    changes_refused: int  # messages with such, malformed or from who is not in the team
+    unkept: int  # gauge: messages with changes that a member has not kept so far
+
+
+class HolderStatistics(Statistics, frozen=True):
+    """What an actor that holds a store lets be seen, and whatever else it counts."""
+
+    store: StoreStatistics
+
+
+class StoreActor(Actor):
+    """An actor that holds a store. The handover of its peer is given the declaration, and needs no more."""
+
+    keeps: ClassVar[StoreDeclaration]
 
 
 class Part(NamedTuple):
@@ -24,7 +72,15 @@ class Part(NamedTuple):
 
 
 class Store(Protocol):
-    """The side of an actor (the controller's frontier, the cell's pages) that its `Exchange` sees."""
+    """What a `keeper.Keeper` sees of an actor's content."""
+
+    @property
+    def newly_filled(self) -> list[int]:
+        """Slots that had nothing, and have; whoever looks empties it."""
+
+    @property
+    def is_forgetting(self) -> bool:
+        """Is there anything left to be forgotten?"""
 
     def filled_mask(self, slot_count: int) -> SlotMask:
         """Return a mask over all slots: where there is an item. All others are equal without a look."""
@@ -39,20 +95,68 @@ class Store(Protocol):
         """Yield, lazily, all items of these slots whose ids are not in `have`.
 
         A `Send` in the place of a part is an order to a port of this peer that the part needs; the actor
-        hands `Exchange.give_part` the ticket and the part that came of it.
+        hands `Keeper.give_part` the ticket and the part that came of it.
         """
 
-    def merge(self, ticket: int, peer: str, slots: SlotMask, part: Part, delay_s: float) -> Send | None:
+    def merge(
+        self, ticket: int, peer: str, slots: SlotMask, part: Part, clock_offset_s: float
+    ) -> Send | None:
         """Take in a part from another peer, which is not believed blindly.
 
         Args:
           slots: what was asked for; items of others are refused.
-          delay_s: to be added to times in the items, to have them by our clock.
+          clock_offset_s: to be added to times in the items, to have them by our clock.
 
         Returns:
           None when all is in the table; or an order to a port of this peer that must be carried out first:
-          the actor calls `Exchange.end_merge` with the ticket when that is done and the rest is in the table.
+          the actor calls `Keeper.end_merge` with the ticket when that is done and the rest is in the table.
 
         Raises:
           RemoteProtocolError: it is no part, or of slots that were not asked for.
+        """
+
+    def forget_later(self, slots: SlotMask) -> None:
+        """Have all of these slots deleted by `forget_some`. What comes anew of them meanwhile stays."""
+
+    def forget_some(self, entries_max: int) -> None:
+        """Delete up to about so many entries of what is to be forgotten."""
+
+
+class Shipment(NamedTuple):
+    """Items in one message to another member of a team."""
+
+    items: bytes  # as the store encodes them
+    n_items: int  # at most CHANGES_MAX
+    slots: frozenset[int]
+
+
+class MirroredStore(Store, Protocol):
+    """A store whose changes go to the other members of each slot's team as they happen, see `mirror`."""
+
+    @property
+    def has_changes(self) -> bool:
+        """Has anything changed that was not taken by `take_changes`?"""
+
+    def note_changes(self, *, is_wanted: bool) -> None:
+        """Remember what changes from now on, or nothing if there is nobody to hear of it."""
+
+    def take_changes(self) -> Collection[bytes]:
+        """Return the keys of all rows that have changed, in that order, and forget that they have.
+
+        A key begins with its slot, two bytes big-endian.
+        """
+
+    def shipments(self, keys: Iterable[bytes]) -> Iterator[Shipment]:
+        """Yield the items of these rows as they are now."""
+
+    def merge_changes(self, items: bytes, is_taken: Callable[[int], bool], clock_offset_s: float) -> int:
+        """Take in what changed at another peer; return how many items that were.
+
+        Args:
+          is_taken: of each slot, whether it may come from that peer.
+          clock_offset_s: as for `merge`.
+
+        Raises:
+          RemoteProtocolError: these are no items, too many, or of a slot that is not taken; then none of them
+            was.
         """

@@ -6,15 +6,14 @@ first, copies and comparisons after them. Says what to begin, sends nothing.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from math import inf
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from mesh.slot_set import SlotMask
-
-STORES: Final = ("controller", "cell")  # actors that keep something of slots
 
 
 class Want(NamedTuple):
@@ -65,8 +64,14 @@ class _Source:
 class Wants:
     """By store and peer; a slot is wanted until a task that began after it was wanted has brought it."""
 
-    def __init__(self, slot_count: int) -> None:
+    def __init__(self, slot_count: int, stores: Iterable[str]) -> None:
+        """Want nothing.
+
+        Args:
+          stores: their names.
+        """
         self._slot_count = slot_count
+        self._stores = tuple(stores)
         self._sources: dict[tuple[str, str], _Source] = {}
         self._by_task: dict[int, tuple[str, str]] = {}
 
@@ -138,11 +143,11 @@ class Wants:
         self._drop_if_empty(*key)
         return want
 
-    def urgent(self, store: str) -> SlotMask:
-        """Slots that must not be crawled, or not be called complete, before something has come."""
+    def urgent(self, stores: Collection[str]) -> SlotMask:
+        """Slots that must not be crawled, or not be called complete, before something has come into these."""
         union = np.zeros(self._slot_count, np.bool_)
         for (name, _), source in self._sources.items():
-            if name == store:
+            if name in stores:
                 if source.urgent.at < inf:
                     union |= source.urgent.slots
                 for want in source.tasks.values():
@@ -153,7 +158,7 @@ class Wants:
     def wanted_from(self, peer: str) -> SlotMask:
         """Slots of which something is to come from a peer, urgent or not, into any store."""
         union = np.zeros(self._slot_count, np.bool_)
-        for store in STORES:
+        for store in self._stores:
             source = self._sources.get((store, peer))
             if source is not None:
                 union |= _all_of(source)
@@ -166,7 +171,7 @@ class Wants:
     def next_time(self, tasks_max: int) -> float:
         """When `due` will have something, as far as time alone decides."""
         at = inf
-        for store in STORES:
+        for store in self._stores:
             mine = [source for (name, _), source in self._sources.items() if name == store]
             if sum(len(source.tasks) for source in mine) >= tasks_max:
                 continue

@@ -35,22 +35,17 @@ import msgspec
 import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.actor import Address, Message, Send
 from mesh.document import Document
 from mesh.errors import LocalProtocolError
 from mesh.messages import (
     AnchorsReplicated,
-    CompareSlots,
-    ItemsSent,
-    ItemsTaken,
     PageNotReplicated,
     PageRead,
     PageReplicated,
     ReadPage,
     ReplicateAnchors,
     ReplicatePage,
-    SendItems,
-    SlotsCompared,
     StoredPage,
 )
 from mesh.ownership import Ownership, OwnershipChanged
@@ -58,17 +53,16 @@ from mesh.port import DiskFilled
 from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
 from mesh.table import Table
 from mesh.urls import host_of
-from peers.handover.exchange import Exchange, ExchangeSettings
+from peers.handover.exchange import ExchangeSettings
+from peers.handover.keeper import Keeper
 from peers.handover.messages import (
     ForgetSlots,
-    SlotsComplete,
     SlotsDiffer,
-    SlotsFilled,
     SlotsLacking,
     SlotsSynchronised,
     StopSynchronising,
-    SynchroniseSlots,
 )
+from peers.handover.store import HolderStatistics, StoreActor, StoreDeclaration
 from peers.index.messages import (
     DocumentsAdopted,
     DocumentsExported,
@@ -127,7 +121,7 @@ class CellSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     repairs_per_look: int = 256  # damaged versions that others are asked for at a time
 
 
-class CellStatistics(Statistics, frozen=True):
+class CellStatistics(HolderStatistics, frozen=True):
     """What a cell has and does. Totals survive a restart, gauges are of now, counts since the start."""
 
     pages: int  # total: distinct URLs
@@ -142,16 +136,9 @@ class CellStatistics(Statistics, frozen=True):
     anchors_unindexed: int  # gauge: pages whose link texts are not
     replicas_waiting: int  # gauge: pages, and link texts, that wait for a member of their team
     reading: int  # gauge: places being read back
-    tasks: int  # gauge: transfers coming in
-    transfers: int  # gauge: going out
-    parts_received: int  # count
-    parts_sent: int  # count
-    bytes_received: int  # count: in parts
-    bytes_sent: int  # count: in parts
     is_full: bool  # the disk is full
     replicas_refused: int  # count: not of our slots, malformed, or no room
     records_refused: int  # count: not whole WARC records, so not kept
-    parts_refused: int  # count: not what was asked for
     reads_refused: int  # count: too many gateways waiting
     anchors_unknown: int  # count: link texts of pages that are not here
     unreadable: int  # count: places that did not read back as they were written
@@ -192,10 +179,12 @@ class _Held:
     until: float  # told then anyway
 
 
-class Cell(Actor):
+class Cell(StoreActor):
     """Keeps pages and their places; see the theory of operation above."""
 
     name: ClassVar[str] = "cell"
+    # As many as this because an export of the index reads all its postings, of however few slots it is.
+    keeps: ClassVar = StoreDeclaration("pages", name, task_slots_max=16_384)
 
     def __init__(self, peer: str, table: Table, settings: CellSettings | None = None, life: int = 1) -> None:
         """Take up what the table says was left undone.
@@ -212,7 +201,14 @@ class Cell(Actor):
         self._settings = settings or CellSettings()
         self._ledger = Ledger(table)
         self._store = CellStore(peer, self._ledger, self._slot_of)
-        self._exchange = Exchange(peer, self.name, self._store, self._settings.exchange, life)
+        self._keeper = Keeper(
+            peer,
+            self.keeps,
+            self._store,
+            self._settings.exchange,
+            life,
+            forget_entries=self._settings.entries_per_turn,
+        )
         self._indexing = Indexing(self._ledger, Address(peer, "indexer"), self._settings.indexing)
         self._scrubber = Scrubber(self._ledger, self._settings.scrub)
         self._ownership: Ownership | None = None
@@ -222,8 +218,6 @@ class Cell(Actor):
         self._urls: dict[str, int] = {}  # how many versions of a URL are in _pages
         self._early_anchors: dict[str, StoreAnchors] = {}  # of pages in _pages, until those are done
         self._reads: dict[Version, _Reading] = {}
-        self._forgetting: set[int] = set()  # slots
-        self._postponed: list[SynchroniseSlots] = []  # until all is forgotten
         self._marking: list[int] = []  # slots whose pages are to be indexed anew
         self._lost: list[bytes] = []  # sets of slots whose documents were lost, until all are marked
         self._held: list[_Held] = []
@@ -284,16 +278,14 @@ class Cell(Actor):
                 return self._note_full()
             case SegmentsRemoved(segments):
                 return self._note_removed(segments)
-            case ForgetSlots(slots):
-                return self._forget(slots, now)
             case SlotsDamaged(slots):
                 return self._mark_anew(slots, now)
         return self._trade(source, message, now)
 
     def wake(self, now: float) -> list[Send]:
         sends = self._repeat(now)
-        if self._exchange.wake_at() <= now:
-            sends += self._hold(self._exchange.wake(now), now)
+        if self._keeper.wake_at() <= now:
+            sends += self._hold(self._keeper.wake(now), now)
         if self._turn_at <= now:
             sends += self._take_turn(now)
         if self._indexing.wake_at() <= now:
@@ -309,7 +301,7 @@ class Cell(Actor):
         return min(
             self._replicas.wake_at(),
             self._texts.wake_at(),
-            self._exchange.wake_at(),
+            self._keeper.wake_at(),
             self._turn_at,
             self._indexing.wake_at(),
             self._repair_at,
@@ -318,8 +310,9 @@ class Cell(Actor):
         )
 
     def observe(self) -> CellStatistics:
-        totals, exchange = self._ledger.totals, self._exchange.observe()
+        totals = self._ledger.totals
         return CellStatistics(
+            store=self._keeper.observe(),
             pages=totals.pages,
             gone=totals.gone,
             stored=totals.stored,
@@ -332,16 +325,9 @@ class Cell(Actor):
             anchors_unindexed=totals.texts_marked,
             replicas_waiting=len(self._replicas) + len(self._texts),
             reading=len(self._reads),
-            tasks=exchange.tasks + len(self._postponed),
-            transfers=exchange.transfers,
-            parts_received=exchange.parts_received,
-            parts_sent=exchange.parts_sent,
-            bytes_received=exchange.bytes_received,
-            bytes_sent=exchange.bytes_sent,
             is_full=self._is_full,
             replicas_refused=self._replicas_refused,
             records_refused=self._records_refused + self._store.n_refused,
-            parts_refused=exchange.parts_refused,
             reads_refused=self._reads_refused,
             anchors_unknown=self._anchors_unknown,
             unreadable=self._unreadable,
@@ -353,9 +339,7 @@ class Cell(Actor):
     def _with_news(self, sends: list[Send], now: float) -> list[Send]:
         """Add what follows from the state of the table, and write its counters."""
         ledger = self._ledger
-        if ledger.newly_filled and self._ownership is not None:
-            sends.append(self._filled(ledger.newly_filled))
-            ledger.newly_filled = []
+        sends += self._keeper.end_turn(now)
         if ledger.has_dead_segments:
             sends += self._remove_segments()
         sends += self._store.stop_abandoned()
@@ -367,7 +351,7 @@ class Cell(Actor):
     def _store_page(self, giver: Address, page: StoredPage, now: float) -> list[Send]:
         if self._ownership is None:
             raise LocalProtocolError("a page to store before the first OwnershipChanged")
-        self._forget_at_once(page.slot)
+        self._store.forget_at_once(page.slot)
         identity = identity_of(page.slot, page.url)
         if self._ledger.version(identity, page.fetched_at) is not None:
             return [Send(giver, PageStored(page.url, page.fetched_at, is_new=False))]
@@ -388,7 +372,7 @@ class Cell(Actor):
         if not self._is_acceptable(owner, page):
             self._replicas_refused += 1
             return []
-        self._forget_at_once(page.slot)
+        self._store.forget_at_once(page.slot)
         identity = identity_of(page.slot, page.url)
         if self._ledger.version(identity, page.fetched_at) is not None:
             return [Send(self._cell_of(owner), PageReplicated(page.url, page.fetched_at))]
@@ -684,35 +668,20 @@ class Cell(Actor):
 
     def _trade(self, source: Address, message: Message, now: float) -> list[Send]:
         """React to what belongs to comparing and moving whole slots."""
-        exchange, store = self._exchange, self._store
+        keeper, store = self._keeper, self._store
         match message:
-            case SynchroniseSlots() if self._forgetting:
-                self._postponed.append(message)
-                return []
             case StopSynchronising(task):
-                self._postponed = [each for each in self._postponed if each.task != task]
                 self._held = [each for each in self._held if _task_of(each) != task]
-                return exchange.receive(source, message, now)
-            case (
-                SynchroniseSlots()
-                | CompareSlots()
-                | SlotsCompared()
-                | SendItems()
-                | ItemsSent()
-                | ItemsTaken()
-            ):
-                return self._hold(exchange.receive(source, message, now), now)
-            case SlotsComplete(slots):
-                exchange.note_complete(self._decode(slots))
-                return []
+            case ForgetSlots(slots):
+                self._indexing.forget(self._decode(slots))
             case DocumentsExported(ticket):
                 part = store.take_documents(message)
-                return [] if part is None else exchange.give_part(ticket, part, now)
+                return [] if part is None else keeper.give_part(ticket, part, now)
             case ExtentsRead(ticket) if ticket == SCRUB_TICKET:
                 return self._note_damages(self._scrubber.take(message, now), now)
             case ExtentsRead(ticket):
                 part, damages = store.take_records(message)
-                sends = [] if part is None else exchange.give_part(ticket, part, now)
+                sends = [] if part is None else keeper.give_part(ticket, part, now)
                 return sends + self._note_damages(damages, now)
             case BulkAppended(ticket):
                 self._is_full = False
@@ -721,10 +690,10 @@ class Cell(Actor):
             case DocumentsAdopted(ticket):
                 store.note_adopted(message)
                 return self._go_on(ticket, now)
-        raise LocalProtocolError(f"cell does not understand {type(message).__name__}")
+        return self._hold(keeper.receive(source, message, now), now)
 
     def _go_on(self, ticket: int, now: float) -> list[Send]:
-        return self._hold(self._exchange.end_merge(ticket, now), now)
+        return self._hold(self._keeper.end_merge(ticket, now), now)
 
     def _hold(self, sends: list[Send], now: float) -> list[Send]:
         """Have what came indexed; hold back that slots are synchronised until it is."""
@@ -783,30 +752,9 @@ class Cell(Actor):
             _note_silent(differing, [others[turn % len(others)]], slot)
 
     def _is_busy(self) -> bool:
-        return bool(self._pages or self._reads or self._exchange.observe().tasks or self._is_full)
+        return bool(self._pages or self._reads or self._keeper.is_bringing or self._is_full)
 
-    # --- Forgetting slots, and indexing them anew
-
-    def _forget(self, encoded: bytes, now: float) -> list[Send]:
-        slots = self._decode(encoded)
-        self._forgetting.update(np.flatnonzero(slots).tolist())
-        self._note_forgetting()
-        self._indexing.forget(slots)
-        self._turn_at = now
-        return []
-
-    def _forget_at_once(self, slot: int) -> None:
-        """Forget the rest of one slot before anything new of it comes."""
-        if slot in self._forgetting:
-            while self._ledger.forget(slot, self._settings.entries_per_turn):
-                pass
-            self._forgetting.remove(slot)
-            self._note_forgetting()
-
-    def _note_forgetting(self) -> None:
-        assert self._ownership is not None
-        slots = encode_slot_list(self._forgetting, self._ownership.table.slot_count)
-        self._ledger.note_forgotten(slots if self._forgetting else b"")
+    # --- Indexing slots anew
 
     def _mark_anew(self, encoded: bytes, now: float) -> list[Send]:
         """Have all pages of some slots indexed again, whose documents were lost."""
@@ -817,34 +765,18 @@ class Cell(Actor):
         return []
 
     def _take_turn(self, now: float) -> list[Send]:
-        """Forget, or mark, some entries."""
+        """Mark some entries; once all are, have the index told when they are indexed."""
         room = self._settings.entries_per_turn
-        if self._forgetting:
-            while self._forgetting and room > 0:
-                slot = min(self._forgetting)
-                count = self._ledger.forget(slot, room)
-                if count < room:
-                    self._forgetting.remove(slot)
-                room -= count + 1
-            self._note_forgetting()
         while self._marking and room > 0:
             room -= self._ledger.mark_slot(self._marking.pop()) + 1
         self._indexing.plan(now)
-        self._turn_at = now + self._settings.turn_pause_s if self._forgetting or self._marking else inf
-        sends = [] if self._forgetting else self._begin_postponed(now)
+        self._turn_at = now + self._settings.turn_pause_s if self._marking else inf
         if not self._marking:
             lost, self._lost = self._lost, []
             for slots in lost:
                 told = Send(self._indexer, SlotsRepaired(slots))
                 self._held.append(_Held(told, self._decode(slots), inf))
-        return sends
-
-    def _begin_postponed(self, now: float) -> list[Send]:
-        postponed, self._postponed = self._postponed, []
-        sends: list[Send] = []
-        for message in postponed:
-            sends += self._hold(self._exchange.receive(self._handover, message, now), now)
-        return sends
+        return []
 
     def _remove_segments(self) -> list[Send]:
         """Have segments removed that nothing refers to, not even a page on its way."""
@@ -867,11 +799,9 @@ class Cell(Actor):
     def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
         is_first = self._ownership is None
         self._ownership = ownership
-        self._exchange.change_ownership(ownership)
+        self._keeper.change_ownership(ownership, now)
         sends: list[Send] = []
         if is_first:
-            self._ledger.newly_filled = []
-            sends.append(self._filled(np.flatnonzero(self._ledger.filled).tolist()))
             self._take_up(now)
         # Also pages that waited for nobody: who comes now may have compared before they were in the table.
         for key, pending in [(key, pending) for key, pending in self._pages.items() if pending.givers]:
@@ -888,11 +818,9 @@ class Cell(Actor):
 
     def _take_up(self, now: float) -> None:
         """Go on with what could not be done before the number of slots was known."""
-        if self._ledger.forgotten:
-            self._forgetting.update(np.flatnonzero(self._decode(self._ledger.forgotten)).tolist())
         for slots in self._lost:
             self._marking += np.flatnonzero(self._decode(slots)).tolist()
-        if self._forgetting or self._lost:
+        if self._lost:
             self._turn_at = now
 
     def _others(self, slot: int) -> list[str]:
@@ -917,11 +845,6 @@ class Cell(Actor):
             Send(self._handover, SlotsDiffer(peer, encode_slot_list(numbers, count)))
             for peer, numbers in sorted(slots.items())
         ]
-
-    def _filled(self, slots: list[int]) -> Send:
-        assert self._ownership is not None
-        count = self._ownership.table.slot_count
-        return Send(self._handover, SlotsFilled(encode_slot_list(slots, count)))
 
     def _decode(self, slots: bytes) -> SlotMask:
         assert self._ownership is not None, "slots before the first OwnershipChanged"

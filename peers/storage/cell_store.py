@@ -37,7 +37,8 @@ from xxhash import xxh3_64_digest, xxh3_64_intdigest
 from mesh.actor import Address, Send
 from mesh.errors import RemoteProtocolError
 from mesh.messages import BULK_BYTES_MAX
-from mesh.slot_set import SlotMask, encode_slots
+from mesh.slot_set import SlotMask, decode_any_slots, encode_slot_list, encode_slots
+from mesh.slots import SLOTS_MAX
 from peers.handover.slot_digests import SlotDigest
 from peers.handover.store import Part
 from peers.index.messages import (
@@ -65,6 +66,7 @@ PART_RECORDS_BYTES: Final = 2 << 20
 PART_ROWS_BYTES: Final = 1 << 20
 # Who has less than this share of the items gets the documents, too: for few pages it would not pay.
 HAVE_SHARE_MAX: Final = 0.1
+FORGOTTEN_AT_ONCE: Final = 1_024  # entries in one scan
 
 
 class Damage(NamedTuple):
@@ -113,6 +115,11 @@ class CellStore:
         self._abandoned: list[int] = []  # exports that are not to be gone on with
         self._arrivals: dict[int, _Arrival] = {}
         self._adopting: dict[int, bytes] = {}  # export, as the ledger knows it
+        self.newly_filled = ledger.newly_filled
+        # Slots; the table remembers them, for of what is half forgotten the marks may be gone already.
+        self._forgetting: set[int] = set()
+        if ledger.forgotten:
+            self._forgetting.update(np.flatnonzero(decode_any_slots(ledger.forgotten)).tolist())
 
     def filled_mask(self, slot_count: int) -> SlotMask:
         """See `handover.store.Store`."""
@@ -234,9 +241,45 @@ class CellStore:
         extents = tuple(place.extent for place in places)
         return Send(self._archive, ReadExtents(ticket, extents, tuple(place.checksum for place in places)))
 
+    # --- Forgetting
+
+    @property
+    def is_forgetting(self) -> bool:
+        return bool(self._forgetting)
+
+    def forget_later(self, slots: SlotMask) -> None:
+        """See `handover.store.Store`."""
+        self._forgetting.update(np.flatnonzero(slots).tolist())
+        self._note_forgetting()
+
+    def forget_some(self, entries_max: int) -> None:
+        """See `handover.store.Store`."""
+        room = entries_max
+        while self._forgetting and room > 0:
+            slot = min(self._forgetting)
+            count = self._ledger.forget(slot, room)
+            if count < room:
+                self._forgetting.remove(slot)
+            room -= count + 1
+        self._note_forgetting()
+
+    def forget_at_once(self, slot: int) -> None:
+        """Forget the rest of one slot; to be called before anything new of it comes."""
+        if slot in self._forgetting:
+            while self._ledger.forget(slot, FORGOTTEN_AT_ONCE):
+                pass
+            self._forgetting.remove(slot)
+            self._note_forgetting()
+
+    def _note_forgetting(self) -> None:
+        slots = encode_slot_list(self._forgetting, SLOTS_MAX)
+        self._ledger.note_forgotten(slots if self._forgetting else b"")
+
     # --- Receiving
 
-    def merge(self, ticket: int, peer: str, slots: SlotMask, part: Part, delay_s: float) -> Send | None:
+    def merge(
+        self, ticket: int, peer: str, slots: SlotMask, part: Part, clock_offset_s: float
+    ) -> Send | None:
         """See `handover.store.Store`; the answers of the ports go to `note_appended` and `note_adopted`.
 
         Times of link texts are taken as they are: they are hybrid logical clocks, see `ledger`.

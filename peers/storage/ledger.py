@@ -184,7 +184,7 @@ class Ledger:
         self._changed_segments: set[int] = set()
         self.has_dead_segments = True  # there may be some: `dead_segments` tells
         self.filled = self._filled_slots()  # mask over SLOTS_MAX slots: where there is anything
-        self.newly_filled: list[int] = []  # since somebody last cleared it
+        self.newly_filled: list[int] = []  # slots that had nothing, and have; whoever looks empties it
         self.marked_since: list[set[bytes]] = []  # each gets the identities of pages that are marked
 
     def save(self) -> None:

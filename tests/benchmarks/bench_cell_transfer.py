@@ -74,7 +74,7 @@ class Handover(Actor):
 
     def begin(self) -> list[Send]:
         """Order the first tasks."""
-        numbers = np.arange(SLOTS) // SETTINGS.page_task_slots_max
+        numbers = np.arange(SLOTS) // Cell.keeps.task_slots_max
         self._todo = [encode_slots(numbers == number) for number in range(int(numbers[-1]) + 1)]
         return [send for _ in range(SETTINGS.tasks_max) for send in self._next()]
 
@@ -212,7 +212,7 @@ async def test_transfer_between_two_cells(
         seconds, cpu_s = time.perf_counter() - began, time.process_time() - cpu_began
         observed = target.runtime.observe()["cell"]
     assert isinstance(observed, CellStatistics)
-    megabytes = observed.bytes_received / 1e6  # with the segments of the index
+    megabytes = observed.store.bytes_received / 1e6  # with the segments of the index
     assert (observed.brought, observed.unindexed) == (N_PAGES, 0)
     assert target.index.snapshot().document_count == (N_PAGES if indexed else 0)
     source.close()

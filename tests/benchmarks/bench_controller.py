@@ -26,7 +26,7 @@ from mesh.actor import Actor, Address, Message
 from mesh.codec import decode, encode
 from mesh.lmdb_table import LmdbTable
 from mesh.memory_table import MemoryTable
-from mesh.messages import FoundLink, FrontierChanged, FrontierKept, LinksFound
+from mesh.messages import FoundLink, ItemsChanged, ItemsKept, LinksFound
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
 from mesh.table import Table
@@ -100,7 +100,7 @@ class Crawl:
             case StorePage(page):
                 self.n_pages += 1
                 self.hand(peer, PageStored(page.url, page.fetched_at))
-            case FrontierChanged() | FrontierKept():
+            case ItemsChanged() | ItemsKept():
                 frame = encode("controller", "controller", message)
                 self.n_bytes += len(frame)
                 self.hand(target.peer, decode(frame).message, peer)
@@ -126,7 +126,7 @@ def test_controller(tmp_path: Path, is_on_disk: bool, replicas: int) -> None:
         if isinstance(table, LmdbTable):
             table.commit()
     micros = (time.process_time() - start) * 1e6 / crawl.n_pages
-    shipped = crawl.actors["a"].observe().items_shipped / crawl.n_pages  # type: ignore[attr-defined]
+    shipped = crawl.actors["a"].observe().store.items_shipped / crawl.n_pages  # type: ignore[attr-defined]
     print(
         f"\n{'LMDB' if is_on_disk else 'memory'} R={replicas}: {micros:.0f} us a page,"
         f" {shipped:.1f} items and {crawl.n_bytes / crawl.n_pages:.0f} bytes shipped"

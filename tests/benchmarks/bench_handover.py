@@ -32,7 +32,7 @@ from mesh.slot_set import NO_SLOTS, SlotMask, encode_slots
 from mesh.slots import SlotTable
 from peers.handover.handover import Handover
 from peers.handover.messages import SlotsFilled, SlotsStopped, SlotsSynchronised, SynchroniseSlots
-from peers.handover.wants import STORES
+from tests.helpers import STORES
 
 SLOTS = 50_000
 REPLICAS = 2
@@ -46,13 +46,13 @@ class Settled:
         self.names = [f"peer{number:04}" for number in range(peer_count)]
         self.me = self.names[0]
         self.now = 0.0
-        self.handover = Handover(self.me)
+        self.handover = Handover(self.me, STORES)
         self.all = self.view(self.names)
         self.without_last = self.view(self.names[:-1])
         self.seconds: dict[str, list[float]] = {}
         self.tell("membership", OwnershipChanged(self.all), "begin")
         for store in STORES:
-            self.tell(store, SlotsFilled(encode_slots(np.ones(SLOTS, np.bool_))), "begin")
+            self.tell(store.actor, SlotsFilled(encode_slots(np.ones(SLOTS, np.bool_))), "begin")
         self.offers_of_all()
         self.settle()
         statistics = self.handover.observe()

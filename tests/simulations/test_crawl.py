@@ -104,7 +104,7 @@ def test_a_newcomer_knocks_in_vain_at_a_door_that_nobody_opens() -> None:
     doors: dict[str, VirtualDoor] = {}
     VirtualDoor(first, doors, lambda peer: peer != first)
     door = VirtualDoor(second, doors, lambda peer: peer != first)
-    record = members.membership(second, MemoryTable(), 1)._own
+    record = members.membership(second, MemoryTable(), 1, [])._own
     knock = Knock(door_endpoint(first), b"", JoinMesh(record, members.config.digest()))
     source = Address(second, "membership")
     (waiting,) = door.receive(source, knock, 0.0)

@@ -29,7 +29,7 @@ from peers.handover.handover import Handover
 from peers.handover.messages import SlotsFilled, SlotsSynchronised, SynchroniseSlots
 from peers.storage.messages import PageStored, StoreAnchors, StorePage
 from simulations.revertible_table import RevertibleTable
-from tests.helpers import SLOT_COUNT, fetched, owned_by, parsed, redirect
+from tests.helpers import SLOT_COUNT, STORES, fetched, owned_by, parsed, redirect
 
 PEERS = ("a", "b")
 COMMIT_S = 0.02
@@ -129,7 +129,7 @@ class SmallCrawl:
         self.peers: dict[str, Peer] = {}
         for name in PEERS:
             table = RevertibleTable()
-            self.peers[name] = Peer(name, Controller(name, table, SETTINGS), Handover(name), table)
+            self.peers[name] = Peer(name, Controller(name, table, SETTINGS), Handover(name, STORES), table)
         self._is_seeded = False
         self._unheard = 0  # peers that are still to hear of the last change of owners
         self._waiting: deque[tuple[Peer, Address, str, Message]] = deque()
@@ -211,7 +211,7 @@ class SmallCrawl:
                 request.end_s = min(request.end_s, self.now)
         self.now += self.random.choice([0.0, 1.0, 10.0])
         peer.controller = Controller(name, peer.table, SETTINGS, peer.life)
-        peer.handover = Handover(name, peer.life)
+        peer.handover = Handover(name, STORES, peer.life)
         self._begin(peer)
 
     def kill(self, name: str) -> None:

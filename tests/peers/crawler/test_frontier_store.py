@@ -18,7 +18,16 @@ from mesh.slots import slot_of
 from mesh.urls import fingerprint
 from peers.crawler import frontier_store as store_module
 from peers.crawler.frontier import Frontier, HostState, Outcome, QueuedUrl
-from peers.crawler.frontier_items import HostItem, Items, QueuedItem, RobotsItem, encode_items, queued_in
+from peers.crawler.frontier_items import (
+    HostItem,
+    Items,
+    QueuedItem,
+    RobotsItem,
+    decode_items,
+    encode_items,
+    locate,
+    queued_in,
+)
 from peers.crawler.frontier_store import FrontierStore, HeldBack
 from peers.handover.store import Part, Store
 
@@ -65,12 +74,12 @@ class Side:
             ids.update(in_slot)
         return ids
 
-    def pull(self, other: Side, delay_s: float = 0.0, slots: SlotMask = ALL) -> int:
+    def pull(self, other: Side, clock_offset_s: float = 0.0, slots: SlotMask = ALL) -> int:
         """Bring here what the other has; tell in how many parts."""
         n_parts = 0
         for part in other.store.parts(1, slots, frozenset(self.ids())):
             assert isinstance(part, Part)
-            assert self.store.merge(1, "other", slots, part, delay_s) is None
+            assert self.store.merge(1, "other", slots, part, clock_offset_s) is None
             n_parts += 1
         return n_parts
 
@@ -194,7 +203,7 @@ def test_only_what_is_lacking_is_sent_and_hosts_always_are() -> None:
     one.add(f"{HOST}/2")
     (part,) = one.store.parts(1, ALL, frozenset(other.ids()))
     assert isinstance(part, Part)
-    located = one.store.locate(part.items)
+    located = locate(decode_items(part.items), one.store.slot_count)
     assert [item.url for _, _, item in located.queued] == [f"{HOST}/2"]
     assert [item.host for _, item in located.hosts] == [HOST]
     assert located.item_count == 2
@@ -236,12 +245,12 @@ def test_the_clock_of_a_host_is_put_on_ours_and_goes_forward_only() -> None:
     one.frontier.put_back(state, taken)
     one.frontier.save(state, next_fetch_s=NOW + 5.0, fetched=3)
     other.add(f"{HOST}/2")
-    other.pull(one, delay_s=2.0)
+    other.pull(one, clock_offset_s=2.0)
     mine = other.frontier.find(HOST)
     assert mine is not None
     assert (mine.record.next_fetch_s, mine.record.fetched) == (NOW + 7.0, 3)
     assert other.frontier.take_host(NOW + 6.9) is None
-    other.pull(one, delay_s=-3.0)
+    other.pull(one, clock_offset_s=-3.0)
     assert mine.record.next_fetch_s == NOW + 7.0
     assert other.frontier.take_host(NOW + 7.0) is mine
 

@@ -13,8 +13,8 @@ from mesh.errors import LocalProtocolError
 from mesh.membership_messages import CrawlLicensed, HoldingsRevoked, QueueMeasured
 from mesh.messages import (
     FoundLink,
-    FrontierChanged,
-    FrontierKept,
+    ItemsChanged,
+    ItemsKept,
     LinksAccepted,
     LinksFound,
     SendItems,
@@ -24,17 +24,15 @@ from mesh.slots import slot_of
 from mesh.urls import host_of
 from peers.crawler.controller import (
     FLUSH_S,
-    FORGET_ROWS,
     MEASURE_S,
-    SHIP_S,
     STOP_CHECK_S,
     STOP_PATIENCE_S,
     Controller,
 )
 from peers.crawler.exchange import AbandonFetches, FailureReason
 from peers.crawler.frontier_items import Items, QueuedItem, SettledItem, decode_items, encode_items
-from peers.crawler.mirror import RESEND_S, RESEND_S_MAX, SILENT_S
 from peers.crawler.outbox import RESEND_S as OUTBOX_RESEND_S
+from peers.handover.keeper import FORGET_ENTRIES, FORGET_PAUSE_S
 from peers.handover.messages import (
     ForgetSlots,
     HoldSlots,
@@ -43,6 +41,7 @@ from peers.handover.messages import (
     SlotsStopped,
     SynchroniseSlots,
 )
+from peers.handover.mirror import RESEND_S, RESEND_S_MAX, SHIP_S, SILENT_S
 from peers.storage.messages import StoreAnchors
 from tests.helpers import ME, SLOT_COUNT, fetched, hold_slots, owned_by, ownership_changed, parsed, redirect
 from tests.peers.crawler.desk import HOME, HOST, MINE, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, asked, of_kind
@@ -59,8 +58,8 @@ def team_desk(**changes: Any) -> Desk:
     return Desk(peers=(ME, OTHER), replicas=2, **changes)
 
 
-def shipped(sends: list[Send]) -> list[FrontierChanged]:
-    return of_kind(sends, FrontierChanged)
+def shipped(sends: list[Send]) -> list[ItemsChanged]:
+    return of_kind(sends, ItemsChanged)
 
 
 def items_in(sends: list[Send]) -> Items:
@@ -71,7 +70,7 @@ def items_in(sends: list[Send]) -> Items:
 def keep(desk: Desk) -> list[Send]:
     """Have the others promise to keep all that they were sent."""
     waiting = [(number, each.peer) for number, each in desk.controller._mirror._waiting.items()]
-    return [send for number, peer in waiting for send in desk.tell(FrontierKept(number), "controller", peer)]
+    return [send for number, peer in waiting for send in desk.tell(ItemsKept(number), "controller", peer)]
 
 
 # --- Holding ---
@@ -147,7 +146,7 @@ def test_it_tells_where_it_has_anything_after_a_start_and_when_the_first_item_co
 def test_what_it_forgets_goes_in_portions_and_is_told_of_when_it_comes_again() -> None:
     desk = Desk(peers=(ME, OTHER))
     desk.share((ME,))
-    n = FORGET_ROWS + 10
+    n = FORGET_ENTRIES + 10
     for start in range(0, n, 1_000):
         links = tuple(FoundLink(f"{THEIRS}/{number}") for number in range(start, min(start + 1_000, n)))
         desk.tell(LinksFound(start, links), "searcher")
@@ -158,16 +157,17 @@ def test_what_it_forgets_goes_in_portions_and_is_told_of_when_it_comes_again() -
     desk.share((ME, OTHER))
     desk.news.clear()
     desk.tell(ForgetSlots(encode_slot_list([slot_of_host(THEIRS)], SLOT_COUNT)), "handover")
-    assert desk.controller.wake_at() == -inf
     turns = 0
-    while desk.controller.wake_at() == -inf:
+    while desk.observe().store.is_forgetting:
+        assert desk.controller.wake_at() <= desk.now
         desk.wake()
+        desk.now += FORGET_PAUSE_S
         turns += 1
     assert turns == 2
     assert desk.state_of(f"{THEIRS}/5") is None
     items = encode_items(Items(queued=(QueuedItem(f"{THEIRS}/5", 0, 0, 0),)))
     desk.tell(ownership_changed((ME, OTHER), replicas=2), "membership")
-    desk.tell(FrontierChanged(1, desk.now, items), "controller", OTHER)
+    desk.tell(ItemsChanged(1, desk.now, items), "controller", OTHER)
     assert of_kind(desk.news, SlotsFilled) == [
         SlotsFilled(encode_slot_list([slot_of_host(THEIRS)], SLOT_COUNT))
     ]
@@ -297,10 +297,10 @@ def test_changes_are_sent_again_with_growing_pauses_until_they_are_kept() -> Non
         since = desk.now
         assert (again[0].batch, again[0].items, again[0].sent_at) == (first.batch, first.items, desk.now)
     assert pauses == [RESEND_S, RESEND_S_MAX, RESEND_S_MAX]
-    desk.tell(FrontierKept(first.batch), "controller", "third")
-    assert desk.observe().unkept == 1
-    desk.tell(FrontierKept(first.batch), "controller", OTHER)
-    assert desk.observe().unkept == 0
+    desk.tell(ItemsKept(first.batch), "controller", "third")
+    assert desk.observe().store.unkept == 1
+    desk.tell(ItemsKept(first.batch), "controller", OTHER)
+    assert desk.observe().store.unkept == 0
 
 
 def test_a_member_that_stays_silent_is_left_to_comparison() -> None:
@@ -329,7 +329,7 @@ def test_what_has_changed_is_shared_only_when_the_team_has_kept_it() -> None:
     (change,) = shipped(desk.wake(SHIP_S))
     assert not desk.observe().is_shared
     for peer in (OTHER, "third"):
-        desk.tell(FrontierKept(change.batch), "controller", peer)
+        desk.tell(ItemsKept(change.batch), "controller", peer)
     assert desk.observe().is_shared
 
 
@@ -338,7 +338,7 @@ def test_nobody_waits_for_a_member_that_died() -> None:
     desk.tell(LinksFound(9, (FoundLink(f"{MINE}/1"),)), "controller", OTHER)
     desk.wake(SHIP_S)
     assert of_kind(desk.share((ME,)), LinksAccepted) == [LinksAccepted(9)]
-    assert desk.observe().unkept == 0
+    assert desk.observe().store.unkept == 0
 
 
 def test_with_one_replica_nothing_is_shipped_or_noted() -> None:
@@ -346,7 +346,7 @@ def test_with_one_replica_nothing_is_shipped_or_noted() -> None:
     desk.store(f"{MINE}/", f"{MINE}/1", f"{THEIRS}/1")
     desk.wake(FLUSH_S)
     seen = desk.observe()
-    assert (seen.held_back, seen.items_shipped, desk.controller._frontier.changes) == (0, 0, None)
+    assert (seen.held_back, seen.store.items_shipped, desk.controller._frontier.changes) == (0, 0, None)
 
 
 # --- Pages that are done ---
@@ -448,7 +448,7 @@ def test_a_page_that_another_has_done_meanwhile_is_done_and_not_held_back() -> N
     desk.wake(SHIP_S)
     keep(desk)
     items = encode_items(Items(stored=(f"{MINE}/",)))
-    desk.tell(FrontierChanged(1, desk.now, items), "controller", OTHER)
+    desk.tell(ItemsChanged(1, desk.now, items), "controller", OTHER)
     assert desk.observe().queued == 0
     desk.store(f"{MINE}/", f"{MINE}/1")
     desk.wake(FLUSH_S)
@@ -458,17 +458,17 @@ def test_a_page_that_another_has_done_meanwhile_is_done_and_not_held_back() -> N
 # --- What others ship ---
 
 
-def changed_by_other(items: Items, *, sent_at: float = 1_000.0, batch: int = 4) -> FrontierChanged:
-    return FrontierChanged(batch, sent_at, encode_items(items))
+def changed_by_other(items: Items, *, sent_at: float = 1_000.0, batch: int = 4) -> ItemsChanged:
+    return ItemsChanged(batch, sent_at, encode_items(items))
 
 
 def test_changes_of_a_member_are_merged_and_promised_as_often_as_they_come() -> None:
     desk = team_desk()
     message = changed_by_other(Items(queued=(QueuedItem(f"{THEIRS}/1", 2, 0, 0),)))
     for _ in range(2):
-        assert desk.tell(message, "controller", OTHER) == [Send(AT, FrontierKept(4))]
-    assert (desk.state_of(f"{THEIRS}/1"), desk.observe().items_merged) == ("Q", 2)
-    assert FrontierKept.is_promise
+        assert desk.tell(message, "controller", OTHER) == [Send(AT, ItemsKept(4))]
+    assert (desk.state_of(f"{THEIRS}/1"), desk.observe().store.items_merged) == ("Q", 2)
+    assert ItemsKept.is_promise
     assert shipped(desk.wake(SHIP_S)) == []
 
 
@@ -489,7 +489,7 @@ def test_a_standby_has_the_link_texts_indexed_when_it_takes_over() -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        FrontierChanged(4, 1_000.0, b"junk"),
+        ItemsChanged(4, 1_000.0, b"junk"),
         changed_by_other(Items(queued=(QueuedItem("x", 0, 0, 0),))),
         changed_by_other(Items(), sent_at=nan),
         changed_by_other(Items(), sent_at=inf),
@@ -498,17 +498,17 @@ def test_a_standby_has_the_link_texts_indexed_when_it_takes_over() -> None:
         ),
     ],
 )
-def test_malformed_changes_are_refused_and_counted(message: FrontierChanged) -> None:
+def test_malformed_changes_are_refused_and_counted(message: ItemsChanged) -> None:
     desk = team_desk()
     assert desk.tell(message, "controller", OTHER) == []
-    assert (desk.observe().changes_refused, desk.observe().items_merged) == (1, 0)
+    assert (desk.observe().store.changes_refused, desk.observe().store.items_merged) == (1, 0)
 
 
 def test_changes_of_who_is_not_in_the_team_are_not_answered() -> None:
     desk = Desk(peers=(ME, OTHER))
     message = changed_by_other(Items(queued=(QueuedItem(f"{MINE}/1", 0, 0, 0),)))
     assert desk.tell(message, "controller", OTHER) == []
-    assert (desk.observe().changes_refused, desk.state_of(f"{MINE}/1")) == (1, None)
+    assert (desk.observe().store.changes_refused, desk.state_of(f"{MINE}/1")) == (1, None)
 
 
 # --- The exchange ---

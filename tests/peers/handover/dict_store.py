@@ -43,7 +43,8 @@ class DictStore:
 
     def __init__(self, me: str, items_per_part: int = 2, *, has_port: bool = False) -> None:
         self.items: defaultdict[int, dict[bytes, str]] = defaultdict(dict)
-        self.delays: list[float] = []  # of the parts that were merged
+        self.newly_filled: list[int] = []
+        self.clock_offsets: list[float] = []  # of the parts that were merged
         self._port = Address(me, "port")
         self._items_per_part = items_per_part
         self._has_port = has_port
@@ -58,6 +59,14 @@ class DictStore:
     def forget(self, slots: SlotMask) -> None:
         for slot in np.flatnonzero(slots).tolist():
             self.items.pop(slot, None)
+
+    is_forgetting = False
+
+    def forget_later(self, slots: SlotMask) -> None:
+        self.forget(slots)
+
+    def forget_some(self, entries_max: int) -> None:
+        pass
 
     def finish(self, ticket: int) -> None:
         for item in self._merging.pop(ticket, ()):
@@ -84,14 +93,16 @@ class DictStore:
                 part = Part(msgspec.msgpack.encode(items), b"bulk" * len(items))
                 yield Send(self._port, ReadPart(ticket, part)) if self._has_port else part
 
-    def merge(self, ticket: int, peer: str, slots: SlotMask, part: Part, delay_s: float) -> Send | None:
+    def merge(
+        self, ticket: int, peer: str, slots: SlotMask, part: Part, clock_offset_s: float
+    ) -> Send | None:
         try:
             items = _decoder.decode(part.items)
         except msgspec.MsgspecError as error:
             raise RemoteProtocolError("no items") from error
         if not all(0 <= slot < len(slots) and slots[slot] for slot, _ in items):
             raise RemoteProtocolError("items of slots that were not asked for")
-        self.delays.append(delay_s)
+        self.clock_offsets.append(clock_offset_s)
         if self._has_port:
             self._merging[ticket] = items
             return Send(self._port, MergeDone(ticket))

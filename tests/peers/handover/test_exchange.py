@@ -262,7 +262,7 @@ def test_times_are_told_by_the_clock_of_the_receiver() -> None:
     pump = Pump()
     pump.sides[BEN].store.put(0, "x")
     synchronise(pump, ANN)
-    assert pump.sides[ANN].store.delays == [pytest.approx(0.01)]
+    assert pump.sides[ANN].store.clock_offsets == [pytest.approx(0.01)]
 
 
 # --- Pace and window

@@ -29,7 +29,7 @@ from peers.handover.messages import (
     StopSynchronising,
     SynchroniseSlots,
 )
-from peers.handover.wants import STORES
+from tests.helpers import STORES
 
 ANN, BEN, CAT = "ann", "ben", "cat"
 SLOTS = 64
@@ -53,14 +53,14 @@ class Ann:
     """A handover, and what it said last."""
 
     def __init__(self, ownership: Ownership | None = None, filled: bytes = NO_SLOTS) -> None:
-        self.handover = Handover(ANN)
+        self.handover = Handover(ANN, STORES)
         self.now = 0.0
         self.said: list[Send] = []
         if ownership is not None:
             self.hear(OwnershipChanged(ownership))
             first = list(self.said)
             for store in STORES:
-                self.hear(SlotsFilled(filled), store)
+                self.hear(SlotsFilled(filled), store.actor)
             self.said = first + self.said
 
     def hear(self, message: Message, actor: str = "membership", peer: str = ANN) -> list[Send]:
@@ -332,7 +332,7 @@ def test_slots_agreed_upon_but_not_brought_are_claimed_again_under_the_next_epoc
     again = ann.claim()
     assert again.slots == claim.slots
     for store, order in zip(STORES, orders, strict=True):
-        ann.hear(SlotsSynchronised(order.task, claim.slots), store)  # type: ignore[attr-defined]
+        ann.hear(SlotsSynchronised(order.task, claim.slots), store.actor)  # type: ignore[attr-defined]
     assert ann.held == 0
     ann.yielded_by(BEN, again)
     ann.yielded_by("dan", again)

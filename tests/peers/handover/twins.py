@@ -38,14 +38,17 @@ from peers.handover.messages import (
     StopSynchronising,
     SynchroniseSlots,
 )
-from peers.handover.wants import STORES
+from peers.handover.store import StoreDeclaration
 from tests.peers.handover.dict_store import DictStore, Item
 
 SLOTS = 8
 WEIGHT = 100
-SETTINGS = HandoverSettings(
-    replicate_after_s=3.0, compare_every_s=2.0, task_slots_max=3, page_task_slots_max=4, tasks_max=2
+SETTINGS = HandoverSettings(replicate_after_s=3.0, compare_every_s=2.0, tasks_max=2)
+DECLARED = (
+    StoreDeclaration("frontier", "controller", task_slots_max=3, is_needed_to_crawl=True),
+    StoreDeclaration("pages", "cell", task_slots_max=4),
 )
+STORES = tuple(declaration.actor for declaration in DECLARED)
 EXCHANGE = ExchangeSettings(group_slots_max=2, again_s=0.5, tries_max=3, idle_s=5.0)
 
 
@@ -122,7 +125,7 @@ class World:
         disk = self.disks.setdefault(name, {store: DictStore(name) for store in STORES})
         self.lives[name] = life = self.lives.get(name, 0) + 1
         exchanges = {store: Exchange(name, store, disk[store], EXCHANGE, life) for store in STORES}
-        handover = Handover(name, life, SETTINGS)
+        handover = Handover(name, DECLARED, life, SETTINGS)
         self.running[name] = Peer(name, disk, handover, exchanges)
         self.left.discard(name)
         old = self.records.get(name, Record())

@@ -400,7 +400,7 @@ class Team:
     def is_at_rest(self, peer: Peer) -> bool:
         cell = peer.cell.observe()
         waiting = cell.pending + cell.unindexed + cell.anchors_unindexed + cell.replicas_waiting
-        return not (waiting or cell.damaged or cell.tasks or peer.tasks or peer.differing)
+        return not (waiting or cell.damaged or cell.store.tasks or peer.tasks or peer.differing)
 
     # --- What handovers do
 

@@ -890,9 +890,9 @@ def test_slots_are_brought_back_only_after_all_is_forgotten() -> None:
     driven = forgetting()
     order = SynchroniseSlots(3, OTHER, SLOT_SET, inf)
     assert driven.tell(order, HANDOVER) == []
-    assert driven.observed("tasks") == 1
+    assert driven.cell.observe().store.tasks == 1
     while not any(isinstance(send.message, CompareSlots) for send in driven.wake(0.1)):
-        assert driven.observed("tasks") == 1
+        assert driven.cell.observe().store.tasks == 1
     assert driven.observed("pages") == 0
 
 

@@ -1,4 +1,4 @@
-"""Ships what changes in our frontier to the other live members of each slot's team, until they have kept it.
+"""Ships what changes in a store to the other live members of each slot's team, until they have kept it.
 
 Only numbers and bytes of this process: what was not kept when it dies, or what a member missed that stayed
 silent too long, is found by comparison later. What must not happen before the team has kept something waits
@@ -11,16 +11,18 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, isfinite
 from typing import Final
 
 from mesh.actor import Address, Send
-from mesh.messages import CHANGES_MAX, FrontierChanged
+from mesh.errors import RemoteProtocolError
+from mesh.messages import ItemsChanged, ItemsKept
 from mesh.ownership import Ownership
 from mesh.slot_set import encode_slot_list
-from peers.crawler.frontier_store import PART_BYTES, FrontierStore, Gathering
 from peers.handover.messages import SlotsDiffer
+from peers.handover.store import MirroredStore, Shipment
 
+SHIP_S: Final = 0.2  # what has changed waits this long for company
 RESEND_S: Final = 1.0  # first pause before an unanswered shipment goes out again; doubled each time
 RESEND_S_MAX: Final = 2.0
 # Who lives and does not answer so long is left to comparison, and for as long gets nothing. What is accepted
@@ -30,12 +32,11 @@ SILENT_S: Final = 30.0
 
 
 @dataclass(slots=True)
-class _Shipment:
-    """Items that a member has not promised to keep so far."""
+class _Unkept:
+    """What a member has not promised to keep so far."""
 
     peer: str
-    items: bytes
-    slots: set[int]
+    shipment: Shipment
     shipped_at_s: float
     again_at_s: float
     pause_s: float = RESEND_S
@@ -54,28 +55,60 @@ class Pledge:
 class Mirror:
     """Shipments by number, and the pledges that wait for them."""
 
-    def __init__(self, me: str, actor: str, store: FrontierStore) -> None:
+    def __init__(self, me: str, actor: str, store: MirroredStore) -> None:
         self._me = me
         self._actor = actor
         self._store = store
         self._ownership: Ownership | None = None
         self._members: dict[int, tuple[str, ...]] = {}  # cache: whom a slot is shipped to
-        self._waiting: dict[int, _Shipment] = {}  # by number, which grow
+        self._waiting: dict[int, _Unkept] = {}  # by number, which grow
         self._silent_until_s: dict[str, float] = {}
         self._last = 0
-        self._again_at_s = inf
+        self._again_at_s = self._ship_at_s = inf
         self._unshipped: list[Pledge] = []
         self._unkept: deque[Pledge] = deque()  # in the order of shipping
         self._by_batch: dict[int, list[Pledge]] = defaultdict(list)
         self.shipped_count = 0  # items, once for each member
+        self.merged_count = 0  # items of others
+        self.refused_count = 0  # messages of others with changes
 
     def change_ownership(self, ownership: Ownership) -> None:
         """Forget shipments to who is not alive or not in the team any more."""
         self._ownership = ownership
         self._members.clear()
-        for number, shipment in list(self._waiting.items()):
-            if all(shipment.peer not in self._members_of(slot) for slot in shipment.slots):
+        for number, unkept in list(self._waiting.items()):
+            if all(unkept.peer not in self._members_of(slot) for slot in unkept.shipment.slots):
                 del self._waiting[number]
+        self._store.note_changes(is_wanted=self.has_members)
+
+    def receive(self, source: Address, message: ItemsChanged | ItemsKept, now: float) -> list[Send]:
+        """Hear what changed at another member of a team, or that one has kept what changed here."""
+        if isinstance(message, ItemsChanged):
+            return self._merge(source, message, now)
+        self._note_kept(source.peer, message.batch)
+        return []
+
+    def _merge(self, source: Address, message: ItemsChanged, now: float) -> list[Send]:
+        """Take in changes. Without an answer they are sent again.
+
+        The sender may be ahead of us in who belongs to the team, or behind.
+        """
+        ownership, me = self._ownership, self._me
+        if ownership is None:
+            return []
+
+        def is_taken(slot: int) -> bool:
+            team = ownership.team_of(slot)
+            return source.peer in team and me in team
+
+        try:
+            if not isfinite(message.sent_at):
+                raise RemoteProtocolError("changes at no time")
+            self.merged_count += self._store.merge_changes(message.items, is_taken, now - message.sent_at)
+        except RemoteProtocolError:
+            self.refused_count += 1
+            return []
+        return [Send(source, ItemsKept(message.batch))]
 
     @property
     def has_members(self) -> bool:
@@ -87,10 +120,16 @@ class Mirror:
             and (ownership.table.replicas > 1 or ownership.serving is not ownership.table)
         )
 
-    def ship(self, changes: Iterable[bytes], now: float) -> list[Send]:
-        """Send rows that have changed, by key, as they are now; the pledges made so far wait for them."""
+    def plan(self, now: float) -> None:
+        """Have what has changed shipped soon; to be called after anything that may have changed something."""
+        if self._store.has_changes or self._unshipped:
+            self._ship_at_s = min(self._ship_at_s, now + SHIP_S)
+
+    def _ship(self, now: float) -> list[Send]:
+        """Send rows that have changed as they are now; the pledges made so far wait for them."""
+        self._ship_at_s = inf
         by_peer: dict[str, list[bytes]] = defaultdict(list)
-        for key in changes:
+        for key in self._store.take_changes():
             for peer in self._members_of(int.from_bytes(key[:2], "big")):
                 by_peer[peer].append(key)
         sends: list[Send] = []
@@ -105,10 +144,10 @@ class Mirror:
         self._unshipped.clear()
         return sends
 
-    def kept(self, peer: str, number: int) -> None:
+    def _note_kept(self, peer: str, number: int) -> None:
         """A member has promised to keep a shipment."""
-        shipment = self._waiting.get(number)
-        if shipment is not None and shipment.peer == peer:
+        unkept = self._waiting.get(number)
+        if unkept is not None and unkept.peer == peer:
             del self._waiting[number]
 
     def pledge(self, pledge: Pledge) -> None:
@@ -156,20 +195,22 @@ class Mirror:
         return ready
 
     def wake(self, now: float) -> list[Send]:
-        """Repeat what was not answered; leave those to comparison that are silent for too long."""
+        """Repeat what was not answered, leave to comparison who is silent for too long, ship what is new."""
         sends: list[Send] = []
-        for peer in {each.peer for each in self._waiting.values() if each.shipped_at_s + SILENT_S <= now}:
+        silent = {each.peer for each in self._waiting.values() if each.shipped_at_s + SILENT_S <= now}
+        for peer in sorted(silent):
             sends.append(self._give_up(peer, now))
-        for number, shipment in self._waiting.items():
-            if shipment.again_at_s <= now:
-                shipment.pause_s = min(2 * shipment.pause_s, RESEND_S_MAX)
-                shipment.again_at_s = now + shipment.pause_s
-                sends.append(self._message(number, shipment, now))
-        self._plan()
-        return sends
+        for number, unkept in self._waiting.items():
+            if unkept.again_at_s <= now:
+                unkept.pause_s = min(2 * unkept.pause_s, RESEND_S_MAX)
+                unkept.again_at_s = now + unkept.pause_s
+                sends.append(self._message(number, unkept, now))
+        times = [min(each.again_at_s, each.shipped_at_s + SILENT_S) for each in self._waiting.values()]
+        self._again_at_s = min(times, default=inf)
+        return sends + self._ship(now) if self._ship_at_s <= now else sends
 
     def wake_at(self) -> float:
-        return self._again_at_s if self._waiting else inf
+        return min(self._ship_at_s, self._again_at_s) if self._waiting else self._ship_at_s
 
     @property
     def waiting_count(self) -> int:
@@ -182,12 +223,10 @@ class Mirror:
         return bool(self._unkept)
 
     @property
-    def has_unshipped_pledges(self) -> bool:
-        return bool(self._unshipped)
-
-    @property
     def is_idle(self) -> bool:
-        return not (self._waiting or self._unshipped or self._unkept or self._by_batch)
+        """Has all that changed been kept by who is to hear of it, and every pledge been redeemed?"""
+        is_waiting = self._waiting or self._unshipped or self._unkept or self._by_batch
+        return not (is_waiting or self._store.has_changes)
 
     def _members_of(self, slot: int) -> tuple[str, ...]:
         members = self._members.get(slot)
@@ -200,35 +239,24 @@ class Mirror:
         return members
 
     def _ship_to(self, peer: str, keys: list[bytes], now: float) -> list[Send]:
-        sends = []
-        gathering, slots = Gathering(), set()
-        for key in keys:
-            self._store.gather_key(key, gathering)
-            slots.add(int.from_bytes(key[:2], "big"))
-            if gathering.n_items >= CHANGES_MAX or gathering.n_bytes >= PART_BYTES:
-                sends.append(self._new_shipment(peer, gathering, slots, now))
-                slots = set()
-        if gathering.n_items:
-            sends.append(self._new_shipment(peer, gathering, slots, now))
-        return sends
+        return [self._send_new(peer, shipment, now) for shipment in self._store.shipments(keys)]
 
-    def _new_shipment(self, peer: str, gathering: Gathering, slots: set[int], now: float) -> Send:
+    def _send_new(self, peer: str, shipment: Shipment, now: float) -> Send:
         # Numbers follow the mesh clock, so that those of an earlier life do not come again.
         self._last = max(self._last + 1, int(now * 1_000))
-        self.shipped_count += gathering.n_items
-        shipment = _Shipment(peer, gathering.take(), slots, now, now + RESEND_S)
-        self._waiting[self._last] = shipment
-        self._again_at_s = min(self._again_at_s, shipment.again_at_s)
-        return self._message(self._last, shipment, now)
+        self.shipped_count += shipment.n_items
+        unkept = self._waiting[self._last] = _Unkept(peer, shipment, now, now + RESEND_S)
+        self._again_at_s = min(self._again_at_s, unkept.again_at_s)
+        return self._message(self._last, unkept, now)
 
-    def _message(self, number: int, shipment: _Shipment, now: float) -> Send:
-        return Send(Address(shipment.peer, self._actor), FrontierChanged(number, now, shipment.items))
+    def _message(self, number: int, unkept: _Unkept, now: float) -> Send:
+        return Send(Address(unkept.peer, self._actor), ItemsChanged(number, now, unkept.shipment.items))
 
     def _give_up(self, peer: str, now: float) -> Send:
         slots: set[int] = set()
-        for number, shipment in list(self._waiting.items()):
-            if shipment.peer == peer:
-                slots |= shipment.slots
+        for number, unkept in list(self._waiting.items()):
+            if unkept.peer == peer:
+                slots |= unkept.shipment.slots
                 del self._waiting[number]
         self._silent_until_s[peer] = now + SILENT_S
         return self._differ(peer, slots)
@@ -237,8 +265,3 @@ class Mirror:
         assert self._ownership is not None
         encoded = encode_slot_list(slots, self._ownership.table.slot_count)
         return Send(Address(self._me, "handover"), SlotsDiffer(peer, encoded))
-
-    def _plan(self) -> None:
-        shipments = self._waiting.values()
-        times = [min(each.again_at_s, each.shipped_at_s + SILENT_S) for each in shipments]
-        self._again_at_s = min(times, default=inf)
