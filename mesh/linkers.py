@@ -29,7 +29,7 @@ import msgspec
 from xxhash import xxh3_64_hexdigest
 
 from mesh.document import Document
-from mesh.urls import host_of, hostname_of
+from mesh.urls import host_of
 
 LINKER_PREFIX: Final = "\x02"  # of a linker among texts; a text that looks like one is refused
 LINKERS_MAX: Final = 32  # kept of a page
@@ -46,11 +46,8 @@ _USE: Final = re.compile(USE_PREFIX + "[0-9a-f]{32}")
 def linker_of(source: str, target: str) -> str:
     """Return what a link between two canonical URLs tells its target's owner; "" within a site.
 
-    Hosts of one site: of the same name whatever the scheme and port, also with `www.`, or one a subdomain of
-    the other.
+    Hosts of one site: of the same name, also with `www.`, or one a subdomain of the other.
     """
-    if host_of(source) == host_of(target):
-        return ""
     one, other = _site_name(source), _site_name(target)
     if one == other or one.endswith("." + other) or other.endswith("." + one):
         return ""
@@ -155,7 +152,7 @@ def _use_of(text: str, linker: str) -> str:
 
 
 def _site_name(url: str) -> str:
-    return hostname_of(url).removeprefix("www.")
+    return host_of(url).removeprefix("www.")
 
 
 @lru_cache(maxsize=1_024)

@@ -54,7 +54,7 @@ def slot_of(host: str, slot_count: int) -> int:
     All URLs of a host share a slot, so one peer sees the whole site and can be polite to it.
 
     Args:
-      host: scheme and authority as given by `urls.host_of`.
+      host: lower-case ASCII name as given by `urls.host_of`.
       slot_count: slots in the mesh, 1 to 65,536, the same on every peer.
 
     Source: Li, Yan, Wang 2004, section 6.2, figure 6-8; the host is hashed, not the URL, since

@@ -1,4 +1,4 @@
-"""The canonical form of URLs, and what all peers derive from it: host, fingerprint, path traps.
+"""The canonical form of URLs, and what all peers derive from it: host, origin, fingerprint, path traps.
 
 The form is that of the WHATWG URL standard (ada-url), narrowed to what a crawler may fetch and to one
 spelling per resource: no fragment, no credentials, percent-encoding normalised. Peers agree on owners and
@@ -16,6 +16,8 @@ from xxhash import xxh3_128_digest
 
 URL_CHARS_MAX = 2083  # characters of the canonical form; Scrapy's URLLENGTH_LIMIT, once Internet Explorer's
 RAW_URL_CHARS_MAX = 8 * URL_CHARS_MAX  # what is parsed at all: dot segments and tabs may still shrink a URL
+HOST_CHARS_MAX = 253  # of a name without the dot of the root: RFC 1035, 2.3.4, less length octets
+LABEL_CHARS_MAX = 63  # of a name, between two dots; RFC 1035, 2.3.4
 PATH_SEGMENTS_MAX = 20  # Heritrix, TooManyPathSegmentsDecideRule
 SEGMENT_REPEATS_MAX = 2  # Heritrix, PathologicalPathDecideRule
 LINKS_CACHED_MAX = 32768  # about 12 MB; the navigation of a site repeats on all pages of a directory
@@ -41,7 +43,8 @@ def canonical(url: str, base: str | None = None) -> str | None:
 
     Returns:
       `http://` or `https://`, authority, a path of at least `/` and the query if there is one: ASCII only,
-      at most `URL_CHARS_MAX` characters. None when the URL is invalid, too long or of another scheme.
+      at most `URL_CHARS_MAX` characters. None when the URL is invalid, too long or of another scheme, or its
+      host has a name that DNS cannot hold.
     """
     if len(url) > RAW_URL_CHARS_MAX:
         return None
@@ -56,6 +59,8 @@ def canonical(url: str, base: str | None = None) -> str | None:
     credentials_end = parsed.rfind("@", 0, path_at)
     if credentials_end >= 0:
         parsed = f"{parsed[: parsed.index('/') + 2]}{parsed[credentials_end + 1 :]}"
+    if path_at > LABEL_CHARS_MAX and not _has_possible_name(parsed):
+        return None
     if "%" in parsed:
         parsed = _PERCENT.sub(_normal_escape, parsed)
     return parsed if len(parsed) <= URL_CHARS_MAX else None
@@ -84,16 +89,28 @@ def canonical_links(base: str, hrefs: Iterable[str]) -> Iterator[str | None]:
 
 
 def host_of(url: str) -> str:
-    """Return scheme and authority of a canonical URL, `https://example.org:8080`: the *host* of the mesh."""
-    return url[: url.index("/", 8)]
+    """Return the *host* of a canonical URL or origin: its name, without scheme, port and dot of the root.
+
+    An IP address is its own name, an IPv6 one in brackets as in the URL. All URLs of a name share a slot, a
+    politeness clock, budgets and the one connection, whatever scheme and port they are served on.
+
+    Source: Li, Yan, Wang 2004, section 6.2.
+    """
+    authority = url.split("/", 3)[2]
+    name_end = authority.rfind(":")
+    if name_end >= 0 and authority[-1] != "]":
+        authority = authority[:name_end]
+    return authority.removesuffix(".")
 
 
 def hostname_of(url: str) -> str:
-    """Return the name or address in a canonical URL or host: no port, no brackets around IPv6."""
-    authority = url.split("/", 3)[2]
-    if authority.startswith("["):
-        return authority[1 : authority.index("]")]
-    return authority.partition(":")[0]
+    """Return the host of a canonical URL as resolvers and certificates name it: IPv6 without brackets."""
+    return host_of(url).strip("[]")
+
+
+def origin_of(url: str) -> str:
+    """Return scheme and authority of a canonical URL, `https://a.org:8080`: what a robots.txt is for."""
+    return url[: url.index("/", 8)]
 
 
 def fingerprint(url: str) -> bytes:
@@ -123,6 +140,11 @@ def looks_like_trap(url: str) -> bool:
             if segments[start : start + size * times] == group * times:
                 return True
     return False
+
+
+def _has_possible_name(url: str) -> bool:
+    host = host_of(url)
+    return len(host) <= HOST_CHARS_MAX and max(map(len, host.split("."))) <= LABEL_CHARS_MAX
 
 
 def _normal_escape(match: re.Match[str]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from mesh.urls import host_of
+from mesh.urls import host_of, origin_of
 from simulations.ports import Request
 from simulations.web import Web
 
@@ -62,7 +62,7 @@ def impolite(log: Iterable[Request], delay_of: Callable[[str], float]) -> list[s
 
     Args:
       log: in order of time.
-      delay_of: seconds that must pass for a host.
+      delay_of: seconds that must pass after a request to an origin.
     """
     free_at: dict[str, float] = {}
     early = []
@@ -71,7 +71,7 @@ def impolite(log: Iterable[Request], delay_of: Callable[[str], float]) -> list[s
         at = free_at.get(host)
         if at is not None and request.at_s < at - CLOCK_ERROR_S:
             early.append(f"{request.url} at {request.at_s:.3f} s, {at - request.at_s:.3f} s early")
-        free_at[host] = request.until_s + delay_of(host)
+        free_at[host] = request.until_s + delay_of(origin_of(request.url))
     return early
 
 

@@ -223,8 +223,8 @@ class SimulatedCrawl:
     def _team_of(self, url: str) -> tuple[str, ...]:
         return self.table.team_of(self._slot_of(host_of(url)))
 
-    def _delay_of(self, host: str) -> float:
-        return max(self.settings.delay_s, self.web.crawl_delay_s(host))
+    def _delay_of(self, origin: str) -> float:
+        return max(self.settings.delay_s, self.web.crawl_delay_s(origin))
 
     def _activity(self) -> tuple[int, ...]:
         """Changes whenever anything lasting happens."""

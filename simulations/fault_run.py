@@ -287,13 +287,13 @@ class FaultRun:
             host = random.randrange(self.web.host_count)
             page = random.randrange(self.web.sizes[host])
             zeros = "0" * random.randint(1, 40)
-            self.users.seed(machine, f"{self.web.hosts[host]}/p{zeros}{page}")
+            self.users.seed(machine, f"{self.web.origin_of_page(host, page)}/p{zeros}{page}")
 
     def _fetched(self, machine: Machine, url: str, served: Served) -> None:
         self.watch.requested(machine, url, served)
 
-    def _delay_of(self, host: str) -> float:
-        return max(self._settings.delay_s, self.web.crawl_delay_s(host))
+    def _delay_of(self, origin: str) -> float:
+        return max(self._settings.delay_s, self.web.crawl_delay_s(origin))
 
     @property
     def is_archive_damaged(self) -> bool:
@@ -315,6 +315,7 @@ def _shape_of(plan: Plan) -> WebShape:
         forbidden_share=0.02,
         dead_hosts_share=0.05,
         slow_hosts_share=0.1,
+        split_share=0.3,
     )
 
 

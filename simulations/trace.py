@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from mesh.messages import FoundLink
 from mesh.trace import TracedPage
-from mesh.urls import host_of
+from mesh.urls import origin_of
 from peers.crawler.exchange import FailureReason
 from simulations.web import Served
 
@@ -32,7 +32,7 @@ class TraceWeb:
         self._pages: dict[str, _Page] = {}
         for page in pages:
             self._pages.setdefault(page.url, _Page(page.seconds, page.n_bytes, page.links))
-        self._hosts = dict.fromkeys(map(host_of, self._pages))
+        self._origins = dict.fromkeys(map(origin_of, self._pages))
 
     @property
     def pages(self) -> int:
@@ -40,7 +40,7 @@ class TraceWeb:
 
     @property
     def host_count(self) -> int:
-        return len(self._hosts)
+        return len(self._origins)
 
     @property
     def seeds(self) -> tuple[str, ...]:
@@ -57,14 +57,14 @@ class TraceWeb:
         page = self._pages.get(url)
         if page is not None:
             return Served(200, page.seconds, page.n_bytes)
-        if host_of(url) in self._hosts:
+        if origin_of(url) in self._origins:
             return Served(404, ERROR_SECONDS, 0)
         return Served(0, ERROR_SECONDS, 0, failure=FailureReason.DNS)
 
     def links(self, url: str) -> tuple[FoundLink, ...]:
         return tuple([FoundLink(link) for link in self._pages[url].links])
 
-    def crawl_delay_s(self, host: str) -> float:
+    def crawl_delay_s(self, origin: str) -> float:
         """A trace has no robots.txt."""
         return 0.0
 

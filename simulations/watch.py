@@ -29,7 +29,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from mesh.urls import fingerprint, host_of
+from mesh.urls import fingerprint, host_of, origin_of
 from simulations.machine import Machine
 from simulations.web import Served, Web
 
@@ -81,7 +81,7 @@ class Watch:
         """Begin.
 
         Args:
-          delay_of: seconds that must pass for a host.
+          delay_of: seconds that must pass before an origin is asked.
           delay_s: that must pass for any host.
           now: time of the world.
           is_calm: whether no fault touched a peer (None: anybody) between two times, nor has just ended.
@@ -198,7 +198,7 @@ class Watch:
         if not last.machine.is_running:
             self._end_requests(last.machine, last.machine.changed_s + STILL_S)
         # Who asks for the rules of a host may not know the delay that they want.
-        delay_s = self._delay_s if url.endswith("/robots.txt") else self._delay_of(host)
+        delay_s = self._delay_s if url.endswith("/robots.txt") else self._delay_of(origin_of(url))
         free_at = last.until + delay_s / (1 + DRIFT_MAX) - CLOCK_ERROR_S
         if now < free_at:
             self.violate(

@@ -12,6 +12,9 @@ Hosts have sizes by a power law, page 0 of a host is its home page. A page links
   which are dead: no such name, or nobody who answers;
 * now and then to a page that does not exist, through a redirect, or to a path that robots.txt forbids.
 
+Some hosts (`split_share`) serve their odd pages at a second origin, on another scheme or port, with a
+robots.txt of its own.
+
 Nothing is stored but the sizes of the hosts. Draws are the high bits of a linear congruential generator
 seeded with a hash of the URL: a page costs some microseconds, which is what a simulation of
 100,000 pages can afford. There are no bodies, only their lengths.
@@ -73,11 +76,11 @@ class Web(Protocol):
     def links(self, url: str) -> tuple[FoundLink, ...]:
         """The links of a page that answers with status 200, in canonical form, each once."""
 
-    def crawl_delay_s(self, host: str) -> float:
-        """What robots.txt of a host asks for between two requests; 0 when it says nothing."""
+    def crawl_delay_s(self, origin: str) -> float:
+        """What robots.txt of an origin asks for between two requests; 0 when it says nothing."""
 
     def is_forbidden(self, url: str) -> bool:
-        """Does robots.txt of the URL's host forbid it?"""
+        """Does robots.txt of the URL's origin forbid it?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,8 @@ class WebShape:
     forbidden_share: float = 0.005  # of the random links: to what robots.txt forbids
     dead_hosts_share: float = 0.02  # hosts without any page, beside the others
     slow_hosts_share: float = 0.03  # hosts that take seconds
-    robots_share: float = 0.4  # hosts with a robots.txt
+    split_share: float = 0.0  # hosts of two origins
+    robots_share: float = 0.4  # origins with a robots.txt
     crawl_delay_share: float = 0.1  # of those: with a Crawl-delay
     seconds_median: float = 0.25  # a fast host's answer
     bytes_median: int = 12_000  # of a page as received, log-normal
@@ -120,6 +124,8 @@ class SyntheticWeb:
         self._suffix = f".s{seed % 1_000_000_007}.test"
         self._host_names = [self._host_name(host) for host in range(self.host_count + self._dead_count)]
         self._host_index = {name: index for index, name in enumerate(self._host_names)}
+        self._second_origins = self._split_hosts()
+        self._host_index |= {origin: host for host, origin in self._second_origins.items()}
         self._seconds = [self._host_seconds(host) for host in range(self.host_count)]
         self._limits = _limits(shape)
 
@@ -129,7 +135,7 @@ class SyntheticWeb:
 
     @property
     def hosts(self) -> list[str]:
-        """All hosts that have pages, the largest first."""
+        """All hosts that have pages, by their first origins, the largest first."""
         return self._host_names[: self.host_count]
 
     @property
@@ -139,16 +145,17 @@ class SyntheticWeb:
 
     def serve(self, url: str) -> Served:
         name_end = url.index("/", 8)
-        host = self._host_index.get(url[:name_end])
+        origin = url[:name_end]
+        host = self._host_index.get(origin)
         path = url[name_end + 1 :]
         if host is None or host >= self.host_count:
-            return self._nobody(url[:name_end])
+            return self._nobody(origin)
         draw = xxhash.xxh3_64_intdigest(url.encode(), self._hash_seed)
         seconds = self._seconds[host] * (0.5 + (draw >> 11) * _UNIT)
         if path == "robots.txt":
-            return self._serve_robots(host, seconds)
+            return self._serve_robots(origin, seconds)
         page = _page_of(path)
-        if page is None or page >= self.sizes[host]:
+        if page is None or page >= self.sizes[host] or self.origin_of_page(host, page) != origin:
             return Served(404, seconds, 500)
         if path.startswith("r"):
             return Served(301, seconds, 300, location=self._page_url(host, page))
@@ -156,8 +163,8 @@ class SyntheticWeb:
 
     def links(self, url: str) -> tuple[FoundLink, ...]:
         name_end = url.index("/", 8)
-        name = url[:name_end]
-        host = self._host_index[name]
+        host = self._host_index[url[:name_end]]
+        name = self._host_names[host]
         page = _page_of(url[name_end + 1 :])
         assert page is not None
         # A page is called by its own name, but every eighth links to others in words of its own.
@@ -166,19 +173,25 @@ class SyntheticWeb:
             [
                 FoundLink(link, f"{words} {link[8:]}", linker=linker_of(url, link))
                 for link in self._targets(url, name, host, page)
+                if link != url
             ]
         )
 
-    def crawl_delay_s(self, host: str) -> float:
-        index = self._host_index.get(host)
-        return 0.0 if index is None or index >= self.host_count else self._crawl_delay_s(index)
+    def crawl_delay_s(self, origin: str) -> float:
+        host = self._host_index.get(origin)
+        return 0.0 if host is None or host >= self.host_count else self._crawl_delay_s(origin)
 
     def is_forbidden(self, url: str) -> bool:
         name_end = url.index("/", 8)
         host = self._host_index.get(url[:name_end])
         if host is None or host >= self.host_count or not url.startswith("/private/", name_end):
             return False
-        return self._has_robots(host)
+        return self._has_robots(url[:name_end])
+
+    def origin_of_page(self, host: int, page: int) -> str:
+        """Return where a page of a host is served."""
+        second = self._second_origins.get(host) if page & 1 else None
+        return self._host_names[host] if second is None else second
 
     def _targets(self, url: str, name: str, host: int, page: int) -> dict[str, None]:
         """The links of a page, in order; a dict serves as the ordered set."""
@@ -209,8 +222,14 @@ class SyntheticWeb:
                 links[f"{name}/private/p{int(position * (1 + size // 32))}"] = None
             else:
                 links[self._outside(draw, position)] = None
-        links.pop(url, None)
+        if host in self._second_origins:
+            return dict.fromkeys([self._where_served(link, name, host) for link in links])
         return links
+
+    def _where_served(self, link: str, name: str, host: int) -> str:
+        """The same page of a split host, at its own origin; what is no page stays where it is."""
+        page = _page_of(link[len(name) + 1 :]) if link.startswith(f"{name}/") else None
+        return link if page is None else f"{self.origin_of_page(host, page)}{link[len(name) :]}"
 
     def _outside(self, draw: int, position: float) -> str:
         """A page of another host, mostly its home page."""
@@ -221,34 +240,45 @@ class SyntheticWeb:
         return self._page_url(host, page)
 
     def _page_url(self, host: int, page: int) -> str:
-        return f"{self._host_names[host]}/p{page}" if page else f"{self._host_names[host]}/"
+        return f"{self.origin_of_page(host, page)}/p{page}" if page else f"{self._host_names[host]}/"
 
     def _host_name(self, host: int) -> str:
         return f"http://h{host}{self._suffix}"
 
-    def _host_draw(self, host: int, purpose: str) -> float:
-        """A uniform number in [0, 1) that belongs to a host."""
-        name = f"{purpose} {self._host_names[host]}".encode()
+    def _split_hosts(self) -> dict[int, str]:
+        """The second origins of those hosts that have one."""
+        draws = [self._draw(name, "split") for name in self.hosts]
+        share = self.shape.split_share
+        return {
+            host: f"{name}:8080" if draw < share / 2 else name.replace("http:", "https:")
+            for host, (name, draw) in enumerate(zip(self.hosts, draws, strict=True))
+            if draw < share
+        }
+
+    def _draw(self, origin: str, purpose: str) -> float:
+        """A uniform number in [0, 1) that belongs to an origin."""
+        name = f"{purpose} {origin}".encode()
         return (xxhash.xxh3_64_intdigest(name, self._hash_seed) >> 11) * _UNIT
 
     def _host_seconds(self, host: int) -> float:
         """How long a host takes on average: a factor of 4 between the fast ones, seconds for the slow."""
-        spread = exp(log(4.0) * (self._host_draw(host, "seconds") - 0.5))
-        is_slow = self._host_draw(host, "slow") < self.shape.slow_hosts_share
+        name = self._host_names[host]
+        spread = exp(log(4.0) * (self._draw(name, "seconds") - 0.5))
+        is_slow = self._draw(name, "slow") < self.shape.slow_hosts_share
         return self.shape.seconds_median * spread * (20.0 if is_slow else 1.0)
 
-    def _has_robots(self, host: int) -> bool:
-        return self._host_draw(host, "robots") < self.shape.robots_share
+    def _has_robots(self, origin: str) -> bool:
+        return self._draw(origin, "robots") < self.shape.robots_share
 
-    def _crawl_delay_s(self, host: int) -> float:
-        if not self._has_robots(host) or self._host_draw(host, "delay") >= self.shape.crawl_delay_share:
+    def _crawl_delay_s(self, origin: str) -> float:
+        if not self._has_robots(origin) or self._draw(origin, "delay") >= self.shape.crawl_delay_share:
             return 0.0
-        return 2.0 + int(self._host_draw(host, "delay length") * 4)
+        return 2.0 + int(self._draw(origin, "delay length") * 4)
 
-    def _serve_robots(self, host: int, seconds: float) -> Served:
-        if not self._has_robots(host):
+    def _serve_robots(self, origin: str, seconds: float) -> Served:
+        if not self._has_robots(origin):
             return Served(404, seconds, 500)
-        delay_s = self._crawl_delay_s(host)
+        delay_s = self._crawl_delay_s(origin)
         lines = ["User-agent: *", "Disallow: /private/"]
         if delay_s:
             lines.append(f"Crawl-delay: {delay_s:g}")

@@ -87,7 +87,8 @@ class Connection:
         self._receive_some = receive_some
         self._send_all = send_all
         self.ip = ip
-        self.idle_since = 0.0  # trio time; written by the pool
+        self.idle_since = 0.0  # trio time; written by the pool, as
+        self.origin = ""  # that it was opened for
         self._limits = limits
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=limits.header_bytes_max)
         self._head = bytearray()  # what has come and h11 has not seen, until the head is complete

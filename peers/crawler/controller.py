@@ -35,7 +35,7 @@ from mesh.ownership import Ownership, OwnershipChanged
 from mesh.port import DiskFilled
 from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.table import Table, TableSection
-from mesh.urls import canonical, host_of, looks_like_trap
+from mesh.urls import canonical, host_of, looks_like_trap, origin_of
 from peers.crawler.exchange import (
     AbandonFetches,
     FailureReason,
@@ -45,8 +45,8 @@ from peers.crawler.exchange import (
     header_of,
     location_of,
 )
-from peers.crawler.frontier import Frontier, HostState, QueuedUrl
-from peers.crawler.frontier_items import QUEUED
+from peers.crawler.frontier import Frontier, HostState, OriginRules, QueuedUrl
+from peers.crawler.frontier_items import QUEUED, RobotsRecord
 from peers.crawler.frontier_store import FrontierStore, HeldBack
 from peers.crawler.messages import PageParsed, ParseFailed, ParsePage, RecordPage, StopCrawl
 from peers.crawler.outbox import Batch, Outbox
@@ -121,10 +121,11 @@ class CrawlStatistics(HolderStatistics, frozen=True):
 
 
 class _Fetch(NamedTuple):
-    """What was asked of the fetcher: a page, or the robots.txt of its host."""
+    """What was asked of the fetcher: a page, or the robots.txt without which it may not be asked for."""
 
     state: HostState
-    taken: QueuedUrl | None  # None for robots.txt
+    taken: QueuedUrl
+    robots_of: str = ""  # the origin of the page; "" when the page itself was asked for
     robots_hops: int = 0
 
 
@@ -169,7 +170,7 @@ class Controller(StoreActor):
         self._me = me
         self._fetches: dict[str, _Fetch] = {}
         self._asked: set[str] = set()  # hosts of these, one of each at a time
-        self._robots_moved: dict[str, tuple[str, int]] = {}  # host to where its robots.txt is, after hops
+        self._robots_moved: dict[str, tuple[str, int]] = {}  # origin to where its robots.txt is, after hops
         self._pages: dict[str, _Page] = {}
         self._bytes_in_progress = 0
         self._finishing: list[_Page] = []
@@ -363,7 +364,9 @@ class Controller(StoreActor):
             return []
         self._frontier.drop(stopped)
         find = self._frontier.find
-        self._robots_moved = {host: to for host, to in self._robots_moved.items() if find(host) is not None}
+        self._robots_moved = {
+            origin: to for origin, to in self._robots_moved.items() if find(host_of(origin)) is not None
+        }
         promise = SlotsStopped(encode_slot_list(stopped, self._store.slot_count))
         return [Send(self._addresses["handover"], promise)]
 
@@ -432,13 +435,17 @@ class Controller(StoreActor):
         if now < ready_s:  # longer than ours, which is over
             self._wait(state, ready_s)
             return None
-        if state.record.robots_expires_s <= now:
-            return self._robots_request(state, now)
         for _ in range(EXCLUSIONS_PER_TURN):
             taken = self._frontier.take_url(state)
             if taken is None:
                 return None
-            excluded = self._reason_to_exclude(state, taken)
+            origin = origin_of(taken.url)
+            known = self._frontier.origins_of(state).get(origin)
+            if known is not None and known.expires_s <= now:
+                known = None
+            excluded = self._reason_to_exclude(state, taken.url, known)
+            if excluded is None and known is None:
+                return self._robots_request(state, taken, origin, now)
             if excluded is None:
                 self._frontier.save_quietly(state, fetched=state.record.fetched + 1)
                 request = FetchRequest(taken.url, user_agent=self._settings.user_agent)
@@ -447,31 +454,38 @@ class Controller(StoreActor):
             self._frontier.settle(state, taken, "X", excluded)
         return None
 
-    def _reason_to_exclude(self, state: HostState, taken: QueuedUrl) -> str | None:
-        rules = self._frontier.rules_of(state)
-        if not rules.allows(taken.url):
-            return FailureReason.ROBOTS
-        if (rules.crawl_delay_s or 0.0) > self._settings.crawl_delay_max_s:
-            return FailureReason.CRAWL_DELAY
+    def _reason_to_exclude(self, state: HostState, url: str, known: OriginRules | None) -> str | None:
         if state.record.fetched >= self._settings.pages_per_host_max:
             return "host_budget"
+        if known is None:
+            origins = self._frontier.origins_of(state)
+            is_new = origin_of(url) not in origins
+            return "host_origins" if is_new and len(origins) >= self._settings.origins_per_host_max else None
+        if not known.rules.allows(url):
+            return FailureReason.ROBOTS if known.status else FailureReason.UNREACHABLE
+        if (known.rules.crawl_delay_s or 0.0) > self._settings.crawl_delay_max_s:
+            return FailureReason.CRAWL_DELAY
         return None
 
-    def _robots_request(self, state: HostState, now: float) -> FetchRequest | None:
-        """Ask for the robots.txt of a host, at another one if it has moved there and that may be asked."""
-        url, hops = self._robots_moved.get(state.host, (f"{state.host}/robots.txt", 0))
+    def _robots_request(
+        self, state: HostState, taken: QueuedUrl, origin: str, now: float
+    ) -> FetchRequest | None:
+        """Ask for the robots.txt of an origin, at another host if it moved there and may be asked."""
+        url, hops = self._robots_moved.get(origin, (f"{origin}/robots.txt", 0))
         host = host_of(url)
-        other = self._frontier.find(host)
+        other = self._frontier.find(host) if host != state.host else None
         if host in self._asked:
+            self._frontier.put_back(state, taken)
             self._wait(state, now + BUSY_PAUSE_S)
             return None
         # If it has to be left alone for longer than its delay it fails: so will our question, and be done.
         if other is not None and now < other.record.next_fetch_s <= now + self._delay_s(other):
+            self._frontier.put_back(state, taken)
             self._wait(state, other.record.next_fetch_s)
             return None
         # A byte more than is read of it tells that it was cut.
         request = FetchRequest(url, (), ROBOTS_BYTES_MAX + 1, self._settings.user_agent)
-        return self._request(request, _Fetch(state, None, hops), now)
+        return self._request(request, _Fetch(state, taken, origin, hops), now)
 
     def _request(self, request: FetchRequest, fetch: _Fetch, now: float) -> FetchRequest:
         self._fetches[request.url] = fetch
@@ -494,7 +508,8 @@ class Controller(StoreActor):
     def _hosts_of(self, url: str, state: HostState) -> Iterator[HostState]:
         """The hosts whose politeness delay begins: two if a robots.txt was asked of another one."""
         yield state
-        other = None if url.startswith(f"{state.host}/") else self._frontier.find(host_of(url))
+        host = host_of(url)
+        other = self._frontier.find(host) if host != state.host else None
         if other is not None:
             yield other
 
@@ -505,14 +520,15 @@ class Controller(StoreActor):
         self._frontier.save(state, next_fetch_s=until_s)
 
     def _delay_s(self, state: HostState) -> float:
-        """The pause that both our policy and the site want: the longer of the two."""
+        """The pause that our policy and the site want: the longest of ours and of all its origins'."""
         settings = self._settings
-        if state.record.robots_status < 0:
-            return settings.delay_s
-        crawl_delay_s = self._frontier.rules_of(state).crawl_delay_s or 0.0
-        if crawl_delay_s > settings.crawl_delay_max_s:  # it is left out, but for its robots.txt
-            return settings.delay_s
-        return max(settings.delay_s, crawl_delay_s)
+        delay_s = settings.delay_s
+        for origin in self._frontier.origins_of(state).values():
+            crawl_delay_s = origin.rules.crawl_delay_s or 0.0
+            # With a longer one than we honour the origin is left out, but for its robots.txt.
+            if delay_s < crawl_delay_s <= settings.crawl_delay_max_s:
+                delay_s = crawl_delay_s
+        return delay_s
 
     # --- answers of the fetcher ---
 
@@ -523,7 +539,7 @@ class Controller(StoreActor):
         state, taken = fetch.state, fetch.taken
         self._bytes_fetched += fetched.bytes_received
         sends: list[Send] = []
-        if taken is None:
+        if fetch.robots_of:
             self._robots_fetched(fetch, fetched, now)
         else:
             self._fetch_status[str(fetched.status)] += 1
@@ -568,38 +584,42 @@ class Controller(StoreActor):
         return []
 
     def _robots_fetched(self, fetch: _Fetch, fetched: Fetched, now: float) -> None:
-        state = fetch.state
+        state, origin = fetch.state, fetch.robots_of
+        self._frontier.put_back(state, fetch.taken)
         target = location_of(fetched)
-        self._robots_moved.pop(state.host, None)
+        self._robots_moved.pop(origin, None)
         if target is not None and fetch.robots_hops < ROBOTS_HOPS_MAX:
-            self._robots_moved[state.host] = (target, fetch.robots_hops + 1)
+            self._robots_moved[origin] = (target, fetch.robots_hops + 1)
         elif fetched.status >= 500 or fetched.status == 429:
-            # RFC 9309, 2.3.1.4: unreachable is complete disallow; the host is asked again later.
+            # RFC 9309, 2.3.1.4: unreachable is complete disallow; it is asked for again later.
             self._fetch_status[f"robots_{fetched.status}"] += 1
-            self._back_off(state, now, _retry_after_s(fetched))
+            self._robots_unreachable(fetch, now, _retry_after_s(fetched))
         else:
-            self._keep_robots(state, fetched.status, fetched.body, now)
+            self._keep_robots(state, origin, fetched.status, fetched.body, now)
 
-    def _keep_robots(self, state: HostState, status: int, body: bytes, now: float) -> None:
+    def _keep_robots(self, state: HostState, origin: str, status: int, body: bytes, now: float) -> None:
         kept = beginning_of(body) if 200 <= status < 300 else b""
-        self._frontier.save_robots(state, status, kept, now + self._settings.robots_ttl_s)
+        record = RobotsRecord(origin, status, now + self._settings.robots_ttl_s, kept)
+        self._frontier.save_robots(state, record)
+        self._frontier.save(state, failures=0)
         self._wait(state, now + self._delay_s(state))  # which may be longer than we knew
 
     def _fetch_failed(self, url: str, reason: FailureReason, now: float) -> list[Send]:
         fetch = self._answered(url, now)
         if fetch is None:
             return []
-        state, taken = fetch.state, fetch.taken
         self._fetch_status[reason] += 1
-        if taken is None:
-            self._robots_failed(state, reason, now)
+        if fetch.robots_of:
+            self._robots_failed(fetch, reason, now)
         else:
-            self._page_failed(state, taken, reason, now)
-        self._frontier.release(state, now)
+            self._page_failed(fetch.state, fetch.taken, reason, now)
+        self._frontier.release(fetch.state, now)
         return []
 
-    def _robots_failed(self, state: HostState, reason: FailureReason, now: float) -> None:
-        self._robots_moved.pop(state.host, None)
+    def _robots_failed(self, fetch: _Fetch, reason: FailureReason, now: float) -> None:
+        state, origin = fetch.state, fetch.robots_of
+        self._frontier.put_back(state, fetch.taken)
+        self._robots_moved.pop(origin, None)
         if reason is FailureReason.LOCAL:
             self._pause(now + LOCAL_FAILURE_PAUSE_S)
         elif reason is FailureReason.UNLICENSED:
@@ -607,7 +627,16 @@ class Controller(StoreActor):
         elif reason in _HOPELESS:
             self._frontier.give_up(state, now + self._settings.give_up_s)
         else:  # RFC 9309, 2.3.1.4: what cannot be read may forbid everything
-            self._back_off(state, now, 0.0)
+            self._robots_unreachable(fetch, now, 0.0)
+
+    def _robots_unreachable(self, fetch: _Fetch, now: float, retry_after_s: float) -> None:
+        """Leave the host alone, or, if it has others, only this origin: a dead port is not a dead host."""
+        state, origin = fetch.state, fetch.robots_of
+        if not self._frontier.has_other_origin(state, origin):
+            self._back_off(state, now, retry_after_s)
+            return
+        pause_s = max(self._settings.backoff_max_s, min(retry_after_s, self._settings.retry_after_max_s))
+        self._frontier.save_robots(state, RobotsRecord(origin, 0, now + pause_s, b""))
 
     def _page_failed(self, state: HostState, taken: QueuedUrl, reason: FailureReason, now: float) -> None:
         if reason is FailureReason.LOCAL:

@@ -1,7 +1,7 @@
 """Fetch pages over HTTP: look up, check the address, connect or reuse, ask, decode. [io]
 
 Follows no redirects, keeps no cookies and knows no robots.txt or politeness: the controller decides what
-is fetched when. It keeps at most one idle connection per host.
+is fetched when. It keeps at most one idle connection per host, to the origin that was asked last.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 import h11
 import trio
 
-from mesh.urls import host_of, hostname_of
+from mesh.urls import host_of, hostname_of, origin_of
 from peers.crawler import decoding
 from peers.crawler.addresses import BAD_PORTS, AddressPolicy
 from peers.crawler.connection import Answer, Connection, ExchangeError, FetchLimits, StaleConnection, connect
@@ -92,21 +92,25 @@ class Fetcher:
         self.close_idle(0.0)
 
     async def _exchange(self, request: FetchRequest, message: h11.Request) -> tuple[Connection, Answer]:
-        host = host_of(request.url)
+        host, origin = host_of(request.url), origin_of(request.url)
         self.close_idle()
-        connection = self._idle_to(host)
+        connection = self._idle_to(host, origin)
         if connection is not None:
             try:
                 return connection, await self._ask(connection, host, request, message)
             except StaleConnection:
                 pass  # closed by the server while idle: its right, and no fault
-        connection = await self._connect(host)
+        connection = await self._connect(origin)
+        connection.origin = origin
         return connection, await self._ask(connection, host, request, message)
 
-    def _idle_to(self, host: str) -> Connection | None:
-        """Take the idle connection of a host; if the server has said anything on it, it is closed instead."""
+    def _idle_to(self, host: str, origin: str) -> Connection | None:
+        """Take the idle connection of a host, to be used or closed before another one is opened.
+
+        It is of no use when it leads to another origin, or when the server has said anything on it.
+        """
         connection = self._idle.pop(host, None)
-        if connection is not None and not connection.is_quiet():
+        if connection is not None and (connection.origin != origin or not connection.is_quiet()):
             connection.close()
             return None
         return connection
@@ -134,10 +138,10 @@ class Fetcher:
         if len(self._idle) > self._limits.connections_idle_max:
             self._idle.popitem(last=False)[1].close()
 
-    async def _connect(self, host: str) -> Connection:
-        hostname = hostname_of(host)
-        is_secure = host.startswith("https:")
-        port = _port_of(host, 443 if is_secure else 80)
+    async def _connect(self, origin: str) -> Connection:
+        hostname = hostname_of(origin)
+        is_secure = origin.startswith("https:")
+        port = _port_of(origin, 443 if is_secure else 80)
         if port in BAD_PORTS:
             raise ExchangeError(FailureReason.URL, f"port {port} belongs to another protocol")
         try:
@@ -205,8 +209,8 @@ def tls_context(authorities: Path | None = None) -> ssl.SSLContext:
     return context
 
 
-def _port_of(host: str, default: int) -> int:
-    _, _, port = host.rpartition(":")
+def _port_of(origin: str, default: int) -> int:
+    _, _, port = origin.rpartition(":")
     return int(port) if port.isdigit() else default
 
 

@@ -7,7 +7,7 @@ queued one also stands in the queue of its host. All keys begin with the slot, s
 to a slot is one range:
 
     slot(2) "h" host(8)                                      -> HostRecord
-    slot(2) "r" host(8)                                      -> body of its robots.txt
+    slot(2) "r" host(8) origin(8)                            -> robots.txt of an origin of the host
     slot(2) "q" host(8) depth(2) attempts(1) fingerprint(16) -> hops(1) url
     slot(2) "u" fingerprint(16)                              -> state of the URL, see `frontier_items`
     slot(2) "a" fingerprint(16)                              -> texts of the links that point to the URL
@@ -17,6 +17,9 @@ to a slot is one range:
 Rows are items that only grow (`frontier_items`): what another peer knows of a slot is merged in any order.
 The key of a queued URL follows from its item alone, so two peers that queue it have the same row. Only "d" is
 a peer's own: it is written whenever a merge may have brought texts that its cell does not know.
+
+A host is a name. Its URLs on all schemes and ports share its queue, its clock and its turn; only what a
+robots.txt says is kept for each origin.
 
 Any slot may have rows here. In memory are only the slots that are *held*, those that this peer crawls: one
 `HostState` per host, with a short window on its queue, and a heap of the hosts by the time they may be asked
@@ -44,7 +47,7 @@ import numpy as np
 from mesh.slot_set import SlotMask
 from mesh.slots import SLOTS_MAX
 from mesh.table import Table
-from mesh.urls import fingerprint
+from mesh.urls import fingerprint, host_of
 from peers.crawler.frontier_items import (
     ATTEMPTS_MAX,
     QUEUED,
@@ -52,12 +55,16 @@ from peers.crawler.frontier_items import (
     HostRecord,
     Queued,
     QueuedItem,
+    RobotsRecord,
     host_hash,
     join_anchors,
     join_hosts,
+    join_robots,
     join_urls,
     queued_in,
     queued_row,
+    robots_in,
+    robots_row,
 )
 from peers.crawler.robots import RobotsRules, rules_for_status
 from peers.handover.slot_digests import WatchedTable
@@ -81,6 +88,14 @@ class QueuedUrl(NamedTuple):
     hops: int  # redirects followed in a row to get here
 
 
+class OriginRules(NamedTuple):
+    """What is known of an origin in memory."""
+
+    status: int  # of the answer to a question for its robots.txt; 0 when there was none
+    expires_s: float  # mesh clock
+    rules: RobotsRules
+
+
 class HostState:
     """A host in memory. `record` says what survives a restart; the rest follows from the table."""
 
@@ -88,9 +103,9 @@ class HostState:
         "bound",
         "hash",
         "is_busy",
+        "origins",
         "queued",
         "record",
-        "rules",
         "slot",
         "window",
     )
@@ -99,7 +114,8 @@ class HostState:
         self.slot = slot
         self.record = record
         self.hash = digest
-        self.rules: RobotsRules | None = None  # parsed from the table when first needed
+        # By origin that was asked for its robots.txt; read from the table when first needed.
+        self.origins: dict[str, OriginRules] | None = None
         self.queued = 0
         self.is_busy = False  # it stands in the heap or among the ready, or is taken
         # A heap of all queue keys below the bound that are not taken; _COMPLETE when there are no others.
@@ -119,7 +135,7 @@ class Frontier:
 
         Args:
           delay_s: the least pause between two fetches from a host, for `hold`.
-          agent: our product token, for `rules_of`.
+          agent: our product token, for which a robots.txt has rules.
         """
         self._table = WatchedTable(table, kind_at=2, kinds=b"ahru")
         self._delay_s = delay_s
@@ -268,20 +284,32 @@ class Frontier:
         self._table.put(_slot_key(state.slot) + b"h" + state.hash, _encode(record))
         return True
 
-    def save_robots(self, state: HostState, status: int, body: bytes, expires_s: float) -> None:
-        """Keep the robots.txt of a host; `status` is that of the answer (RFC 9309, 2.3.1)."""
-        state.rules = None
-        key = _slot_key(state.slot) + b"r" + state.hash
-        self._table.put(key, body)
+    def save_robots(self, state: HostState, record: RobotsRecord) -> None:
+        """Keep what an origin of a host has answered to the question for its robots.txt."""
+        origins = self.origins_of(state)
+        key = _robots_key(state.slot, state.hash, record.origin)
+        self._table.put(key, robots_row(record))
         self.note_change(key)
-        self.save(state, robots_status=status, robots_expires_s=expires_s, failures=0)
+        origins[record.origin] = self._rules_in(record)
 
-    def rules_of(self, state: HostState) -> RobotsRules:
-        """The rules of a host whose robots.txt has been kept."""
-        if state.rules is None:
-            body = self._table.get(_slot_key(state.slot) + b"r" + state.hash) or b""
-            state.rules = rules_for_status(state.record.robots_status, body, self._agent)
-        return state.rules
+    def origins_of(self, state: HostState) -> dict[str, OriginRules]:
+        """The rules of all origins of a host that were asked for their robots.txt, expired ones too."""
+        if state.origins is None:
+            rows = self._table.scan_prefix(_slot_key(state.slot) + b"r" + state.hash)
+            records = [robots_in(row) for _, row in rows]
+            state.origins = {record.origin: self._rules_in(record) for record in records}
+        return state.origins
+
+    def _rules_in(self, record: RobotsRecord) -> OriginRules:
+        """Return what a robots.txt allows us; `record.status` decides as well (RFC 9309, 2.3.1)."""
+        rules = rules_for_status(record.status, record.body, self._agent)
+        return OriginRules(record.status, record.expires_s, rules)
+
+    def has_other_origin(self, state: HostState, origin: str) -> bool:
+        """Has another origin of the host answered, or is one of the next URLs of another?"""
+        if any(rules.status and other != origin for other, rules in self.origins_of(state).items()):
+            return True
+        return not all(url.startswith(f"{origin}/") for _, url, _ in state.window)
 
     def give_up(self, state: HostState, until_s: float) -> None:
         """Leave a host alone until then; its URLs stay queued."""
@@ -455,12 +483,8 @@ class Frontier:
         if row is not None and row.startswith(STORED):
             self._mark_changed(slot, mark, _url_in(row))
 
-    def merge_host(self, slot: int, record: HostRecord, robots: bytes | None) -> None:
-        """Join a host with what is known of it here.
-
-        Args:
-          robots: body of the robots.txt that the record tells of; None when it tells of none.
-        """
+    def merge_host(self, slot: int, record: HostRecord) -> None:
+        """Join a host with what is known of it here."""
         self._fill(slot)
         digest = host_hash(record.host)
         key = _slot_key(slot) + b"h" + digest
@@ -471,14 +495,25 @@ class Frontier:
         joined = join_hosts(before, record)
         if stored is None or joined != before:
             self._table.put(key, _encode(joined))
-        if robots is not None and _has_newer_robots(record, before, robots, self._robots_at(slot, digest)):
-            self._table.put(_slot_key(slot) + b"r" + digest, robots)
-            if state is not None:
-                state.rules = None
         if state is not None:
             self._take_over(state, join_hosts(state.record, joined))
         elif self._held[slot] and stored is None:
             self._new_state(slot, digest, joined)
+
+    def merge_robots(self, slot: int, record: RobotsRecord) -> None:
+        """Join the robots.txt of an origin with what is known of it here."""
+        self._fill(slot)
+        state, digest = self._host(host_of(record.origin), slot, is_merge=True)
+        key = _robots_key(slot, digest, record.origin)
+        stored = self._table.get(key)
+        if stored is not None:
+            before = robots_in(stored)
+            # Of two origins of one hash the first one stays.
+            if before.origin != record.origin or join_robots(before, record) == before:
+                return
+        self._table.put(key, robots_row(record))
+        if state is not None:
+            state.origins = None
 
     # --- reading items ---
 
@@ -572,12 +607,7 @@ class Frontier:
         """Let a record that came by a merge hold for a host in memory."""
         if record.given_up != state.record.given_up:
             self.given_up_count += state.queued if record.given_up else -state.queued
-        if record.robots_expires_s != state.record.robots_expires_s:
-            state.rules = None
         state.record = record
-
-    def _robots_at(self, slot: int, digest: bytes) -> bytes:
-        return self._table.get(_slot_key(slot) + b"r" + digest) or b""
 
     # --- details: queues ---
 
@@ -776,17 +806,16 @@ def _pull(state: HostState, key: bytes) -> None:
             return
 
 
-def _has_newer_robots(new: HostRecord, old: HostRecord, new_body: bytes, old_body: bytes) -> bool:
-    mine = (old.robots_expires_s, old.robots_status, old_body)
-    return (new.robots_expires_s, new.robots_status, new_body) > mine
-
-
 def _slot_key(slot: int) -> bytes:
     return slot.to_bytes(2, "big")
 
 
 def _url_key(slot: int, kind: bytes, url: str) -> bytes:
     return slot.to_bytes(2, "big") + kind + fingerprint(url)
+
+
+def _robots_key(slot: int, host: bytes, origin: str) -> bytes:
+    return slot.to_bytes(2, "big") + b"r" + host + host_hash(origin)
 
 
 def _queue_key(slot: int, mark: bytes, queued: Queued) -> bytes:

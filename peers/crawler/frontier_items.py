@@ -8,7 +8,7 @@ An item has a *join*: of two peers' versions it makes one, the same whichever co
     anchors  the union, of which the smallest linkers and uses stay (`mesh.linkers`), the texts of these uses,
              and of all texts the ANCHORS_MAX with the smallest hashes; of two with one hash the smaller text
     host     the later clock, with what goes with it; the greater count of pages
-    robots   the one that expires later
+    robots   of an origin: the one that expires later
 
 A URL's row says which of these it is:
 
@@ -20,6 +20,7 @@ A URL's row says which of these it is:
 from __future__ import annotations
 
 import re
+import struct
 from math import isfinite
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
@@ -31,7 +32,7 @@ from mesh.errors import RemoteProtocolError
 from mesh.linkers import LINKERS_MAX, USES_MAX, are_uses_of_texts, sorted_out, used_text
 from mesh.messages import ANCHOR_ENTRIES_MAX, ANCHORS_MAX, Anchor, Slot, Url
 from mesh.slots import slot_of
-from mesh.urls import canonical, fingerprint, host_of
+from mesh.urls import canonical, fingerprint, host_of, origin_of
 from peers.crawler.robots import ROBOTS_BYTES_MAX
 
 QUEUED: Final = b"Q"
@@ -47,15 +48,22 @@ Fingerprint: TypeAlias = Annotated[bytes, Meta(min_length=_FINGERPRINT_BYTES, ma
 
 
 class HostRecord(msgspec.Struct, frozen=True, array_like=True):
-    """What is remembered of a host: its politeness clock and its robots.txt."""
+    """What is remembered of a host: its politeness clock."""
 
     host: str
     next_fetch_s: float = 0.0  # mesh clock
     fetched: int = 0  # pages asked for, whatever came back
     failures: int = 0  # in a row
     given_up: bool = False
-    robots_status: int = -1  # of the robots.txt answer; -1 not asked yet
-    robots_expires_s: float = 0.0
+
+
+class RobotsRecord(NamedTuple):
+    """The answer of an origin that was asked for its robots.txt."""
+
+    origin: str
+    status: int  # HTTP; 0 when there was none
+    expires_s: float  # mesh clock
+    body: bytes
 
 
 class Queued(NamedTuple):
@@ -95,7 +103,7 @@ class AnchorsItem(msgspec.Struct, frozen=True, array_like=True):
 class HostItem(msgspec.Struct, frozen=True, array_like=True):
     """The clock of a host."""
 
-    host: Url  # canonical, without a path
+    host: Url  # its name
     next_fetch_s: float
     fetched: Annotated[int, Meta(ge=0, le=1 << 40)]  # far from where counting on would not fit a row
     failures: Annotated[int, Meta(ge=0, le=1 << 20)]
@@ -103,9 +111,9 @@ class HostItem(msgspec.Struct, frozen=True, array_like=True):
 
 
 class RobotsItem(msgspec.Struct, frozen=True, array_like=True):
-    """The robots.txt of a host."""
+    """The robots.txt of an origin."""
 
-    host: Url
+    origin: Url  # canonical, without a path
     status: Annotated[int, Meta(ge=0, le=999)]
     expires_s: float
     body: Annotated[bytes, Meta(max_length=ROBOTS_BYTES_MAX)]
@@ -188,29 +196,45 @@ def join_anchors(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...
 
 
 def join_hosts(one: HostRecord, other: HostRecord) -> HostRecord:
-    """Bring two records of the same host together; its robots.txt goes with the record that names it."""
-    clock, robots = max(one, other, key=_clock_order), max(one, other, key=_robots_order)
-    return HostRecord(
-        one.host,
-        clock.next_fetch_s,
-        max(one.fetched, other.fetched),
-        clock.failures,
-        clock.given_up,
-        robots.robots_status,
-        robots.robots_expires_s,
-    )
+    """Bring two records of the same host together."""
+    clock = max(one, other, key=_clock_order)
+    fetched = max(one.fetched, other.fetched)
+    return HostRecord(one.host, clock.next_fetch_s, fetched, clock.failures, clock.given_up)
 
 
 def _clock_order(record: HostRecord) -> tuple[float, int, bool]:
     return record.next_fetch_s, record.failures, record.given_up
 
 
-def _robots_order(record: HostRecord) -> tuple[float, int]:
-    return record.robots_expires_s, record.robots_status
+def robots_row(record: RobotsRecord) -> bytes:
+    """Return what is kept: time, status, origin and body, in this order."""
+    head = _ROBOTS_HEAD.pack(record.expires_s, record.status)
+    return head + record.origin.encode() + b" " + record.body
+
+
+def robots_in(row: bytes) -> RobotsRecord:
+    """What the row of a robots.txt says."""
+    expires_s, status = _ROBOTS_HEAD.unpack_from(row)
+    origin, _, body = row[_ROBOTS_HEAD.size :].partition(b" ")
+    return RobotsRecord(origin.decode(), status, expires_s, body)
+
+
+def robots_content(row: bytes) -> bytes:
+    """Return what is the same wherever a robots.txt is kept: all but the time, by a clock that may differ."""
+    return row[_ROBOTS_TIME_BYTES:]
+
+
+def join_robots(one: RobotsRecord, other: RobotsRecord) -> RobotsRecord:
+    """Bring two answers of the same origin together."""
+    return max(one, other, key=lambda record: (record.expires_s, record.status, record.body))
+
+
+_ROBOTS_HEAD: Final = struct.Struct(">dH")
+_ROBOTS_TIME_BYTES: Final = 8
 
 
 def host_hash(host: str) -> bytes:
-    """Return the eight bytes by which keys name a host."""
+    """Return the eight bytes by which keys name a host, or an origin."""
     digest: bytes = xxh3_64_digest(host.encode())
     return digest
 
@@ -268,8 +292,8 @@ def locate(items: Items, slot_count: int) -> Located:
         queued,
         settled,
         items.anchors,
-        [(locate_host(_checked_host(host.host, host.next_fetch_s)), host) for host in items.hosts],
-        [(locate_host(_checked_host(robots.host, robots.expires_s)), robots) for robots in items.robots],
+        [(locate_host(_checked_host(host)), host) for host in items.hosts],
+        [(locate_host(host_of(_checked_origin(robots))), robots) for robots in items.robots],
     )
 
 
@@ -279,11 +303,18 @@ def _checked(url: str) -> str:
     return url
 
 
-def _checked_host(host: str, at_s: float) -> str:
-    url = f"{host}/"
-    if canonical(url) != url or host_of(url) != host or not isfinite(at_s):
+def _checked_host(item: HostItem) -> str:
+    url = f"http://{item.host}/"
+    if canonical(url) != url or host_of(url) != item.host or not isfinite(item.next_fetch_s):
         raise RemoteProtocolError("a host that is none, or at no time")
-    return host
+    return item.host
+
+
+def _checked_origin(item: RobotsItem) -> str:
+    url = f"{item.origin}/"
+    if canonical(url) != url or origin_of(url) != item.origin or not isfinite(item.expires_s):
+        raise RemoteProtocolError("robots.txt of no origin, or at no time")
+    return item.origin
 
 
 def _checked_slot(slot: int, slot_count: int) -> int:

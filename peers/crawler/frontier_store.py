@@ -1,7 +1,8 @@
 """The frontier as another peer sees it: what it has of a slot, and what others send of theirs.
 
-Implements `peers.handover.store.MirroredStore`. An item's id covers its kind and content, but of a host only
-the name: clocks differ from peer to peer. So hosts, which are few, are in every transfer.
+Implements `peers.handover.store.MirroredStore`. An item's id covers its kind and content, but no times of
+hosts and robots.txt: clocks differ from peer to peer. So of a host only the name is in it, and hosts, which
+are few, are in every transfer.
 
 Some pages are *held back*: they are done here, but their links are not yet safe with others. Others are shown
 the URL as it was before, queued, so that who takes over after our death fetches the page again.
@@ -33,11 +34,14 @@ from peers.crawler.frontier_items import (
     Queued,
     QueuedItem,
     RobotsItem,
+    RobotsRecord,
     SettledItem,
     decode_items,
     encode_items,
     locate,
     queued_in,
+    robots_content,
+    robots_in,
 )
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests
 from peers.handover.store import Part, Shipment
@@ -45,7 +49,7 @@ from peers.handover.store import Part, Shipment
 PART_BYTES: Final = 512 << 10  # of items in a part: some 5,000, which take 40 ms to merge
 ITEM_BYTES: Final = 24  # of an item besides its texts
 
-_HOST, _QUEUED = ord("h"), QUEUED[0]
+_HOST, _ROBOTS, _QUEUED = ord("h"), ord("r"), QUEUED[0]
 
 
 class HeldBack(NamedTuple):
@@ -173,11 +177,10 @@ class FrontierStore:
         for slot, host in located.hosts:
             next_fetch_s = min(host.next_fetch_s + clock_offset_s, clock_max_s)
             record = HostRecord(host.host, next_fetch_s, host.fetched, host.failures, host.given_up)
-            frontier.merge_host(slot, record, None)
+            frontier.merge_host(slot, record)
         for slot, robots in located.robots:
             expires_s = min(robots.expires_s + clock_offset_s, expiry_max_s)
-            record = HostRecord(robots.host, robots_status=robots.status, robots_expires_s=expires_s)
-            frontier.merge_host(slot, record, robots.body)
+            frontier.merge_robots(slot, RobotsRecord(robots.origin, robots.status, expires_s, robots.body))
         for slot, name, item in located.queued:
             frontier.merge_queued(slot, name, item)
         for slot, mark, row in located.settled:
@@ -252,8 +255,14 @@ class FrontierStore:
             self._gather_url(slot, key, row, gathering)
         elif kind == b"a":
             gathering.anchors.append(AnchorsItem(slot, mark, _decode_texts(row)))
+        elif kind == b"h":
+            host = _decode_record(row)
+            gathering.hosts.append(
+                HostItem(host.host, host.next_fetch_s, host.fetched, host.failures, host.given_up)
+            )
         else:
-            self._gather_host(slot, kind, mark, row, gathering)
+            robots = robots_in(row)
+            gathering.robots.append(RobotsItem(robots.origin, robots.status, robots.expires_s, robots.body))
 
     def gather_key(self, key: bytes, gathering: Gathering) -> None:
         """Add the item of a row as it is now; nothing if it has gone."""
@@ -275,19 +284,6 @@ class FrontierStore:
         else:
             gathering.settled.append(SettledItem(slot, key[3:], row))
 
-    def _gather_host(self, slot: int, kind: bytes, digest: bytes, row: bytes, gathering: Gathering) -> None:
-        host_row = row if kind == b"h" else self._frontier.row(slot.to_bytes(2, "big") + b"h" + digest)
-        assert host_row is not None, "who has a robots.txt has a record"
-        record = _decode_record(host_row)
-        if kind == b"h":
-            host = HostItem(
-                record.host, record.next_fetch_s, record.fetched, record.failures, record.given_up
-            )
-            gathering.hosts.append(host)
-        elif record.robots_status >= 0:
-            robots = RobotsItem(record.host, record.robots_status, record.robots_expires_s, row)
-            gathering.robots.append(robots)
-
     def _id_shown(self, key: bytes) -> bytes | None:
         row = self._frontier.row(key)
         if row is None:
@@ -302,8 +298,12 @@ class FrontierStore:
 
 
 def _id(key: bytes, row: bytes) -> bytes:
-    """The id of an item: XXH3-64 over kind, name and content."""
-    digest: bytes = xxh3_64_digest(key[2:] if key[2] == _HOST else key[2:] + row)
+    """The id of an item: XXH3-64 over kind, name and what of the content does not depend on a clock."""
+    if key[2] == _HOST:
+        row = b""
+    elif key[2] == _ROBOTS:
+        row = robots_content(row)
+    digest: bytes = xxh3_64_digest(key[2:] + row)
     return digest
 
 

@@ -7,7 +7,7 @@ from heapq import merge
 from itertools import groupby
 from operator import attrgetter
 
-from mesh.urls import hostname_of
+from mesh.urls import canonical, host_of
 from peers.exporting.peer_files import Version
 
 
@@ -36,12 +36,21 @@ def _pages(of_peers: Iterable[Iterable[Version]]) -> Iterator[list[Version]]:
 
 
 def of_sites(sites: Iterable[str]) -> Callable[[str], bool]:
-    """Return whether a URL is of one of some sites: a host name, and all names below it; no sites are all."""
-    names = tuple(site.lower().removeprefix("http://").removeprefix("https://").rstrip("/") for site in sites)
+    """Return whether a URL is of one of some sites: of a host, on any scheme and port, or of one below it.
+
+    Args:
+      sites: host names, or URLs of which only the host counts; no sites are all.
+    """
+    names = tuple(map(_name_of, sites))
     below = tuple(f".{name}" for name in names)
 
     def is_wanted(url: str) -> bool:
-        hostname = hostname_of(url)
-        return not names or hostname in names or hostname.endswith(below)
+        host = host_of(url)
+        return not names or host in names or host.endswith(below)
 
     return is_wanted
+
+
+def _name_of(site: str) -> str:
+    url = canonical(site if "://" in site else f"http://{site}")
+    return host_of(url) if url is not None else site

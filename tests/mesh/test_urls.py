@@ -17,6 +17,7 @@ from mesh.urls import (
     host_of,
     hostname_of,
     looks_like_trap,
+    origin_of,
 )
 from tests.shared_data import shared
 
@@ -102,7 +103,8 @@ def test_the_form_is_stable_and_ascii(text: str, prefix: str) -> None:
         assert url.isascii()
         assert url.startswith(("http://", "https://"))
         assert canonical(url) == url
-        assert url.startswith(host_of(url) + "/")
+        assert url.startswith(origin_of(url) + "/")
+        assert host_of(url) == host_of(origin_of(url)) in url
         assert len(url) <= URL_CHARS_MAX
 
 
@@ -133,15 +135,33 @@ def test_any_links_in_bulk_equal_links_one_by_one(hrefs: list[str]) -> None:
     assert list(canonical_links(BASE, hrefs)) == [canonical(href, BASE) for href in hrefs]
 
 
-def test_host_is_scheme_and_authority() -> None:
-    assert host_of("https://a.com:8443/x/y?z=http://b/") == "https://a.com:8443"
-    assert host_of("http://[::1]/") == "http://[::1]"
+@pytest.mark.parametrize(
+    ("url", "host", "hostname", "origin"),
+    [
+        ("https://a.com:8443/x/y?z=http://b:1/", "a.com", "a.com", "https://a.com:8443"),
+        ("http://a.com/", "a.com", "a.com", "http://a.com"),
+        ("http://a.com.:81/", "a.com", "a.com", "http://a.com.:81"),
+        ("http://10.0.0.1:80/", "10.0.0.1", "10.0.0.1", "http://10.0.0.1:80"),
+        ("http://[2001:db8::1]:81/", "[2001:db8::1]", "2001:db8::1", "http://[2001:db8::1]:81"),
+        ("http://[::1]/:9", "[::1]", "::1", "http://[::1]"),
+    ],
+)
+def test_book_6_2_a_host_is_a_name_without_scheme_and_port(
+    url: str, host: str, hostname: str, origin: str
+) -> None:
+    assert (host_of(url), hostname_of(url), origin_of(url)) == (host, hostname, origin)
+    assert host_of(origin) == host
 
 
-def test_hostname_is_without_port_and_brackets() -> None:
-    assert hostname_of("https://a.com:8443/x") == "a.com"
-    assert hostname_of("https://a.com") == "a.com"
-    assert hostname_of("http://[2001:db8::1]:80/") == "2001:db8::1"
+@pytest.mark.parametrize("is_rooted", [False, True])
+def test_rfc1035_2_3_4_names_that_dns_cannot_hold_are_refused(is_rooted: bool) -> None:
+    dot = "." if is_rooted else ""
+    longest = ".".join(["a" * 63] * 3 + ["b" * 61])
+    assert len(longest) == 253
+    for name in (longest, "c" * 63 + ".test"):
+        assert canonical(f"http://{name}{dot}:8080/x") == f"http://{name}{dot}:8080/x"
+    for name in (f"a{longest}", f"d.{longest}", "c" * 64 + ".test", f"test.{'c' * 64}"):
+        assert canonical(f"http://{name}{dot}/x") is None
 
 
 def test_fingerprint_is_the_same_in_every_process() -> None:

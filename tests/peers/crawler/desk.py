@@ -27,10 +27,10 @@ SETTINGS = CrawlSettings(delay_s=2.0, backoff_s=30.0)
 
 
 def host_of_peer(peer: str, number: int = 0) -> str:
-    """A host that belongs to one of two peers."""
+    """The origin of a host that belongs to one of two peers."""
     ownership = owned_by((ME, OTHER))
     hosts = (f"http://h{n}.test" for n in range(1_000))
-    return [host for host in hosts if ownership.owner_of(ownership.slot_of(host)) == peer][number]
+    return [host for host in hosts if ownership.owner_of(ownership.slot_of(host_of(host))) == peer][number]
 
 
 MINE, THEIRS = host_of_peer(ME), host_of_peer(OTHER)

@@ -20,7 +20,7 @@ from mesh.codec import decode, encode
 from mesh.messages import FoundLink, LinksAccepted, LinksFound
 from mesh.ownership import OwnershipChanged
 from mesh.slot_set import NO_SLOTS
-from mesh.urls import host_of
+from mesh.urls import host_of, origin_of
 from peers.crawler.controller import Controller
 from peers.crawler.exchange import FetchRequest
 from peers.crawler.messages import ParsePage
@@ -53,7 +53,7 @@ class SmallWeb:
         return next(url for url in self.urls if self.outcome(url) == "D200")
 
     def robots(self, host: str) -> bytes:
-        lines = [f"Disallow: {url.removeprefix(host)}$" for url in self.forbidden if host_of(url) == host]
+        lines = [f"Disallow: {url.removeprefix(host)}$" for url in self.forbidden if origin_of(url) == host]
         return "\n".join(["User-agent: *", f"Crawl-delay: {self.crawl_delays[host]}", *lines]).encode()
 
     def outcome(self, url: str) -> str:
@@ -276,7 +276,7 @@ class SmallCrawl:
 
     def _check_politeness(self) -> None:
         for host in self.web.hosts:
-            requests = [request for request in self.log if host_of(request.url) == host]
+            requests = [request for request in self.log if origin_of(request.url) == host]
             for before, after in pairwise(requests):
                 is_known = not before.url.endswith("/robots.txt")
                 delay_s = max(SETTINGS.delay_s, self.web.crawl_delays[host] if is_known else 0.0)
@@ -389,7 +389,7 @@ class SmallCrawl:
         seconds = self.random.choice([0.01, 0.3, 4.0])
         self.log.append(Request(peer.name, url, self.now, self.now + seconds))
         if url.endswith("/robots.txt"):
-            answer = fetched(url, body=self.web.robots(host_of(url)))
+            answer = fetched(url, body=self.web.robots(origin_of(url)))
         elif url in self.web.moved:
             answer = redirect(url, self.web.moved[url])
         else:

@@ -14,7 +14,7 @@ from mesh.membership_messages import CrawlLicensed
 from mesh.memory_table import MemoryTable
 from mesh.messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, Ping, StoredPage
 from mesh.port import DiskFilled
-from mesh.urls import fingerprint
+from mesh.urls import fingerprint, host_of
 from peers.crawler import controller as controller_module
 from peers.crawler.controller import (
     ANCHORS_PER_TURN,
@@ -205,16 +205,104 @@ def test_the_rules_of_a_robots_txt_that_moved_hold_for_the_host_that_moved_it() 
 def test_a_robots_txt_that_moved_to_a_host_that_is_being_asked_waits_for_it() -> None:
     """It was taken for one redirect too many, and so for leave to fetch anything."""
     desk = Desk()
-    secure = "https://a.test"
-    assert asked(desk.seed(HOME, f"{secure}/")) == [ROBOTS, f"{secure}/robots.txt"]
-    desk.tell(redirect(ROBOTS, f"{secure}/robots.txt"))
+    other = "http://b.test"
+    assert asked(desk.seed(HOME, f"{other}/")) == [ROBOTS, f"{other}/robots.txt"]
+    desk.tell(redirect(ROBOTS, f"{other}/robots.txt"))
     assert asked(desk.wake(2.0)) == []
-    desk.tell(fetched(f"{secure}/robots.txt", body=b"User-agent: *\nDisallow: /"))
+    desk.tell(fetched(f"{other}/robots.txt", body=b"User-agent: *\nDisallow: /"))
     assert asked(desk.wake(1.9)) == []
-    assert asked(desk.wake(0.1)) == [f"{secure}/robots.txt"]
-    desk.tell(fetched(f"{secure}/robots.txt", body=b"User-agent: *\nDisallow: /"))
+    assert asked(desk.wake(0.1)) == [f"{other}/robots.txt"]
+    desk.tell(fetched(f"{other}/robots.txt", body=b"User-agent: *\nDisallow: /"))
     desk.wake(2.0)
-    assert (desk.state_of(HOME), desk.state_of(f"{secure}/")) == ("Xrobots", "Xrobots")
+    assert (desk.state_of(HOME), desk.state_of(f"{other}/")) == ("Xrobots", "Xrobots")
+
+
+# --- A host is a name: its schemes and ports share all but robots.txt ---
+
+SECURE = "https://a.test"
+PORT_81 = "http://a.test:81"
+
+
+def test_book_6_2_schemes_and_ports_of_a_host_have_one_clock_and_a_robots_txt_each() -> None:
+    desk = Desk()
+    requested = asked(desk.seed(HOME)) + asked(desk.seed(f"{SECURE}/", f"{PORT_81}/", depth=1))
+    while requests := asked(desk.tell(fetched(requested[-1], 404))) or asked(desk.wake(2.0)):
+        assert len(requests) == 1
+        assert asked(desk.wake(1_000.0)) == [], "nothing beside what is under way"
+        requested += requests
+    assert sorted(requested) == sorted(
+        [ROBOTS, HOME, *(f"{origin}/{path}" for origin in (SECURE, PORT_81) for path in ("robots.txt", ""))]
+    )
+    for page in (HOME, f"{SECURE}/", f"{PORT_81}/"):
+        assert requested.index(f"{page}robots.txt") < requested.index(page)
+
+
+def test_between_two_origins_of_a_host_its_delay_passes() -> None:
+    desk = Desk().with_home_asked(f"{SECURE}/")
+    desk.tell(fetched(HOME, 404))
+    assert asked(desk.wake(1.9)) == []
+    assert asked(desk.wake(0.1)) == [f"{SECURE}/robots.txt"]
+
+
+def test_rfc9309_2_3_what_one_origin_forbids_another_may_allow() -> None:
+    desk = Desk()
+    desk.seed(HOME, f"{SECURE}/", f"{HOST}/1", f"{SECURE}/1")
+    for _ in range(4):
+        desk.tell(fetched(ROBOTS, body=b"User-agent: *\nDisallow: /"))
+        desk.tell(fetched(f"{SECURE}/robots.txt", 404))
+        desk.tell(fetched(f"{SECURE}/", 404))
+        desk.tell(fetched(f"{SECURE}/1", 404))
+        desk.wake(2.0)
+    assert [desk.state_of(url) for url in (HOME, f"{HOST}/1")] == ["Xrobots"] * 2
+    assert [desk.state_of(url) for url in (f"{SECURE}/", f"{SECURE}/1")] == ["F404"] * 2
+
+
+def test_the_longest_delay_that_any_origin_wants_holds_for_the_host() -> None:
+    desk = Desk().with_home_asked(f"{SECURE}/", f"{HOST}/2")
+    desk.tell(fetched(HOME, 404))
+    assert asked(desk.wake(2.0)) == [f"{SECURE}/robots.txt"]
+    desk.tell(fetched(f"{SECURE}/robots.txt", body=b"User-agent: *\nCrawl-delay: 7"))
+    for url in (f"{SECURE}/", f"{HOST}/2"):
+        assert asked(desk.wake(6.9)) == []
+        assert asked(desk.wake(0.1)) == [url]
+        desk.tell(fetched(url, 404))
+
+
+def test_pages_of_all_origins_count_for_the_budget_of_their_host() -> None:
+    desk = Desk(pages_per_host_max=1).with_home_asked(f"{SECURE}/")
+    desk.tell(fetched(HOME, 404))
+    assert asked(desk.wake(2.0)) == []
+    assert desk.state_of(f"{SECURE}/") == "Xhost_budget"
+
+
+def test_origins_of_a_host_are_limited() -> None:
+    desk = Desk(origins_per_host_max=2).with_home_asked(f"{SECURE}/", f"{PORT_81}/")
+    desk.tell(fetched(HOME, 404))
+    desk.wake(2.0)
+    assert asked(desk.allow(SECURE)) == [f"{SECURE}/"]
+    desk.tell(fetched(f"{SECURE}/", 404))
+    assert asked(desk.wake(2.0)) == []
+    assert desk.state_of(f"{PORT_81}/") == "Xhost_origins"
+    assert desk.observe().fetch_status == {"404": 2, "host_origins": 1}
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_dead_port_does_not_stop_the_host(is_first: bool) -> None:
+    dead, alive = (HOST, SECURE) if is_first else (SECURE, HOST)
+    desk = Desk()
+    asked_first = asked(desk.seed(f"{HOST}/"))
+    desk.seed(*(f"{dead}/{n}" for n in range(9)), f"{alive}/end", depth=1)
+    requested = asked_first
+    while requested:
+        url = requested[-1]
+        if url.startswith(f"{dead}/"):
+            requested = asked(desk.fail(url, FailureReason.REFUSED))
+        else:
+            requested = asked(desk.tell(fetched(url, 404)))
+        requested = requested or asked(desk.wake(2.0))
+    assert desk.state_of(f"{alive}/end") == "F404"
+    assert desk.observe().fetch_status["refused"] == 1
+    assert desk.controller._frontier.given_up_count == 0
 
 
 def test_a_page_that_is_being_fetched_as_somebodys_robots_txt_is_fetched_afterwards() -> None:
@@ -363,7 +451,7 @@ def test_the_back_off_has_a_limit_however_many_failures_are_allowed() -> None:
     for _ in range(n):
         desk.fail(url, FailureReason.TIMEOUT)
         (url,) = asked(desk.wake(100.0))
-    assert desk.controller._frontier.find(HOST).record.failures == n  # type: ignore[union-attr]
+    assert desk.controller._frontier.find(host_of(HOST)).record.failures == n  # type: ignore[union-attr]
 
 
 def test_a_url_is_tried_three_times() -> None:
@@ -531,7 +619,7 @@ def test_a_page_goes_from_hand_to_hand_and_is_settled_last() -> None:
     said = parsed(HOME, f"{HOST}/2")
     assert said.document is not None
     document = msgspec.structs.replace(said.document, anchors=("the home page",))
-    slot = owned_by().slot_of(HOST)
+    slot = owned_by().slot_of(host_of(HOST))
     page = StoredPage(HOME, slot, 1_234.5, 200, said.records, document)
     assert desk.tell(said, "parser") == [Send(Address(ME, "cell"), StorePage(page))]
     assert desk.state_of(f"{HOST}/2") is None
@@ -673,7 +761,7 @@ def test_links_to_a_peer_that_died_go_to_who_owns_them_now_without_waiting() -> 
     assert desk.controller.wake_at() <= desk.now
     urls = [f"{THEIRS}/x"]
     ownership = owned_by((ME, "third"))
-    if ownership.owner_of(ownership.slot_of(THEIRS)) == ME:
+    if ownership.owner_of(ownership.slot_of(host_of(THEIRS))) == ME:
         desk.wake()
         assert desk.state_of(urls[0]) == "Q"
     else:
@@ -747,7 +835,7 @@ def test_links_for_others_are_passed_on_with_the_first_repetition_and_promised_w
     theirs = next(
         host
         for host in (f"http://h{n}.test" for n in range(100))
-        if ownership.owner_of(ownership.slot_of(host)) == "third"
+        if ownership.owner_of(ownership.slot_of(host_of(host))) == "third"
     )
     links = (FoundLink(f"{theirs}/1", "text", depth=3, hops=2),)
     assert desk.tell(LinksFound(9, links), "controller", OTHER) == []
@@ -815,7 +903,7 @@ def stored_home(desk: Desk) -> Desk:
 def test_changed_anchors_are_indexed_as_soon_as_nothing_else_is_left() -> None:
     desk = stored_home(Desk())
     desk.wake(2.0)
-    slot = owned_by().slot_of(HOST)
+    slot = owned_by().slot_of(host_of(HOST))
     sends = desk.store(f"{HOST}/2", FoundLink(HOME, "one"), FoundLink(HOME, "two"))
     assert of_kind(sends, StoreAnchors) == []
     assert desk.observe().anchors_changed == 1
@@ -825,7 +913,7 @@ def test_changed_anchors_are_indexed_as_soon_as_nothing_else_is_left() -> None:
 
 def test_changed_anchors_are_indexed_at_their_interval_while_the_crawl_goes_on() -> None:
     desk = stored_home(Desk(anchors_interval_s=30.0))
-    slot = owned_by().slot_of(HOST)
+    slot = owned_by().slot_of(host_of(HOST))
     desk.seed(HOME, anchor="one")
     desk.seed(HOME, anchor="two")
     assert of_kind(desk.wake(), StoreAnchors) == [StoreAnchors(HOME, slot, ("one", "two"))]
@@ -840,13 +928,13 @@ def test_anchors_that_came_while_the_page_was_stored_are_not_forgotten() -> None
     desk.tell(parsed(HOME))
     desk.seed(HOME, anchor="in between")
     desk.tell(PageStored(HOME, 1_000.0))
-    slot = owned_by().slot_of(HOST)
+    slot = owned_by().slot_of(host_of(HOST))
     assert of_kind(desk.wake(FLUSH_S), StoreAnchors) == [StoreAnchors(HOME, slot, ("in between",))]
 
 
 def test_hosts_that_link_to_a_page_are_handed_over_with_the_texts() -> None:
     desk = stored_home(Desk())
-    slot = owned_by().slot_of(HOST)
+    slot = owned_by().slot_of(host_of(HOST))
     linkers = [linker_of(f"http://{name}.test/", HOME) for name in ("one", "two")]
     for linker in (*linkers, linkers[0]):
         desk.seed(HOME, anchor="text", linker=linker)
@@ -1009,7 +1097,7 @@ def test_what_it_lets_be_seen_adds_up() -> None:
         anchors_changed=0,
         slots_held=int(owned_by((ME, OTHER)).owned.sum()),
         held_back=0,
-        hot_hosts=((MINE, 3),),
+        hot_hosts=((host_of(MINE), 3),),
         is_shared=True,
         is_idle=False,
     )

@@ -104,6 +104,22 @@ async def test_a_connection_serves_one_request_after_another(nursery: trio.Nurse
     assert fetcher.idle_connections == 0
 
 
+async def test_schemes_and_ports_of_a_name_share_one_connection(nursery: trio.Nursery) -> None:
+    """A connection to one is closed before one to another is opened; none is used for the wrong one."""
+    host, other = WebHost(saying(page(b"one"))), WebHost(saying(page(b"other")))
+    for each in (host, other):
+        await each.start(nursery)
+    fetcher = fetcher_for(host)
+    other_url = f"http://h0.test:{other.port}/"
+    for url, body in (("http://h0.test/", b"one"), (other_url, b"other"), ("http://h0.test/", b"one")):
+        for _ in range(2):
+            assert body_of(await fetcher.fetch(FetchRequest(url))) == body
+            assert fetcher.idle_connections == 1
+    await trio.testing.wait_all_tasks_blocked()
+    assert (host.connection_count, other.connection_count) == (2, 1)
+    assert (host.open_count, other.open_count) == (1, 0)
+
+
 async def test_a_connection_closed_while_idle_is_replaced_unnoticed(nursery: trio.Nursery) -> None:
     host = WebHost(saying(HELLO, close=True))  # announces no close, and does it
     await host.start(nursery)

@@ -15,8 +15,10 @@ from mesh.messages import ANCHORS_MAX
 from mesh.urls import fingerprint
 from peers.crawler import frontier as frontier_module
 from peers.crawler.frontier import Frontier, HostState, Outcome, QueuedUrl
+from peers.crawler.frontier_items import RobotsRecord
 
-HOST = "http://a.test"
+HOST = "a.test"
+ORIGIN = f"http://{HOST}"
 
 
 def slot_of(host: str) -> int:
@@ -24,7 +26,7 @@ def slot_of(host: str) -> int:
 
 
 def url_of(path: int, host: str = HOST) -> str:
-    return f"{host}/{path}"
+    return f"http://{host}/{path}"
 
 
 def held(table: MemoryTable) -> Frontier:
@@ -78,7 +80,7 @@ class ModelHost:
         return sorted(free, key=lambda each: (each.depth, each.attempts, fingerprint(each.url)))
 
 
-HOSTS = ["http://a.test", "http://bb.test", "http://ccc.test", "http://d.test"]
+HOSTS = ["a.test", "bb.test", "ccc.test", "d.test"]
 
 
 class FrontierMachine(RuleBasedStateMachine):
@@ -241,7 +243,7 @@ class FrontierMachine(RuleBasedStateMachine):
         queued = [each.url for host in self.model.values() for each in host.queue]
         states = dict.fromkeys(queued, "Q") | self.settled
         for host in HOSTS:
-            for url in [each for each in states if each.startswith(host + "/")]:
+            for url in [each for each in states if each.startswith(f"http://{host}/")]:
                 assert self.frontier.state_of(url, slot_of(host)) == states[url]
         kinds = [key[2:3] for key, _ in self.table.scan(b"")]
         assert kinds.count(b"u") == len(states) == self.frontier.url_count
@@ -323,7 +325,7 @@ def test_webcrawler_every_known_host_gives_a_page_before_any_gives_its_second() 
     frontier = held(MemoryTable())
     for path in range(3):
         for number in range(20):
-            host = f"http://h{number}.test"
+            host = f"h{number}.test"
             frontier.add(url_of(path, host), host, number, 0, 0, 0.0)
     order = []
     while (state := frontier.take_host(0.0)) is not None:
@@ -334,9 +336,9 @@ def test_webcrawler_every_known_host_gives_a_page_before_any_gives_its_second() 
         frontier.settle(state, taken, "D", "200")
         frontier.release(state, 0.0)
         if len(order) == 25:
-            frontier.add("http://late.test/", "http://late.test", 1, 9, 0, 0.0)
+            frontier.add("http://late.test/", "late.test", 1, 9, 0, 0.0)
     assert len(set(order[:20])) == 20
-    assert order[25] == "http://late.test"
+    assert order[25] == "late.test"
     assert len(order) == 61
 
 
@@ -402,28 +404,55 @@ def test_the_record_and_the_rules_of_a_host_survive_a_restart() -> None:
     frontier = held(table)
     frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
     state, _ = must_take(frontier)
-    frontier.save_robots(state, 200, b"User-agent: *\nDisallow: /private\nCrawl-delay: 7", 99.0)
+    body = b"User-agent: *\nDisallow: /private\nCrawl-delay: 7"
+    frontier.save_robots(state, RobotsRecord(ORIGIN, 200, 99.0, body))
     frontier.save(state, failures=3)
-    again = held(table).find(HOST)
+    restarted = held(table)
+    again = restarted.find(HOST)
     assert again is not None
     assert again.record == state.record
-    assert (again.record.robots_status, again.record.robots_expires_s, again.record.failures) == (
-        200,
-        99.0,
-        3,
-    )
-    rules = held(table).rules_of(again)
-    assert not rules.allows(url_of(1).replace("/1", "/private/1"))
-    assert rules.crawl_delay_s == 7.0
+    assert again.record.failures == 3
+    known = restarted.origins_of(again)[ORIGIN]
+    assert (known.status, known.expires_s) == (200, 99.0)
+    assert not known.rules.allows(f"{ORIGIN}/private/1")
+    assert known.rules.crawl_delay_s == 7.0
 
 
 def test_new_rules_take_the_place_of_old_ones() -> None:
     frontier = filled(1)
     state, _ = must_take(frontier)
-    frontier.save_robots(state, 200, b"User-agent: *\nDisallow: /", 1.0)
-    assert not frontier.rules_of(state).allows(url_of(1))
-    frontier.save_robots(state, 404, b"", 2.0)
-    assert frontier.rules_of(state).allows(url_of(1))
+    frontier.save_robots(state, RobotsRecord(ORIGIN, 200, 1.0, b"User-agent: *\nDisallow: /"))
+    assert not frontier.origins_of(state)[ORIGIN].rules.allows(url_of(1))
+    frontier.save_robots(state, RobotsRecord(ORIGIN, 404, 2.0, b""))
+    assert frontier.origins_of(state)[ORIGIN].rules.allows(url_of(1))
+
+
+def test_rfc9309_2_3_rules_hold_for_one_scheme_and_port_of_a_host() -> None:
+    frontier = filled(1)
+    state, _ = must_take(frontier)
+    secure = "https://a.test"
+    frontier.save_robots(state, RobotsRecord(ORIGIN, 200, 1.0, b"User-agent: *\nDisallow: /"))
+    frontier.save_robots(state, RobotsRecord(secure, 404, 1.0, b""))
+    origins = frontier.origins_of(state)
+    assert (origins[ORIGIN].rules.allows(url_of(1)), origins[secure].rules.allows(f"{secure}/1")) == (
+        False,
+        True,
+    )
+
+
+def test_a_host_has_another_origin_when_that_has_answered_or_stands_in_the_queue() -> None:
+    frontier = filled(1)
+    state, _ = must_take(frontier)
+    assert not frontier.has_other_origin(state, ORIGIN)
+    frontier.save_robots(state, RobotsRecord("http://a.test:81", 0, 1.0, b""))
+    assert not frontier.has_other_origin(state, ORIGIN), "that did not answer"
+    frontier.add("https://a.test/", HOST, slot_of(HOST), 0, 0, 0.0)
+    assert frontier.has_other_origin(state, ORIGIN)
+    answering = filled(1)
+    state, _ = must_take(answering)
+    answering.save_robots(state, RobotsRecord("https://a.test", 404, 1.0, b""))
+    assert answering.has_other_origin(state, ORIGIN)
+    assert not answering.has_other_origin(state, "https://a.test")
 
 
 # --- Hosts that were given up ---
@@ -557,10 +586,10 @@ def test_changed_anchors_are_taken_in_portions() -> None:
 
 def test_the_longest_queues_are_shown_first_and_empty_ones_not_at_all() -> None:
     frontier = filled(3)
-    frontier.add("http://bb.test/1", "http://bb.test", slot_of("http://bb.test"), 0, 0, now=0.0)
-    state = frontier.find("http://bb.test")
+    frontier.add("http://bb.test/1", "bb.test", slot_of("bb.test"), 0, 0, now=0.0)
+    state = frontier.find("bb.test")
     assert state is not None
-    assert frontier.longest_queues(5) == ((HOST, 3), ("http://bb.test", 1))
+    assert frontier.longest_queues(5) == ((HOST, 3), ("bb.test", 1))
     assert frontier.longest_queues(1) == ((HOST, 3),)
     taken = frontier.take_url(state)
     assert taken is not None

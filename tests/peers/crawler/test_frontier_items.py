@@ -35,15 +35,20 @@ from peers.crawler.frontier_items import (
     Queued,
     QueuedItem,
     RobotsItem,
+    RobotsRecord,
     SettledItem,
     decode_items,
     encode_items,
     join_anchors,
     join_hosts,
+    join_robots,
     join_urls,
     locate,
     queued_in,
     queued_row,
+    robots_content,
+    robots_in,
+    robots_row,
 )
 
 SLOT_COUNT = 64
@@ -66,18 +71,25 @@ anchors = texts.map(lambda some: join_anchors(tuple(chain.from_iterable(some)), 
 times = st.sampled_from([0.0, 1.0, 2.0])
 hosts = st.builds(
     HostRecord,
-    st.just("http://a.test"),
+    st.just("a.test"),
     times,
     st.integers(0, 3),
     st.integers(0, 3),
     st.booleans(),
-    st.sampled_from([-1, 200, 404]),
+)
+robots = st.builds(
+    RobotsRecord,
+    st.just("http://a.test"),
+    st.sampled_from([0, 200, 404]),
     times,
+    st.sampled_from([b"", b"User-agent: *", b"# \xff"]),
 )
 
 
 @pytest.mark.parametrize(
-    ("join", "items"), [(join_urls, rows), (join_anchors, anchors), (join_hosts, hosts)], ids=str
+    ("join", "items"),
+    [(join_urls, rows), (join_anchors, anchors), (join_hosts, hosts), (join_robots, robots)],
+    ids=str,
 )
 @given(data=st.data())
 def test_joins_are_idempotent_commutative_and_associative(
@@ -152,9 +164,16 @@ def test_of_two_queued_ones_the_least_depth_and_hops_and_the_most_attempts_stay(
 
 
 def test_the_later_clock_wins_and_the_later_robots_and_the_greater_count() -> None:
-    one = HostRecord("http://a.test", 9.0, 2, 4, True, 200, 5.0)
-    other = HostRecord("http://a.test", 8.0, 7, 0, False, 404, 6.0)
-    assert join_hosts(one, other) == HostRecord("http://a.test", 9.0, 7, 4, True, 404, 6.0)
+    one, other = HostRecord("a.test", 9.0, 2, 4, True), HostRecord("a.test", 8.0, 7, 0, False)
+    assert join_hosts(one, other) == HostRecord("a.test", 9.0, 7, 4, True)
+    rules, none = RobotsRecord("http://a.test", 200, 5.0, b"#"), RobotsRecord("http://a.test", 404, 6.0, b"")
+    assert join_robots(rules, none) == none
+
+
+@given(robots)
+def test_the_row_of_a_robots_txt_is_read_as_it_was_written(each: RobotsRecord) -> None:
+    assert robots_in(robots_row(each)) == each
+    assert robots_content(robots_row(each)) == robots_content(robots_row(each._replace(expires_s=7.0)))
 
 
 ITEMS = Items(
@@ -162,7 +181,7 @@ ITEMS = Items(
     ("http://b.test/",),
     (SettledItem(5, MARK, b"F404"),),
     (AnchorsItem(6, MARK, ("one", "two")),),
-    (HostItem("http://a.test", 9.0, 1, 0, False),),
+    (HostItem("a.test", 9.0, 1, 0, False),),
     (RobotsItem("http://c.test", 200, 99.0, b"User-agent: *"),),
 )
 
@@ -171,7 +190,7 @@ def test_items_come_out_of_a_message_as_they_went_in_and_are_found_in_their_slot
     items = decode_items(encode_items(ITEMS))
     assert items == ITEMS
     located = locate(items, SLOT_COUNT)
-    hosts = ("http://a.test", "http://b.test", "http://c.test")
+    hosts = ("a.test", "b.test", "c.test")
     assert located.slots() == {5, 6, *(slot_of(host, SLOT_COUNT) for host in hosts)}
     assert located.item_count == 6
     assert located.settled[0] == (
@@ -195,11 +214,15 @@ def test_items_come_out_of_a_message_as_they_went_in_and_are_found_in_their_slot
         Items(anchors=(AnchorsItem(SLOT_COUNT, MARK, ("one",)),)),
         Items(anchors=(AnchorsItem(0, MARK, ("two", "one")),)),
         Items(anchors=(AnchorsItem(0, MARK, ("one", "one")),)),
-        Items(hosts=(HostItem("http://a.test/", 0.0, 0, 0, False),)),
-        Items(hosts=(HostItem("a.test", 0.0, 0, 0, False),)),
-        Items(hosts=(HostItem("http://a.test/x?", 0.0, 0, 0, False),)),
-        Items(hosts=(HostItem("http://a.test", nan, 0, 0, False),)),
+        Items(hosts=(HostItem("http://a.test", 0.0, 0, 0, False),)),
+        Items(hosts=(HostItem("a.test/", 0.0, 0, 0, False),)),
+        Items(hosts=(HostItem("A.test", 0.0, 0, 0, False),)),
+        Items(hosts=(HostItem("a.test.", 0.0, 0, 0, False),)),
+        Items(hosts=(HostItem("a.test:81", 0.0, 0, 0, False),)),
+        Items(hosts=(HostItem("a.test", nan, 0, 0, False),)),
         Items(robots=(RobotsItem("http://a.test", 200, inf, b""),)),
+        Items(robots=(RobotsItem("a.test", 200, 0.0, b""),)),
+        Items(robots=(RobotsItem("http://a.test/x", 200, 0.0, b""),)),
     ],
 )
 def test_items_that_no_honest_peer_sends_are_refused(items: Items) -> None:
@@ -217,7 +240,7 @@ def test_items_that_no_honest_peer_sends_are_refused(items: Items) -> None:
         Items(anchors=(AnchorsItem(0, MARK, ()),)),
         Items(anchors=(AnchorsItem(0, MARK, ("x" * 201,)),)),
         Items(anchors=(AnchorsItem(0, MARK, tuple(f"{n:03}" for n in range(ANCHOR_ENTRIES_MAX + 1))),)),
-        Items(hosts=(HostItem("http://a.test", 0.0, (1 << 40) + 1, 0, False),)),
+        Items(hosts=(HostItem("a.test", 0.0, (1 << 40) + 1, 0, False),)),
         Items(robots=(RobotsItem("http://a.test", 200, 0.0, bytes(600 << 10)),)),
     ],
 )

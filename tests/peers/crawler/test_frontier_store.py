@@ -15,7 +15,7 @@ from mesh.errors import RemoteProtocolError
 from mesh.memory_table import MemoryTable
 from mesh.slot_set import SlotMask
 from mesh.slots import slot_of
-from mesh.urls import fingerprint
+from mesh.urls import fingerprint, host_of
 from peers.crawler import frontier_store as store_module
 from peers.crawler.frontier import Frontier, HostState, Outcome, QueuedUrl
 from peers.crawler.frontier_items import (
@@ -23,6 +23,7 @@ from peers.crawler.frontier_items import (
     Items,
     QueuedItem,
     RobotsItem,
+    RobotsRecord,
     decode_items,
     encode_items,
     locate,
@@ -33,8 +34,9 @@ from peers.handover.store import Part, Store
 
 SLOT_COUNT = 4
 ALL = np.ones(SLOT_COUNT, np.bool_)
-HOSTS = [f"http://h{number}.test" for number in range(4)]
-HOST = HOSTS[0]
+ORIGINS = [f"http://h{number}.test" for number in range(4)]
+ORIGIN = ORIGINS[0]
+HOST = host_of(ORIGIN)
 SLOT = slot_of(HOST, SLOT_COUNT)
 NOW = 1_000.0
 
@@ -51,7 +53,7 @@ class Side:
             self.frontier.hold(range(SLOT_COUNT))
 
     def add(self, url: str, depth: int = 0, hops: int = 0, text: str = "") -> None:
-        host = url[: url.index("/", 8)]
+        host = host_of(url)
         slot = slot_of(host, SLOT_COUNT)
         self.frontier.add(url, host, slot, depth, hops, NOW)
         if text:
@@ -84,7 +86,7 @@ class Side:
         return n_parts
 
     def state_of(self, url: str) -> str | None:
-        return self.frontier.state_of(url, slot_of(url[: url.index("/", 8)], SLOT_COUNT))
+        return self.frontier.state_of(url, slot_of(host_of(url), SLOT_COUNT))
 
     def check(self) -> None:
         """Is what is in memory what a frontier that reads the table would have?"""
@@ -115,7 +117,7 @@ def test_a_frontier_is_a_store() -> None:
 
 
 links = st.tuples(
-    st.sampled_from([f"{host}/{path}" for host in HOSTS for path in range(6)]),
+    st.sampled_from([f"{origin}/{path}" for origin in ORIGINS for path in range(6)]),
     st.integers(0, 3),
     st.integers(0, 2),
     st.sampled_from(["", "one", "two", "three"]),
@@ -142,7 +144,8 @@ def walk(side: Side, other: Side, step: tuple[str, int, int, str] | str, number:
             frontier.give_up(state, NOW)
         elif step == "robots":
             frontier.put_back(state, taken)
-            frontier.save_robots(state, 200, f"# {number}".encode(), NOW + number)
+            origin = f"http://{state.host}"
+            frontier.save_robots(state, RobotsRecord(origin, 200, NOW + number, f"# {number}".encode()))
         else:
             outcome: Outcome = "D" if step == "D" else "F" if step == "F" else "X"
             frontier.settle(state, taken, outcome, "200" if step == "D" else "404")
@@ -161,14 +164,15 @@ def test_two_that_tell_each_other_everything_have_the_same(
     one.pull(other)
     other.pull(one)
     assert one.ids() == other.ids()
-    for host in HOSTS:
-        slot = slot_of(host, SLOT_COUNT)
+    for origin in ORIGINS:
+        slot = slot_of(host_of(origin), SLOT_COUNT)
         for path in range(6):
-            url = f"{host}/{path}"
+            url = f"{origin}/{path}"
             assert one.state_of(url) == other.state_of(url)
             assert one.frontier.anchors_of(url, slot) == other.frontier.anchors_of(url, slot)
-        mine, theirs = [[row for _, row in side.frontier.rows(slot, b"h")] for side in (one, other)]
-        assert mine == theirs
+        for kind in (b"h", b"r"):
+            mine, theirs = [[row for _, row in side.frontier.rows(slot, kind)] for side in (one, other)]
+            assert mine == theirs
     one.check()
     if is_holder:
         other.check()
@@ -198,13 +202,13 @@ def test_every_queued_url_can_still_be_taken_whatever_was_merged(
 
 def test_only_what_is_lacking_is_sent_and_hosts_always_are() -> None:
     one, other = Side(), Side(is_holder=False)
-    one.add(f"{HOST}/1", text="text")
+    one.add(f"{ORIGIN}/1", text="text")
     assert other.pull(one) == 1
-    one.add(f"{HOST}/2")
+    one.add(f"{ORIGIN}/2")
     (part,) = one.store.parts(1, ALL, frozenset(other.ids()))
     assert isinstance(part, Part)
     located = locate(decode_items(part.items), one.store.slot_count)
-    assert [item.url for _, _, item in located.queued] == [f"{HOST}/2"]
+    assert [item.url for _, _, item in located.queued] == [f"{ORIGIN}/2"]
     assert [item.host for _, item in located.hosts] == [HOST]
     assert located.item_count == 2
 
@@ -213,7 +217,7 @@ def test_parts_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "PART_BYTES", 2_000)
     one, other = Side(), Side()
     for path in range(200):
-        one.add(f"{HOST}/{path}", text=f"text {path}")
+        one.add(f"{ORIGIN}/{path}", text=f"text {path}")
     for part in one.store.parts(1, ALL, ()):
         assert isinstance(part, Part)
         assert len(part.items) <= 2_200
@@ -223,7 +227,7 @@ def test_parts_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_is_believed_of_slots_that_were_not_asked_for() -> None:
     one, other = Side(), Side()
-    one.add(f"{HOST}/1")
+    one.add(f"{ORIGIN}/1")
     (part,) = one.store.parts(1, ALL, ())
     slots = ALL.copy()
     slots[SLOT] = False
@@ -240,11 +244,11 @@ def test_nothing_is_believed_of_slots_that_were_not_asked_for() -> None:
 
 def test_the_clock_of_a_host_is_put_on_ours_and_goes_forward_only() -> None:
     one, other = Side(), Side()
-    one.add(f"{HOST}/1")
+    one.add(f"{ORIGIN}/1")
     state, taken = one.take()
     one.frontier.put_back(state, taken)
     one.frontier.save(state, next_fetch_s=NOW + 5.0, fetched=3)
-    other.add(f"{HOST}/2")
+    other.add(f"{ORIGIN}/2")
     other.pull(one, clock_offset_s=2.0)
     mine = other.frontier.find(HOST)
     assert mine is not None
@@ -258,12 +262,13 @@ def test_the_clock_of_a_host_is_put_on_ours_and_goes_forward_only() -> None:
 def test_no_other_peer_can_put_a_host_off_for_ever() -> None:
     side = Side()
     items = Items(
-        hosts=(HostItem(HOST, 1e300, 0, 0, False),), robots=(RobotsItem(HOST, 200, 1e300, b"Disallow: /"),)
+        hosts=(HostItem(HOST, 1e300, 0, 0, False),), robots=(RobotsItem(ORIGIN, 200, 1e300, b"Disallow: /"),)
     )
     side.store.merge(1, "other", ALL, Part(encode_items(items)), 1e300)
     state = side.frontier.find(HOST)
     assert state is not None
-    assert (state.record.next_fetch_s, state.record.robots_expires_s) == (NOW + 1_000.0, NOW + 100.0)
+    assert state.record.next_fetch_s == NOW + 1_000.0
+    assert side.frontier.origins_of(state)[ORIGIN].expires_s == NOW + 100.0
 
 
 def test_the_robots_txt_that_expires_later_holds_from_then_on() -> None:
@@ -272,16 +277,16 @@ def test_the_robots_txt_that_expires_later_holds_from_then_on() -> None:
         (one, b"User-agent: *\nDisallow: /", NOW + 9.0),
         (other, b"", NOW + 5.0),
     ):
-        side.add(f"{HOST}/1")
+        side.add(f"{ORIGIN}/1")
         state, taken = side.take()
         side.frontier.put_back(state, taken)
-        side.frontier.save_robots(state, 200, body, expires_s)
+        side.frontier.save_robots(state, RobotsRecord(ORIGIN, 200, expires_s, body))
         side.frontier.release(state, NOW)
     mine = other.frontier.find(HOST)
     assert mine is not None
-    assert other.frontier.rules_of(mine).allows(f"{HOST}/1")
+    assert other.frontier.origins_of(mine)[ORIGIN].rules.allows(f"{ORIGIN}/1")
     other.pull(one)
-    assert not other.frontier.rules_of(mine).allows(f"{HOST}/1")
+    assert not other.frontier.origins_of(mine)[ORIGIN].rules.allows(f"{ORIGIN}/1")
     one.pull(other)
     assert one.ids() == other.ids()
 
@@ -291,13 +296,13 @@ def test_the_robots_txt_that_expires_later_holds_from_then_on() -> None:
 
 def test_a_url_that_is_out_and_done_elsewhere_is_not_queued_again() -> None:
     one, other = Side(), Side()
-    one.add(f"{HOST}/1")
+    one.add(f"{ORIGIN}/1")
     other.pull(one)
     state, taken = other.take()
     other.frontier.settle(state, taken, "D", "200")
     state, taken = one.take()
     one.pull(other)
-    assert (one.frontier.queued_count, one.state_of(f"{HOST}/1")) == (0, "D200")
+    assert (one.frontier.queued_count, one.state_of(f"{ORIGIN}/1")) == (0, "D200")
     one.frontier.retry(state, taken)
     one.frontier.release(state, NOW)
     assert (one.frontier.queued_count, one.frontier.take_host(inf)) == (0, None)
@@ -306,9 +311,9 @@ def test_a_url_that_is_out_and_done_elsewhere_is_not_queued_again() -> None:
 
 def test_a_url_that_is_out_and_found_nearer_is_settled_where_it_stands_by_then() -> None:
     side = Side()
-    side.add(f"{HOST}/1", depth=9)
+    side.add(f"{ORIGIN}/1", depth=9)
     state, taken = side.take()
-    side.add(f"{HOST}/1", depth=2)
+    side.add(f"{ORIGIN}/1", depth=2)
     assert side.frontier.take_url(state) is None
     side.frontier.settle(state, taken, "F", "404")
     side.check()
@@ -321,19 +326,19 @@ def test_a_url_that_is_out_and_found_nearer_is_settled_where_it_stands_by_then()
 def test_texts_that_come_for_a_stored_page_are_handed_to_the_cell_by_who_holds_it() -> None:
     """Also by a standby that takes over: whether the cell of the dead one has told ours is not known."""
     one, other = Side(), Side(is_holder=False)
-    one.add(f"{HOST}/1", text="before")
+    one.add(f"{ORIGIN}/1", text="before")
     state, taken = one.take()
     one.frontier.settle(state, taken, "D", "200")
     assert one.frontier.changed_anchors_count == 0
     other.pull(one)
     assert (other.frontier.changed_anchors_count, other.frontier.take_changed_anchors(9)) == (0, [])
     other.frontier.hold([SLOT])
-    assert other.frontier.take_changed_anchors(9) == [(f"{HOST}/1", SLOT)]
-    one.add(f"{HOST}/1", text="after")
+    assert other.frontier.take_changed_anchors(9) == [(f"{ORIGIN}/1", SLOT)]
+    one.add(f"{ORIGIN}/1", text="after")
     one.frontier.take_changed_anchors(9)
     other.pull(one)
-    assert other.frontier.take_changed_anchors(9) == [(f"{HOST}/1", SLOT)]
-    assert other.frontier.anchors_of(f"{HOST}/1", SLOT) == ("after", "before")
+    assert other.frontier.take_changed_anchors(9) == [(f"{ORIGIN}/1", SLOT)]
+    assert other.frontier.anchors_of(f"{ORIGIN}/1", SLOT) == ("after", "before")
 
 
 # --- Pages that are held back ---
@@ -341,7 +346,7 @@ def test_texts_that_come_for_a_stored_page_are_handed_to_the_cell_by_who_holds_i
 
 def test_a_page_that_is_held_back_looks_queued_to_others() -> None:
     one, other = Side(), Side()
-    url = f"{HOST}/1"
+    url = f"{ORIGIN}/1"
     one.add(url, depth=3)
     before = one.ids()
     state, taken = one.take()
@@ -366,24 +371,24 @@ def test_a_page_that_is_held_back_looks_queued_to_others() -> None:
 
 def test_of_slots_that_are_not_held_only_rows_are_kept() -> None:
     side = Side(is_holder=False)
-    side.add(f"{HOST}/1", text="text")
+    side.add(f"{ORIGIN}/1", text="text")
     frontier = side.frontier
     assert (frontier.url_count, frontier.host_count, frontier.take_host(inf)) == (0, 0, None)
-    assert side.state_of(f"{HOST}/1") == "Q"
+    assert side.state_of(f"{ORIGIN}/1") == "Q"
     frontier.hold([SLOT])
     assert (frontier.url_count, frontier.queued_count, frontier.host_count) == (1, 1, 1)
-    assert side.take()[1].url == f"{HOST}/1"
+    assert side.take()[1].url == f"{ORIGIN}/1"
 
 
 def test_a_stopped_slot_gives_out_no_host_and_goes_on_when_it_is_held_again() -> None:
     side = Side()
-    side.add(f"{HOST}/1")
-    side.add(f"{HOST}/2", depth=1)
+    side.add(f"{ORIGIN}/1")
+    side.add(f"{ORIGIN}/2", depth=1)
     state, taken = side.take()
     side.frontier.stop([SLOT])
     side.frontier.settle(state, taken, "F", "404")
     side.frontier.release(state, NOW)
-    side.add(f"{HOST}/3")
+    side.add(f"{ORIGIN}/3")
     assert side.frontier.take_host(inf) is None
     side.frontier.hold([SLOT])
     assert side.frontier.take_host(inf) is state
@@ -391,8 +396,8 @@ def test_a_stopped_slot_gives_out_no_host_and_goes_on_when_it_is_held_again() ->
 
 def test_a_host_that_is_out_while_its_slot_is_stopped_and_held_again_is_given_out_once() -> None:
     side = Side()
-    side.add(f"{HOST}/1")
-    side.add(f"{HOST}/2", depth=1)
+    side.add(f"{ORIGIN}/1")
+    side.add(f"{ORIGIN}/2", depth=1)
     state, _ = side.take()
     side.frontier.stop([SLOT])
     side.frontier.hold([SLOT])
@@ -403,8 +408,8 @@ def test_a_host_that_is_out_while_its_slot_is_stopped_and_held_again_is_given_ou
 
 def test_a_dropped_slot_leaves_memory_and_keeps_its_rows() -> None:
     side = Side()
-    for host in HOSTS:
-        side.add(f"{host}/1", text="text")
+    for origin in ORIGINS:
+        side.add(f"{origin}/1", text="text")
     state, taken = side.take()
     side.frontier.give_up(state, NOW + 1.0)
     side.frontier.put_back(state, taken)
@@ -424,7 +429,7 @@ def test_a_dropped_slot_leaves_memory_and_keeps_its_rows() -> None:
 def forgetful(n: int = 20) -> Side:
     side = Side(is_holder=False)
     for path in range(n):
-        side.add(f"{HOST}/{path}", text="text")
+        side.add(f"{ORIGIN}/{path}", text="text")
     return side
 
 
@@ -452,24 +457,24 @@ def test_something_new_ends_the_forgetting_wherever_it_is(n_forgotten: int) -> N
     side.frontier.filled.clear()
     side.frontier.forget_later([SLOT])
     side.frontier.forget_some(n_forgotten)
-    side.add(f"{HOST}/7", text="new")
+    side.add(f"{ORIGIN}/7", text="new")
     for _ in range(9):
         side.frontier.forget_some(100)
     assert side.frontier.filled == ([SLOT])
     side.frontier.hold([SLOT])
     side.check()
-    assert side.state_of(f"{HOST}/7") == "Q"
-    assert "new" in side.frontier.anchors_of(f"{HOST}/7", SLOT)
+    assert side.state_of(f"{ORIGIN}/7") == "Q"
+    assert "new" in side.frontier.anchors_of(f"{ORIGIN}/7", SLOT)
 
 
 def test_it_is_told_once_when_a_slot_gets_its_first_item() -> None:
     table = MemoryTable()
     frontier = Frontier(table)
-    other = HOSTS[1]
-    frontier.add(f"{HOST}/1", HOST, 7, 0, 0, NOW)
-    frontier.add(f"{HOST}/2", HOST, 7, 0, 0, NOW)
+    other = ORIGINS[1]
+    frontier.add(f"{ORIGIN}/1", HOST, 7, 0, 0, NOW)
+    frontier.add(f"{ORIGIN}/2", HOST, 7, 0, 0, NOW)
     assert frontier.filled == [7]
-    frontier.add(f"{other}/2", other, 65_535, 0, 0, NOW)
+    frontier.add(f"{other}/2", host_of(other), 65_535, 0, 0, NOW)
     again = Frontier(table)
     assert again.filled == [7, 65_535]
     assert np.flatnonzero(again.filled_mask(65_536)).tolist() == [7, 65_535]
@@ -480,7 +485,7 @@ def test_it_is_told_once_when_a_slot_gets_its_first_item() -> None:
 
 def test_urls_are_counted_as_often_as_they_are_tried_up_to_what_a_row_holds() -> None:
     side = Side()
-    items = Items(queued=(QueuedItem(f"{HOST}/1", 0, 255, 0),))
+    items = Items(queued=(QueuedItem(f"{ORIGIN}/1", 0, 255, 0),))
     side.store.merge(1, "other", ALL, Part(encode_items(items)), 0.0)
     for _ in range(2):
         state, taken = side.take()
@@ -488,4 +493,4 @@ def test_urls_are_counted_as_often_as_they_are_tried_up_to_what_a_row_holds() ->
         side.frontier.retry(state, taken)
         side.frontier.release(state, NOW)
     side.check()
-    assert fingerprint(f"{HOST}/1") not in side.frontier._taken
+    assert fingerprint(f"{ORIGIN}/1") not in side.frontier._taken

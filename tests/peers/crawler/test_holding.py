@@ -50,7 +50,7 @@ AT = Address(OTHER, "controller")
 
 
 def slot_of_host(host: str) -> int:
-    return slot_of(host, SLOT_COUNT)
+    return slot_of(host_of(host), SLOT_COUNT)
 
 
 def team_desk(**changes: Any) -> Desk:
@@ -258,7 +258,7 @@ def test_links_are_promised_when_the_team_has_them() -> None:
     items = items_in(sends)
     assert [item.url for item in items.queued] == [f"{MINE}/1"]
     assert [item.texts for item in items.anchors] == [("text",)]
-    assert [item.host for item in items.hosts] == [MINE]
+    assert [item.host for item in items.hosts] == [host_of(MINE)]
     assert not desk.observe().is_idle
     assert keep(desk) == [Send(AT, LinksAccepted(9))]
 
@@ -398,8 +398,8 @@ def test_links_that_come_to_us_from_an_unaccepted_batch_are_kept_by_the_team_bef
     theirs = next(
         host
         for host in (f"http://h{number}.test" for number in range(1_000))
-        if ownership.owner_of(ownership.slot_of(host)) == "third"
-        and owned_by((ME, OTHER)).owner_of(ownership.slot_of(host)) == ME
+        if ownership.owner_of(ownership.slot_of(host_of(host))) == "third"
+        and owned_by((ME, OTHER)).owner_of(ownership.slot_of(host_of(host))) == ME
     )
 
     desk.wake(SHIP_S)
@@ -525,7 +525,7 @@ def test_what_the_handover_wants_brought_is_asked_of_that_peer() -> None:
 def test_items_that_another_lacks_are_sent() -> None:
     desk = team_desk()
     desk.seed(f"{MINE}/1")
-    question = SendItems(7, encode_slot_list([slot_of_host(host_of(f"{MINE}/1"))], SLOT_COUNT), b"")
+    question = SendItems(7, encode_slot_list([slot_of_host(MINE)], SLOT_COUNT), b"")
     first, last = desk.tell(question, "controller", OTHER)
     assert [item.url for item in decode_items(first.message.items).queued] == [f"{MINE}/1"]  # type: ignore[attr-defined]
     assert last.message.is_last  # type: ignore[attr-defined]

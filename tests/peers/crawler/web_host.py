@@ -33,7 +33,8 @@ class WebHost:
         self.behaviour = behaviour
         self.transport = transport
         self.requests: list[bytes] = []
-        self.connection_count = 0
+        self.connection_count = 0  # ever
+        self.open_count = 0
         self.port = 0
         self.tls: ssl.SSLContext | None = None
 
@@ -45,6 +46,7 @@ class WebHost:
 
     async def _serve(self, raw: trio.SocketStream) -> None:
         self.connection_count += 1
+        self.open_count += 1
         stream: trio.abc.Stream = raw
         if self.tls is not None:
             stream = trio.SSLStream(self.transport(raw), self.tls, server_side=True, https_compatible=True)
@@ -55,6 +57,7 @@ class WebHost:
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             pass  # the fetcher hung up, which is its right
         finally:
+            self.open_count -= 1
             await trio.aclose_forcefully(stream)
 
     async def _head(self, stream: trio.abc.Stream) -> bytes:
