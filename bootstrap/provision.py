@@ -108,7 +108,7 @@ def draw_keys(mesh_folder: MeshFolder, peers: int, hosts: Sequence[str]) -> None
     """
     assert len(hosts) >= peers
     mesh = mesh_folder.mesh
-    slots = [slot_of(f"http://{host}", mesh.slot_count) for host in hosts]
+    slots = [slot_of(host, mesh.slot_count) for host in hosts]
     owners: set[str] = set()
     while len(owners) < peers:
         identities = [new_identity() for _ in range(peers)]

@@ -380,7 +380,7 @@ class FacetCounts(Message, frozen=True, array_like=True):
     """How many of the matching pages have which value, the most frequent first.
 
     Those of several peers are to be added up. Hosts that are not among the most frequent ones of a peer are
-    left out; but for those that have several schemes or ports, a host is all on one peer.
+    left out; a host is all on one peer.
     """
 
     hosts: FacetValues = ()

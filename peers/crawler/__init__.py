@@ -1,6 +1,6 @@
 """From a URL that is due to a page that was parsed, politely.
 
-Actor: `controller` decides what is fetched when, over `frontier` (URLs and hosts, on a table) and
+Actor: `controller` decides what is fetched when, over `frontier` (URLs, hosts by name, origins) and
 `outbox` (links to other peers); its policy is `settings`, its messages are `messages`. The frontier is
 kept by several peers: as `frontier_items`, which `frontier_store` reads and merges for the exchange of
 the handover, and which `mirror` ships to the team as they change.

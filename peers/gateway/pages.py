@@ -283,7 +283,7 @@ def status_page(reader: Reader, report: Report) -> str:
             _StatusRow(reader.say("status_all"), "", "", "all", _status_numbers(total)),
         ],
         hosts=[
-            _HotHost(_address(host), reader.say("status_urls", urls=f"{urls:,}"))
+            _HotHost(_address(f"http://{host}"), reader.say("status_urls", urls=f"{urls:,}"))
             for host, urls in total.hot_hosts
         ],
     )

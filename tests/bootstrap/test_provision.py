@@ -201,7 +201,7 @@ def test_keys_can_be_drawn_so_that_every_peer_owns_a_host(mesh: MeshFolder) -> N
     draw_keys(mesh, 3, hosts)
     peers = [write_peer(mesh, number).peer_id for number in (1, 2, 3)]
     table = SlotTable(dict.fromkeys(peers, 100), mesh.mesh.slot_count, mesh.mesh.replicas)
-    owners = {table.owner_of(slot_of(f"http://{host}", mesh.mesh.slot_count)) for host in hosts}
+    owners = {table.owner_of(slot_of(host, mesh.mesh.slot_count)) for host in hosts}
     assert owners == set(peers)
 
 

@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 
 _LINE: Final = re.compile(
     r"(?P<at>[\d.]+) (?P<port>\d+) \S+ (?P<host>\S+) (?P<status>\d+) \d+ (?P<took>[\d.]+)"
-    r' "(?P<method>\S+) (?P<target>\S+) [^"]*" "(?P<agent>[^"]*)" "[^"]*" (?P<client>\S+)'
+    r' "(?P<method>\S+) (?P<target>\S+) [^"]*" "(?P<agent>[^"]*)" "[^"]*"'
+    r" (?P<client>\S+) (?P<server_port>\d+)"
 )
 CLOCK_S: Final = 0.005  # nginx reads its clock once per turn of its event loop, and logs milliseconds
 
@@ -27,6 +28,7 @@ class Access(NamedTuple):
     status: int
     agent: str
     client: str = ""  # address of who asked
+    server_port: int = 0  # that was asked, of the host's several
 
     @property
     def url(self) -> str:
@@ -55,7 +57,7 @@ def page_counts(accesses: Iterable[Access]) -> Counter[str]:
 
 
 def by_host(accesses: Iterable[Access]) -> dict[str, list[Access]]:
-    """The requests to each host in the order of their beginning."""
+    """The requests to each host, on whatever scheme and port, in the order of their beginning."""
     hosts: dict[str, list[Access]] = defaultdict(list)
     for access in sorted(accesses):
         hosts[access.host].append(access)
@@ -137,4 +139,5 @@ def _access(line: str) -> Access:
         int(match["status"]),
         match["agent"],
         match["client"],
+        int(match["server_port"]),
     )

@@ -137,7 +137,7 @@ class Mesh:
         """Who has the pages of a host while all that run have their share and no other weight."""
         numbers = {self.peer_id(number): number for number in self.running()}
         table = SlotTable(dict.fromkeys(numbers, WEIGHT_DEFAULT), self.slot_count, self._mesh.mesh.replicas)
-        return [numbers[peer] for peer in table.team_of(slot_of(f"http://{host}", self.slot_count))]
+        return [numbers[peer] for peer in table.team_of(slot_of(host, self.slot_count))]
 
     def gateway(self, number: int) -> str:
         return str(self.described[number]["gateway"])
@@ -344,7 +344,7 @@ def _draw_keys(mesh: MeshFolder, peers: int, hosts: Sequence[str], key_seed: int
 
     There are few hosts: left to chance, a peer that is killed would often have had nothing to do.
     """
-    slots = [slot_of(f"http://{host}", mesh.mesh.slot_count) for host in hosts]
+    slots = [slot_of(host, mesh.mesh.slot_count) for host in hosts]
     random = Random(key_seed)
 
     def unevenness(identities: list[Identity]) -> int:

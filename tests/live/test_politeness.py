@@ -9,7 +9,7 @@ import pytest
 
 from tests.live.access_log import assert_one_connection_at_a_time, assert_polite, by_host
 from tests.live.lab_process import up
-from tests.live.web import ServedWeb, served_web
+from tests.live.web import PORT, SECOND_PORT, SMALL_HOSTS, TLS_PORT, ServedWeb, served_web
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 
@@ -31,7 +31,8 @@ def test_no_host_is_asked_before_its_delay_nor_twice_at_once(web: ServedWeb, tmp
     asked = by_host(accesses)
     assert asked.keys() == web.addresses.keys()
     for host, requests in asked.items():
-        assert len(requests) == PAGES_PER_HOST + 1, host  # and robots.txt
+        n_unsent = int(host == "nasty.test")  # a page on port 1, which is another protocol's
+        assert len(requests) == PAGES_PER_HOST + 1 - n_unsent, host  # and robots.txt
     assert_polite(accesses, DELAY_S)
     assert_one_connection_at_a_time(accesses)
 
@@ -42,3 +43,32 @@ def test_no_host_is_asked_before_its_delay_nor_twice_at_once(web: ServedWeb, tmp
     # Others are not slowed down by it.
     fast = asked["www.postgresql.org"]
     assert fast[-1].ended_s - fast[0].began_s < 2 * DELAY_S * len(fast)
+
+
+def test_book_6_2_schemes_and_ports_of_a_host_are_asked_as_one(
+    packages: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two peers, to one of which a host belongs whatever its scheme and port."""
+    with served_web(packages, SMALL_HOSTS, is_split=True, has_origins=True) as web:
+        monkeypatch.setenv("SSL_CERT_FILE", str(web.authority))
+        seeds = [seed for url in web.seeds for seed in _on_all_origins(url)]
+        limits = ["--pages-per-host", str(3 * PAGES_PER_HOST)]
+        with up(tmp_path, web, "--peers", "2", "--once", *limits, seeds=seeds, delay_s=DELAY_S) as lab:
+            assert lab.end(90) == 0, lab.messages
+        accesses = web.accesses()
+    asked = by_host(accesses)
+    assert asked.keys() == web.addresses.keys()
+    for host, requests in asked.items():
+        ports = {request.server_port for request in requests}
+        assert ports == {PORT, TLS_PORT, SECOND_PORT}, host
+        robots = [request.server_port for request in requests if request.is_robots]
+        assert sorted(robots) == sorted(ports), f"{host}: a robots.txt each"
+        assert len(requests) <= 3 * PAGES_PER_HOST + len(robots), host
+    assert_polite(accesses, DELAY_S)
+    assert_one_connection_at_a_time(accesses)
+
+
+def _on_all_origins(url: str) -> list[str]:
+    rest = url.removeprefix("http://")
+    host, _, path = rest.partition("/")
+    return [url, f"https://{rest}", f"http://{host}:{SECOND_PORT}/{path}"]

@@ -45,7 +45,9 @@ DEV_HOSTS: Final = (
 SMALL_HOSTS: Final = ("www.debian.org", "anarchism.pageabode.com")  # 500 pages on 10 hosts when split
 REFUSING_HOST: Final = "refusing.test"  # is in the resolver's table, but nothing listens there
 GBK_HOST: Final = "gbk.debian.test"
-# Instead of serve_web.py's, with the address of who asks at the end.
+TLS_PORT: Final = 8_443
+SECOND_PORT: Final = 8_098  # of URLs too: the resolver's table leaves it as it is
+# Instead of serve_web.py's, with the address of who asks and the port that was asked at the end.
 _LOG_END: Final = '"$http_if_modified_since"'
 
 _nets = count(os.getpid())
@@ -71,6 +73,11 @@ class ServedWeb:
     def resolver(self) -> Path:
         """The table for --resolver."""
         return self.folder / "resolver.json"
+
+    @property
+    def authority(self) -> Path:
+        """Who has signed the certificate of a web with several origins."""
+        return self.folder / "ca.pem"
 
     def accesses(self) -> list[Access]:
         """What nginx has answered so far, in the order of finishing."""
@@ -116,6 +123,7 @@ def served_web(
     nasty: bool = False,
     gbk: bool = False,
     is_split: bool = False,
+    has_origins: bool = False,
     place: WebPlace | None = None,
 ) -> Iterator[ServedWeb]:
     """Serve these hosts of the dev web.
@@ -124,6 +132,7 @@ def served_web(
       nasty: with the host of crawler traps, nasty.test.
       gbk: with GBK_HOST, whose pages are in GBK under the label gb2312, as old Chinese sites are.
       is_split: every site under a host of its own, which makes 15 of the five hosts.
+      has_origins: every host also on https and on SECOND_PORT.
       place: where nginx runs; None on loopback.
     """
     if shutil.which("nginx") is None:
@@ -135,11 +144,17 @@ def served_web(
             _add_gbk_host(folder, packages, sites)
         net = _free_net() if place is None else NETS[0]
         options = ["--port", str(PORT), "--net", str(net), "--access-log"]
-        _serve_web("gen", str(sites), str(folder), *options, *(["--nasty"] if nasty else []))
+        options += ["--nasty"] if nasty else []
+        options += ["--tls", str(TLS_PORT)] if has_origins else []
+        _serve_web("gen", str(sites), str(folder), *options)
         config = folder / "nginx.conf"
         text = config.read_text(encoding="utf-8")
         # The worker's own user may not read the temporary and the cache folder of ours.
-        text = text.replace("user www-data;", "user root;").replace(_LOG_END, f"{_LOG_END} $remote_addr")
+        text = text.replace("user www-data;", "user root;").replace(
+            _LOG_END, f"{_LOG_END} $remote_addr $server_port"
+        )
+        if has_origins:
+            text = re.sub(rf"(listen [\d.]+:){PORT};", rf"\g<0> \g<1>{SECOND_PORT};", text)
         config.write_text(text, encoding="utf-8")
         if place is not None:
             _move(folder, net, place)

@@ -231,12 +231,12 @@ def test_status_shows_slots_and_states_in_eighty_columns(gateway: Gateway) -> No
         state=PeerState.UNLICENSED,
         slots=slots,
         bytes_moved_per_s=125e6,
-        hot_hosts=(("http://big.test", 12_345),),
+        hot_hosts=(("big.test", 12_345),),
     )
     gateway.reports = [report_of([peer])]
     shown = run(gateway, "status")
     assert all(len(line) <= 80 for line in shown.splitlines())
-    for text in ("49,999", "50,000", "125.0", "unlicensed", "http://big.test (12,345)"):
+    for text in ("49,999", "50,000", "125.0", "unlicensed", "big.test (12,345)"):
         assert text in shown
     row = json.loads(run(gateway, "status", "--json"))["peers"][0]
     assert row["state"] == "unlicensed"

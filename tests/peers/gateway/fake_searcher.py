@@ -119,7 +119,7 @@ STATUSES = tuple(
             state=state,
             slots=SlotCounts(1_000, 999, 2_000, 1_998, 1_001, 3, 0),
             bytes_moved_per_s=2.5e6,
-            hot_hosts=((f"http://{peer}.hot.test", 1_234 * pages), ("http://<b>.test", 1)),
+            hot_hosts=((f"{peer}.hot.test", 1_234 * pages), ("<b>.test", 1)),
         )
     )
     for peer, gateway, pages, state in (

@@ -49,7 +49,7 @@ def test_total_adds_what_adds_up() -> None:
         searches_cached=3,
         slots=SlotCounts(1, 2, 3, 4, 5, 6, 7),
         bytes_moved_per_s=1.5,
-        hot_hosts=(("http://a.test", 5), ("http://b.test", 3)),
+        hot_hosts=(("a.test", 5), ("b.test", 3)),
     )
     bob = PeerStatus(
         id="bob",
@@ -59,7 +59,7 @@ def test_total_adds_what_adds_up() -> None:
         cpu_seconds=1.5,
         slots=SlotCounts(10, 20, 30, 40, 50, 60, 70),
         bytes_moved_per_s=0.5,
-        hot_hosts=(("http://c.test", 4),),
+        hot_hosts=(("c.test", 4),),
     )
     total = total_of([ann, bob])
     assert total.pages_fetched == 40
@@ -73,7 +73,7 @@ def test_total_adds_what_adds_up() -> None:
     assert (total.searches, total.searches_cached) == (7, 3)
     assert total.slots == SlotCounts(11, 22, 33, 44, 55, 66, 77)
     assert total.bytes_moved_per_s == 2.0
-    assert total.hot_hosts == (("http://a.test", 5), ("http://c.test", 4), ("http://b.test", 3))
+    assert total.hot_hosts == (("a.test", 5), ("c.test", 4), ("b.test", 3))
 
 
 def test_longest_queues_of_all_are_as_many_as_of_one() -> None:
@@ -127,7 +127,7 @@ def test_status_survives_the_wire() -> None:
         frontier=FrontierSize(1, 2, 3),
         state=PeerState.CUT_OFF,
         slots=SlotCounts(1, 2, 3, 4, 5, 6, 7),
-        hot_hosts=(("http://a.test", 3),),
+        hot_hosts=(("a.test", 3),),
     )
     assert decode(encode(status)) == status
 

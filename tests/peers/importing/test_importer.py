@@ -42,9 +42,9 @@ def page_of(url: str, fetched_at: float = 5.0, *links: FoundLink, **changes: Any
 def url_of(owner: str, number: int = 0) -> str:
     """A URL whose host that peer owns of two."""
     table = SlotTable({ME: 100, OTHER: 100}, SLOTS, 1)
-    hosts = (f"http://h{n}.test" for n in range(1_000))
+    hosts = (f"h{n}.test" for n in range(1_000))
     mine = [host for host in hosts if table.owner_of(slot_of(host, SLOTS)) == owner]
-    return f"{mine[number % 10]}/{number}"
+    return f"http://{mine[number % 10]}/{number}"
 
 
 class Driven:

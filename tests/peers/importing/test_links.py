@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mesh.messages import FoundLink, LinksAccepted, LinksFound, LinkUse
+from mesh.urls import host_of
 from peers.storage.messages import StoreAnchors
 from tests.peers.crawler.desk import HOST, Desk
 
@@ -37,7 +38,9 @@ def test_the_text_of_a_link_is_kept_and_its_target_is_not_queued() -> None:
     desk = Desk()
     told(desk, FoundLink(OTHER, "words", use=LinkUse.TEXT))
     assert desk.state_of(OTHER) is None
-    assert desk.controller._frontier.anchors_of(OTHER, desk.controller._place_of(HOST)[0]) == ("words",)
+    assert desk.controller._frontier.anchors_of(OTHER, desk.controller._place_of(host_of(HOST))[0]) == (
+        "words",
+    )
 
 
 def test_link_texts_go_to_the_index_together_when_no_more_pages_come() -> None:
