@@ -56,10 +56,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     ] = 100_000
     origins_per_host_max: Annotated[
         Limit,
-        Meta(
-            description="schemes and ports of one name; with more the rest is left out. Real names have two or "
-            "three"
-        ),
+        Meta(description="schemes and ports of one name; the rest is left out, real names have two or three"),
     ] = 16
     depth_max: Annotated[int, Meta(ge=0, le=65_535, description="clicks from a seed")] = 1_000
     redirects_max: Annotated[
