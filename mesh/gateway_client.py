@@ -45,6 +45,17 @@ class GatewayClient:
         """The report of the whole mesh, as /api/status gives it."""
         return self._ask("GET", "/api/status")
 
+    def readiness(self) -> dict[str, Any]:
+        """Whether the mesh answers for all slots, and what it waits for, as /readyz gives it.
+
+        Raises:
+          GatewayError: this is no gateway of ours, or an older one.
+        """
+        status, told = self._answer("GET", "/readyz", None, {})
+        if "waits_for" not in told:
+            raise GatewayError(str(told.get("error", f"{self.url} answered {status}")))
+        return told
+
     def search(
         self,
         text: str,
@@ -75,6 +86,7 @@ class GatewayClient:
         while len(answer["hits"]) < k and answer["next"]:
             wanted = min(k - len(answer["hits"]), SEARCH_K_MAX)
             page = self.search(text, wanted, **{**wishes, "cursor": answer["next"], "facets": False})
+            answer["coverage"] = max(answer["coverage"], page["coverage"], key=lambda each: each["missing"])
             answer["hits"] += page["hits"]
             answer["next"] = page["next"] if page["hits"] else ""
             answer["took_ms"] += page["took_ms"]
@@ -115,6 +127,16 @@ class GatewayClient:
     def _ask(
         self, method: str, path: str, body: bytes | None = None, more_headers: Mapping[str, str] = NO_HEADERS
     ) -> dict[str, Any]:
+        status, answer = self._answer(method, path, body, more_headers)
+        if status >= 400:
+            kind = GatewayBusy if status == 503 else GatewayError
+            raise kind(str(answer.get("error", f"{self.url} answered {status}")))
+        return answer
+
+    def _answer(
+        self, method: str, path: str, body: bytes | None, more_headers: Mapping[str, str]
+    ) -> tuple[int, dict[str, Any]]:
+        """The status and the JSON of an answer, whatever it says."""
         headers = {"Accept": "application/json", **more_headers}
         if body is not None:
             headers["Content-Type"] = "application/json"
@@ -134,10 +156,7 @@ class GatewayClient:
             decoded: dict[str, Any] = _decoder.decode(answer)
         except msgspec.MsgspecError as error:
             raise GatewayError(f"{self.url} is no gateway of ours: its answer is no JSON object") from error
-        if status >= 400:
-            kind = GatewayBusy if status == 503 else GatewayError
-            raise kind(str(decoded.get("error", f"{self.url} answered {status}")))
-        return decoded
+        return status, decoded
 
     def _exchange(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str]

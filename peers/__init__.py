@@ -10,7 +10,8 @@
     `importing/` pages of files, brought to their owners; the actor `importer`
     `exporting/` files of what a peer has, read beside it while it runs
     `actors`     makes the six, for a peer and for a simulation; `peer` is the composition root
-    `config`     the configuration file; `vitals` the status; `cli` the command line;
+    `config`     the configuration file; `vitals` the status; `cli` and `commands/` the command
+                 line, `options` what its commands share and `waiting` their patience;
                  `memory_keeper` [io] gives memory back that was freed
 
 The way of a page:

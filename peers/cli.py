@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import time
-from enum import StrEnum
 from importlib.metadata import entry_points, version
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -23,6 +22,8 @@ from rich.table import Table
 
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient, GatewayError, error_count
+from peers.commands.search import EPILOG as SEARCH_EPILOG
+from peers.commands.search import search
 from peers.exporting.command import EPILOG as EXPORT_EPILOG
 from peers.exporting.command import export_files
 from peers.gateway.status import PeerState
@@ -30,21 +31,8 @@ from peers.importing.command import EPILOG as IMPORT_EPILOG
 from peers.importing.command import import_files
 from peers.options import GATEWAY, GatewayOption, JsonOption, TokenOption, print_json
 
-FACET_VALUES_SHOWN: Final = 10
-QUERY_HELP: Final = (
-    'Words, "a phrase", -without, OR, ( ), site:host, intitle:word, inurl:word, lang:zh, type:pdf, '
-    "after:2024-05, before:2025."
-)
-RUN_DEPTH: Final = 100  # hits per query in a run for evaluation, as TREC's ad hoc tracks took 1,000
 DRAIN_POLL_S: Final = 0.5
 DRAIN_SILENCE_S: Final = 15.0  # a peer that is busy misses a report now and then
-
-
-class Sort(StrEnum):
-    """By what results are ordered."""
-
-    SCORE = "score"
-    DATE = "date"
 
 
 app = typer.Typer(
@@ -101,37 +89,6 @@ def seed(
         Console(stderr=True).print(f"refused: {escape(str(url))}")
 
 
-@app.command(
-    epilog='Examples: tianmesh search "中文 分词"   '
-    "tianmesh search --queries topics.tsv --run run.txt   (a TREC run, for evaluation)"
-)
-def search(
-    query: Annotated[str | None, typer.Argument(help=QUERY_HELP)] = None,
-    k: Annotated[int, typer.Option("-k", min=1, max=10_000, help="How many results.")] = 10,
-    sort: Annotated[Sort, typer.Option(help="The best or the latest pages first.")] = Sort.SCORE,
-    facets: Annotated[bool, typer.Option("--facets", help="Count sites, languages, types, years.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = False,
-    cursor: Annotated[str, typer.Option(help="Go on behind the results that ended with this.")] = "",
-    queries: Annotated[Path | None, typer.Option(help="File of queries, one a line: id TAB text.")] = None,
-    run: Annotated[Path | None, typer.Option(help="TREC run to write for --queries.")] = None,
-    gateway: GatewayOption = GATEWAY,
-    as_json: JsonOption = False,
-) -> None:
-    """Search the whole mesh through one gateway."""
-    client = GatewayClient(gateway)
-    if queries is not None and run is not None and query is None:
-        report = _run_queries(client, queries, run, k if k != 10 else RUN_DEPTH)
-        print_json(report) if as_json else Console().print(
-            f"{report['queries']} queries in {report['seconds']:.1f} s, "
-            f"p50 {report['p50_ms']:.1f} ms, p99 {report['p99_ms']:.1f} ms: {escape(str(run))}"
-        )
-    elif query is not None and queries is None and run is None:
-        answer = client.search_deep(query, k, sort=sort.value, facets=facets, explain=explain, cursor=cursor)
-        print_json(answer) if as_json else _show_found(answer)
-    else:
-        raise typer.BadParameter("give either a QUERY, or both --queries FILE and --run FILE")
-
-
 @app.command(epilog="Example: tianmesh status --gateway http://10.0.0.5:8017 --json")
 def status(gateway: GatewayOption = GATEWAY, as_json: JsonOption = False) -> None:
     """Show what every peer of the mesh is doing."""
@@ -180,6 +137,7 @@ def drain(
         Console().print(f"{whole} gives away what it has; `tianmesh status` says when it is drained")
 
 
+app.command(epilog=SEARCH_EPILOG)(search)
 app.command("import", epilog=IMPORT_EPILOG)(import_files)
 app.command("export", epilog=EXPORT_EPILOG)(export_files)
 
@@ -272,79 +230,6 @@ def _cells(row: dict[str, Any]) -> list[str]:
         f"{error_count(row['fetch_status']):,}",
         f"{row['rss_bytes'] / 1e6:,.0f}",
     ]
-
-
-def _show_found(answer: dict[str, Any]) -> None:
-    console = Console(highlight=False)
-    coverage, relaxed = answer["coverage"], answer["relaxed"]
-    at_least = "" if answer["is_exact"] else "at least "
-    any_of = ", some of the words are enough" if relaxed["is_any"] else ""
-    console.print(f"[dim]{at_least}{answer['total']:,} pages{any_of}, {answer['took_ms']:.1f} ms[/dim]")
-    if coverage["missing"]:
-        console.print(f"[red]{coverage['missing']:,} of {coverage['slots']:,} slots did not answer[/red]")
-    for remark in answer["remarks"]:
-        console.print(f"[yellow]{escape(remark['text'])}[/yellow]")
-    if relaxed["nowhere"]:
-        console.print(f"[yellow]on no page: {escape(' '.join(relaxed['nowhere']))}[/yellow]")
-    for rank, hit in enumerate(answer["hits"], 1):
-        _show_hit(console, rank, hit)
-    for name, values in answer.get("facets", {}).items():
-        shown = ", ".join(
-            f"{escape(each['value'])} {each['count']:,}" for each in values[:FACET_VALUES_SHOWN]
-        )
-        console.print(f"\n[bold]{name}[/bold] {shown}" if shown else "", end="")
-    if answer["next"]:
-        console.print(f"\n[dim]more: --cursor {escape(answer['next'])}[/dim]", soft_wrap=True)
-
-
-def _show_hit(console: Console, rank: int, hit: dict[str, Any]) -> None:
-    console.print(f"\n[bold]{rank}. {escape(hit['title'] or hit['url'])}[/bold]")
-    console.print(f"   [green]{escape(hit['url'])}[/green]")
-    console.print(f"   {escape(hit['snippet'])}")
-    if "explanation" in hit:
-        _show_explanation(console, hit["explanation"])
-
-
-def _show_explanation(console: Console, part: dict[str, Any], depth: int = 0) -> None:
-    indent = "   " + "  " * depth
-    console.print(
-        f"{indent}[dim]{part['value']:.6f} {escape(part['name'])} = {escape(part['formula'])}[/dim]"
-    )
-    for inner in part["parts"]:
-        _show_explanation(console, inner, depth + 1)
-
-
-def _run_queries(client: GatewayClient, queries: Path, run: Path, k: int) -> dict[str, Any]:
-    """Write a TREC run (`qid Q0 url rank score tag`) and return how fast the answers came."""
-    topics = _read_topics(queries)
-    took_ms = []
-    started = time.perf_counter()
-    with run.open("w", encoding="utf-8") as out, Progress(console=Console(stderr=True)) as progress:
-        for query_id, text in progress.track(topics, description="searching"):
-            asked = time.perf_counter()
-            hits = client.search_deep(text, k)["hits"]
-            took_ms.append((time.perf_counter() - asked) * 1e3)
-            for rank, hit in enumerate(hits, 1):
-                out.write(f"{query_id} Q0 {hit['url']} {rank} {hit['score']!r} tianmesh\n")
-    took_ms.sort()
-    return {
-        "queries": len(topics),
-        "run": str(run),
-        "seconds": time.perf_counter() - started,
-        "p50_ms": took_ms[len(took_ms) // 2],
-        "p99_ms": took_ms[len(took_ms) * 99 // 100],
-    }
-
-
-def _read_topics(queries: Path) -> list[tuple[str, str]]:
-    try:
-        lines = queries.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {queries}: {error}") from error
-    topics = [tuple(line.split("\t", 1)) for line in lines if line.strip()]
-    if not topics or any(len(topic) != 2 for topic in topics):
-        raise ConfigError(f"{queries} is no file of queries: every line must be an id, a tab and the text")
-    return [(topic[0], topic[1]) for topic in topics]
 
 
 if __name__ == "__main__":

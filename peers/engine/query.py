@@ -44,6 +44,7 @@ from peers.text.analysis import literal_of, query_terms
 
 # The longest of 50,000 real queries (TREC terabyte) has fewer than 300 characters.
 QUERY_CHARS_MAX: Final = 1000
+WORD_CHARS_MAX: Final = 100  # of what is not cut in two
 # Each entry costs every peer a pass over its postings; kernels count required ones in one byte.
 REQUIRED_MAX: Final = 64
 SCORING_MAX: Final = 192  # with the former at most `messages.TERMS_MAX` statistics a query
@@ -205,13 +206,23 @@ class Reading(NamedTuple):
 def read_query(text: str, order: Order = Order.SCORE) -> Reading:
     """Read a query as typed; never raises. What is beyond the limits is left out, with a remark."""
     remarks = Remarks()
-    if len(text) > QUERY_CHARS_MAX:
-        remarks.note(Oddity.TOO_LONG)
-    query = _Compiler(remarks).query(read(text[:QUERY_CHARS_MAX], remarks), order)
+    taken = cut_at_word(text, QUERY_CHARS_MAX)
+    if len(taken) < len(text.rstrip()):
+        remarks.note(Oddity.TOO_LONG, text[len(taken) :].strip())
+    query = _Compiler(remarks).query(read(taken, remarks), order)
     if query.is_empty and query.clauses:
         remarks.note(Oddity.ONLY_EXCLUSIONS)
     query.check_limits()
     return Reading(query, remarks.all())
+
+
+def cut_at_word(text: str, chars_max: int) -> str:
+    """The beginning of a text, up to a space where there is one in the last words, as not in Chinese."""
+    if len(text) <= chars_max:
+        return text
+    head = text[: chars_max + 1]
+    end = max(head.rfind(space) for space in " \t\n\u3000")
+    return head[: end if end > chars_max - WORD_CHARS_MAX else chars_max].rstrip()
 
 
 def parse_query(text: str, mode: Mode = Mode.AND) -> Query:
@@ -255,7 +266,7 @@ class _Compiler:
             for entry, weight in zip(more.scoring, more.weights, strict=True):
                 scoring.setdefault(entry, weight)
         if len(terms.required) > REQUIRED_MAX or len(scoring) > SCORING_MAX:
-            self._remarks.note(Oddity.TOO_LONG)
+            self._remarks.note(Oddity.TOO_MANY_WORDS)
         return Query(
             required=terms.required[:REQUIRED_MAX],
             scoring=tuple(scoring)[:SCORING_MAX],

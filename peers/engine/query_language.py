@@ -57,7 +57,8 @@ class Oddity(StrEnum):
     NO_DATE = "no_date"
     NO_VALUE = "no_value"  # nothing behind the colon
     ONLY_EXCLUSIONS = "only_exclusions"  # nothing is asked for
-    TOO_LONG = "too_long"  # the end was left out
+    TOO_LONG = "too_long"  # from here on it was left out
+    TOO_MANY_WORDS = "too_many_words"  # the last ones were left out
     TOO_COMPLEX = "too_complex"  # its words are searched, its conditions left out
     NO_CURSOR = "no_cursor"  # it is none of this query: its first page is shown
 

@@ -5,7 +5,6 @@ They need the extra `evaluation`, which peers do not: what it brings is imported
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,12 +21,12 @@ from rich.table import Table
 from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
+from peers.waiting import WAIT_S, PartialOption, WaitOption
 
 if TYPE_CHECKING:
     from peers.evaluation.fitting import Fitted
     from peers.evaluation.measures import Difference
     from peers.evaluation.quality import Row, Skipped
-    from peers.evaluation.runs import Ranked
 
 RUN_DEPTH: Final = 100  # hits of a query, as in the table of quality
 HELP_VARIABLE: Final = "HELP_PAGES"
@@ -69,6 +68,8 @@ def judge(
         Path | None, typer.Option("--judge", help="TREC run to judge instead of asking a mesh.")
     ] = None,
     compare: Annotated[Path | None, typer.Option(help="TREC run to compare with, by a t-test.")] = None,
+    wait: WaitOption = WAIT_S,
+    partial: PartialOption = False,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
@@ -78,14 +79,16 @@ def judge(
     if qrels is None or (queries is None) == (judge_run is None):
         raise typer.BadParameter("give --qrels, and either --queries or a run to --judge")
     with needed_extra():
-        from peers.evaluation.judged import read_qrels
+        from peers.evaluation.asking import Tally
+        from peers.evaluation.asking_screen import ask_mesh, end_unless_whole
         from peers.evaluation.measures import differences, means, measured
-        from peers.evaluation.runs import by_suffix, read_run, write_run
+        from peers.evaluation.naming import by_suffix
+        from peers.evaluation.trec import read_qrels, read_run, write_run
 
     judgements = read_qrels(qrels)
-    timing: dict[str, Any] = {}
+    tally = Tally()
     if queries is not None:
-        found, timing = _ask_all(GatewayClient(gateway), queries)
+        found = dict(ask_mesh(GatewayClient(gateway), queries, RUN_DEPTH, tally, wait, is_partial=partial))
         judgements = {query: judgements[query] for query in found if query in judgements}
         if not judgements:
             raise ConfigError(f"{qrels} judges none of the queries of {queries}")
@@ -93,15 +96,18 @@ def judge(
         assert judge_run is not None
         found = read_run(judge_run)
     if run is not None:
-        write_run(run, found)
+        write_run(run, found.items())
     values = measured(by_suffix(found, judgements), judgements)
     compared = None
     if compare is not None:
         compared = differences(values, measured(by_suffix(read_run(compare), judgements), judgements))
-    report = {"queries": len(judgements), **timing, "measures": means(values)}
+    timing = tally.report() if queries is not None else {}
+    report = {**timing, "queries": len(judgements), "measures": means(values)}
     if compared is not None:
         report["compared"] = msgspec.to_builtins(compared)
     print_json(report) if as_json else _show(report, compared)
+    if queries is not None:
+        end_unless_whole(tally, is_partial=partial)
 
 
 @eval_app.command(epilog="Example: tianmesh eval quality --help-pages packages")
@@ -181,24 +187,6 @@ def _bars(progress: Progress) -> Callable[[str, int], Callable[[], None]]:
         return lambda: progress.advance(task)
 
     return bar
-
-
-def _ask_all(client: GatewayClient, queries: Path) -> tuple[dict[str, list[Ranked]], dict[str, Any]]:
-    """Ask every query; return the run and how long the answers took."""
-    from peers.evaluation.judged import read_topics
-    from peers.evaluation.runs import Ranked
-
-    found = {}
-    took_ms = []
-    with Progress(console=Console(stderr=True)) as progress:
-        for query, text in progress.track(read_topics(queries), description="searching"):
-            asked = time.perf_counter()
-            hits = client.search(text, RUN_DEPTH)["hits"]
-            took_ms.append((time.perf_counter() - asked) * 1e3)
-            found[query] = [Ranked(hit["url"], float(hit["score"])) for hit in hits]
-    took_ms.sort()
-    timing = {"p50_ms": took_ms[len(took_ms) // 2], "p99_ms": took_ms[len(took_ms) * 99 // 100]}
-    return found, timing
 
 
 def _show(report: dict[str, Any], compared: Sequence[Difference] | None) -> None:

@@ -21,7 +21,7 @@ from peers.engine.ranking import RankingWeights
 from peers.engine.snapshot import Hit
 from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection
-from peers.evaluation.runs import Ranked
+from peers.evaluation.trec import Ranked
 from peers.gateway.relaxation import ENOUGH, steps_of
 from peers.text.analysis import analyse
 

@@ -15,21 +15,19 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 
 from mesh.document import Document
-from mesh.errors import ConfigError
 from peers.crawler.frontier_items import join_anchors
 from peers.crawler.parser import parse_page
+from peers.evaluation.trec import Judgements, read_qrels, read_topics
 
 HELP_LANGUAGES: Final = ("zh-CN", "en-US")
 HELP_PAGES: Final = "libreoffice-help-{}/usr/share/libreoffice/help"  # in a folder of unpacked packages
 HELP_HOST: Final = "http://help.test/"
 SUITE_HOST: Final = "http://suite.test/"
-
-Judgements: TypeAlias = Mapping[str, Mapping[str, int]]  # query -> document -> grade, 0 not relevant
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,48 +104,7 @@ def read_help(pages: Path, language: str, judged: Path) -> Collection:
     )
 
 
-def read_topics(path: Path) -> list[tuple[str, str]]:
-    """Read a file of queries, one a line: id, a tab, the text.
-
-    Raises:
-      ConfigError: it cannot be read or is something else.
-    """
-    lines = [line for line in _text(path).splitlines() if line.strip()]
-    topics = [tuple(line.split("\t", 1)) for line in lines]
-    if not topics or any(len(topic) != 2 for topic in topics):
-        raise ConfigError(f"{path} is no file of queries: every line must be an id, a tab and the text")
-    return [(topic[0], topic[1]) for topic in topics]
-
-
-def read_qrels(path: Path) -> dict[str, dict[str, int]]:
-    """Read TREC's judgements, `query iteration document grade` a line; also with a header, without iteration.
-
-    Raises:
-      ConfigError: it cannot be read or is something else.
-    """
-    judgements: dict[str, dict[str, int]] = {}
-    for number, line in enumerate(_text(path).splitlines()):
-        words = line.split()
-        if not words or (number == 0 and words[0] == "query-id"):
-            continue
-        try:
-            query, document, grade = words[0], words[-2], int(words[-1])
-        except (IndexError, ValueError):
-            raise ConfigError(f"{path} is no file of judgements: {line!r}") from None
-        judgements.setdefault(query, {})[document] = grade
-    if not judgements:
-        raise ConfigError(f"{path} has no judgements")
-    return judgements
-
-
 def _json_lines(path: Path) -> Iterator[dict[str, str]]:
     with path.open(encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {path}: {error}") from error

@@ -21,6 +21,7 @@ from peers.gateway.messages import (
     DrainRefused,
     PageFound,
     PagesFound,
+    ReadinessTold,
     RequestRefused,
     SeedsAdded,
     StatusGathered,
@@ -105,7 +106,7 @@ class Http:
         match message:
             case PagesFound() | PageFound() | StatusGathered() | SeedsAdded() | RequestRefused():
                 self._hand_over(message.ticket, message)
-            case DrainOrdered() | DrainRefused() | PagesImported():
+            case DrainOrdered() | DrainRefused() | PagesImported() | ReadinessTold():
                 self._hand_over(message.ticket, message)
             case _:
                 raise LocalProtocolError(f"the gateway got {type(message).__name__} from {source}")

@@ -114,6 +114,29 @@ class StatusGathered(Message, frozen=True):
     statuses: tuple[bytes, ...]
 
 
+class CheckReadiness(Message, frozen=True):
+    """HTTP to searcher: would a search speak for every slot now? Answered by `ReadinessTold`."""
+
+    ticket: int
+
+
+class Lacking(msgspec.Struct, frozen=True):
+    """A peer that does not answer for all of its slots."""
+
+    peer: str
+    slots: int  # that it does not answer for
+    has_answered: bool  # it has said so: it brings or compares what belongs to them
+
+
+class ReadinessTold(Message, frozen=True):
+    """Searcher to HTTP: how much of the mesh a search would speak for, and what that waits for."""
+
+    ticket: int
+    coverage: Coverage
+    lacking: tuple[Lacking, ...] = ()
+    unserved: int = 0  # slots that nobody answers for
+
+
 class AddSeeds(Message, frozen=True):
     """HTTP to searcher: start from these canonical URLs. Answered by `SeedsAdded`."""
 

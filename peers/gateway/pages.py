@@ -185,6 +185,7 @@ _REMARK_TEXTS: Final = {
     Oddity.NO_VALUE: "remark_no_value",
     Oddity.ONLY_EXCLUSIONS: "remark_only_exclusions",
     Oddity.TOO_LONG: "remark_too_long",
+    Oddity.TOO_MANY_WORDS: "remark_too_many_words",
     Oddity.TOO_COMPLEX: "remark_too_complex",
     Oddity.NO_CURSOR: "remark_no_cursor",
 }

@@ -32,17 +32,20 @@ from peers.gateway import metrics, pages
 from peers.gateway.found_json import found_json
 from peers.gateway.messages import (
     AddSeeds,
+    CheckReadiness,
     DrainOrder,
     DrainOrdered,
     FindPage,
     GatherStatus,
     PageFound,
     PagesFound,
+    ReadinessTold,
     SearchPages,
     SeedsAdded,
     StatusGathered,
 )
-from peers.gateway.pages import HITS_PER_PAGE, PAGES_MAX, QUERY_CHARS_MAX, Reader, Wish
+from peers.gateway.pages import HITS_PER_PAGE, PAGES_MAX, Reader, Wish
+from peers.gateway.readiness_json import ReadinessJson, readiness_json
 from peers.gateway.status import Report, decode, report_of
 from peers.gateway.stored_page import StoredPage
 from peers.gateway.texts import language_of
@@ -198,8 +201,6 @@ class _Routes:
         query = parameters.get("q", "").strip()
         if not query:
             raise _Refusal(400, "give the words to search for in the parameter q")
-        if len(query) > QUERY_CHARS_MAX:
-            raise _Refusal(400, f"the query is longer than {QUERY_CHARS_MAX} characters; use fewer words")
         k = _number(parameters.get("k", "10"), "k", 1, SNIPPETS_MAX)
         offset = _number(parameters.get("offset", "0"), "offset", 0, HITS_MAX - 1)
         order = _sort(parameters.get("sort", Order.SCORE))
@@ -259,7 +260,16 @@ class _Routes:
         return _json(_Imported(done.peer, done.outcomes))
 
     async def healthz(self, request: Request) -> Response:
+        """Whether this peer lives; whether the mesh can be asked, `readyz` tells."""
         return _json({"status": "ok"})
+
+    async def readyz(self, request: Request) -> Response:
+        """Whether a search speaks for every slot: 503 and what that waits for while it does not."""
+        try:
+            readiness = readiness_json(await self._backend.ask(CheckReadiness, ReadinessTold))
+        except Busy as error:
+            readiness = ReadinessJson("waiting", waits_for=(str(error),))
+        return _json(readiness, 200 if readiness.status == "ready" else 503)
 
     async def metrics(self, request: Request) -> Response:
         text = metrics.exposition(self._backend.statistics())
@@ -291,6 +301,7 @@ def application(backend: Backend, names: Collection[str] = (), admin_token: str 
             Route("/api/drain", routes.api_drain, methods=["POST"]),
             Route("/api/import", routes.api_import, methods=["POST"]),
             Route("/healthz", routes.healthz),
+            Route("/readyz", routes.readyz),
             Route("/metrics", routes.metrics),
         ],
         exception_handlers={

@@ -29,6 +29,7 @@ from peers.gateway.draining import Draining
 from peers.gateway.errand import Errand, errand_numbers, errand_of
 from peers.gateway.messages import (
     AddSeeds,
+    CheckReadiness,
     DrainOrder,
     FindPage,
     GatherStatus,
@@ -39,6 +40,7 @@ from peers.gateway.messages import (
     SearchPages,
 )
 from peers.gateway.page_lookup import PageLookup
+from peers.gateway.readiness import Readiness
 from peers.gateway.result_cache import CACHE_BYTES_MAX
 from peers.gateway.search import Search
 from peers.gateway.seeding import Seeding
@@ -50,7 +52,7 @@ ERRANDS_MAX: Final = (
 )
 METER_READERS_MAX: Final = 64  # gateways waiting for our status; the oldest is dropped and asks again
 
-Order: TypeAlias = SearchPages | FindPage | GatherStatus | AddSeeds | DrainOrder
+Order: TypeAlias = SearchPages | FindPage | GatherStatus | CheckReadiness | AddSeeds | DrainOrder
 
 
 class SearcherStatistics(Statistics, frozen=True):
@@ -110,7 +112,7 @@ class Searcher(Actor):
                 return self._receive_answer(source, request, message, now)
             case MembersTold():
                 return self._receive_members(source, message, now)
-            case SearchPages() | FindPage() | GatherStatus() | AddSeeds() | DrainOrder():
+            case SearchPages() | FindPage() | GatherStatus() | CheckReadiness() | AddSeeds() | DrainOrder():
                 return self._begin(message, now)
             case StatusWanted(request=request):
                 return self._read_meter(source, request)
@@ -199,6 +201,8 @@ class Searcher(Actor):
             case GatherStatus():
                 peers = view.ownership.alive | {self._me}
                 return StatusRoundup(number, self._me, order, peers, view.punctuality.silent)
+            case CheckReadiness():
+                return Readiness(number, self._me, order, view)
             case AddSeeds():
                 return Seeding(number, self._me, order, lambda: view.ownership)
             case DrainOrder():

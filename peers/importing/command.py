@@ -14,6 +14,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient
 from peers.options import GATEWAY, GatewayOption, JsonOption, TokenOption, print_json
+from peers.waiting import WAIT_S, NotReady, WaitOption, wait_until_ready
 
 if TYPE_CHECKING:
     from peers.importing.checkpoint import Checkpoint
@@ -40,6 +41,7 @@ def import_files(
     checkpoint: Annotated[
         Path | None, typer.Option(help="Where to keep how far it is. Default: in your state folder.")
     ] = None,
+    wait: WaitOption = WAIT_S,
     token: TokenOption = "",
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
@@ -60,11 +62,13 @@ def import_files(
     for file in files:
         if not file.is_file():
             raise ConfigError(f"there is no file {file}")
+    console = Console(stderr=True, quiet=as_json, highlight=False)
+    client = GatewayClient(gateway)
+    _wait(client, wait, console)
     # Asks for leave before anything is read, and who it is that would take the pages.
-    peer = str(GatewayClient(gateway).import_pages(encode([]), token)["peer"])
+    peer = str(client.import_pages(encode([]), token)["peer"])
     kept = Checkpoint(checkpoint or checkpoint_path(files, gateway), peer)
     plan = Plan(files, gateway, token, LinkUse.FETCH if follow else LinkUse.TEXT, workers)
-    console = Console(stderr=True, quiet=as_json, highlight=False)
     try:
         summary = _run(plan, kept, console)
     except KeyboardInterrupt:
@@ -76,6 +80,14 @@ def import_files(
         _show(summary)
     if summary.n_damaged and not summary.pages:
         raise typer.Exit(1)
+
+
+def _wait(client: GatewayClient, seconds: float, console: Console) -> None:
+    """Give the mesh time to become whole. What it lacks then need not keep pages from their owners."""
+    try:
+        wait_until_ready(client, seconds, console)
+    except NotReady as error:
+        console.print(f"[yellow]importing all the same: {escape(str(error))}[/yellow]", soft_wrap=True)
 
 
 def _run(plan: Plan, kept: Checkpoint, console: Console) -> Summary:

@@ -61,7 +61,7 @@ from peers.engine.snapshot import Hit, View
 from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection, collections_in, read_collection
 from peers.evaluation.measures import means, measured
-from peers.evaluation.runs import Ranked
+from peers.evaluation.trec import Ranked
 from peers.gateway.relaxation import ENOUGH, steps_of
 from peers.kernel import Floats, Ints
 from peers.text.analysis import query_terms

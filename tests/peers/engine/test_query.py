@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from mesh.messages import TERMS_MAX
 from peers.engine.query import (
     CLAUSES_MAX,
+    QUERY_CHARS_MAX,
     REQUIRED_MAX,
     SCORING_MAX,
     Kind,
@@ -17,6 +18,7 @@ from peers.engine.query import (
     Mode,
     Order,
     Query,
+    cut_at_word,
     parse_query,
     read_query,
 )
@@ -185,9 +187,26 @@ def test_expressions_beyond_the_limits_are_read_as_any_of_their_words() -> None:
     assert {remark.oddity for remark in many.remarks} == {Oddity.TOO_COMPLEX}
 
 
-def test_long_queries_are_cut_with_a_remark() -> None:
-    reading = read_query("word " * 1_000)
-    assert reading == (parse_query("word"), (Remark(Oddity.TOO_LONG),))
+def test_long_queries_are_cut_at_a_word_with_a_remark() -> None:
+    reading = read_query("word " * (QUERY_CHARS_MAX // 5) + "beyond it")
+    assert reading == (parse_query("word"), (Remark(Oddity.TOO_LONG, "beyond it"),))
+    inside = read_query("word " * (QUERY_CHARS_MAX // 5 - 1) + "halfway over")
+    assert inside == (parse_query("word"), (Remark(Oddity.TOO_LONG, "halfway over"),))
+    assert read_query("word " * (QUERY_CHARS_MAX // 5) + "   ").remarks == ()
+
+
+def test_a_text_without_spaces_is_cut_at_the_limit() -> None:
+    assert cut_at_word("搜索引擎", 4) == "搜索引擎"
+    assert cut_at_word("搜索引擎", 3) == "搜索引"
+    assert cut_at_word("a " + "搜" * 500, 400) == "a " + "搜" * 398
+    assert cut_at_word("天网 搜索引擎", 4) == "天网"
+    assert cut_at_word("天网　搜索", 4) == "天网"
+
+
+def test_a_query_of_too_many_words_is_searched_by_the_first_with_a_remark() -> None:
+    reading = read_query(" ".join(f"w{n}" for n in range(REQUIRED_MAX + 1)))
+    assert reading.remarks == (Remark(Oddity.TOO_MANY_WORDS),)
+    assert len(reading.query.required) == REQUIRED_MAX
 
 
 def test_order_is_kept() -> None:

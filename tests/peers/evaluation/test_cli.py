@@ -18,6 +18,16 @@ from peers.evaluation.cli import register
 ANSWERS = {"red": ["http://h/x/a.html", "http://h/x/b.html"], "green": ["http://h/x/c.html"]}
 
 
+def ready(query: str) -> dict[str, object]:
+    return {"status": "ready", "waits_for": []}
+
+
+def search(query: str) -> dict[str, object]:
+    found = ANSWERS[parse_qs(query)["q"][0]]
+    hits = [{"url": each, "score": 2.0 - place} for place, each in enumerate(found)]
+    return {"hits": hits, "next": "", "coverage": {"slots": 10, "missing": 0}}
+
+
 @pytest.fixture
 def gateway() -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
@@ -25,10 +35,8 @@ def gateway() -> Iterator[str]:
 
         def do_GET(self) -> None:
             url = urlsplit(self.path)
-            assert url.path == "/api/search"
-            found = ANSWERS[parse_qs(url.query)["q"][0]]
-            hits = [{"url": each, "score": 2.0 - place} for place, each in enumerate(found)]
-            body = json.dumps({"hits": hits}).encode()
+            answer = {"/readyz": ready, "/api/search": search}[url.path](url.query)
+            body = json.dumps(answer).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

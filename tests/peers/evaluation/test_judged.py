@@ -2,37 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from mesh.errors import ConfigError
-from peers.evaluation.judged import HELP_PAGES, collections_in, read_help, read_qrels, read_suite, read_topics
+from peers.evaluation.judged import HELP_PAGES, collections_in, read_help, read_suite
 from tests.shared_data import shared
-
-
-def test_qrels_of_trec_and_those_with_a_header_are_read(tmp_path: Path) -> None:
-    (tmp_path / "trec").write_text("q1 0 a/b.html 1\nq1 0 c 0\n")
-    (tmp_path / "tsv").write_text("query-id\tcorpus-id\tscore\nq1\ta/b.html\t1\nq1\tc\t0\n")
-    expected = {"q1": {"a/b.html": 1, "c": 0}}
-    assert read_qrels(tmp_path / "trec") == read_qrels(tmp_path / "tsv") == expected
-
-
-@pytest.mark.parametrize("text", ["q1 0 a one", "q1", ""])
-def test_what_is_no_file_of_judgements_is_refused(tmp_path: Path, text: str) -> None:
-    (tmp_path / "qrels").write_text(text)
-    with pytest.raises(ConfigError, match="judgements"):
-        read_qrels(tmp_path / "qrels")
-
-
-def test_queries_are_ids_and_texts(tmp_path: Path) -> None:
-    (tmp_path / "topics").write_text("1\tone two\n\n2\t天网\n", encoding="utf-8")
-    assert read_topics(tmp_path / "topics") == [("1", "one two"), ("2", "天网")]
-
-
-@pytest.mark.parametrize("text", ["1 one", ""])
-def test_what_is_no_file_of_queries_is_refused(tmp_path: Path, text: str) -> None:
-    (tmp_path / "topics").write_text(text)
-    with pytest.raises(ConfigError, match="queries"):
-        read_topics(tmp_path / "topics")
 
 
 def test_help_pages_have_the_texts_of_links_to_them_and_not_their_hidden_keywords(tmp_path: Path) -> None:

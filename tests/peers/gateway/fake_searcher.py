@@ -13,6 +13,7 @@ from peers.engine.query_language import Oddity, Remark
 from peers.gateway.http import Http
 from peers.gateway.messages import (
     AddSeeds,
+    CheckReadiness,
     Coverage,
     DrainOrder,
     DrainOrdered,
@@ -21,6 +22,7 @@ from peers.gateway.messages import (
     GatherStatus,
     PageFound,
     PagesFound,
+    ReadinessTold,
     Relaxed,
     SearchPages,
     SeedsAdded,
@@ -163,6 +165,8 @@ def answer_to(order: Message) -> Message:
             return PageFound(ticket, url, DAY, STORED.get(url, b""), gone_at)
         case GatherStatus(ticket=ticket):
             return StatusGathered(ticket, STATUSES)
+        case CheckReadiness(ticket=ticket):
+            return ReadinessTold(ticket, FULL)
         case AddSeeds(ticket=ticket, urls=urls):
             return SeedsAdded(ticket, len(urls))
         case DrainOrder(ticket=ticket, peer=peer):

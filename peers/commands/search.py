@@ -1,0 +1,129 @@
+"""The command `tianmesh search`: one query for people, or a file of queries for evaluation. [io]"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from mesh.gateway_client import GatewayClient
+from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
+from peers.waiting import WAIT_S, PartialOption, WaitOption
+
+FACET_VALUES_SHOWN: Final = 10
+HITS_SHOWN: Final = 10
+RUN_DEPTH: Final = 100  # hits per query in a run for evaluation, as TREC's ad hoc tracks took 1,000
+QUERY_HELP: Final = (
+    'Words, "a phrase", -without, OR, ( ), site:host, intitle:word, inurl:word, lang:zh, type:pdf, '
+    "after:2024-05, before:2025."
+)
+EPILOG: Final = (
+    'Examples: tianmesh search "中文 分词"   '
+    "tianmesh search --queries topics.tsv --run run.txt   (a TREC run, for evaluation)"
+)
+
+
+class Sort(StrEnum):
+    """By what results are ordered."""
+
+    SCORE = "score"
+    DATE = "date"
+
+
+def search(
+    query: Annotated[str | None, typer.Argument(help=QUERY_HELP)] = None,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k", min=1, max=10_000, help=f"How many results: {HITS_SHOWN}, or {RUN_DEPTH} in a run."
+        ),
+    ] = None,
+    sort: Annotated[Sort, typer.Option(help="The best or the latest pages first.")] = Sort.SCORE,
+    facets: Annotated[bool, typer.Option("--facets", help="Count sites, languages, types, years.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = False,
+    cursor: Annotated[str, typer.Option(help="Go on behind the results that ended with this.")] = "",
+    queries: Annotated[Path | None, typer.Option(help="File of queries, one a line: id TAB text.")] = None,
+    run: Annotated[Path | None, typer.Option(help="TREC run to write for --queries.")] = None,
+    wait: WaitOption = WAIT_S,
+    partial: PartialOption = False,
+    gateway: GatewayOption = GATEWAY,
+    as_json: JsonOption = False,
+) -> None:
+    """Search the whole mesh through one gateway.
+
+    A run (--queries) waits until the whole mesh answers. Exit code 1: a part of it did not, or nothing was
+    found.
+    """
+    client = GatewayClient(gateway)
+    if queries is not None and run is not None and query is None:
+        _run_queries(client, queries, run, k or RUN_DEPTH, wait, is_partial=partial, as_json=as_json)
+    elif query is not None and queries is None and run is None:
+        answer = client.search_deep(
+            query, k or HITS_SHOWN, sort=sort.value, facets=facets, explain=explain, cursor=cursor
+        )
+        print_json(answer) if as_json else _show_found(answer)
+    else:
+        raise typer.BadParameter("give either a QUERY, or both --queries FILE and --run FILE")
+
+
+def _run_queries(
+    client: GatewayClient, queries: Path, run: Path, k: int, wait_s: float, *, is_partial: bool, as_json: bool
+) -> None:
+    """Write a TREC run, and tell how fast and how complete the answers were."""
+    # Here, so that a search need not wait for the engine to be loaded.
+    from peers.evaluation.asking import Tally
+    from peers.evaluation.asking_screen import ask_mesh, end_unless_whole
+    from peers.evaluation.trec import write_run
+
+    tally = Tally()
+    write_run(run, ask_mesh(client, queries, k, tally, wait_s, is_partial=is_partial))
+    report = {**tally.report(), "run": str(run)}
+    print_json(report) if as_json else Console().print(
+        f"{report['queries']} queries in {report['seconds']:.1f} s, "
+        f"p50 {report['p50_ms']:.1f} ms, p99 {report['p99_ms']:.1f} ms: {escape(str(run))}"
+    )
+    end_unless_whole(tally, is_partial=is_partial)
+
+
+def _show_found(answer: dict[str, Any]) -> None:
+    console = Console(highlight=False)
+    coverage, relaxed = answer["coverage"], answer["relaxed"]
+    at_least = "" if answer["is_exact"] else "at least "
+    any_of = ", some of the words are enough" if relaxed["is_any"] else ""
+    console.print(f"[dim]{at_least}{answer['total']:,} pages{any_of}, {answer['took_ms']:.1f} ms[/dim]")
+    if coverage["missing"]:
+        console.print(f"[red]{coverage['missing']:,} of {coverage['slots']:,} slots did not answer[/red]")
+    for remark in answer["remarks"]:
+        console.print(f"[yellow]{escape(remark['text'])}[/yellow]")
+    if relaxed["nowhere"]:
+        console.print(f"[yellow]on no page: {escape(' '.join(relaxed['nowhere']))}[/yellow]")
+    for rank, hit in enumerate(answer["hits"], 1):
+        _show_hit(console, rank, hit)
+    for name, values in answer.get("facets", {}).items():
+        shown = ", ".join(
+            f"{escape(each['value'])} {each['count']:,}" for each in values[:FACET_VALUES_SHOWN]
+        )
+        console.print(f"\n[bold]{name}[/bold] {shown}" if shown else "", end="")
+    if answer["next"]:
+        console.print(f"\n[dim]more: --cursor {escape(answer['next'])}[/dim]", soft_wrap=True)
+
+
+def _show_hit(console: Console, rank: int, hit: dict[str, Any]) -> None:
+    console.print(f"\n[bold]{rank}. {escape(hit['title'] or hit['url'])}[/bold]")
+    console.print(f"   [green]{escape(hit['url'])}[/green]")
+    console.print(f"   {escape(hit['snippet'])}")
+    if "explanation" in hit:
+        _show_explanation(console, hit["explanation"])
+
+
+def _show_explanation(console: Console, part: dict[str, Any], depth: int = 0) -> None:
+    indent = "   " + "  " * depth
+    console.print(
+        f"{indent}[dim]{part['value']:.6f} {escape(part['name'])} = {escape(part['formula'])}[/dim]"
+    )
+    for inner in part["parts"]:
+        _show_explanation(console, inner, depth + 1)

@@ -1,0 +1,63 @@
+"""Asking a mesh the queries of a file, on the screen of a command. [io]"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
+
+from mesh.gateway_client import GatewayClient
+from peers.evaluation.asking import Tally, ask_all
+from peers.evaluation.trec import Ranked, read_topics
+from peers.waiting import NotReady, wait_until_ready
+
+
+def ask_mesh(
+    client: GatewayClient, queries: Path, k: int, tally: Tally, wait_s: float, *, is_partial: bool
+) -> Iterator[tuple[str, list[Ranked]]]:
+    """Wait until the mesh is ready; then ask the queries of a file as they are taken from what is returned.
+
+    Args:
+      tally: takes note of the answers.
+      wait_s: seconds to wait at most.
+      is_partial: ask then in any case.
+
+    Returns:
+      Each query with its hits, the best first. Raises GatewayError when one is refused.
+
+    Raises:
+      ConfigError: this is no file of queries.
+      NotReady: a part of the mesh does not answer.
+    """
+    topics = read_topics(queries)
+    console = Console(stderr=True, highlight=False)
+    try:
+        wait_until_ready(client, wait_s, console)
+    except NotReady as error:
+        if not is_partial:
+            raise
+        console.print(f"[yellow]asking all the same: {escape(str(error))}[/yellow]", soft_wrap=True)
+    return _asked(client, topics, k, tally, console)
+
+
+def _asked(
+    client: GatewayClient, topics: list[tuple[str, str]], k: int, tally: Tally, console: Console
+) -> Iterator[tuple[str, list[Ranked]]]:
+    with Progress(console=console) as progress:
+        answers = ask_all(client, topics, k)
+        yield from tally.count(progress.track(answers, len(topics), description="searching"))
+
+
+def end_unless_whole(tally: Tally, *, is_partial: bool) -> None:
+    """Say what is odd about the answers; end the command with 1 if they are no run to be judged."""
+    console = Console(stderr=True, highlight=False)
+    for remark in tally.remarks():
+        console.print(f"[yellow]{escape(remark)}[/yellow]", soft_wrap=True)
+    for fault in tally.faults():
+        console.print(f"[red]{escape(fault)}[/red]", soft_wrap=True)
+    if tally.faults() and not is_partial:
+        raise typer.Exit(1)

@@ -1,0 +1,103 @@
+"""The files of TREC: queries, judgements and runs.
+
+topics      id TAB text
+judgements  query iteration document grade
+runs        query Q0 document rank score tag
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from mesh.errors import ConfigError
+
+Judgements: TypeAlias = Mapping[str, Mapping[str, int]]  # query -> document -> grade, 0 not relevant
+
+
+class Ranked(NamedTuple):
+    """A document in a ranking."""
+
+    document: str  # its URL, or the name it has in the judgements
+    score: float
+
+
+Run: TypeAlias = Mapping[str, Sequence[Ranked]]  # by query, the best first
+
+
+def write_run(path: Path, rankings: Iterable[tuple[str, Sequence[Ranked]]], tag: str = "tianmesh") -> None:
+    """Write a run, query by query; spaces in names are escaped, since nothing else separates the columns.
+
+    Raises:
+      ConfigError: the file cannot be written.
+    """
+    try:
+        out = path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror}; give another file name") from error
+    with out:
+        for query, hits in rankings:
+            for rank, hit in enumerate(hits, 1):
+                name = hit.document.replace(" ", "%20")
+                out.write(f"{query} Q0 {name} {rank} {hit.score!r} {tag}\n")
+
+
+def read_run(path: Path) -> dict[str, list[Ranked]]:
+    """Read a run, in the order of its ranks.
+
+    Raises:
+      ConfigError: it cannot be read or is something else.
+    """
+    ranked: dict[str, list[tuple[int, Ranked]]] = {}
+    try:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.strip():
+                query, _, document, rank, score, _ = line.split()
+                ranked.setdefault(query, []).append((int(rank), Ranked(document, float(score))))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} is no run: {error}") from error
+    return {
+        query: [hit for _, hit in sorted(hits, key=lambda each: each[0])] for query, hits in ranked.items()
+    }
+
+
+def read_topics(path: Path) -> list[tuple[str, str]]:
+    """Read a file of queries, one a line: id, a tab, the text.
+
+    Raises:
+      ConfigError: it cannot be read or is something else.
+    """
+    lines = [line for line in _text(path).splitlines() if line.strip()]
+    topics = [tuple(line.split("\t", 1)) for line in lines]
+    if not topics or any(len(topic) != 2 or len(topic[0].split()) != 1 for topic in topics):
+        raise ConfigError(f"{path} is no file of queries: every line must be an id, a tab and the text")
+    return [(topic[0], topic[1]) for topic in topics]
+
+
+def read_qrels(path: Path) -> dict[str, dict[str, int]]:
+    """Read TREC's judgements, `query iteration document grade` a line; also with a header, without iteration.
+
+    Raises:
+      ConfigError: it cannot be read or is something else.
+    """
+    judgements: dict[str, dict[str, int]] = {}
+    for number, line in enumerate(_text(path).splitlines()):
+        words = line.split()
+        if not words or (number == 0 and words[0] == "query-id"):
+            continue
+        try:
+            query, document, grade = words[0], words[-2], int(words[-1])
+        except (IndexError, ValueError):
+            raise ConfigError(f"{path} is no file of judgements: {line!r}") from None
+        judgements.setdefault(query, {})[document] = grade
+    if not judgements:
+        raise ConfigError(f"{path} has no judgements")
+    return judgements
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read {path}: {error}") from error

@@ -1,0 +1,135 @@
+"""A gateway that answers from memory, over HTTP."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+
+from mesh.messages import FacetCounts
+from peers.engine.explanation import Explanation
+from peers.engine.query_language import Oddity, Remark
+from peers.gateway.found_json import found_json
+from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed
+from peers.gateway.readiness_json import ReadinessJson
+from peers.gateway.status import Report
+
+READY: Final = ReadinessJson("ready", 10, 10)
+WAITING: Final = ReadinessJson("waiting", 10, 7, 3, ("bob brings or compares what belongs to 3 slots",))
+
+ME = "abcdefghijklmnop"
+
+
+HITS = 250  # of every search
+
+
+def answer_to(asked: dict[str, str]) -> dict[str, Any]:
+    """What /api/search answers; a cursor is the number of the last hit."""
+    start = int(asked.get("cursor", asked["offset"]))
+    hits = [
+        FoundPage(f"http://h{n}.test/", f"Page {n}", "[b] text", (), (), 1.0, f"h{n}.test", 1.0, ME)
+        for n in range(start, min(start + int(asked["k"]), HITS))
+    ]
+    if "explain" in asked:
+        hits = [msgspec.structs.replace(hit, explanation=Explanation("score", 1.0, "bm25f")) for hit in hits]
+    found = PagesFound(
+        1,
+        ("a",),
+        HITS,
+        0.0,
+        Coverage(10, 10, 0),
+        tuple(hits),
+        is_exact=False,
+        relaxed=Relaxed(("xyzzy",), True),
+        remarks=(Remark(Oddity.QUOTE_OPEN),),
+        facets=FacetCounts(hosts=(("h1.test", 9),)) if "facets" in asked else None,
+        next=str(start + len(hits)) if start + len(hits) < HITS else "",
+    )
+    decoded = msgspec.to_builtins(found_json(asked["q"], found, 0.0))
+    assert isinstance(decoded, dict)
+    return decoded
+
+
+class FakeGateway:
+    """Answers /api/status and /readyz with one report after the other, the last one for ever."""
+
+    def __init__(self) -> None:
+        self.reports: list[Report] = []
+        self.readiness: list[ReadinessJson] = [READY]
+        self.incomplete: set[str] = set()  # queries that not all slots answer
+        self.found_nothing = False
+        self.refusal: tuple[int, str] | None = None
+        self.is_written_off = False
+        self.orders: list[tuple[str, dict[str, Any], str]] = []
+        self.searches: list[dict[str, str]] = []
+        gateway = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                if self.path.startswith("/api/search?"):
+                    gateway.searches.append(dict(parse_qsl(urlsplit(self.path).query)))
+                    self._answer(200, gateway.answer_to(gateway.searches[-1]))
+                    return
+                if self.path == "/readyz":
+                    readiness = _next(gateway.readiness)
+                    self._answer(200 if readiness.status == "ready" else 503, msgspec.to_builtins(readiness))
+                    return
+                assert self.path == "/api/status"
+                self._answer(200, msgspec.to_builtins(_next(gateway.reports)))
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                gateway.orders.append((self.path, body, self.headers.get("Authorization", "")))
+                if gateway.refusal:
+                    self._answer(gateway.refusal[0], {"error": gateway.refusal[1]})
+                else:
+                    written_off = gateway.is_written_off
+                    done = {"peer": ME, "is_draining": body["is_draining"], "is_written_off": written_off}
+                    self._answer(200, done)
+
+            def _answer(self, status: int, value: dict[str, Any]) -> None:
+                body = json.dumps(value).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *arguments: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.server.block_on_close = False
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def answer_to(self, asked: dict[str, str]) -> dict[str, Any]:
+        answer = answer_to(asked)
+        if asked["q"] in self.incomplete:
+            answer["coverage"] = {"slots": 10, "answered": 7, "missing": 3}
+        if self.found_nothing:
+            answer |= {"hits": [], "next": "", "total": 0}
+        return answer
+
+
+def _next(told: list[Any]) -> Any:
+    return told[0] if len(told) == 1 else told.pop(0)
+
+
+@contextmanager
+def fake_gateway() -> Iterator[FakeGateway]:
+    """One that runs."""
+    gateway = FakeGateway()
+    thread = threading.Thread(target=gateway.server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield gateway
+    gateway.server.shutdown()
+    thread.join()
+    gateway.server.server_close()
