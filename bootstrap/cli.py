@@ -345,11 +345,8 @@ def _demo_gateway() -> str:
 
 
 async def _ask(gateway: str, query: str) -> dict[str, Any]:
-    client = GatewayClient(gateway)
-    try:
+    with GatewayClient(gateway) as client:
         return await trio.to_thread.run_sync(lambda: client.search(query, 3)) | {"gateway": gateway}
-    finally:
-        client.close()
 
 
 def _show_answers(answers: list[dict[str, Any]]) -> None:

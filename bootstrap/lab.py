@@ -90,22 +90,17 @@ class Lab:
           LabError: none does.
         """
         for url in self.gateways:
-            client = GatewayClient(url)
-            try:
-                return await trio.to_thread.run_sync(client.status)
-            except GatewayError:
-                continue
-            finally:
-                client.close()
+            with GatewayClient(url) as client:
+                try:
+                    return await trio.to_thread.run_sync(client.status)
+                except GatewayError:
+                    continue
         raise LabError("no peer answers any more" + self._ends_of_logs())
 
     async def add_seeds(self, urls: list[str]) -> dict[str, Any]:
         """Hand seeds to their owners through the first gateway."""
-        client = GatewayClient(self.gateways[0])
-        try:
+        with GatewayClient(self.gateways[0]) as client:
             return await trio.to_thread.run_sync(client.add_seeds, urls)
-        finally:
-            client.close()
 
     async def wait_until_done(self, show: Callable[[Report], None]) -> Report:
         """Wait until nothing is due any more anywhere; return the last report.

@@ -6,7 +6,7 @@ import http.client
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Self
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
@@ -33,13 +33,19 @@ class GatewayBusy(GatewayError):
 
 
 class GatewayClient:
-    """One keep-alive connection to a gateway. Blocking; not for two threads at once."""
+    """One keep-alive connection to a gateway, closed by `with`. Blocking; not for two threads at once."""
 
     def __init__(self, url: str) -> None:
         """Args: url: http://host:port, also without the scheme."""
         host, port = _host_and_port(url)
         self.url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         self._connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     def status(self) -> dict[str, Any]:
         """The report of the whole mesh, as /api/status gives it."""

@@ -1,5 +1,6 @@
-"""The commands of `tianmesh` that are clients of a gateway, one file for what belongs together. [io]
+"""The commands of `tianmesh` that no room has for itself, one a file. [io]
 
-`search` asks, `status` shows the peers. Those of a room stand in it (`importing.command`,
-`exporting.command`, `evaluation.cli`, `index.words_command`); `peers.cli` puts all together.
+`peer` runs one, `seed` gives pages to start from, `search` asks, `status` shows the peers, `drain` empties
+one. Those of a room stand in it (`importing.command`, `exporting.command`, `evaluation.cli`,
+`index.words_command`); `peers.cli` puts all together.
 """

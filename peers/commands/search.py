@@ -58,16 +58,16 @@ def search(
     A run (--queries) waits until the whole mesh answers. Exit code 1: a part of it did not, or nothing was
     found.
     """
-    client = GatewayClient(gateway)
-    if queries is not None and run is not None and query is None:
-        _run_queries(client, queries, run, k or RUN_DEPTH, wait, is_partial=partial, as_json=as_json)
-    elif query is not None and queries is None and run is None:
-        answer = client.search_deep(
-            query, k or HITS_SHOWN, sort=sort.value, facets=facets, explain=explain, cursor=cursor
-        )
-        print_json(answer) if as_json else _show_found(answer)
-    else:
-        raise typer.BadParameter("give either a QUERY, or both --queries FILE and --run FILE")
+    with GatewayClient(gateway) as client:
+        if queries is not None and run is not None and query is None:
+            _run_queries(client, queries, run, k or RUN_DEPTH, wait, is_partial=partial, as_json=as_json)
+        elif query is not None and queries is None and run is None:
+            answer = client.search_deep(
+                query, k or HITS_SHOWN, sort=sort.value, facets=facets, explain=explain, cursor=cursor
+            )
+            print_json(answer) if as_json else _show_found(answer)
+        else:
+            raise typer.BadParameter("give either a QUERY, or both --queries FILE and --run FILE")
 
 
 def _run_queries(

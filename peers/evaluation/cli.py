@@ -88,7 +88,8 @@ def judge(
     judgements = read_qrels(qrels)
     tally = Tally()
     if queries is not None:
-        found = dict(ask_mesh(GatewayClient(gateway), queries, RUN_DEPTH, tally, wait, is_partial=partial))
+        with GatewayClient(gateway) as client:
+            found = dict(ask_mesh(client, queries, RUN_DEPTH, tally, wait, is_partial=partial))
         judgements = {query: judgements[query] for query in found if query in judgements}
         if not judgements:
             raise ConfigError(f"{qrels} judges none of the queries of {queries}")

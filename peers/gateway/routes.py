@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping
+from contextlib import aclosing
 from hmac import compare_digest
 from ipaddress import ip_address
 from typing import Annotated, Any, Final, Protocol, TypeVar
@@ -441,10 +442,11 @@ async def _body(
     if length.isascii() and length.isdigit() and int(length[:20]) > bytes_max:
         raise too_large
     body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > bytes_max:
-            raise too_large
+    async with aclosing(request.stream()) as parts:
+        async for part in parts:
+            body += part
+            if len(body) > bytes_max:
+                raise too_large
     return bytes(body)
 
 

@@ -63,10 +63,10 @@ def import_files(
         if not file.is_file():
             raise ConfigError(f"there is no file {file}")
     console = Console(stderr=True, quiet=as_json, highlight=False)
-    client = GatewayClient(gateway)
-    _wait(client, wait, console)
-    # Asks for leave before anything is read, and who it is that would take the pages.
-    peer = str(client.import_pages(encode([]), token)["peer"])
+    with GatewayClient(gateway) as client:
+        _wait(client, wait, console)
+        # Asks for leave before anything is read, and who it is that would take the pages.
+        peer = str(client.import_pages(encode([]), token)["peer"])
     kept = Checkpoint(checkpoint or checkpoint_path(files, gateway), peer)
     plan = Plan(files, gateway, token, LinkUse.FETCH if follow else LinkUse.TEXT, workers)
     try:

@@ -277,6 +277,7 @@ class _Senders:
         self._plan = plan
         self._threads = ThreadPoolExecutor(SENDERS, "send")
         self._of_thread = threading.local()
+        self._clients: list[GatewayClient] = []
         self._is_stopped = threading.Event()
 
     def __enter__(self) -> Self:
@@ -285,6 +286,8 @@ class _Senders:
     def __exit__(self, *exception: object) -> None:
         self._is_stopped.set()
         self._threads.shutdown(cancel_futures=True)
+        for client in self._clients:
+            client.close()
 
     def submit(self, body: bytes) -> Future[Counter[str]]:
         return self._threads.submit(self._send, body)
@@ -322,4 +325,5 @@ class _Senders:
         client: GatewayClient | None = getattr(self._of_thread, "client", None)
         if client is None:
             client = self._of_thread.client = GatewayClient(self._plan.gateway)
+            self._clients.append(client)
         return client

@@ -58,9 +58,8 @@ def test_a_run_right_after_a_restart_is_complete(files: tuple[Path, Path], tmp_p
         start_others(mesh, stack)
         imported = tianmesh("import", pages, "--gateway", gateway)
         assert imported.returncode == 0, imported.stderr
-        client = GatewayClient(gateway)
-        wait_for(lambda: client.status()["total"]["pages_indexed"] == PAGES, "pages in the index")
-        client.close()
+        with GatewayClient(gateway) as client:
+            wait_for(lambda: client.status()["total"]["pages_indexed"] == PAGES, "pages in the index")
 
     with started(mesh) as (gateway, stack):
         assert get(gateway, "/healthz")[0] == 200

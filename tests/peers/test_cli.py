@@ -1,119 +1,14 @@
-"""The commands that are clients of a gateway, against one that answers from memory."""
+"""The command as a whole."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from importlib.metadata import version
 
-import pytest
 from typer.testing import CliRunner
 
-from mesh.gateway_client import GatewayError
 from peers import cli
-from peers.gateway.status import PeerState, PeerStatus, Report, SlotCounts, report_of
-from tests.peers.fake_gateway import ME, FakeGateway, fake_gateway
-
-
-@pytest.fixture
-def gateway(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGateway]:
-    monkeypatch.setattr(cli, "DRAIN_POLL_S", 0.0)
-    with fake_gateway() as gateway:
-        yield gateway
-
-
-def run(gateway: FakeGateway, *arguments: str) -> str:
-    result = CliRunner().invoke(cli.app, [*arguments, "--gateway", gateway.url], env={"COLUMNS": "80"})
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
-def draining(owned: int, state: PeerState = PeerState.DRAINING, *, is_draining: bool = True) -> Report:
-    slots = SlotCounts(owned=owned, held=owned, kept=owned, answered=owned)
-    return report_of([PeerStatus(id=ME, state=state, is_draining=is_draining, slots=slots)])
-
-
-def test_drain_waits_until_the_peer_is_empty(gateway: FakeGateway) -> None:
-    gateway.reports = [draining(9), draining(4), draining(0, PeerState.DRAINED)]
-    assert "is empty: stop it whenever you like" in run(gateway, "drain", "abc")
-    assert gateway.orders == [("/api/drain", {"peer": "abc", "is_draining": True}, "")]
-    assert len(gateway.reports) == 1
-
-
-def test_drain_in_json_says_what_was_done(gateway: FakeGateway) -> None:
-    gateway.reports = [draining(0, PeerState.DRAINED)]
-    assert json.loads(run(gateway, "drain", "abc", "--json")) == {
-        "peer": ME,
-        "is_draining": True,
-        "is_written_off": False,
-        "is_drained": True,
-    }
-
-
-def test_drain_without_waiting_asks_for_no_status(gateway: FakeGateway) -> None:
-    assert "gives away what it has" in run(gateway, "drain", "abc", "--no-wait")
-    assert json.loads(run(gateway, "drain", "abc", "--no-wait", "--json"))["is_drained"] is False
-
-
-def test_drain_is_cancelled(gateway: FakeGateway) -> None:
-    assert "takes its share again" in run(gateway, "drain", "abc", "--cancel")
-    assert gateway.orders[0][1] == {"peer": "abc", "is_draining": False}
-
-
-def test_peer_that_is_down_is_written_off_without_waiting(gateway: FakeGateway) -> None:
-    gateway.is_written_off = True
-    assert "does not belong to the mesh any more" in run(gateway, "drain", "abc")
-
-
-def test_token_is_sent(gateway: FakeGateway) -> None:
-    run(gateway, "drain", "abc", "--no-wait", "--token", "0123456789abcdef")
-    assert gateway.orders[0][2] == "Bearer 0123456789abcdef"
-
-
-def test_what_the_gateway_refuses_is_said_in_its_words(gateway: FakeGateway) -> None:
-    gateway.refusal = (404, "no peer's id begins with 'x'; there are ann, bob")
-    with pytest.raises(GatewayError, match="there are ann, bob"):
-        run(gateway, "drain", "x")
-
-
-def test_drain_that_somebody_cancels_ends_the_waiting(gateway: FakeGateway) -> None:
-    gateway.reports = [draining(9), draining(9, PeerState.STEADY, is_draining=False)]
-    with pytest.raises(GatewayError, match="drains no more"):
-        run(gateway, "drain", "abc")
-
-
-def test_peer_that_vanishes_while_draining_ends_the_waiting(
-    gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cli, "DRAIN_SILENCE_S", 0.0)
-    gateway.reports = [draining(9), report_of([])]
-    with pytest.raises(GatewayError, match="was not empty yet"):
-        run(gateway, "drain", "abc")
 
 
 def test_the_version_is_told() -> None:
     shown = CliRunner().invoke(cli.app, ["--version"])
     assert shown.output == f"tianmesh {version('tianmesh')}\n"
-
-
-def test_status_shows_slots_and_states_in_eighty_columns(gateway: FakeGateway) -> None:
-    slots = SlotCounts(
-        owned=50_000, held=49_999, kept=50_000, complete=50_000, answered=50_000, wanted=50_000
-    )
-    peer = PeerStatus(
-        id=ME,
-        state=PeerState.UNLICENSED,
-        slots=slots,
-        bytes_moved_per_s=125e6,
-        hot_hosts=(("big.test", 12_345),),
-    )
-    gateway.reports = [report_of([peer])]
-    shown = run(gateway, "status")
-    assert all(len(line) <= 80 for line in shown.splitlines())
-    for text in ("49,999", "50,000", "125.0", "unlicensed", "big.test (12,345)"):
-        assert text in shown
-    row = json.loads(run(gateway, "status", "--json"))["peers"][0]
-    assert row["state"] == "unlicensed"
-    assert row["slots"]["held"] == 49_999

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
 
-from peers import cli, waiting
+from peers import waiting
 from peers.engine.query import QUERY_CHARS_MAX
+from tests.peers.commands.running import result_of, run
 from tests.peers.fake_gateway import HITS, WAITING, FakeGateway, fake_gateway
 
 
@@ -20,19 +19,6 @@ def gateway(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGateway]:
     monkeypatch.setattr(waiting, "POLL_S", 0.01)
     with fake_gateway() as gateway:
         yield gateway
-
-
-def result_of(gateway: FakeGateway, *arguments: str | Path) -> Result:
-    command = [*map(str, arguments), "--gateway", gateway.url]
-    return CliRunner().invoke(cli.app, command, env={"COLUMNS": "80"})
-
-
-def run(gateway: FakeGateway, *arguments: str | Path) -> str:
-    result = result_of(gateway, *arguments)
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 def test_search_shows_what_was_found_and_what_was_odd(gateway: FakeGateway) -> None:
