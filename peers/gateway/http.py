@@ -41,6 +41,7 @@ SEARCHES_IN_FLIGHT_MAX: Final = 16
 ASK_S_MAX: Final = 15.0  # over the sum of the searcher's own limits: only a bug gets here
 STORED_READERS_MAX: Final = 2  # threads that unpack stored pages: up to 64 MB each
 BACKLOG: Final = 256
+PORT_MAX: Final = 65_535
 
 Answer = TypeVar("Answer", bound=Message)
 
@@ -57,6 +58,8 @@ def listen(host: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
+        if port > PORT_MAX:  # `create_server` would raise the same, and leave its socket open
+            raise OverflowError(f"a port is 0 to {PORT_MAX}")
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:
         raise ConfigError(
