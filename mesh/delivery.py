@@ -8,9 +8,9 @@ number and bytes, and behind it a queue in the order of coming. An answer takes 
 next one leave; without one the parcel goes out again after a pause, which doubles each time.
 
 *Keys.* An answer names its parcel by a key. Where the key itself says what was kept (a page and its time), an
-answer is right whatever life it comes from. Everywhere else keys are drawn from `Numbers`, which no other
-life of this peer draws again: a late answer to an earlier life never passes for one to this, whatever
-the clocks do.
+answer is right whatever life it was meant for. Everywhere else keys are `lives.numbers_of` this life, which
+no other life of the peer has: a late answer to an earlier one never passes for one to this, whatever the
+clocks do.
 
 *Bounds.* What waits for one receiver is bounded, in number and bytes. Beyond that `add` refuses, and its
 owner says what follows: compare slots instead, refuse the sender, keep it in a table
@@ -31,31 +31,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from math import inf
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
-NUMBER_BITS: Final = 20  # numbers of a life before they run into those of the next one
-
 Key = TypeVar("Key", bound=Hashable)
 Item = TypeVar("Item")
-
-
-class Numbers:
-    """Numbers that grow, and that no earlier life of this peer has drawn."""
-
-    def __init__(self, life: int, at_least: int = 0) -> None:
-        """Begin.
-
-        Args:
-          life: greater than in any earlier life of this peer.
-          at_least: a number known to have been drawn; all others are greater.
-        """
-        self.last = max(life << NUMBER_BITS, at_least)
-
-    def draw(self) -> int:
-        self.last += 1
-        return self.last
 
 
 class DeliverySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

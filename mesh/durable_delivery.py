@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from mesh.delivery import Delivery, DeliverySettings, Numbers
+from mesh.delivery import Delivery, DeliverySettings
+from mesh.lives import NUMBER_BITS, numbers_of
 from mesh.table import Table
 
 NUMBER_BYTES: Final = 8
@@ -63,7 +64,8 @@ class DurableDelivery:
             self._loadable[receiver] = None
             self._count(1, _weight_in(value))
             last = max(last, _number_in(key))
-        self._numbers = Numbers(life, last)
+        self._numbers = numbers_of(life)
+        assert last >> NUMBER_BITS < life, "a life that was before"
 
     def add(self, receiver: str, content: bytes, weight: int, now: float, *, hold_off_s: float = 0.0) -> int:
         """Keep a parcel until its receiver has it; return its number. `wake`, due then, sends it.
@@ -73,7 +75,7 @@ class DurableDelivery:
           hold_off_s: it does not leave sooner than so long after now, unless it has to wait for others.
         """
         assert weight > 0
-        number = self._numbers.draw()
+        number = next(self._numbers)
         self._table.put(_key(receiver, number), weight.to_bytes(WEIGHT_BYTES, "big") + content)
         self._count(1, weight)
         rest = self._rests.get(receiver)

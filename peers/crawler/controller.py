@@ -49,7 +49,7 @@ from peers.crawler.frontier import Frontier, HostState, OriginRules, QueuedUrl
 from peers.crawler.frontier_items import QUEUED, RobotsRecord
 from peers.crawler.frontier_store import FrontierStore, HeldBack
 from peers.crawler.messages import PageParsed, ParseFailed, ParsePage, RecordPage, StopCrawl
-from peers.crawler.outbox import Batch, Outbox
+from peers.crawler.outbox import RESEND_S, Batch, Outbox
 from peers.crawler.robots import ROBOTS_BYTES_MAX, beginning_of, product_token
 from peers.crawler.settings import CrawlSettings
 from peers.handover.keeper import Keeper
@@ -66,6 +66,7 @@ MEASURE_S: Final = 1.0  # between two reports of the queue's length
 MEASURE_SHARE: Final = 100  # a change of one part in so many is worth one
 ROBOTS_HOPS_MAX: Final = 5  # RFC 9309, 2.3.1.2: at least five redirects, even to another authority
 BUSY_PAUSE_S: Final = 1.0  # before asking again whether the host that a robots.txt redirects to is free
+ACCEPTING_MAX: Final = 4_096  # batches with links for others that we have still to promise
 LINKS_REMEMBERED: Final = 1 << 16  # per generation of the sent-cache: about 20 MB
 HOSTS_REMEMBERED: Final = 1 << 16  # hosts whose slot and owner are cached
 EXCLUSIONS_PER_TURN: Final = 100  # URLs a host may lose to its rules before another host has its turn
@@ -116,6 +117,7 @@ class CrawlStatistics(HolderStatistics, frozen=True):
     slots_held: int  # that it crawls
     held_back: int  # pages that are done, which others do not hear of so far
     hot_hosts: tuple[tuple[str, int], ...]  # the longest queues, longest first: host and URLs queued
+    is_held_up: bool  # no fetch begins because other peers do not accept links
     is_shared: bool  # the others of the teams have kept all that has changed here
     is_idle: bool  # nothing is due and nothing is on its way
 
@@ -162,7 +164,7 @@ class Controller(StoreActor):
         self._store = FrontierStore(self._frontier, clock_ahead_max_s, settings.robots_ttl_s)
         self._mirror = Mirror(me, self.name, self._store)
         self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=self._mirror)
-        self._outbox = Outbox(TableSection(table, b"o"))
+        self._outbox = Outbox(TableSection(table, b"o"), life, settings.outbox_links_max)
         self._ownership: Ownership | None = None
         self._has_owners = False  # does anybody own slots? all are owned or none is
         names = ("fetcher", "parser", "cell", "membership", "handover", "recorder")
@@ -213,7 +215,7 @@ class Controller(StoreActor):
             case LinksFound(batch, links):
                 sends = self._links_found_elsewhere(source, batch, links, now)
             case LinksAccepted(batch):
-                sends = self._links_accepted(source.peer, batch)
+                sends = self._links_accepted(source.peer, batch, now)
             case OwnershipChanged(ownership):
                 sends = self._change_ownership(ownership, now)
             case HoldSlots(slots, inherited):
@@ -238,8 +240,8 @@ class Controller(StoreActor):
         sends: list[Send] = []
         if self._flush_at_s <= now:
             sends += self._flush(now)
-        if self._outbox.next_time() <= now:
-            sends += self._resend(now)
+        if self._outbox_due_s() <= now:
+            sends += self._send_links(now)
         if self._anchors_due_s() <= now:
             sends += self._store_anchors(now)
         if self._keeper.wake_at() <= now:
@@ -251,7 +253,7 @@ class Controller(StoreActor):
     def wake_at(self) -> float:
         at = min(
             self._flush_at_s,
-            self._outbox.next_time(),
+            self._outbox_due_s(),
             self._anchors_due_s(),
             self._keeper.wake_at(),
             self._stop_check_s,
@@ -289,6 +291,7 @@ class Controller(StoreActor):
             slots_held=0 if self._held is None else int(self._held.sum()),
             held_back=len(self._store.held_back),
             hot_hosts=frontier.longest_queues(HOT_HOSTS),
+            is_held_up=self._is_held_up(),
             is_shared=self._mirror.is_idle,
             is_idle=self._is_idle(),
         )
@@ -401,7 +404,12 @@ class Controller(StoreActor):
             and len(self._fetches) < settings.fetches_in_flight_max
             and len(self._pages) + len(self._fetches) < settings.pages_in_progress_max
             and self._bytes_in_progress < settings.page_bytes_in_progress_max
+            and not self._is_held_up()
         )
+
+    def _is_held_up(self) -> bool:
+        """Do other peers leave us with more links than we want to wait with, or pages that wait for those?"""
+        return self._outbox.is_full or len(self._store.held_back) >= self._settings.pages_held_back_max
 
     def _start_fetches(self, now: float) -> list[Send]:
         sends: list[Send] = []
@@ -738,11 +746,13 @@ class Controller(StoreActor):
         batches = [
             batch for peer, links in self._unsent.items() for batch in self._outbox.add(peer, links, now)
         ]
-        sends = self._send_links(batches)
+        self._links_sent += sum(map(len, self._unsent.values()))
         self._unsent.clear()
+        sends = self._send_links(now) if batches else []
         if self._finishing and self._frontier.changes is not None:
             keys = tuple(filter(None, map(self._hold_back, self._finishing)))
-            self._mirror.pledge(Pledge({batch.number for batch in batches}, keys=keys))
+            if keys:
+                self._mirror.pledge(Pledge(set(batches), keys=keys))
         for page in self._finishing:
             sends += self._settle_page(page)
         self._finishing.clear()
@@ -813,27 +823,33 @@ class Controller(StoreActor):
             return []  # the sender repeats them
         depth_max = self._settings.depth_max
         wanted = [link for link in links if canonical(link.url) == link.url and link.depth <= depth_max]
-        if (source, batch) in self._accepting:
+        if (source, batch) in self._accepting or self._is_too_much(wanted):
             return []
         self._links_received += len(links)
         self._links_refused += len(links) - len(wanted)
-        # What is for others goes out with the first repetition: two peers whose tables differ must not
-        # throw links at each other as fast as they can.
-        passed_on = self._keep(wanted, now)
+        # What is for others goes out after a pause: two peers whose tables differ must not throw links at
+        # each other as fast as they can.
+        passed_on = self._keep(wanted, now, hold_off_s=RESEND_S)
         promise = Send(source, LinksAccepted(batch))
         if not passed_on and self._frontier.changes is None:
             return [promise]
         self._accepting.add((source, batch))
-        self._mirror.pledge(Pledge({batch.number for batch in passed_on}, (promise,)))
+        self._mirror.pledge(Pledge(set(passed_on), (promise,)))
         return []
 
-    def _links_accepted(self, peer: str, batch: int) -> list[Send]:
-        if not self._outbox.accepted(batch, peer):
+    def _is_too_much(self, links: list[FoundLink]) -> bool:
+        """Should we keep links for others, and already wait with so many that they are to wait elsewhere?"""
+        if len(self._accepting) < ACCEPTING_MAX and not self._outbox.is_full:
+            return False
+        return any(self._place_of(host_of(link.url))[1] != self._me for link in links)
+
+    def _links_accepted(self, peer: str, batch: int, now: float) -> list[Send]:
+        if not self._outbox.accepted(batch, peer, now):
             return []
         return [send for pledge in self._mirror.accepted(batch) for send in self._keep_pledge(pledge)]
 
-    def _keep(self, links: Iterable[FoundLink], now: float) -> list[Batch]:
-        """Put links into the table at once: ours into the frontier, those of others into the outbox."""
+    def _keep(self, links: Iterable[FoundLink], now: float, *, hold_off_s: float = 0.0) -> list[int]:
+        """Put links into the table at once: ours into the frontier, those of others into batches."""
         elsewhere: dict[str, list[FoundLink]] = defaultdict(list)
         for link in links:
             host = host_of(link.url)
@@ -842,31 +858,28 @@ class Controller(StoreActor):
                 self._add(link, host, slot, now)
             else:
                 elsewhere[owner].append(link)
-        return [batch for peer, theirs in elsewhere.items() for batch in self._outbox.add(peer, theirs, now)]
+        return [
+            batch
+            for peer, theirs in elsewhere.items()
+            for batch in self._outbox.add(peer, theirs, now, hold_off_s=hold_off_s)
+        ]
 
-    def _send_links(self, batches: list[Batch]) -> list[Send]:
-        self._links_sent += sum(len(batch.links) for batch in batches)
-        return [self._links_to(batch) for batch in batches]
+    def _outbox_due_s(self) -> float:
+        return self._outbox.wake_at() if self._has_owners else inf
 
-    def _links_to(self, batch: Batch) -> Send:
-        return Send(Address(batch.peer, self.name), LinksFound(batch.number, batch.links))
-
-    def _resend(self, now: float) -> list[Send]:
-        """Send unanswered batches again, to whoever owns their links now."""
-        due = self._outbox.due(now)
-        if not self._has_owners:
-            return []
+    def _send_links(self, now: float) -> list[Send]:
+        """Send the batches that are due, and put links that belong to others by now into new ones."""
         sends: list[Send] = []
-        for number, peer in due:
-            batch = self._outbox.batch(number)
-            if all(self._place_of(host_of(link.url))[1] == peer for link in batch.links):
-                sends.append(self._links_to(batch))
-            else:
-                self._outbox.remove(number)
-                kept = self._keep(batch.links, now)
-                self._mirror.replaced(number, [each.number for each in kept])
-                sends += self._send_links(kept)
+        for batch in self._outbox.wake(now):
+            if not batch.has_waited or self._is_for_its_peer(batch):
+                sends.append(Send(Address(batch.peer, self.name), LinksFound(batch.number, batch.links)))
+                continue
+            self._outbox.remove(batch)
+            self._mirror.replaced(batch.number, self._keep(batch.links, now))
         return sends
+
+    def _is_for_its_peer(self, batch: Batch) -> bool:
+        return all(self._place_of(host_of(link.url))[1] == batch.peer for link in batch.links)
 
     def _place_of(self, host: str) -> tuple[int, str]:
         """The slot of a host and who crawls it; we keep its links while nobody does."""

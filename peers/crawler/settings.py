@@ -51,6 +51,17 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     page_bytes_in_progress_max: Annotated[
         Limit, Meta(description="bytes of their decoded bodies; ordinary pages make 10 MB")
     ] = 256 << 20
+    pages_held_back_max: Annotated[
+        Limit,
+        Meta(
+            description="pages that are done and shown to others as queued until their links are safe, 20 MB "
+            "in memory; with more no fetch begins"
+        ),
+    ] = 32_768
+    outbox_links_max: Annotated[
+        Limit,
+        Meta(description="links that wait for other peers, 300 MB on the disk; with more no fetch begins"),
+    ] = 2_000_000
     pages_per_host_max: Annotated[
         Limit, Meta(description="requests to one host: what traps can cost us at most")
     ] = 100_000

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from mesh.delivery import Delivery, DeliverySettings, Numbers, Parcel, in_batches
-
-SETTINGS = DeliverySettings(again_s=2.0, again_max_s=8.0)
+from mesh.delivery import Delivery, DeliverySettings, Parcel, in_batches
 
 
 def delivery(**changes: float) -> Delivery[int, str]:
@@ -194,15 +192,6 @@ def test_statistics_count_what_happened() -> None:
     seen = begun.observe()
     assert (seen.waiting, seen.waiting_bytes, seen.under_way) == (2, 20, 1)
     assert (seen.sent, seen.repeated, seen.answered) == (2, 2, 1)
-
-
-def test_no_number_of_an_earlier_life_comes_again() -> None:
-    before, after = Numbers(life=1), Numbers(life=2)
-    old = {before.draw() for _ in range(1_000)}
-    new = [after.draw() for _ in range(1_000)]
-    assert new == sorted(set(new))
-    assert old.isdisjoint(new)
-    assert Numbers(life=1, at_least=new[-1]).draw() > new[-1]
 
 
 def test_batches_are_bounded_by_number_and_bytes() -> None:

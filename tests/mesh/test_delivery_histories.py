@@ -11,8 +11,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from mesh.delivery import Delivery, DeliverySettings, Numbers
+from mesh.delivery import Delivery, DeliverySettings
 from mesh.durable_delivery import DurableDelivery
+from mesh.lives import numbers_of
 from mesh.memory_table import MemoryTable
 
 RECEIVERS = ("b", "c", "d")
@@ -80,7 +81,7 @@ class DeliveryHistory(_Network):
         self.begin_life()
 
     def begin_life(self) -> None:
-        self.numbers = Numbers(self.life)
+        self.numbers = numbers_of(self.life)
         self.delivery: Delivery[int, str] = Delivery(LIMITS)
         self.open: dict[tuple[str, int], tuple[str, float]] = {}  # item, and when it was added
         self.ended: dict[tuple[str, int], str] = {}
@@ -93,7 +94,7 @@ class DeliveryHistory(_Network):
 
     @rule(receiver=receivers, n_bytes=st.integers(1, 80), hold_off_s=st.sampled_from((0.0, 3.0)))
     def add(self, receiver: str, n_bytes: int, hold_off_s: float) -> None:
-        item, number = self.name_item(), self.numbers.draw()
+        item, number = self.name_item(), next(self.numbers)
         if self.delivery.add(receiver, number, item, n_bytes, self.now, hold_off_s=hold_off_s):
             self.open[receiver, number] = item, self.now
 
@@ -235,7 +236,7 @@ class DurableHistory(_Network):
             for receiver, number, content, _ in self.delivery.wake(self.now):
                 self.kept.add((receiver, content.decode().strip()))
                 assert self.delivery.note_answer(receiver, number, self.now)
-            self.now += 1.0
+            self.now += LIMITS.again_max_s
         assert self.added - self.withdrawn <= self.kept
         assert len(self.table) == 0
 

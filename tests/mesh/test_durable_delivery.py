@@ -89,15 +89,6 @@ def test_a_late_answer_to_an_earlier_life_is_no_answer_to_a_parcel_of_this_one()
     assert again.note_answer("b", new, 0.0)
 
 
-def test_numbers_grow_even_if_a_life_is_said_to_be_an_earlier_one() -> None:
-    table = MemoryTable()
-    late = begun(table, life=9)
-    first = late.add("b", b"first", 1, 0.0)
-    again = begun(table, life=1)
-    assert again.add("b", b"second", 1, 0.0) > first
-    assert [parcel.content for parcel in again.wake(0.0)] == [b"first", b"second"]
-
-
 def test_a_withdrawn_parcel_makes_room_for_the_next() -> None:
     table = MemoryTable()
     delivery, numbers = filled(table, 4)

@@ -54,11 +54,13 @@ class Desk:
         self.now = now
         self.replicas = replicas
         self.n_seeds = 0  # batches
+        self.life = 0
         self.start()
 
     def start(self, *, is_inherited: bool = False) -> None:
         self.news: list[Send] = []  # what membership and handover hear of the queue and the slots
-        self.controller = Controller(ME, self.table, self.settings)
+        self.life += 1
+        self.controller = Controller(ME, self.table, self.settings, self.life)
         self.started = self.share(self.peers, is_inherited=is_inherited)
 
     def share(self, peers: Iterable[str], *, is_inherited: bool = False) -> list[Send]:

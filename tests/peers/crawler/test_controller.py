@@ -774,7 +774,9 @@ def test_links_whose_owner_changed_go_to_the_new_one() -> None:
     desk = Desk(peers=(ME, OTHER)).with_home_asked(host=MINE)
     batch_to_other(desk)
     desk.tell(ownership_changed(("third",)), "membership")
-    (send,) = [send for send in desk.wake(RESEND_S) if isinstance(send.message, LinksFound)]
+    assert of_kind(desk.wake(RESEND_S), LinksFound) == []
+    assert desk.controller.wake_at() == -inf
+    (send,) = [send for send in desk.wake() if isinstance(send.message, LinksFound)]
     assert send.target == Address("third", "controller")
     desk.peers = (ME,)
     desk.start()  # at once: what was taken from one peer's batch is in another's already
@@ -829,7 +831,7 @@ def test_links_of_others_are_taken_in_and_answered_as_often_as_they_come() -> No
     assert (before.urls_seen, before.links_received, after.urls_seen, after.links_received) == (2, 2, 2, 4)
 
 
-def test_links_for_others_are_passed_on_with_the_first_repetition_and_promised_when_they_are_safe() -> None:
+def test_links_for_others_are_passed_on_after_a_pause_and_promised_when_they_are_safe() -> None:
     desk = Desk(peers=(ME, OTHER, "third"))
     ownership = owned_by((ME, OTHER, "third"))
     theirs = next(
@@ -840,6 +842,7 @@ def test_links_for_others_are_passed_on_with_the_first_repetition_and_promised_w
     links = (FoundLink(f"{theirs}/1", "text", depth=3, hops=2),)
     assert desk.tell(LinksFound(9, links), "controller", OTHER) == []
     assert desk.tell(LinksFound(9, links), "controller", OTHER) == []
+    assert of_kind(desk.wake(), LinksFound) == []
     (send,) = [send for send in desk.wake(RESEND_S) if isinstance(send.message, LinksFound)]
     assert send.target == Address("third", "controller")
     assert isinstance(send.message, LinksFound)
@@ -849,6 +852,32 @@ def test_links_for_others_are_passed_on_with_the_first_repetition_and_promised_w
     promise = Send(Address(OTHER, "controller"), LinksAccepted(9))
     assert desk.tell(accepted, "controller", "third") == [promise]
     assert desk.observe().is_idle
+
+
+def test_no_fetch_begins_while_more_links_wait_for_others_than_may() -> None:
+    desk = Desk(peers=(ME, OTHER), delay_s=0.0, outbox_links_max=1).with_home_asked(f"{MINE}/2", host=MINE)
+    sends = desk.store(f"{MINE}/", f"{THEIRS}/1", f"{THEIRS}/2")
+    assert asked(sends) == [f"{MINE}/2"], "asked for before the links were there"
+    sends = desk.wake(FLUSH_S)
+    (batch,) = of_kind(sends, LinksFound)
+    desk.seed(f"{MINE}/3")
+    sends = desk.tell(fetched(f"{MINE}/2", 404))
+    assert asked(sends) == []
+    assert desk.observe().is_held_up
+    assert desk.controller.wake_at() > desk.now
+    sends = desk.tell(LinksAccepted(batch.batch), "controller", OTHER)
+    assert asked(sends) == [f"{MINE}/3"]
+    assert not desk.observe().is_held_up
+
+
+def test_links_for_others_are_not_taken_while_too_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(controller_module, "ACCEPTING_MAX", 1)
+    desk = Desk(peers=(ME, OTHER))
+    for number in (1, 2):
+        desk.tell(LinksFound(number, (FoundLink(f"{THEIRS}/{number}"),)), "controller", "third")
+    assert desk.observe().outbox == 1, "the second is to wait where it is"
+    accepted = desk.tell(LinksFound(3, (FoundLink(f"{MINE}/1"),)), "controller", "third")
+    assert of_kind(accepted, LinksAccepted) == [LinksAccepted(3)], "but ours is taken"
 
 
 def test_hostile_links_are_refused_one_by_one_and_counted() -> None:
@@ -1098,6 +1127,7 @@ def test_what_it_lets_be_seen_adds_up() -> None:
         slots_held=int(owned_by((ME, OTHER)).owned.sum()),
         held_back=0,
         hot_hosts=((host_of(MINE), 3),),
+        is_held_up=False,
         is_shared=True,
         is_idle=False,
     )
