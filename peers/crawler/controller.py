@@ -162,7 +162,7 @@ class Controller(StoreActor):
             settings.crawl_delay_max_s,
         )
         self._store = FrontierStore(self._frontier, clock_ahead_max_s, settings.robots_ttl_s)
-        self._mirror = Mirror(me, self.name, self._store)
+        self._mirror = Mirror(me, self.name, self._store, life)
         self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=self._mirror)
         self._outbox = Outbox(TableSection(table, b"o"), life, settings.outbox_links_max)
         self._ownership: Ownership | None = None

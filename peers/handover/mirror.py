@@ -1,9 +1,10 @@
 """Ships what changes in a store to the other live members of each slot's team, until they have kept it.
 
-Only numbers and bytes of this process: what was not kept when it dies, or what a member missed that stayed
-silent too long, is found by comparison later. What must not happen before the team has kept something waits
-here as a *pledge*: an answer to who sent us links, or the news that a page is done. It is redeemed when
-everything shipped up to it has been kept and the links that it covers have been accepted by their owners.
+Nothing of it is in a table: what was not kept when this process dies, or what a member missed that stayed
+silent too long or had too much before it, is found by comparison later. What must not happen before the team
+has kept something waits here as a *pledge*: an answer to who sent us links, or the news that a page is done.
+It is redeemed when everything shipped up to it has been kept and the links that it covers have been accepted
+by their owners.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from math import inf, isfinite
 from typing import Final
 
 from mesh.actor import Address, Send
+from mesh.delivery import Delivery, DeliverySettings
 from mesh.errors import RemoteProtocolError
+from mesh.lives import numbers_of
 from mesh.messages import ItemsChanged, ItemsKept
 from mesh.ownership import Ownership
 from mesh.slot_set import encode_slot_list
@@ -29,17 +32,9 @@ RESEND_S_MAX: Final = 2.0
 # then is with us alone for a while, so it must not happen for want of repetitions: of 15, none is answered
 # once in 25,000 times where a third of all messages gets lost.
 SILENT_S: Final = 30.0
-
-
-@dataclass(slots=True)
-class _Unkept:
-    """What a member has not promised to keep so far."""
-
-    peer: str
-    shipment: Shipment
-    shipped_at_s: float
-    again_at_s: float
-    pause_s: float = RESEND_S
+SHIPMENTS_UNDER_WAY: Final = 64  # to one member; a commit, which its answer waits for, is 0.1 s
+BYTES_UNDER_WAY: Final = 8 << 20  # 80 ms of a gigabit
+BYTES_WAITING_MAX: Final = 32 << 20  # for one member; with more it is left to comparison at once
 
 
 @dataclass(slots=True, eq=False)
@@ -53,18 +48,25 @@ class Pledge:
 
 
 class Mirror:
-    """Shipments by number, and the pledges that wait for them."""
+    """Shipments by member and number, and the pledges that wait for them."""
 
-    def __init__(self, me: str, actor: str, store: MirroredStore) -> None:
+    def __init__(self, me: str, actor: str, store: MirroredStore, life: int) -> None:
+        """Begin without members.
+
+        Args:
+          actor: name of the actor it belongs to, here and at the other peers.
+          life: of this peer, whose numbers no shipment of an earlier life has.
+        """
         self._me = me
         self._actor = actor
         self._store = store
         self._ownership: Ownership | None = None
         self._members: dict[int, tuple[str, ...]] = {}  # cache: whom a slot is shipped to
-        self._waiting: dict[int, _Unkept] = {}  # by number, which grow
+        self._delivery: Delivery[int, Shipment] = Delivery(_SETTINGS)
         self._silent_until_s: dict[str, float] = {}
-        self._last = 0
-        self._again_at_s = self._ship_at_s = inf
+        self._numbers = numbers_of(life)
+        self._last = 0  # number drawn
+        self._ship_at_s = inf
         self._unshipped: list[Pledge] = []
         self._unkept: deque[Pledge] = deque()  # in the order of shipping
         self._by_batch: dict[int, list[Pledge]] = defaultdict(list)
@@ -76,16 +78,16 @@ class Mirror:
         """Forget shipments to who is not alive or not in the team any more."""
         self._ownership = ownership
         self._members.clear()
-        for number, unkept in list(self._waiting.items()):
-            if all(unkept.peer not in self._members_of(slot) for slot in unkept.shipment.slots):
-                del self._waiting[number]
+        for peer, number, shipment in self._delivery.parcels():
+            if all(peer not in self._members_of(slot) for slot in shipment.slots):
+                self._delivery.withdraw(peer, number)
         self._store.note_changes(is_wanted=self.has_members)
 
     def receive(self, source: Address, message: ItemsChanged | ItemsKept, now: float) -> list[Send]:
         """Hear what changed at another member of a team, or that one has kept what changed here."""
         if isinstance(message, ItemsChanged):
             return self._merge(source, message, now)
-        self._note_kept(source.peer, message.batch)
+        self._delivery.note_answer(source.peer, message.batch, now)
         return []
 
     def _merge(self, source: Address, message: ItemsChanged, now: float) -> list[Send]:
@@ -138,17 +140,12 @@ class Mirror:
                 sends.append(self._differ(peer, {int.from_bytes(key[:2], "big") for key in keys}))
             else:
                 sends += self._ship_to(peer, keys, now)
+        sends += self._send_due(now)
         for pledge in self._unshipped:
             pledge.shipped_to = self._last
         self._unkept.extend(self._unshipped)
         self._unshipped.clear()
         return sends
-
-    def _note_kept(self, peer: str, number: int) -> None:
-        """A member has promised to keep a shipment."""
-        unkept = self._waiting.get(number)
-        if unkept is not None and unkept.peer == peer:
-            del self._waiting[number]
 
     def pledge(self, pledge: Pledge) -> None:
         """Redeem this once what has changed before is kept, and its batches are accepted."""
@@ -185,7 +182,7 @@ class Mirror:
 
     def redeem(self) -> list[Pledge]:
         """Return the pledges of which everything is kept and accepted."""
-        first = next(iter(self._waiting), self._last + 1)
+        first = min(self._delivery.first_keys(), default=self._last + 1)
         ready = []
         while self._unkept and self._unkept[0].shipped_to < first:
             pledge = self._unkept.popleft()
@@ -196,26 +193,16 @@ class Mirror:
 
     def wake(self, now: float) -> list[Send]:
         """Repeat what was not answered, leave to comparison who is silent for too long, ship what is new."""
-        sends: list[Send] = []
-        silent = {each.peer for each in self._waiting.values() if each.shipped_at_s + SILENT_S <= now}
-        for peer in sorted(silent):
-            sends.append(self._give_up(peer, now))
-        for number, unkept in self._waiting.items():
-            if unkept.again_at_s <= now:
-                unkept.pause_s = min(2 * unkept.pause_s, RESEND_S_MAX)
-                unkept.again_at_s = now + unkept.pause_s
-                sends.append(self._message(number, unkept, now))
-        times = [min(each.again_at_s, each.shipped_at_s + SILENT_S) for each in self._waiting.values()]
-        self._again_at_s = min(times, default=inf)
+        sends = self._send_due(now) if self._delivery.wake_at() <= now else []
         return sends + self._ship(now) if self._ship_at_s <= now else sends
 
     def wake_at(self) -> float:
-        return min(self._ship_at_s, self._again_at_s) if self._waiting else self._ship_at_s
+        return min(self._ship_at_s, self._delivery.wake_at())
 
     @property
     def waiting_count(self) -> int:
         """Shipments that are not kept so far."""
-        return len(self._waiting)
+        return len(self._delivery)
 
     @property
     def has_pledges(self) -> bool:
@@ -225,7 +212,7 @@ class Mirror:
     @property
     def is_idle(self) -> bool:
         """Has all that changed been kept by who is to hear of it, and every pledge been redeemed?"""
-        is_waiting = self._waiting or self._unshipped or self._unkept or self._by_batch
+        is_waiting = len(self._delivery) or self._unshipped or self._unkept or self._by_batch
         return not (is_waiting or self._store.has_changes)
 
     def _members_of(self, slot: int) -> tuple[str, ...]:
@@ -239,25 +226,28 @@ class Mirror:
         return members
 
     def _ship_to(self, peer: str, keys: list[bytes], now: float) -> list[Send]:
-        return [self._send_new(peer, shipment, now) for shipment in self._store.shipments(keys)]
+        for shipment in self._store.shipments(keys):
+            self._last = next(self._numbers)
+            if not self._delivery.add(peer, self._last, shipment, len(shipment.items), now):
+                return [self._give_up(peer, {int.from_bytes(key[:2], "big") for key in keys}, now)]
+            self.shipped_count += shipment.n_items
+        return []
 
-    def _send_new(self, peer: str, shipment: Shipment, now: float) -> Send:
-        # Numbers follow the mesh clock, so that those of an earlier life do not come again.
-        self._last = max(self._last + 1, int(now * 1_000))
-        self.shipped_count += shipment.n_items
-        unkept = self._waiting[self._last] = _Unkept(peer, shipment, now, now + RESEND_S)
-        self._again_at_s = min(self._again_at_s, unkept.again_at_s)
-        return self._message(self._last, unkept, now)
+    def _send_due(self, now: float) -> list[Send]:
+        leaving, given_up = self._delivery.wake(now)
+        sends = [
+            Send(Address(peer, self._actor), ItemsChanged(number, now, shipment.items))
+            for peer, number, shipment in leaving
+        ]
+        silent: dict[str, set[int]] = defaultdict(set)
+        for peer, _, shipment in given_up:
+            silent[peer] |= shipment.slots
+        return sends + [self._give_up(peer, slots, now) for peer, slots in sorted(silent.items())]
 
-    def _message(self, number: int, unkept: _Unkept, now: float) -> Send:
-        return Send(Address(unkept.peer, self._actor), ItemsChanged(number, now, unkept.shipment.items))
-
-    def _give_up(self, peer: str, now: float) -> Send:
-        slots: set[int] = set()
-        for number, unkept in list(self._waiting.items()):
-            if unkept.peer == peer:
-                slots |= unkept.shipment.slots
-                del self._waiting[number]
+    def _give_up(self, peer: str, slots: set[int], now: float) -> Send:
+        """Leave these slots, and whatever else waits for a member, to comparison."""
+        for parcel in self._delivery.remove_receiver(peer):
+            slots |= parcel.item.slots
         self._silent_until_s[peer] = now + SILENT_S
         return self._differ(peer, slots)
 
@@ -265,3 +255,13 @@ class Mirror:
         assert self._ownership is not None
         encoded = encode_slot_list(slots, self._ownership.table.slot_count)
         return Send(Address(self._me, "handover"), SlotsDiffer(peer, encoded))
+
+
+_SETTINGS: Final = DeliverySettings(
+    again_s=RESEND_S,
+    again_max_s=RESEND_S_MAX,
+    give_up_s=SILENT_S,
+    window=SHIPMENTS_UNDER_WAY,
+    window_bytes=BYTES_UNDER_WAY,
+    waiting_bytes_max=BYTES_WAITING_MAX,
+)

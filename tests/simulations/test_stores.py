@@ -43,7 +43,7 @@ class Scores(StoreActor):
 
     def __init__(self, me: str, table: Table, life: int) -> None:
         self.store = ItemStore(table, max)
-        mirror = Mirror(me, self.name, self.store)
+        mirror = Mirror(me, self.name, self.store, life)
         self._keeper = Keeper(me, self.keeps, self.store, life=life, mirror=mirror)
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:

@@ -41,7 +41,14 @@ from peers.handover.messages import (
     SlotsStopped,
     SynchroniseSlots,
 )
-from peers.handover.mirror import RESEND_S, RESEND_S_MAX, SHIP_S, SILENT_S
+from peers.handover.mirror import (
+    BYTES_WAITING_MAX,
+    RESEND_S,
+    RESEND_S_MAX,
+    SHIP_S,
+    SHIPMENTS_UNDER_WAY,
+    SILENT_S,
+)
 from peers.storage.messages import StoreAnchors
 from tests.helpers import ME, SLOT_COUNT, fetched, hold_slots, owned_by, ownership_changed, parsed, redirect
 from tests.peers.crawler.desk import HOME, HOST, MINE, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, asked, of_kind
@@ -69,8 +76,8 @@ def items_in(sends: list[Send]) -> Items:
 
 def keep(desk: Desk) -> list[Send]:
     """Have the others promise to keep all that they were sent."""
-    waiting = [(number, each.peer) for number, each in desk.controller._mirror._waiting.items()]
-    return [send for number, peer in waiting for send in desk.tell(ItemsKept(number), "controller", peer)]
+    waiting = desk.controller._mirror._delivery.parcels()
+    return [send for each in waiting for send in desk.tell(ItemsKept(each.key), "controller", each.receiver)]
 
 
 # --- Holding ---
@@ -319,6 +326,22 @@ def test_a_member_that_stays_silent_is_left_to_comparison() -> None:
     desk.now += SILENT_S
     desk.seed(f"{MINE}/3")
     assert len(shipped(desk.wake(SHIP_S))) == 1
+
+
+def test_a_member_that_keeps_nothing_costs_a_bounded_amount_of_memory() -> None:
+    desk = team_desk()
+    delivery = desk.controller._mirror._delivery
+    long = "x" * 1_900
+    n_left = 0
+    for batch in range(24):
+        desk.seed(*(f"{MINE}/{batch}/{number}/{long}" for number in range(1_000)))
+        n_left += len(of_kind(desk.wake(SHIP_S), SlotsDiffer))
+        seen = delivery.observe()
+        assert seen.under_way <= SHIPMENTS_UNDER_WAY
+        assert seen.waiting_bytes <= BYTES_WAITING_MAX
+    assert desk.now < 1_000.0 + SILENT_S, "it was not silent for too long, it had too much before it"
+    assert n_left > 0, "to comparison"
+    assert len(delivery) == 0
 
 
 def test_what_has_changed_is_shared_only_when_the_team_has_kept_it() -> None:
