@@ -14,6 +14,8 @@ Actors
     `codec`        messages to bytes and back
     `table`        the ordered key-value view that actors keep state in
                    (`memory_table`, `lmdb_table`, `sorted_map`)
+    `delivery`     what must arrive: repeated, paced, bounded, given up; `durable_delivery` from a table
+    `lives`        numbers that no other life of a peer has
     `port`         the code that may block, addressed like an actor
 
 Membership (the actor `membership`)
