@@ -52,10 +52,18 @@ class Actor(ABC):
     """
 
     name: ClassVar[str]
+    # What it takes from actors of other peers. All else is refused before it gets here, so that a peer
+    # that sends the wrong thing is told from a bug of ours.
+    remote_messages: ClassVar[frozenset[type[Message]]] = frozenset()
 
     @abstractmethod
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
-        """React to a message; `now` is in seconds of the mesh clock, which never goes back."""
+        """React to a message; `now` is in seconds of the mesh clock, which never goes back.
+
+        Raises:
+          RemoteProtocolError: another peer sent it, and what it says cannot be; nothing has changed.
+          LocalProtocolError: it should not have come here, which is a bug of ours and ends the process.
+        """
 
     def wake(self, now: float) -> list[Send]:
         """React to the passing of time; called once `now` has reached `wake_at()`."""

@@ -75,7 +75,6 @@ class Member:
             multicast_endpoint=f"tcp://{listen}:{config.multicast_port}",
             door_endpoint=f"tcp://{listen}:{config.door_port}",
         )
-        self.transport.subscribe(b"")
         self._mesh = mesh
         self._config = config
         self.record = self._own_record(gateway)
@@ -92,6 +91,10 @@ class Member:
     ) -> Runtime:
         """Put the node together: the membership, these actors, and these ports beside our own."""
         actors = list(actors)
+        for actor in actors:
+            self.transport.subscribe(
+                actor.name.encode()
+            )  # what is for all peers is for who has such an actor
         membership = Membership(
             self.record,
             self._mesh,

@@ -157,6 +157,9 @@ class Membership(Actor):
     """Actor of the membership. Neighbours: memberships, network, door, and who wants the ownership."""
 
     name = "membership"
+    remote_messages = frozenset(
+        {Ping, PingAnswered, PingRequested, MembersWanted, MembersTold, RumoursSpread, DrainPeer}
+    )
 
     def __init__(
         self,
@@ -356,8 +359,7 @@ class Membership(Actor):
             case DrainPeer():
                 self._drain(message, now)
             case _:
-                # From another peer, so not our bug: the frame was well-formed, and sent to the wrong actor.
-                self._counts["strangers"] += 1
+                raise LocalProtocolError(f"membership took a {type(message).__name__} of {peer}")
         if known.state == State.DEAD and known != self._members.get(peer):
             self._send(peer, RumoursSpread((known,)))  # it must learn what it was held for
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from mesh.actor import EVERYBODY, Actor, Address, Message, Send, Statistics
+from mesh.errors import LocalProtocolError, RemoteProtocolError
 
 
 class Outgoing(NamedTuple):
@@ -44,6 +45,17 @@ class Node:
 
     def has_actor(self, name: str) -> bool:
         return name in self._actors
+
+    def receive_remote(self, source: Address, actor: str, message: Message, now: float) -> list[Outgoing]:
+        """Hand in what an actor of another peer has sent.
+
+        Raises:
+          RemoteProtocolError: no such actor takes that from others, or it does not believe it.
+        """
+        ours = self._actors.get(actor)
+        if ours is None or type(message) not in ours.remote_messages:
+            raise RemoteProtocolError(f"{actor} takes no {type(message).__name__} from other peers")
+        return self.receive(source, actor, message, now)
 
     def receive(self, source: Address, actor: str, message: Message, now: float) -> list[Outgoing]:
         """Hand a message to one actor, deliver what stays here, return what leaves."""
@@ -103,7 +115,10 @@ class Node:
                         continue
                 assert actor is not None
                 self._stirred.add(name)
-                answers = actor.receive(source, message, now)
+                try:
+                    answers = actor.receive(source, message, now)
+                except RemoteProtocolError as error:
+                    raise LocalProtocolError(f"{name} does not believe what {source.actor} says") from error
                 if answers:
                     queue.append((self._addresses[name], answers))
         return leaving

@@ -10,6 +10,9 @@ frames to peers. Two things wait:
   wrote before they made it. Commits run in a worker thread, one after the other; what gathers
   meanwhile shares the next one.
 * What a port delivers while the node is busy waits its turn, so handlers never nest.
+
+What another peer sends is refused and counted when it breaks the protocol, before or by the actor it is for,
+and changes nothing. All other errors are ours: they end the process, and nothing more is committed.
 """
 
 from __future__ import annotations
@@ -17,9 +20,9 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import inf
-from typing import Final
+from typing import Final, TypeAlias
 
 import trio
 
@@ -35,6 +38,9 @@ from mesh.watchdog import Watchdog
 COMMIT_PAUSE_S: Final = 0.02  # between commits: at most 50 a second, so that each carries a group
 STORAGE_RETRY_S: Final = 5.0  # before a commit that failed is tried again
 _CLOCK_KEY: Final = b"\x00clock"
+
+# How a message is handed to the node: source, actor, message, time; what leaves the node.
+_Hand: TypeAlias = Callable[[Address, str, Message, float], list[Outgoing]]
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +82,7 @@ class Runtime:
         self._ports = {port.name: port for port in ports}
         self.clock = MeshClock(table)
         self.watchdog = Watchdog()
-        self._waiting: deque[tuple[Address, str, Message]] = deque()
+        self._waiting: deque[tuple[_Hand, Address, str, Message]] = deque()
         self._is_delivering = False
         self._promises: list[Outgoing] = []
         self._has_work_to_commit = trio.Event()
@@ -111,9 +117,7 @@ class Runtime:
 
     def deliver(self, source: Address, actor: str, message: Message) -> None:
         """Hand a message of this process to an actor, after those that are already waiting."""
-        self._waiting.append((source, actor, message))
-        if not self._is_delivering:
-            self._work_off()
+        self._hand_in(self._node.receive, source, actor, message)
 
     def statistics(self) -> RuntimeStatistics:
         return RuntimeStatistics(self._refused, self._lost, self._commits)
@@ -122,13 +126,18 @@ class Runtime:
         """What each actor lets be seen, by actor name."""
         return self._node.observe()
 
+    def _hand_in(self, hand: _Hand, source: Address, actor: str, message: Message) -> None:
+        self._waiting.append((hand, source, actor, message))
+        if not self._is_delivering:
+            self._work_off()
+
     def _work_off(self) -> None:
         self._is_delivering = True
         try:
             while self._waiting:
-                source, actor, message = self._waiting.popleft()
+                hand, source, actor, message = self._waiting.popleft()
                 now = self.clock.now()
-                self._carry_out(self._node.receive(source, actor, message, now))
+                self._carry_out(hand(source, actor, message, now))
                 self.watchdog.note(f"{actor} {type(message).__name__}", self.clock.now() - now)
                 self._wake_if_due(now)
         finally:
@@ -140,12 +149,22 @@ class Runtime:
         """Hand a frame of another peer to the actor it is for; whatever is wrong with it is counted."""
         try:
             envelope = decode(frame)
-            if not self._node.has_actor(envelope.target):
-                raise RemoteProtocolError(f"message for {envelope.target}, which others cannot reach")
-            self.deliver(Address(peer, envelope.source), envelope.target, envelope.message)
-        except (RemoteProtocolError, LocalProtocolError) as error:
-            self._refused += 1
-            logger.warning("message refused peer=%s error=%s", peer, error)
+        except RemoteProtocolError as error:
+            self._refuse(peer, error)
+            return
+        source = Address(peer, envelope.source)
+        self._hand_in(self._receive_remote, source, envelope.target, envelope.message)
+
+    def _receive_remote(self, source: Address, actor: str, message: Message, now: float) -> list[Outgoing]:
+        try:
+            return self._node.receive_remote(source, actor, message, now)
+        except RemoteProtocolError as error:
+            self._refuse(source.peer, error)
+            return []
+
+    def _refuse(self, peer: str, error: RemoteProtocolError) -> None:
+        self._refused += 1
+        logger.warning("message refused peer=%s error=%s", peer, error)
 
     def _carry_out(self, outgoing: list[Outgoing]) -> None:
         for item in outgoing:

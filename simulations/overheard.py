@@ -8,13 +8,15 @@ from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.membership_messages import CrawlLicensed
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, decode_slots
+from peers.crawler.controller import Controller
 from peers.handover.messages import HoldSlots
 
 
 class Overheard(Actor):
     """Hands everything on to the real controller."""
 
-    name = "controller"
+    name = Controller.name
+    remote_messages = Controller.remote_messages
 
     def __init__(self, controller: Actor) -> None:
         assert controller.name == self.name

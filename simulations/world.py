@@ -117,7 +117,7 @@ class Traffic:
     repeated: int = 0  # brought twice by the network
     delivered: int = 0
     lost: int = 0  # by the network, or sent to a peer that is down or unknown
-    refused: int = 0  # arrived for an actor that the peer does not have, or is not understood
+    refused: int = 0  # no frame of this version, or for an actor that does not take it from others
 
     def total(self) -> Tally:
         """All kinds together."""
@@ -361,8 +361,10 @@ class World:
         if target.peer != EVERYBODY:
             self._transmit(source, target, message, frame, is_multicast=False)
             return
-        for name in self._peers:
-            if name != source.peer:
+        for name, other in self._peers.items():
+            if other is not peer and other.node.has_actor(
+                target.actor
+            ):  # it subscribes to what its actors take
                 self._transmit(source, Address(name, target.actor), message, frame, is_multicast=True)
 
     def _transmit(
@@ -407,11 +409,9 @@ class World:
             return
         try:
             envelope = decode(frame)
-            if not peer.node.has_actor(envelope.target):
-                self.traffic.refused += 1
-                return
-            outgoing = peer.node.receive(source, envelope.target, envelope.message, self._now_of(peer))
-        except (RemoteProtocolError, LocalProtocolError):
+            now = self._now_of(peer)
+            outgoing = peer.node.receive_remote(source, envelope.target, envelope.message, now)
+        except RemoteProtocolError:
             if source.peer not in self._skews:
                 raise  # a peer of our version has sent it: a bug
             self.traffic.refused += 1

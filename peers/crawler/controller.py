@@ -55,7 +55,7 @@ from peers.crawler.settings import CrawlSettings
 from peers.handover.keeper import Keeper
 from peers.handover.messages import HoldSlots, SlotsStopped
 from peers.handover.mirror import Mirror, Pledge
-from peers.handover.store import HolderStatistics, StoreActor, StoreDeclaration
+from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
 from peers.storage.messages import PageRefused, PageStored, StoreAnchors, StorePage
 
 FLUSH_S: Final = 0.05  # links to other peers and finished pages wait this long for company
@@ -150,6 +150,7 @@ class Controller(StoreActor):
 
     name: ClassVar[str] = "controller"
     keeps: ClassVar = StoreDeclaration("frontier", name, is_needed_to_crawl=True)
+    remote_messages: ClassVar[frozenset[type[Message]]] = STORE_MESSAGES | {LinksFound, LinksAccepted}
 
     def __init__(self, me: str, table: Table, settings: CrawlSettings, life: int = 1) -> None:
         self._settings = settings

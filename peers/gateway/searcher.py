@@ -85,6 +85,9 @@ class Searcher(Actor):
     """Answers the orders of the HTTP port, each with an errand."""
 
     name: ClassVar[str] = "searcher"
+    remote_messages: ClassVar[frozenset[type[Message]]] = frozenset(
+        {TermsCounted, HitsFound, ExcerptsRead, PageRead, StatusWanted, StatusTold, LinksAccepted}
+    )
 
     def __init__(self, me: str, life: int = 1, cache_bytes_max: int = CACHE_BYTES_MAX) -> None:
         """Begin without owners: orders are refused until the first `OwnershipChanged`.

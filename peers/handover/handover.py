@@ -165,6 +165,9 @@ class Handover(Actor):
     """Neighbours: handovers, membership, the actors that hold stores, indexer."""
 
     name: ClassVar[str] = "handover"
+    remote_messages: ClassVar[frozenset[type[Message]]] = frozenset(
+        {ClaimSlots, SlotsYielded, OfferSlots, SlotsTaken, CopiesWanted}
+    )
 
     def __init__(
         self,
@@ -253,7 +256,7 @@ class Handover(Actor):
                 self._take_back_from(source.peer, self._decode(slots) & known)
                 return self._advance(now)
             case _:
-                raise RemoteProtocolError(f"{type(message).__name__} is not for a handover")
+                raise LocalProtocolError(f"handover took a {type(message).__name__} of {source.peer}")
 
     def wake(self, now: float) -> list[Send]:
         if self._ownership is None:

@@ -12,7 +12,7 @@ from math import inf
 from typing import Final
 
 from mesh.actor import Address, Message, Send
-from mesh.errors import LocalProtocolError
+from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.messages import (
     CompareSlots,
     ItemsChanged,
@@ -75,10 +75,13 @@ class Keeper:
         """React to what is said of whole slots.
 
         Raises:
+          RemoteProtocolError: it is of a mirror, and this store has none.
           LocalProtocolError: it is about something else, so the actor should have understood it.
         """
         match message:
-            case ItemsChanged() | ItemsKept() if self._mirror is not None:
+            case ItemsChanged() | ItemsKept():
+                if self._mirror is None:
+                    raise RemoteProtocolError(f"{self._declaration.name} are not mirrored")
                 return self._mirror.receive(source, message, now)
             case SynchroniseSlots() if self._store.is_forgetting:
                 self._postponed.append(message)

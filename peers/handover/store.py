@@ -14,11 +14,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, Final, NamedTuple, Protocol
 
-from mesh.actor import Actor, Send, Statistics
+from mesh.actor import Actor, Message, Send, Statistics
+from mesh.messages import (
+    CompareSlots,
+    ItemsChanged,
+    ItemsKept,
+    ItemsSent,
+    ItemsTaken,
+    SendItems,
+    SlotsCompared,
+)
 from mesh.slot_set import SlotMask
 from peers.handover.slot_digests import SlotDigest
+
+# What those who hold a store say to each other about it.
+STORE_MESSAGES: Final[frozenset[type[Message]]] = frozenset(
+    {CompareSlots, SlotsCompared, SendItems, ItemsSent, ItemsTaken, ItemsChanged, ItemsKept}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +76,7 @@ class StoreActor(Actor):
     """An actor that holds a store. The handover of its peer is given the declaration, and needs no more."""
 
     keeps: ClassVar[StoreDeclaration]
+    remote_messages: ClassVar[frozenset[type[Message]]] = STORE_MESSAGES
 
 
 class Part(NamedTuple):

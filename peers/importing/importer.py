@@ -134,6 +134,7 @@ class Importer(Actor):
     """Brings pages to their owners, and keeps those that are ours; see the theory of operation above."""
 
     name: ClassVar[str] = "importer"
+    remote_messages: ClassVar[frozenset[type[Message]]] = frozenset({ImportPage, PageImported, ImportRefused})
 
     def __init__(self, me: str, life: int = 1, settings: ImporterSettings | None = None) -> None:
         """Begin without owners: orders are refused until the first `OwnershipChanged`.

@@ -181,6 +181,7 @@ class Indexer(Actor):
     """Keeps the index of a peer up to date and searches it."""
 
     name: ClassVar[str] = "indexer"
+    remote_messages: ClassVar[frozenset[type[Message]]] = frozenset({CountTerms, SearchSlots, ReadExcerpts})
 
     def __init__(self, peer: str, index: IndexView, settings: IndexerSettings | None = None) -> None:
         self._index = index

@@ -62,7 +62,7 @@ from peers.handover.messages import (
     SlotsSynchronised,
     StopSynchronising,
 )
-from peers.handover.store import HolderStatistics, StoreActor, StoreDeclaration
+from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
 from peers.index.messages import (
     DocumentsAdopted,
     DocumentsExported,
@@ -185,6 +185,14 @@ class Cell(StoreActor):
     name: ClassVar[str] = "cell"
     # As many as this because an export of the index reads all its postings, of however few slots it is.
     keeps: ClassVar = StoreDeclaration("pages", name, task_slots_max=16_384)
+    remote_messages: ClassVar[frozenset[type[Message]]] = STORE_MESSAGES | {
+        ReplicatePage,
+        PageReplicated,
+        PageNotReplicated,
+        ReplicateAnchors,
+        AnchorsReplicated,
+        ReadPage,
+    }
 
     def __init__(self, peer: str, table: Table, settings: CellSettings | None = None, life: int = 1) -> None:
         """Take up what the table says was left undone.

@@ -20,7 +20,7 @@ from mesh.admission import refusal_of
 from mesh.certificate import RootKey, issue
 from mesh.config import MeshConfig
 from mesh.credentials import PeerCredentials
-from mesh.errors import ConfigError, LocalProtocolError
+from mesh.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from mesh.identity import Identity
 from mesh.joiner import Door, Joiner
 from mesh.members import MemberList, State, beats
@@ -57,6 +57,7 @@ from mesh.messages import (
     RumoursSpread,
     Welcomed,
 )
+from mesh.node import Node
 from mesh.ownership import OwnershipChanged
 from mesh.prober import RELAYS_MAX, Prober
 from mesh.rumours import RumourQueue
@@ -737,12 +738,12 @@ def test_strangers_and_leavers_are_not_listened_to() -> None:
     assert membership.observe().strangers_refused == 2
 
 
-def test_a_message_for_another_actor_is_a_strangers_fault_from_a_peer_and_ours_from_here() -> None:
+@pytest.mark.parametrize("source", [Address("a", "membership"), Address("me", "controller")])
+def test_what_it_does_not_take_is_refused_before_it_gets_here(source: Address) -> None:
     membership = founder(record_of("a"))
-    assert membership.receive(Address("a", "membership"), LinksAccepted(1), 1.0) == []
-    assert membership.observe().strangers_refused == 1
+    assert LinksAccepted not in membership.remote_messages
     with pytest.raises(LocalProtocolError):
-        membership.receive(local("controller"), LinksAccepted(1), 1.0)
+        membership.receive(source, LinksAccepted(1), 1.0)
 
 
 def test_an_actor_beside_it_is_told_of_all_members() -> None:
@@ -753,8 +754,10 @@ def test_an_actor_beside_it_is_told_of_all_members() -> None:
 
 def test_local_orders_are_not_taken_from_other_peers() -> None:
     membership = founder(record_of("a"))
+    node = Node("me", [membership])
     for order in (LeaveMesh(), ServeSlots(), QueueMeasured(9), StopMembership(), knock_of(record_of("b"))):
-        assert membership.receive(Address("a", "membership"), order, 1.0) == []
+        with pytest.raises(RemoteProtocolError):
+            node.receive_remote(Address("a", "membership"), "membership", order, 1.0)
     assert membership.observe().serving == 0
     assert membership.observe().alive == 2
 

@@ -17,9 +17,17 @@ import trio
 from mesh import runtime as runtime_module
 from mesh.actor import EVERYBODY, Actor, Address, Message, Send
 from mesh.codec import decode, encode
-from mesh.errors import LocalProtocolError, StorageError, StorageFull
+from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError, StorageFull
 from mesh.lmdb_table import Batch, LmdbTable
-from mesh.messages import LinksAccepted, LinksFound, Ping, PingAnswered, StatusWanted
+from mesh.messages import (
+    LinksAccepted,
+    LinksFound,
+    MembersWanted,
+    Ping,
+    PingAnswered,
+    RumoursSpread,
+    StatusWanted,
+)
 from mesh.node import Node
 from mesh.port import Deliver, Port
 from mesh.runtime import MeshClock, Runtime
@@ -62,6 +70,7 @@ class Scribe(Actor):
     """Writes down the number of every link batch and promises to keep it; answers pings without promise."""
 
     name: ClassVar[str] = "controller"
+    remote_messages = frozenset({LinksFound, LinksAccepted, Ping, PingAnswered, RumoursSpread, MembersWanted})
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -70,19 +79,23 @@ class Scribe(Actor):
         self.wakes: list[float] = []
         self.on_wake: list[Send] = []
         self.on_ping: list[Send] = []
+        self.on_links: list[Send] = []
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         self.heard.append(message)
         match message:
             case LinksFound(batch):
                 self.table.put(b"batch %d" % batch, b"x")
-                return [Send(source, LinksAccepted(batch))]
+                return [Send(source, LinksAccepted(batch)), *self.on_links]
             case Ping(sequence):
                 return self.on_ping or [Send(source, PingAnswered(sequence, ME))]
             case LinksAccepted() | PingAnswered():
                 return []
-            case _:
-                raise LocalProtocolError(f"no {type(message).__name__}")
+            case RumoursSpread():
+                raise RemoteProtocolError("who says such things")
+            case MembersWanted():
+                self.table.put(b"half", b"done")
+        raise LocalProtocolError(f"no {type(message).__name__}")  # what it takes it should understand
 
     def wake(self, now: float) -> list[Send]:
         self.wakes.append(now)
@@ -373,14 +386,57 @@ async def test_noise_and_misplaced_messages_are_refused_and_the_rest_of_the_batc
         assert bench.runtime.statistics().refused == 3
 
 
-async def test_a_message_its_actor_does_not_understand_does_not_stop_the_peer(tmp_path: Path) -> None:
+async def test_a_message_its_actor_does_not_take_or_believe_is_refused_and_the_peer_goes_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     bench = Bench(tmp_path)
     async with running(bench):
         bench.arrive(PingAnswered(1, "you"))
         bench.arrive(StatusWanted(1))
+        bench.arrive(RumoursSpread(()))
         bench.arrive(Ping(2))
         await until(lambda: len(bench.transport.sent) == 1)
-        assert bench.runtime.statistics().refused == 1
+        assert bench.scribe.heard == [PingAnswered(1, "you"), RumoursSpread(()), Ping(2)]
+        assert bench.runtime.statistics().refused == 2
+    assert "peer=you error=controller takes no StatusWanted from other peers" in caplog.text
+    assert "peer=you error=who says such things" in caplog.text
+
+
+class FalseWitness:
+    """A port that says what nobody believes."""
+
+    name: ClassVar[str] = "witness"
+
+    def receive(self, source: Address, message: Message) -> None:
+        raise AssertionError("nobody sends to it")
+
+    async def run(self, deliver: Deliver) -> None:
+        deliver(Address(ME, self.name), "controller", RumoursSpread(()))
+
+
+@pytest.mark.parametrize("message", [LinksFound(1, ()), MembersWanted(())])
+async def test_a_bug_that_a_remote_message_brings_to_light_ends_the_peer_and_commits_nothing(
+    tmp_path: Path, message: Message
+) -> None:
+    bench = Bench(tmp_path)
+    bench.scribe.on_links = [Send(Address(ME, "nobody"), Ping(1))]
+    bench.arrive(message)
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await bench.runtime.run()
+    assert caught.group_contains(LocalProtocolError)
+    assert bench.runtime.statistics().refused == 0
+    bench.table.close()
+    table = LmdbTable(tmp_path)
+    assert table.get(b"batch 1") is None
+    assert table.get(b"half") is None
+
+
+async def test_what_this_process_says_of_itself_is_nobodys_fault_but_ours(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [FalseWitness()])
+    with pytest.raises(BaseExceptionGroup) as caught:
+        await bench.runtime.run()
+    assert caught.group_contains(RemoteProtocolError)
+    assert bench.runtime.statistics().refused == 0
 
 
 # --- To other peers ---

@@ -10,8 +10,8 @@ from typing import ClassVar
 import pytest
 
 from mesh.actor import EVERYBODY, Actor, Address, Message, Send
-from mesh.errors import LocalProtocolError
-from mesh.messages import LinksAccepted, Ping, PingAnswered
+from mesh.errors import LocalProtocolError, RemoteProtocolError
+from mesh.messages import LinksAccepted, Ping, PingAnswered, StatusWanted
 from mesh.node import Node
 from simulations.clock import VirtualClock
 from simulations.network import Network
@@ -29,6 +29,7 @@ class Echo(Actor):
     """Answers pings, notes what it hears and when; sends and wakes as it is told."""
 
     name: ClassVar[str] = "membership"
+    remote_messages = frozenset({Ping, PingAnswered, LinksAccepted})
 
     def __init__(self, peer: str) -> None:
         self.peer = peer
@@ -232,12 +233,41 @@ def test_frames_to_a_peer_that_is_down_are_lost() -> None:
     assert actors["b"].heard == []
 
 
-def test_a_frame_for_a_port_is_refused_and_counted() -> None:
+MISPLACED = (
+    Send(to("b", "clock"), PingAnswered(1, "a")),  # a port
+    Send(to("b"), StatusWanted(1)),  # an actor that takes no such thing from others
+)
+
+
+@pytest.mark.parametrize("send", MISPLACED)
+def test_a_misplaced_frame_is_refused_and_counted(send: Send) -> None:
     world, actors = world_of("a", "b")
-    send_at(world, actors["a"], 1.0, Send(to("b", "clock"), PingAnswered(1, "a")))
+    world.skew("a", of_tomorrow)
+    send_at(world, actors["a"], 1.0, send)
     world.run(until=10.0)
-    assert world.traffic.refused == 1
-    assert world.unbalanced == 0
+    assert actors["b"].heard == []
+    assert (world.traffic.refused, world.unbalanced) == (1, 0)
+
+
+@pytest.mark.parametrize("send", MISPLACED)
+def test_a_misplaced_frame_of_a_peer_of_our_version_is_a_bug(send: Send) -> None:
+    world, actors = world_of("a", "b")
+    send_at(world, actors["a"], 1.0, send)
+    with pytest.raises(RemoteProtocolError):
+        world.run(until=10.0)
+
+
+def test_an_actor_that_does_not_understand_what_it_takes_is_a_bug_whoever_sent_it() -> None:
+    class Deaf(Echo):
+        def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+            raise LocalProtocolError("deaf")
+
+    world, actors = world_of("a")
+    world.skew("a", of_tomorrow)
+    world.add_peer(Node("b", [Deaf("b")]), [])
+    send_at(world, actors["a"], 1.0, *pongs("b", 1))
+    with pytest.raises(LocalProtocolError):
+        world.run(until=10.0)
 
 
 def test_a_message_that_is_none_of_the_wire_does_not_get_through() -> None:

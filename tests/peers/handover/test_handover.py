@@ -765,9 +765,8 @@ def test_nothing_is_answered_before_the_first_ownership() -> None:
         OfferSlots(1, view(ANN, BEN).epoch, b""),
         CopiesWanted(b"M"),
         ClaimSlots(1, view(ANN, BEN).epoch, b"L\xff\xff"),
-        Ping(1),
     ],
-    ids=["taken", "offer", "wanted", "claim", "ping"],
+    ids=["taken", "offer", "wanted", "claim"],
 )
 def test_nonsense_of_others_is_refused_and_counted(message: Message) -> None:
     ann = Ann(view(ANN, BEN))
