@@ -126,7 +126,7 @@ class _Batch:
     """Links on their way to our controller, and the pages that wait for them."""
 
     links: list[FoundLink] = field(default_factory=list)
-    versions: set[tuple[str, float]] = field(default_factory=set)
+    versions: dict[tuple[str, float], None] = field(default_factory=dict)  # a set in the order of adding
     again_at: float = inf
 
 
@@ -447,7 +447,7 @@ class Importer(Actor):
         for link in links:
             batch = self._gathering
             batch.links.append(link)
-            batch.versions.add(version)
+            batch.versions[version] = None
             if len(batch.links) == LINKS_MAX:
                 sends += self._flush(now)
         if self._gathering.links:

@@ -5,10 +5,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from simulations.fault_run import run_faults
@@ -24,19 +20,6 @@ def test_a_run_without_faults_passes_and_all_its_searches_are_complete() -> None
     assert outcome.requests > 50
     assert outcome.searches == outcome.complete_searches > 50
     assert outcome.refetched == 0
-
-
-def _digest_under(hash_seed: str) -> str:
-    code = f"from simulations.fault_run import run_faults; print(run_faults{QUICK}.digest)"
-    environment = os.environ | {"PYTHONHASHSEED": hash_seed}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
-
-
-def test_the_same_seed_gives_the_same_run_under_two_hash_seeds() -> None:
-    assert _digest_under("1") == _digest_under("2")
 
 
 def test_a_transcript_tells_the_faults_and_ends_with_the_last_lines_of_the_outcome() -> None:
