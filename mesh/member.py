@@ -77,8 +77,12 @@ class Member:
         )
         self._mesh = mesh
         self._config = config
-        self.record = self._own_record(gateway)
-        self._check_certificate()
+        try:
+            self.record = self._own_record(gateway)
+            self._check_certificate()
+        except ConfigError:
+            self.transport.abandon()
+            raise
         self.network = NetworkPort(self.transport)
         self.runtime: Runtime | None = None
 

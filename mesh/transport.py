@@ -149,7 +149,7 @@ class Transport:
             if door_endpoint is not None:
                 self._door = Door(identity, door_endpoint)
         except ConfigError:
-            self._context.destroy(0)
+            self.abandon()
             raise
         self.door_endpoint = None if self._door is None else self._door.endpoint
 
@@ -161,6 +161,12 @@ class Transport:
                 nursery.start_soon(self._count_failures, monitor)
             if self._door is not None:
                 nursery.start_soon(self._door.serve)
+
+    def abandon(self) -> None:
+        """Close everything at once, instead of serving."""
+        if self._door is not None:
+            self._door.close()
+        self._context.destroy(0)
 
     async def aclose(self) -> None:
         """Close everything, after `serve` has ended; waits up to 0.5 s for the last messages to go."""

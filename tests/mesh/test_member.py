@@ -183,7 +183,7 @@ async def test_the_member_of_another_mesh_is_refused(mesh: MeshFolder, tmp_path:
     assert caught.group_contains(ConfigError, match=r"^the mesh refused this peer: ")
 
 
-def test_a_certificate_of_another_mesh_is_found_out_before_the_start(
+async def test_a_certificate_of_another_mesh_is_found_out_before_the_start(
     mesh: MeshFolder, tmp_path: Path
 ) -> None:
     other = create_mesh(tmp_path / "other", "other", replicas=2)
@@ -201,7 +201,9 @@ def test_a_certificate_of_another_mesh_is_found_out_before_the_start(
         (lambda path: path.write_bytes(b"\xff\xff"), "is no key file"),
     ],
 )
-def test_a_bad_key_file_is_named(mesh: MeshFolder, spoil: Callable[[Path], Any], complaint: str) -> None:
+async def test_a_bad_key_file_is_named(
+    mesh: MeshFolder, spoil: Callable[[Path], Any], complaint: str
+) -> None:
     config = config_of(mesh, 1)
     path = mesh.folder / "peer-1" / "peer.key"
     spoil(path)
@@ -211,7 +213,7 @@ def test_a_bad_key_file_is_named(mesh: MeshFolder, spoil: Callable[[Path], Any],
 
 
 @pytest.mark.parametrize("which", ["inbox_port", "multicast_port", "door_port"])
-def test_a_port_in_use_is_named(mesh: MeshFolder, which: str) -> None:
+async def test_a_port_in_use_is_named(mesh: MeshFolder, which: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ConfigError, match=rf"^tcp://127\.0\.0\.1:{port} is in use: stop"):
@@ -219,12 +221,12 @@ def test_a_port_in_use_is_named(mesh: MeshFolder, which: str) -> None:
 
 
 @pytest.mark.parametrize("listen", ["203.0.113.77", "not an address", ""])
-def test_an_address_of_another_machine_is_named(mesh: MeshFolder, listen: str) -> None:
+async def test_an_address_of_another_machine_is_named(mesh: MeshFolder, listen: str) -> None:
     with pytest.raises(ConfigError, match=r"cannot listen on|write the endpoint"):
         member_of(mesh, 1, config_of(mesh, 1, listen=listen))
 
 
-def test_a_member_that_listens_everywhere_has_to_say_where_it_is_found(mesh: MeshFolder) -> None:
+async def test_a_member_that_listens_everywhere_has_to_say_where_it_is_found(mesh: MeshFolder) -> None:
     with pytest.raises(ConfigError, match=r"^others cannot connect to 0\.0\.0\.0: set member\.announce"):
         member_of(mesh, 1, config_of(mesh, 1, listen="0.0.0.0"))
 
@@ -237,7 +239,7 @@ async def test_what_is_announced_is_the_address_of_a_name(mesh: MeshFolder) -> N
     member.table.close()
 
 
-def test_a_name_that_leads_nowhere_is_not_announced(mesh: MeshFolder) -> None:
+async def test_a_name_that_leads_nowhere_is_not_announced(mesh: MeshFolder) -> None:
     with pytest.raises(ConfigError, match=r"member\.announce: 'no\.such\.name\.invalid' leads to no address"):
         member_of(mesh, 1, config_of(mesh, 1, announce="no.such.name.invalid"))
 
