@@ -1,16 +1,25 @@
 # make demo    crawl and search the bundled web with three peers
 # make test    lint, types and all tests
+# make quick   the same without those that start real peers, servers or a browser
 # make quality rank judged collections, beside other engines
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench quality fit clean
+.PHONY: demo test quick kernels lint bench quality fit clean
 
 demo: .venv
 	$(BIN)/tianmesh demo
 
-test: lint
-	$(BIN)/pytest
+# What is live goes one by one: it needs the machine for itself.
+test: quick
+	$(BIN)/pytest -m live --durations 20
+
+quick: lint kernels
+	$(BIN)/pytest -m 'not live' --numprocesses auto --durations 20
+
+# Compiled once, before several processes would do so at the same time.
+kernels: .venv
+	$(BIN)/python -c 'import peers.peer'
 
 lint: .venv
 	$(BIN)/ruff check .
