@@ -160,7 +160,7 @@ def test_every_wire_message_says_who_sends_it() -> None:
 
 def test_another_reader_sees_plain_messagepack_arrays() -> None:
     frame = encode("a", "b", PingAnswered(7, "p"))
-    assert msgpack.unpackb(frame) == [PROTOCOL_VERSION, "a", "b", [2, 7, "p", [], 0]]
+    assert msgpack.unpackb(frame) == [PROTOCOL_VERSION, "a", "b", [2, 7, "p", [], 0, 0]]
 
 
 @given(st.binary(max_size=200))
@@ -265,7 +265,7 @@ def test_names_of_actors_have_limits(name: str) -> None:
 
 
 def test_a_field_of_a_later_version_is_tolerated() -> None:
-    later = msgpack.packb([PROTOCOL_VERSION, "a", "b", [1, 7, [], 0, "new field"], "new part"])
+    later = msgpack.packb([PROTOCOL_VERSION, "a", "b", [1, 7, [], 0, 0, "new field"], "new part"])
     assert decode(later).message == Ping(7)
 
 
