@@ -62,7 +62,7 @@ class Member:
           gateway: URL of the HTTP gateway for the member record, "" for none.
 
         Raises:
-          ConfigError: no usable key or certificate, or an address that cannot be bound; nothing stays open.
+          ConfigError: no usable key or certificate, or an address that cannot be bound.
           StorageError: the table cannot be written.
         """
         self.identity: Identity = load_identity(folder / config.key_file)

@@ -185,12 +185,6 @@ class Transport:
             self._allowed.close()
             await trio.to_thread.run_sync(self._context.term)
 
-    def abandon(self) -> None:
-        """Close everything at once, before anything was sent."""
-        if self._door is not None:
-            self._door.close()
-        self._context.destroy(0)
-
     def allow(self, curve_public: bytes, peer_id: str) -> None:
         """Let the holder of this CURVE key (Z85) send to us, under this name."""
         self._allowed.allow(curve_public, peer_id)
