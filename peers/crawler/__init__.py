@@ -1,9 +1,10 @@
 """From a URL that is due to a page that was parsed, politely.
 
 Actor: `controller` decides what is fetched when, over `frontier` (URLs, hosts by name, origins) and
-`outbox` (links to other peers); its policy is `settings`, its messages are `messages`. The frontier is
-kept by several peers: as `frontier_items`, which `frontier_store` reads and merges for the exchange of
-the handover, and which `mirror` ships to the team as they change.
+`outbox` (links to other peers). What we owe hosts is `politeness`, how we crawl `settings`, which can be
+replaced at any time; its messages are `messages`. The frontier is kept by several peers: as
+`frontier_items`, which `frontier_store` reads and merges for the handover, and which `peers.handover.mirror`
+ships to the team as they change.
 
 Ports [io]: `fetcher_port` over `fetcher` (`connection`, `tls_records`, `resolver`), `parser_port` over
 `extraction` (`parser`, `charset`), `recorder` for traces.

@@ -36,6 +36,7 @@ from mesh.port import DiskFilled
 from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.table import Table, TableSection
 from mesh.urls import canonical, host_of, looks_like_trap, origin_of
+from peers.crawler import politeness
 from peers.crawler.exchange import (
     AbandonFetches,
     FailureReason,
@@ -48,9 +49,10 @@ from peers.crawler.exchange import (
 from peers.crawler.frontier import Frontier, HostState, OriginRules, QueuedUrl
 from peers.crawler.frontier_items import QUEUED, RobotsRecord
 from peers.crawler.frontier_store import FrontierStore, HeldBack
-from peers.crawler.messages import PageParsed, ParseFailed, ParsePage, RecordPage, StopCrawl
+from peers.crawler.messages import ChangeSettings, PageParsed, ParseFailed, ParsePage, RecordPage, StopCrawl
 from peers.crawler.outbox import RESEND_S, Batch, Outbox
-from peers.crawler.robots import ROBOTS_BYTES_MAX, beginning_of, product_token
+from peers.crawler.politeness import Blame
+from peers.crawler.robots import ROBOTS_BYTES_MAX, beginning_of
 from peers.crawler.settings import CrawlSettings
 from peers.handover.keeper import Keeper
 from peers.handover.messages import HoldSlots, SlotsStopped
@@ -76,22 +78,6 @@ ANCHORS_QUIET_S: Final = 2.0  # without pages of files, until link texts go to t
 HOT_HOSTS: Final = 10  # that statistics show
 DISK_FULL_PAUSE_S: Final = 10.0
 LOCAL_FAILURE_PAUSE_S: Final = 5.0
-
-# The whole host is in trouble, not one page of it.
-_HOST_FAILURES: Final = frozenset(
-    (
-        FailureReason.DNS_TEMPORARY,
-        FailureReason.REFUSED,
-        FailureReason.UNREACHABLE,
-        FailureReason.TIMEOUT,
-        FailureReason.RESET,
-        FailureReason.TLS,
-        FailureReason.FETCHER,
-    )
-)
-# Asking again soon cannot help: the host is given up at once.
-_HOPELESS: Final = frozenset((FailureReason.DNS, FailureReason.PRIVATE_ADDRESS))
-_MAY_PASS: Final = frozenset((408, 425, 429, 500, 502, 503, 504))
 
 
 class CrawlStatistics(HolderStatistics, frozen=True):
@@ -154,15 +140,8 @@ class Controller(StoreActor):
 
     def __init__(self, me: str, table: Table, settings: CrawlSettings, life: int = 1) -> None:
         self._settings = settings
-        agent = product_token(settings.user_agent)
-        self._frontier = Frontier(TableSection(table, b"f"), settings.delay_s, agent)
-        clock_ahead_max_s = max(
-            settings.give_up_s,
-            settings.backoff_max_s,
-            settings.retry_after_max_s,
-            settings.crawl_delay_max_s,
-        )
-        self._store = FrontierStore(self._frontier, clock_ahead_max_s, settings.robots_ttl_s)
+        self._frontier = Frontier(TableSection(table, b"f"), settings)
+        self._store = FrontierStore(self._frontier, settings)
         self._mirror = Mirror(me, self.name, self._store, life)
         self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=self._mirror)
         self._outbox = Outbox(TableSection(table, b"o"), life, settings.outbox_links_max)
@@ -228,6 +207,9 @@ class Controller(StoreActor):
                 sends = []
             case DiskFilled():
                 self._pause(now + DISK_FULL_PAUSE_S)
+                sends = []
+            case ChangeSettings(settings):
+                self._change_settings(settings)
                 sends = []
             case StopCrawl():
                 self._is_stopped = True
@@ -394,6 +376,11 @@ class Controller(StoreActor):
 
     # --- fetching ---
 
+    def _change_settings(self, settings: CrawlSettings) -> None:
+        self._settings = self._store.settings = settings
+        self._frontier.change_settings(settings)
+        self._outbox.links_max = settings.outbox_links_max
+
     def _pause(self, until_s: float) -> None:
         self._paused_until_s = max(self._paused_until_s, until_s)
 
@@ -436,11 +423,11 @@ class Controller(StoreActor):
 
     def _next_request(self, state: HostState, now: float) -> FetchRequest | None:
         """What to ask of a host that may be asked now; None when it has to wait or offers nothing."""
-        self._frontier.take_courage(state)
+        self._frontier.save(state, politeness.with_courage(state.record))
         if state.host in self._asked:  # for the robots.txt of another host
             self._wait(state, now + BUSY_PAUSE_S)
             return None
-        ready_s = self._frontier.asked_s(state.slot) + self._delay_s(state)
+        ready_s = politeness.ready_s(self._frontier.asked_s(state.slot), self._delay_s(state))
         if now < ready_s:  # longer than ours, which is over
             self._wait(state, ready_s)
             return None
@@ -456,7 +443,7 @@ class Controller(StoreActor):
             if excluded is None and known is None:
                 return self._robots_request(state, taken, origin, now)
             if excluded is None:
-                self._frontier.save_quietly(state, fetched=state.record.fetched + 1)
+                self._frontier.save_quietly(state, politeness.with_page_asked(state.record))
                 request = FetchRequest(taken.url, user_agent=self._settings.user_agent)
                 return self._request(request, _Fetch(state, taken), now)
             self._fetch_status[excluded] += 1
@@ -464,17 +451,17 @@ class Controller(StoreActor):
         return None
 
     def _reason_to_exclude(self, state: HostState, url: str, known: OriginRules | None) -> str | None:
-        if state.record.fetched >= self._settings.pages_per_host_max:
-            return "host_budget"
+        reason = politeness.budget_reason(state.record, self._settings)
+        if reason is not None:
+            return reason
         if known is None:
             origins = self._frontier.origins_of(state)
             is_new = origin_of(url) not in origins
-            return "host_origins" if is_new and len(origins) >= self._settings.origins_per_host_max else None
+            return politeness.origins_reason(len(origins), self._settings) if is_new else None
         if not known.rules.allows(url):
             return FailureReason.ROBOTS if known.status else FailureReason.UNREACHABLE
-        if (known.rules.crawl_delay_s or 0.0) > self._settings.crawl_delay_max_s:
-            return FailureReason.CRAWL_DELAY
-        return None
+        is_honoured = politeness.is_honoured(known.rules.crawl_delay_s, self._settings)
+        return None if is_honoured else FailureReason.CRAWL_DELAY
 
     def _robots_request(
         self, state: HostState, taken: QueuedUrl, origin: str, now: float
@@ -502,7 +489,8 @@ class Controller(StoreActor):
         # From here, in case we die before the answer. Others need not hear of it before that: for who takes
         # over from us all hosts count as asked just then.
         for state in self._hosts_of(request.url, fetch.state):
-            self._frontier.save_quietly(state, next_fetch_s=self._ready_s(state, now))
+            record = politeness.after_question(state.record, self._delay_s(state), now)
+            self._frontier.save_quietly(state, record)
         return request
 
     def _answered(self, url: str, now: float) -> _Fetch | None:
@@ -511,7 +499,7 @@ class Controller(StoreActor):
         if fetch is not None:
             self._asked.remove(host_of(url))
             for state in self._hosts_of(url, fetch.state):
-                self._wait(state, self._ready_s(state, now))
+                self._wait(state, now + self._delay_s(state))
         return fetch
 
     def _hosts_of(self, url: str, state: HostState) -> Iterator[HostState]:
@@ -522,22 +510,12 @@ class Controller(StoreActor):
         if other is not None:
             yield other
 
-    def _ready_s(self, state: HostState, now: float) -> float:
-        return max(state.record.next_fetch_s, now + self._delay_s(state))
-
     def _wait(self, state: HostState, until_s: float) -> None:
-        self._frontier.save(state, next_fetch_s=until_s)
+        self._frontier.save(state, politeness.wait_until(state.record, until_s))
 
     def _delay_s(self, state: HostState) -> float:
-        """The pause that our policy and the site want: the longest of ours and of all its origins'."""
-        settings = self._settings
-        delay_s = settings.delay_s
-        for origin in self._frontier.origins_of(state).values():
-            crawl_delay_s = origin.rules.crawl_delay_s or 0.0
-            # With a longer one than we honour the origin is left out, but for its robots.txt.
-            if delay_s < crawl_delay_s <= settings.crawl_delay_max_s:
-                delay_s = crawl_delay_s
-        return delay_s
+        origins = self._frontier.origins_of(state).values()
+        return politeness.delay_s([origin.rules.crawl_delay_s for origin in origins], self._settings)
 
     # --- answers of the fetcher ---
 
@@ -552,11 +530,11 @@ class Controller(StoreActor):
             self._robots_fetched(fetch, fetched, now)
         else:
             self._fetch_status[str(fetched.status)] += 1
-            if fetched.status in _MAY_PASS:
+            if politeness.may_pass(fetched.status):
                 self._back_off(state, now, _retry_after_s(fetched), taken.attempts)
                 self._retry_or_fail(state, taken, str(fetched.status))
             else:
-                self._frontier.save(state, failures=0)
+                self._frontier.save(state, politeness.after_success(state.record))
                 sends = self._page_fetched(state, taken, fetched, now)
         self._frontier.release(state, now)
         return sends
@@ -610,7 +588,7 @@ class Controller(StoreActor):
         kept = beginning_of(body) if 200 <= status < 300 else b""
         record = RobotsRecord(origin, status, now + self._settings.robots_ttl_s, kept)
         self._frontier.save_robots(state, record)
-        self._frontier.save(state, failures=0)
+        self._frontier.save(state, politeness.after_success(state.record))
         self._wait(state, now + self._delay_s(state))  # which may be longer than we knew
 
     def _fetch_failed(self, url: str, reason: FailureReason, now: float) -> list[Send]:
@@ -629,14 +607,15 @@ class Controller(StoreActor):
         state, origin = fetch.state, fetch.robots_of
         self._frontier.put_back(state, fetch.taken)
         self._robots_moved.pop(origin, None)
-        if reason is FailureReason.LOCAL:
-            self._pause(now + LOCAL_FAILURE_PAUSE_S)
-        elif reason is FailureReason.UNLICENSED:
-            return  # asked again by who has a licence
-        elif reason in _HOPELESS:
-            self._frontier.give_up(state, now + self._settings.give_up_s)
-        else:  # RFC 9309, 2.3.1.4: what cannot be read may forbid everything
-            self._robots_unreachable(fetch, now, 0.0)
+        match politeness.blame_for(reason):
+            case Blame.NOBODY:
+                pass
+            case Blame.US:
+                self._pause(now + LOCAL_FAILURE_PAUSE_S)
+            case Blame.HOPELESS_HOST:
+                self._give_up(state, now)
+            case Blame.HOST | Blame.PAGE:  # RFC 9309, 2.3.1.4: what cannot be read may forbid everything
+                self._robots_unreachable(fetch, now, 0.0)
 
     def _robots_unreachable(self, fetch: _Fetch, now: float, retry_after_s: float) -> None:
         """Leave the host alone, or, if it has others, only this origin: a dead port is not a dead host."""
@@ -644,42 +623,42 @@ class Controller(StoreActor):
         if not self._frontier.has_other_origin(state, origin):
             self._back_off(state, now, retry_after_s)
             return
-        pause_s = max(self._settings.backoff_max_s, min(retry_after_s, self._settings.retry_after_max_s))
+        pause_s = politeness.origin_pause_s(self._settings, retry_after_s)
         self._frontier.save_robots(state, RobotsRecord(origin, 0, now + pause_s, b""))
 
     def _page_failed(self, state: HostState, taken: QueuedUrl, reason: FailureReason, now: float) -> None:
-        if reason is FailureReason.LOCAL:
-            self._pause(now + LOCAL_FAILURE_PAUSE_S)
-            self._frontier.put_back(state, taken)
-        elif reason is FailureReason.UNLICENSED:
-            self._frontier.put_back(state, taken)
-        elif reason in _HOPELESS:
-            self._frontier.give_up(state, now + self._settings.give_up_s)
-            self._frontier.put_back(state, taken)
-        elif reason in _HOST_FAILURES:
-            self._back_off(state, now, 0.0, taken.attempts)
-            self._retry_or_fail(state, taken, reason)
-        else:
-            self._frontier.settle(state, taken, "F", reason)
-            self._frontier.save(state, failures=0)
+        match politeness.blame_for(reason):
+            case Blame.NOBODY:
+                self._frontier.put_back(state, taken)
+            case Blame.US:
+                self._pause(now + LOCAL_FAILURE_PAUSE_S)
+                self._frontier.put_back(state, taken)
+            case Blame.HOPELESS_HOST:
+                self._give_up(state, now)
+                self._frontier.put_back(state, taken)
+            case Blame.HOST:
+                self._back_off(state, now, 0.0, taken.attempts)
+                self._retry_or_fail(state, taken, reason)
+            case Blame.PAGE:
+                self._frontier.settle(state, taken, "F", reason)
+                self._frontier.save(state, politeness.after_success(state.record))
+
+    def _give_up(self, state: HostState, now: float) -> None:
+        self._frontier.save(state, politeness.given_up(state.record, self._settings, now))
 
     def _back_off(self, state: HostState, now: float, retry_after_s: float, attempts: int = 0) -> None:
-        """Leave a host alone for backoff x 2^(failures - 1), or what it asks for if that is longer.
-
-        A URL that has failed before does not count again: bad pages, which queue up for their next
-        attempts together, say nothing new of the host. After too many failures in a row it is given up.
-        """
-        settings = self._settings
-        failures = state.record.failures + 1 if not attempts else max(state.record.failures, 1)
-        if failures >= settings.host_failures_max:
-            self._frontier.give_up(state, now + settings.give_up_s)
-            return
-        pause = min(settings.backoff_s * 2.0 ** min(failures - 1, 64), settings.backoff_max_s)
-        pause = max(pause, self._delay_s(state), min(retry_after_s, settings.retry_after_max_s))
-        self._frontier.save(state, failures=failures, next_fetch_s=now + pause)
+        record = politeness.after_failure(
+            state.record,
+            self._settings,
+            self._delay_s(state),
+            now,
+            retry_after_s=retry_after_s,
+            attempts=attempts,
+        )
+        self._frontier.save(state, record)
 
     def _retry_or_fail(self, state: HostState, taken: QueuedUrl, reason: str) -> None:
-        if taken.attempts + 1 < self._settings.attempts_max:
+        if politeness.may_try_again(taken.attempts, self._settings):
             self._frontier.retry(state, taken)
         else:
             self._frontier.settle(state, taken, "F", reason)
@@ -941,6 +920,4 @@ def _numbers(slots: SlotMask) -> list[int]:
 
 
 def _retry_after_s(fetched: Fetched) -> float:
-    """Seconds that a Retry-After header asks for; dates are left to the back-off."""
-    value = header_of(fetched, "retry-after") or ""
-    return float(value) if value.isascii() and value.isdigit() and len(value) < 8 else 0.0
+    return politeness.retry_after_s(header_of(fetched, "retry-after"))

@@ -48,17 +48,16 @@ from mesh.slot_set import SlotMask
 from mesh.slots import SLOTS_MAX
 from mesh.table import Table
 from mesh.urls import fingerprint, host_of
+from peers.crawler import politeness
 from peers.crawler.frontier_items import (
     ATTEMPTS_MAX,
     QUEUED,
     STORED,
-    HostRecord,
     Queued,
     QueuedItem,
     RobotsRecord,
     host_hash,
     join_anchors,
-    join_hosts,
     join_robots,
     join_urls,
     queued_in,
@@ -66,7 +65,9 @@ from peers.crawler.frontier_items import (
     robots_in,
     robots_row,
 )
-from peers.crawler.robots import RobotsRules, rules_for_status
+from peers.crawler.politeness import HostRecord
+from peers.crawler.robots import RobotsRules, product_token, rules_for_status
+from peers.crawler.settings import CrawlSettings
 from peers.handover.slot_digests import WatchedTable
 
 # Queue entries of a host held in memory, at most twice as many: one scan per so many fetches.
@@ -130,16 +131,10 @@ class HostState:
 class Frontier:
     """URLs that are known and those that are due, over a table that outlives the process."""
 
-    def __init__(self, table: Table, delay_s: float = 0.0, agent: str = "tianmesh") -> None:
-        """Find out which slots have anything; hold none.
-
-        Args:
-          delay_s: the least pause between two fetches from a host, for `hold`.
-          agent: our product token, for which a robots.txt has rules.
-        """
+    def __init__(self, table: Table, settings: CrawlSettings) -> None:
+        """Find out which slots have anything; hold none."""
         self._table = WatchedTable(table, kind_at=2, kinds=b"ahru")
-        self._delay_s = delay_s
-        self._agent = agent
+        self._settings = settings
         self._hosts: dict[str, HostState] = {}
         self._by_slot: dict[int, dict[bytes, HostState]] = {}  # of held slots that have hosts; by hash
         self._held = bytearray(SLOTS_MAX)
@@ -162,6 +157,13 @@ class Frontier:
         self.changes: dict[bytes, None] | None = None
         self.filled: list[int] = []  # slots that had nothing, and have; whoever looks empties it
         self._find_filled()
+
+    def change_settings(self, settings: CrawlSettings) -> None:
+        """Go by these settings from now on."""
+        if settings.user_agent != self._settings.user_agent:
+            for state in self._hosts.values():
+                state.origins = None  # other groups of their robots.txt may speak to us now
+        self._settings = settings
 
     # --- adding ---
 
@@ -268,19 +270,16 @@ class Frontier:
         state.is_busy = False
         self._schedule(state, now)
 
-    def save(self, state: HostState, **changes: object) -> None:
-        """Change the record of a host, here and in the table; its clock never goes back."""
-        if self.save_quietly(state, **changes):
+    def save(self, state: HostState, record: HostRecord) -> None:
+        """Let another record hold for a host, here and in the table."""
+        if self.save_quietly(state, record):
             self.note_change(_slot_key(state.slot) + b"h" + state.hash)
 
-    def save_quietly(self, state: HostState, **changes: object) -> bool:
+    def save_quietly(self, state: HostState, record: HostRecord) -> bool:
         """Do the same, but let others hear of it with its next change; tell whether it is one."""
-        record = msgspec.structs.replace(state.record, **changes)
-        if record.next_fetch_s < state.record.next_fetch_s:
-            record = msgspec.structs.replace(record, next_fetch_s=state.record.next_fetch_s)
         if record == state.record:
             return False
-        state.record = record
+        self._take_over(state, record)
         self._table.put(_slot_key(state.slot) + b"h" + state.hash, _encode(record))
         return True
 
@@ -302,7 +301,7 @@ class Frontier:
 
     def _rules_in(self, record: RobotsRecord) -> OriginRules:
         """Return what a robots.txt allows us; `record.status` decides as well (RFC 9309, 2.3.1)."""
-        rules = rules_for_status(record.status, record.body, self._agent)
+        rules = rules_for_status(record.status, record.body, product_token(self._settings.user_agent))
         return OriginRules(record.status, record.expires_s, rules)
 
     def has_other_origin(self, state: HostState, origin: str) -> bool:
@@ -310,18 +309,6 @@ class Frontier:
         if any(rules.status and other != origin for other, rules in self.origins_of(state).items()):
             return True
         return not all(url.startswith(f"{origin}/") for _, url, _ in state.window)
-
-    def give_up(self, state: HostState, until_s: float) -> None:
-        """Leave a host alone until then; its URLs stay queued."""
-        if not state.record.given_up:
-            self.given_up_count += state.queued
-        self.save(state, given_up=True, next_fetch_s=until_s)
-
-    def take_courage(self, state: HostState) -> None:
-        """Count a host that was given up among the living again, before it is asked."""
-        if state.record.given_up:
-            self.given_up_count -= state.queued
-            self.save(state, given_up=False, failures=0)
 
     def settle(self, state: HostState, taken: QueuedUrl, outcome: Outcome, detail: str) -> None:
         """Bring a URL that was taken into its last state."""
@@ -492,11 +479,11 @@ class Frontier:
         before = _record_decoder.decode(stored) if stored else HostRecord(record.host)
         if before.host != record.host:  # two hosts of one hash: the first one stays
             return
-        joined = join_hosts(before, record)
+        joined = politeness.join(before, record)
         if stored is None or joined != before:
             self._table.put(key, _encode(joined))
         if state is not None:
-            self._take_over(state, join_hosts(state.record, joined))
+            self._take_over(state, politeness.join(state.record, joined))
         elif self._held[slot] and stored is None:
             self._new_state(slot, digest, joined)
 
@@ -598,13 +585,10 @@ class Frontier:
 
     def _as_asked(self, slot: int, record: HostRecord) -> HostRecord:
         """The record of a host that counts as asked when its slot does."""
-        ready_s = self._asked_s[slot] + self._delay_s
-        if ready_s <= record.next_fetch_s:
-            return record
-        return msgspec.structs.replace(record, next_fetch_s=ready_s)
+        return politeness.inherited(record, self._asked_s[slot], self._settings.delay_s)
 
     def _take_over(self, state: HostState, record: HostRecord) -> None:
-        """Let a record that came by a merge hold for a host in memory."""
+        """Let a record hold for a host in memory."""
         if record.given_up != state.record.given_up:
             self.given_up_count += state.queued if record.given_up else -state.queued
         state.record = record

@@ -7,7 +7,7 @@ An item has a *join*: of two peers' versions it makes one, the same whichever co
              depth and hops and the most attempts
     anchors  the union, of which the smallest linkers and uses stay (`mesh.linkers`), the texts of these uses,
              and of all texts the ANCHORS_MAX with the smallest hashes; of two with one hash the smaller text
-    host     the later clock, with what goes with it; the greater count of pages
+    host     the later clock, with what goes with it; the greater count of pages (`politeness.join`)
     robots   of an origin: the one that expires later
 
 A URL's row says which of these it is:
@@ -45,16 +45,6 @@ _FINGERPRINT_BYTES: Final = 16
 
 Texts: TypeAlias = Annotated[tuple[Anchor, ...], Meta(min_length=1, max_length=ANCHOR_ENTRIES_MAX)]
 Fingerprint: TypeAlias = Annotated[bytes, Meta(min_length=_FINGERPRINT_BYTES, max_length=_FINGERPRINT_BYTES)]
-
-
-class HostRecord(msgspec.Struct, frozen=True, array_like=True):
-    """What is remembered of a host: its politeness clock."""
-
-    host: str
-    next_fetch_s: float = 0.0  # mesh clock
-    fetched: int = 0  # pages asked for, whatever came back
-    failures: int = 0  # in a row
-    given_up: bool = False
 
 
 class RobotsRecord(NamedTuple):
@@ -193,17 +183,6 @@ def join_anchors(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...
     uses = [use for use in uses[-USES_MAX:] if used_text(use) in texts]
     kept = {*sorted(texts)[:ANCHORS_MAX], *map(used_text, uses)}
     return tuple(sorted((*linkers[-LINKERS_MAX:], *uses, *[texts[each] for each in kept])))
-
-
-def join_hosts(one: HostRecord, other: HostRecord) -> HostRecord:
-    """Bring two records of the same host together."""
-    clock = max(one, other, key=_clock_order)
-    fetched = max(one.fetched, other.fetched)
-    return HostRecord(one.host, clock.next_fetch_s, fetched, clock.failures, clock.given_up)
-
-
-def _clock_order(record: HostRecord) -> tuple[float, int, bool]:
-    return record.next_fetch_s, record.failures, record.given_up
 
 
 def robots_row(record: RobotsRecord) -> bytes:

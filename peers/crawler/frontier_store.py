@@ -22,13 +22,13 @@ from mesh.actor import Send
 from mesh.errors import RemoteProtocolError
 from mesh.messages import CHANGES_MAX
 from mesh.slot_set import SlotMask
+from peers.crawler import politeness
 from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_items import (
     QUEUED,
     STORED,
     AnchorsItem,
     HostItem,
-    HostRecord,
     Items,
     Located,
     Queued,
@@ -43,6 +43,8 @@ from peers.crawler.frontier_items import (
     robots_content,
     robots_in,
 )
+from peers.crawler.politeness import HostRecord
+from peers.crawler.settings import CrawlSettings
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests
 from peers.handover.store import Part, Shipment
 
@@ -101,17 +103,10 @@ class Gathering:
 class FrontierStore:
     """Reads items from a frontier and merges those of others into it."""
 
-    def __init__(self, frontier: Frontier, clock_ahead_max_s: float, robots_ttl_s: float) -> None:
-        """Begin without knowing the mesh.
-
-        Args:
-          clock_ahead_max_s: how far in the future the clock of a host may be that another peer sends; what is
-            later counts as that.
-          robots_ttl_s: the same for the time when a robots.txt expires.
-        """
+    def __init__(self, frontier: Frontier, settings: CrawlSettings) -> None:
+        """Begin without knowing the mesh; what others tell of hosts is taken within these settings."""
         self._frontier = frontier
-        self._clock_ahead_max_s = clock_ahead_max_s
-        self._robots_ttl_s = robots_ttl_s
+        self.settings = settings
         self.slot_count = 0  # of the mesh, once that is known
         self.now = 0.0  # mesh clock; whoever calls `merge` sets it
         self.held_back: dict[bytes, HeldBack] = {}  # by key of the URL's row
@@ -172,14 +167,12 @@ class FrontierStore:
 
     def merge_located(self, located: Located, clock_offset_s: float) -> None:
         """Join checked items with ours; hosts first, so that no clock comes after what it holds up."""
-        frontier = self._frontier
-        clock_max_s, expiry_max_s = self.now + self._clock_ahead_max_s, self.now + self._robots_ttl_s
+        frontier, now, settings = self._frontier, self.now, self.settings
         for slot, host in located.hosts:
-            next_fetch_s = min(host.next_fetch_s + clock_offset_s, clock_max_s)
-            record = HostRecord(host.host, next_fetch_s, host.fetched, host.failures, host.given_up)
-            frontier.merge_host(slot, record)
+            told = HostRecord(host.host, host.next_fetch_s, host.fetched, host.failures, host.given_up)
+            frontier.merge_host(slot, politeness.seen_elsewhere(told, clock_offset_s, now, settings))
         for slot, robots in located.robots:
-            expires_s = min(robots.expires_s + clock_offset_s, expiry_max_s)
+            expires_s = min(robots.expires_s + clock_offset_s, now + settings.robots_ttl_s)
             frontier.merge_robots(slot, RobotsRecord(robots.origin, robots.status, expires_s, robots.body))
         for slot, name, item in located.queued:
             frontier.merge_queued(slot, name, item)

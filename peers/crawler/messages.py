@@ -6,6 +6,7 @@ from mesh.actor import Message
 from mesh.document import Document
 from mesh.messages import FoundLink
 from peers.crawler.exchange import Fetched
+from peers.crawler.settings import CrawlSettings
 
 
 class ParsePage(Message, frozen=True):
@@ -28,6 +29,16 @@ class ParseFailed(Message, frozen=True):
 
     url: str
     reason: str
+
+
+class ChangeSettings(Message, frozen=True):
+    """To the controller: crawl by these settings from now on.
+
+    What has begun goes on; no clock of a host goes back; hosts that were given up, and URLs that were
+    excluded, stay so.
+    """
+
+    settings: CrawlSettings
 
 
 class StopCrawl(Message, frozen=True):

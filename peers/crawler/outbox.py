@@ -51,7 +51,7 @@ class Outbox:
             window_bytes=BYTES_UNDER_WAY,
         )
         self._delivery = DurableDelivery(table, life, settings)
-        self._links_max = links_max
+        self.links_max = links_max
 
     def add(self, peer: str, links: Iterable[FoundLink], now: float, *, hold_off_s: float = 0.0) -> list[int]:
         """Keep links for a peer; return the numbers of their batches, which `wake` gives out in turn."""
@@ -100,7 +100,7 @@ class Outbox:
 
     @property
     def is_full(self) -> bool:
-        return self._delivery.weight > self._links_max
+        return self._delivery.weight > self.links_max
 
 
 def _size_of(link: FoundLink) -> int:

@@ -14,6 +14,7 @@ from mesh.messages import FoundLink, LinksFound
 from mesh.urls import host_of
 from peers.crawler.controller import Controller, CrawlStatistics
 from peers.crawler.exchange import FailureReason, FetchFailed, FetchRequest
+from peers.crawler.messages import ChangeSettings
 from peers.crawler.settings import CrawlSettings
 from peers.handover.messages import SlotsFilled
 from peers.storage.messages import PageStored
@@ -86,6 +87,11 @@ class Desk:
         links = tuple(FoundLink(url, **changes) for url in urls)
         self.n_seeds += 1
         return self.tell(LinksFound(self.n_seeds, links), "searcher")
+
+    def change(self, **changes: Any) -> list[Send]:
+        """Have other settings hold from now on."""
+        self.settings = msgspec.structs.replace(self.settings, **changes)
+        return self.tell(ChangeSettings(self.settings), "policy")
 
     def fail(self, url: str, reason: FailureReason) -> list[Send]:
         return self.tell(FetchFailed(url, reason))

@@ -408,6 +408,48 @@ def test_hosts_of_slots_that_nobody_held_wait_for_nothing() -> None:
     assert asked(Desk(now=5.0).seed(HOME)) == [ROBOTS]
 
 
+# --- Other settings while it runs ---
+
+
+def test_other_settings_hold_from_the_next_question_on() -> None:
+    desk = Desk().with_home_asked(f"{HOST}/2", f"{HOST}/3")
+    desk.change(delay_s=10.0)
+    desk.tell(fetched(HOME, 404))
+    assert asked(desk.wake(9.9)) == []
+    assert asked(desk.wake(0.1)) == [f"{HOST}/2"]
+    desk.change(delay_s=1.0)  # the clock was put forward when that was asked, and never goes back
+    desk.tell(fetched(f"{HOST}/2", 404))
+    assert asked(desk.wake(9.9)) == []
+    assert asked(desk.wake(0.1)) == [f"{HOST}/3"]
+
+
+def test_another_user_agent_is_another_group_of_a_robots_txt_that_is_known() -> None:
+    robots = b"User-agent: otherbot\nDisallow: /\nUser-agent: *\nAllow: /\n"
+    desk = Desk()
+    desk.seed(HOME, f"{HOST}/2")
+    (first,) = asked(desk.allow(robots=robots))
+    desk.change(user_agent="otherbot/1")
+    desk.tell(fetched(first, 404))
+    assert asked(desk.wake(2.0)) == []
+    assert sorted((desk.state_of(HOME) or "", desk.state_of(f"{HOST}/2") or "")) == ["F404", "Xrobots"]
+
+
+def test_more_fetches_at_a_time_begin_when_the_settings_say_so() -> None:
+    desk = Desk(fetches_in_flight_max=1)
+    assert len(asked(desk.seed(HOME, "http://b.test/", "http://c.test/"))) == 1
+    assert len(asked(desk.change(fetches_in_flight_max=3))) == 2
+
+
+def test_hosts_that_are_taken_over_wait_for_the_delay_of_now() -> None:
+    desk = Desk()
+    desk.seed(HOME)
+    desk.start()
+    desk.change(delay_s=20.0)
+    desk.share(desk.peers, is_inherited=True)
+    assert asked(desk.wake(19.9)) == []
+    assert asked(desk.wake(0.1)) == [ROBOTS]
+
+
 # --- Failures ---
 
 

@@ -9,14 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from msgspec.structs import replace
 
 from mesh.memory_table import MemoryTable
 from mesh.messages import ANCHORS_MAX
 from mesh.urls import fingerprint
 from peers.crawler import frontier as frontier_module
+from peers.crawler import politeness
 from peers.crawler.frontier import Frontier, HostState, Outcome, QueuedUrl
 from peers.crawler.frontier_items import RobotsRecord
+from peers.crawler.settings import CrawlSettings
 
+SETTINGS = CrawlSettings(delay_s=0.0)
 HOST = "a.test"
 ORIGIN = f"http://{HOST}"
 
@@ -31,7 +35,7 @@ def url_of(path: int, host: str = HOST) -> str:
 
 def held(table: MemoryTable) -> Frontier:
     """A frontier that holds every slot."""
-    frontier = Frontier(table)
+    frontier = Frontier(table, SETTINGS)
     frontier.hold(range(64))
     return frontier
 
@@ -143,7 +147,7 @@ class FrontierMachine(RuleBasedStateMachine):
         host.is_out = True
         if host.given_up:
             host.given_up = False
-            self.frontier.take_courage(state)
+            self.frontier.save(state, politeness.with_courage(state.record))
         self.out.append(state)
 
     @precondition(lambda self: self.out)
@@ -161,7 +165,7 @@ class FrontierMachine(RuleBasedStateMachine):
         assert taken[2:] == (first.depth, first.attempts, first.hops)
         first.taken = taken
         host.fetched += 1
-        self.frontier.save(state, fetched=host.fetched)
+        self.frontier.save(state, replace(state.record, fetched=host.fetched))
 
     def a_taken(self, data: Any, *, is_out: bool) -> tuple[HostState, ModelHost, Queued] | None:
         found = [
@@ -213,9 +217,9 @@ class FrontierMachine(RuleBasedStateMachine):
         host.clock = max(host.clock, self.now + pause)
         if gives_up:
             host.given_up = True
-            self.frontier.give_up(state, host.clock)
+            self.frontier.save(state, replace(state.record, given_up=True, next_fetch_s=host.clock))
         else:
-            self.frontier.save(state, next_fetch_s=host.clock)
+            self.frontier.save(state, replace(state.record, next_fetch_s=host.clock))
         self.frontier.release(state, self.now)
         self.out.remove(state)
         host.is_out = False
@@ -227,7 +231,7 @@ class FrontierMachine(RuleBasedStateMachine):
         state, host = self.frontier.find(name), self.model[name]
         assert state is not None
         host.clock = max(host.clock, self.now + pause)
-        self.frontier.save(state, next_fetch_s=host.clock)
+        self.frontier.save(state, replace(state.record, next_fetch_s=host.clock))
 
     @rule()
     def start_again(self) -> None:
@@ -332,7 +336,7 @@ def test_webcrawler_every_known_host_gives_a_page_before_any_gives_its_second() 
         taken = frontier.take_url(state)
         assert taken is not None
         order.append(state.host)
-        frontier.save(state, fetched=state.record.fetched + 1)
+        frontier.save(state, replace(state.record, fetched=state.record.fetched + 1))
         frontier.settle(state, taken, "D", "200")
         frontier.release(state, 0.0)
         if len(order) == 25:
@@ -360,7 +364,7 @@ def test_the_politeness_clock_survives_a_restart() -> None:
     frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
     frontier.add(url_of(2), HOST, 0, 0, 0, 0.0)
     state, _ = must_take(frontier, 10.0)
-    frontier.save(state, next_fetch_s=17.0)
+    frontier.save(state, replace(state.record, next_fetch_s=17.0))
     again = held(table)
     assert again.next_time() == 17.0
     assert again.take_host(16.9) is None
@@ -388,7 +392,7 @@ def test_a_host_without_a_queue_is_remembered_and_left_alone() -> None:
     frontier = held(table)
     frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
     state, taken = must_take(frontier)
-    frontier.save(state, fetched=9, next_fetch_s=50.0)
+    frontier.save(state, replace(state.record, fetched=9, next_fetch_s=50.0))
     frontier.settle(state, taken, "F", "404")
     again = held(table)
     assert (again.host_count, again.queued_count, again.next_time()) == (1, 0, float("inf"))
@@ -406,7 +410,7 @@ def test_the_record_and_the_rules_of_a_host_survive_a_restart() -> None:
     state, _ = must_take(frontier)
     body = b"User-agent: *\nDisallow: /private\nCrawl-delay: 7"
     frontier.save_robots(state, RobotsRecord(ORIGIN, 200, 99.0, body))
-    frontier.save(state, failures=3)
+    frontier.save(state, replace(state.record, failures=3))
     restarted = held(table)
     again = restarted.find(HOST)
     assert again is not None
@@ -464,7 +468,7 @@ def test_a_host_that_was_given_up_keeps_its_urls_and_comes_back() -> None:
     for path in range(3):
         frontier.add(url_of(path), HOST, 0, 0, 0, 0.0)
     state, taken = must_take(frontier)
-    frontier.give_up(state, 100.0)
+    frontier.save(state, replace(state.record, given_up=True, next_fetch_s=100.0))
     frontier.put_back(state, taken)
     frontier.release(state, 0.0)
     assert (frontier.due_count, frontier.queued_count) == (0, 3)
@@ -474,7 +478,7 @@ def test_a_host_that_was_given_up_keeps_its_urls_and_comes_back() -> None:
     assert (again.due_count, again.queued_count) == (0, 4)
     assert again.take_host(99.0) is None
     state, taken = must_take(again, 100.0)
-    again.take_courage(state)
+    again.save(state, politeness.with_courage(state.record))
     assert (again.due_count, again.given_up_count) == (4, 0)
     assert state.record.failures == 0
 
@@ -482,11 +486,11 @@ def test_a_host_that_was_given_up_keeps_its_urls_and_comes_back() -> None:
 def test_giving_up_twice_counts_once() -> None:
     frontier = filled(3)
     state, _ = must_take(frontier)
-    frontier.give_up(state, 10.0)
-    frontier.give_up(state, 20.0)
+    frontier.save(state, replace(state.record, given_up=True, next_fetch_s=10.0))
+    frontier.save(state, replace(state.record, given_up=True, next_fetch_s=20.0))
     assert frontier.given_up_count == 3
-    frontier.take_courage(state)
-    frontier.take_courage(state)
+    frontier.save(state, politeness.with_courage(state.record))
+    frontier.save(state, politeness.with_courage(state.record))
     assert frontier.given_up_count == 0
 
 

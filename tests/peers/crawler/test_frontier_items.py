@@ -26,11 +26,11 @@ from mesh.linkers import (
 from mesh.messages import ANCHOR_ENTRIES_MAX, ANCHORS_MAX
 from mesh.slots import slot_of
 from mesh.urls import fingerprint, host_of
+from peers.crawler import politeness
 from peers.crawler.frontier_items import (
     STORED,
     AnchorsItem,
     HostItem,
-    HostRecord,
     Items,
     Queued,
     QueuedItem,
@@ -40,7 +40,6 @@ from peers.crawler.frontier_items import (
     decode_items,
     encode_items,
     join_anchors,
-    join_hosts,
     join_robots,
     join_urls,
     locate,
@@ -50,6 +49,7 @@ from peers.crawler.frontier_items import (
     robots_in,
     robots_row,
 )
+from peers.crawler.politeness import HostRecord
 
 SLOT_COUNT = 64
 URL = "http://a.test/1"
@@ -88,7 +88,7 @@ robots = st.builds(
 
 @pytest.mark.parametrize(
     ("join", "items"),
-    [(join_urls, rows), (join_anchors, anchors), (join_hosts, hosts), (join_robots, robots)],
+    [(join_urls, rows), (join_anchors, anchors), (politeness.join, hosts), (join_robots, robots)],
     ids=str,
 )
 @given(data=st.data())
@@ -165,7 +165,7 @@ def test_of_two_queued_ones_the_least_depth_and_hops_and_the_most_attempts_stay(
 
 def test_the_later_clock_wins_and_the_later_robots_and_the_greater_count() -> None:
     one, other = HostRecord("a.test", 9.0, 2, 4, True), HostRecord("a.test", 8.0, 7, 0, False)
-    assert join_hosts(one, other) == HostRecord("a.test", 9.0, 7, 4, True)
+    assert politeness.join(one, other) == HostRecord("a.test", 9.0, 7, 4, True)
     rules, none = RobotsRecord("http://a.test", 200, 5.0, b"#"), RobotsRecord("http://a.test", 404, 6.0, b"")
     assert join_robots(rules, none) == none
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mesh.errors import RemoteProtocolError
 from mesh.memory_table import MemoryTable
@@ -30,8 +31,18 @@ from peers.crawler.frontier_items import (
     queued_in,
 )
 from peers.crawler.frontier_store import FrontierStore, HeldBack
+from peers.crawler.settings import CrawlSettings
 from peers.handover.store import Part, Store
 
+# What another peer tells of a clock or of a robots.txt is believed 1,000 s and 100 s ahead.
+SETTINGS = CrawlSettings(
+    delay_s=0.0,
+    give_up_s=1_000.0,
+    backoff_max_s=100.0,
+    retry_after_max_s=100.0,
+    crawl_delay_max_s=100.0,
+    robots_ttl_s=100.0,
+)
 SLOT_COUNT = 4
 ALL = np.ones(SLOT_COUNT, np.bool_)
 ORIGINS = [f"http://h{number}.test" for number in range(4)]
@@ -46,8 +57,8 @@ class Side:
 
     def __init__(self, *, is_holder: bool = True) -> None:
         self.table = MemoryTable()
-        self.frontier = Frontier(self.table)
-        self.store = FrontierStore(self.frontier, 1_000.0, 100.0)
+        self.frontier = Frontier(self.table, SETTINGS)
+        self.store = FrontierStore(self.frontier, SETTINGS)
         self.store.slot_count, self.store.now = SLOT_COUNT, NOW
         if is_holder:
             self.frontier.hold(range(SLOT_COUNT))
@@ -90,7 +101,7 @@ class Side:
 
     def check(self) -> None:
         """Is what is in memory what a frontier that reads the table would have?"""
-        again = Frontier(self.table)
+        again = Frontier(self.table, SETTINGS)
         again.hold(range(SLOT_COUNT))
         mine = self.frontier
         for each in (mine, again):
@@ -141,7 +152,7 @@ def walk(side: Side, other: Side, step: tuple[str, int, int, str] | str, number:
             frontier.put_back(state, taken)
         elif step == "give up":
             frontier.put_back(state, taken)
-            frontier.give_up(state, NOW)
+            frontier.save(state, replace(state.record, given_up=True, next_fetch_s=NOW))
         elif step == "robots":
             frontier.put_back(state, taken)
             origin = f"http://{state.host}"
@@ -149,7 +160,7 @@ def walk(side: Side, other: Side, step: tuple[str, int, int, str] | str, number:
         else:
             outcome: Outcome = "D" if step == "D" else "F" if step == "F" else "X"
             frontier.settle(state, taken, outcome, "200" if step == "D" else "404")
-        frontier.save(state, fetched=state.record.fetched + 1)
+        frontier.save(state, replace(state.record, fetched=state.record.fetched + 1))
         frontier.release(state, NOW)
 
 
@@ -247,7 +258,7 @@ def test_the_clock_of_a_host_is_put_on_ours_and_goes_forward_only() -> None:
     one.add(f"{ORIGIN}/1")
     state, taken = one.take()
     one.frontier.put_back(state, taken)
-    one.frontier.save(state, next_fetch_s=NOW + 5.0, fetched=3)
+    one.frontier.save(state, replace(state.record, next_fetch_s=NOW + 5.0, fetched=3))
     other.add(f"{ORIGIN}/2")
     other.pull(one, clock_offset_s=2.0)
     mine = other.frontier.find(HOST)
@@ -411,7 +422,7 @@ def test_a_dropped_slot_leaves_memory_and_keeps_its_rows() -> None:
     for origin in ORIGINS:
         side.add(f"{origin}/1", text="text")
     state, taken = side.take()
-    side.frontier.give_up(state, NOW + 1.0)
+    side.frontier.save(state, replace(state.record, given_up=True, next_fetch_s=NOW + 1.0))
     side.frontier.put_back(state, taken)
     side.frontier.release(state, NOW)
     n_rows = len(side.table)
@@ -469,13 +480,13 @@ def test_something_new_ends_the_forgetting_wherever_it_is(n_forgotten: int) -> N
 
 def test_it_is_told_once_when_a_slot_gets_its_first_item() -> None:
     table = MemoryTable()
-    frontier = Frontier(table)
+    frontier = Frontier(table, SETTINGS)
     other = ORIGINS[1]
     frontier.add(f"{ORIGIN}/1", HOST, 7, 0, 0, NOW)
     frontier.add(f"{ORIGIN}/2", HOST, 7, 0, 0, NOW)
     assert frontier.filled == [7]
     frontier.add(f"{other}/2", host_of(other), 65_535, 0, 0, NOW)
-    again = Frontier(table)
+    again = Frontier(table, SETTINGS)
     assert again.filled == [7, 65_535]
     assert np.flatnonzero(again.filled_mask(65_536)).tolist() == [7, 65_535]
 

@@ -1,0 +1,230 @@
+"""What decides when a host is asked next, and whether at all.
+
+Everything that we owe a host is a function here, over what is remembered of it (`HostRecord`), what its
+robots.txts say, and the settings. Others carry it out: the frontier keeps the records and lets every host
+wait for its clock; the controller says what has happened, asks a host one thing at a time, and only while it
+has a licence.
+
+A clock never goes back. It is put forward, in this order of importance:
+
+    a question, when it is asked and again when it is answered    `after_question`: the delay
+    a failure of the host                                         `after_failure`: back-off, Retry-After
+    too many failures, or a hopeless one                          `given_up`: a day
+    a slot taken over, from whoever may just have asked           `inherited`: the delay
+    what another peer knows, within limits                        `seen_elsewhere`, `join`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Final
+
+import msgspec
+
+from peers.crawler.exchange import FailureReason
+from peers.crawler.settings import CrawlSettings
+
+_MAY_PASS: Final = frozenset((408, 425, 429, 500, 502, 503, 504))
+_DOUBLINGS_MAX: Final = 64  # of the back-off: 2^1,024 is no float
+
+
+class HostRecord(msgspec.Struct, frozen=True, array_like=True):
+    """What is remembered of a host: its politeness clock."""
+
+    host: str
+    next_fetch_s: float = 0.0  # mesh clock; not before
+    fetched: int = 0  # pages asked for, whatever came back
+    failures: int = 0  # in a row
+    given_up: bool = False
+
+
+class Blame(Enum):
+    """Whose failure it is that there is no answer."""
+
+    NOBODY = 0  # it was we who let go; whoever has the licence asks again
+    US = 1
+    HOST = 2  # the whole host is in trouble
+    HOPELESS_HOST = 3  # and asking again soon cannot help
+    PAGE = 4
+
+
+_BLAMES: Final = {
+    FailureReason.UNLICENSED: Blame.NOBODY,
+    FailureReason.LOCAL: Blame.US,
+    FailureReason.DNS: Blame.HOPELESS_HOST,
+    FailureReason.PRIVATE_ADDRESS: Blame.HOPELESS_HOST,
+    FailureReason.DNS_TEMPORARY: Blame.HOST,
+    FailureReason.REFUSED: Blame.HOST,
+    FailureReason.UNREACHABLE: Blame.HOST,
+    FailureReason.TIMEOUT: Blame.HOST,
+    FailureReason.RESET: Blame.HOST,
+    FailureReason.TLS: Blame.HOST,
+    FailureReason.FETCHER: Blame.HOST,
+}
+
+
+def blame_for(reason: FailureReason) -> Blame:
+    return _BLAMES.get(reason, Blame.PAGE)
+
+
+def may_pass(status: int) -> bool:
+    """Tell whether a page that is answered so is worth another attempt, when the host was left alone."""
+    return status in _MAY_PASS
+
+
+def may_try_again(attempts: int, settings: CrawlSettings) -> bool:
+    """Tell whether a page that has failed in a way that may pass is tried again.
+
+    Args:
+      attempts: made before this one.
+    """
+    return attempts + 1 < settings.attempts_max
+
+
+# --- The delay ---
+
+
+def delay_s(crawl_delays: Iterable[float | None], settings: CrawlSettings) -> float:
+    """Return the pause between two questions: the longest of ours and of all that its robots.txts want.
+
+    An origin that wants a longer one than we honour has no say: it is left out, but for its robots.txt.
+    """
+    honoured = [each for each in crawl_delays if each is not None and is_honoured(each, settings)]
+    return max(settings.delay_s, *honoured) if honoured else settings.delay_s
+
+
+def is_honoured(crawl_delay_s: float | None, settings: CrawlSettings) -> bool:
+    """Tell whether we wait as long as a robots.txt wants, rather than leave its origin out."""
+    return crawl_delay_s is None or crawl_delay_s <= settings.crawl_delay_max_s
+
+
+# --- The clock ---
+
+
+def wait_until(host: HostRecord, until_s: float) -> HostRecord:
+    """Put the clock of a host forward, never back."""
+    if until_s <= host.next_fetch_s:
+        return host
+    return msgspec.structs.replace(host, next_fetch_s=until_s)
+
+
+def after_question(host: HostRecord, delay_s: float, now: float) -> HostRecord:
+    """Keep the delay from now on: a question was answered, or is asked, in case we die before its answer."""
+    return wait_until(host, now + delay_s)
+
+
+def with_page_asked(host: HostRecord) -> HostRecord:
+    """Count a page against the budget."""
+    return msgspec.structs.replace(host, fetched=host.fetched + 1)
+
+
+def after_success(host: HostRecord) -> HostRecord:
+    """Forgive the failures before: the host has answered."""
+    return msgspec.structs.replace(host, failures=0) if host.failures else host
+
+
+def after_failure(
+    host: HostRecord,
+    settings: CrawlSettings,
+    delay_s: float,
+    now: float,
+    *,
+    retry_after_s: float = 0.0,
+    attempts: int = 0,
+) -> HostRecord:
+    """Leave a host alone for backoff x 2^(failures - 1), or what it asks for if that is longer.
+
+    A URL that has failed before does not count again: bad pages, which queue up for their next attempts
+    together, say nothing new of the host. After too many failures in a row it is given up.
+
+    Args:
+      attempts: of the page, before this one.
+    """
+    failures = host.failures + 1 if not attempts else max(host.failures, 1)
+    if failures >= settings.host_failures_max:
+        return given_up(host, settings, now)
+    pause_s = min(settings.backoff_s * 2.0 ** min(failures - 1, _DOUBLINGS_MAX), settings.backoff_max_s)
+    pause_s = max(pause_s, delay_s, min(retry_after_s, settings.retry_after_max_s))
+    return wait_until(msgspec.structs.replace(host, failures=failures), now + pause_s)
+
+
+def given_up(host: HostRecord, settings: CrawlSettings, now: float) -> HostRecord:
+    """Leave a host alone for a day; its URLs stay queued."""
+    return wait_until(msgspec.structs.replace(host, given_up=True), now + settings.give_up_s)
+
+
+def with_courage(host: HostRecord) -> HostRecord:
+    """Count a host that was given up among the living again, when its time has come."""
+    return msgspec.structs.replace(host, given_up=False, failures=0) if host.given_up else host
+
+
+def retry_after_s(value: str | None) -> float:
+    """Return the seconds that a Retry-After header asks for; dates are left to the back-off."""
+    is_number = value is not None and value.isascii() and value.isdigit() and len(value) < 8
+    return float(value) if value is not None and is_number else 0.0
+
+
+def origin_pause_s(settings: CrawlSettings, retry_after_s: float) -> float:
+    """Return how long an origin is left alone whose robots.txt cannot be had while others of its host can."""
+    return max(settings.backoff_max_s, min(retry_after_s, settings.retry_after_max_s))
+
+
+# --- Budgets ---
+
+
+def budget_reason(host: HostRecord, settings: CrawlSettings) -> str | None:
+    """Say why no further page of a host is asked for; None when it may be."""
+    return "host_budget" if host.fetched >= settings.pages_per_host_max else None
+
+
+def origins_reason(origin_count: int, settings: CrawlSettings) -> str | None:
+    """Say why no further origin of a host is asked for its robots.txt; None when it may be."""
+    return "host_origins" if origin_count >= settings.origins_per_host_max else None
+
+
+# --- What other peers know ---
+
+
+def inherited(host: HostRecord, asked_s: float, delay_s: float) -> HostRecord:
+    """Return a host of a slot that we took over: who had it may have asked the host just before.
+
+    Args:
+      asked_s: when all hosts of the slot count as asked; -inf when nobody can have.
+      delay_s: ours, since robots.txt is not looked into for all hosts of a slot; see `ready_s`.
+    """
+    return wait_until(host, asked_s + delay_s)
+
+
+def ready_s(asked_s: float, delay_s: float) -> float:
+    """Return when a host of a slot that we took over may be asked, with the delay that it wants itself."""
+    return asked_s + delay_s
+
+
+def seen_elsewhere(
+    host: HostRecord, clock_offset_s: float, now: float, settings: CrawlSettings
+) -> HostRecord:
+    """Return a host as another peer tells of it, on our clock and within what our own settings could do.
+
+    Args:
+      clock_offset_s: what our clock is ahead of the one it was told on.
+    """
+    latest_s = now + longest_pause_s(settings)
+    return msgspec.structs.replace(host, next_fetch_s=min(host.next_fetch_s + clock_offset_s, latest_s))
+
+
+def longest_pause_s(settings: CrawlSettings) -> float:
+    """Return how far ahead a clock can be."""
+    return max(
+        settings.give_up_s, settings.backoff_max_s, settings.retry_after_max_s, settings.crawl_delay_max_s
+    )
+
+
+def join(one: HostRecord, other: HostRecord) -> HostRecord:
+    """Bring together what two peers know of a host: the later clock, what goes with it, the most pages."""
+    clock = max(one, other, key=_clock_order)
+    return msgspec.structs.replace(clock, host=one.host, fetched=max(one.fetched, other.fetched))
+
+
+def _clock_order(host: HostRecord) -> tuple[float, int, bool]:
+    return host.next_fetch_s, host.failures, host.given_up
