@@ -48,8 +48,8 @@ def planted(bug: Bug) -> Iterator[None]:
 def _early_acknowledgement() -> list[_Patch]:
     """Leave it to the next comparison to bring a page to the standbys."""
 
-    def begin(self: Replications[Any], *arguments: object) -> list[str]:
-        return []
+    def begin(self: Replications[Any, Any], *arguments: object) -> None:
+        pass
 
     return [(Replications, "begin", begin)]
 

@@ -26,6 +26,7 @@ with them. What crosses the wire is repeated with growing pauses.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import inf, isfinite
@@ -36,6 +37,7 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from mesh.actor import Address, Message, Send
+from mesh.delivery import DeliverySettings
 from mesh.document import Document
 from mesh.errors import LocalProtocolError
 from mesh.messages import (
@@ -93,7 +95,7 @@ from peers.storage.messages import (
     UnindexedCounted,
 )
 from peers.storage.parts import TIME_MAX_S
-from peers.storage.replication import Replications, ReplicationSettings
+from peers.storage.replication import Replications
 from peers.storage.scrubber import SCRUB_TICKET, Scrubber, ScrubSettings
 
 Version: TypeAlias = tuple[str, float]  # URL and time of fetch
@@ -102,14 +104,20 @@ Version: TypeAlias = tuple[str, float]  # URL and time of fetch
 class CellSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Patience and limits of a cell."""
 
-    replication: ReplicationSettings = ReplicationSettings()
+    # Of one member: what it does not answer in 30 s is left to comparison. How many pages wait is bounded by
+    # who gives them to us: it waits with others until these are stored.
+    pages: DeliverySettings = DeliverySettings(
+        again_s=2.0, again_max_s=16.0, give_up_s=30.0, window=256, window_bytes=32 << 20
+    )
+    texts: DeliverySettings = DeliverySettings(
+        again_s=2.0, again_max_s=16.0, give_up_s=30.0, window=1_024, waiting_max=16_384
+    )
     # So many slots at a time because a newcomer has none of them, and every group costs some round trips.
     exchange: ExchangeSettings = ExchangeSettings()
     indexing: IndexingSettings = IndexingSettings()
     scrub: ScrubSettings = ScrubSettings()
     # Replicas waiting for our archive; more are not taken, their owner repeats them.
     replica_bytes_max: int = 64 << 20
-    texts_replicating_max: int = 16_384  # pages; of more the slots are compared
     readers_max: int = 256  # gateways waiting for a page; more get no answer and ask another peer
     # Slots that were brought count as synchronised when they are indexed, or after this at the latest: a
     # hundred thousand pages, parsed by one thread.
@@ -221,8 +229,12 @@ class Cell(StoreActor):
         self._scrubber = Scrubber(self._ledger, self._settings.scrub)
         self._ownership: Ownership | None = None
         self._pages: dict[Version, _Page] = {}
-        self._replicas: Replications[Version] = Replications(self._settings.replication)
-        self._texts: Replications[bytes] = Replications(self._settings.replication)  # by identity
+        self._replicas: Replications[Version, ReplicatePage] = Replications(
+            self._settings.pages, lambda order: _size_of(order.page)
+        )
+        self._texts: Replications[bytes, ReplicateAnchors] = Replications(  # by identity
+            self._settings.texts, lambda order: sum(map(len, order.anchors))
+        )
         self._urls: dict[str, int] = {}  # how many versions of a URL are in _pages
         self._early_anchors: dict[str, StoreAnchors] = {}  # of pages in _pages, until those are done
         self._reads: dict[Version, _Reading] = {}
@@ -248,7 +260,8 @@ class Cell(StoreActor):
         self._handover = Address(peer, "handover")
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
-        return self._with_news(self._react(source, message, now), now)
+        sends = self._react(source, message, now)
+        return self._with_news(sends + self._deliver(now), now)
 
     def _react(self, source: Address, message: Message, now: float) -> list[Send]:
         match message:
@@ -271,7 +284,7 @@ class Cell(StoreActor):
             case ReplicateAnchors():
                 return self._replicate_anchors(source.peer, message)
             case AnchorsReplicated(url, anchors):
-                return self._note_anchors_replicated(source.peer, url, anchors)
+                return self._note_anchors_replicated(source.peer, url, anchors, now)
             case ReadPage(request, url):
                 return self._read_for(source, request, url)
             case RecordsRead():
@@ -291,7 +304,7 @@ class Cell(StoreActor):
         return self._trade(source, message, now)
 
     def wake(self, now: float) -> list[Send]:
-        sends = self._repeat(now)
+        sends = self._deliver(now)
         if self._keeper.wake_at() <= now:
             sends += self._hold(self._keeper.wake(now), now)
         if self._turn_at <= now:
@@ -372,9 +385,8 @@ class Cell(StoreActor):
             pending.givers += [] if giver in pending.givers else [giver]
             return []  # the answer will come
         pending.givers.append(giver)
-        message = ReplicatePage(page)
-        members = self._replicas.begin(key, page.slot, message, self._others(page.slot), now)
-        return sends + [Send(self._cell_of(peer), message) for peer in members]
+        self._replicas.begin(key, page.slot, ReplicatePage(page), self._others(page.slot), now)
+        return sends
 
     def _replicate(self, owner: str, page: StoredPage) -> list[Send]:
         if not self._is_acceptable(owner, page):
@@ -448,7 +460,7 @@ class Cell(StoreActor):
         return self._finish_if_done(key, now)
 
     def _note_replicated(self, peer: str, key: Version, now: float) -> list[Send]:
-        return self._finish_if_done(key, now) if self._replicas.note_answer(key, peer) else []
+        return self._finish_if_done(key, now) if self._replicas.note_answer(key, peer, now) else []
 
     def _finish_if_done(self, key: Version, now: float) -> list[Send]:
         pending = self._pages.get(key)
@@ -519,21 +531,21 @@ class Cell(StoreActor):
         else:
             self._urls[page.url] -= 1
 
-    def _repeat(self, now: float) -> list[Send]:
-        """Ask silent members again; after the last try have their slots compared."""
+    def _deliver(self, now: float) -> list[Send]:
+        """Send what members have to keep, again if need be; have the slots of silent ones compared."""
         sends: list[Send] = []
-        silent: dict[str, set[int]] = {}
+        silent: dict[str, set[int]] = defaultdict(set)
         if self._replicas.wake_at() <= now:
-            again, given_up = self._replicas.wake(now)
-            sends += [Send(self._cell_of(peer), message) for peer, message in again]
-            for key, slot, peers in given_up:
-                _note_silent(silent, peers, slot)
+            leaving, given_up = self._replicas.wake(now)
+            sends += [Send(self._cell_of(peer), message) for peer, message in leaving]
+            for key, slot, peer in given_up:
+                silent[peer].add(slot)
                 sends += self._finish_if_done(key, now)
         if self._texts.wake_at() <= now:
-            again, texts_given_up = self._texts.wake(now)
-            sends += [Send(self._cell_of(peer), message) for peer, message in again]
-            for _, slot, peers in texts_given_up:
-                _note_silent(silent, peers, slot)
+            texts_leaving, texts_given_up = self._texts.wake(now)
+            sends += [Send(self._cell_of(peer), message) for peer, message in texts_leaving]
+            for _, slot, peer in texts_given_up:
+                silent[peer].add(slot)
         return sends + self._differing(silent)
 
     # --- Link texts
@@ -554,17 +566,9 @@ class Cell(StoreActor):
         texts = Texts(self._ledger.next_time(identity, now), message.anchors)
         if not self._ledger.merge_texts(identity, texts):
             return []
-        return self._indexing.give_texts(identity) + self._replicate_texts(identity, message, texts, now)
-
-    def _replicate_texts(
-        self, identity: bytes, message: StoreAnchors, texts: Texts, now: float
-    ) -> list[Send]:
-        members = self._others(message.slot)
-        if len(self._texts) >= self._settings.texts_replicating_max:
-            return self._differing({peer: {message.slot} for peer in members})
         order = ReplicateAnchors(message.url, message.slot, texts.anchors, texts.at)
-        members = self._texts.begin(identity, message.slot, order, members, now)
-        return [Send(self._cell_of(peer), order) for peer in members]
+        self._texts.begin(identity, message.slot, order, self._others(message.slot), now)
+        return self._indexing.give_texts(identity)
 
     def _store_early_anchors(self, url: str, now: float) -> list[Send]:
         early = self._early_anchors.pop(url, None) if self._early_anchors else None
@@ -586,11 +590,13 @@ class Cell(StoreActor):
         sends = self._indexing.give_texts(identity) if have_changed and place.has_document else []
         return [*sends, Send(self._cell_of(owner), AnchorsReplicated(message.url, message.anchors))]
 
-    def _note_anchors_replicated(self, peer: str, url: str, anchors: tuple[str, ...]) -> list[Send]:
+    def _note_anchors_replicated(
+        self, peer: str, url: str, anchors: tuple[str, ...], now: float
+    ) -> list[Send]:
         identity = self._identity_of(url)
         order = None if identity is None else self._texts.message(identity)
-        if identity is not None and isinstance(order, ReplicateAnchors) and order.anchors == anchors:
-            self._texts.note_answer(identity, peer)
+        if identity is not None and order is not None and order.anchors == anchors:
+            self._texts.note_answer(identity, peer, now)
         return []
 
     # --- Reading back
@@ -757,7 +763,7 @@ class Cell(StoreActor):
         """Note the member of the team whose turn it is."""
         others = self._others(slot) if self._ownership is not None else []
         if others:
-            _note_silent(differing, [others[turn % len(others)]], slot)
+            differing.setdefault(others[turn % len(others)], set()).add(slot)
 
     def _is_busy(self) -> bool:
         return bool(self._pages or self._reads or self._keeper.is_bringing or self._is_full)
@@ -814,14 +820,10 @@ class Cell(StoreActor):
         # Also pages that waited for nobody: who comes now may have compared before they were in the table.
         for key, pending in [(key, pending) for key, pending in self._pages.items() if pending.givers]:
             page = pending.page
-            new = self._replicas.change_members(
-                key, page.slot, ReplicatePage(page), self._others(page.slot), now
-            )
-            sends += [Send(self._cell_of(peer), ReplicatePage(page)) for peer in new]
+            self._replicas.change_members(key, page.slot, ReplicatePage(page), self._others(page.slot), now)
             sends += self._finish_if_done(key, now)
         for identity, slot, order in self._texts.under_way():
-            new = self._texts.change_members(identity, slot, order, self._others(slot), now)
-            sends += [Send(self._cell_of(peer), order) for peer in new]
+            self._texts.change_members(identity, slot, order, self._others(slot), now)
         return sends
 
     def _take_up(self, now: float) -> None:
@@ -873,11 +875,6 @@ class Cell(StoreActor):
     def _identity_of(self, url: str) -> bytes | None:
         slot = self._slot_of(url)
         return None if slot is None else identity_of(slot, url)
-
-
-def _note_silent(slots: dict[str, set[int]], peers: list[str], slot: int) -> None:
-    for peer in peers:
-        slots.setdefault(peer, set()).add(slot)
 
 
 def _task_of(held: _Held) -> int | None:

@@ -1,129 +1,135 @@
-"""What the living members of a team have still to answer: the policy of asking again, and of giving up.
+"""What the living members of a team have still to answer, message by message.
 
-Says to whom what is to be sent, sends nothing. Nothing of it is in a table: who does not answer is left to
-the comparison of slots.
+Each member's part of it is a `mesh.delivery`; here the parts of one message are held together. Says to whom
+what is to be sent, sends nothing. Nothing of it is in a table: who does not answer is left to the comparison
+of slots. The key of a message says what it is about, so an answer is right whatever life it was meant for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Generic, TypeVar
-
-import msgspec
+from typing import Generic, NamedTuple, TypeVar
 
 from mesh.actor import Message
-
-
-class ReplicationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Patience with a team."""
-
-    again_s: float = 2.0  # first pause for a member to answer, doubled each time
-    tries_max: int = 4  # 2 + 4 + 8 + 16 s, then the slots are compared instead
-    repeats_per_wake_max: int = 64  # so that a slow member is not buried under repetitions
-
+from mesh.delivery import Delivery, DeliverySettings
 
 Key = TypeVar("Key", bound=Hashable)
+Order = TypeVar("Order", bound=Message)
+
+
+class Silence(NamedTuple, Generic[Key]):
+    """A member does not answer for something, or has too much before it."""
+
+    key: Key
+    slot: int
+    peer: str
 
 
 @dataclass(slots=True)
-class _Replication:
+class _Replication(Generic[Order]):
     """One message and who has it still to answer."""
 
-    message: Message
+    message: Order
     slot: int
     missing: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
-    tries: int = 0
-    repeat_at: float = inf
 
 
-class Replications(Generic[Key]):
+class Replications(Generic[Key, Order]):
     """Messages by key that are repeated until the members of their team have answered."""
 
-    def __init__(self, settings: ReplicationSettings) -> None:
-        self._settings = settings
-        self._under_way: dict[Key, _Replication] = {}
-        self._wake_at = inf
+    def __init__(self, settings: DeliverySettings, size_of: Callable[[Order], int]) -> None:
+        """Begin with nothing under way.
+
+        Args:
+          size_of: about how many bytes a message takes.
+        """
+        self._delivery: Delivery[Key, Order] = Delivery(settings)
+        self._size_of = size_of
+        self._under_way: dict[Key, _Replication[Order]] = {}
+        self._refused: list[Silence[Key]] = []  # since the last `wake`
 
     def __len__(self) -> int:
         return len(self._under_way)
 
     def wake_at(self) -> float:
-        return self._wake_at
+        return -inf if self._refused else self._delivery.wake_at()
 
     def is_waiting(self, key: Key) -> bool:
         return key in self._under_way
 
-    def begin(self, key: Key, slot: int, message: Message, members: Iterable[str], now: float) -> list[str]:
-        """Note a message, in place of the one before of that key; return whom to send it."""
+    def begin(self, key: Key, slot: int, message: Order, members: Iterable[str], now: float) -> None:
+        """Note a message, in place of the one before of that key; `wake`, due then, says whom to send it."""
+        self.drop(key)
         members = list(members)
-        self._under_way.pop(key, None)
-        if not members:
-            return []
-        repeat_at = now + self._settings.again_s
-        self._under_way[key] = _Replication(message, slot, set(members), set(members), repeat_at=repeat_at)
-        self._wake_at = min(self._wake_at, repeat_at)
-        return members
+        replication = self._under_way[key] = _Replication(message, slot, asked=set(members))
+        self._ask(key, replication, members, now)
 
-    def message(self, key: Key) -> Message | None:
+    def message(self, key: Key) -> Order | None:
         """Return what has still to be answered."""
         replication = self._under_way.get(key)
         return None if replication is None else replication.message
 
-    def note_answer(self, key: Key, peer: str) -> bool:
+    def note_answer(self, key: Key, peer: str, now: float) -> bool:
         """Strike a member out; return whether that was the last one."""
         replication = self._under_way.get(key)
-        if replication is None:
+        if replication is None or self._delivery.note_answer(peer, key, now) is None:
             return False
-        replication.missing.discard(peer)
+        replication.missing.remove(peer)
         return self._end_if_done(key, replication)
 
     def drop(self, key: Key) -> None:
-        self._under_way.pop(key, None)
+        replication = self._under_way.pop(key, None)
+        if replication is not None:
+            self._withdraw(key, replication.missing)
 
-    def under_way(self) -> list[tuple[Key, int, Message]]:
+    def under_way(self) -> list[tuple[Key, int, Order]]:
         """Return all messages with their keys and slots."""
         return [(key, each.slot, each.message) for key, each in self._under_way.items()]
 
-    def change_members(
-        self, key: Key, slot: int, message: Message, members: Sequence[str], now: float
-    ) -> list[str]:
-        """Wait for these members, and for no others; return whom to send the message.
+    def change_members(self, key: Key, slot: int, message: Order, members: Sequence[str], now: float) -> None:
+        """Wait for these members, and for no others.
 
         Who was away is asked again, and so is everybody when nobody was waited for any more.
         """
         replication = self._under_way.get(key)
         if replication is None:
-            return self.begin(key, slot, message, members, now)
+            self.begin(key, slot, message, members, now)
+            return
+        gone = replication.missing - set(members)
+        replication.missing -= gone
+        self._withdraw(key, gone)
         new = [peer for peer in members if peer not in replication.asked]
-        replication.missing = (replication.missing & set(members)) | set(new)
         replication.asked = set(members)
+        self._ask(key, replication, new, now)
+
+    def wake(self, now: float) -> tuple[list[tuple[str, Order]], list[Silence[Key]]]:
+        """Return what is to be sent to whom, for the first time or again, and what was given up."""
+        leaving, given_up = self._delivery.wake(now)
+        silent, self._refused = self._refused, []
+        for peer, key, _ in given_up:
+            replication = self._under_way[key]
+            replication.missing.remove(peer)
+            silent.append(Silence(key, replication.slot, peer))
+            self._end_if_done(key, replication)
+        return [(peer, message) for peer, _, message in leaving], silent
+
+    def _ask(self, key: Key, replication: _Replication[Order], members: list[str], now: float) -> None:
+        n_bytes = self._size_of(replication.message) if members else 0
+        for peer in members:
+            if self._delivery.add(peer, key, replication.message, n_bytes, now):
+                replication.missing.add(peer)
+            else:
+                self._refused.append(Silence(key, replication.slot, peer))
         self._end_if_done(key, replication)
-        return new
 
-    def wake(self, now: float) -> tuple[list[tuple[str, Message]], list[tuple[Key, int, list[str]]]]:
-        """Return what is to be sent again to whom, and what was given up: key, slot, silent members."""
-        settings = self._settings
-        again: list[tuple[str, Message]] = []
-        given_up: list[tuple[Key, int, list[str]]] = []
-        due = [item for item in self._under_way.items() if item[1].repeat_at <= now]
-        for key, replication in due[: settings.repeats_per_wake_max]:
-            replication.tries += 1
-            silent = sorted(replication.missing)
-            if replication.tries >= settings.tries_max:
-                del self._under_way[key]
-                given_up.append((key, replication.slot, silent))
-                continue
-            replication.repeat_at = now + settings.again_s * 2**replication.tries
-            again += [(peer, replication.message) for peer in silent]
-        soonest = min((each.repeat_at for each in self._under_way.values()), default=inf)
-        # What was due but over the limit has its turn a little later, not at once.
-        self._wake_at = max(soonest, now + settings.again_s / 8)
-        return again, given_up
+    def _withdraw(self, key: Key, peers: Iterable[str]) -> None:
+        for peer in peers:
+            self._delivery.withdraw(peer, key)
 
-    def _end_if_done(self, key: Key, replication: _Replication) -> bool:
+    def _end_if_done(self, key: Key, replication: _Replication[Order]) -> bool:
         if replication.missing:
             return False
         del self._under_way[key]

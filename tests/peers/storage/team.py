@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from mesh.actor import Address, Message
+from mesh.delivery import DeliverySettings
 from mesh.document import Document
 from mesh.errors import StorageFull
 from mesh.memory_table import MemoryTable
@@ -63,14 +64,14 @@ from peers.storage.messages import (
     StoreAnchors,
     StorePage,
 )
-from peers.storage.replication import ReplicationSettings
 from peers.storage.scrubber import ScrubSettings
 
 SLOTS = 64
 SETTINGS = CellSettings(
     indexing=IndexingSettings(pages_max=8, texts_max=4, recoveries_max=3, texts_per_look=2),
     entries_per_turn=5,
-    replication=ReplicationSettings(tries_max=3),
+    pages=DeliverySettings(again_s=2.0, again_max_s=16.0, give_up_s=14.0),
+    texts=DeliverySettings(again_s=2.0, again_max_s=16.0, give_up_s=14.0),
     scrub=ScrubSettings(places_max=2, pass_pause_s=100.0),
 )
 
