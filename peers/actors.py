@@ -10,7 +10,8 @@ from mesh.table import Table, TableSection
 from peers.crawler.controller import Controller
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.searcher import Searcher
-from peers.handover.handover import Handover, HandoverSettings
+from peers.handover.handover import Handover
+from peers.handover.settings import HandoverSettings
 from peers.handover.store import StoreActor
 from peers.importing.importer import Importer
 from peers.index.indexer import Indexer, IndexView

@@ -10,7 +10,7 @@ from msgspec import Meta
 from mesh.balance import BalanceSettings
 from mesh.config import MemberConfig, MeshConfig
 from peers.crawler.settings import CrawlSettings
-from peers.handover.handover import HandoverSettings
+from peers.handover.settings import HandoverSettings
 
 
 class WebConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

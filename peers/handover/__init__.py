@@ -1,7 +1,11 @@
 """Hand-over: which slots this peer may crawl, and that all who keep a slot have the same of it.
 
-handover    the actor: claims slots, has its stores brought up to date, says when it can serve them
-wants       its policy: what is still to be brought here, from whom, what first
+handover    the actor: takes news to those below, draws conclusions, says when slots can be crawled and served
+standing    what is true of the slots of this peer: held, filled, complete, whose they are
+claims      our claim, until all others have yielded it; yielding: the claims of others
+bringing    orders to the stores, by the policy of `wants`: what is still to come, from whom, what first
+offering    what others are to bring from here, after the rules of `offers`; taking: what they offer us
+comparing   which slots are compared with whom, and when
 messages    what it says to the stores of its peer
 store       what a store is, and its declaration: all that a further one costs
 keeper      what the actor of a store delegates to: comparing, moving, forgetting, telling

@@ -41,8 +41,8 @@ from mesh.table import TableSection
 from mesh.transport import Received
 from mesh.urls import host_of
 from peers.engine.index import Index
-from peers.handover.handover import HandoverSettings
 from peers.handover.messages import SlotsComplete, SlotsSynchronised, SynchroniseSlots
+from peers.handover.settings import HandoverSettings
 from peers.index.index_reader import IndexReader
 from peers.index.indexer import Indexer
 from peers.index.segments_port import SegmentsPort

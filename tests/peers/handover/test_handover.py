@@ -16,7 +16,7 @@ from mesh.messages import ClaimSlots, CopiesWanted, OfferSlots, Ping, SlotsTaken
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
 from mesh.slots import SlotTable
-from peers.handover.handover import Handover, HandoverSettings
+from peers.handover.handover import Handover
 from peers.handover.messages import (
     ForgetSlots,
     HoldSlots,
@@ -29,6 +29,7 @@ from peers.handover.messages import (
     StopSynchronising,
     SynchroniseSlots,
 )
+from peers.handover.settings import HandoverSettings
 from tests.helpers import STORES
 
 ANN, BEN, CAT = "ann", "ben", "cat"
@@ -52,8 +53,13 @@ def mask(encoded: bytes) -> SlotMask:
 class Ann:
     """A handover, and what it said last."""
 
-    def __init__(self, ownership: Ownership | None = None, filled: bytes = NO_SLOTS) -> None:
-        self.handover = Handover(ANN, STORES)
+    def __init__(
+        self,
+        ownership: Ownership | None = None,
+        filled: bytes = NO_SLOTS,
+        settings: HandoverSettings = SETTINGS,
+    ) -> None:
+        self.handover = Handover(ANN, STORES, settings=settings)
         self.now = 0.0
         self.said: list[Send] = []
         if ownership is not None:
@@ -125,9 +131,9 @@ class Ann:
         return self.handover.observe().refused
 
 
-def holding(ownership: Ownership, filled: bytes = NO_SLOTS) -> Ann:
+def holding(ownership: Ownership, filled: bytes = NO_SLOTS, settings: HandoverSettings = SETTINGS) -> Ann:
     """Ann, with all she owns held and complete."""
-    ann = Ann(ownership, filled)
+    ann = Ann(ownership, filled, settings)
     claim = ann.claim()
     for peer in sorted(ownership.alive - {ANN}):
         ann.yielded_by(peer, claim)
@@ -391,7 +397,7 @@ def test_two_that_both_think_a_slot_theirs_do_not_yield_it_to_each_other() -> No
 
 def test_a_slot_is_yielded_only_when_the_controller_has_stopped() -> None:
     ann, later = holding(view(ANN, BEN)), view(ANN, BEN, CAT)
-    held = ann.handover._held.copy()
+    held = ann.handover._standing.held.copy()
     ann.hear(OwnershipChanged(later))
     lost = held & ~later.owned
     assert lost.any()
@@ -409,7 +415,7 @@ def test_the_owner_again_does_not_crawl_what_it_is_still_stopping() -> None:
     ann, later = holding(view(ANN, BEN)), view(ANN, BEN, CAT)
     before = ann.held
     ann.hear(OwnershipChanged(later))
-    stopping = encode_slots(ann.handover._stopping)
+    stopping = encode_slots(ann.handover._standing.stopping)
     ann.hear(OwnershipChanged(view(ANN, BEN)))
     ann.yielded_by(BEN, ann.claim())
     ann.wait(FENCE_S)
@@ -524,9 +530,9 @@ def test_what_a_peer_offered_before_it_was_the_owner_makes_no_copy_complete() ->
     assert standby.any()
     ann.hear_from(BEN, OfferSlots(5, before.epoch, encode_slots(standby)))
     ann.finish_tasks()
-    assert not (ann.handover._complete & standby).any()
+    assert not (ann.handover._standing.complete & standby).any()
     ann.hear(OwnershipChanged(after))
-    assert not (ann.handover._complete & standby).any()
+    assert not (ann.handover._standing.complete & standby).any()
     ann.hear_from(BEN, OfferSlots(5, after.epoch, encode_slots(standby)))
     ann.finish_tasks()
     assert ann.told(SlotsTaken, BEN) == [SlotsTaken(5, encode_slots(standby))]
@@ -677,7 +683,9 @@ def test_who_drains_answers_until_the_new_owners_have_taken_what_it_had() -> Non
     assert ann.told(ServeSlots) == []
     ann.hear_from(CAT, SlotsTaken(made[CAT].offer, made[CAT].slots))
     assert ann.told(ServeSlots) == [ServeSlots()]
-    assert not (here.answers & ~ann.handover._filled).any()  # and forgets nothing of what it answers for
+    assert not (
+        here.answers & ~ann.handover._standing.filled
+    ).any()  # and forgets nothing of what it answers for
 
 
 def test_serving_is_asked_for_once_in_an_epoch_and_not_before_all_copies_are_here() -> None:
@@ -707,9 +715,8 @@ def test_a_standby_compares_all_its_slots_with_their_owners_in_turn() -> None:
 
 def test_a_round_of_comparisons_takes_its_time_whatever_there_is_to_compare() -> None:
     here = view(ANN, BEN)
-    ann = holding(here)
     settings = HandoverSettings(compare_slots_min=1, compare_round_s=4 * SETTINGS.compare_every_s)
-    ann.handover._settings = settings
+    ann = holding(here, settings=settings)
     ann.hear_from(BEN, OfferSlots(5, here.epoch, encode_slots(here.table.slots_of(BEN))))
     ann.finish_tasks()
     compared = np.zeros(SLOTS, np.int64)

@@ -1,0 +1,121 @@
+"""What this peer has others bring from here (`offers`), and what it may forget since they have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+
+from mesh.actor import Send
+from mesh.messages import OfferSlots
+from mesh.ownership import Ownership
+from mesh.slot_set import SlotMask, encode_slots
+from mesh.slots import NOBODY
+from peers.handover.offers import Offers
+from peers.handover.settings import HandoverSettings
+from peers.handover.standing import Standing, to_handover
+
+
+class Offering:
+    """Offers to others, repeated until they are taken; what the whole team has taken may go."""
+
+    def __init__(self, standing: Standing, numbers: Iterator[int], settings: HandoverSettings) -> None:
+        self.again_at = inf
+        self.are_stale = self.may_forget = True  # as far as we know, to spare work
+        self._standing = standing
+        self._settings = settings
+        self._pause_s = settings.again_s
+        self._offers = Offers(standing.ownership.table.slot_count, numbers)
+
+    def follow(self, old: Ownership | None, now: float) -> None:
+        """Begin anew under a new view of who keeps what."""
+        if old is not None:
+            # What a peer took while we kept the slot does not let us forget it.
+            self._offers.take_back(old.kept ^ self._standing.ownership.kept)
+        self.are_stale = self.may_forget = True
+        self.again_at, self._pause_s = now + self._settings.again_s, self._settings.again_s
+
+    def make(self, now: float) -> None:
+        """Offer what is due."""
+        self.are_stale = False
+        if self._offers.make(self._due()):
+            self._pause_s = self._settings.again_s
+            # A little later, for more slots may become complete.
+            self.again_at = min(self.again_at, now + self._pause_s)
+
+    def send(self, now: float) -> list[Send]:
+        """Say what is offered and not taken so far."""
+        offers = self._offers.open()
+        self._pause_s = min(2 * self._pause_s, self._settings.again_max_s)
+        self.again_at = now + self._pause_s if offers else inf
+        epoch = self._standing.ownership.epoch
+        return [
+            to_handover(peer, OfferSlots(number, epoch, encode_slots(slots)))
+            for peer, (number, slots) in offers.items()
+        ]
+
+    def note_taken(self, peer: str, number: int, slots: SlotMask) -> bool:
+        """Note an answer; False when it is old or says nothing new."""
+        is_new = self._offers.note_taken(peer, number, slots)
+        self.may_forget |= is_new
+        return is_new
+
+    def take_back(self, slots: SlotMask) -> None:
+        """These are to be taken again, by everybody."""
+        self._offers.take_back(slots)
+        self.are_stale = True
+
+    def take_back_from(self, peer: str, slots: SlotMask) -> None:
+        """Have a peer take these again, if they are still due."""
+        if slots.any():
+            self._offers.take_back_from(peer, slots)
+            self.are_stale = True
+
+    def taken_by(self, peer: str) -> SlotMask:
+        """What a peer has taken of what is offered to it; not to be changed."""
+        return self._offers.taken_by(peer)
+
+    @property
+    def n_open(self) -> int:
+        """Slots to be taken by others; a slot counts once for every peer."""
+        return sum(int(slots.sum()) for _, slots in self._offers.open().values())
+
+    def untaken_strays(self) -> SlotMask:
+        """Return the strays that the team does not have yet."""
+        return self._standing.strays() & ~self._taken_by_team()
+
+    def forget_taken(self) -> SlotMask:
+        """Return the strays that the whole team has taken, which are gone from here now."""
+        self.may_forget = False
+        standing, table = self._standing, self._standing.ownership.table
+        gone = standing.strays()
+        if gone.any():
+            gone &= self._taken_by_team() & (table.ranking[table.replicas - 1] != NOBODY)
+        if gone.any():
+            standing.filled &= ~gone
+            standing.complete &= ~gone
+            standing.lacking &= ~gone
+            self.are_stale = True
+        return gone
+
+    def _due(self) -> dict[str, SlotMask]:
+        """By peer what it is to take from here, whether it has or not."""
+        standing, ownership = self._standing, self._standing.ownership
+        copied = standing.held & standing.complete
+        moving = ownership.answers & ~ownership.owned
+        strays = standing.strays()
+        due: dict[str, SlotMask] = {}
+        for rank in range(ownership.table.replicas):
+            offered = strays | (moving if rank == 0 else copied)
+            for peer, slots in standing.by_peer(offered, rank).items():
+                due[peer] = due[peer] | slots if peer in due else slots
+        return due
+
+    def _taken_by_team(self) -> SlotMask:
+        """Of the strays, those that all who are to keep them have taken, if there is anybody."""
+        standing, table = self._standing, self._standing.ownership.table
+        strays = standing.strays()
+        taken: SlotMask = strays & (table.ranking[0] != NOBODY)
+        for rank in range(table.replicas):
+            for peer, slots in standing.by_peer(strays, rank).items():
+                taken &= ~slots | self._offers.taken_by(peer)
+        return taken

@@ -1,0 +1,114 @@
+"""What others offer us, and what of it we have taken: all of it is in all of our stores, and complete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from mesh.actor import Send
+from mesh.messages import CopiesWanted, OfferSlots, SlotsTaken
+from mesh.slot_set import SlotMask, encode_slots
+from peers.handover.bringing import Bringing
+from peers.handover.settings import HandoverSettings
+from peers.handover.standing import Standing, to_handover
+
+
+@dataclass(slots=True)
+class _Offered:
+    """An offer of another peer, as far as we keep what it offers."""
+
+    number: int
+    slots: SlotMask  # to be brought, or brought, since it was offered under this number and ownership
+    told: SlotMask  # of those, what we said we have taken
+
+
+class Taking:
+    """The offers of other peers."""
+
+    def __init__(self, standing: Standing, bringing: Bringing, settings: HandoverSettings) -> None:
+        self.ask_at = inf
+        self.copies_at = 0.0  # standbys bring nothing new before
+        self._standing = standing
+        self._bringing = bringing
+        self._settings = settings
+        self._offered: dict[str, _Offered] = {}  # by peer
+        self._stirred: set[str] = set()  # whose offers may have been taken by now
+
+    def begin_anew(self, now: float) -> None:
+        """Forget all offers: whose makes us complete may be another now. They offer again, or are asked."""
+        self._offered.clear()
+        self.ask_at = now + self._settings.ask_s
+
+    def hear(self, peer: str, message: OfferSlots, now: float) -> bool:
+        """Bring what is offered of ours; False when it is of another epoch, and will be repeated."""
+        standing, ownership = self._standing, self._standing.ownership
+        if message.epoch != ownership.epoch or peer not in ownership.alive:
+            return False
+        slots = standing.decode(message.slots) & ownership.kept
+        offered = self._offered.get(peer)
+        if offered is None or offered.number != message.offer:
+            offered = _Offered(message.offer, standing.nothing(), standing.nothing())
+            self._offered[peer] = offered
+        new = slots & ~offered.slots
+        offered.slots |= new
+        offered.told &= ~slots  # what we said of them was lost
+        self._bringing.want_copies(peer, new & ownership.owned, now)
+        self._bringing.want_copies(peer, new & ~ownership.owned, max(now, self.copies_at))
+        self._stirred.add(peer)
+        return True
+
+    def is_waiting_for(self, peer: str) -> bool:
+        """Is there anything that this peer offers and that we have not said we have taken?"""
+        offered = self._offered.get(peer)
+        return offered is not None and bool((offered.slots & ~offered.told).any())
+
+    def stir(self, peer: str) -> None:
+        """Something has come from a peer."""
+        self._stirred.add(peer)
+
+    def stir_all(self) -> None:
+        """What anybody offers may be complete only now."""
+        self._stirred.update(self._offered)
+
+    def completed(self) -> SlotMask:
+        """Return the slots of which all has come from who holds them, and so had all when it offered them."""
+        table, completed = self._standing.ownership.table, self._standing.nothing()
+        for peer in self._stirred & self._offered.keys():
+            completed |= table.slots_of(peer) & self._brought(peer)
+        return completed
+
+    def lose(self, slots: SlotMask, now: float) -> None:
+        """These could not be kept: bring them again, and ask their owners for them."""
+        for offered in self._offered.values():
+            offered.slots &= ~slots
+            offered.told &= ~slots
+        self.ask_at = min(self.ask_at, now + self._settings.ask_s)
+
+    def tell(self) -> list[Send]:
+        """Say what we have taken by now."""
+        sends = []
+        for peer in sorted(self._stirred & self._offered.keys()):
+            offered = self._offered[peer]
+            new = self._brought(peer) & self._standing.complete & ~offered.told
+            if new.any():
+                offered.told |= new
+                sends.append(to_handover(peer, SlotsTaken(offered.number, encode_slots(new))))
+        self._stirred.clear()
+        return sends
+
+    def ask(self, now: float) -> list[Send]:
+        """As a standby, have owners offer what they believe we have taken, as before a restart of ours."""
+        standing, ownership = self._standing, self._standing.ownership
+        lacking = ownership.kept & ~ownership.owned & ~standing.complete
+        self.ask_at = now + self._settings.again_max_s if lacking.any() else inf
+        sends = []
+        for peer, slots in standing.by_peer(lacking, 0).items():
+            offered = self._offered.get(peer)
+            unoffered = slots if offered is None else slots & ~offered.slots
+            if unoffered.any():
+                sends.append(to_handover(peer, CopiesWanted(encode_slots(unoffered))))
+        return sends
+
+    def _brought(self, peer: str) -> SlotMask:
+        """Of what a peer offers, what is in all stores."""
+        return self._offered[peer].slots & ~self._bringing.wanted_from(peer)

@@ -1,0 +1,84 @@
+"""The claims of others: what we do not crawl is theirs at once, the rest when the controller has stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mesh.actor import Send
+from mesh.errors import RemoteProtocolError
+from mesh.messages import ClaimSlots, SlotsYielded
+from mesh.slot_set import SlotMask, encode_slots
+from peers.handover.standing import Standing, to_handover
+
+
+@dataclass(slots=True)
+class _Claimant:
+    """Another peer and what it claims that we have not yet yielded."""
+
+    claim: int
+    blocked: SlotMask
+
+
+class Yielding:
+    """By peer its last claim, and what of that it still waits for."""
+
+    def __init__(self, standing: Standing) -> None:
+        self.n_yielded = 0  # count: slots, a repetition counts again
+        self.n_refused = 0  # count: claims that were kept and made no sense when their epoch came
+        self._standing = standing
+        self._heard: dict[str, ClaimSlots] = {}  # by peer, its last claim, under whatever epoch
+        self._claimants: dict[str, _Claimant] = {}
+
+    def hear(self, peer: str, message: ClaimSlots) -> list[Send]:
+        """Yield what we can.
+
+        Raises:
+          RemoteProtocolError: it claims what is not its own.
+        """
+        standing, ownership = self._standing, self._standing.ownership
+        self._heard[peer] = message  # under another epoch it waits until that is ours
+        if message.epoch != ownership.epoch or peer not in ownership.alive or standing.silent_stores:
+            return []
+        if standing.is_fenced:
+            return []
+        claimed = standing.decode(message.slots)
+        if (claimed & ~ownership.table.slots_of(peer)).any():
+            raise RemoteProtocolError(f"{peer} claims what is not its own")
+        blocked = claimed & (standing.held | standing.stopping)
+        self._claimants[peer] = _Claimant(message.claim, blocked)
+        return self._yield_to(peer, message.claim, claimed & ~blocked)
+
+    def hear_again(self) -> list[Send]:
+        """Answer those who have had this epoch, or this peer's attention, before us."""
+        alive = self._standing.ownership.alive
+        self._claimants.clear()
+        self._heard = {peer: claim for peer, claim in self._heard.items() if peer in alive}
+        sends = []
+        for peer, claim in list(self._heard.items()):
+            try:
+                sends += self.hear(peer, claim)
+            except RemoteProtocolError:
+                self.n_refused += 1
+                del self._heard[peer]
+        return sends
+
+    def note_stopped(self, slots: SlotMask) -> list[Send]:
+        """Yield what was waited for."""
+        standing = self._standing
+        stopped = standing.stopping & slots
+        standing.stopping &= ~slots
+        sends: list[Send] = []
+        for peer, claimant in self._claimants.items():
+            sends += self._yield_to(peer, claimant.claim, claimant.blocked & stopped)
+            claimant.blocked &= ~stopped
+        return sends
+
+    def _yield_to(self, peer: str, claim: int, slots: SlotMask) -> list[Send]:
+        if not slots.any():
+            return []
+        standing = self._standing
+        self.n_yielded += int(slots.sum())
+        masks = (standing.filled, standing.complete, standing.lacking)
+        known = (encode_slots(slots & mask) for mask in masks)
+        answer = SlotsYielded(claim, standing.ownership.epoch, encode_slots(slots), *known)
+        return [to_handover(peer, answer)]
