@@ -35,6 +35,7 @@ Words = NDArray[np.uint32]
 int64: Any = np.int64
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+Array = TypeVar("Array", bound=NDArray[Any])
 
 IN_BYTES = types.Array(types.uint8, 1, "C", readonly=True)
 IN_INTS = types.Array(types.int64, 1, "C", readonly=True)
@@ -78,7 +79,15 @@ def _say_once() -> None:
 def record(name: type[tuple[Any, ...]], *fields: Any) -> Any:
     """Return the type, for signatures, of a named tuple with fields of these types."""
     kind: Any = types.NamedTuple
-    return kind(fields, name)
+    uniform: Any = types.NamedUniTuple
+    return kind(fields, name) if len(set(fields)) > 1 else uniform(fields[0], len(fields), name)
+
+
+def read_only(array: Array) -> Array:
+    """Return a view that is not written to: in a record, kernels take an array as the type that it has."""
+    view: Array = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def leaf(function: Kernel) -> Kernel:

@@ -22,7 +22,8 @@ from mesh.urls import canonical, host_of
 from peers.engine.builder import date_of, linking_hosts_of
 from peers.engine.dictionary import Dictionary, pack_dictionary
 from peers.engine.kernels import is_ascending
-from peers.engine.postings import inspect_postings
+from peers.engine.postings.inspection import inspect_postings
+from peers.engine.postings.reader import inverted
 from peers.engine.segment import (
     BLOCK_BYTES_MAX,
     EXPORTED_BYTES_MAX,
@@ -103,9 +104,7 @@ def _check_dictionary(segment: Segment, dictionary: Dictionary) -> None:
     do_count = np.fromiter(map(counts_for_length, terms), np.uint8, len(terms))
     totals = np.zeros(segment.lengths.size, np.int64)
     wrong = inspect_postings(
-        segment.postings,
-        segment.postings_words,
-        segment.positions,
+        inverted(segment.postings, segment.postings_words, segment.positions),
         dictionary.postings_starts,
         dictionary.positions_starts,
         dictionary.doc_freqs,

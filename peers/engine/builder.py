@@ -11,7 +11,9 @@ import numpy as np
 from mesh.document import Document
 from peers.engine.dictionary import Dictionary
 from peers.engine.inversion import Inverter
-from peers.engine.postings import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX, encode
+from peers.engine.postings.building import build_postings
+from peers.engine.postings.format import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX
+from peers.engine.postings.writer import new_lists
 from peers.engine.segment import (
     HOST_PREFIX,
     LANGUAGE_PREFIX,
@@ -93,23 +95,8 @@ def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
     n_keys = len(occurrences.keys)
     # Room for the worst case; pages that are never written to are never in memory.
     room = n_keys * POSTING_BYTES_MAX + (n_keys // BLOCK + 2) * ENTRY_BYTES_MAX
-    postings_words, positions = np.empty(room // 4, np.uint32), np.empty(n_keys * 5 + 1, np.uint8)
-    postings = postings_words.view(np.uint8)
-    postings_starts, positions_starts = np.zeros(len(terms) + 1, np.int64), np.zeros(len(terms) + 1, np.int64)
-    doc_freqs = np.zeros(len(terms), np.int64)
-    encode(
-        occurrences.starts,
-        occurrences.keys,
-        order,
-        is_atom,
-        inverter.lengths,
-        postings,
-        postings_words,
-        positions,
-        postings_starts,
-        positions_starts,
-        doc_freqs,
-    )
+    written = new_lists(len(terms), np.empty(room // 4, np.uint32), np.empty(n_keys * 5 + 1, np.uint8))
+    build_postings(occurrences.starts, occurrences.keys, order, is_atom, inverter.lengths, written)
     urls, url_starts = pack_strings([item.document.url.encode() for item in by_url])
     term_blob, term_starts = pack_strings([term.encode() for term in terms])
     stored, block_starts, block_documents, block_sums = pack_blocks(item.encoded for item in by_url)
@@ -121,9 +108,9 @@ def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
         lengths=inverter.lengths,
         urls=urls,
         url_starts=url_starts,
-        dictionary=Dictionary(term_blob, term_starts, doc_freqs, postings_starts, positions_starts),
-        postings=postings[: postings_starts[-1]],
-        positions=positions[: positions_starts[-1]],
+        dictionary=Dictionary(term_blob, term_starts, written.doc_freqs, written.starts, written.places),
+        postings=written.postings[: written.starts[-1]],
+        positions=written.positions[: written.places[-1]],
         block_starts=block_starts,
         block_documents=block_documents,
         block_sums=block_sums,

@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from peers.engine.kernels import read_varint, write_varint
-from peers.engine.postings import read_checked
+from peers.engine.kernels import read_checked, read_varint, write_varint
 from peers.kernel import IN_BYTES, IN_INTS, MUTABLE_BYTES, MUTABLE_INTS, Bytes, Ints, int64, kernel, leaf
 
 BLOCK_ENTRIES = 16

@@ -23,13 +23,10 @@ from mesh.slots import SLOTS_MAX
 from peers.engine.dictionary import Dictionary
 from peers.engine.live_segment import LiveSegment
 from peers.engine.merging import gathered, merge_segments
-from peers.engine.postings import (
-    BLOCK,
-    ENTRY_BYTES_MAX,
-    POSTING_BYTES_MAX,
-    begin_slices,
-    slice_postings,
-)
+from peers.engine.postings.format import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX
+from peers.engine.postings.reader import inverted
+from peers.engine.postings.slicing import Cursors, begin_slices, slice_postings
+from peers.engine.postings.writer import new_lists
 from peers.engine.segment import (
     BLOCK_BYTES_MAX,
     EXPORTED_BYTES_MAX,
@@ -163,51 +160,39 @@ class _Slicer:
         self._segment = segment
         self._entries = segment.entries()
         doc_freqs, places = self._entries.doc_freqs, self._entries.positions_starts
-        self._pending, self._taken = np.empty(n_terms, np.int64), np.zeros(n_terms, np.int64)
-        begin_slices(
-            segment.postings, segment.postings_words, self._entries.postings_starts, doc_freqs, self._pending
-        )
+        self._lists = inverted(segment.postings, segment.postings_words, segment.positions)
+        self._cursors = Cursors(np.empty(n_terms, np.int64), np.zeros(n_terms, np.int64), places[:-1].copy())
+        begin_slices(self._lists, self._entries.postings_starts, doc_freqs, self._cursors.pending)
         self._is_atom = (places[1:] > places[:-1]).view(np.uint8)
-        self._places = places[:-1].copy()
         self._documents = np.full(segment.document_count, -1, np.int64)
         # Room for the worst case; pages that are never written to are never in memory.
         n_postings = int(doc_freqs.sum())
         room = n_postings * POSTING_BYTES_MAX + (n_postings // BLOCK + 2) * ENTRY_BYTES_MAX
-        self._words = np.empty(room // 4, np.uint32)
-        self._positions = np.empty(len(segment.positions), np.uint8)
-        self._terms, self._doc_freqs = np.empty(n_terms, np.int64), np.empty(n_terms, np.int64)
-        self._out_starts, self._out_places = np.zeros(n_terms + 1, np.int64), np.zeros(n_terms + 1, np.int64)
+        self._terms = np.empty(n_terms, np.int64)  # of a slice
+        words, positions = np.empty(room // 4, np.uint32), np.empty(len(segment.positions), np.uint8)
+        self._written = new_lists(n_terms, words, positions)
 
     def take(self, wanted: Ints) -> SegmentData:
         """Return a segment of these documents; ascending, all behind those taken before."""
         segment = self._segment
         self._documents[wanted] = np.arange(len(wanted))
         lengths = segment.lengths[wanted]
-        postings = self._words.view(np.uint8)
         n_terms = slice_postings(
-            segment.postings,
-            segment.postings_words,
-            segment.positions,
+            self._lists,
             self._entries.postings_starts,
             self._entries.doc_freqs,
             self._is_atom,
             self._documents,
             lengths,
             int(wanted[-1]) + 1,
-            self._pending,
-            self._taken,
-            self._places,
-            postings,
-            self._words,
-            self._positions,
+            self._cursors,
             self._terms,
-            self._out_starts,
-            self._out_places,
-            self._doc_freqs,
+            self._written,
         )
+        written = self._written
         urls, url_starts = gathered(segment.urls, segment.url_starts, wanted)
         terms, term_starts = gathered(self._entries.terms, self._entries.term_starts, self._terms[:n_terms])
-        starts, places = self._out_starts[: n_terms + 1].copy(), self._out_places[: n_terms + 1].copy()
+        starts, places = written.starts[: n_terms + 1].copy(), written.places[: n_terms + 1].copy()
         stored, block_starts, block_documents, block_sums = segment.repacked(wanted)
         return SegmentData(
             slots=segment.slots[wanted],
@@ -217,9 +202,9 @@ class _Slicer:
             lengths=lengths,
             urls=urls,
             url_starts=url_starts,
-            dictionary=Dictionary(terms, term_starts, self._doc_freqs[:n_terms].copy(), starts, places),
-            postings=postings[: starts[-1]].copy(),
-            positions=self._positions[: places[-1]].copy(),
+            dictionary=Dictionary(terms, term_starts, written.doc_freqs[:n_terms].copy(), starts, places),
+            postings=written.postings[: starts[-1]].copy(),
+            positions=written.positions[: places[-1]].copy(),
             block_starts=block_starts,
             block_documents=block_documents,
             block_sums=block_sums,

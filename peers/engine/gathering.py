@@ -18,7 +18,7 @@ from peers.engine.lists import PLACED_AT, POSTINGS, Lists, Postings, closed_list
 from peers.engine.locating import IN_INTS_2D
 from peers.engine.matching import located
 from peers.engine.positions import frequency_of, place_posting, skip_positions
-from peers.engine.postings import BLOCK_BITS
+from peers.engine.postings.format import BLOCK_BITS
 from peers.engine.segment import Segment
 from peers.kernel import IN_INTS, MUTABLE_INTS, Ints, kernel, leaf
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from peers.engine.dictionary import DOC_FREQ, END, START
 from peers.engine.kernels import BODY, FIELD_COUNT, SUM_BLOCK_BYTES, is_sound
-from peers.engine.postings import (
+from peers.engine.postings.format import (
     BLOCK,
     HEAD_WORDS,
     SKIP_WORDS,

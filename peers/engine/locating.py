@@ -26,7 +26,7 @@ from peers.engine.lists import (
     open_list,
 )
 from peers.engine.positions import frequency_of, place_posting, skip_positions
-from peers.engine.postings import BLOCK, block_count, load_block
+from peers.engine.postings.format import BLOCK, block_count, load_block
 from peers.kernel import IN_BYTES, IN_INTS, MUTABLE_INTS, Bytes, Ints, int64, kernel, leaf
 
 INTS_2D = types.int64[:, ::1]

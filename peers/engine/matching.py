@@ -15,7 +15,7 @@ from peers.engine.dictionary import DOC_FREQ, PLACE, PLACE_END, START
 from peers.engine.kernels import DOCUMENT_SHIFT, FIELD_COUNT
 from peers.engine.live_segment import SegmentView
 from peers.engine.locating import intersect, keep_matched, locate, match
-from peers.engine.postings import documents_of
+from peers.engine.postings.format import documents_of
 from peers.engine.query import Kind, Literal, Mode, Query
 from peers.engine.segment import Entries, Segment
 from peers.kernel import Bytes, Floats, Ints

@@ -11,10 +11,13 @@ import numpy as np
 from peers.engine.dictionary import Dictionary
 from peers.engine.kernels import merge_order
 from peers.engine.live_segment import LiveSegment
-from peers.engine.postings import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX, merge_postings
+from peers.engine.postings.format import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX
+from peers.engine.postings.merging import Sources, merge_postings
+from peers.engine.postings.reader import Inverted, inverted
+from peers.engine.postings.writer import Written
 from peers.engine.scratch import Scratch, in_memory, room
 from peers.engine.segment import Segment, SegmentData, pack_blocks
-from peers.kernel import Bytes, Ints, Lengths, Words
+from peers.kernel import Bytes, Ints, Lengths, Words, read_only
 
 # A query costs about 0.1 ms a segment, with counting and features; a merge rewrites each document
 # log(size) / log(factor) times.
@@ -179,21 +182,20 @@ def _merge_dictionaries(
             slice(*np.searchsorted(ranks[entry_bases[i] : entry_bases[i + 1]], (first, end)).tolist())
             for i in range(len(segments))
         ]
-        sources = _Sources(segments, dictionaries, cuts)
         chosen = np.concatenate(
             [entry_bases[i] + np.arange(cut.start, cut.stop) for i, cut in enumerate(cuts)]
         )
-        within = np.argsort(ranks[chosen], kind="stable")
-        merged.add(
-            first,
-            sources,
+        lists, starts, places, place_ends = _lists_in(segments, dictionaries, cuts)
+        sources = Sources(
+            starts,
             doc_freqs[chosen],
-            within,
-            order_starts[first : end + 1] - order_starts[first],
+            places,
+            place_ends,
             document_bases[chosen],
-            documents,
-            lengths,
+            np.argsort(ranks[chosen], kind="stable"),
+            order_starts[first : end + 1] - order_starts[first],
         )
+        merged.add(first, lists, Sources(*map(read_only, sources)), documents, lengths)
     is_kept = merged.doc_freqs > 0
     kept_terms, kept_term_starts = gathered(terms, term_starts, order[order_starts[:-1][is_kept]])
     # Dropped terms wrote nothing, so the starts that remain still follow one another.
@@ -224,24 +226,22 @@ def _ranges(
     return sorted({0, *bounds.tolist(), n_terms})
 
 
-class _Sources:
-    """The postings and positions of some entries of each segment, one after the other."""
-
-    def __init__(
-        self, segments: Sequence[Segment], dictionaries: Sequence[Dictionary], cuts: Sequence[slice]
-    ) -> None:
-        postings: list[tuple[Bytes, Ints]] = []
-        positions: list[tuple[Bytes, Ints]] = []
-        for segment, dictionary, cut in zip(segments, dictionaries, cuts, strict=True):
-            starts = dictionary.postings_starts[cut.start : cut.stop + 1]
-            first = int(starts[0]) & -4  # words stay words
-            end = -(-int(starts[-1]) // 4) * 4
-            postings.append((segment.postings_words[first // 4 : end // 4].view(np.uint8), starts - first))
-            places = dictionary.positions_starts[cut.start : cut.stop + 1]
-            positions.append((segment.positions[places[0] : places[-1]], places - places[0]))
-        self.postings, self.starts, _ = _concatenated(postings)
-        self.words = self.postings.view(np.uint32)
-        self.positions, self.places, self.place_ends = _concatenated(positions)
+def _lists_in(
+    segments: Sequence[Segment], dictionaries: Sequence[Dictionary], cuts: Sequence[slice]
+) -> tuple[Inverted, Ints, Ints, Ints]:
+    """Return the lists of some entries of each segment, where their postings start, and their positions."""
+    postings: list[tuple[Bytes, Ints]] = []
+    positions: list[tuple[Bytes, Ints]] = []
+    for segment, dictionary, cut in zip(segments, dictionaries, cuts, strict=True):
+        starts = dictionary.postings_starts[cut.start : cut.stop + 1]
+        first = int(starts[0]) & -4  # words stay words
+        end = -(-int(starts[-1]) // 4) * 4
+        postings.append((segment.postings_words[first // 4 : end // 4].view(np.uint8), starts - first))
+        places = dictionary.positions_starts[cut.start : cut.stop + 1]
+        positions.append((segment.positions[places[0] : places[-1]], places - places[0]))
+    joined, all_starts, _ = _concatenated(postings)
+    joined_positions, all_places, place_ends = _concatenated(positions)
+    return inverted(joined, joined.view(np.uint32), joined_positions), all_starts, all_places, place_ends
 
 
 class _Merged:
@@ -255,45 +255,19 @@ class _Merged:
         self._scratch = scratch
         self._words = self._room_for(sum(len(segment.postings_words) for segment in segments) + 1)
 
-    def add(
-        self,
-        first: int,
-        sources: _Sources,
-        doc_freqs: Ints,
-        order: Ints,
-        order_starts: Ints,
-        document_bases: Ints,
-        documents: Ints,
-        lengths: Lengths,
-    ) -> None:
+    def add(self, first: int, lists: Inverted, sources: Sources, documents: Ints, lengths: Lengths) -> None:
         """Merge the terms of a range, the first of which has the number `first`."""
-        n_terms = len(order_starts) - 1
+        n_terms = len(sources.order_starts) - 1
         starts, places = self.starts[first : first + n_terms + 1], self.places[first : first + n_terms + 1]
+        doc_freqs = self.doc_freqs[first : first + n_terms]
         done = 0
         while done < n_terms:
-            done = merge_postings(
-                sources.postings,
-                sources.words,
-                sources.positions,
-                sources.starts,
-                doc_freqs,
-                sources.places,
-                sources.place_ends,
-                order,
-                order_starts,
-                document_bases,
-                documents,
-                lengths,
-                done,
-                self._words.view(np.uint8),
-                self._words,
-                self.positions,
-                starts,
-                places,
-                self.doc_freqs[first : first + n_terms],
-            )
+            words = self._words
+            written = Written(words.view(np.uint8), words, self.positions, starts, places, doc_freqs)
+            done = merge_postings(lists, sources, documents, lengths, done, written)
             if done < n_terms:
-                n_postings = int(doc_freqs[order[order_starts[done] : order_starts[done + 1]]].sum())
+                wanting = sources.order[sources.order_starts[done] : sources.order_starts[done + 1]]
+                n_postings = int(sources.doc_freqs[wanting].sum())
                 needed = (n_postings + BLOCK) * POSTING_BYTES_MAX + ENTRY_BYTES_MAX
                 grown = self._room_for(len(self._words) * 5 // 4 + needed // 4)
                 used = -(-int(starts[done]) // 4)

@@ -29,7 +29,7 @@ from peers.engine.lists import (
     read_frequencies,
     skip_entry,
 )
-from peers.engine.postings import BLOCK, BLOCK_BITS
+from peers.engine.postings.format import BLOCK, BLOCK_BITS
 from peers.kernel import Ints, inlined, int64, leaf
 
 _HIGH_BITS = np.uint64(0x8080808080808080)

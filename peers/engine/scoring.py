@@ -21,20 +21,15 @@ from peers.engine.lists import (
     read_block,
     skip_entry,
 )
-from peers.engine.postings import (
-    BLOCK,
-    BLOCK_BITS,
+from peers.engine.postings.bounds import (
     FIELD_FREQUENCY_ANY,
     FIELDS_AT,
     FREQUENCY_ANY,
-    HEAD_WORDS,
     POINTS,
     POINTS_AT,
-    block_size,
-    column_words,
     field_bounds,
-    pick,
 )
+from peers.engine.postings.format import BLOCK, BLOCK_BITS, HEAD_WORDS, block_size, column_words, pick
 from peers.kernel import IN_FLOATS, IN_LENGTHS, Floats, Ints, Lengths, Words, inlined, int64, kernel, leaf
 
 # More than the rounding of some 200 additions.

@@ -50,7 +50,7 @@ from peers.engine.lists import (
     skip_entry,
 )
 from peers.engine.positions import CURSOR_SIZE, SEEN_SIZE, Phrase, has_phrase
-from peers.engine.postings import BLOCK, BLOCK_BITS, block_size
+from peers.engine.postings.format import BLOCK, BLOCK_BITS, block_size
 from peers.engine.scoring import (
     IN_FLOATS_2D,
     K1,

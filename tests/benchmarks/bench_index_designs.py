@@ -55,7 +55,7 @@ import pytest
 
 from mesh.document import Document
 from peers.engine.index import Index
-from peers.engine.postings import BLOCK, SKIP_WORDS
+from peers.engine.postings.format import BLOCK, SKIP_WORDS
 from peers.engine.query import Mode, Query, parse_query, phrase_of
 from peers.engine.snapshot import Hit, View
 from peers.engine.storage import MemoryStorage

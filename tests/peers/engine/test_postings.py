@@ -7,21 +7,21 @@ import numpy as np
 import pytest
 
 from peers.engine.kernels import BODY, DOCUMENT_SHIFT, FIELD_COUNT, FIELD_SHIFT
-from peers.engine.postings import (
+from peers.engine.postings.bounds import POINTS, POINTS_AT, field_bounds
+from peers.engine.postings.building import build_postings
+from peers.engine.postings.format import (
     BLOCK,
     ENTRY_BYTES_MAX,
-    POINTS,
-    POINTS_AT,
     POSTING_BYTES_MAX,
     SKIP_WORDS,
     block_count,
     documents_of,
-    encode,
-    field_bounds,
-    inspect_postings,
     load_block,
     table_at,
 )
+from peers.engine.postings.inspection import inspect_postings
+from peers.engine.postings.reader import inverted
+from peers.engine.postings.writer import new_lists
 from peers.kernel import Bytes, Ints, Lengths, Words
 
 SIZES = [1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 3 * BLOCK + 3, 3000]
@@ -60,23 +60,12 @@ def lists_of(seed: int) -> Lists:
     n_lists = len(SIZES)
     words = np.empty((len(keys) * POSTING_BYTES_MAX + n_lists * ENTRY_BYTES_MAX * 30) // 4, np.uint32)
     positions = np.empty(len(keys) * 5, np.uint8)
-    starts, places = np.zeros(n_lists + 1, np.int64), np.zeros(n_lists + 1, np.int64)
-    doc_freqs = np.zeros(n_lists, np.int64)
-    encode(
-        group_starts,
-        np.array(keys, np.int64),
-        np.arange(n_lists),
-        np.ones(n_lists, np.uint8),
-        lengths,
-        words.view(np.uint8),
-        words,
-        positions,
-        starts,
-        places,
-        doc_freqs,
-    )
-    data = words.view(np.uint8)[: starts[-1]]
-    return Lists(occurrences, lengths, data, words, positions[: places[-1]], starts, places, doc_freqs)
+    written = new_lists(n_lists, words, positions)
+    are_atoms = np.ones(n_lists, np.uint8)
+    build_postings(group_starts, np.array(keys, np.int64), np.arange(n_lists), are_atoms, lengths, written)
+    data, places = written.postings[: written.starts[-1]], written.places
+    positions = positions[: places[-1]]
+    return Lists(occurrences, lengths, data, words, positions, written.starts, places, written.doc_freqs)
 
 
 def frequencies_of(one: list[tuple[int, int, int]]) -> dict[int, list[int]]:
@@ -138,16 +127,14 @@ def test_every_posting_of_a_block_is_within_its_bounds_and_those_of_the_summary(
     assert n_checked > 1000
 
 
-def test_inspection_finds_what_encode_wrote_right_and_every_changed_byte_of_it_wrong() -> None:
+def test_inspection_finds_what_was_built_right_and_every_changed_byte_of_it_wrong() -> None:
     lists = lists_of(4)
 
     def inspected(words: Words) -> tuple[int, list[int]]:
         data = words.view(np.uint8)[: lists.starts[-1]]
         totals = np.zeros(DOCUMENT_COUNT * FIELD_COUNT, np.int64)
         wrong = inspect_postings(
-            data,
-            words,
-            lists.positions,
+            inverted(data, words, lists.positions),
             lists.starts,
             lists.places,
             lists.doc_freqs,
