@@ -223,6 +223,7 @@ class ItemsKept(Message, frozen=True, array_like=True, tag=23):
 
     is_promise: ClassVar[bool] = True
     batch: Count
+    refused: Count = 0  # items of it that cannot be and were left out: to send them again is of no use
 
 
 # --- Pages (peers/storage/cell.py) -----------------------------------------------------------

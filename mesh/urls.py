@@ -54,7 +54,9 @@ def canonical(url: str, base: str | None = None) -> str | None:
         return None
     if not parsed.startswith(("http://", "https://")):
         return None
-    parsed = parsed.partition("#")[0].removesuffix("?")
+    parsed = parsed.partition("#")[0]
+    if parsed.endswith("?") and parsed.index("?") == len(parsed) - 1:  # of `??` the second is the query
+        parsed = parsed[:-1]
     path_at = parsed.find("/", 8)
     credentials_end = parsed.rfind("@", 0, path_at)
     if credentials_end >= 0:

@@ -26,6 +26,7 @@ from typing import Annotated, Final, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import astuple
 from xxhash import xxh3_64_digest
 
 from mesh.errors import RemoteProtocolError
@@ -121,13 +122,14 @@ class Items(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Located(NamedTuple):
-    """Items that were checked, with what was worked out for that."""
+    """Items that were checked, with what was worked out for that; those that cannot be are not among them."""
 
     queued: list[tuple[int, str, QueuedItem]]  # slot and host
     settled: list[tuple[int, bytes, bytes]]  # slot, fingerprint, row
     anchors: tuple[AnchorsItem, ...]
     hosts: list[tuple[int, HostItem]]
     robots: list[tuple[int, RobotsItem]]
+    refused: int  # that were left out
 
     @property
     def item_count(self) -> int:
@@ -240,66 +242,42 @@ def decode_items(encoded: bytes) -> Items:
 def locate(items: Items, slot_count: int) -> Located:
     """Check items of another peer and work out to which slots they belong.
 
-    Raises:
-      RemoteProtocolError: a URL or host that is not canonical, a time that is none, a state that does not
-        exist. No honest peer sends any such thing, so nothing of the rest is believed either.
+    What cannot be is left out and counted: a URL or host that is not canonical, a time that is none, a state
+    that does not exist. It is better lost than all the rest repeated because of it without an end.
     """
     slots: dict[str, int] = {}
 
-    def locate_host(host: str) -> int:
+    def slot_in(host: str) -> int:
         slot = slots.get(host)
         if slot is None:
             slot = slots[host] = slot_of(host, slot_count)
         return slot
 
-    queued, settled = [], []
-    for item in items.queued:
-        host = host_of(_checked(item.url))
-        queued.append((locate_host(host), host, item))
-    for url in items.stored:
-        row = STORED + _checked(url).encode()
-        settled.append((locate_host(host_of(url)), fingerprint(url), row))
-    for each in items.settled:
-        if _STATE.fullmatch(each.state) is None:
-            raise RemoteProtocolError(f"no state of a URL: {each.state!r}")
-        settled.append((_checked_slot(each.slot, slot_count), each.fingerprint, each.state))
-    for anchors in items.anchors:
-        _checked_slot(anchors.slot, slot_count)
-        if join_anchors(anchors.texts, ()) != anchors.texts or not are_uses_of_texts(anchors.texts):
-            raise RemoteProtocolError("link texts in disorder")
-    return Located(
-        queued,
-        settled,
-        items.anchors,
-        [(locate_host(_checked_host(host)), host) for host in items.hosts],
-        [(locate_host(host_of(_checked_origin(robots))), robots) for robots in items.robots],
-    )
+    urls = ((item, host_of(item.url)) for item in items.queued if canonical(item.url) == item.url)
+    queued = [(slot_in(host), host, item) for item, host in urls]
+    stored = (url for url in items.stored if canonical(url) == url)
+    settled = [(slot_in(host_of(url)), fingerprint(url), STORED + url.encode()) for url in stored]
+    states = (each for each in items.settled if each.slot < slot_count and _STATE.fullmatch(each.state))
+    settled += [(each.slot, each.fingerprint, each.state) for each in states]
+    anchors = tuple(each for each in items.anchors if each.slot < slot_count and _are_in_order(each.texts))
+    hosts = [(slot_in(each.host), each) for each in items.hosts if _is_host(each)]
+    robots = [(slot_in(host_of(each.origin)), each) for each in items.robots if _is_of_origin(each)]
+    located = Located(queued, settled, anchors, hosts, robots, refused=0)
+    return located._replace(refused=sum(map(len, astuple(items))) - located.item_count)
 
 
-def _checked(url: str) -> str:
-    if canonical(url) != url:
-        raise RemoteProtocolError("a URL that is not canonical")
-    return url
+def _are_in_order(texts: tuple[str, ...]) -> bool:
+    return join_anchors(texts, ()) == texts and are_uses_of_texts(texts)
 
 
-def _checked_host(item: HostItem) -> str:
+def _is_host(item: HostItem) -> bool:
     url = f"http://{item.host}/"
-    if canonical(url) != url or host_of(url) != item.host or not isfinite(item.next_fetch_s):
-        raise RemoteProtocolError("a host that is none, or at no time")
-    return item.host
+    return canonical(url) == url and host_of(url) == item.host and isfinite(item.next_fetch_s)
 
 
-def _checked_origin(item: RobotsItem) -> str:
+def _is_of_origin(item: RobotsItem) -> bool:
     url = f"{item.origin}/"
-    if canonical(url) != url or origin_of(url) != item.origin or not isfinite(item.expires_s):
-        raise RemoteProtocolError("robots.txt of no origin, or at no time")
-    return item.origin
-
-
-def _checked_slot(slot: int, slot_count: int) -> int:
-    if slot >= slot_count:
-        raise RemoteProtocolError(f"slot {slot} of a mesh with {slot_count}")
-    return slot
+    return canonical(url) == url and origin_of(url) == item.origin and isfinite(item.expires_s)
 
 
 _encoder = msgspec.msgpack.Encoder()

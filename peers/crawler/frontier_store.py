@@ -109,6 +109,7 @@ class FrontierStore:
         self.settings = settings
         self.slot_count = 0  # of the mesh, once that is known
         self.now = 0.0  # mesh clock; whoever calls `merge` sets it
+        self.items_refused = 0  # see `handover.store.Store`
         self.held_back: dict[bytes, HeldBack] = {}  # by key of the URL's row
         self._digests = SlotDigests(0, self.item_ids, self._id_shown)
         frontier.tell_changes(self._digests.note)
@@ -162,6 +163,7 @@ class FrontierStore:
             raise RemoteProtocolError("frontier items sent at no time")
         if not all(slots[slot] for slot in located.slots()):
             raise RemoteProtocolError("frontier items of slots that were not asked for")
+        self.items_refused += located.refused
         self.merge_located(located, clock_offset_s)
         return None
 
@@ -231,10 +233,11 @@ class FrontierStore:
     def merge_changes(self, items: bytes, is_taken: Callable[[int], bool], clock_offset_s: float) -> int:
         """See `handover.store.MirroredStore`."""
         located = locate(decode_items(items), self.slot_count)
-        if located.item_count > CHANGES_MAX:
-            raise RemoteProtocolError(f"{located.item_count} changes in one message")
+        if located.item_count + located.refused > CHANGES_MAX:
+            raise RemoteProtocolError(f"more than {CHANGES_MAX} changes in one message")
         if not all(map(is_taken, located.slots())):
             raise RemoteProtocolError("changes from who is not in the team, or to who is not")
+        self.items_refused += located.refused
         self.merge_located(located, clock_offset_s)
         return located.item_count
 

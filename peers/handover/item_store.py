@@ -59,6 +59,7 @@ class ItemStore:
         self._changes: dict[bytes, None] | None = None  # keys, in the order of changing
         self._digests = SlotDigests(0, self.item_ids, self._id_at)
         self.newly_filled: list[int] = []
+        self.items_refused = 0  # see `store.Store`
         self._find_filled()
 
     # --- For the owner
@@ -174,15 +175,22 @@ class ItemStore:
     def _join_all(self, encoded: bytes, is_taken: Callable[[int], bool]) -> int:
         try:
             items = _decode(encoded)
-            if not all(map(is_taken, {item.slot for item in items})):
-                raise RemoteProtocolError("items of slots that are not to come from there")
-            for item in items:
-                self._join(item.value, item.value)  # which it must bear before any of them counts
         except (msgspec.DecodeError, ValueError) as error:
             raise RemoteProtocolError(f"items that are none: {error}") from error
-        for item in items:
+        if not all(map(is_taken, {item.slot for item in items})):
+            raise RemoteProtocolError("items of slots that are not to come from there")
+        good = [item for item in items if self._is_value(item.value)]
+        self.items_refused += len(items) - len(good)
+        for item in good:
             self.put(item.slot, item.name, item.value)
-        return len(items)
+        return len(good)
+
+    def _is_value(self, value: bytes) -> bool:
+        try:
+            self._join(value, value)
+        except ValueError:
+            return False
+        return True
 
     def _id_at(self, key: bytes) -> bytes | None:
         value = self._table.get(key)

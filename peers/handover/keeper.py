@@ -196,6 +196,8 @@ class Keeper:
             slots_differing=exchange.slots_differing,
             items_shipped=mirror.shipped_count if mirror is not None else 0,
             items_merged=mirror.merged_count if mirror is not None else 0,
+            items_refused=self._store.items_refused,
+            items_told_refused=mirror.told_refused_count if mirror is not None else 0,
             changes_refused=mirror.refused_count if mirror is not None else 0,
             unkept=mirror.waiting_count if mirror is not None else 0,
         )

@@ -73,6 +73,7 @@ class Mirror:
         self.shipped_count = 0  # items, once for each member
         self.merged_count = 0  # items of others
         self.refused_count = 0  # messages of others with changes
+        self.told_refused_count = 0  # items of ours that others have left out
 
     def change_ownership(self, ownership: Ownership) -> None:
         """Forget shipments to who is not alive or not in the team any more."""
@@ -87,7 +88,8 @@ class Mirror:
         """Hear what changed at another member of a team, or that one has kept what changed here."""
         if isinstance(message, ItemsChanged):
             return self._merge(source, message, now)
-        self._delivery.note_answer(source.peer, message.batch, now)
+        if self._delivery.note_answer(source.peer, message.batch, now) is not None:
+            self.told_refused_count += message.refused
         return []
 
     def _merge(self, source: Address, message: ItemsChanged, now: float) -> list[Send]:
@@ -103,6 +105,7 @@ class Mirror:
             team = ownership.team_of(slot)
             return source.peer in team and me in team
 
+        refused_before = self._store.items_refused
         try:
             if not isfinite(message.sent_at):
                 raise RemoteProtocolError("changes at no time")
@@ -110,7 +113,7 @@ class Mirror:
         except RemoteProtocolError:
             self.refused_count += 1
             return []
-        return [Send(source, ItemsKept(message.batch))]
+        return [Send(source, ItemsKept(message.batch, self._store.items_refused - refused_before))]
 
     @property
     def has_members(self) -> bool:

@@ -62,6 +62,8 @@ class StoreStatistics(Statistics, frozen=True):
     slots_differing: int  # of those compared for others
     items_shipped: int  # changes sent to other members of teams, once for each
     items_merged: int  # changes taken from others
+    items_refused: int  # of others, in changes and parts, that were left out of what was taken
+    items_told_refused: int  # of those shipped, that others have left out
     changes_refused: int  # messages with such, malformed or from who is not in the team
     unkept: int  # gauge: messages with changes that a member has not kept so far
 
@@ -88,6 +90,10 @@ class Part(NamedTuple):
 
 class Store(Protocol):
     """What a `keeper.Keeper` sees of an actor's content."""
+
+    # Of other peers, left out because they cannot be. The rest of what came with them is taken: else all of
+    # it would be sent again because of one, without an end.
+    items_refused: int
 
     @property
     def newly_filled(self) -> list[int]:

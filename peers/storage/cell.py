@@ -348,7 +348,7 @@ class Cell(StoreActor):
             reading=len(self._reads),
             is_full=self._is_full,
             replicas_refused=self._replicas_refused,
-            records_refused=self._records_refused + self._store.n_refused,
+            records_refused=self._records_refused + self._store.items_refused,
             reads_refused=self._reads_refused,
             anchors_unknown=self._anchors_unknown,
             unreadable=self._unreadable,

@@ -105,7 +105,7 @@ class CellStore:
         Args:
           slot_of: returns the slot of a URL, None for what is no URL.
         """
-        self.n_refused = 0  # versions that came without whole records
+        self.items_refused = 0  # see `handover.store.Store`; versions without whole records among them
         self._ledger = ledger
         self._slot_of = slot_of
         self._archive = Address(me, "archive")
@@ -302,7 +302,11 @@ class CellStore:
         start = 0
         for row in content.rows:
             slot = self._slot_of(row.url)
-            if slot is None or not slots[slot]:
+            if slot is None:
+                self.items_refused += 1
+                start += sum(version.length for version in row.versions)
+                continue
+            if not slots[slot]:
                 raise RemoteProtocolError(f"a page of slot {slot}, which was not asked for")
             identity = identity_of(slot, row.url)
             new: list[VersionRow] = []
@@ -340,7 +344,7 @@ class CellStore:
             for version in versions:
                 extent, records = next(appended)
                 if extent is None:
-                    self.n_refused += 1
+                    self.items_refused += 1
                     continue
                 place = Place(
                     row.url,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+from random import Random
 from typing import Any
 
 import pytest
@@ -33,6 +34,10 @@ BASE = "http://a.com/x/y?z=/1"
         ("https://a.com:80/", "https://a.com:80/"),
         ("http://a.com/p#fragment?no-query", "http://a.com/p"),
         ("http://a.com/p?", "http://a.com/p"),
+        ("http://a.com/p??", "http://a.com/p??"),  # the query is a question mark
+        ("http://a.com/p???#", "http://a.com/p???"),
+        ("http://a.com/p?a?", "http://a.com/p?a?"),
+        ("http://a.com??", "http://a.com/??"),
         ("http://user:secret@a.com/@b", "http://a.com/@b"),
         ("http://user@example@a.com/", "http://a.com/"),
         ("http://a.com/%7euser/%41%2f%e4", "http://a.com/~user/A%2F%E4"),
@@ -106,6 +111,77 @@ def test_the_form_is_stable_and_ascii(text: str, prefix: str) -> None:
         assert url.startswith(origin_of(url) + "/")
         assert host_of(url) == host_of(origin_of(url)) in url
         assert len(url) <= URL_CHARS_MAX
+
+
+PIECES = (
+    *(
+        "a",
+        "B",
+        "/",
+        "//",
+        "?",
+        "??",
+        "#",
+        "%",
+        "%4",
+        "%41",
+        "%2e",
+        "%2E",
+        "%2f",
+        "%25",
+        "%7e",
+        "%zz",
+        "%C3%A9",
+    ),
+    *(
+        ".",
+        "..",
+        "./",
+        "../",
+        ":",
+        ":80",
+        ":443",
+        ":8080",
+        "@",
+        "u:p@",
+        "[::1]",
+        "1.2.3",
+        "0x7f.1",
+        "&",
+        "=",
+        "+",
+    ),
+    *(
+        "example.org",
+        "EXAMPLE.org.",
+        "xn--bcher-kva",
+        "bücher",
+        "中文",
+        "。",
+        "ß",
+        "İ",
+        "é",
+        "\u0301",
+        "\u200d",
+    ),
+    *(" ", "\t", "\n", "\\", "|", "'", '"', "<", ">", "^", "`", "{", "}", "~", ";", "\x00", "\x7f", "😀"),
+    *("http://", "https://", "HTTP:", "http:/", "ftp://", "%00", "%20"),
+)
+HEADS = (
+    "http://a.org/",
+    "https://b.test/x/y",
+    "http://",
+    "http://u@h.org:80/",
+    "https://中文.org/?",
+    "http://h/p?q",
+)
+
+
+def test_forms_of_fuzzed_urls_are_stable() -> None:
+    random = Random(10)
+    for _ in range(50_000):
+        url = canonical(random.choice(HEADS) + "".join(random.choices(PIECES, k=random.randrange(9))))
+        assert url is None or canonical(url) == url
 
 
 @given(st.text(alphabet="%0123456789abcdefABCDEF./?", max_size=40))

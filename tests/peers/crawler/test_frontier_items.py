@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import astuple
 
 from mesh.errors import RemoteProtocolError
 from mesh.linkers import (
@@ -132,11 +133,10 @@ def test_a_text_that_most_hosts_use_stays_among_many_others() -> None:
     assert usual > USES_MAX / 6
 
 
-def test_a_use_of_no_text_is_refused() -> None:
+def test_a_use_of_no_text_is_left_out() -> None:
     linker, use = (entry for entry in entries_of("one", "0" * 16) if not is_text(entry))
     for entries in ((linker, use), (use,)):
-        with pytest.raises(RemoteProtocolError, match="disorder"):
-            locate(Items(anchors=(AnchorsItem(0, MARK, entries),)), SLOT_COUNT)
+        assert locate(Items(anchors=(AnchorsItem(0, MARK, entries),)), SLOT_COUNT).refused == 1
 
 
 def test_rows_without_uses_are_joined_as_they_are() -> None:
@@ -225,9 +225,20 @@ def test_items_come_out_of_a_message_as_they_went_in_and_are_found_in_their_slot
         Items(robots=(RobotsItem("http://a.test/x", 200, 0.0, b""),)),
     ],
 )
-def test_items_that_no_honest_peer_sends_are_refused(items: Items) -> None:
-    with pytest.raises(RemoteProtocolError):
-        locate(decode_items(encode_items(items)), SLOT_COUNT)
+def test_items_that_no_honest_peer_sends_are_left_out_and_counted_and_the_rest_is_taken(items: Items) -> None:
+    assert locate(decode_items(encode_items(items)), SLOT_COUNT).refused == 1
+    good = Items(
+        (QueuedItem(URL, 0, 0, 0),),
+        (URL,),
+        (SettledItem(0, MARK, b"F404"),),
+        (AnchorsItem(0, MARK, ("one",)),),
+        (HostItem("a.test", 0.0, 0, 0, False),),
+        (RobotsItem("http://a.test", 200, 0.0, b""),),
+    )
+    both = Items(*(good_ones + bad for good_ones, bad in zip(astuple(good), astuple(items), strict=True)))
+    located = locate(decode_items(encode_items(both)), SLOT_COUNT)
+    assert located == locate(good, SLOT_COUNT)._replace(refused=1)
+    assert located.item_count == 6
 
 
 @pytest.mark.parametrize(

@@ -509,11 +509,27 @@ def test_a_standby_has_the_link_texts_indexed_when_it_takes_over() -> None:
     assert of_kind(desk.wake(1.0), StoreAnchors) == [StoreAnchors(f"{THEIRS}/1", slot, ("text",))]
 
 
+def test_one_item_that_cannot_be_is_left_out_of_a_shipment_told_and_not_sent_again() -> None:
+    desk = team_desk()
+    bad, good = QueuedItem("http://a.test/p?", 0, 0, 0), QueuedItem(f"{THEIRS}/1", 2, 0, 0)
+    message = changed_by_other(Items(queued=(bad, good)))
+    assert desk.tell(message, "controller", OTHER) == [Send(AT, ItemsKept(4, refused=1))]
+    store = desk.observe().store
+    assert (desk.state_of(f"{THEIRS}/1"), store.items_merged, store.items_refused) == ("Q", 1, 1)
+
+    source = team_desk()
+    source.seed(f"{MINE}/1")
+    (first,) = shipped(source.wake(SHIP_S))
+    source.tell(ItemsKept(first.batch, refused=1), "controller", OTHER)
+    for _ in range(60):
+        assert shipped(source.wake(1.0)) == []
+    assert (source.observe().store.unkept, source.observe().store.items_told_refused) == (0, 1)
+
+
 @pytest.mark.parametrize(
     "message",
     [
         ItemsChanged(4, 1_000.0, b"junk"),
-        changed_by_other(Items(queued=(QueuedItem("x", 0, 0, 0),))),
         changed_by_other(Items(), sent_at=nan),
         changed_by_other(Items(), sent_at=inf),
         changed_by_other(

@@ -44,6 +44,7 @@ class DictStore:
     def __init__(self, me: str, items_per_part: int = 2, *, has_port: bool = False) -> None:
         self.items: defaultdict[int, dict[bytes, str]] = defaultdict(dict)
         self.newly_filled: list[int] = []
+        self.items_refused = 0
         self.clock_offsets: list[float] = []  # of the parts that were merged
         self._port = Address(me, "port")
         self._items_per_part = items_per_part

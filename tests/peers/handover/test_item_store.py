@@ -141,12 +141,22 @@ def refusing_join(one: bytes, other: bytes) -> bytes:
     return max(one, other)
 
 
+def test_what_is_no_value_is_left_out_and_counted_and_the_rest_is_taken() -> None:
+    items = msgspec.msgpack.encode([Item(1, b"b", b"no value"), Item(1, b"a", b"5")])
+    store, other = ItemStore(MemoryTable(), refusing_join), ItemStore(MemoryTable(), refusing_join)
+    store.merge(1, "other", mask(1), Part(items), 0.0)
+    assert other.merge_changes(items, lambda slot: slot == 1, 0.0) == 1
+    for each in (store, other):
+        assert each.get(1, b"a") == b"5"
+        assert each.get(1, b"b") is None
+        assert each.items_refused == 1
+
+
 @pytest.mark.parametrize(
     "items",
     [
         b"junk",
         msgspec.msgpack.encode([Item(1, b"a", b"5"), Item(2, b"a", b"5")]),  # slot 2 was not asked for
-        msgspec.msgpack.encode([Item(1, b"a", b"5"), Item(1, b"b", b"no value")]),
         msgspec.msgpack.encode([Item(1, b"a", b"5"), Item(1, b"", b"5")]),
         msgspec.msgpack.encode([Item(1, b"n" * (NAME_BYTES_MAX + 1), b"5")]),
         msgspec.msgpack.encode([Item(70_000, b"a", b"5")]),

@@ -311,8 +311,6 @@ def test_export_that_nobody_takes_is_stopped() -> None:
         (pages(row(URLS[0], 5)), b"1234"),
         (pages(row(URLS[0], 5)), b"123456"),
         (pages(row(URLS[0])), b"x"),
-        (pages(row("https://", 1)), b"x"),
-        (pages(row("no URL", 1)), b"x"),
         (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, [], False, [[1.0, 200, True, 0]]]]]), b""),
         (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, [], False, [[1.0, 200, True, -1]]]]]), b""),
         (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, [], False, [[-1.0, 200, True, 1]]]]]), b"x"),
@@ -330,6 +328,17 @@ def test_part_that_is_none_is_refused_and_changes_nothing(items: bytes, bulk: by
         target.store.merge(7, "other", ALL, Part(items, bulk), 0.0)
     assert target.ledger.totals.pages == 0
     assert not target.store.note_appended(BulkAppended(7, ()))
+
+
+@pytest.mark.parametrize("bad", ["https://", "no URL", "http:none"])
+def test_a_page_without_a_host_is_left_out_and_the_rest_of_the_part_is_kept(bad: str) -> None:
+    target = Side()
+    part = Part(pages(row(bad, 3, 2), row(URLS[1], 4)), b"oneTWxxxx")
+    order = target.store.merge(7, "other", ALL, part, 0.0)
+    assert order == Send(ARCHIVE, AppendBulk(7, (memoryview(b"xxxx"),)))
+    target.store.note_appended(BulkAppended(7, (Extent(1, 10, 4),)))
+    assert target.ledger.newest(identity(URLS[1])) is not None
+    assert (target.store.items_refused, target.ledger.totals.pages) == (1, 1)
 
 
 def test_pages_of_slots_that_were_not_asked_for_are_refused() -> None:
@@ -355,7 +364,7 @@ def test_records_that_are_not_sound_are_refused_and_counted_and_the_rest_is_kept
     assert (newest.fetched_at, newest.checksum) == (1.0, xxh3_64_intdigest(b"TWO"))
     assert target.ledger.newest(identity(URLS[1])) is None
     assert target.ledger.texts(identity(URLS[1])) is None, "texts of a page that is not here"
-    assert (target.store.n_refused, target.ledger.totals.pages) == (2, 1)
+    assert (target.store.items_refused, target.ledger.totals.pages) == (2, 1)
 
 
 def test_documents_of_a_part_that_the_index_refuses_leave_all_pages_to_be_marked() -> None:
