@@ -45,6 +45,7 @@ from peers.crawler.exchange import (
     FetchRequest,
     header_of,
     location_of,
+    status_name,
 )
 from peers.crawler.frontier import Frontier, HostState, OriginRules, QueuedUrl
 from peers.crawler.frontier_items import QUEUED, RobotsRecord
@@ -529,7 +530,7 @@ class Controller(StoreActor):
         if fetch.robots_of:
             self._robots_fetched(fetch, fetched, now)
         else:
-            self._fetch_status[str(fetched.status)] += 1
+            self._fetch_status[status_name(fetched.status)] += 1
             if politeness.may_pass(fetched.status):
                 self._back_off(state, now, _retry_after_s(fetched), taken.attempts)
                 self._retry_or_fail(state, taken, str(fetched.status))
@@ -579,7 +580,7 @@ class Controller(StoreActor):
             self._robots_moved[origin] = (target, fetch.robots_hops + 1)
         elif fetched.status >= 500 or fetched.status == 429:
             # RFC 9309, 2.3.1.4: unreachable is complete disallow; it is asked for again later.
-            self._fetch_status[f"robots_{fetched.status}"] += 1
+            self._fetch_status[f"robots_{status_name(fetched.status)}"] += 1
             self._robots_unreachable(fetch, now, _retry_after_s(fetched))
         else:
             self._keep_robots(state, origin, fetched.status, fetched.body, now)

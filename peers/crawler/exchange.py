@@ -98,6 +98,14 @@ def header_of(fetched: Fetched, name: str) -> str | None:
     return next((value for key, value in fetched.headers if key.lower() == name), None)
 
 
+def status_name(status: int) -> str:
+    """Return the name under which answers of a status are counted: servers may say any three digits.
+
+    Source: RFC 9110, 15: 100 to 599 are valid.
+    """
+    return str(status) if 100 <= status <= 599 else "other"
+
+
 def location_of(fetched: Fetched) -> str | None:
     """Return the canonical URL a redirect leads to; None when it is no redirect or leads nowhere."""
     if fetched.status not in (301, 302, 303, 307, 308):

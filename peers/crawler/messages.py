@@ -5,7 +5,7 @@ from __future__ import annotations
 from mesh.actor import Message
 from mesh.document import Document
 from mesh.messages import FoundLink
-from peers.crawler.exchange import Fetched
+from peers.crawler.exchange import FailureReason, Fetched
 from peers.crawler.settings import CrawlSettings
 
 
@@ -28,7 +28,7 @@ class ParseFailed(Message, frozen=True):
     """Parser to controller: not a page (binary under the name of text, over a limit), and why."""
 
     url: str
-    reason: str
+    reason: FailureReason
 
 
 class ChangeSettings(Message, frozen=True):

@@ -8,18 +8,22 @@ from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from mesh.errors import RemoteProtocolError
 
+STATUS_BYTES_MAX: Final = 65_536  # encoded, as `StatusTold` takes it
+TEXT_CHARS_MAX: Final = 300  # of a name
 REASONS_MAX: Final = 1_000  # distinct HTTP status codes and failure reasons of one peer
+OTHER: Final = "other"  # counts together those that would be too many
 HOT_HOSTS_MAX: Final = 10  # named, of one peer and of all
 STORES_MAX: Final = 64  # of one peer
 
 # 2^53: what JSON numbers hold exactly, and the sum over a mesh still fits 64 bits.
-Count = Annotated[int, Meta(ge=0, le=1 << 53)]
+COUNT_MAX: Final = 1 << 53
+Count = Annotated[int, Meta(ge=0, le=COUNT_MAX)]
 Amount = Annotated[float, Meta(ge=0)]
-Text = Annotated[str, Meta(max_length=300)]
+Text = Annotated[str, Meta(max_length=TEXT_CHARS_MAX)]
 
 
 class FrontierSize(msgspec.Struct, frozen=True):
@@ -227,8 +231,20 @@ def state_of(
 
 
 def encode(status: PeerStatus) -> bytes:
-    """MessagePack, as `MeterRead` and `StatusTold` carry it."""
-    return _encoder.encode(status)
+    """MessagePack, as `MeterRead` and `StatusTold` carry it.
+
+    Whatever a web or a bug has made of names and counts, it is cut to what `decode` takes: a peer whose
+    status cannot be read counts as gone.
+    """
+    hosts = status.hot_hosts[:HOT_HOSTS_MAX]
+    cut = replace(status, hot_hosts=tuple((name[:TEXT_CHARS_MAX], min(n, COUNT_MAX)) for name, n in hosts))
+    reasons = REASONS_MAX
+    while True:
+        encoded = _encoder.encode(replace(cut, fetch_status=_most(status.fetch_status, reasons)))
+        if len(encoded) <= STATUS_BYTES_MAX:
+            return encoded
+        reasons //= 2
+        assert reasons, "a status is small but for its reasons"
 
 
 def decode(encoded: bytes) -> PeerStatus:
@@ -241,6 +257,17 @@ def decode(encoded: bytes) -> PeerStatus:
         return _decoder.decode(encoded)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise RemoteProtocolError(f"undecodable status of {len(encoded)} bytes: {error}") from error
+
+
+def _most(counts: Mapping[str, int], limit: int) -> dict[str, int]:
+    """The most frequent ones, with all others counted together, at most `limit` of both."""
+    most_first = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    n_named = len(counts) if len(counts) < limit else limit - 1
+    named = [(name[:TEXT_CHARS_MAX], n) for name, n in most_first[:n_named]]
+    kept: dict[str, int] = {}
+    for name, n in (*named, *((OTHER, n) for _, n in most_first[n_named:])):
+        kept[name] = min(kept.get(name, 0) + n, COUNT_MAX)
+    return kept
 
 
 def _longest(hosts: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:

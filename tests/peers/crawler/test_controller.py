@@ -93,6 +93,26 @@ def test_rfc9309_2_3_1_4_an_unreachable_robots_txt_forbids_all_until_it_answers(
     assert asked(desk.allow()) == [HOME]
 
 
+def test_rfc9110_15_statuses_that_are_none_are_counted_together() -> None:
+    desk = Desk(delay_s=0.001)
+    for status in range(1_000):
+        host = f"http://h{status}.test"
+        desk.seed(f"{host}/")
+        desk.allow(host)
+        desk.tell(fetched(f"{host}/", status))
+    counted = desk.observe().fetch_status
+    assert {name for name in counted if name.isdigit()} <= set(map(str, range(100, 600)))
+    assert counted["404"] == 1
+    assert counted["other"] == 500
+
+
+def test_rfc9110_15_a_robots_txt_with_a_status_that_is_none_is_counted_as_other() -> None:
+    desk = Desk()
+    desk.seed(HOME)
+    desk.tell(fetched(ROBOTS, 999))
+    assert desk.observe().fetch_status == {"robots_other": 1}
+
+
 @pytest.mark.parametrize("reason", [FailureReason.TIMEOUT, FailureReason.REFUSED, FailureReason.RESET])
 def test_a_robots_txt_that_cannot_be_had_forbids_all_for_the_back_off(reason: FailureReason) -> None:
     desk = Desk()
@@ -583,7 +603,7 @@ def test_answers_to_no_question_change_nothing() -> None:
         fetched(f"{HOST}/2"),
         FetchFailed(f"{HOST}/2", FailureReason.DNS),
         parsed(HOME),
-        ParseFailed(HOME, "not_html"),
+        ParseFailed(HOME, FailureReason.NOT_HTML),
         PageStored(HOME, 1_000.0),
         PageRefused(HOME, 1_000.0),
         LinksAccepted(7),
@@ -1075,7 +1095,7 @@ def test_so_many_pages_are_in_progress_and_no_more() -> None:
     for host in hosts(2):
         assert asked(desk.tell(fetched(f"{host}/"))) == []
     assert desk.controller.wake_at() == inf
-    assert asked(desk.tell(ParseFailed(f"{hosts(1)[0]}/", "not_html"))) == [ROBOTS]
+    assert asked(desk.tell(ParseFailed(f"{hosts(1)[0]}/", FailureReason.NOT_HTML))) == [ROBOTS]
 
 
 def test_so_many_bytes_of_pages_are_in_progress_and_no_more() -> None:

@@ -3,9 +3,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from mesh import codec
 from mesh.errors import RemoteProtocolError
+from mesh.messages import StatusTold
 from peers.gateway.status import (
     HOT_HOSTS_MAX,
+    REASONS_MAX,
     FrontierSize,
     PeerState,
     PeerStatus,
@@ -74,6 +77,29 @@ def test_total_adds_what_adds_up() -> None:
     assert total.slots == SlotCounts(11, 22, 33, 44, 55, 66, 77)
     assert total.bytes_moved_per_s == 2.0
     assert total.hot_hosts == (("a.test", 5), ("c.test", 4), ("b.test", 3))
+
+
+@pytest.mark.parametrize("name", ["s", "名" * 500, "\U0001f600" * 300])
+def test_a_status_can_be_read_whatever_was_counted(name: str) -> None:
+    status = PeerStatus(
+        id="ann",
+        fetch_status={f"{n}{name}": n for n in range(1, 5_001)} | {"200": 10_000_000},
+        hot_hosts=tuple((f"http://{n}{name * 5}.test", 1 << 60) for n in range(50)),
+    )
+    encoded = encode(status)
+    told = codec.decode(codec.encode("searcher", "searcher", StatusTold(1, encoded))).message
+    assert told == StatusTold(1, encoded)
+    seen = decode(encoded)
+    assert len(seen.fetch_status) <= REASONS_MAX
+    assert sum(seen.fetch_status.values()) == sum(status.fetch_status.values())
+    assert seen.fetch_status["200"] == 10_000_000
+    assert len(seen.hot_hosts) == HOT_HOSTS_MAX
+
+
+def test_a_status_of_usual_size_is_not_cut() -> None:
+    reasons = {str(n): n for n in range(1, REASONS_MAX)}
+    status = PeerStatus(id="ann", fetch_status=reasons, hot_hosts=(("a.test", 5),))
+    assert decode(encode(status)) == status
 
 
 def test_longest_queues_of_all_are_as_many_as_of_one() -> None:
