@@ -95,10 +95,8 @@ class Member:
     ) -> Runtime:
         """Put the node together: the membership, these actors, and these ports beside our own."""
         actors = list(actors)
-        for actor in actors:
-            self.transport.subscribe(
-                actor.name.encode()
-            )  # what is for all peers is for who has such an actor
+        for actor in actors:  # what is for all peers is for those that have such an actor
+            self.transport.subscribe(actor.name.encode())
         membership = Membership(
             self.record,
             self._mesh,

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
-import socketserver
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from tests.live.lab_process import up
+from tests.live.raw_web import answer, served
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
 
 FORBIDS: Final = b"User-agent: *\nDisallow: /\n"
 PAGE: Final = b"<title>page</title><p>nobody may read this"
-
-
-def answer(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
-    lines = [f"HTTP/1.1 {status}", *headers, f"Content-Length: {len(body)}", "Connection: close"]
-    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
 ROBOTS: Final = {
@@ -45,56 +37,17 @@ ROBOTS: Final = {
 HONEST: Final = "honest.test"
 
 
-class Web(socketserver.ThreadingTCPServer):
-    """All hosts at one address."""
-
-    allow_reuse_address = True
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Answering)
-        self.requests: list[tuple[str, str]] = []  # host and path
-
-    def answer_to(self, host: str, path: str) -> bytes:
-        if path == "/robots.txt":
-            return ROBOTS.get(host, answer(b"", status="404 Not Found"))
-        return answer(PAGE, "Content-Type: text/html")
-
-
-class _Answering(socketserver.StreamRequestHandler):
-    server: Web
-
-    def handle(self) -> None:
-        path, host = "", ""
-        while line := self.rfile.readline().strip().decode():
-            path = line.split()[1] if line.startswith("GET ") else path
-            host = line[6:] if line.startswith("Host: ") else host
-        if not path:
-            return
-        self.server.requests.append((host, path))
-        try:
-            self.wfile.write(self.server.answer_to(host, path))
-        except OSError:
-            pass  # who has read the beginning hangs up
-
-
-@contextmanager
-def served() -> Iterator[Web]:
-    with Web() as web:
-        threading.Thread(target=web.serve_forever, daemon=True).start()
-        try:
-            yield web
-        finally:
-            web.shutdown()
+def answer_to(host: str, path: str) -> bytes:
+    if path == "/robots.txt":
+        return ROBOTS.get(host, answer(b"", status="404 Not Found"))
+    return answer(PAGE, "Content-Type: text/html")
 
 
 def test_no_page_is_fetched_of_hosts_that_forbid_all_in_odd_ways(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     hosts = [*ROBOTS, HONEST]
-    with served() as web:
-        port = web.server_address[1]
-        resolver = tmp_path / "resolver.json"
-        resolver.write_text(json.dumps({host: {"ip": "127.0.0.1", "http": port} for host in hosts}))
+    with served(answer_to) as web:
+        resolver = web.write_resolver(tmp_path, hosts)
         options = ("--resolver", resolver, "--once", "--report", report)
         with up(tmp_path, None, *options, seeds=[f"http://{host}/" for host in hosts]) as lab:
             assert lab.end(150) == 0, lab.messages

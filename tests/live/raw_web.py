@@ -1,0 +1,67 @@
+"""A web server that sends exactly the bytes that a test gives it. [io]"""
+
+from __future__ import annotations
+
+import json
+import socketserver
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def answer(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
+    """An answer of HTTP/1.1 after which the connection ends."""
+    lines = [f"HTTP/1.1 {status}", *headers, f"Content-Length: {len(body)}", "Connection: close"]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+class RawWeb(socketserver.ThreadingTCPServer):
+    """Some hosts, all at one address."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+
+    def __init__(self, answer_to: Callable[[str, str], bytes]) -> None:
+        """Bind a free port.
+
+        Args:
+          answer_to: what is sent when a host is asked for a path.
+        """
+        super().__init__(("127.0.0.1", 0), _Answering)
+        self.answer_to = answer_to
+        self.requests: list[tuple[str, str]] = []  # host and path
+
+    def write_resolver(self, folder: Path, hosts: Iterable[str]) -> Path:
+        """Write the table for --resolver that leads these hosts here."""
+        table = {host: {"ip": "127.0.0.1", "http": self.server_address[1]} for host in hosts}
+        path = folder / "resolver.json"
+        path.write_text(json.dumps(table))
+        return path
+
+
+class _Answering(socketserver.StreamRequestHandler):
+    server: RawWeb
+
+    def handle(self) -> None:
+        path, host = "", ""
+        while line := self.rfile.readline().strip().decode():
+            path = line.split()[1] if line.startswith("GET ") else path
+            host = line[6:] if line.startswith("Host: ") else host
+        if not path:
+            return
+        self.server.requests.append((host, path))
+        try:
+            self.wfile.write(self.server.answer_to(host, path))
+        except OSError:
+            pass  # who has read the beginning hangs up
+
+
+@contextmanager
+def served(answer_to: Callable[[str, str], bytes]) -> Iterator[RawWeb]:
+    with RawWeb(answer_to) as web:
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+        try:
+            yield web
+        finally:
+            web.shutdown()
