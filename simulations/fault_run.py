@@ -42,7 +42,6 @@ LOOK_S: Final = 2.0  # between two looks at whether the mesh is at rest
 LOOKS_AT_REST: Final = 3
 SEARCH_PAUSE_S: Final = 1.5  # mean
 SEED_PAUSE_S: Final = 6.0  # mean
-ANSWER_S_MAX: Final = 6.0  # of a search
 TRANSCRIPT_LINES: Final = 60
 
 

@@ -28,7 +28,7 @@ from peers.gateway.messages import (
 )
 from peers.gateway.routes import Busy, Refused, application
 from peers.gateway.stored_page import StoredPage, stored_page
-from peers.importing.messages import PagesImported
+from peers.importing.messages import ImportDeferred, PagesImported
 
 logger = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ class Http:
         match message:
             case PagesFound() | PageFound() | StatusGathered() | SeedsAdded() | RequestRefused():
                 self._hand_over(message.ticket, message)
-            case DrainOrdered() | DrainRefused() | PagesImported() | ReadinessTold():
+            case DrainOrdered() | DrainRefused() | ReadinessTold() | PagesImported() | ImportDeferred():
                 self._hand_over(message.ticket, message)
             case _:
                 raise LocalProtocolError(f"the gateway got {type(message).__name__} from {source}")
@@ -174,7 +174,7 @@ class Http:
         finally:
             self._waiting.pop(ticket, None)
         match waiter.answer:
-            case RequestRefused(reason=reason):
+            case RequestRefused(reason=reason) | ImportDeferred(reason=reason):
                 self._busy += 1
                 raise Busy(reason)
             case DrainRefused(reason=reason, is_known=is_known):

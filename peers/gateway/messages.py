@@ -67,7 +67,6 @@ class PagesFound(Message, frozen=True):
     seconds: float
     coverage: Coverage
     hits: tuple[FoundPage, ...]
-    is_fallback: bool = False  # too few pages had all terms: these have any of them
     is_exact: bool = True  # False: at least `total` pages match
     relaxed: Relaxed = Relaxed()
     remarks: tuple[Remark, ...] = ()

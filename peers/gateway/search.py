@@ -501,7 +501,6 @@ class Search(Errand):
             seconds=now - self._started,
             coverage=coverage,
             hits=tuple(map(self._found_page, self._page)),
-            is_fallback=self._step.is_any,
             is_exact=self._is_exact(),
             relaxed=Relaxed(self._step.nowhere, self._step.is_any, self._with_all),
             remarks=self._remarks,

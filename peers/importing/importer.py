@@ -44,8 +44,16 @@ from mesh.messages import (
 )
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.urls import canonical, host_of
-from peers.gateway.messages import RequestRefused
-from peers.importing.messages import KNOWN, LATE, REFUSED, STORED, ImportedPage, ImportPages, PagesImported
+from peers.importing.messages import (
+    KNOWN,
+    LATE,
+    REFUSED,
+    STORED,
+    ImportDeferred,
+    ImportedPage,
+    ImportPages,
+    PagesImported,
+)
 from peers.storage.messages import CountUnindexed, PageRefused, PageStored, StorePage, UnindexedCounted
 
 DAY_S: Final = 86_400.0
@@ -227,10 +235,10 @@ class Importer(Actor):
 
     def _begin_order(self, order: ImportPages, now: float) -> list[Send]:
         if self._ownership is None or self._ownership.owner_of(0) is None:
-            return [Send(self._http, RequestRefused(order.ticket, "this peer is starting"))]
+            return [Send(self._http, ImportDeferred(order.ticket, "this peer is starting"))]
         n_bytes = sum(map(bytes_of, order.pages))
         if self._orders and self._order_bytes + n_bytes > self._settings.order_bytes_max:
-            return [Send(self._http, RequestRefused(order.ticket, "too many pages are on their way"))]
+            return [Send(self._http, ImportDeferred(order.ticket, "too many pages are on their way"))]
         outcomes = [LATE] * len(order.pages)
         begun = self._orders[order.ticket] = _Order(outcomes, 0, now + self._settings.order_s)
         for index, page in enumerate(order.pages):

@@ -31,7 +31,7 @@ class ImportedPage(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ImportPages(Message, frozen=True):
-    """HTTP to importer: have these kept by their owners. Answered by `PagesImported` or `RequestRefused`."""
+    """HTTP to importer: have these kept by their owners. Answered by `PagesImported` or `ImportDeferred`."""
 
     ticket: int
     pages: tuple[ImportedPage, ...]
@@ -43,3 +43,10 @@ class PagesImported(Message, frozen=True):
     ticket: int
     peer: str  # that was asked
     outcomes: tuple[str, ...]  # STORED, KNOWN, LATE, or REFUSED with a reason
+
+
+class ImportDeferred(Message, frozen=True):
+    """Importer to HTTP: not now, ask again. The peer has just started, or too much is on its way."""
+
+    ticket: int
+    reason: str

@@ -146,7 +146,6 @@ EVERYTHING = PagesFound(
             explanation=Explanation("score", 2.5, "bm25f <b>", (Explanation("\x03run", 2.5, "idf"),)),
         ),
     ),
-    is_fallback=True,
     is_exact=False,
     relaxed=Relaxed(("xyzzy",), True, 3),
     remarks=(Remark(Oddity.NO_DATE, "after:never"),),
@@ -194,7 +193,7 @@ def _search(ticket: int, text: str, offset: int) -> PagesFound:
             return EVERYTHING
         case "any words":
             return PagesFound(
-                ticket, ("any", "words"), 1, 0.004, FULL, (ENGLISH,), True, relaxed=Relaxed(is_any=True)
+                ticket, ("any", "words"), 1, 0.004, FULL, (ENGLISH,), relaxed=Relaxed(is_any=True)
             )
         case _:
             return PagesFound(ticket, (text,), 0, 0.004, FULL, ())

@@ -119,7 +119,7 @@ def test_search_counts_searches_reads_and_answers() -> None:
     assert answer.total == 41
     assert answer.terms == ("web", "crawler")
     assert answer.coverage == Coverage(SLOT_COUNT, SLOT_COUNT, 0)
-    assert not answer.is_fallback
+    assert not answer.relaxed.is_any
     assert talk.searcher.wake_at() == inf
 
 
@@ -210,7 +210,7 @@ def test_when_few_pages_have_all_words_those_with_any_are_searched() -> None:
     talk.found("bob")
     talk.found("cyd")
     talk.read("ann", url_of("ann"))
-    assert talk.answer().is_fallback
+    assert talk.answer().relaxed.is_any
     assert talk.answer().total == 1
     assert talk.answer().relaxed == Relaxed((), True, ENOUGH - 1)
 
@@ -220,7 +220,7 @@ def test_when_enough_pages_have_all_words_only_those_are_shown() -> None:
     talk.found("ann", total=ENOUGH)
     talk.found("bob")
     talk.found("cyd")
-    assert not talk.answer().is_fallback
+    assert not talk.answer().relaxed.is_any
     assert talk.answer().total == ENOUGH
 
 
@@ -241,14 +241,14 @@ def test_words_that_are_nowhere_are_left_out_and_named() -> None:
     for peer in PEERS:
         talk.found(peer, total=50)
     assert talk.answer().relaxed == Relaxed(("nosuchword",))
-    assert not talk.answer().is_fallback
+    assert not talk.answer().relaxed.is_any
 
 
 def test_one_word_has_nothing_to_fall_back_to() -> None:
     talk = searching()
     for peer in PEERS:
         talk.found(peer)
-    assert not talk.answer().is_fallback
+    assert not talk.answer().relaxed.is_any
 
 
 def test_fallback_that_finds_nothing_ends() -> None:

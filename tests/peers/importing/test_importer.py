@@ -23,9 +23,16 @@ from mesh.messages import (
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable, slot_of
 from mesh.urls import host_of
-from peers.gateway.messages import RequestRefused
 from peers.importing.importer import Importer, ImporterSettings, bytes_of
-from peers.importing.messages import KNOWN, LATE, STORED, ImportedPage, ImportPages, PagesImported
+from peers.importing.messages import (
+    KNOWN,
+    LATE,
+    STORED,
+    ImportDeferred,
+    ImportedPage,
+    ImportPages,
+    PagesImported,
+)
 from peers.storage.messages import CountUnindexed, PageRefused, PageStored, StorePage, UnindexedCounted
 
 ME, OTHER = "me", "other"
@@ -127,7 +134,7 @@ def test_an_order_without_pages_only_says_who_would_take_them() -> None:
 def test_before_there_are_owners_orders_are_refused() -> None:
     importer = Importer(ME)
     [send] = importer.receive(HTTP, ImportPages(3, (page_of(url_of(ME)),)), 0.0)
-    assert send == Send(HTTP, RequestRefused(3, "this peer is starting"))
+    assert send == Send(HTTP, ImportDeferred(3, "this peer is starting"))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +202,7 @@ def test_orders_beyond_the_limit_are_refused_for_now() -> None:
     page = page_of(url_of(OTHER))
     driven = Driven(ME, OTHER, order_bytes_max=bytes_of(page))
     driven.order(page)
-    assert driven.order(page, ticket=2) == [Send(HTTP, RequestRefused(2, "too many pages are on their way"))]
+    assert driven.order(page, ticket=2) == [Send(HTTP, ImportDeferred(2, "too many pages are on their way"))]
 
 
 def test_the_owner_stores_then_hands_over_the_links_then_promises() -> None:
