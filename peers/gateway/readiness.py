@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import inf
-from typing import Final
 
 from mesh.actor import Address, Message, Send
 from mesh.messages import CountTerms, TermsCounted
@@ -12,10 +11,9 @@ from peers.gateway.errand import Errand
 from peers.gateway.messages import CheckReadiness, Coverage, Lacking, ReadinessTold
 from peers.gateway.plan import NOBODY_ABSENT, Absent, Part, Plan
 from peers.gateway.round import Round
+from peers.gateway.search_task import YOUNG_S
+from peers.gateway.stage import COUNTING_S_MAX
 from peers.gateway.view import View
-
-CHECK_S_MAX: Final = 1.0  # for a round of questions, as a search waits for counts
-YOUNG_S: Final = 1.5  # so long it may begin anew when others answer for slots
 
 
 class Readiness(Errand):
@@ -67,7 +65,7 @@ class Readiness(Errand):
         question = CountTerms(self._number_question(), (), absent)
         questions = {part.peer: question for part in parts}
         silent = self._view.punctuality.silent
-        self._round = Round(question.request, "indexer", questions, silent, now, CHECK_S_MAX)
+        self._round = Round(question.request, "indexer", questions, silent, now, COUNTING_S_MAX)
         return self._round.ask() + self._advance(now)
 
     def _advance(self, now: float) -> list[Send]:

@@ -46,9 +46,9 @@ from peers.gateway.page_lookup import LOOKUP_S_MAX
 from peers.gateway.punctuality import HEDGE_S_MAX
 from peers.gateway.relaxation import ENOUGH
 from peers.gateway.round import FOREIGN_RETRY_S, REPEAT_AFTER_S
-from peers.gateway.search import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
 from peers.gateway.searcher import ERRANDS_MAX, METER_READERS_MAX, Searcher
 from peers.gateway.seeding import REPEAT_S, SEEDING_S_MAX
+from peers.gateway.stage import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
 from peers.gateway.status import PeerStatus, encode
 from peers.index.indexer import COUNT_MAX, query_of
 from tests.peers.gateway.mesh_of_three import (

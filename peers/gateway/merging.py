@@ -1,0 +1,175 @@
+"""The answers of all parts of a plan made into one page of results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from math import isfinite
+from typing import Final, TypeAlias
+
+import msgspec
+
+from mesh.messages import HITS_MAX, Excerpt, FacetCounts, Hit, HitsFound
+from mesh.urls import host_of
+from peers.engine.explanation import Explanation
+from peers.engine.model import Candidate, explain_mix, scale_of
+from peers.engine.query import Order
+from peers.engine.ranking import Statistics
+from peers.gateway.hit_list import HitList, RankedHit
+from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed
+from peers.gateway.plan import Part, Plan
+from peers.gateway.relaxation import Step
+from peers.gateway.search_task import SearchTask
+from peers.gateway.term_statistics import Totals, total_of
+from peers.index.facet_counts import most_frequent
+
+EXPLANATION_DEPTH_MAX: Final = 8  # honest ones have four levels
+
+ExcerptOf: TypeAlias = Callable[[str], Excerpt | None]  # of a URL on the page; None when nobody sent it
+
+_decode_explanation = msgspec.msgpack.Decoder(Explanation).decode
+
+
+def hits_of(plan: Plan, found: Mapping[Part, HitsFound], task: SearchTask) -> Iterator[tuple[Part, Hit]]:
+    """Those of a plan's parts that they may answer for, by falling score, ties by URL."""
+    given = [(part, hit) for part, answer in found.items() for hit in answer.hits]
+    places = [(-hit.score, hit.url, n) for n, (_, hit) in enumerate(given) if isfinite(hit.score)]
+    part_of: dict[str, Part | None] = {}  # by host
+    for _, url, place in sorted(places):
+        part, hit = given[place]
+        host = host_of(url) if _is_web(url) else ""
+        if host not in part_of:
+            part_of[host] = plan.part_of(task.ownership.slot_of(host)) if host else None
+        if part_of[host] == part:
+            yield part, hit
+        else:
+            task.view.hits_refused += 1
+
+
+class Merging:
+    """The hits of a plan in one order, and the page of them that was asked for.
+
+    Attributes:
+      page: its hits, in order.
+    """
+
+    def __init__(
+        self,
+        task: SearchTask,
+        plan: Plan,
+        found: Mapping[Part, HitsFound],
+        totals: Totals,
+        step: Step,
+        step_number: int,
+    ) -> None:
+        """Put into order.
+
+        Args:
+          found: what came of the parts of the plan.
+          totals: the statistics that hits were scored by.
+          step: what was searched, and its number among the query's.
+        """
+        self._task = task
+        self._found = found
+        self._step = step
+        has_head = task.order.order is Order.SCORE and not task.is_in_tail
+        self._scale = scale_of(step.query, _statistics(task, totals)) if has_head else None
+        # As many as each part gave: what is behind these others may have, too.
+        self._list = HitList(list(islice(hits_of(plan, found, task), task.depth())), self._scale)
+        start = self._list.start_of(task.cursor) if task.cursor else task.offset
+        self.page = self._list.hits[start : start + task.k]
+        self._total = total_of(answer.total for answer in found.values())
+        self._next = self._cursor_behind(start + len(self.page), step_number) if self.page else ""
+
+    def answer(
+        self, excerpt_of: ExcerptOf, coverage: Coverage, with_all: int | None, seconds: float
+    ) -> PagesFound:
+        """Make the answer to the order.
+
+        Args:
+          with_all: pages that have all words, if that was counted.
+          seconds: that the search took.
+        """
+        task, step = self._task, self._step
+        return PagesFound(
+            ticket=task.order.ticket,
+            terms=task.terms,
+            total=self._total,
+            seconds=seconds,
+            coverage=coverage,
+            hits=tuple(self._found_page(each, excerpt_of) for each in self.page),
+            is_exact=all(answer.is_exact for answer in self._found.values()),
+            relaxed=Relaxed(step.nowhere, step.is_any, with_all),
+            remarks=task.remarks,
+            facets=_facets(self._found) if task.order.wants_facets else None,
+            next=self._next,
+            order=task.order.order,
+        )
+
+    def _cursor_behind(self, end: int, step_number: int) -> str:
+        """The cursor behind the hit before `end`, "" when nothing is there."""
+        has_more = end < len(self._list.hits) or (end >= HITS_MAX and self._total > end)
+        if not has_more:
+            return ""
+        return self._list.cursor_behind(end - 1, self._task.digest, step_number).encode()
+
+    def _found_page(self, ranked: RankedHit, excerpt_of: ExcerptOf) -> FoundPage:
+        url = ranked.hit.url
+        excerpt = excerpt_of(url) or Excerpt(url, "", "", (), (), 0.0)
+        return FoundPage(
+            url=url,
+            title=excerpt.title,
+            snippet=excerpt.snippet,
+            highlights=excerpt.highlights,
+            title_highlights=excerpt.title_highlights,
+            score=ranked.score,
+            host=host_of(url),
+            fetched_at=excerpt.fetched_at,
+            peer=ranked.part.peer,
+            date=excerpt.date,
+            type=excerpt.type,
+            language=excerpt.language,
+            explanation=self._explanation(ranked, excerpt.explanation),
+        )
+
+    def _explanation(self, ranked: RankedHit, encoded: bytes) -> Explanation | None:
+        """Put the parts of the full model on top of what the peer of a page explains."""
+        if not encoded:
+            return None
+        try:
+            bm25f = _decode_explanation(encoded)
+        except (ValueError, RecursionError):  # DecodeError and UnicodeDecodeError are ValueErrors
+            return None
+        if not _is_shallow(bm25f, EXPLANATION_DEPTH_MAX):
+            return None
+        if not ranked.is_head or self._scale is None:
+            return bm25f
+        candidate = Candidate(ranked.hit.url, ranked.hit.score, ranked.hit.features)
+        return explain_mix(candidate, bm25f, self._scale, self._list.newest)
+
+
+def _facets(found: Mapping[Part, HitsFound]) -> FacetCounts:
+    """Add up what the parts counted."""
+    sums: dict[str, Counter[str]] = {name: Counter() for name in FacetCounts.__struct_fields__}
+    for answer in found.values():
+        for name, values in sums.items():
+            for value, count in getattr(answer.facets, name, ()):
+                values[value] += count
+    return FacetCounts(**{name: most_frequent(values) for name, values in sums.items()})
+
+
+def _statistics(task: SearchTask, totals: Totals) -> Statistics:
+    a, b, c, d, e = totals.field_lengths
+    doc_freqs = dict(zip(task.terms, totals.doc_freqs, strict=True))
+    return Statistics(totals.document_count, (a, b, c, d, e), doc_freqs)
+
+
+def _is_web(url: str) -> bool:
+    """Has it a host at all?"""
+    return url.startswith(("http://", "https://")) and "/" in url[8:]
+
+
+def _is_shallow(explanation: Explanation, depth: int) -> bool:
+    """Is it nested no deeper than this? It comes from a peer, and is shown recursively."""
+    return depth > 0 and all(_is_shallow(part, depth - 1) for part in explanation.parts)

@@ -1,0 +1,114 @@
+"""The stage of a search that asks for excerpts of the pages on the page of results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from mesh.actor import Send
+from mesh.messages import Excerpt, ExcerptsRead, ReadExcerpts
+from mesh.urls import host_of
+from peers.gateway.hit_list import RankedHit
+from peers.gateway.plan import NOBODY_ABSENT, Part, Plan
+from peers.gateway.search_task import SearchTask
+from peers.gateway.stage import READING_S_MAX, Answer, Asked, Stage
+from peers.gateway.term_statistics import Totals
+
+
+class Reading(Stage):
+    """Ask the peers that gave the hits, and others of their teams instead of those that are late."""
+
+    def __init__(
+        self,
+        task: SearchTask,
+        plans: list[Plan],
+        page: Sequence[RankedHit],
+        encoded_query: bytes,
+        totals: Totals,
+        now: float,
+    ) -> None:
+        """Begin.
+
+        Args:
+          page: hits to be read.
+          encoded_query: by which they were found.
+          totals: the statistics that they were scored by.
+        """
+        super().__init__(task, plans, now + READING_S_MAX, now)
+        self._page = page
+        self._encoded_query = encoded_query
+        self._totals = totals
+        self._readers: dict[str, list[str]] = {}  # of whom each page has been asked
+        self._excerpts: dict[tuple[str, str], Excerpt] = {}  # by peer and URL
+
+    def begin(self, now: float) -> list[Send]:
+        return self._ask_to_read(((each.part.peer, each.hit.url) for each in self._page), now)
+
+    def take(self, asked: Asked, message: Answer, part: Part, now: float) -> None:
+        assert isinstance(message, ExcerptsRead)
+        for excerpt in message.excerpts:
+            if part.peer in self._readers.get(excerpt.url, ()):
+                self._excerpts[part.peer, excerpt.url] = excerpt
+        asked.round.settle(part.peer)
+
+    def end(self, plan: Plan) -> None:
+        waiting = self._waiting()
+        if self.is_open:
+            self._view.punctuality.note_tardy(waiting)
+        else:
+            self._view.punctuality.note_silent(waiting)
+
+    def is_read(self) -> bool:
+        """Is there an excerpt of every page?"""
+        return all(self.excerpt_of(url) is not None for url in self._readers)
+
+    def excerpt_of(self, url: str) -> Excerpt | None:
+        """That of the first peer that was asked for it and sent one."""
+        return next(
+            (self._excerpts[peer, url] for peer in self._readers[url] if (peer, url) in self._excerpts), None
+        )
+
+    def _ask_to_read(self, wanted: Iterable[tuple[str, str]], now: float) -> list[Send]:
+        """Ask for excerpts.
+
+        Args:
+          wanted: peers, and URLs of the page of results.
+        """
+        urls: dict[str, list[str]] = {}
+        for peer, url in wanted:
+            urls.setdefault(peer, []).append(url)
+            self._readers.setdefault(url, []).append(peer)
+        if not urls:
+            return []
+        request = self._task.number_question()
+        # This peer last: it answers at once, and the others need not wait for that.
+        peers = sorted(urls, key=lambda peer: peer == self._task.me)
+        questions = {peer: self._question(request, urls[peer]) for peer in peers}
+        return self._ask(request, questions, ExcerptsRead, NOBODY_ABSENT, now)
+
+    def _question(self, request: int, urls: list[str]) -> ReadExcerpts:
+        question = ReadExcerpts(request, self._encoded_query, tuple(urls))
+        if not self._task.order.wants_explanations:
+            return question
+        return msgspec.structs.replace(
+            question,
+            terms=self._task.terms,
+            doc_freqs=self._totals.doc_freqs,
+            document_count=self._totals.document_count,
+            field_lengths=self._totals.field_lengths,
+        )
+
+    def _ask_instead(self, late: set[str], now: float) -> list[Send]:
+        wanted = self._readers_instead(late)
+        return self._ask_to_read(wanted, now) if wanted and self._may_hedge(late, now) else []
+
+    def _readers_instead(self, late: set[str]) -> list[tuple[str, str]]:
+        """Others of the teams, and the URLs whose excerpts these do not send."""
+        ownership = self._task.ownership
+        wanted = []
+        for url, readers in self._readers.items():
+            if self.excerpt_of(url) is None and late.issuperset(readers):
+                team = ownership.serving.team_of(ownership.slot_of(host_of(url)))
+                wanted += [(peer, url) for peer in team if peer not in late][:1]
+        return wanted
