@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from mesh.actor import Actor, Address, Message, Send, Statistics
-from mesh.errors import RemoteProtocolError
+from mesh.errors import LocalProtocolError
 from mesh.membership_messages import HoldingsRevoked
 from mesh.messages import ClaimSlots, SlotsYielded
 from mesh.ownership import Ownership, OwnershipChanged
@@ -27,13 +27,12 @@ class Yielder(Actor):
     """Stands where peers have their handover."""
 
     name: ClassVar[str] = "handover"
+    remote_messages: ClassVar[frozenset[type[Message]]] = frozenset({ClaimSlots})
 
     def __init__(self, me: str) -> None:
         self._me = me
         self._ownership: Ownership | None = None
-        self._claims: dict[
-            str, ClaimSlots
-        ] = {}  # the last of each live member, which may come before its epoch
+        self._claims: dict[str, ClaimSlots] = {}  # the last of each member, which may come before its epoch
         self._n_yielded = 0
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
@@ -48,7 +47,7 @@ class Yielder(Actor):
             case HoldingsRevoked():
                 return []  # there are none
             case _:
-                raise RemoteProtocolError(f"{type(message).__name__} for a member without slots")
+                raise LocalProtocolError(f"{type(message).__name__} for a member without slots")
 
     def observe(self) -> YielderStatistics:
         return YielderStatistics(self._n_yielded)

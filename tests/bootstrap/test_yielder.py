@@ -8,6 +8,7 @@ from bootstrap.yielder import Yielder
 from mesh.actor import Address, Send
 from mesh.errors import RemoteProtocolError
 from mesh.messages import ClaimSlots, OfferSlots, SlotsYielded
+from mesh.node import Node
 from mesh.slot_set import NO_SLOTS, encode_slots
 from tests.helpers import ownership_changed
 
@@ -48,6 +49,12 @@ def test_claim_of_a_member_that_died_meanwhile_is_forgotten() -> None:
     assert yielder.receive(MEMBERSHIP, with_it, 2.0) == []
 
 
-def test_nothing_else_is_for_a_member_without_slots() -> None:
+def test_other_peers_reach_it_with_claims_and_nothing_else() -> None:
+    node = Node(ME, [Yielder(ME)])
+    changed = ownership_changed([PEER], me=ME)
+    node.receive(MEMBERSHIP, "handover", changed, 0.0)
+    claim = ClaimSlots(7, changed.ownership.epoch, _slots())
+    [(_, target, answer)] = node.receive_remote(CLAIMANT, "handover", claim, 1.0)
+    assert (target, answer.is_promise) == (CLAIMANT, True)
     with pytest.raises(RemoteProtocolError):
-        Yielder(ME).receive(CLAIMANT, OfferSlots(1, b"", _slots()), 0.0)
+        node.receive_remote(CLAIMANT, "handover", OfferSlots(1, b"", _slots()), 2.0)
