@@ -21,7 +21,7 @@ pages are, or after a while, by saying which ones are late.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from dataclasses import dataclass, field
 from math import inf, isfinite
 from typing import ClassVar, Final
@@ -29,6 +29,7 @@ from typing import ClassVar, Final
 import msgspec
 
 from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.delivery import Delivery, DeliverySettings
 from mesh.errors import LocalProtocolError
 from mesh.lives import numbers_of
 from mesh.messages import (
@@ -57,6 +58,7 @@ from peers.importing.messages import (
 from peers.storage.messages import CountUnindexed, PageRefused, PageStored, StorePage, UnindexedCounted
 
 DAY_S: Final = 86_400.0
+PAGES_UNDER_WAY: Final = 4_096  # to one owner; ordinary ones are fewer for their bytes
 
 
 class ImporterSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -98,9 +100,8 @@ class _Order:
     """Pages that the HTTP port waits for."""
 
     outcomes: list[str]
-    left: int
     limit_at: float
-    numbers: set[int] = field(default_factory=set)
+    owners: dict[int, str] = field(default_factory=dict)  # by number: where what is left is on its way
 
 
 @dataclass(slots=True)
@@ -111,8 +112,6 @@ class _Sent:
     index: int  # in the order
     message: ImportPage
     n_bytes: int
-    owner: str = ""  # where it is on its way; "" while it waits for credit
-    again_at: float = inf
 
 
 @dataclass(slots=True)
@@ -135,7 +134,6 @@ class _Batch:
 
     links: list[FoundLink] = field(default_factory=list)
     versions: dict[tuple[str, float], None] = field(default_factory=dict)  # a set in the order of adding
-    again_at: float = inf
 
 
 class Importer(Actor):
@@ -156,25 +154,22 @@ class Importer(Actor):
         self._numbers = numbers_of(life)
         self._ownership: Ownership | None = None
         self._orders: dict[int, _Order] = {}
-        self._sent: dict[int, _Sent] = {}
-        self._queues: dict[str, deque[int]] = defaultdict(deque)  # by owner; numbers that wait for credit
-        self._window: dict[str, int] = defaultdict(int)  # bytes on their way, by owner
-        self._heard_at: dict[str, float] = {}  # when an owner last answered for anything
+        self._sent: Delivery[int, _Sent] = Delivery(_to_owners(self._settings))
         self._order_bytes = 0
-        self._repeat_at = inf
+        self._limit_at = inf  # of orders
         self._taken: dict[tuple[str, float], _Taken] = {}
         self._taken_bytes = 0
         self._waiting: deque[tuple[str, float]] = deque()  # taken, not given to the cell
         self._storing = 0
         self._room = 0  # pages that the index has room for
         self._count_at = inf
-        self._batches: dict[int, _Batch] = {}
+        self._batches: Delivery[int, _Batch] = Delivery(_to_controller(self._settings))
         self._gathering = _Batch()
         self._flush_at = inf
         self._links_known: set[FoundLink] = set()
         self._links_known_before: set[FoundLink] = set()
         self._stored = self._known = self._refused = self._late = 0
-        self._repeated = self._links = self._foreign = 0
+        self._links = self._foreign = 0
         self._here = Address(me, self.name)
         self._cell = Address(me, "cell")
         self._controller = Address(me, "controller")
@@ -195,7 +190,7 @@ class Importer(Actor):
             case PageRefused(url, fetched_at):
                 return self._note_refused((url, fetched_at), now)
             case LinksAccepted(number):
-                return self._note_accepted(number)
+                return self._note_accepted(source.peer, number, now)
             case UnindexedCounted(pages):
                 self._room = self._settings.unindexed_max - pages - self._storing
                 return self._store_waiting(now)
@@ -210,12 +205,14 @@ class Importer(Actor):
         if self._count_at <= now:
             self._count_at = now + self._settings.count_pause_s if self._waiting else inf
             sends.append(Send(self._cell, CountUnindexed()))
-        if self._repeat_at <= now:
-            sends += self._repeat(now)
-        return sends
+        if self._limit_at <= now:
+            sends += self._end_late_orders(now)
+        return sends + self._deliver(now)
 
     def wake_at(self) -> float:
-        return min(self._flush_at, self._count_at, self._repeat_at)
+        return min(
+            self._flush_at, self._count_at, self._limit_at, self._sent.wake_at(), self._batches.wake_at()
+        )
 
     def observe(self) -> ImporterStatistics:
         return ImporterStatistics(
@@ -226,7 +223,7 @@ class Importer(Actor):
             known=self._known,
             refused=self._refused,
             late=self._late,
-            repeated=self._repeated,
+            repeated=self._sent.observe().repeated,
             links=self._links,
             foreign=self._foreign,
         )
@@ -240,18 +237,18 @@ class Importer(Actor):
         if self._orders and self._order_bytes + n_bytes > self._settings.order_bytes_max:
             return [Send(self._http, ImportDeferred(order.ticket, "too many pages are on their way"))]
         outcomes = [LATE] * len(order.pages)
-        begun = self._orders[order.ticket] = _Order(outcomes, 0, now + self._settings.order_s)
+        begun = self._orders[order.ticket] = _Order(outcomes, now + self._settings.order_s)
         for index, page in enumerate(order.pages):
             wrong = self._what_is_wrong(page, now)
             if wrong:
                 outcomes[index] = REFUSED + wrong
                 self._refused += 1
             else:
-                self._enqueue(order.ticket, begun, index, page)
-        if not begun.left:
+                self._enqueue(order.ticket, begun, index, page, now)
+        if not begun.owners:
             return self._end_order(order.ticket, begun)
-        self._repeat_at = min(self._repeat_at, begun.limit_at)
-        return self._send_queued(now)
+        self._limit_at = min(self._limit_at, begun.limit_at)
+        return self._deliver(now)
 
     def _what_is_wrong(self, page: ImportedPage, now: float) -> str:
         """Why a page cannot be kept; "" when it can."""
@@ -267,118 +264,70 @@ class Importer(Actor):
             return f"it is larger than {self._settings.page_bytes_max >> 20} MiB"
         return ""
 
-    def _enqueue(self, ticket: int, order: _Order, index: int, page: ImportedPage) -> None:
+    def _enqueue(self, ticket: int, order: _Order, index: int, page: ImportedPage, now: float) -> None:
         assert self._ownership is not None
         slot = self._ownership.slot_of(host_of(page.url))
         stored = StoredPage(page.url, slot, page.fetched_at, page.status, page.records, page.document)
         number = next(self._numbers)
         sent = _Sent(ticket, index, ImportPage(number, stored, page.links), bytes_of(page))
-        self._sent[number] = sent
         self._order_bytes += sent.n_bytes
-        order.left += 1
-        order.numbers.add(number)
-        self._queues[self._owner_of(slot)].append(number)
+        self._bring(number, sent, order, now)
+
+    def _bring(self, number: int, sent: _Sent, order: _Order, now: float) -> None:
+        """Have a page brought to who owns its slot now."""
+        owner = self._owner_of(sent.message.page.slot)
+        order.owners[number] = owner
+        is_added = self._sent.add(owner, number, sent, sent.n_bytes, now)
+        assert is_added, "orders are bounded, and nothing else"
 
     def _owner_of(self, slot: int) -> str:
         assert self._ownership is not None
         return self._ownership.owner_of(slot) or self._me
 
-    def _send_queued(self, now: float) -> list[Send]:
-        """Send what there is credit for."""
-        sends: list[Send] = []
-        for owner in list(self._queues):
-            queue = self._queues[owner]
-            while queue:
-                sent = self._sent.get(queue[0])
-                if sent is not None and not self._has_credit(owner, sent):
-                    break
-                queue.popleft()
-                if sent is not None:
-                    sent.owner, sent.again_at = owner, now + self._settings.repeat_s
-                    self._window[owner] += sent.n_bytes
-                    self._repeat_at = min(self._repeat_at, sent.again_at)
-                    sends.append(Send(Address(owner, self.name), sent.message))
-            if not queue:
-                del self._queues[owner]
-        return sends
-
-    def _has_credit(self, owner: str, sent: _Sent) -> bool:
-        window = self._window[owner]
-        return window == 0 or window + sent.n_bytes <= self._settings.window_bytes
+    def _deliver(self, now: float) -> list[Send]:
+        """Send what there is credit for, pages and links, for the first time or again."""
+        sends = [
+            Send(Address(owner, self.name), sent.message) for owner, _, sent in self._sent.wake(now).leaving
+        ]
+        return sends + [
+            Send(self._controller, LinksFound(number, tuple(batch.links)))
+            for _, number, batch in self._batches.wake(now).leaving
+        ]
 
     def _note_answer(self, peer: str, number: int, outcome: str, now: float) -> list[Send]:
-        sent = self._sent.get(number)
-        if sent is None or (sent.owner and sent.owner != peer):
+        sent = self._sent.note_answer(peer, number, now)
+        if sent is None:
             return []
-        self._heard_at[peer] = now
+        self._order_bytes -= sent.n_bytes
         order = self._orders[sent.ticket]
         order.outcomes[sent.index] = outcome
-        order.left -= 1
-        order.numbers.discard(number)
-        self._forget(number)
-        sends = [] if order.left else self._end_order(sent.ticket, order)
-        return sends + self._send_queued(now)
-
-    def _forget(self, number: int) -> None:
-        sent = self._sent.pop(number)
-        self._order_bytes -= sent.n_bytes
-        self._withdraw(sent)
-
-    def _withdraw(self, sent: _Sent) -> None:
-        """Give the credit back that a page has used."""
-        if sent.owner:
-            self._window[sent.owner] -= sent.n_bytes
-            if not self._window[sent.owner]:
-                del self._window[sent.owner]
-            sent.owner = ""
+        del order.owners[number]
+        sends = [] if order.owners else self._end_order(sent.ticket, order)
+        return sends + self._deliver(now)
 
     def _end_order(self, ticket: int, order: _Order) -> list[Send]:
-        for number in order.numbers:
+        for number, owner in order.owners.items():
+            sent = self._sent.withdraw(owner, number)
+            assert sent is not None, "what has no outcome is on its way"
+            self._order_bytes -= sent.n_bytes
             self._late += 1
-            self._forget(number)
         del self._orders[ticket]
         return [Send(self._http, PagesImported(ticket, self._me, tuple(order.outcomes)))]
 
-    def _repeat(self, now: float) -> list[Send]:
-        """Answer orders whose time is over, send again what is not answered, and our links likewise."""
-        sends: list[Send] = []
-        for ticket, order in list(self._orders.items()):
-            if order.limit_at <= now:
-                sends += self._end_order(ticket, order)
-        for number, sent in self._sent.items():
-            if sent.again_at <= now:
-                sent.again_at = self._heard_at.get(sent.owner, -inf) + self._settings.repeat_s
-            if sent.again_at <= now:
-                self._withdraw(sent)
-                sent.again_at = inf
-                self._repeated += 1
-                self._queues[self._owner_of(sent.message.page.slot)].append(number)
-        sends += self._send_queued(now)
-        for number, batch in self._batches.items():
-            if batch.again_at <= now:
-                batch.again_at = now + self._settings.links_again_s
-                sends.append(Send(self._controller, LinksFound(number, tuple(batch.links))))
-        self._repeat_at = min(
-            min((order.limit_at for order in self._orders.values()), default=inf),
-            min((sent.again_at for sent in self._sent.values()), default=inf),
-            min((batch.again_at for batch in self._batches.values()), default=inf),
-        )
+    def _end_late_orders(self, now: float) -> list[Send]:
+        late = [(ticket, order) for ticket, order in self._orders.items() if order.limit_at <= now]
+        sends = [send for ticket, order in late for send in self._end_order(ticket, order)]
+        self._limit_at = min((order.limit_at for order in self._orders.values()), default=inf)
         return sends
 
     def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
         """Send what is on its way to who has died, or owns it no more, to who does."""
         self._ownership = ownership
-        numbers = [number for queue in self._queues.values() for number in queue]
-        self._queues.clear()
-        for number, sent in self._sent.items():
-            owner = self._owner_of(sent.message.page.slot)
-            if sent.owner and (sent.owner != owner or sent.owner not in ownership.alive | {self._me}):
-                self._withdraw(sent)
-                numbers.append(number)
-        for number in numbers:
-            if number in self._sent:
-                self._queues[self._owner_of(self._sent[number].message.page.slot)].append(number)
-        return self._send_queued(now)
+        for owner, number, sent in self._sent.parcels():
+            if owner != self._owner_of(sent.message.page.slot):
+                self._sent.withdraw(owner, number)
+                self._bring(number, sent, self._orders[sent.ticket], now)
+        return self._deliver(now)
 
     # --- Pages of slots of ours
 
@@ -466,16 +415,14 @@ class Importer(Actor):
         self._flush_at = inf
         batch, self._gathering = self._gathering, _Batch()
         number = next(self._numbers)
-        self._batches[number] = batch
+        self._batches.add(self._me, number, batch, 0, now)
         for version in batch.versions:
             self._taken[version].batches.add(number)
         self._links += len(batch.links)
-        batch.again_at = now + self._settings.links_again_s
-        self._repeat_at = min(self._repeat_at, batch.again_at)
-        return [Send(self._controller, LinksFound(number, tuple(batch.links)))]
+        return self._deliver(now)
 
-    def _note_accepted(self, number: int) -> list[Send]:
-        batch = self._batches.pop(number, None)
+    def _note_accepted(self, peer: str, number: int, now: float) -> list[Send]:
+        batch = self._batches.note_answer(peer, number, now)
         if batch is None:
             return []
         for link in batch.links:
@@ -503,6 +450,22 @@ class Importer(Actor):
         else:
             self._known += 1
         return [Send(asker, PageImported(number, taken.is_new)) for asker, number in taken.askers]
+
+
+def _to_owners(settings: ImporterSettings) -> DeliverySettings:
+    """An order that nobody answers ends with its pages; how much waits is bounded by the orders."""
+    return DeliverySettings(
+        again_s=settings.repeat_s,
+        again_max_s=settings.repeat_s,
+        slow_s=inf,
+        window=PAGES_UNDER_WAY,
+        window_bytes=settings.window_bytes,
+    )
+
+
+def _to_controller(settings: ImporterSettings) -> DeliverySettings:
+    """How much waits is bounded by the pages taken."""
+    return DeliverySettings(again_s=settings.links_again_s, again_max_s=settings.links_again_s)
 
 
 def bytes_of(page: ImportedPage) -> int:
