@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Final
 
 from mesh.actor import Address, Message, Send
+from mesh.delivery import Delivery, DeliverySettings, in_batches
 from mesh.messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound
 from mesh.ownership import Ownership
 from mesh.urls import host_of
@@ -16,11 +17,6 @@ REPEAT_S: Final = 1.0  # a controller commits a few times a second
 SEEDING_S_MAX: Final = 10.0  # then the user is told how many were taken
 
 
-class _Batch(NamedTuple):
-    owner: str
-    message: LinksFound
-
-
 class Seeding(Errand):
     """Answers one `AddSeeds` by one `SeedsAdded`, which counts what was accepted durably."""
 
@@ -28,54 +24,65 @@ class Seeding(Errand):
         """Begin.
 
         Args:
-          current: the ownership as of now; asked again whenever a batch is repeated.
+          current: the ownership as of now; asked again when it has changed.
         """
         super().__init__(number, me, order.ticket)
         self._current = current
-        self._pending = {batch.message.batch: batch for batch in self._batches(order.urls)}
+        self._urls = order.urls
+        self._delivery: Delivery[int, LinksFound] = Delivery(_SETTINGS)
         self._accepted = 0
 
     def start(self, now: float) -> list[Send]:
         self._limit_at = now + SEEDING_S_MAX
-        return self._send_pending(now)
+        by_owner: dict[str, list[FoundLink]] = {}
+        for url in dict.fromkeys(self._urls):
+            by_owner.setdefault(self._taker_of(url), []).append(FoundLink(url))
+        for owner, links in by_owner.items():
+            for part in in_batches(links, lambda link: len(link.url), items_max=LINKS_MAX):
+                self._bring(LinksFound(self._number_question(), tuple(part)), owner, now)
+        return self._deliver(now) if len(self._delivery) else self._end_with_count()
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
         match message:
-            case LinksAccepted(batch=number) if number in self._pending and source == self._target(number):
-                self._accepted += len(self._pending.pop(number).message.links)
-                return [] if self._pending else self._end_with_count()
+            case LinksAccepted(batch=number) if source.actor == "controller":
+                accepted = self._delivery.note_answer(source.peer, number, now)
+                if accepted is None:
+                    return None
+                self._accepted += len(accepted.links)
+                return self._deliver(now) if len(self._delivery) else self._end_with_count()
             case _:
                 return None
 
     def wake(self, now: float) -> list[Send]:
-        if now >= self._limit_at:
-            return self._end_with_count()
-        return self._send_pending(now) if now >= self._repeat_at else []
+        return self._end_with_count() if now >= self._limit_at else self._deliver(now)
 
     def wake_at(self) -> float:
-        return min(self._repeat_at, self._limit_at)
+        return min(self._delivery.wake_at(), self._limit_at)
 
-    def _batches(self, urls: tuple[str, ...]) -> Iterator[_Batch]:
+    def ownership_changed(self, now: float) -> list[Send]:
+        """Have what waits for who is gone brought to our own controller, which keeps links for others."""
+        alive = self._current().alive
+        for peer in self._delivery.receivers():
+            if peer not in alive and peer != self._me:
+                for _, _, message in self._delivery.remove_receiver(peer):
+                    self._bring(message, self._me, now)
+        return self._deliver(now)
+
+    def _taker_of(self, url: str) -> str:
+        """The owner; while that is down our own controller."""
         ownership = self._current()
-        by_owner: dict[str, list[FoundLink]] = {}
-        for url in dict.fromkeys(urls):
-            owner = ownership.owner_of(ownership.slot_of(host_of(url)))
-            by_owner.setdefault(owner or self._me, []).append(FoundLink(url))
-        for owner, links in by_owner.items():
-            for start in range(0, len(links), LINKS_MAX):
-                part = tuple(links[start : start + LINKS_MAX])
-                yield _Batch(owner, LinksFound(self._number_question(), part))
+        owner = ownership.owner_of(ownership.slot_of(host_of(url)))
+        return owner if owner is not None and owner in ownership.alive else self._me
 
-    def _send_pending(self, now: float) -> list[Send]:
-        self._repeat_at = now + REPEAT_S
-        if not self._pending:
-            return self._end_with_count()
-        return [Send(self._target(number), batch.message) for number, batch in self._pending.items()]
+    def _bring(self, message: LinksFound, peer: str, now: float) -> None:
+        self._delivery.add(peer, message.batch, message, 0, now)
 
-    def _target(self, number: int) -> Address:
-        """The owner; while that is down our own controller, which keeps links for others."""
-        owner = self._pending[number].owner
-        return Address(owner if owner in self._current().alive else self._me, "controller")
+    def _deliver(self, now: float) -> list[Send]:
+        leaving = self._delivery.wake(now).leaving
+        return [Send(Address(peer, "controller"), message) for peer, _, message in leaving]
 
     def _end_with_count(self) -> list[Send]:
         return self._end(SeedsAdded(self.ticket, self._accepted))
+
+
+_SETTINGS: Final = DeliverySettings(again_s=REPEAT_S, again_max_s=REPEAT_S)
