@@ -1,4 +1,8 @@
-"""A question put to several peers, and who has not answered it yet."""
+"""A question put to several peers, and who has not answered it yet.
+
+No `mesh.delivery`: it goes to everybody at once, is asked again once or twice within a deadline, and others
+are asked instead of who is late.
+"""
 
 from __future__ import annotations
 

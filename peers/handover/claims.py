@@ -1,4 +1,8 @@
-"""Our claim: the slots that are ours and not held, until all other members have yielded them."""
+"""Our claim: the slots that are ours and not held, until all other members have yielded them.
+
+It is repeated, but no `mesh.delivery`: the first time it goes to everybody at once, others answer slot by
+slot, and what is said again is what is left by then. A new view of who owns what makes it void.
+"""
 
 from __future__ import annotations
 

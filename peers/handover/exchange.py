@@ -16,6 +16,9 @@ lacking.
 next one, is asked again; a task that gets nowhere ends with what it has, and the handover begins another one.
 So it does at once with a part that is no part: asking for it again would bring it again.
 
+So what is repeated is a question, put anew with what is lacking by then, which may end without an answer:
+nothing here has to arrive as it was, as what `mesh.delivery` brings has to.
+
 An exchange belongs to a `keeper.Keeper`, which hands it the messages of this conversation.
 """
 

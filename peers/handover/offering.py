@@ -1,4 +1,8 @@
-"""What this peer has others bring from here (`offers`), and what it may forget since they have."""
+"""What this peer has others bring from here (`offers`), and what it may forget since they have.
+
+Offers are repeated, but no `mesh.delivery`: there is one for each peer, which others take slot by slot, and
+what is said again is what it holds by then.
+"""
 
 from __future__ import annotations
 
