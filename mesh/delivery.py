@@ -27,7 +27,7 @@ Not for questions: who wants an answer by a deadline, or from whoever is first, 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from math import inf
@@ -346,13 +346,16 @@ class Delivery(Generic[Key, Item]):
 
 
 def in_batches(
-    items: Iterable[Item], size_of: Callable[[Item], int], *, items_max: int, bytes_max: float = inf
-) -> Iterator[list[Item]]:
-    """Yield items in lists of at most so many, and so many bytes; one that is larger stands alone."""
+    items: Sequence[Item], size_of: Callable[[Item], int], *, items_max: int, bytes_max: float = inf
+) -> Iterator[Sequence[Item]]:
+    """Yield items in runs of at most so many, and so many bytes; one that is larger stands alone."""
+    sizes = list(map(size_of, items))
+    if 0 < len(items) <= items_max and sum(sizes) <= bytes_max:  # nearly always
+        yield items
+        return
     batch: list[Item] = []
     n_bytes = 0
-    for item in items:
-        size = size_of(item)
+    for item, size in zip(items, sizes, strict=True):
         if batch and (len(batch) == items_max or n_bytes + size > bytes_max):
             yield batch
             batch, n_bytes = [], 0

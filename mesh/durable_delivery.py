@@ -7,9 +7,10 @@ the order of numbers, and what is read from it is sent at once. See `mesh.delive
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -17,16 +18,18 @@ from mesh.delivery import Delivery, DeliverySettings
 from mesh.lives import NUMBER_BITS, numbers_of
 from mesh.table import Table
 
+Item = TypeVar("Item")
+
 NUMBER_BYTES: Final = 8
 WEIGHT_BYTES: Final = 4
 
 
-class DurableParcel(NamedTuple):
+class DurableParcel(NamedTuple, Generic[Item]):
     """What is sent and answered as one."""
 
     receiver: str
     number: int
-    content: bytes
+    item: Item
     has_waited: bool  # it was not added just now, so the world may be another one since
 
 
@@ -38,10 +41,17 @@ class _Rest:
     last_loaded: int = 0  # the number up to which parcels are, or were, in memory
 
 
-class DurableDelivery:
-    """Parcels of bytes by receiver and number, each with a weight that its owner counts in."""
+class DurableDelivery(Generic[Item]):
+    """Parcels by receiver and number, each with a weight that its owner counts in. Items are never None."""
 
-    def __init__(self, table: Table, life: int, settings: DeliverySettings) -> None:
+    def __init__(
+        self,
+        table: Table,
+        life: int,
+        settings: DeliverySettings,
+        encode: Callable[[Item], bytes],
+        decode: Callable[[bytes], Item],
+    ) -> None:
         """Take up what an earlier life left in the table: of that, all is due at once.
 
         Args:
@@ -54,7 +64,9 @@ class DurableDelivery:
         self._delivery: Delivery[int, int] = Delivery(endless)  # items are weights
         self._rests: dict[str, _Rest] = {}
         self._loadable: dict[str, None] = {}  # those with a rest and perhaps room in the window, in order
-        self._fresh: dict[int, bytes] = {}  # content of what was added since the last `wake`
+        self._encode = encode
+        self._decode = decode
+        self._fresh: dict[int, Item] = {}  # what was added since the last `wake`, and leaves with the next
         self.n_parcels = 0  # of all that waits
         self.weight = 0
         last = 0
@@ -67,7 +79,7 @@ class DurableDelivery:
         self._numbers = numbers_of(life)
         assert last >> NUMBER_BITS < life, "a life that was before"
 
-    def add(self, receiver: str, content: bytes, weight: int, now: float, *, hold_off_s: float = 0.0) -> int:
+    def add(self, receiver: str, item: Item, weight: int, now: float, *, hold_off_s: float = 0.0) -> int:
         """Keep a parcel until its receiver has it; return its number. `wake`, due then, sends it.
 
         Args:
@@ -76,6 +88,7 @@ class DurableDelivery:
         """
         assert weight > 0
         number = next(self._numbers)
+        content = self._encode(item)
         self._table.put(_key(receiver, number), weight.to_bytes(WEIGHT_BYTES, "big") + content)
         self._count(1, weight)
         rest = self._rests.get(receiver)
@@ -84,7 +97,7 @@ class DurableDelivery:
         elif self._delivery.has_room(receiver, len(content)):
             self._delivery.add(receiver, number, weight, len(content), now, hold_off_s=hold_off_s)
             if not hold_off_s:
-                self._fresh[number] = content
+                self._fresh[number] = item
         else:
             self._rests[receiver] = _Rest(1, number - 1)
         return number
@@ -106,16 +119,17 @@ class DurableDelivery:
         """Have what is under way to a receiver given out again now; what is behind follows as room comes."""
         self._delivery.hasten(receiver, now)
 
-    def wake(self, now: float) -> list[DurableParcel]:
+    def wake(self, now: float) -> list[DurableParcel[Item]]:
         """Return what is to be sent now."""
-        loaded = self._load(now)
+        loaded = self._load(now) if self._loadable else {}
         parcels = []
         for receiver, number, _ in self._delivery.wake(now).leaving:
-            content = self._fresh.get(number)
-            has_waited = content is None
-            if content is None:
+            item = self._fresh.get(number)
+            has_waited = item is None
+            if item is None:
                 content = loaded[number] if number in loaded else self._read(receiver, number)
-            parcels.append(DurableParcel(receiver, number, content, has_waited))
+                item = self._decode(content)
+            parcels.append(DurableParcel(receiver, number, item, has_waited))
         self._fresh.clear()
         return parcels
 

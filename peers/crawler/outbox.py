@@ -7,7 +7,7 @@ finding more when `is_full` says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from math import inf
 from typing import Final, NamedTuple
 
@@ -50,13 +50,15 @@ class Outbox:
             window=BATCHES_UNDER_WAY,
             window_bytes=BYTES_UNDER_WAY,
         )
-        self._delivery = DurableDelivery(table, life, settings)
+        self._delivery: DurableDelivery[tuple[FoundLink, ...]] = DurableDelivery(
+            table, life, settings, _encode, _decode
+        )
         self.links_max = links_max
 
-    def add(self, peer: str, links: Iterable[FoundLink], now: float, *, hold_off_s: float = 0.0) -> list[int]:
+    def add(self, peer: str, links: Sequence[FoundLink], now: float, *, hold_off_s: float = 0.0) -> list[int]:
         """Keep links for a peer; return the numbers of their batches, which `wake` gives out in turn."""
         return [
-            self._delivery.add(peer, _encode(batch), len(batch), now, hold_off_s=hold_off_s)
+            self._delivery.add(peer, tuple(batch), len(batch), now, hold_off_s=hold_off_s)
             for batch in in_batches(links, _size_of, items_max=LINKS_MAX, bytes_max=BATCH_BYTES)
         ]
 
@@ -77,8 +79,8 @@ class Outbox:
     def wake(self, now: float) -> list[Batch]:
         """Return the batches to be sent now, for the first time or again."""
         return [
-            Batch(number, peer, _decode(content), has_waited)
-            for peer, number, content, has_waited in self._delivery.wake(now)
+            Batch(number, peer, links, has_waited)
+            for peer, number, links, has_waited in self._delivery.wake(now)
         ]
 
     def wake_at(self) -> float:

@@ -174,20 +174,20 @@ class DurableHistory(_Network):
         self.begin_life()
 
     def begin_life(self) -> None:
-        self.delivery = DurableDelivery(self.table, self.life, LIMITS)
+        self.delivery = DurableDelivery(self.table, self.life, LIMITS, str.encode, bytes.decode)
         self.under_way.clear()
 
     @rule(receiver=receivers, n_bytes=st.integers(0, 80), hold_off_s=st.sampled_from((0.0, 3.0)))
     def add(self, receiver: str, n_bytes: int, hold_off_s: float) -> None:
         item = self.name_item()
-        self.delivery.add(receiver, item.ljust(n_bytes).encode(), 1, self.now, hold_off_s=hold_off_s)
+        self.delivery.add(receiver, item.ljust(n_bytes), 1, self.now, hold_off_s=hold_off_s)
         self.added.add((receiver, item))
 
     @rule(pause_s=st.sampled_from((0.0, 0.1, 2.0, 5.0)))
     def wake(self, pause_s: float) -> None:
         self.now += pause_s
         for receiver, number, content, _ in self.delivery.wake(self.now):
-            item = content.decode().strip()
+            item = content.strip()
             self.under_way[receiver, number] = item
             self.messages.append(Message(receiver, number, item))
         assert self.delivery.wake_at() > self.now, "it would be woken without end"
@@ -209,7 +209,7 @@ class DurableHistory(_Network):
         item = self.under_way.pop((receiver, number))
         self.delivery.withdraw(receiver, number)
         self.withdrawn.add((receiver, item))
-        self.delivery.add(to, item.encode(), 1, self.now)
+        self.delivery.add(to, item, 1, self.now)
         self.added.add((to, item))
 
     @rule(receiver=receivers)
@@ -234,7 +234,7 @@ class DurableHistory(_Network):
         """A network that works from now on: everything arrives."""
         for _ in range(len(self.table) + 1):
             for receiver, number, content, _ in self.delivery.wake(self.now):
-                self.kept.add((receiver, content.decode().strip()))
+                self.kept.add((receiver, content.strip()))
                 assert self.delivery.note_answer(receiver, number, self.now)
             self.now += LIMITS.again_max_s
         assert self.added - self.withdrawn <= self.kept

@@ -11,16 +11,16 @@ from mesh.memory_table import MemoryTable
 SETTINGS = DeliverySettings(again_s=2.0, again_max_s=8.0, window=3, window_bytes=1_000)
 
 
-def begun(table: MemoryTable | None = None, life: int = 1) -> DurableDelivery:
-    return DurableDelivery(MemoryTable() if table is None else table, life, SETTINGS)
+def begun(table: MemoryTable | None = None, life: int = 1) -> DurableDelivery[bytes]:
+    return DurableDelivery(MemoryTable() if table is None else table, life, SETTINGS, bytes, bytes)
 
 
-def filled(table: MemoryTable, n: int, receiver: str = "b") -> tuple[DurableDelivery, list[int]]:
+def filled(table: MemoryTable, n: int, receiver: str = "b") -> tuple[DurableDelivery[bytes], list[int]]:
     delivery = begun(table)
     return delivery, [delivery.add(receiver, b"%d" % number, 1, 0.0) for number in range(n)]
 
 
-def leaving(delivery: DurableDelivery, now: float) -> list[int]:
+def leaving(delivery: DurableDelivery[bytes], now: float) -> list[int]:
     return [parcel.number for parcel in delivery.wake(now)]
 
 
@@ -44,7 +44,7 @@ def test_only_what_is_under_way_is_in_memory_and_the_rest_follows_in_order() -> 
     sent = []
     while delivery.n_parcels:
         parcels = delivery.wake(0.0)
-        assert [int(parcel.content) for parcel in parcels] == [
+        assert [int(parcel.item) for parcel in parcels] == [
             numbers.index(parcel.number) for parcel in parcels
         ]
         assert delivery.n_in_memory <= 3
