@@ -17,9 +17,9 @@ from mesh.ownership import Ownership
 from mesh.table import TableSection
 from peers.actors import MakeHolders, make_actors
 from peers.crawler.controller import CrawlStatistics
-from peers.crawler.exchange import AbandonFetches
 from peers.crawler.messages import StopCrawl
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.web_request import AbandonFetches
 from peers.engine.index import Index
 from peers.handover.handover import HandoverStatistics
 from peers.index.index_reader import IndexReader

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from mesh.messages import FoundLink
 from mesh.trace import TracedPage
 from mesh.urls import origin_of
-from peers.crawler.exchange import FailureReason
+from peers.crawler.web_request import FailureReason
 from simulations.web import Served
 
 ERROR_SECONDS = 0.1  # of answers that the trace does not have

@@ -35,7 +35,7 @@ import xxhash
 
 from mesh.linkers import linker_of
 from mesh.messages import FoundLink
-from peers.crawler.exchange import FailureReason
+from peers.crawler.web_request import FailureReason
 
 _MASK: Final = (1 << 64) - 1
 _MULTIPLIER: Final = 6_364_136_223_846_793_005  # Knuth's MMIX

@@ -11,8 +11,8 @@ from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, encode_slots
 from mesh.slots import SlotTable
 from peers.crawler.controller import Controller
-from peers.crawler.exchange import Fetched
 from peers.crawler.messages import PageParsed
+from peers.crawler.web_request import Fetched
 from peers.handover.messages import HoldSlots
 from peers.storage.cell import Cell
 

@@ -1,15 +1,17 @@
 """From a URL that is due to a page that was parsed, politely.
 
-Actor: `controller` decides what is fetched when, over `frontier` (URLs, hosts by name, origins) and
-`outbox` (links to other peers). What we owe hosts is `politeness`, how we crawl `settings`, which can be
-replaced at any time; its messages are `messages`. The frontier is kept by several peers: as
-`frontier_items`, which `frontier_store` reads and merges for the handover, and which `peers.handover.mirror`
-ships to the team as they change.
+Actor: `controller` decides what is fetched when. It has `visits` (whom to ask, and what answers mean; with
+`host_clocks` and `robots_files`), `pages_in_progress` (from being fetched to being done) and `links` (to
+their owners, through the `outbox`), all over the `frontier` (URLs, hosts by name, origins). What we owe hosts
+is `politeness`; how we crawl is `settings`, which can be replaced at any time; its messages are `messages`.
+
+The frontier is kept by several peers: as `frontier_items`, which `frontier_store` reads and merges for the
+handover, and which `peers.handover.mirror` ships to the team as they change.
 
 Ports [io]: `fetcher_port` over `fetcher` (`connection`, `tls_records`, `resolver`), `parser_port` over
 `extraction` (`parser`, `charset`), `recorder` for traces.
 
-Pure leaves: `exchange` (one question to a web server and what came of it), `addresses` (what may be
+Pure leaves: `web_request` (one question to a web server and what came of it), `addresses` (what may be
 connected to), `decoding` (content codings within limits), `response_lines` (heads as servers write them),
 `robots` and `path_rules` (RFC 9309).
 """

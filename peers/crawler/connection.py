@@ -17,9 +17,9 @@ from typing import Final, cast
 import h11
 import trio
 
-from peers.crawler.exchange import FailureReason
 from peers.crawler.response_lines import head_end, readable_head
 from peers.crawler.tls_records import TlsRecords
+from peers.crawler.web_request import FailureReason
 
 RECEIVE_BYTES: Final = 65_536
 DETAIL_CHARS_MAX: Final = 200  # errors may quote what the server sent

@@ -20,8 +20,8 @@ from mesh.urls import host_of, hostname_of, origin_of
 from peers.crawler import decoding
 from peers.crawler.addresses import BAD_PORTS, AddressPolicy
 from peers.crawler.connection import Answer, Connection, ExchangeError, FetchLimits, StaleConnection, connect
-from peers.crawler.exchange import FailureReason, Fetched, FetchFailed, FetchRequest, FetchResult
 from peers.crawler.resolver import LookupFailed, NoSuchName, Resolver
+from peers.crawler.web_request import FailureReason, Fetched, FetchFailed, FetchRequest, FetchResult
 
 ACCEPT: Final = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
 ACCEPT_ENCODING: Final = "gzip, br, zstd"

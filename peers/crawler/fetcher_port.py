@@ -10,8 +10,8 @@ import trio
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError
 from mesh.port import Deliver
-from peers.crawler.exchange import AbandonFetches, FailureReason, FetchFailed, FetchRequest, FetchResult
 from peers.crawler.fetcher import Fetcher
+from peers.crawler.web_request import AbandonFetches, FailureReason, FetchFailed, FetchRequest, FetchResult
 
 CLEANING_S = 5.0  # how often idle connections are looked through when nothing is fetched
 

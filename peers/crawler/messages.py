@@ -1,12 +1,12 @@
-"""What the controller says to the parser and the recorder of its peer; for the fetcher see `exchange`."""
+"""What the controller says to the parser and the recorder of its peer; for the fetcher see `web_request`."""
 
 from __future__ import annotations
 
 from mesh.actor import Message
 from mesh.document import Document
 from mesh.messages import FoundLink
-from peers.crawler.exchange import FailureReason, Fetched
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.web_request import FailureReason, Fetched
 
 
 class ParsePage(Message, frozen=True):

@@ -11,9 +11,9 @@ import trio
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError
 from mesh.port import Deliver
-from peers.crawler.exchange import FailureReason
 from peers.crawler.extraction import extract, extract_again
 from peers.crawler.messages import ParseFailed, ParsePage
+from peers.crawler.web_request import FailureReason
 from peers.storage.messages import ParseRecords, RecordsParsed
 
 # Pages for one trip to the thread: a trip costs 0.1 ms, a page 2 ms. While one is under way the next

@@ -22,8 +22,8 @@ from typing import Final
 
 import msgspec
 
-from peers.crawler.exchange import FailureReason
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.web_request import FailureReason
 
 _MAY_PASS: Final = frozenset((408, 425, 429, 500, 502, 503, 504))
 _DOUBLINGS_MAX: Final = 64  # of the back-off: 2^1,024 is no float

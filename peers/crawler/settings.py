@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from peers.crawler.exchange import USER_AGENT
+from peers.crawler.web_request import USER_AGENT
 
 Seconds = Annotated[float, Meta(ge=0)]
 Limit = Annotated[int, Meta(ge=1)]

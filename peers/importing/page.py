@@ -20,9 +20,9 @@ from peers.crawler.addresses import is_public
 from peers.crawler.connection import FetchLimits
 from peers.crawler.dates import precise_seconds_of
 from peers.crawler.decoding import TooLarge, Undecodable, decode
-from peers.crawler.exchange import PAGE_MEDIA_TYPES, Fetched, header_of, response_head
 from peers.crawler.extraction import document_of
 from peers.crawler.parser import NotHtml, parse_page
+from peers.crawler.web_request import PAGE_MEDIA_TYPES, Fetched, header_of, response_head
 from peers.importing.json_lines import Entry
 from peers.importing.messages import ImportedPage
 from peers.importing.warc_file import Record

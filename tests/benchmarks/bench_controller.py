@@ -31,9 +31,9 @@ from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
 from mesh.table import Table
 from peers.crawler.controller import Controller
-from peers.crawler.exchange import FetchRequest
 from peers.crawler.messages import ParsePage
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.web_request import FetchRequest
 from peers.storage.messages import PageStored, StorePage
 from tests.helpers import fetched, hold_slots, parsed
 

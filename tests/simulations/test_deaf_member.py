@@ -54,7 +54,7 @@ class DeafCrawl(SimulatedCrawl):
 
     def _check_memory(self, controller: Controller) -> None:
         held_back = controller._settings.pages_held_back_max + 2 * IN_PROGRESS_MAX
-        mirror, outbox = controller._mirror, controller._outbox
+        mirror, outbox = controller._mirror, controller._links._outbox
         assert outbox.batches_in_memory <= 2 * BATCHES_UNDER_WAY
         assert len(controller._store.held_back) <= held_back
         pledges = {id(pledge) for waiting in mirror._by_batch.values() for pledge in waiting}

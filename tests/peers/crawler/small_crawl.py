@@ -22,9 +22,9 @@ from mesh.ownership import OwnershipChanged
 from mesh.slot_set import NO_SLOTS
 from mesh.urls import host_of, origin_of
 from peers.crawler.controller import Controller
-from peers.crawler.exchange import FetchRequest
 from peers.crawler.messages import ParsePage
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.web_request import FetchRequest
 from peers.handover.handover import Handover
 from peers.handover.messages import SlotsFilled, SlotsSynchronised, SynchroniseSlots
 from peers.storage.messages import PageStored, StoreAnchors, StorePage

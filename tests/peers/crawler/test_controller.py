@@ -16,20 +16,20 @@ from mesh.messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, Ping,
 from mesh.port import DiskFilled
 from mesh.urls import fingerprint, host_of
 from peers.crawler import controller as controller_module
+from peers.crawler import links as links_module
+from peers.crawler import pages_in_progress as pages_module
 from peers.crawler.controller import (
     ANCHORS_PER_TURN,
     DISK_FULL_PAUSE_S,
-    EXCLUSIONS_PER_TURN,
-    FLUSH_S,
-    LOCAL_FAILURE_PAUSE_S,
-    VAIN_TURNS_MAX,
     Controller,
     CrawlStatistics,
 )
-from peers.crawler.exchange import FailureReason, FetchFailed, FetchRequest
 from peers.crawler.messages import ParseFailed, ParsePage, RecordPage, StopCrawl
 from peers.crawler.outbox import RESEND_S
+from peers.crawler.pages_in_progress import FLUSH_S
 from peers.crawler.robots import ROBOTS_BYTES_MAX
+from peers.crawler.visits import EXCLUSIONS_PER_TURN, LOCAL_FAILURE_PAUSE_S, VAIN_TURNS_MAX
+from peers.crawler.web_request import FailureReason, FetchFailed, FetchRequest
 from peers.handover.mirror import SHIP_S
 from peers.storage.messages import PageRefused, PageStored, StoreAnchors, StorePage
 from tests.helpers import ME, fetched, owned_by, ownership_changed, parsed, redirect
@@ -733,8 +733,8 @@ def test_a_page_that_is_no_page_is_done_with(message: Message, state: str) -> No
 
 def test_a_page_that_is_fetched_again_before_it_is_stored_is_in_progress_once() -> None:
     desk = Desk().with_home_asked()
-    state = desk.controller._fetches[HOME].state
-    taken = desk.controller._fetches[HOME].taken
+    state = desk.controller._visits._visits[HOME].state
+    taken = desk.controller._visits._visits[HOME].taken
     assert taken is not None
     desk.tell(fetched(HOME, body=b"first", started_at=1_000.0))
     desk.controller._frontier.put_back(state, taken)  # nothing does that by now; it must not cost memory
@@ -751,7 +751,7 @@ def test_a_page_that_is_fetched_again_before_it_is_stored_is_in_progress_once() 
 
 
 def test_many_finished_pages_do_not_wait_for_the_flush(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(controller_module, "FLUSH_PAGES", 2)
+    monkeypatch.setattr(pages_module, "FLUSH_PAGES", 2)
     desk = Desk(delay_s=0.0).with_home_asked(f"{HOST}/2")
     desk.store(HOME)
     assert desk.state_of(HOME) == "Q"
@@ -856,7 +856,7 @@ def test_a_link_is_not_sent_twice_in_a_row() -> None:
 
 
 def test_the_memory_of_what_was_sent_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(controller_module, "LINKS_REMEMBERED", 2)
+    monkeypatch.setattr(links_module, "REMEMBERED", 2)
     desk = Desk(peers=(ME, OTHER), delay_s=0.0).with_home_asked(f"{MINE}/2", f"{MINE}/3", host=MINE)
     many = [f"{THEIRS}/{number}" for number in range(5)]
     desk.store(f"{MINE}/", *many)
@@ -933,7 +933,7 @@ def test_no_fetch_begins_while_more_links_wait_for_others_than_may() -> None:
 
 
 def test_links_for_others_are_not_taken_while_too_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(controller_module, "ACCEPTING_MAX", 1)
+    monkeypatch.setattr(links_module, "ACCEPTING_MAX", 1)
     desk = Desk(peers=(ME, OTHER))
     for number in (1, 2):
         desk.tell(LinksFound(number, (FoundLink(f"{THEIRS}/{number}"),)), "controller", "third")
@@ -1207,8 +1207,8 @@ def test_everything_it_remembers_is_let_go() -> None:
     desk.store(HOME)
     desk.wake(FLUSH_S)
     controller = desk.controller
-    assert not controller._fetches
-    assert not controller._asked
+    assert not controller._visits._visits
+    assert not controller._visits._asked
     assert not controller._pages
-    assert not controller._robots_moved
+    assert not controller._visits.robots._moved
     assert not controller._frontier._taken

@@ -17,7 +17,10 @@ import zstandard
 
 from peers.crawler.addresses import ALLOW_ALL, AddressPolicy
 from peers.crawler.connection import FetchLimits
-from peers.crawler.exchange import (
+from peers.crawler.fetcher import Fetcher, tls_context
+from peers.crawler.resolver import Endpoints, FixedEndpoint, FixedResolver, LookupFailed, SystemResolver
+from peers.crawler.robots import ROBOTS_BYTES_MAX
+from peers.crawler.web_request import (
     FailureReason,
     Fetched,
     FetchFailed,
@@ -27,9 +30,6 @@ from peers.crawler.exchange import (
     location_of,
     response_head,
 )
-from peers.crawler.fetcher import Fetcher, tls_context
-from peers.crawler.resolver import Endpoints, FixedEndpoint, FixedResolver, LookupFailed, SystemResolver
-from peers.crawler.robots import ROBOTS_BYTES_MAX
 from tests.peers.crawler.web_host import (
     QUICK,
     Behaviour,

@@ -23,15 +23,15 @@ from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list, encode_slots
 from mesh.slots import slot_of
 from mesh.urls import host_of
 from peers.crawler.controller import (
-    FLUSH_S,
     MEASURE_S,
     STOP_CHECK_S,
     STOP_PATIENCE_S,
     Controller,
 )
-from peers.crawler.exchange import AbandonFetches, FailureReason
 from peers.crawler.frontier_items import Items, QueuedItem, SettledItem, decode_items, encode_items
 from peers.crawler.outbox import RESEND_S as OUTBOX_RESEND_S
+from peers.crawler.pages_in_progress import FLUSH_S
+from peers.crawler.web_request import AbandonFetches, FailureReason
 from peers.handover.keeper import FORGET_ENTRIES, FORGET_PAUSE_S
 from peers.handover.messages import (
     ForgetSlots,
@@ -135,7 +135,7 @@ def test_rfc9309_a_robots_txt_that_has_moved_is_forgotten_with_its_slot() -> Non
     desk.seed(HOME)
     desk.tell(redirect(ROBOTS, f"{HOST}/elsewhere"))
     desk.tell(HoldSlots(NO_SLOTS, NO_SLOTS), "handover")
-    assert not desk.controller._robots_moved
+    assert not desk.controller._visits.robots._moved
 
 
 def test_it_tells_where_it_has_anything_after_a_start_and_when_the_first_item_comes() -> None:
@@ -159,7 +159,7 @@ def test_what_it_forgets_goes_in_portions_and_is_told_of_when_it_comes_again() -
         desk.tell(LinksFound(start, links), "searcher")
     desk.allow(THEIRS, status=404)
     desk.fail(f"{THEIRS}/0", "timeout")  # type: ignore[arg-type]
-    for url in list(desk.controller._fetches):
+    for url in list(desk.controller._visits._visits):
         desk.tell(fetched(url, 404))
     desk.share((ME, OTHER))
     desk.news.clear()

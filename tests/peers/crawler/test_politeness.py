@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from peers.crawler import politeness
-from peers.crawler.exchange import FailureReason
 from peers.crawler.politeness import Blame, HostRecord
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.web_request import FailureReason
 
 SETTINGS = CrawlSettings(delay_s=2.0, backoff_s=30.0, backoff_max_s=100.0, give_up_s=1_000.0)
 HOST = HostRecord("a.test", next_fetch_s=50.0)

@@ -15,7 +15,12 @@ from mesh.errors import LocalProtocolError
 from mesh.messages import Ping
 from mesh.port import Port
 from peers.crawler import parser_port
-from peers.crawler.exchange import (
+from peers.crawler.extraction import extract
+from peers.crawler.fetcher import Fetcher
+from peers.crawler.fetcher_port import CLEANING_S, FetcherPort
+from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
+from peers.crawler.parser_port import PAGES_PER_TRIP, ParserPort
+from peers.crawler.web_request import (
     AbandonFetches,
     FailureReason,
     Fetched,
@@ -23,11 +28,6 @@ from peers.crawler.exchange import (
     FetchRequest,
     FetchResult,
 )
-from peers.crawler.extraction import extract
-from peers.crawler.fetcher import Fetcher
-from peers.crawler.fetcher_port import CLEANING_S, FetcherPort
-from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
-from peers.crawler.parser_port import PAGES_PER_TRIP, ParserPort
 from peers.storage.messages import ParseRecords, RecordsParsed
 from tests.helpers import ME, fetched
 

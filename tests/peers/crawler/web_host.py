@@ -10,9 +10,9 @@ import trio
 
 from peers.crawler.addresses import ALLOW_ALL, AddressPolicy
 from peers.crawler.connection import FetchLimits
-from peers.crawler.exchange import FetchRequest, FetchResult
 from peers.crawler.fetcher import Fetcher
 from peers.crawler.resolver import FixedEndpoint, FixedResolver
+from peers.crawler.web_request import FetchRequest, FetchResult
 
 Behaviour = Callable[[trio.abc.Stream, bytes], Awaitable[None]]
 

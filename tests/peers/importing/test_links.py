@@ -38,7 +38,7 @@ def test_the_text_of_a_link_is_kept_and_its_target_is_not_queued() -> None:
     desk = Desk()
     told(desk, FoundLink(OTHER, "words", use=LinkUse.TEXT))
     assert desk.state_of(OTHER) is None
-    assert desk.controller._frontier.anchors_of(OTHER, desk.controller._place_of(host_of(HOST))[0]) == (
+    assert desk.controller._frontier.anchors_of(OTHER, desk.controller._links.place_of(host_of(HOST))[0]) == (
         "words",
     )
 

@@ -1,0 +1,73 @@
+"""Carries out in the frontier what politeness decides: the rules are in `politeness`, all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from peers.crawler import politeness
+from peers.crawler.frontier import Frontier, HostState
+from peers.crawler.settings import CrawlSettings
+
+
+class HostClocks:
+    """The records of hosts, as what happens to them changes them."""
+
+    def __init__(self, frontier: Frontier, settings: CrawlSettings) -> None:
+        self.settings = settings  # may be replaced
+        self._frontier = frontier
+
+    def delay_s(self, state: HostState) -> float:
+        origins = self._frontier.origins_of(state).values()
+        return politeness.delay_s([origin.rules.crawl_delay_s for origin in origins], self.settings)
+
+    def is_ready(self, state: HostState, now: float) -> bool:
+        """Tell whether a host whose clock has come may be asked; if not, it waits.
+
+        For all hosts of a slot that was taken over our own delay was kept; this one may want a longer.
+        """
+        ready_s = politeness.ready_s(self._frontier.asked_s(state.slot), self.delay_s(state))
+        if now < ready_s:
+            self.wait(state, ready_s)
+        return now >= ready_s
+
+    def wait(self, state: HostState, until_s: float) -> None:
+        self._frontier.save(state, politeness.wait_until(state.record, until_s))
+
+    def take_courage(self, state: HostState) -> None:
+        """Ask a host that was given up again."""
+        self._frontier.save(state, politeness.with_courage(state.record))
+
+    def count_page(self, state: HostState) -> None:
+        self._frontier.save_quietly(state, politeness.with_page_asked(state.record))
+
+    def note_question(self, states: Iterable[HostState], now: float) -> None:
+        """Let the delay of hosts that are being asked begin, in case we die before the answer.
+
+        Others need not hear of it before that: for who takes over from us all hosts count as asked just then.
+        """
+        for state in states:
+            record = politeness.after_question(state.record, self.delay_s(state), now)
+            self._frontier.save_quietly(state, record)
+
+    def note_answer(self, states: Iterable[HostState], now: float) -> None:
+        """Let the delay begin anew."""
+        for state in states:
+            record = politeness.after_question(state.record, self.delay_s(state), now)
+            self._frontier.save(state, record)
+
+    def forgive(self, state: HostState) -> None:
+        self._frontier.save(state, politeness.after_success(state.record))
+
+    def back_off(self, state: HostState, now: float, retry_after_s: float, attempts: int = 0) -> None:
+        record = politeness.after_failure(
+            state.record,
+            self.settings,
+            self.delay_s(state),
+            now,
+            retry_after_s=retry_after_s,
+            attempts=attempts,
+        )
+        self._frontier.save(state, record)
+
+    def give_up(self, state: HostState, now: float) -> None:
+        self._frontier.save(state, politeness.given_up(state.record, self.settings, now))

@@ -1,0 +1,98 @@
+"""The robots.txt of every origin: where to ask for it, what is kept of the answer, what follows for URLs."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from mesh.urls import host_of, origin_of
+from peers.crawler import politeness
+from peers.crawler.frontier import Frontier, HostState, OriginRules
+from peers.crawler.frontier_items import RobotsRecord
+from peers.crawler.host_clocks import HostClocks
+from peers.crawler.robots import beginning_of
+from peers.crawler.settings import CrawlSettings
+from peers.crawler.web_request import FailureReason, Fetched, header_of, location_of, status_name
+
+HOPS_MAX: Final = 5  # RFC 9309, 2.3.1.2: at least five redirects, even to another authority
+
+
+class RobotsQuestion(NamedTuple):
+    """Whose robots.txt is asked for, and where."""
+
+    origin: str
+    url: str  # where it is by what is known: `origin`/robots.txt unless that was moved
+    hops: int = 0  # redirects followed so far
+
+
+class RobotsFiles:
+    """Keeps the robots.txts of the origins of hosts in the frontier."""
+
+    def __init__(self, frontier: Frontier, clocks: HostClocks, settings: CrawlSettings) -> None:
+        self.settings = settings  # may be replaced
+        self._frontier = frontier
+        self._clocks = clocks
+        self._moved: dict[str, RobotsQuestion] = {}  # by origin
+
+    def known(self, state: HostState, url: str, now: float) -> OriginRules | None:
+        """Return what the origin of a URL said lately; None when it has to be asked."""
+        known = self._frontier.origins_of(state).get(origin_of(url))
+        return known if known is not None and known.expires_s > now else None
+
+    def reason_to_exclude(self, state: HostState, url: str, known: OriginRules | None) -> str | None:
+        """Say why a URL is never asked for; None when it may be, as soon as its robots.txt is known."""
+        reason = politeness.budget_reason(state.record, self.settings)
+        if reason is not None:
+            return reason
+        if known is None:
+            origins = self._frontier.origins_of(state)
+            is_new = origin_of(url) not in origins
+            return politeness.origins_reason(len(origins), self.settings) if is_new else None
+        if not known.rules.allows(url):
+            return FailureReason.ROBOTS if known.status else FailureReason.UNREACHABLE
+        is_honoured = politeness.is_honoured(known.rules.crawl_delay_s, self.settings)
+        return None if is_honoured else FailureReason.CRAWL_DELAY
+
+    def question(self, url: str) -> RobotsQuestion:
+        """Return what to ask before a URL may be asked for."""
+        origin = origin_of(url)
+        return self._moved.get(origin) or RobotsQuestion(origin, f"{origin}/robots.txt")
+
+    def take_in(self, state: HostState, question: RobotsQuestion, fetched: Fetched, now: float) -> str | None:
+        """Keep an answer, or where it leads; return what to count a failure as."""
+        origin, status = question.origin, fetched.status
+        self._moved.pop(origin, None)
+        target = location_of(fetched)
+        if target is not None and question.hops < HOPS_MAX:
+            self._moved[origin] = RobotsQuestion(origin, target, question.hops + 1)
+            return None
+        if status >= 500 or status == 429:
+            self._unreachable(state, origin, now, politeness.retry_after_s(header_of(fetched, "retry-after")))
+            return f"robots_{status_name(status)}"
+        kept = beginning_of(fetched.body) if 200 <= status < 300 else b""
+        self._frontier.save_robots(
+            state, RobotsRecord(origin, status, now + self.settings.robots_ttl_s, kept)
+        )
+        self._clocks.forgive(state)
+        self._clocks.wait(state, now + self._clocks.delay_s(state))  # which may be longer than we knew
+        return None
+
+    def forget_way(self, origin: str) -> None:
+        """Begin anew at the origin the next time."""
+        self._moved.pop(origin, None)
+
+    def note_unreadable(self, state: HostState, origin: str, now: float) -> None:
+        """Forbid everything for a while: what cannot be had or read may do so (RFC 9309, 2.3.1.4)."""
+        self._unreachable(state, origin, now, 0.0)
+
+    def drop_unheld(self) -> None:
+        """Forget what belongs to hosts that are not held any more."""
+        find = self._frontier.find
+        self._moved = {origin: to for origin, to in self._moved.items() if find(host_of(origin)) is not None}
+
+    def _unreachable(self, state: HostState, origin: str, now: float, retry_after_s: float) -> None:
+        """Leave the host alone, or, if it has others, only this origin: a dead port is not a dead host."""
+        if not self._frontier.has_other_origin(state, origin):
+            self._clocks.back_off(state, now, retry_after_s)
+            return
+        pause_s = politeness.origin_pause_s(self.settings, retry_after_s)
+        self._frontier.save_robots(state, RobotsRecord(origin, 0, now + pause_s, b""))

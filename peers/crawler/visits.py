@@ -1,0 +1,261 @@
+"""Visits: whom to ask next, what for, and what the answer means for the URL and for its host."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from math import inf
+from typing import Final, NamedTuple
+
+from mesh.actor import Address, Send
+from mesh.urls import host_of
+from peers.crawler import politeness
+from peers.crawler.frontier import Frontier, HostState, QueuedUrl
+from peers.crawler.host_clocks import HostClocks
+from peers.crawler.pages_in_progress import PagesInProgress
+from peers.crawler.politeness import Blame
+from peers.crawler.robots import ROBOTS_BYTES_MAX
+from peers.crawler.robots_files import RobotsFiles, RobotsQuestion
+from peers.crawler.settings import CrawlSettings
+from peers.crawler.web_request import (
+    AbandonFetches,
+    FailureReason,
+    Fetched,
+    FetchRequest,
+    header_of,
+    status_name,
+)
+
+BUSY_PAUSE_S: Final = 1.0  # before asking again whether the host that a robots.txt redirects to is free
+EXCLUSIONS_PER_TURN: Final = 100  # URLs a host may lose to its rules before another host has its turn
+VAIN_TURNS_MAX: Final = 10  # of hosts that have nothing to offer, before other messages have theirs
+LOCAL_FAILURE_PAUSE_S: Final = 5.0
+
+
+class Visit(NamedTuple):
+    """What was asked of the fetcher: a page, or the robots.txt without which it may not be asked for."""
+
+    state: HostState
+    taken: QueuedUrl
+    robots: RobotsQuestion | None = None  # None when the page itself was asked for
+
+
+class Visits:
+    """Fetches under way, at most one of each host."""
+
+    def __init__(self, me: str, frontier: Frontier, pages: PagesInProgress, settings: CrawlSettings) -> None:
+        self._settings = settings
+        self._fetcher = Address(me, "fetcher")
+        self._frontier = frontier
+        self._pages = pages
+        self._clocks = HostClocks(frontier, settings)
+        self.robots = RobotsFiles(frontier, self._clocks, settings)
+        self._visits: dict[str, Visit] = {}  # by URL
+        self._asked: set[str] = set()  # hosts of these
+        self._paused_until_s = -inf
+        self.outcomes: Counter[str] = Counter()  # answers by HTTP status, failures by reason
+        self.bytes_fetched = 0
+
+    def change_settings(self, settings: CrawlSettings) -> None:
+        self._settings = self._clocks.settings = self.robots.settings = settings
+
+    def __len__(self) -> int:
+        return len(self._visits)
+
+    def slots(self) -> set[int]:
+        """Return the slots of the hosts that are being asked."""
+        return {visit.state.slot for visit in self._visits.values()}
+
+    def next_time(self) -> float:
+        """When a visit may begin, mesh clock, if there is room for it."""
+        return max(self._frontier.next_time(), self._paused_until_s)
+
+    def has_room(self) -> bool:
+        settings = self._settings
+        return (
+            len(self._visits) < settings.fetches_in_flight_max
+            and len(self._pages) + len(self._visits) < settings.pages_in_progress_max
+            and self._pages.n_bytes < settings.page_bytes_in_progress_max
+        )
+
+    def pause(self, until_s: float) -> None:
+        """Begin none until then."""
+        self._paused_until_s = max(self._paused_until_s, until_s)
+
+    def abandon(self) -> list[Send]:
+        """Have all that are under way end now: we may not ask any more."""
+        return [Send(self._fetcher, AbandonFetches())] if self._visits else []
+
+    # --- asking ---
+
+    def begin(self, now: float) -> list[Send]:
+        """Begin as many as may begin now."""
+        sends: list[Send] = []
+        vain_turns = 0
+        if now < self.next_time():
+            return sends
+        while vain_turns < VAIN_TURNS_MAX and self.has_room():
+            state = self._frontier.take_host(now)
+            if state is None:
+                break
+            request = self._next_request(state, now)
+            if request is None:
+                vain_turns += 1
+                self._frontier.release(state, now)
+            else:
+                sends.append(Send(self._fetcher, request))
+        return sends
+
+    def _next_request(self, state: HostState, now: float) -> FetchRequest | None:
+        """What to ask of a host that may be asked now; None when it has to wait or offers nothing."""
+        self._clocks.take_courage(state)
+        if state.host in self._asked:  # for the robots.txt of another host
+            self._clocks.wait(state, now + BUSY_PAUSE_S)
+            return None
+        if not self._clocks.is_ready(state, now):
+            return None
+        for _ in range(EXCLUSIONS_PER_TURN):
+            taken = self._frontier.take_url(state)
+            if taken is None:
+                return None
+            known = self.robots.known(state, taken.url, now)
+            excluded = self.robots.reason_to_exclude(state, taken.url, known)
+            if excluded is None and known is None:
+                return self._ask_for_robots(state, taken, now)
+            if excluded is None:
+                self._clocks.count_page(state)
+                request = FetchRequest(taken.url, user_agent=self._settings.user_agent)
+                return self._ask(request, Visit(state, taken), now)
+            self.outcomes[excluded] += 1
+            self._frontier.settle(state, taken, "X", excluded)
+        return None
+
+    def _ask_for_robots(self, state: HostState, taken: QueuedUrl, now: float) -> FetchRequest | None:
+        """Ask for the robots.txt of an origin, at another host if it moved there and may be asked."""
+        question = self.robots.question(taken.url)
+        free_s = self._free_s(question.url, state, now)
+        if free_s > now:
+            self._frontier.put_back(state, taken)
+            self._clocks.wait(state, free_s)
+            return None
+        # A byte more than is read of it tells that it was cut.
+        request = FetchRequest(question.url, (), ROBOTS_BYTES_MAX + 1, self._settings.user_agent)
+        return self._ask(request, Visit(state, taken, question), now)
+
+    def _free_s(self, url: str, state: HostState, now: float) -> float:
+        """When the host of a URL may be asked on behalf of another one.
+
+        If it has to be left alone for longer than its delay it fails: so will our question, and be done.
+        """
+        host = host_of(url)
+        if host in self._asked:
+            return now + BUSY_PAUSE_S
+        other = self._frontier.find(host) if host != state.host else None
+        if other is None or other.record.next_fetch_s > now + self._clocks.delay_s(other):
+            return now
+        return other.record.next_fetch_s
+
+    def _ask(self, request: FetchRequest, visit: Visit, now: float) -> FetchRequest:
+        self._visits[request.url] = visit
+        self._asked.add(host_of(request.url))
+        self._clocks.note_question(self._hosts_of(request.url, visit.state), now)
+        return request
+
+    def _hosts_of(self, url: str, state: HostState) -> Iterator[HostState]:
+        """The hosts whose politeness delay begins: two if a robots.txt was asked of another one."""
+        yield state
+        host = host_of(url)
+        other = self._frontier.find(host) if host != state.host else None
+        if other is not None:
+            yield other
+
+    # --- answers ---
+
+    def _answered(self, url: str, now: float) -> Visit | None:
+        """What was asked, now that there is an answer; None when there was no such question."""
+        visit = self._visits.pop(url, None)
+        if visit is not None:
+            self._asked.remove(host_of(url))
+            self._clocks.note_answer(self._hosts_of(url, visit.state), now)
+        return visit
+
+    def fetched(self, fetched: Fetched, now: float) -> list[Send]:
+        """Take in an answer of a server."""
+        visit = self._answered(fetched.url, now)
+        if visit is None:
+            return []
+        state, taken = visit.state, visit.taken
+        self.bytes_fetched += fetched.bytes_received
+        sends: list[Send] = []
+        if visit.robots is not None:
+            self._frontier.put_back(state, taken)
+            failure = self.robots.take_in(state, visit.robots, fetched, now)
+            if failure is not None:
+                self.outcomes[failure] += 1
+        else:
+            self.outcomes[status_name(fetched.status)] += 1
+            sends = self._page_fetched(state, taken, fetched, now)
+        self._frontier.release(state, now)
+        return sends
+
+    def _page_fetched(self, state: HostState, taken: QueuedUrl, fetched: Fetched, now: float) -> list[Send]:
+        status = fetched.status
+        if politeness.may_pass(status):
+            self._clocks.back_off(
+                state, now, politeness.retry_after_s(header_of(fetched, "retry-after")), taken.attempts
+            )
+            self._retry_or_fail(state, taken, str(status))
+            return []
+        self._clocks.forgive(state)
+        if status == 200:
+            return self._pages.parse(state, taken, fetched)
+        if status >= 400:
+            self._frontier.settle(state, taken, "F", str(status))
+        elif not self._pages.follow(state, taken, fetched, now):
+            self.outcomes[FailureReason.TOO_MANY_REDIRECTS] += 1
+            self._frontier.settle(state, taken, "F", FailureReason.TOO_MANY_REDIRECTS)
+        return []
+
+    def failed(self, url: str, reason: FailureReason, now: float) -> None:
+        """Take in that there is no answer."""
+        visit = self._answered(url, now)
+        if visit is None:
+            return
+        self.outcomes[reason] += 1
+        blame = politeness.blame_for(reason)
+        if blame is Blame.US:
+            self.pause(now + LOCAL_FAILURE_PAUSE_S)
+        elif blame is Blame.HOPELESS_HOST:
+            self._clocks.give_up(visit.state, now)
+        if visit.robots is not None:
+            self._robots_failed(visit.state, visit.taken, visit.robots.origin, blame, now)
+        else:
+            self._page_failed(visit.state, visit.taken, reason, blame, now)
+        self._frontier.release(visit.state, now)
+
+    def _robots_failed(
+        self, state: HostState, taken: QueuedUrl, origin: str, blame: Blame, now: float
+    ) -> None:
+        self._frontier.put_back(state, taken)
+        self.robots.forget_way(origin)
+        if blame in (Blame.HOST, Blame.PAGE):
+            self.robots.note_unreadable(state, origin, now)
+
+    def _page_failed(
+        self, state: HostState, taken: QueuedUrl, reason: FailureReason, blame: Blame, now: float
+    ) -> None:
+        match blame:
+            case Blame.NOBODY | Blame.US | Blame.HOPELESS_HOST:
+                self._frontier.put_back(state, taken)
+            case Blame.HOST:
+                self._clocks.back_off(state, now, 0.0, taken.attempts)
+                self._retry_or_fail(state, taken, reason)
+            case Blame.PAGE:
+                self._frontier.settle(state, taken, "F", reason)
+                self._clocks.forgive(state)
+
+    def _retry_or_fail(self, state: HostState, taken: QueuedUrl, reason: str) -> None:
+        if politeness.may_try_again(taken.attempts, self._settings):
+            self._frontier.retry(state, taken)
+        else:
+            self._frontier.settle(state, taken, "F", reason)
