@@ -6,7 +6,7 @@ compiles its inner loops (`peers.kernel`).
 
     >>> from mesh.document import Document
     >>> from peers.engine.index import Index
-    >>> from peers.engine.query import parse_query
+    >>> from peers.engine.reading import parse_query
     >>> from peers.engine.snippet import SearchedText, snippet_of
     >>> from peers.engine.storage import MemoryStorage
 
@@ -39,11 +39,14 @@ made with statistics: the view's own, or the sums of several, so that parts rank
 
 What is where
   writing    `index` (add, delete, commit, merge), `builder` of segments from what `inversion` finds in texts,
-             `merging`; a segment's format, and how damage is noticed, is in `segment`, those of its parts in
-             `dictionary` and `postings`; `live_segment` says what of it is not deleted, `manifest` which
-             segments count; `storage` and `directory` keep the files and the `scratch` that merges write to
-  searching  `snapshot` (views of some slots: search, statistics, facets), `query`, made of what is typed in
-             the language of `query_language`; `matching` and `facets` (which documents, and how many of what)
+             `merging`; what a segment's file is made of is in `segment_format`, `dictionary`, `postings` and
+             `stored_blocks`; `manifest` says which segments count, `storage` and `directory` keep the files
+             and the `scratch` that merges write to
+  reading    `segment`, with how damage is noticed; `live_segment`: what of it is not deleted, and is of some
+             slots
+  searching  `query`, made by `reading` of what is typed in the language of `query_language`; `snapshot`
+             (views of some slots: search, statistics, facets), which searches one segment after the other
+             (`segment_search`); `matching` and `facets` (which documents, and how many of what)
   ranking    `ranking` (BM25F), `explanation` of a score; `model` (what is added to the scores of the best,
              made of their `features`, `proximity` among them)
   showing    `snippet` (excerpts; `windows` chooses them)

@@ -21,16 +21,13 @@ from mesh.slots import slot_of
 from mesh.urls import canonical, host_of
 from peers.engine.builder import date_of, linking_hosts_of
 from peers.engine.dictionary import Dictionary, pack_dictionary
+from peers.engine.errors import CorruptIndexError, OutdatedIndexError
 from peers.engine.kernels import is_ascending
 from peers.engine.postings.inspection import inspect_postings
 from peers.engine.postings.reader import inverted
-from peers.engine.segment import (
-    BLOCK_BYTES_MAX,
-    EXPORTED_BYTES_MAX,
-    CorruptIndexError,
-    OutdatedIndexError,
-    Segment,
-)
+from peers.engine.segment import Segment
+from peers.engine.segment_format import EXPORTED_BYTES_MAX
+from peers.engine.stored_blocks import BLOCK_BYTES_MAX
 from peers.kernel import Bytes, Ints
 from peers.text.analysis import counts_for_length, is_atom_key
 

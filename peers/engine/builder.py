@@ -11,17 +11,13 @@ import numpy as np
 from mesh.document import Document
 from peers.engine.dictionary import Dictionary
 from peers.engine.inversion import Inverter
+from peers.engine.marks import HOST_PREFIX, LANGUAGE_PREFIX, TYPE_PREFIX
+from peers.engine.packed_strings import pack_strings
 from peers.engine.postings.building import build_postings
 from peers.engine.postings.format import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX
 from peers.engine.postings.writer import new_lists
-from peers.engine.segment import (
-    HOST_PREFIX,
-    LANGUAGE_PREFIX,
-    TYPE_PREFIX,
-    SegmentData,
-    pack_blocks,
-    pack_strings,
-)
+from peers.engine.segment_format import SegmentData
+from peers.engine.stored_blocks import pack_blocks
 from peers.text.analysis import is_atom_key
 
 # A domain name has at most 127 labels (RFC 1035); names made to fill indexes have many.

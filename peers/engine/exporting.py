@@ -21,20 +21,16 @@ import numpy as np
 from mesh.slot_set import SlotMask
 from mesh.slots import SLOTS_MAX
 from peers.engine.dictionary import Dictionary
+from peers.engine.errors import DamagedSegmentError
 from peers.engine.live_segment import LiveSegment
 from peers.engine.merging import gathered, merge_segments
 from peers.engine.postings.format import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX
 from peers.engine.postings.reader import inverted
 from peers.engine.postings.slicing import Cursors, begin_slices, slice_postings
 from peers.engine.postings.writer import new_lists
-from peers.engine.segment import (
-    BLOCK_BYTES_MAX,
-    EXPORTED_BYTES_MAX,
-    DamagedSegmentError,
-    Segment,
-    SegmentData,
-    encode_segment,
-)
+from peers.engine.segment import Segment
+from peers.engine.segment_format import EXPORTED_BYTES_MAX, SegmentData, encode_segment
+from peers.engine.stored_blocks import BLOCK_BYTES_MAX
 from peers.kernel import Floats, Ints
 
 _FIRST_FACTOR: Final = 1.5  # a slice has more dictionary for its documents than the whole has

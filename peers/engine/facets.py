@@ -17,8 +17,8 @@ import msgspec
 import numpy as np
 
 from peers.engine.builder import host_of_url
+from peers.engine.marks import LANGUAGE_PREFIX, TYPE_PREFIX
 from peers.engine.matching import dates_of, entry_marks
-from peers.engine.query import LANGUAGE_PREFIX, TYPE_PREFIX
 from peers.engine.segment import Segment
 from peers.kernel import Bytes, Floats, Ints
 

@@ -35,6 +35,7 @@ from mesh.slots import SLOTS_MAX
 from peers.engine.adoption import check_segment
 from peers.engine.builder import IndexedDocument, build_segment
 from peers.engine.directory import DirectoryStorage
+from peers.engine.errors import CorruptIndexError, OutdatedIndexError
 from peers.engine.live_segment import LiveSegment
 from peers.engine.manifest import (
     MANIFEST_NAME,
@@ -45,13 +46,9 @@ from peers.engine.manifest import (
     encode_deletions,
     encode_manifest,
 )
-from peers.engine.merging import (
-    SegmentSize,
-    merge_segments,
-    segments_to_merge,
-    segments_to_merge_at_rest,
-)
-from peers.engine.segment import CorruptIndexError, OutdatedIndexError, Segment, encode_segment, slots_in
+from peers.engine.merging import SegmentSize, merge_segments, segments_to_merge, segments_to_merge_at_rest
+from peers.engine.segment import Segment
+from peers.engine.segment_format import encode_segment, slots_in
 from peers.engine.snapshot import Snapshot
 from peers.engine.storage import Buffer, Storage
 from peers.kernel import Bytes, Floats, Ints

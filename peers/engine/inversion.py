@@ -168,7 +168,7 @@ class Inverter:
         self._batch_chars = 0
 
     def add(self, number: int, document: Document) -> None:
-        """Add a document; its fields in the order of `segment`'s lengths."""
+        """Add a document; its fields in the order of the lengths in `segment_format`."""
         self._add_text(number, 0, document.title)
         anchors_chars = 0
         for anchor in document.anchors[:ANCHORS_MAX]:

@@ -10,7 +10,7 @@ import numpy as np
 import xxhash
 
 from mesh.slot_set import NO_SLOTS
-from peers.engine.segment import CorruptIndexError, OutdatedIndexError
+from peers.engine.errors import CorruptIndexError, OutdatedIndexError
 from peers.kernel import Bytes
 
 MANIFEST_NAME = "manifest"

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from peers.engine.dictionary import DOC_FREQ, PLACE, PLACE_END, START
+from peers.engine.entries import Entries
 from peers.engine.kernels import DOCUMENT_SHIFT, FIELD_COUNT
 from peers.engine.live_segment import SegmentView
 from peers.engine.locating import intersect, keep_matched, locate, match
 from peers.engine.postings.format import documents_of
 from peers.engine.query import Kind, Literal, Mode, Query
-from peers.engine.segment import Entries, Segment
+from peers.engine.segment import Segment
 from peers.kernel import Bytes, Floats, Ints
 from peers.text.analysis import CHARACTER_PREFIX
 

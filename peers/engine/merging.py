@@ -16,7 +16,9 @@ from peers.engine.postings.merging import Sources, merge_postings
 from peers.engine.postings.reader import Inverted, inverted
 from peers.engine.postings.writer import Written
 from peers.engine.scratch import Scratch, in_memory, room
-from peers.engine.segment import Segment, SegmentData, pack_blocks
+from peers.engine.segment import Segment
+from peers.engine.segment_format import SegmentData
+from peers.engine.stored_blocks import pack_blocks
 from peers.kernel import Bytes, Ints, Lengths, Words, read_only
 
 # A query costs about 0.1 ms a segment, with counting and features; a merge rewrites each document

@@ -1,50 +1,21 @@
 """What an index is asked: a query, the same value on every peer.
 
-`read_query` makes one of what was typed in the language of `query_language`:
-
-* Words outside of everything else must all occur, in any field, in some form (`analysis.query_terms`).
-* Phrases, and whatever is excluded, are literal: they stand in one field as they were typed.
-* Alternatives and groups become clauses in conjunctive normal form. Side by side, several site:, lang: or
-  type: mean one of them, since no page has two.
-* All that is asked for positively scores, whether it must occur or not.
-
-Nothing typed is an error: see `Reading.remarks`.
+What must occur is said beside what scores: entries of the dictionary that all must occur, and clauses, in
+conjunctive normal form, of literals that hold for a document or do not. `reading` makes one of what is typed.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable
 from enum import IntEnum, StrEnum
-from itertools import chain
 from math import inf, isfinite, isnan
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final
 
-import ada_url
 import msgspec
 
 from peers.engine.kernels import FIELD_COUNT
-from peers.engine.query_language import (
-    And,
-    Condition,
-    Node,
-    Not,
-    Oddity,
-    Operator,
-    Or,
-    Phrase,
-    Remark,
-    Remarks,
-    Words,
-    read,
-)
-from peers.engine.segment import HOST_PREFIX
-from peers.text.analysis import literal_of, query_terms
+from peers.text.analysis import literal_of
 
-# The longest of 50,000 real queries (TREC terabyte) has fewer than 300 characters.
-QUERY_CHARS_MAX: Final = 1000
-WORD_CHARS_MAX: Final = 100  # of what is not cut in two
 # Each entry costs every peer a pass over its postings; kernels count required ones in one byte.
 REQUIRED_MAX: Final = 64
 SCORING_MAX: Final = 192  # with the former at most `messages.TERMS_MAX` statistics a query
@@ -54,9 +25,6 @@ LITERALS_MAX: Final = 64  # in all clauses together
 LITERAL_ENTRIES_MAX: Final = 64
 DISTANCE_MAX: Final = 1000  # atoms of the longest query
 WEIGHT_MAX: Final = 100.0
-
-LANGUAGE_PREFIX: Final = "\x04"
-TYPE_PREFIX: Final = "\x05"
 
 ANY_FIELD: Final = 0
 TITLE_FIELD: Final = 1 << 0
@@ -97,7 +65,7 @@ class Literal(msgspec.Struct, frozen=True, array_like=True):
     kind: Kind
     entries: tuple[str, ...] = ()  # of the dictionary, with their prefixes
     distances: tuple[int, ...] = ()  # PHRASE: of each entry from the start, in atoms
-    fields: int = ANY_FIELD  # PHRASE: bits of the fields it may be in, 1 << field in the order of `segment`
+    fields: int = ANY_FIELD  # PHRASE: bits of the fields it may be in, 1 << field, see `segment_format`
     negated: bool = False  # holds where the rest does not
     low: float = -inf  # DATE: seconds since the epoch
     high: float = inf
@@ -194,285 +162,3 @@ def phrase_of(text: str, *, fields: int = ANY_FIELD, negated: bool = False) -> L
         fields,
         negated,
     )
-
-
-class Reading(NamedTuple):
-    """How a typed query was understood."""
-
-    query: Query
-    remarks: tuple[Remark, ...]  # on what was odd about it
-
-
-def read_query(text: str, order: Order = Order.SCORE) -> Reading:
-    """Read a query as typed; never raises. What is beyond the limits is left out, with a remark."""
-    remarks = Remarks()
-    taken = cut_at_word(text, QUERY_CHARS_MAX)
-    if len(taken) < len(text.rstrip()):
-        remarks.note(Oddity.TOO_LONG, text[len(taken) :].strip())
-    query = _Compiler(remarks).query(read(taken, remarks), order)
-    if query.is_empty and query.clauses:
-        remarks.note(Oddity.ONLY_EXCLUSIONS)
-    query.check_limits()
-    return Reading(query, remarks.all())
-
-
-def cut_at_word(text: str, chars_max: int) -> str:
-    """The beginning of a text, up to a space where there is one in the last words, as not in Chinese."""
-    if len(text) <= chars_max:
-        return text
-    head = text[: chars_max + 1]
-    end = max(head.rfind(space) for space in " \t\n\u3000")
-    return head[: end if end > chars_max - WORD_CHARS_MAX else chars_max].rstrip()
-
-
-def parse_query(text: str, mode: Mode = Mode.AND) -> Query:
-    """Return the query that was typed, without remarks."""
-    return read_query(text).query.with_mode(mode)
-
-
-_Clause: TypeAlias = tuple[Literal, ...]
-
-_UNITED: Final = (Kind.SITE, Kind.LANGUAGE, Kind.TYPE)  # side by side they mean one of them
-_UNKNOWN: Final = {
-    Operator.SITE: Oddity.NO_HOST,
-    Operator.LANG: Oddity.NO_LANGUAGE,
-    Operator.TYPE: Oddity.NO_TYPE,
-    Operator.AFTER: Oddity.NO_DATE,
-    Operator.BEFORE: Oddity.NO_DATE,
-}
-
-
-class _TooComplex(Exception):
-    """An expression has more clauses than a query may have."""
-
-
-class _Compiler:
-    """Turns the tree of a query into a `Query`."""
-
-    def __init__(self, remarks: Remarks) -> None:
-        self._remarks = remarks
-        self._bare: list[str] = []  # texts of which every word is required
-        self._scoring: list[str] = []  # more texts that are asked for
-        self._clauses: dict[_Clause, None] = {}
-        self._united: dict[Kind, dict[str, None]] = {}  # entries of which one must occur
-
-    def query(self, node: Node, order: Order) -> Query:
-        for each in node.nodes if isinstance(node, And) else (node,):
-            self._add(each)
-        terms = query_terms(" ".join(self._bare))
-        scoring = dict(zip(terms.scoring, terms.weights, strict=True))
-        for text in self._scoring:
-            more = query_terms(text)
-            for entry, weight in zip(more.scoring, more.weights, strict=True):
-                scoring.setdefault(entry, weight)
-        if len(terms.required) > REQUIRED_MAX or len(scoring) > SCORING_MAX:
-            self._remarks.note(Oddity.TOO_MANY_WORDS)
-        return Query(
-            required=terms.required[:REQUIRED_MAX],
-            scoring=tuple(scoring)[:SCORING_MAX],
-            weights=tuple(scoring.values())[:SCORING_MAX],
-            clauses=tuple(self._fitting_clauses()),
-            order=order,
-        )
-
-    def _fitting_clauses(self) -> Iterator[_Clause]:
-        united = [(Literal(kind, tuple(e)[:LITERAL_ENTRIES_MAX]),) for kind, e in self._united.items()]
-        n_literals = 0
-        for number, clause in enumerate((*united, *self._clauses)):
-            n_literals += len(clause)
-            if number >= CLAUSES_MAX or n_literals > LITERALS_MAX:
-                self._remarks.note(Oddity.TOO_COMPLEX)
-                return
-            yield clause
-
-    def _add(self, node: Node) -> None:
-        """Take in one of the nodes that all must hold."""
-        if isinstance(node, Words):
-            self._bare.append(node.text)
-            return
-        literal = self._condition(node) if isinstance(node, Condition) else None
-        if isinstance(node, Condition) and literal is None:
-            self._bare.append(node.typed)
-            return
-        if literal is not None and literal.kind in _UNITED:
-            self._united.setdefault(literal.kind, {}).update(dict.fromkeys(literal.entries))
-            return
-        self._scoring += _texts_asked_for(node)
-        try:
-            clauses = self._normal_form(node, is_negated=False)
-        except _TooComplex:
-            self._remarks.note(Oddity.TOO_COMPLEX)
-            clauses = [tuple(self._words(text) for text in _texts_asked_for(node))[:LITERALS_MAX]]
-        for clause in clauses or []:
-            if clause:
-                self._clauses[clause] = None
-
-    def _normal_form(self, node: Node, *, is_negated: bool) -> list[_Clause] | None:
-        """Return the clauses that say the same as a node; None when it asks for nothing.
-
-        Raises:
-          _TooComplex: there are too many.
-        """
-        match node:
-            case Not(inner):
-                return self._normal_form(inner, is_negated=not is_negated)
-            case And(nodes) | Or(nodes):
-                parts = [self._normal_form(each, is_negated=is_negated) for each in nodes]
-                known = [part for part in parts if part is not None]
-                is_any = isinstance(node, Or) is not is_negated
-                if not known:
-                    return None
-                return _any_of(known) if is_any else list(chain.from_iterable(known))
-            case Words(text):
-                if is_negated:
-                    return _clause_of([phrase_of(word, negated=True) for word in text.split()])
-                return _clause_of([self._words(text)] if query_terms(text).required else [])
-            case Phrase(text):
-                return _clause_of([phrase_of(text, negated=is_negated)])
-            case Condition():
-                literal = self._condition(node)
-                if literal is None:
-                    return self._normal_form(Words(node.typed), is_negated=is_negated)
-                return [(msgspec.structs.replace(literal, negated=is_negated),)]
-
-    def _words(self, text: str) -> Literal:
-        return Literal(Kind.WORDS, query_terms(text).required[:LITERAL_ENTRIES_MAX])
-
-    def _condition(self, condition: Condition) -> Literal | None:
-        """Return what an operator asks for; None, with a remark, when its value makes no sense."""
-        literal = _literal_of(condition.operator, condition.value.strip())
-        if literal is None:
-            is_empty = not condition.value.strip()
-            oddity = Oddity.NO_VALUE if is_empty else _UNKNOWN.get(condition.operator, Oddity.NO_VALUE)
-            self._remarks.note(oddity, condition.typed)
-        return literal
-
-
-def _texts_asked_for(node: Node) -> list[str]:
-    """Return the texts in a node that are not excluded: they score."""
-    match node:
-        case Words(text) | Phrase(text):
-            return [text]
-        case Condition(Operator.INTITLE | Operator.INURL, value):
-            return [value]
-        case Condition(operator, value, typed) if _literal_of(operator, value.strip()) is None:
-            return [typed]
-        case And(nodes) | Or(nodes):
-            return [text for each in nodes for text in _texts_asked_for(each)]
-        case _:
-            return []
-
-
-def _clause_of(literals: Sequence[Literal | None]) -> list[_Clause] | None:
-    clause = tuple(literal for literal in literals if literal is not None)
-    return [clause] if clause else None
-
-
-def _any_of(parts: Sequence[list[_Clause]]) -> list[_Clause]:
-    """Return the clauses that hold where all clauses of some part do: by the law of distribution."""
-    clauses: list[_Clause] = [()]
-    for part in parts:
-        clauses = [tuple(dict.fromkeys(a + b)) for a in clauses for b in part]
-        if len(clauses) > CLAUSES_MAX or sum(map(len, clauses)) > LITERALS_MAX:
-            raise _TooComplex
-    return clauses
-
-
-def _literal_of(operator: Operator, value: str) -> Literal | None:
-    match operator:
-        case Operator.SITE:
-            host = _host_of(value)
-            return Literal(Kind.SITE, (HOST_PREFIX + host,)) if host else None
-        case Operator.LANG:
-            language = _language_of(value)
-            return Literal(Kind.LANGUAGE, (LANGUAGE_PREFIX + language,)) if language else None
-        case Operator.TYPE:
-            types = _types_of(value)
-            return Literal(Kind.TYPE, tuple(TYPE_PREFIX + each for each in types)) if types else None
-        case Operator.INTITLE:
-            return phrase_of(value, fields=TITLE_FIELD)
-        case Operator.INURL:
-            return phrase_of(value, fields=URL_FIELD)
-        case Operator.AFTER:
-            since = _seconds_of(value)
-            return None if since is None else Literal(Kind.DATE, low=since)
-        case Operator.BEFORE:
-            until = _seconds_of(value)
-            return None if until is None else Literal(Kind.DATE, high=until)
-
-
-def _host_of(site: str) -> str:
-    """Return the host that was meant, as canonical URLs spell it, "" when there is none."""
-    try:
-        host: str = ada_url.URL(site if "://" in site else f"http://{site.lstrip('*.')}").hostname
-    except ValueError:
-        return ""
-    return host
-
-
-_LANGUAGE = re.compile("([A-Za-z]{2,3})(?:[-_][A-Za-z0-9-_]*)?")
-_LANGUAGE_NAMES: Final = {
-    "中文": "zh",
-    "汉语": "zh",
-    "chinese": "zh",
-    "英文": "en",
-    "英语": "en",
-    "english": "en",
-    "日文": "ja",
-    "日语": "ja",
-    "日本語": "ja",
-    "japanese": "ja",
-    "한국어": "ko",
-    "korean": "ko",
-    "german": "de",
-    "french": "fr",
-}
-
-
-def _language_of(value: str) -> str:
-    """Return the primary subtag (RFC 5646) of what was meant, "" when it is no language."""
-    named = _LANGUAGE_NAMES.get(value.lower())
-    match = _LANGUAGE.fullmatch(value)
-    return named or (match[1].lower() if match else "")
-
-
-_MEDIA_TYPE = re.compile("[a-z]+/[a-z0-9.+-]+")
-# By the endings of file names, which is how people call them.
-_TYPES_BY_NAME: Final = {
-    "html": ("text/html", "application/xhtml+xml"),
-    "htm": ("text/html", "application/xhtml+xml"),
-    "xhtml": ("application/xhtml+xml",),
-    "txt": ("text/plain",),
-    "text": ("text/plain",),
-    "md": ("text/markdown",),
-    "xml": ("application/xml", "text/xml"),
-    "json": ("application/json",),
-    "pdf": ("application/pdf",),
-    "doc": ("application/msword",),
-    "docx": ("application/vnd.openxmlformats-officedocument.wordprocessingml.document",),
-}
-
-
-def _types_of(value: str) -> tuple[str, ...]:
-    """Return the media types that were meant, none when there is no such."""
-    name = value.lower().removeprefix(".")
-    return _TYPES_BY_NAME.get(name, (name,) if _MEDIA_TYPE.fullmatch(name) else ())
-
-
-_DATE = re.compile(r"(\d{4})(?:[-/.年](\d{1,2})(?:[-/.月](\d{1,2})日?|月)?|年)?", re.ASCII)
-
-
-def _seconds_of(value: str) -> float | None:
-    """Return when a year, month or day (UTC) begins, in seconds since the epoch; None when it is none."""
-    match = _DATE.fullmatch(value)
-    if match is None:
-        return None
-    year, month, day = match.groups()
-    try:
-        begins = datetime(int(year), int(month or 1), int(day or 1), tzinfo=UTC)
-    except ValueError:
-        return None
-    return (begins - _EPOCH) / timedelta(seconds=1)
-
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -10,7 +10,7 @@ the non-negative idf of Lucene. With one field of weight 1 it is Okapi BM25.
 
 Scores do not depend on how documents are spread over segments and peers: statistics are sums of
 integers, every product and sum is float64 in one fixed order (terms by rising document frequency, then
-name; fields as `segment` orders them), and idf is rounded to 2^-24, because logarithms of different C
+name; fields as `segment_format` orders them), and idf is rounded to 2^-24, because logarithms of different C
 libraries may differ in the last bit.
 """
 

@@ -15,7 +15,6 @@ read from its block and looked for in all segments. The excerpts are the same.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -146,16 +145,6 @@ def highlights_of(text: str | SearchedText, query: Query) -> tuple[tuple[int, in
     searched = SearchedText(text) if isinstance(text, str) else text
     matches = _matches(searched, _wanted(query.scoring))
     return _united(spans_of(matches)) if len(matches) else ()
-
-
-def marked_html(text: str, highlights: Sequence[tuple[int, int]]) -> str:
-    """Return HTML that is safe between tags and in attributes: all escaped, highlights in <mark>."""
-    parts: list[str] = []
-    done = 0
-    for start, end in highlights:
-        parts += [html.escape(text[done:start]), "<mark>", html.escape(text[start:end]), "</mark>"]
-        done = end
-    return "".join(parts) + html.escape(text[done:])
 
 
 class _Wanted(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from mesh.gateway_client import GatewayBusy, GatewayClient, GatewayError
-from peers.engine.query import QUERY_CHARS_MAX, cut_at_word
+from peers.engine.reading import QUERY_CHARS_MAX, cut_at_word
 from peers.evaluation.trec import Ranked
 
 BUSY_S_MAX: Final = 10.0  # a gateway that has too much to do says so, and a moment later it has not

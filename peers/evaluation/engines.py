@@ -16,8 +16,8 @@ from mesh.document import Document
 from peers.engine.features import features_of
 from peers.engine.index import Index
 from peers.engine.model import MODEL_DEPTH, Candidate, ModelWeights, reranked, scale_of
-from peers.engine.query import parse_query
 from peers.engine.ranking import RankingWeights
+from peers.engine.reading import parse_query
 from peers.engine.snapshot import Hit
 from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection

@@ -26,8 +26,8 @@ from peers.engine.index import Index
 from peers.engine.inversion import Inverter
 from peers.engine.kernels import DOCUMENT_SHIFT, FIELD_COUNT, FIELD_SHIFT
 from peers.engine.model import MODEL_DEPTH, Candidate, ModelWeights, scale_of, values_of
-from peers.engine.query import parse_query
 from peers.engine.ranking import RankingWeights, idf_of
+from peers.engine.reading import parse_query
 from peers.engine.snapshot import View
 from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection

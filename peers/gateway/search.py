@@ -32,7 +32,7 @@ import msgspec
 
 from mesh.actor import Address, Message, Send
 from mesh.messages import ExcerptsRead, HitsFound, TermsCounted
-from peers.engine.query import Reading as QueryReading
+from peers.engine.reading import Reading as QueryReading
 from peers.gateway.counting import Checking, Counting, CountingStage
 from peers.gateway.errand import Errand
 from peers.gateway.merging import Merging

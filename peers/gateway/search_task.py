@@ -7,8 +7,9 @@ from typing import Final
 
 from mesh.messages import HITS_MAX, SNIPPETS_MAX
 from peers.engine.model import MODEL_DEPTH
-from peers.engine.query import Order, Reading
+from peers.engine.query import Order
 from peers.engine.query_language import Oddity, Remark
+from peers.engine.reading import Reading
 from peers.gateway.cursor import Cursor, decode_cursor, digest_of
 from peers.gateway.messages import SearchPages
 from peers.gateway.view import View

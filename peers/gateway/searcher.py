@@ -24,7 +24,7 @@ from mesh.messages import (
     TermsCounted,
 )
 from mesh.ownership import Ownership, OwnershipChanged
-from peers.engine.query import read_query
+from peers.engine.reading import read_query
 from peers.gateway.draining import Draining
 from peers.gateway.errand import Errand, errand_numbers, errand_of
 from peers.gateway.messages import (

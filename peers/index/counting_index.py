@@ -14,7 +14,7 @@ from mesh.messages import Excerpt, FacetCounts, Hit
 from mesh.slot_set import SlotMask, decode_any_slots
 from peers.engine.query import Query
 from peers.engine.ranking import Statistics
-from peers.engine.snapshot import Place
+from peers.engine.segment_search import Place
 from peers.index.messages import (
     AdoptDocuments,
     CommitDocuments,

@@ -7,8 +7,8 @@ from typing import Final
 
 from mesh.messages import BULK_BYTES_MAX
 from mesh.slot_set import SlotMask, decode_slots, encode_slots
+from peers.engine.errors import DamagedSegmentError
 from peers.engine.exporting import ExportSizes
-from peers.engine.segment import DamagedSegmentError
 from peers.engine.snapshot import Snapshot
 from peers.index.messages import DocumentsExported, ExportDocuments
 

@@ -19,8 +19,9 @@ from peers.engine.model import MODEL_DEPTH
 from peers.engine.query import Order, Query
 from peers.engine.ranking import Statistics
 from peers.engine.segment import Segment
+from peers.engine.segment_search import Place
 from peers.engine.sized_cache import SizedCache
-from peers.engine.snapshot import Best, Place, Snapshot
+from peers.engine.snapshot import Best, Snapshot
 from peers.engine.snippet import SearchedText, highlights_of, snippet_of
 from peers.index.facet_counts import facet_counts
 
@@ -30,7 +31,7 @@ TYPE_CHARS_MAX: Final = 255  # as well
 # excerpt as much. Some 2,000 pages of documentation, and 300 blocks; with these 56 of 100 blocks that 1,000
 # distinct queries want are there.
 SHOWN_BYTES_MAX: Final = 20 << 20
-BLOCK_BYTES_MAX: Final = 20 << 20
+KEPT_BLOCKS_BYTES_MAX: Final = 20 << 20
 # Excerpts are asked for of what was found a moment before: a hit of 64 bytes is found 60 us faster.
 FOUND_MAX: Final = 4_096
 
@@ -69,7 +70,7 @@ class IndexReader:
 
     def _forget(self) -> None:
         self.shown = SizedCache[str, ShownPage](SHOWN_BYTES_MAX)  # by URL
-        self.blocks = SizedCache[tuple[str, int], list[msgspec.Raw]](BLOCK_BYTES_MAX)  # by segment and number
+        self.blocks = SizedCache[tuple[str, int], list[msgspec.Raw]](KEPT_BLOCKS_BYTES_MAX)  # by their place
         self.found: dict[str, tuple[Segment, int]] = {}  # where the pages of these URLs are
 
     def note_found(self, pages: Sequence[Best]) -> None:

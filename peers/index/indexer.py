@@ -50,9 +50,9 @@ from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_any_slots, decode_slots
 from mesh.slots import SLOTS_MAX
 from peers.engine import ranking
+from peers.engine.errors import DamagedSegmentError
 from peers.engine.kernels import FIELD_COUNT
 from peers.engine.query import Query
-from peers.engine.segment import DamagedSegmentError
 from peers.handover.messages import ForgetSlots, SlotsComplete
 from peers.index.messages import (
     CommitDocuments,

@@ -25,8 +25,9 @@ from mesh.messages import BULK_BYTES_MAX
 from mesh.port import Deliver, DiskFilled
 from mesh.slot_set import NO_SLOTS, decode_slots
 from peers.engine.adoption import check_segment
+from peers.engine.errors import CorruptIndexError, DamagedSegmentError
 from peers.engine.index import Index, Merge, Merged
-from peers.engine.segment import CorruptIndexError, DamagedSegmentError, Segment
+from peers.engine.segment import Segment
 from peers.engine.storage import Buffer
 from peers.index.committing import commit_documents
 from peers.index.damage import damage_told

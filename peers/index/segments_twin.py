@@ -7,8 +7,8 @@ from mesh.errors import LocalProtocolError
 from mesh.messages import BULK_BYTES_MAX
 from mesh.slot_set import NO_SLOTS, decode_slots
 from peers.engine.adoption import check_segment
+from peers.engine.errors import CorruptIndexError, DamagedSegmentError
 from peers.engine.index import Index
-from peers.engine.segment import CorruptIndexError, DamagedSegmentError
 from peers.index.committing import commit_documents
 from peers.index.damage import damage_told
 from peers.index.exporting import Exporting

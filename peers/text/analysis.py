@@ -29,11 +29,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import msgspec
-
 from peers.text.compounds import compounds_of, spans_of
-from peers.text.folding import AlignedText, fold
-from peers.text.runs import KIND_OF_CHARACTER, RUN, RunKind, kind_of, runs_of
+from peers.text.folding import fold
+from peers.text.runs import KIND_OF_CHARACTER, RunKind, kind_of, runs_of
 from peers.text.segmentation import segment_han, words_of
 from peers.text.stemming import FUNCTION_WORDS, form_of
 
@@ -219,53 +217,3 @@ def counts_for_length(entry: str) -> bool:
     return first > " " or (
         first == CHARACTER_PREFIX and KIND_OF_CHARACTER[ord(entry[1])] == RunKind.OTHER_CJK
     )
-
-
-class TermSpan(msgspec.Struct, frozen=True, array_like=True):
-    """A term and the characters of the original text it came from: text[start:end]."""
-
-    term: str
-    start: int
-    end: int
-
-
-def offsets(text: str) -> list[TermSpan]:
-    """Return the terms of `analyse(text)` with their places in the text as it was given.
-
-    Where folding changes the number of characters (½, ㌔, a letter and its combining accent) the span
-    covers all characters that took part.
-    """
-    aligned = AlignedText(text)
-    return [
-        TermSpan(term, *aligned.span(match.start() + start, match.start() + end))
-        for match in RUN.finditer(aligned.folded)
-        for term, start, end in _places(match[0])
-    ]
-
-
-def _places(run: str) -> list[tuple[str, int, int]]:
-    """Return (term, start, end) of every term in a folded run, in the order of `analyse`."""
-    kind = kind_of(run)
-    if kind is RunKind.WORD:
-        return [(run[:TERM_CHARS_MAX], 0, len(run))]
-    if kind is RunKind.OTHER_CJK:
-        return [(term, i, min(i + 2, len(run))) for i, term in enumerate(pair_atoms(run))]
-    return _han_places(run)
-
-
-def _han_places(run: str) -> list[tuple[str, int, int]]:
-    # Before a word, search mode emits its dictionary pairs from left to right, then its triples.
-    terms = iter(segment_han(run))
-    places: list[tuple[str, int, int]] = []
-    word_start = 0
-    for word in words_of(run):
-        after_last = {2: 0, 3: 0}
-        for term in terms:
-            if len(term) == len(word):
-                places.append((term, word_start, word_start + len(word)))
-                break
-            inside = word.index(term, after_last[len(term)])
-            after_last[len(term)] = inside + 1
-            places.append((term, word_start + inside, word_start + inside + len(term)))
-        word_start += len(word)
-    return places

@@ -56,7 +56,8 @@ import pytest
 from mesh.document import Document
 from peers.engine.index import Index
 from peers.engine.postings.format import BLOCK, SKIP_WORDS
-from peers.engine.query import Mode, Query, parse_query, phrase_of
+from peers.engine.query import Mode, Query, phrase_of
+from peers.engine.reading import parse_query
 from peers.engine.snapshot import Hit, View
 from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection, collections_in, read_collection

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from peers import waiting
-from peers.engine.query import QUERY_CHARS_MAX
+from peers.engine.reading import QUERY_CHARS_MAX
 from tests.peers.commands.running import result_of, run
 from tests.peers.fake_gateway import HITS, WAITING, FakeGateway, fake_gateway
 

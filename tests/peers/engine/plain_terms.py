@@ -20,5 +20,5 @@ def plain_query_terms(text: str) -> QueryTerms:
 def plain_terms() -> Iterator[None]:
     """Let queries be read so."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("peers.engine.query.query_terms", plain_query_terms)
+        patch.setattr("peers.engine.reading.query_terms", plain_query_terms)
         yield

@@ -9,7 +9,8 @@ from mesh.document import Document
 from mesh.slots import slot_of
 from mesh.urls import host_of
 from peers.engine.index import Index
-from peers.engine.query import Mode, parse_query
+from peers.engine.query import Mode
+from peers.engine.reading import parse_query
 from peers.engine.snapshot import Hit, View
 from peers.engine.storage import MemoryStorage
 from tests.peers.text.samples import WORDS

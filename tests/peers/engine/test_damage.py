@@ -11,12 +11,14 @@ import pytest
 
 from mesh.document import Document
 from mesh.slot_set import SlotMask
+from peers.engine.errors import DamagedSegmentError
 from peers.engine.index import Index
 from peers.engine.kernels import SUM_BLOCK_BYTES, find_damage, sum_blocks
 from peers.engine.manifest import MANIFEST_NAME, Manifest, encode_manifest
 from peers.engine.merging import MERGE_FACTOR
-from peers.engine.query import Mode, parse_query
-from peers.engine.segment import DamagedSegmentError, Segment
+from peers.engine.query import Mode
+from peers.engine.reading import parse_query
+from peers.engine.segment import Segment
 from peers.engine.storage import MemoryStorage
 from peers.kernel import Bytes
 from tests.peers.engine.samples import placed_documents, search
@@ -162,7 +164,7 @@ def test_segments_of_another_version_are_put_aside_to_be_indexed_anew(
 ) -> None:
     storage = MemoryStorage()
     two_segments(storage)
-    monkeypatch.setattr(f"peers.engine.segment.{constant}", 99)
+    monkeypatch.setattr(f"peers.engine.segment_format.{constant}", 99)
     index = Index.open(storage)
     assert (contents(index), bool(index.damaged.all())) == ({}, True)
     index.add(DOCUMENTS)

@@ -21,7 +21,7 @@ from peers.engine.dictionary import (
     pack_dictionary,
     unpack_dictionary,
 )
-from peers.engine.segment import pack_strings
+from peers.engine.packed_strings import pack_strings
 from peers.kernel import Ints
 
 strings = st.lists(

@@ -5,8 +5,9 @@ import pytest
 from mesh.document import Document
 from mesh.linkers import entries_of, linker_of, with_anchors
 from peers.engine.explanation import Explanation, explain
-from peers.engine.query import Mode, parse_query, term_query
+from peers.engine.query import Mode, term_query
 from peers.engine.ranking import RankingWeights
+from peers.engine.reading import parse_query
 from tests.peers.engine.samples import index_of, random_documents
 
 

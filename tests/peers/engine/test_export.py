@@ -19,19 +19,13 @@ from mesh.slot_set import SlotMask
 from peers.engine.adoption import check_segment
 from peers.engine.builder import IndexedDocument, build_segment
 from peers.engine.dictionary import pack_dictionary
+from peers.engine.errors import CorruptIndexError, DamagedSegmentError
 from peers.engine.exporting import DEFAULT_SIZES, ExportSizes
 from peers.engine.index import Index
 from peers.engine.merging import MERGE_FACTOR
-from peers.engine.segment import (
-    EXPORTED_BYTES_MAX,
-    CorruptIndexError,
-    DamagedSegmentError,
-    Segment,
-    SegmentData,
-    as_bytes,
-    encode_segment,
-    pack_strings,
-)
+from peers.engine.packed_strings import as_bytes, pack_strings
+from peers.engine.segment import Segment
+from peers.engine.segment_format import EXPORTED_BYTES_MAX, SegmentData, encode_segment
 from peers.engine.storage import Buffer, MemoryStorage
 from tests.peers.engine.samples import index_of, placed_documents, search
 from tests.peers.engine.test_index import as_contents, contents
@@ -323,7 +317,7 @@ def test_segment_larger_than_may_be_sent_is_refused() -> None:
 
 def test_segment_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     content = exported_of(placed_documents(1, 3))
-    monkeypatch.setattr("peers.engine.segment.ANALYSIS_VERSION", 1)
+    monkeypatch.setattr("peers.engine.segment_format.ANALYSIS_VERSION", 1)
     with pytest.raises(CorruptIndexError, match="analysis 3"):
         check_segment(content, ALL)
 
@@ -345,7 +339,7 @@ def forged(change: Callable[[SegmentData], dict[str, Any]]) -> bytes:
     packed = dict(zip(PACKED, pack_dictionary(changed.pop("dictionary", data.dictionary)), strict=True))
     packed |= {name: changed.pop(name) for name in PACKED if name in changed}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("peers.engine.segment.pack_dictionary", lambda _: tuple(packed.values()))
+        patch.setattr("peers.engine.segment_format.pack_dictionary", lambda _: tuple(packed.values()))
         return b"".join(encode_segment(msgspec.structs.replace(data, **changed)))
 
 

@@ -14,8 +14,9 @@ from peers.engine.gathering import NO_UNIT, PLACE_DOCUMENT_SHIFT, PLACE_POSITION
 from peers.engine.index import Index
 from peers.engine.model import Features
 from peers.engine.proximity import K, proximities
-from peers.engine.query import Mode, Query, parse_query
+from peers.engine.query import Mode, Query
 from peers.engine.ranking import Statistics, sum_statistics
+from peers.engine.reading import parse_query
 from peers.engine.snapshot import View
 from peers.engine.storage import MemoryStorage
 from tests.peers.engine.samples import index_of, random_documents

@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from mesh.messages import TERMS_MAX
-from peers.engine.query import Mode, Order, Query, parse_query, read_query
+from peers.engine.query import Mode, Order, Query
 from peers.engine.query_language import REMARKS_MAX
+from peers.engine.reading import parse_query, read_query
 from peers.engine.snapshot import View
 from peers.engine.snippet import snippet_of
 from peers.index.indexer import QUERY_BYTES_MAX, query_of

@@ -15,6 +15,7 @@ from xxhash import xxh3_128_digest
 
 from mesh.document import Document
 from peers.engine.directory import DirectoryInUseError, DirectoryStorage
+from peers.engine.errors import CorruptIndexError
 from peers.engine.index import BUFFER_BYTES_MAX, Index
 from peers.engine.live_segment import VIEWS_KEPT
 from peers.engine.manifest import MANIFEST_NAME
@@ -28,7 +29,6 @@ from peers.engine.merging import (
     segments_to_merge_at_rest,
 )
 from peers.engine.query import Mode
-from peers.engine.segment import CorruptIndexError
 from peers.engine.storage import Buffer, MemoryStorage, Storage
 from tests.peers.engine.samples import index_of, page, random_documents, search
 from tests.peers.engine.test_search import QUERIES

@@ -12,8 +12,9 @@ import pytest
 import tantivy
 
 from mesh.document import Document
-from peers.engine.query import Mode, Query, parse_query, term_query
+from peers.engine.query import Mode, Query, term_query
 from peers.engine.ranking import RankingWeights
+from peers.engine.reading import parse_query
 from peers.text.analysis import CHARACTER_PREFIX, analyse, atoms, counts_for_length, frequency_entries
 from tests.peers.engine.samples import index_of, random_documents, search
 from tests.shared_data import shared

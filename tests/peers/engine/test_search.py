@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from mesh.document import Document
 from peers.engine.index import Index
-from peers.engine.query import ANY_FIELD, Kind, Literal, Mode, Order, Query, parse_query
+from peers.engine.query import ANY_FIELD, Kind, Literal, Mode, Order, Query
 from peers.engine.ranking import RankingWeights, Statistics, sum_statistics
+from peers.engine.reading import parse_query
 from peers.engine.snapshot import Hit
 from peers.engine.storage import MemoryStorage
 from peers.index.indexer import query_of

@@ -6,7 +6,7 @@ import pytest
 
 from mesh.document import Document
 from peers.engine.model import ModelWeights
-from peers.engine.query import parse_query
+from peers.engine.reading import parse_query
 from peers.evaluation.engines import Ours, rank_all
 from peers.evaluation.fitting import (
     BOUNDS,

@@ -24,8 +24,9 @@ from mesh.slots import SlotTable
 from mesh.urls import host_of
 from peers.engine.index import Index
 from peers.engine.model import MODEL_DEPTH
-from peers.engine.query import Order, parse_query
+from peers.engine.query import Order
 from peers.engine.query_language import Oddity, Remark
+from peers.engine.reading import parse_query
 from peers.engine.storage import MemoryStorage
 from peers.gateway.messages import PagesFound, SearchPages
 from peers.gateway.searcher import Searcher

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from peers.engine.query import Mode, Query, parse_query, term_query
+from peers.engine.query import Mode, Query, term_query
+from peers.engine.reading import parse_query
 from peers.gateway.relaxation import ENOUGH, Step, steps_of
 
 

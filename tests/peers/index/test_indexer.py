@@ -28,7 +28,8 @@ from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.slots import SlotTable
 from peers.engine.index import Index
-from peers.engine.query import Kind, Literal, Mode, Order, Query, parse_query
+from peers.engine.query import Kind, Literal, Mode, Order, Query
+from peers.engine.reading import parse_query
 from peers.engine.storage import MemoryStorage
 from peers.handover.messages import ForgetSlots, SlotsComplete
 from peers.index.counting_index import CountingIndex

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 
 from peers.text.analysis import (
-    CHARACTER_PREFIX,
     COMPOUND_WEIGHT,
     EXACT_WEIGHT,
     FORM_WEIGHT,
@@ -17,10 +16,8 @@ from peers.text.analysis import (
     atoms,
     frequency_entries,
     literal_of,
-    offsets,
     query_terms,
 )
-from peers.text.folding import fold
 from peers.text.runs import RunKind, kind_of
 from peers.text.segmentation import JiebaSegmenter, available_segmenter
 from tests.peers.engine.samples import found, page
@@ -158,42 +155,14 @@ def test_what_a_literal_asks_for_is_in_every_text_with_it(before: str, literal: 
         assert places[start + distance] == entry
 
 
-@settings(deadline=None)
-@given(any_text)
-def test_offsets_give_the_terms_of_analysis(text: str) -> None:
-    assert [span.term for span in offsets(text)] == analyse(text)
-
-
-@settings(deadline=None)
-@given(any_text)
-def test_offsets_are_places_whose_text_has_the_term(text: str) -> None:
-    for span in offsets(text):
-        assert 0 <= span.start < span.end <= len(text)
-        assert span.term.removeprefix(CHARACTER_PREFIX) in fold(text[span.start : span.end])
-
-
-def test_offsets_survive_characters_that_fold_to_several() -> None:
-    text = "½ cafe\u0301 ㌔ 北京大学"
-    assert [(s.term, text[s.start : s.end]) for s in offsets(text)] == [
-        ("1", "½"),
-        ("2", "½"),
-        ("cafe", "cafe\u0301"),
-        ("\x01キロ", "㌔"),
-        ("\x01ロ", "㌔"),
-        ("北京", "北京"),
-        ("大学", "大学"),
-        ("北京大学", "北京大学"),
-    ]
-
-
 def test_jieba_takes_over_where_rjieba_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "GNU系统与中华人民共和国，长春市长春药店。"
-    expected = analyse(text), offsets(text)
+    expected = analyse(text)
     monkeypatch.setitem(sys.modules, "rjieba", None)
     segmenter = available_segmenter()
     assert isinstance(segmenter, JiebaSegmenter)
     monkeypatch.setattr("peers.text.segmentation._segmenter", segmenter)
-    assert (analyse(text), offsets(text)) == expected
+    assert analyse(text) == expected
 
 
 @pytest.mark.parametrize(

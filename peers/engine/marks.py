@@ -1,0 +1,9 @@
+"""Entries of the dictionary that are not from texts: behind a control character, what is filtered by."""
+
+from __future__ import annotations
+
+from typing import Final
+
+HOST_PREFIX: Final = "\x02"
+LANGUAGE_PREFIX: Final = "\x04"
+TYPE_PREFIX: Final = "\x05"

@@ -1,0 +1,274 @@
+"""Search one segment: which kernel answers a query, and what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import inf
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from peers.engine.entries import Entries
+from peers.engine.kernels import FIELD_COUNT
+from peers.engine.live_segment import SegmentView
+from peers.engine.matching import Found, found_by, holding, is_range, located
+from peers.engine.packed_strings import packed
+from peers.engine.query import Kind, Literal, Mode, Order, Query
+from peers.engine.ranking import RankingWeights, Statistics, idfs_of, in_scoring_order, length_normalisation
+from peers.engine.scoring import MODEL_SIZE
+from peers.engine.searching.batch import TOLD_SIZE
+from peers.engine.searching.conjunction import search_all
+from peers.engine.searching.disjunction import search_any
+from peers.engine.searching.found import rank, select
+from peers.engine.segment import Segment
+from peers.kernel import Bytes, Floats, Ints
+
+# In a list of hits: the score of the one before, and its URL.
+Place: TypeAlias = tuple[float, str]
+
+# Documents that clauses leave over are scored one by one when they are less than this share of a segment;
+# otherwise they are a filter for the search of the best.
+_FEW = 1 / 16
+
+
+class _Atoms(NamedTuple):
+    """A phrase as `search_all` gets it: the rarest atom first."""
+
+    rows: Ints
+    distances: Ints
+    fields: int
+
+
+_NO_PHRASE = _Atoms(np.empty(0, np.int64), np.empty(0, np.int64), 0)
+
+
+class Plan(NamedTuple):
+    """What of a query is the same for all segments."""
+
+    query: Query
+    scoring: tuple[str, ...]  # entries, in the order in which their scores are added up
+    terms: tuple[str, ...]  # the same, then those that only have to occur
+    is_required: Bytes  # of the terms
+    phrase: _Atoms  # of the only clause, if it is an only phrase
+    factors: Floats  # of the terms, idf times weight
+    model: Floats  # see `scoring`
+    k: int
+    after: Place | None
+
+
+def plan_of(
+    query: Query, statistics: Statistics, weights: RankingWeights, k: int, after: Place | None
+) -> Plan:
+    """Work out for all segments what a query asks for, within its limits."""
+    scoring = in_scoring_order(query.scoring, statistics)
+    weight_of = dict(zip(query.scoring, query.weights, strict=True))
+    literal = _only_phrase(query)
+    required = query.required if literal is None else query.required + literal.entries
+    terms = (*scoring, *[entry for entry in dict.fromkeys(required) if entry not in weight_of])
+    factors = [
+        idf * weight_of[entry] for idf, entry in zip(idfs_of(scoring, statistics), scoring, strict=True)
+    ]
+    factors += [0.0] * (len(terms) - len(scoring))
+    return Plan(
+        query,
+        tuple(scoring),
+        terms,
+        np.array([entry in required for entry in terms], np.uint8),
+        _NO_PHRASE if literal is None else _phrase_of(literal, terms, statistics),
+        np.array(factors, np.float64),
+        _model(statistics.document_count, statistics.field_lengths, weights),
+        k,
+        after,
+    )
+
+
+def _only_phrase(query: Query) -> Literal | None:
+    """Return the phrase that is all that is asked for besides required entries, None if it is not so."""
+    if query.mode is not Mode.AND or len(query.clauses) != 1 or len(query.clauses[0]) != 1:
+        return None
+    literal = query.clauses[0][0]
+    is_plain = literal.kind is Kind.PHRASE and not literal.negated
+    return literal if is_plain and not any(map(is_range, literal.entries)) else None
+
+
+def _phrase_of(literal: Literal, terms: Sequence[str], statistics: Statistics) -> _Atoms:
+    known = statistics.doc_freqs
+    atoms = sorted(
+        zip(literal.entries, literal.distances, strict=True), key=lambda atom: known.get(atom[0], 0)
+    )
+    rows = [terms.index(entry) for entry, _ in atoms]
+    distances = [distance for _, distance in atoms]
+    fields = literal.fields or (1 << FIELD_COUNT) - 1
+    return _Atoms(np.array(rows, np.int64), np.array(distances, np.int64), fields)
+
+
+@lru_cache(maxsize=16)
+def _model(
+    document_count: int, field_lengths: tuple[int, int, int, int, int], weights: RankingWeights
+) -> Floats:
+    """Return what kernels need of the weights: the same for all queries of a generation."""
+    base, slope = length_normalisation(Statistics(document_count, field_lengths), weights)
+    model: Floats = np.concatenate(([float(weights.k1)], weights.weights, base, slope), dtype=np.float64)
+    assert len(model) == MODEL_SIZE
+    return model
+
+
+# Matching documents; whether that is all of them; the best, the best first and ties by number; their scores.
+Answer: TypeAlias = tuple[int, bool, list[int], list[float]]
+
+
+def search_segment(view: SegmentView, plan: Plan, floor: float) -> Answer:
+    """Find the best documents of a segment; those with a score below `floor` may be left out.
+
+    Raises:
+      DamagedSegmentError.
+    """
+    query = plan.query
+    if query.order is Order.DATE:
+        return _latest(view, plan)
+    if plan.phrase is not _NO_PHRASE or (query.mode is Mode.AND and query.required and not query.clauses):
+        return _best_of_all(view, plan, floor)
+    if query.mode is Mode.AND or not query.terms:
+        return _best_of(view, plan, found_by(view, query), floor)
+    allowed = view.allowed
+    if query.clauses:
+        found = holding(view, None, query.clauses)
+        assert found is not None
+        if len(found.documents) < _FEW * len(allowed):
+            return _best_of(view, plan, found_by(view, query), floor)
+        marks = np.zeros_like(allowed)
+        marks[found.documents] = 1
+        allowed = marks & allowed
+    return _best_of_any(view, plan, allowed, floor)
+
+
+def _latest(view: SegmentView, plan: Plan) -> Answer:
+    found = found_by(view, plan.query).documents
+    size = min(plan.k, len(found))
+    best, dates = np.empty(size, np.int64), np.empty(size)
+    n = select(found, view.segment.dates.astype(np.float64), *_limits(view.segment, plan), best, dates)
+    return len(found), True, best[:n].tolist(), dates[:n].tolist()
+
+
+class _Room(NamedTuple):
+    """What kernels write their answer to."""
+
+    best: Ints
+    scores: Floats
+    told: Ints
+
+    def answer(self, segment: Segment, n: int) -> Answer:
+        total, is_exact, damage, positions_damage = self.told.tolist()
+        segment.refuse_postings(damage)
+        segment.refuse_positions(positions_damage)
+        return total, is_exact == 1, self.best[:n].tolist(), self.scores[:n].tolist()
+
+
+def _room(view: SegmentView, plan: Plan) -> _Room:
+    # One more than there can be: full means that something may have been left out.
+    size = min(plan.k, view.document_count + 1)
+    return _Room(np.empty(size, np.int64), np.empty(size), np.empty(TOLD_SIZE, np.int64))
+
+
+def _best_of(view: SegmentView, plan: Plan, found: Found, floor: float) -> Answer:
+    """Score the documents found."""
+    segment, documents = view.segment, found.documents
+    if not len(documents):
+        return 0, True, [], []
+    known, indexes, rows, factors = _lists(segment, found, plan)
+    room = _room(view, plan)
+    n = rank(
+        segment.lists,
+        known.found,
+        factors,
+        documents,
+        indexes,
+        rows,
+        view.allowed,
+        view.live.norms(plan.model),
+        plan.model,
+        floor,
+        *_limits(segment, plan),
+        room.best,
+        room.scores,
+        room.told,
+    )
+    return room.answer(segment, n)
+
+
+def _best_of_all(view: SegmentView, plan: Plan, floor: float) -> Answer:
+    """Find the best documents with all of the required entries."""
+    segment = view.segment
+    room = _room(view, plan)
+    n = search_all(
+        segment.lists,
+        *segment.lexicon,
+        *packed(plan.terms),
+        plan.is_required,
+        plan.phrase.rows,
+        plan.phrase.distances,
+        plan.phrase.fields,
+        plan.factors,
+        view.allowed,
+        view.is_whole,
+        view.live.norms(plan.model),
+        plan.model,
+        floor,
+        *_limits(segment, plan),
+        room.best,
+        room.scores,
+        room.told,
+    )
+    return room.answer(segment, n)
+
+
+def _lists(segment: Segment, found: Found, plan: Plan) -> tuple[Entries, Ints, Ints, Floats]:
+    """Return the lists that score, where their postings are, the row of each there, and their factors."""
+    row_of = {entry: row for row, entry in enumerate(found.entries)}
+    if found.known is not None and all(entry in row_of for entry in plan.scoring):
+        rows = [row_of[entry] for entry in plan.scoring]
+        factors = plan.factors[: len(plan.scoring)]
+        return found.known.at(rows), found.indexes, np.array(rows, np.int64), factors
+    known = segment.look_up(plan.scoring)
+    present = np.flatnonzero(known.numbers >= 0)
+    known = known.at(present)
+    scoring = [plan.scoring[i] for i in present.tolist()]
+    missing = [i for i, entry in enumerate(scoring) if entry not in row_of]
+    indexes, documents = found.indexes, found.documents
+    if missing:
+        more = located(segment, documents, known.at(missing))
+        indexes = np.vstack([indexes[:, : len(documents)], more]) if len(indexes) else more
+        row_of.update({scoring[i]: len(found.entries) + n for n, i in enumerate(missing)})
+    rows = [row_of[entry] for entry in scoring]
+    return known, indexes, np.array(rows, np.int64), plan.factors[present]
+
+
+def _best_of_any(view: SegmentView, plan: Plan, allowed: Bytes, floor: float) -> Answer:
+    """Find the best documents with one of the terms at least."""
+    segment = view.segment
+    room = _room(view, plan)
+    n = search_any(
+        segment.lists,
+        *segment.lexicon,
+        *packed(plan.terms),
+        plan.factors,
+        allowed,
+        view.is_whole and allowed is view.allowed,
+        view.live.norms(plan.model),
+        plan.model,
+        floor,
+        *_limits(segment, plan),
+        room.best,
+        room.scores,
+        room.told,
+    )
+    return room.answer(segment, n)
+
+
+def _limits(segment: Segment, plan: Plan) -> tuple[float, int]:
+    """Return the greatest score that is wanted, and which document is the first with it that is."""
+    if plan.after is None:
+        return inf, 0
+    score, url = plan.after
+    return score, segment.first_after(url)
