@@ -112,3 +112,24 @@ def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
         block_sums=block_sums,
         stored=stored,
     )
+
+
+def prepared(slot: int, document: Document) -> IndexedDocument:
+    """Encode a document as it will be stored. Lone surrogates, which no encoding has, become "?"."""
+    assert 0 <= slot < 1 << 16, slot
+    try:
+        encoded = msgspec.msgpack.encode(document)
+    except UnicodeEncodeError:
+        texts = {
+            name: _cleaned(value)
+            for name, value in msgspec.structs.asdict(document).items()
+            if isinstance(value, str)
+        }
+        anchors = tuple(map(_cleaned, document.anchors))
+        document = msgspec.structs.replace(document, **texts, anchors=anchors)
+        encoded = msgspec.msgpack.encode(document)
+    return IndexedDocument(slot, document, encoded)
+
+
+def _cleaned(text: str) -> str:
+    return text.encode(errors="replace").decode()

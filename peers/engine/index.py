@@ -19,24 +19,21 @@ Theory of operation
 from __future__ import annotations
 
 import contextlib
-import errno
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final
 
-import msgspec
 import numpy as np
 
 from mesh.document import Document
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
 from mesh.slots import SLOTS_MAX
 from peers.engine.adoption import check_segment
-from peers.engine.builder import IndexedDocument, build_segment
+from peers.engine.builder import IndexedDocument, build_segment, prepared
 from peers.engine.directory import DirectoryStorage
 from peers.engine.errors import CorruptIndexError, OutdatedIndexError
-from peers.engine.live_segment import LiveSegment
 from peers.engine.manifest import (
     MANIFEST_NAME,
     Manifest,
@@ -46,12 +43,15 @@ from peers.engine.manifest import (
     encode_deletions,
     encode_manifest,
 )
-from peers.engine.merging import SegmentSize, merge_segments, segments_to_merge, segments_to_merge_at_rest
+from peers.engine.merge import Merge, Merged
+from peers.engine.merging import SegmentSize, segments_to_merge, segments_to_merge_at_rest
 from peers.engine.segment import Segment
+from peers.engine.segment_file import write_file, write_segment
 from peers.engine.segment_format import encode_segment, slots_in
 from peers.engine.snapshot import Snapshot
-from peers.engine.storage import Buffer, Storage
-from peers.kernel import Bytes, Floats, Ints
+from peers.engine.storage import Storage
+from peers.engine.working_segment import UNWRITTEN, WorkingSegment, working_segment
+from peers.kernel import Floats, Ints
 
 NONE_REMOVED: Final[Mapping[str, float]] = MappingProxyType({})
 
@@ -61,67 +61,10 @@ BUFFER_BYTES_MAX = 8 * 1024 * 1024
 logger = logging.getLogger(__name__)
 
 
-class _WorkingSegment:
-    """A segment as the next commit will have it."""
-
-    def __init__(self, segment: Segment, live: Bytes, deletions: str) -> None:
-        self.segment = segment
-        self.live = live
-        self.deletions = deletions  # name of the file that has `live` as it is, "" when all are live
-        self._shared: LiveSegment | None = None  # has `live`
-
-    def delete(self, documents: Iterable[int]) -> None:
-        if self._shared is not None:
-            self.live = self.live.copy()
-            self._shared = None
-        self.live[list(documents)] = 0
-        self.deletions = _UNWRITTEN
-
-    def share(self) -> LiveSegment:
-        """Return what is live now; the same object, with its views, as long as that does not change."""
-        if self._shared is None:
-            self._shared = LiveSegment(self.segment, self.live)
-        return self._shared
-
-
-_UNWRITTEN = "?"
 _SEGMENT = "segment-"
 _ASIDE = "damaged-"  # before the name of a segment file
 
 _ALL_SLOTS = np.ones(SLOTS_MAX, np.bool_)
-
-
-class Merged(NamedTuple):
-    """The outcome of a merge: a segment that does not count yet, and where the documents went."""
-
-    segment: Segment
-    documents: list[Ints]  # as `MergedSegment` has them
-
-
-# Yields what is to be written, in what pieces and as slowly as it likes.
-Pace: TypeAlias = Callable[[Iterable[Buffer]], Iterable[Buffer]]
-
-
-def _at_once(parts: Iterable[Buffer]) -> Iterable[Buffer]:
-    return parts
-
-
-class Merge(NamedTuple):
-    """Segments chosen to become one; `run` may be called on any thread."""
-
-    sources: tuple[LiveSegment, ...]
-    name: str  # of the file of the merged segment
-    storage: Storage
-
-    def run(self, pace: Pace = _at_once) -> Merged:
-        """Compute the merged segment and write its file, which counts after `Index.apply_merge`.
-
-        Raises:
-          DamagedSegmentError. OSError: there is no room, or the medium fails.
-        """
-        merged = merge_segments(self.sources, self.storage.scratch)
-        segment = _write_segment(self.storage, self.name, pace(encode_segment(merged.data)))
-        return Merged(segment, merged.documents)
 
 
 class Index:
@@ -194,7 +137,7 @@ class Index:
         """
         added = {}
         for slot, document in batch:
-            item = _prepared(slot, document)
+            item = prepared(slot, document)
             added[item.document.url.encode()] = item
         self._discard(added)
         for url, item in added.items():
@@ -270,8 +213,8 @@ class Index:
         is_told &= ~is_removed
         is_wanted = ~(here >= segment.fetched_at) & ~is_removed  # NaN, too
         if is_wanted.any():
-            written = _write_segment(self._storage, self._new_name(_SEGMENT), [segment.content])
-            adopted = _working_segment(written)
+            written = write_segment(self._storage, self._new_name(_SEGMENT), [segment.content])
+            adopted = working_segment(written)
             self._discard(urls[document] for document in np.flatnonzero(is_wanted).tolist())
             if not is_wanted.all():
                 adopted.delete(np.flatnonzero(~is_wanted).tolist())
@@ -349,9 +292,9 @@ class Index:
         self._flush()
         working = [each for each in self._working if each.live.any()]
         for each in working:
-            if each.deletions == _UNWRITTEN:
+            if each.deletions == UNWRITTEN:
                 name = self._new_name("deletions-")
-                _write(self._storage, name, [encode_deletions(each.live)])
+                write_file(self._storage, name, [encode_deletions(each.live)])
                 each.deletions = name
         entries = tuple(ManifestEntry(each.segment.name, each.deletions) for each in working)
         damaged = encode_slots(self.damaged)
@@ -387,7 +330,7 @@ class Index:
         )
         return self._merge_of([candidates[i] for i in chosen]) if chosen else None
 
-    def _merge_of(self, chosen: Iterable[_WorkingSegment]) -> Merge:
+    def _merge_of(self, chosen: Iterable[WorkingSegment]) -> Merge:
         name = self._new_name(_SEGMENT)
         self._being_merged.add(name)
         return Merge(tuple(each.share() for each in chosen), name, self._storage)
@@ -403,7 +346,7 @@ class Index:
         """
         names = [each.segment.name for each in merge.sources]
         present = {each.segment.name: each for each in self._working}
-        replacement = _working_segment(merged.segment)
+        replacement = working_segment(merged.segment)
         self._being_merged.discard(merge.name)
         gone: list[int] = []
         for source, documents in zip(merge.sources, merged.documents, strict=True):
@@ -450,8 +393,8 @@ class Index:
         if not self._buffer:
             return
         data = build_segment(list(self._buffer.values()))
-        segment = _write_segment(self._storage, self._new_name(_SEGMENT), encode_segment(data))
-        self._working.append(_working_segment(segment))
+        segment = write_segment(self._storage, self._new_name(_SEGMENT), encode_segment(data))
+        self._working.append(working_segment(segment))
         self._buffer = {}
         self._buffer_bytes = 0
 
@@ -474,7 +417,7 @@ class Index:
         self._storage.replace(MANIFEST_NAME, encode_manifest(manifest))
         return manifest
 
-    def _load(self, entry: ManifestEntry) -> _WorkingSegment | None:
+    def _load(self, entry: ManifestEntry) -> WorkingSegment | None:
         """Return a segment in use; None when it is damaged, which is noted."""
         slots = None
         try:
@@ -494,7 +437,7 @@ class Index:
             self._aside[entry.segment] = lost
             self.damaged = self.damaged | lost
             return None
-        return _WorkingSegment(segment, live, entry.deletions)
+        return WorkingSegment(segment, live, entry.deletions)
 
     def _remove_leftovers(self) -> None:
         """Remove what is not in use; segments put aside get another name, and stay while some are damaged."""
@@ -506,51 +449,6 @@ class Index:
                 self._storage.remove(name)
 
 
-def _write_segment(storage: Storage, name: str, content: Iterable[Buffer]) -> Segment:
-    """Write a segment and read it back, so that it is checked before anything relies on it. OSError."""
-    _write(storage, name, content)
-    try:
-        segment = Segment(name, storage.read(name))
-        segment.verify()
-    except CorruptIndexError as error:
-        raise OSError(errno.EIO, f"not read back as it was written: {error}") from error
-    return segment
-
-
-def _write(storage: Storage, name: str, parts: Iterable[Buffer]) -> None:
-    try:
-        storage.write(name, parts)
-    except OSError:
-        with contextlib.suppress(OSError):
-            storage.remove(name)
-        raise
-
-
-def _working_segment(segment: Segment) -> _WorkingSegment:
-    return _WorkingSegment(segment, np.ones(segment.document_count, np.uint8), "")
-
-
 def _number_after(names: list[str]) -> int:
     """Return a number that no file has in its name."""
     return 1 + max(int(name.rpartition("-")[2]) for name in ["-0", *names] if name[-1].isdecimal())
-
-
-def _prepared(slot: int, document: Document) -> IndexedDocument:
-    """Encode a document as it will be stored. Lone surrogates, which no encoding has, become "?"."""
-    assert 0 <= slot < 1 << 16, slot
-    try:
-        encoded = msgspec.msgpack.encode(document)
-    except UnicodeEncodeError:
-        texts = {
-            name: _cleaned(value)
-            for name, value in msgspec.structs.asdict(document).items()
-            if isinstance(value, str)
-        }
-        anchors = tuple(map(_cleaned, document.anchors))
-        document = msgspec.structs.replace(document, **texts, anchors=anchors)
-        encoded = msgspec.msgpack.encode(document)
-    return IndexedDocument(slot, document, encoded)
-
-
-def _cleaned(text: str) -> str:
-    return text.encode(errors="replace").decode()

@@ -26,7 +26,8 @@ from mesh.port import Deliver, DiskFilled
 from mesh.slot_set import NO_SLOTS, decode_slots
 from peers.engine.adoption import check_segment
 from peers.engine.errors import CorruptIndexError, DamagedSegmentError
-from peers.engine.index import Index, Merge, Merged
+from peers.engine.index import Index
+from peers.engine.merge import Merge, Merged
 from peers.engine.segment import Segment
 from peers.engine.storage import Buffer
 from peers.index.committing import commit_documents

@@ -1,0 +1,47 @@
+"""Several segments on their way to become one: planned and applied by `Index`, computed on any thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeAlias
+
+from peers.engine.live_segment import LiveSegment
+from peers.engine.merging import merge_segments
+from peers.engine.segment import Segment
+from peers.engine.segment_file import write_segment
+from peers.engine.segment_format import encode_segment
+from peers.engine.storage import Buffer, Storage
+from peers.kernel import Ints
+
+
+class Merged(NamedTuple):
+    """The outcome of a merge: a segment that does not count yet, and where the documents went."""
+
+    segment: Segment
+    documents: list[Ints]  # as `MergedSegment` has them
+
+
+# Yields what is to be written, in what pieces and as slowly as it likes.
+Pace: TypeAlias = Callable[[Iterable[Buffer]], Iterable[Buffer]]
+
+
+def _at_once(parts: Iterable[Buffer]) -> Iterable[Buffer]:
+    return parts
+
+
+class Merge(NamedTuple):
+    """Segments chosen to become one; `run` may be called on any thread."""
+
+    sources: tuple[LiveSegment, ...]
+    name: str  # of the file of the merged segment
+    storage: Storage
+
+    def run(self, pace: Pace = _at_once) -> Merged:
+        """Compute the merged segment and write its file, which counts after `Index.apply_merge`.
+
+        Raises:
+          DamagedSegmentError. OSError: there is no room, or the medium fails.
+        """
+        merged = merge_segments(self.sources, self.storage.scratch)
+        segment = write_segment(self.storage, self.name, pace(encode_segment(merged.data)))
+        return Merged(segment, merged.documents)
