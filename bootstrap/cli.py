@@ -42,8 +42,8 @@ from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient
 from mesh.process import first_error, run_node
 from mesh.trace import merge_traces
-from peers.config import GatewayConfig
 from peers.crawler.settings import CrawlSettings
+from peers.gateway.settings import GatewaySettings
 
 DEMO_QUERIES: Final = ("软件包 安装", "virtual host")
 LAB_PEERS: Final = 3
@@ -94,7 +94,7 @@ def init(
         if (folder / f"peer-{number}" / "config.toml").exists():
             continue
         ports = ports_from(FIRST_PORT + 10 * number)
-        gateway = {"gateway.listen": gateway_of(number, GatewayConfig().listen)}
+        gateway = {"gateway.listen": gateway_of(number, GatewaySettings().listen)}
         write_peer(mesh_folder, number, {**address, **ports, "member.doors": (door,), **gateway})
     console.print(f"mesh [bold]{escape(mesh_folder.mesh.name)}[/bold] in {escape(str(folder))}")
     console.print(f"keep {escape(str(folder / 'root.key'))} safe: it admits new peers")
@@ -141,7 +141,7 @@ def up(
         str,
         typer.Option(
             help="Where the first peer answers; the others count up. Port 0: any.",
-            show_default=GatewayConfig().listen,
+            show_default=GatewaySettings().listen,
         ),
     ] = "",
     replicas: Annotated[int, typer.Option(min=1, max=8, help="Copies of every page, in a new mesh.")] = 2,
@@ -334,7 +334,7 @@ async def _demo(once: bool, screen: Screen, is_shown: bool) -> dict[str, Any]:
 
 def _demo_gateway() -> str:
     """The default gateway, which the other commands ask; any port when one of those needed is taken."""
-    first = GatewayConfig().listen
+    first = GatewaySettings().listen
     host, _, port = first.rpartition(":")
     try:
         for number in range(LAB_PEERS):

@@ -31,7 +31,8 @@ from bootstrap.provision import (
 from mesh.config import NAME_CHARS_MAX, DoorConfig, load_config
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient, GatewayError
-from peers.config import GatewayConfig, PeerConfig
+from peers.config import PeerConfig
+from peers.gateway.settings import GatewaySettings
 
 READY_S: Final = 400.0  # a first start compiles the search kernels: a minute, three on a busy machine
 JOIN_S: Final = 30.0
@@ -201,7 +202,7 @@ class Lab:
         if not config.exists():
             settings.update(options.first_settings)
         if options.gateway or not config.exists():
-            settings["gateway.listen"] = gateway_of(number, options.gateway or GatewayConfig().listen)
+            settings["gateway.listen"] = gateway_of(number, options.gateway or GatewaySettings().listen)
         trace = str((folder / "trace").resolve())
         if options.is_traced:
             settings |= {"web.trace": trace, "crawl.is_recorded": True}

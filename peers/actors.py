@@ -10,6 +10,7 @@ from mesh.table import Table, TableSection
 from peers.crawler.controller import Controller
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.searcher import Searcher
+from peers.gateway.settings import GatewaySettings
 from peers.handover.handover import Handover
 from peers.handover.settings import HandoverSettings
 from peers.handover.store import StoreActor
@@ -30,6 +31,7 @@ def make_actors(
     index: IndexView,
     life: int = 1,
     handover: HandoverSettings | None = None,
+    gateway: GatewaySettings | None = None,
     further: MakeHolders = lambda me, table, life: [],
 ) -> list[Actor]:
     """Make the actors of a peer, which take up what the table remembers.
@@ -52,7 +54,7 @@ def make_actors(
     return [
         *holders,
         Indexer(me, index),
-        Searcher(me, life),
+        Searcher(me, life, gateway),
         Handover(me, [holder.keeps for holder in holders], life, handover),
         Importer(me, life),
     ]

@@ -10,6 +10,7 @@ from msgspec import Meta
 from mesh.balance import BalanceSettings
 from mesh.config import MemberConfig, MeshConfig
 from peers.crawler.settings import CrawlSettings
+from peers.gateway.settings import GatewaySettings
 from peers.handover.settings import HandoverSettings
 
 
@@ -38,22 +39,6 @@ class StorageConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     folder: Annotated[str, Meta(description="of table, archive and index")] = "data"
 
 
-class GatewayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Where this peer answers users."""
-
-    listen: Annotated[str, Meta(pattern=r"^.+:\d+$", description="host:port; port 0 takes a free one")] = (
-        "127.0.0.1:8017"
-    )
-    admin_token: Annotated[
-        str,
-        Meta(
-            pattern=r"^([!-~]{16,})?$",
-            description="whoever sends it (Authorization: Bearer ...) may change the mesh here, as drain "
-            "peers; without one, programs on this machine may and nobody else",
-        ),
-    ] = ""
-
-
 class PeerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything a peer is told before it starts."""
 
@@ -62,7 +47,7 @@ class PeerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     storage: StorageConfig = StorageConfig()
     web: WebConfig = WebConfig()
     crawl: CrawlSettings = CrawlSettings()
-    gateway: GatewayConfig = GatewayConfig()
+    gateway: GatewaySettings = GatewaySettings()
     handover: HandoverSettings = HandoverSettings()
     balance: BalanceSettings = BalanceSettings()
 

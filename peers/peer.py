@@ -80,14 +80,16 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
     # Only what is behind it is looked through, and may be cut as torn.
     durable = last_extent(TableSection(table, CELL_SECTION))
     with Archive(data / "archive", me, durable) as archive, Index.open(data / "index") as index:
-        actors = make_actors(me, table, config.crawl, IndexReader(index), member.life, config.handover)
+        actors = make_actors(
+            me, table, config.crawl, IndexReader(index), member.life, config.handover, config.gateway
+        )
         ports: list[Port] = [
             FetcherPort(me, _fetcher(folder, config.web)),
             ParserPort(me, config.web.parsers),
             ArchivePort(me, archive),
             SegmentsPort(me, index, config.mesh.slot_count),
             Meter(me, measure),
-            Http(me, listener, statistics, admin_token=config.gateway.admin_token),
+            Http(me, listener, statistics, config.gateway),
             MemoryKeeper(),
         ]
         if config.web.trace:

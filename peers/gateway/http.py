@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar, Final, TypeVar
 
 import msgspec
@@ -17,6 +17,7 @@ from mesh.port import Deliver
 from peers.gateway.asgi import ReadBody, Request, Response, respond
 from peers.gateway.http_server import HttpServer
 from peers.gateway.messages import (
+    ChangeGateway,
     DrainOrdered,
     DrainRefused,
     PageFound,
@@ -27,6 +28,7 @@ from peers.gateway.messages import (
     StatusGathered,
 )
 from peers.gateway.routes import Busy, Refused, application
+from peers.gateway.settings import GatewaySettings
 from peers.gateway.stored_page import StoredPage, stored_page
 from peers.importing.messages import ImportDeferred, PagesImported
 
@@ -78,8 +80,7 @@ class Http:
         me: str,
         listener: socket.socket,
         statistics: Callable[[], Mapping[str, object]],
-        names: Collection[str] = (),
-        admin_token: str = "",
+        settings: GatewaySettings | None = None,
     ) -> None:
         """Take over a bound socket; `run` serves and closes it.
 
@@ -87,14 +88,14 @@ class Http:
           me: id of this peer.
           listener: of `listen`.
           statistics: all counters of this peer by actor or port, for /metrics.
-          names: host names under which people open the gateway, besides localhost and IP addresses.
-          admin_token: see `routes.application`.
+          settings: until `ChangeGateway`.
         """
         self.port: int = listener.getsockname()[1]  # the real one, also after binding port 0
         self._address = Address(me, self.name)
         self._server = HttpServer(listener, self._respond)
         self._statistics = statistics
-        self._application = application(self, names, admin_token)
+        self.settings = settings or GatewaySettings()
+        self._application = application(self)
         self._deliver: Deliver | None = None
         self._waiting: dict[int, _Waiter] = {}
         self._next_ticket = 1
@@ -111,6 +112,8 @@ class Http:
                 self._hand_over(message.ticket, message)
             case DrainOrdered() | DrainRefused() | ReadinessTold() | PagesImported() | ImportDeferred():
                 self._hand_over(message.ticket, message)
+            case ChangeGateway(settings):
+                self.settings = settings
             case _:
                 raise LocalProtocolError(f"the gateway got {type(message).__name__} from {source}")
 

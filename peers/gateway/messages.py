@@ -9,6 +9,7 @@ from mesh.messages import FacetCounts
 from peers.engine.explanation import Explanation
 from peers.engine.query import Order
 from peers.engine.query_language import Remark
+from peers.gateway.settings import GatewaySettings
 
 
 class SearchPages(Message, frozen=True):
@@ -111,6 +112,12 @@ class StatusGathered(Message, frozen=True):
 
     ticket: int
     statuses: tuple[bytes, ...]
+
+
+class ChangeGateway(Message, frozen=True):
+    """To HTTP and searcher: answer by these settings from now on; where this peer listens stays."""
+
+    settings: GatewaySettings
 
 
 class CheckReadiness(Message, frozen=True):

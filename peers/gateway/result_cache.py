@@ -24,7 +24,6 @@ from peers.gateway.term_statistics import Version
 
 # A commit takes longer; and asking all peers twenty times a second costs them nothing worth mentioning.
 FRESH_S: Final = 0.05
-CACHE_BYTES_MAX: Final = 16 << 20  # about 1,500 pages of ten results
 # Of Python objects, for a byte of the message encoded; measured by sys.getsizeof over all of an answer.
 OBJECT_BYTES_FACTOR: Final = 2
 
@@ -48,11 +47,11 @@ class ResultCache:
       size_bytes: of all pages kept, estimated.
     """
 
-    def __init__(self, bytes_max: int = CACHE_BYTES_MAX) -> None:
+    def __init__(self, bytes_max: int) -> None:
+        self._bytes_max = bytes_max
         self.hits = 0
         self.misses = 0
         self.size_bytes = 0
-        self._bytes_max = bytes_max
         self._pages: OrderedDict[SearchPages, CachedPage] = OrderedDict()
         self._told: dict[str, tuple[Version, float]] = {}  # by peer: what it said last, and when
 
@@ -86,7 +85,12 @@ class ResultCache:
             return
         self._pages[key] = CachedPage(answer, dict(versions), size_bytes)
         self.size_bytes += size_bytes
-        while self.size_bytes > self._bytes_max:
+        self.limit(self._bytes_max)
+
+    def limit(self, bytes_max: int) -> None:
+        """Keep no more than so many bytes of pages from now on."""
+        self._bytes_max = bytes_max
+        while self.size_bytes > bytes_max:
             self._drop(next(iter(self._pages)))
 
     def clear(self) -> None:

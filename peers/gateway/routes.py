@@ -47,6 +47,7 @@ from peers.gateway.messages import (
 )
 from peers.gateway.pages import HITS_PER_PAGE, PAGES_MAX, Reader, Wish
 from peers.gateway.readiness_json import ReadinessJson, readiness_json
+from peers.gateway.settings import GatewaySettings
 from peers.gateway.status import Report, decode, report_of
 from peers.gateway.stored_page import StoredPage
 from peers.gateway.texts import language_of
@@ -78,7 +79,13 @@ class Refused(Exception):
 
 
 class Backend(Protocol):
-    """What stands behind the application: the searcher, worker threads, a clock."""
+    """What stands behind the application: the searcher, worker threads, a clock.
+
+    Attributes:
+      settings: of now.
+    """
+
+    settings: GatewaySettings
 
     async def ask(
         self, order: Callable[[int], Message], answer: type[Answer], actor: str = "searcher"
@@ -135,10 +142,8 @@ class _Refusal(Exception):
 class _Routes:
     """The handlers, over one backend."""
 
-    def __init__(self, backend: Backend, names: Collection[str], admin_token: str) -> None:
+    def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._names = names
-        self._admin_token = admin_token
 
     # --- For people ------------------------------------------------------------------------------
 
@@ -217,7 +222,7 @@ class _Routes:
         return _json(await self._report())
 
     async def api_seeds(self, request: Request) -> Response:
-        if _is_foreign(request, self._names):
+        if _is_foreign(request, self._backend.settings.names):
             raise _Refusal(403, "seeds are only taken from pages of this gateway and from programs")
         given = _seeds_in(await _body(request))
         urls: dict[str, None] = {}
@@ -242,8 +247,7 @@ class _Routes:
         return _json(seeded)
 
     async def api_drain(self, request: Request) -> Response:
-        if _is_foreign(request, self._names) or not _is_admin(request, self._admin_token):
-            raise _Refusal(403, _ADMIN_HINT[bool(self._admin_token)])
+        self._check_admin(request)
         order = _drain_in(await _body(request))
         done = await self._backend.ask(
             lambda ticket: DrainOrder(ticket, order.peer, order.is_draining), DrainOrdered
@@ -252,8 +256,7 @@ class _Routes:
 
     async def api_import(self, request: Request) -> Response:
         """Take pages that `tianmesh import` has read, in MessagePack; none asks only for leave."""
-        if _is_foreign(request, self._names) or not _is_admin(request, self._admin_token):
-            raise _Refusal(403, _ADMIN_HINT[bool(self._admin_token)])
+        self._check_admin(request)
         pages = _imported_in(await _body(request, IMPORT_BYTES_MAX, "post fewer pages at once"))
         done = await self._backend.ask(
             lambda ticket: ImportPages(ticket, pages), PagesImported, actor="importer"
@@ -276,19 +279,20 @@ class _Routes:
         text = metrics.exposition(self._backend.statistics())
         return Response(text, media_type=metrics.MEDIA_TYPE, headers=_SAFE_HEADERS)
 
+    def _check_admin(self, request: Request) -> None:
+        """Refuse an order to the mesh from who may not give it."""
+        settings = self._backend.settings
+        if _is_foreign(request, settings.names) or not _is_admin(request, settings.admin_token):
+            raise _Refusal(403, _ADMIN_HINT[bool(settings.admin_token)])
+
     async def _report(self) -> Report:
         gathered = await self._backend.ask(GatherStatus, StatusGathered)
         return report_of(map(decode, gathered.statuses))
 
 
-def application(backend: Backend, names: Collection[str] = (), admin_token: str = "") -> Starlette:
-    """The ASGI application of a gateway.
-
-    Args:
-      names: host names under which people open it, besides localhost and IP addresses.
-      admin_token: that orders to the mesh have to show; with "" they have to come from this machine.
-    """
-    routes = _Routes(backend, names, admin_token)
+def application(backend: Backend) -> Starlette:
+    """The ASGI application of a gateway."""
+    routes = _Routes(backend)
     return Starlette(
         routes=[
             Route("/api/search", routes.api_search),

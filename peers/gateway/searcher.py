@@ -29,6 +29,7 @@ from peers.gateway.draining import Draining
 from peers.gateway.errand import Errand, errand_numbers, errand_of
 from peers.gateway.messages import (
     AddSeeds,
+    ChangeGateway,
     CheckReadiness,
     DrainOrder,
     FindPage,
@@ -41,9 +42,9 @@ from peers.gateway.messages import (
 )
 from peers.gateway.page_lookup import PageLookup
 from peers.gateway.readiness import Readiness
-from peers.gateway.result_cache import CACHE_BYTES_MAX
 from peers.gateway.search import Search
 from peers.gateway.seeding import Seeding
+from peers.gateway.settings import GatewaySettings
 from peers.gateway.status_roundup import StatusRoundup
 from peers.gateway.view import View
 
@@ -89,17 +90,17 @@ class Searcher(Actor):
         {TermsCounted, HitsFound, ExcerptsRead, PageRead, StatusWanted, StatusTold, LinksAccepted}
     )
 
-    def __init__(self, me: str, life: int = 1, cache_bytes_max: int = CACHE_BYTES_MAX) -> None:
+    def __init__(self, me: str, life: int = 1, settings: GatewaySettings | None = None) -> None:
         """Begin without owners: orders are refused until the first `OwnershipChanged`.
 
         Args:
           me: id of this peer.
           life: of this peer: answers to questions of an earlier one are not taken for answers to questions
             of this one.
-          cache_bytes_max: of pages of results that are kept to be shown again; 0 for none.
+          settings: until `ChangeGateway`.
         """
         self._me = me
-        self._cache_bytes_max = cache_bytes_max
+        self._settings = settings or GatewaySettings()
         self._errand_numbers = errand_numbers(life)
         self._errands: dict[int, Errand] = {}  # in the order they began
         self._view: View | None = None
@@ -123,6 +124,9 @@ class Searcher(Actor):
                 return self._tell_status(reading, status)
             case OwnershipChanged(ownership=ownership):
                 return self._change_ownership(ownership, now)
+            case ChangeGateway(settings):
+                self._change_settings(settings)
+                return []
             case _:
                 raise LocalProtocolError(f"the searcher got {type(message).__name__} from {source}")
 
@@ -245,7 +249,7 @@ class Searcher(Actor):
 
     def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
         if self._view is None:
-            self._view = View(ownership, self._cache_bytes_max)
+            self._view = View(ownership, self._settings.cache_bytes_max)
             return []
         if not self._view.change_ownership(ownership):
             return []
@@ -254,6 +258,11 @@ class Searcher(Actor):
             sends += errand.ownership_changed(now)
             self._forget_if_done(number, errand)
         return sends
+
+    def _change_settings(self, settings: GatewaySettings) -> None:
+        self._settings = settings
+        if self._view is not None:
+            self._view.cache.limit(settings.cache_bytes_max)
 
     # --- Our own status, for other gateways ------------------------------------------------------
 

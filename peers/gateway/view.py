@@ -9,7 +9,7 @@ from mesh.messages import ABSENT_MAX
 from mesh.ownership import Ownership
 from peers.gateway.plan import NOBODY_ABSENT, Absent, Plan
 from peers.gateway.punctuality import Punctuality
-from peers.gateway.result_cache import CACHE_BYTES_MAX, ResultCache
+from peers.gateway.result_cache import ResultCache
 from peers.gateway.term_statistics import TermStatistics
 
 PLANS_MAX: Final = 16  # each 200 kB, and counts of its stand-ins; who is late does not change that fast
@@ -25,7 +25,7 @@ class View:
       cache: pages of results under it.
     """
 
-    def __init__(self, ownership: Ownership, cache_bytes_max: int = CACHE_BYTES_MAX) -> None:
+    def __init__(self, ownership: Ownership, cache_bytes_max: int) -> None:
         self.ownership = ownership
         self.punctuality = Punctuality(_asked(ownership))
         self.cache = ResultCache(cache_bytes_max)

@@ -21,12 +21,15 @@ from peers.gateway.asgi import respond
 from peers.gateway.http import listen
 from peers.gateway.http_server import HttpServer
 from peers.gateway.routes import application
+from peers.gateway.settings import GatewaySettings
 from peers.gateway.stored_page import StoredPage
 from tests.peers.gateway.fake_searcher import answer_to
 
 
 class KnownPages:
     """A backend that has every answer at once, as a cache has."""
+
+    settings = GatewaySettings()
 
     async def ask(self, order: Any, answer: Any, actor: str = "searcher") -> Any:
         return answer_to(order(1))

@@ -27,6 +27,7 @@ from mesh.slots import SlotTable
 from mesh.urls import host_of
 from peers.gateway.messages import PagesFound, SearchPages
 from peers.gateway.searcher import Searcher, SearcherStatistics
+from peers.gateway.settings import GatewaySettings
 
 SLOT_COUNT = 64
 HERE = "ann"
@@ -92,7 +93,7 @@ class LateMesh:
         table = SlotTable(dict.fromkeys(peers, 100), SLOT_COUNT, replicas)
         self.ownership = Ownership(HERE, table, table.peers)
         self.indexers = {peer: FakeIndexer(peer) for peer in table.peers}
-        self.searcher = Searcher(HERE, cache_bytes_max=0)
+        self.searcher = Searcher(HERE, settings=GatewaySettings(cache_bytes_max=0))
         self.now = 0.0
         self.before_answer: Callable[[str, Message], None] = lambda peer, question: None
         self._events: list[tuple[float, int, Address, Message]] = []

@@ -13,7 +13,8 @@ import trio
 from mesh.actor import Address, Message
 from mesh.errors import ConfigError, LocalProtocolError
 from peers.gateway.http import ASKS_IN_FLIGHT_MAX, SEARCHES_IN_FLIGHT_MAX, Http, listen
-from peers.gateway.messages import FindPage, PageFound, RequestRefused, SearchPages
+from peers.gateway.messages import ChangeGateway, FindPage, PageFound, RequestRefused, SearchPages
+from peers.gateway.settings import GatewaySettings
 from peers.storage.warc import response_record
 from tests.peers.gateway.fake_searcher import HEAD, FakeSearcher, answer_to
 
@@ -230,6 +231,14 @@ def test_port_in_use_is_said_in_one_sentence() -> None:
 def test_address_that_is_not_ours_is_said_in_one_sentence(host: str, port: int) -> None:
     with pytest.raises(ConfigError, match="choose another address with --gateway HOST:PORT"):
         listen(host, port)
+
+
+async def test_settings_are_replaced_while_it_runs() -> None:
+    with listen("127.0.0.1", 0) as listener:
+        http = Http("ann", listener, dict, GatewaySettings(admin_token="t" * 16))
+        settings = GatewaySettings(names=("search.example",))
+        http.receive(Address("ann", "policy"), ChangeGateway(settings))
+        assert http.settings == settings
 
 
 def test_message_that_is_not_for_it_is_refused() -> None:

@@ -3,11 +3,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mesh.actor import Send
+from mesh.actor import Address, Send
 from mesh.messages import CountTerms, SearchSlots
-from peers.gateway.messages import Coverage, PagesFound, SearchPages
+from peers.gateway.messages import ChangeGateway, Coverage, PagesFound, SearchPages
 from peers.gateway.plan import NOBODY_ABSENT, Part
 from peers.gateway.result_cache import FRESH_S, ResultCache
+from peers.gateway.settings import GatewaySettings
 from peers.gateway.term_statistics import Version
 from tests.peers.gateway.mesh_of_three import PEERS, SLOT_COUNT, Conversation, ownership, url_of
 
@@ -140,3 +141,14 @@ def test_without_room_nothing_is_kept() -> None:
     cache = ResultCache(bytes_max=0)
     cache.keep(SearchPages(1, "q"), PagesFound(1, (), 0, 0.0, Coverage(1, 1, 0), ()), {})
     assert len(cache) == cache.size_bytes == 0
+
+
+def test_settings_that_come_while_it_runs_say_how_much_is_kept() -> None:
+    talk = shown()
+    policy = Address("ann", "policy")
+    assert talk.searcher.receive(policy, ChangeGateway(GatewaySettings(cache_bytes_max=0)), talk.now) == []
+    assert talk.searcher.observe().cache_pages == 0
+    talk.search("crawler")
+    assert messages(talk.sent) != [PagesFound]
+    talk.change_ownership(ownership(("ann", "bob")))  # for which there is another cache
+    assert talk.searcher.observe().cache_pages == 0

@@ -23,6 +23,7 @@ from peers.gateway.messages import (
 )
 from peers.gateway.pages import QUERY_CHARS_MAX, STYLE_URL
 from peers.gateway.routes import BODY_BYTES_MAX, SEEDS_MAX, Answer, Busy, Refused, application
+from peers.gateway.settings import GatewaySettings
 from peers.gateway.stored_page import StoredPage, stored_page
 from tests.peers.gateway.asgi_client import Reply, ask
 from tests.peers.gateway.fake_searcher import (
@@ -39,7 +40,10 @@ ZH = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.5"}
 class FakeBackend:
     """Answers at once."""
 
-    def __init__(self, answer: Callable[[Message], Message] = answer_to) -> None:
+    def __init__(
+        self, answer: Callable[[Message], Message] = answer_to, settings: GatewaySettings | None = None
+    ) -> None:
+        self.settings = settings or GatewaySettings()
         self.orders: list[Message] = []
         self._answer = answer
 
@@ -75,7 +79,8 @@ def backend() -> FakeBackend:
 
 @pytest.fixture
 def gateway(backend: FakeBackend) -> Starlette:
-    return application(backend, names={"search.example"})
+    backend.settings = GatewaySettings(names=("search.example",))
+    return application(backend)
 
 
 async def post(gateway: Starlette, body: bytes, **headers: str) -> Reply:
@@ -501,7 +506,8 @@ async def test_what_a_proxy_passes_on_does_not_come_from_this_machine(
 
 @pytest.mark.parametrize("client", ["127.0.0.1", "192.0.2.7"])
 async def test_with_a_token_whoever_knows_it_may_drain(backend: FakeBackend, client: str) -> None:
-    gateway = application(backend, admin_token=TOKEN)
+    gateway = application(backend)
+    backend.settings = GatewaySettings(admin_token=TOKEN)  # replaced while it runs
     body = b'{"peer": "bob"}'
     for given in (
         {},

@@ -9,6 +9,7 @@ from starlette.applications import Starlette
 
 from mesh.actor import Message
 from peers.gateway.routes import IMPORT_BYTES_MAX, Answer, application
+from peers.gateway.settings import GatewaySettings
 from peers.gateway.stored_page import StoredPage, stored_page
 from peers.importing.batch import encode
 from peers.importing.messages import KNOWN, PAGES_MAX, STORED, ImportedPage, ImportPages, PagesImported
@@ -23,6 +24,7 @@ class FakeBackend:
     """Takes every page at once."""
 
     def __init__(self) -> None:
+        self.settings = GatewaySettings()
         self.pages: list[ImportedPage] = []
         self.actors: list[str] = []
 
@@ -87,7 +89,8 @@ async def test_other_machines_and_pages_of_other_sites_may_not_import(
 
 
 async def test_with_a_token_whoever_knows_it_may_import(backend: FakeBackend) -> None:
-    gateway = application(backend, admin_token=TOKEN)
+    gateway = application(backend)
+    backend.settings = GatewaySettings(admin_token=TOKEN)
     assert (await post(gateway, encode(PAGES))).status == 403
     reply = await post(gateway, encode(PAGES), client="192.0.2.7", Authorization=f"Bearer {TOKEN}")
     assert reply.status == 200
