@@ -55,6 +55,38 @@ DATA: Final = Path("tianmesh-data")
 FIRST_PORT: Final = 7_400  # of a node that others reach: inbox, multicast, door
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+# What is None is not given, and the configurations say it; shown are the defaults of these.
+PeersOption = Annotated[
+    int | None, typer.Option(min=1, help="How many peers to start: 3, or as many as --data has.")
+]
+DelayOption = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        help="Seconds between two requests to one host.",
+        show_default=f"{CrawlSettings().delay_s:g}",
+    ),
+]
+PrivateOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--allow-private/--no-allow-private",
+        help="Allow private addresses to the seeds' hosts and the table's.",
+    ),
+]
+FirstGatewayOption = Annotated[
+    str,
+    typer.Option(
+        help="Where the first peer answers; the others count up. Port 0: any.",
+        show_default=GatewaySettings().listen,
+    ),
+]
+PagesPerHostOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="Requests to one host at most.", show_default=f"{CrawlSettings().pages_per_host_max}"
+    ),
+]
 OnceOption = Annotated[bool, typer.Option("--once", help="End when nothing is left to do.")]
 
 
@@ -117,42 +149,14 @@ def bootstrap(
 def up(
     seed_urls: Annotated[list[str] | None, typer.Argument(help="Pages to start from.")] = None,
     seeds: Annotated[Path | None, typer.Option(help="File of pages to start from, one a line.")] = None,
-    peers: Annotated[
-        int | None, typer.Option(min=1, help="How many peers to start: 3, or as many as --data has.")
-    ] = None,
+    peers: PeersOption = None,
     data: Annotated[Path, typer.Option(help="Folder of the mesh; an existing one goes on.")] = DATA,
     resolver: Annotated[Path | None, typer.Option(help="JSON table of hosts to use instead of DNS.")] = None,
-    delay: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            help="Seconds between two requests to one host.",
-            show_default=f"{CrawlSettings().delay_s:g}",
-        ),
-    ] = None,
-    allow_private: Annotated[
-        bool | None,
-        typer.Option(
-            "--allow-private/--no-allow-private",
-            help="Allow private addresses to the seeds' hosts and the table's.",
-        ),
-    ] = None,
-    gateway: Annotated[
-        str,
-        typer.Option(
-            help="Where the first peer answers; the others count up. Port 0: any.",
-            show_default=GatewaySettings().listen,
-        ),
-    ] = "",
+    delay: DelayOption = None,
+    allow_private: PrivateOption = None,
+    gateway: FirstGatewayOption = "",
     replicas: Annotated[int, typer.Option(min=1, max=8, help="Copies of every page, in a new mesh.")] = 2,
-    pages_per_host: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Requests to one host at most.",
-            show_default=f"{CrawlSettings().pages_per_host_max}",
-        ),
-    ] = None,
+    pages_per_host: PagesPerHostOption = None,
     once: OnceOption = False,
     report: Annotated[Path | None, typer.Option(help="Write the report of all peers here.")] = None,
     record: Annotated[Path | None, typer.Option(help="Record a trace for `tianmesh sim replay`.")] = None,
@@ -160,8 +164,10 @@ def up(
 ) -> None:
     """Start several peers of one mesh on this machine and crawl from the seeds.
 
-    Ctrl-C ends cleanly with nothing lost; the same --data without seeds goes on. What is given here is
-    written into the peers' config.toml and holds from then on; all else there stays as you wrote it.
+    Ctrl-C ends cleanly with nothing lost; the same --data without seeds goes on.
+
+    What is given here is written into the peers' config.toml and holds from then on.
+    All else there stays as you wrote it.
 
     A new mesh without seeds waits for `tianmesh seed` or `tianmesh import`.
     """

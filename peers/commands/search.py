@@ -55,8 +55,8 @@ def search(
 ) -> None:
     """Search the whole mesh through one gateway.
 
-    A run (--queries) waits until the whole mesh answers. Exit code 1: a part of it did not, or nothing was
-    found.
+    A run (--queries) waits until the whole mesh answers.
+    It ends with 1 when a part of the mesh did not, or when nothing was found.
     """
     with GatewayClient(gateway) as client:
         if queries is not None and run is not None and query is None:

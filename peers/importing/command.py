@@ -48,9 +48,11 @@ def import_files(
 ) -> None:
     """Bring pages of archives and collections into the mesh, without fetching them.
 
-    WARC files of any crawler, and JSON lines with url, title and text (language, date, headings, fetched_at).
-    Each page goes to the peers that own its host and is found as soon as they have indexed it. If it is
-    interrupted or killed, the same command goes on where it was; no page is stored twice.
+    WARC files of any crawler, and JSON lines with url, title and text
+    (and, where there are, language, date, headings, type and fetched_at).
+
+    Each page goes to the peers that own its host, and is found when they have indexed it.
+    Interrupted or killed, the same command goes on where it was; no page is stored twice.
     """
     # Here, so that other commands need not wait for the parser to be loaded.
     from mesh.messages import LinkUse
