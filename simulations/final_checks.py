@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from mesh.errors import CorruptionError
 from mesh.ownership import Ownership
@@ -12,24 +12,47 @@ from mesh.urls import fingerprint, host_of
 from peers.storage.extent import Extent
 from peers.storage.ledger import Ledger, identity_of
 from peers.storage.warc import read_records
+from simulations.faults import Plan
 from simulations.machine import Machine
+from simulations.users import Users
+from simulations.watch import Watch
 from simulations.words import rare_word_of
-
-if TYPE_CHECKING:
-    from simulations.fault_run import FaultRun
+from simulations.world import World
 
 ASKED_AT_A_TIME: Final = 40
 ANSWERED_S: Final = 6.0  # for a batch of searches
 QUEUED_ROW: Final = b"Q"
 
 
-def check_rest(run: FaultRun) -> None:
+class RestingRun(Protocol):
+    """What is judged: a run whose faults are over, and all who have looked at it."""
+
+    plan: Plan
+    world: World
+    watch: Watch
+    users: Users
+
+    @property
+    def is_archive_damaged(self) -> bool:
+        """Has some disk changed what was written to it?"""
+
+    def present(self) -> list[Machine]:
+        """The machines that are members or mean to be."""
+
+    def reachable_urls(self) -> list[str]:
+        """All pages that must have been fetched."""
+
+    def some_gateway(self) -> Machine | None:
+        """A machine that runs, if there is any."""
+
+
+def check_rest(run: RestingRun) -> None:
     """Judge a run that has come to rest; what is wrong goes to its watch."""
     for sentence in _wrong(run):
         run.watch.violate(sentence)
 
 
-def _wrong(run: FaultRun) -> Iterator[str]:
+def _wrong(run: RestingRun) -> Iterator[str]:
     present = run.present()
     for machine in present:
         if machine.refusal:
@@ -46,7 +69,7 @@ def _wrong(run: FaultRun) -> Iterator[str]:
         yield f"{run.world.unbalanced} messages are neither on their way nor delivered, lost or refused"
 
 
-def _lost(run: FaultRun, urls: dict[str, None]) -> Iterator[str]:
+def _lost(run: RestingRun, urls: dict[str, None]) -> Iterator[str]:
     """URLs that were promised, or linked from a page that was stored, and never asked for."""
     for url in urls:
         if url not in run.watch.first:
@@ -54,7 +77,7 @@ def _lost(run: FaultRun, urls: dict[str, None]) -> Iterator[str]:
 
 
 def _states(
-    run: FaultRun, ownership: Ownership, by_peer: dict[str, Machine], promised: Container[str]
+    run: RestingRun, ownership: Ownership, by_peer: dict[str, Machine], promised: Container[str]
 ) -> Iterator[str]:
     """URLs that are in no state, in two, or in different ones at the peers of their team.
 
@@ -75,7 +98,7 @@ def _states(
             yield f"{url} is in different states: {rows}"
 
 
-def _copies(run: FaultRun, ownership: Ownership, by_peer: dict[str, Machine]) -> Iterator[str]:
+def _copies(run: RestingRun, ownership: Ownership, by_peer: dict[str, Machine]) -> Iterator[str]:
     """Pages that are not on all peers of their team, whole."""
     damaged = run.is_archive_damaged
     for url in run.watch.stored:
@@ -112,7 +135,7 @@ def is_page(records: bytes, url: str) -> bool:
     return any(rare_word_of(url).encode() in block for block in blocks)
 
 
-def _not_found(run: FaultRun) -> Iterator[str]:
+def _not_found(run: RestingRun) -> Iterator[str]:
     """Pages that a search for their own word does not find, and copies that a gateway does not give."""
     world, users = run.world, run.users
     urls = list(run.watch.stored)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 
 import pytest
@@ -85,6 +85,53 @@ def test_libraries_know_nothing_of_what_uses_them(library: str) -> None:
     assert {name for name in ours if not name.startswith(LIBRARIES[library])} == set()
 
 
+def test_no_module_leads_back_to_itself() -> None:
+    names = {_name_of(path): path for path in MODULES}
+    arrows = {name: {each for each in _modules(path) if each in names} for name, path in names.items()}
+    assert _in_circles(arrows) == set()
+
+
+def test_no_room_of_peers_leads_back_to_itself() -> None:
+    rooms = {path: path.relative_to(ROOT / "peers").parts[0] for path in MODULES if _is_in_a_room(path)}
+    arrows: dict[str, set[str]] = {room: set() for room in rooms.values()}
+    for path, room in rooms.items():
+        others = (name.split(".")[1] for name in _modules(path) if name.startswith("peers."))
+        arrows[room] |= {other for other in others if other in arrows and other != room}
+    assert {"crawler", "storage", "index", "gateway", "handover", "importing"} <= arrows.keys()
+    assert _in_circles(arrows) == set()
+
+
+def _is_in_a_room(path: Path) -> bool:
+    return path.is_relative_to(ROOT / "peers") and path.parent != ROOT / "peers"
+
+
+def _name_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+def _in_circles(arrows: Mapping[str, Set[str]]) -> set[str]:
+    """Those from which arrows lead back to them: what is left when ends and beginnings are taken away."""
+    left = dict(arrows)
+    while True:
+        pointed_at = set().union(*left.values())
+        ends = {name for name, to in left.items() if not to & left.keys() or name not in pointed_at}
+        if not ends:
+            return set(left)
+        left = {name: to for name, to in left.items() if name not in ends}
+
+
+@pytest.mark.parametrize(
+    ("arrows", "circles"),
+    [
+        ({"a": {"b"}, "b": {"c"}, "c": set()}, set()),
+        ({"a": {"b"}, "b": {"c", "d"}, "c": {"b"}, "d": set()}, {"b", "c"}),
+        ({"a": {"a"}}, {"a"}),
+    ],
+)
+def test_circles_are_found(arrows: Mapping[str, Set[str]], circles: Set[str]) -> None:
+    assert _in_circles(arrows) == circles
+
+
 def _modules(path: Path) -> Iterator[str]:
     """Names of the modules a file imports, anywhere in it."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -92,6 +139,7 @@ def _modules(path: Path) -> Iterator[str]:
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
+            yield from (f"{node.module}.{name.name}" for name in node.names)  # which may be modules, too
 
 
 def _imported(path: Path, *, typing_too: bool) -> Iterator[str]:
