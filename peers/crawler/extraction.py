@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mesh.document import Document
+from mesh.errors import CorruptionError
 from mesh.linkers import linker_of
 from mesh.messages import FoundLink
 from peers.crawler.dates import page_date
@@ -36,16 +37,26 @@ def extract(fetched: Fetched) -> PageParsed | ParseFailed:
 
 def extract_again(order: ParseRecords) -> RecordsParsed:
     """What is indexed of a page that was read back from the archive."""
-    record = next(each for each in read_records(order.records) if each.kind == "response")
-    response = parse_response(record)
     try:
-        page = parse_page(
-            order.url, response.body, response.header("content-type"), response.header("x-robots-tag")
-        )
+        _, document = parse_records(order.url, order.fetched_at, order.records)
     except NotHtml:
-        return RecordsParsed(order.url, order.fetched_at, None)
-    document = document_of(page, order.fetched_at, response.header("last-modified"))
+        document = None
     return RecordsParsed(order.url, order.fetched_at, document)
+
+
+def parse_records(url: str, fetched_at: float, records: bytes) -> tuple[ParsedPage, Document | None]:
+    """Parse a page as the crawler did, from its WARC records, and return what is indexed of it as well.
+
+    Raises:
+      CorruptionError: there is no sound response among them.
+      NotHtml: it is no page by the rules of this program.
+    """
+    record = next((each for each in read_records(records) if each.kind == "response"), None)
+    if record is None:
+        raise CorruptionError(f"no response among the records of {url}")
+    response = parse_response(record)
+    page = parse_page(url, response.body, response.header("content-type"), response.header("x-robots-tag"))
+    return page, document_of(page, fetched_at, response.header("last-modified"))
 
 
 def document_of(page: ParsedPage, fetched_at: float, last_modified: str | None) -> Document | None:

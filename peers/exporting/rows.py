@@ -9,9 +9,8 @@ import msgspec
 
 from mesh.document import Document
 from mesh.errors import CorruptionError
-from peers.crawler.extraction import document_of
-from peers.crawler.parser import NotHtml, parse_page
-from peers.storage.warc import parse_response, read_records
+from peers.crawler.extraction import parse_records
+from peers.crawler.parser import NotHtml
 
 
 class PageRow(msgspec.Struct, frozen=True):
@@ -57,18 +56,13 @@ def take_apart(order: Order) -> Taken:
     n_without_text = n_damaged = 0
     for url, fetched_at, records in order.pages:
         try:
-            record = next(each for each in read_records(records) if each.kind == "response")
-            response = parse_response(record)
-            page = parse_page(
-                url, response.body, response.header("content-type"), response.header("x-robots-tag")
-            )
-        except (CorruptionError, StopIteration):
+            page, document = parse_records(url, fetched_at, records)
+        except CorruptionError:
             n_damaged += 1
             continue
         except NotHtml:
             n_without_text += 1
             continue
-        document = document_of(page, fetched_at, response.header("last-modified"))
         if document is None:
             n_without_text += 1
         else:
