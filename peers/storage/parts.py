@@ -1,6 +1,6 @@
 """What cells send each other of their pages: the items of a `handover.store.Part`, and its bulk.
 
-A part either carries a piece of the index (`Documents`: the bulk is a segment, as `peers.index` makes them)
+A part either carries a piece of the index (`Documents`: the bulk is a segment, as `peers.engine` makes them)
 or pages (`Pages`: the bulk is the records of their versions, one after the other, in the order of the rows).
 """
 

@@ -97,7 +97,7 @@ PAGE_BYTES = 4_096
 BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.2)  # of all postings
 DECODED_BYTES = 8  # of a posting: document and one frequency
 
-# To decode a posting of a packed list and do nothing with it, as measured for `peers.index`.
+# To decode a posting of a packed list and do nothing with it, as measured for `peers.engine`.
 DECODING_NS = 4.0
 
 
