@@ -261,23 +261,6 @@ class PageNotReplicated(Message, frozen=True, array_like=True, tag=39):
     fetched_at: float
 
 
-class ReplicateAnchors(Message, frozen=True, array_like=True, tag=32):
-    """An owner's cell to a standby's: the texts of the links that point to this page are now these."""
-
-    url: Url
-    slot: Slot
-    anchors: Annotated[tuple[Anchor, ...], Meta(max_length=ANCHOR_ENTRIES_MAX)]
-    at: float = 0.0  # mesh clock when they became these; what comes late does not undo what is newer
-
-
-class AnchorsReplicated(Message, frozen=True, array_like=True, tag=33):
-    """Promise of a standby: it will index the page with those anchors."""
-
-    is_promise: ClassVar[bool] = True
-    url: Url
-    anchors: Annotated[tuple[Anchor, ...], Meta(max_length=ANCHOR_ENTRIES_MAX)]
-
-
 class ReadPage(Message, frozen=True, array_like=True, tag=34):
     """A gateway to the cell of the page's owner: give me the newest version that shows the page."""
 
@@ -566,8 +549,6 @@ WireMessage: TypeAlias = (
     | ReplicatePage
     | PageReplicated
     | PageNotReplicated
-    | ReplicateAnchors
-    | AnchorsReplicated
     | ReadPage
     | PageRead
     | ImportPage

@@ -7,7 +7,8 @@ from typing import Final, TypeAlias
 
 from mesh.actor import Actor
 from mesh.table import Table, TableSection
-from peers.crawler.controller import Controller
+from peers.crawler.controller import FRONTIER_SECTION, Controller
+from peers.crawler.link_texts import KeptTexts
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.searcher import Searcher
 from peers.gateway.settings import GatewaySettings
@@ -18,7 +19,8 @@ from peers.importing.importer import Importer
 from peers.index.indexer import Indexer, IndexView
 from peers.storage.cell import Cell
 
-CELL_SECTION: Final = b"S"  # of the table of a peer
+CONTROLLER_SECTION: Final = b"C"  # of the table of a peer
+CELL_SECTION: Final = b"S"
 
 # Makes actors that hold further stores, for the peer of this id, over this whole table, in this life.
 MakeHolders: TypeAlias = Callable[[str, Table, int], list[StoreActor]]
@@ -46,9 +48,11 @@ def make_actors(
       life: of the peer, as `mesh.lives` counts them; the numbers of its questions follow from it.
       further: makes holders of stores that a peer does not have by itself.
     """
+    crawl = TableSection(table, CONTROLLER_SECTION)
+    texts = KeptTexts(TableSection(crawl, FRONTIER_SECTION))
     holders: list[StoreActor] = [
-        Controller(me, TableSection(table, b"C"), settings, life),
-        Cell(me, TableSection(table, CELL_SECTION), life=life),
+        Controller(me, crawl, settings, life),
+        Cell(me, TableSection(table, CELL_SECTION), texts, life=life),
         *further(me, table, life),
     ]
     return [

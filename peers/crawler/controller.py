@@ -42,8 +42,9 @@ from peers.handover.keeper import Keeper
 from peers.handover.messages import HoldSlots, SlotsStopped
 from peers.handover.mirror import Mirror, Pledge
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
-from peers.storage.messages import PageRefused, PageStored, StoreAnchors
+from peers.storage.messages import LinkTextsChanged, PageRefused, PageStored
 
+FRONTIER_SECTION: Final = b"f"  # of the table of a controller
 STOP_CHECK_S: Final = 0.1  # between two looks whether anything of slots that were taken from us is unfinished
 STOP_PATIENCE_S: Final = 10.0  # with pages of them whose links nobody accepts: those are in the outbox
 MEASURE_S: Final = 1.0  # between two reports of the queue's length
@@ -72,7 +73,7 @@ class CrawlStatistics(HolderStatistics, frozen=True):
     in_progress: int  # fetched, not yet settled
     bytes_in_progress: int  # of the bodies of fetched pages that are not stored yet
     outbox: int  # links that no other peer has accepted yet
-    anchors_changed: int  # stored pages whose new link texts are not indexed yet
+    anchors_changed: int  # stored pages, of all slots, of whose new link texts the cell has not heard yet
     slots_held: int  # that it crawls
     held_back: int  # pages that are done, which others do not hear of so far
     hot_hosts: tuple[tuple[str, int], ...]  # the longest queues, longest first: host and URLs queued
@@ -90,7 +91,7 @@ class Controller(StoreActor):
 
     def __init__(self, me: str, table: Table, settings: CrawlSettings, life: int = 1) -> None:
         self._settings = settings
-        self._frontier = Frontier(TableSection(table, b"f"), settings)
+        self._frontier = Frontier(TableSection(table, FRONTIER_SECTION), settings)
         self._store = FrontierStore(self._frontier, settings)
         self._mirror = Mirror(me, self.name, self._store, life)
         self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=self._mirror)
@@ -160,7 +161,7 @@ class Controller(StoreActor):
         if self._links.due_s() <= now:
             sends += self._links.send(now)
         if self._anchors_due_s() <= now:
-            sends += self._store_anchors(now)
+            sends += self._tell_anchors(now)
         if self._keeper.wake_at() <= now:
             sends += self._keeper.wake(now)
         if self._stop_check_s <= now:
@@ -368,14 +369,11 @@ class Controller(StoreActor):
         is_quiet = not (frontier.due_count or len(self._visits) or len(pages) or pages.finishing_count)
         return min(self._links.quiet_s, self._anchors_at_s) if is_quiet else self._anchors_at_s
 
-    def _store_anchors(self, now: float) -> list[Send]:
+    def _tell_anchors(self, now: float) -> list[Send]:
         changed = self._frontier.take_changed_anchors(ANCHORS_PER_TURN)
         if not self._frontier.changed_anchors_count:
             self._anchors_at_s = now + self._settings.anchors_interval_s
-        return [
-            Send(self._addresses["cell"], StoreAnchors(url, slot, self._frontier.anchors_of(url, slot)))
-            for url, slot in changed
-        ]
+        return [Send(self._addresses["cell"], LinkTextsChanged(url, slot)) for url, slot in changed]
 
 
 def _numbers(slots: SlotMask) -> list[int]:

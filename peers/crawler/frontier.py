@@ -11,12 +11,13 @@ to a slot is one range:
     slot(2) "q" host(8) depth(2) attempts(1) fingerprint(16) -> hops(1) url
     slot(2) "u" fingerprint(16)                              -> state of the URL, see `frontier_items`
     slot(2) "a" fingerprint(16)                              -> texts of the links that point to the URL
-    slot(2) "d" fingerprint(16)                              -> URL of a stored page whose link texts the cell
-                                                                of this peer has not heard of
+    slot(2) "d" fingerprint(16)                              -> URL of a stored page of whose link texts the
+                                                                cell of this peer has not heard
 
 Rows are items that only grow (`frontier_items`): what another peer knows of a slot is merged in any order.
 The key of a queued URL follows from its item alone, so two peers that queue it have the same row. Only "d" is
-a peer's own: it is written whenever a merge may have brought texts that its cell does not know.
+a peer's own: it is written, also as a standby, whenever there may be texts that its cell does not know. The
+frontier is who keeps link texts because it takes links in: their sender was promised that its team has them.
 
 A host is a name. Its URLs on all schemes and ports share its queue, its clock and its turn; only what a
 robots.txt says is kept for each origin.
@@ -142,7 +143,7 @@ class Frontier:
         self._filled = bytearray(SLOTS_MAX)
         self._asked_s = array("d", [-inf]) * SLOTS_MAX  # when all hosts of a slot count as asked
         self._url_counts: dict[int, int] = {}
-        self._changed_anchors: dict[int, int] = {}  # of held slots that have any; number of "d" rows
+        self._changed_anchors: dict[int, int] = {}  # of all slots that have any; number of "d" rows
         self.forgetting: deque[int] = deque()  # slots of which the rows are being deleted
         self._waiting: list[tuple[float, int, HostState]] = []  # heap by next_fetch_s
         self._ready_new: deque[HostState] = deque()  # may be asked now, no page asked so far
@@ -221,14 +222,14 @@ class Frontier:
     def anchors_of(self, url: str, slot: int) -> tuple[str, ...]:
         """The distinct texts of the links that are known to point to a page, sorted."""
         stored = self._table.get(_url_key(slot, b"a", url))
-        return tuple(sorted(_anchors_decoder.decode(stored))) if stored else ()
+        return _anchors_decoder.decode(stored) if stored else ()
 
     def mark_anchors_changed(self, url: str, slot: int) -> None:
         """Note that a page was stored with other anchors than are known now."""
         self._mark_changed(slot, fingerprint(url), url)
 
     def take_changed_anchors(self, limit: int) -> list[tuple[str, int]]:
-        """Return and forget up to `limit` (url, slot) of stored pages of held slots with new anchors."""
+        """Return and forget up to `limit` (url, slot) of stored pages with new anchors."""
         taken: list[tuple[str, int]] = []
         for slot in list(self._changed_anchors):
             rows = list(self._table.scan_prefix(_slot_key(slot) + b"d", limit=limit - len(taken)))
@@ -391,13 +392,13 @@ class Frontier:
                 del self._hosts[state.host]
                 self._count_queued(state, -state.queued)
             self.url_count -= self._url_counts.pop(slot, 0)
-            self.changed_anchors_count -= self._changed_anchors.pop(slot, 0)
 
     def forget_later(self, slots: Iterable[int]) -> None:
         """Have the rows of slots that are not held deleted by `forget_some`, unless something new comes."""
         for slot in slots:
             if self._filled[slot] and not self._held[slot]:
                 self._filled[slot] = False
+                self._count_changed(slot, -self._changed_anchors.get(slot, 0))
                 self.forgetting.append(slot)
 
     def forget_some(self, limit: int) -> None:
@@ -671,8 +672,8 @@ class Frontier:
     def _load(self, slot: int) -> None:
         """Rebuild what is in memory of a slot from the table, in one pass over its keys."""
         states: dict[bytes, HostState] = {}
-        n_urls = n_changed = 0
-        for key, value in self._table.scan(_slot_key(slot) + b"d", _slot_key(slot) + b"v"):
+        n_urls = 0
+        for key, value in self._table.scan(_slot_key(slot) + b"h", _slot_key(slot) + b"v"):
             kind = key[2:3]
             if kind == b"u":
                 n_urls += 1
@@ -682,10 +683,7 @@ class Frontier:
                 self._count_queued(state, +1)
             elif kind == b"h":
                 states[key[3:11]] = self._new_state(slot, key[3:11], _record_decoder.decode(value))
-            elif kind == b"d":
-                n_changed += 1
         self._count_url(slot, n_urls)
-        self._count_changed(slot, n_changed)
 
     def _find_filled(self) -> None:
         """See in which slots anything is, by one step of a scan for each."""
@@ -696,6 +694,7 @@ class Frontier:
                 return
             slot = int.from_bytes(first[0][:2], "big")
             self._fill(slot)
+            self._find_changed(slot)
             start = _slot_key(slot + 1) if slot + 1 < SLOTS_MAX else None
 
     def _fill(self, slot: int) -> None:
@@ -705,6 +704,10 @@ class Frontier:
             self.filled.append(slot)
             if slot in self.forgetting:
                 self.forgetting.remove(slot)
+                self._find_changed(slot)  # what is left of it stays
+
+    def _find_changed(self, slot: int) -> None:
+        self._count_changed(slot, sum(1 for _ in self._table.scan_prefix(_slot_key(slot) + b"d")))
 
     def _remove_from_heaps(self, slots: set[int]) -> None:
         """Take the hosts of some slots out of those that wait for being asked."""
@@ -746,7 +749,7 @@ class Frontier:
             self.url_count += change
 
     def _count_changed(self, slot: int, change: int) -> None:
-        if not self._held[slot] or not change:
+        if not change:
             return
         count = self._changed_anchors.pop(slot, 0) + change
         if count:

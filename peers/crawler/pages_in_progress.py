@@ -37,7 +37,7 @@ class Page(msgspec.Struct):
     bytes_received: int
     body_bytes: int
     links: tuple[FoundLink, ...] = ()
-    anchors: tuple[str, ...] = ()  # that it was stored with
+    anchors: tuple[str, ...] = ()  # texts of links to it that were known before it was given to the cell
 
 
 class PagesInProgress:
@@ -103,16 +103,13 @@ class PagesInProgress:
             return []
         page.links = parsed.links
         page.anchors = self._frontier.anchors_of(parsed.url, page.state.slot)
-        document = parsed.document
-        if document is not None:
-            document = msgspec.structs.replace(document, anchors=page.anchors)
         stored = StoredPage(
             url=parsed.url,
             slot=page.state.slot,
             fetched_at=page.fetched_at,
             status=page.status,
             records=parsed.records,
-            document=document,
+            document=parsed.document,
         )
         return [Send(self._cell, StorePage(stored))]
 

@@ -15,7 +15,10 @@ archive. A gateway gets the newest one that shows the page, and is told when the
 
 A member of the team that stays silent does not hold a page up for ever: after some tries the handover is told
 that its slots differ, and has them compared (`peers.handover.exchange`, over `cell_store`). So it is with
-link texts, and with whatever a peer missed while it was away. Nothing is remembered of what others lack.
+whatever a peer missed while it was away. Nothing is remembered of what others lack.
+
+What links tell of a page is not kept here (`link_texts`): the indexer gets it as it is known when it gets the
+page, and again when the controller says that it has changed.
 
 A place that does not read back as it was written is *damaged*: it is taken out of the table, as if the
 version had never come, and comparing with another member of the team brings it back.
@@ -41,12 +44,10 @@ from mesh.delivery import DeliverySettings
 from mesh.document import Document
 from mesh.errors import LocalProtocolError
 from mesh.messages import (
-    AnchorsReplicated,
     PageNotReplicated,
     PageRead,
     PageReplicated,
     ReadPage,
-    ReplicateAnchors,
     ReplicatePage,
     StoredPage,
 )
@@ -74,12 +75,14 @@ from peers.index.messages import (
 )
 from peers.storage.cell_store import CellStore, Damage
 from peers.storage.indexing import Indexing, IndexingSettings
-from peers.storage.ledger import Kept, Ledger, Place, Texts, identity_of, slot_in
+from peers.storage.ledger import Kept, Ledger, Place, identity_of, slot_in
+from peers.storage.link_texts import LinkTexts
 from peers.storage.messages import (
     AppendRecords,
     BulkAppended,
     CountUnindexed,
     ExtentsRead,
+    LinkTextsChanged,
     PageRefused,
     PageStored,
     ParseRecords,
@@ -90,7 +93,6 @@ from peers.storage.messages import (
     RecordsRefused,
     RemoveSegments,
     SegmentsRemoved,
-    StoreAnchors,
     StorePage,
     UnindexedCounted,
 )
@@ -108,9 +110,6 @@ class CellSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     # who gives them to us: it waits with others until these are stored.
     pages: DeliverySettings = DeliverySettings(
         again_s=2.0, again_max_s=16.0, give_up_s=30.0, window=256, window_bytes=32 << 20
-    )
-    texts: DeliverySettings = DeliverySettings(
-        again_s=2.0, again_max_s=16.0, give_up_s=30.0, window=1_024, waiting_max=16_384
     )
     # So many slots at a time because a newcomer has none of them, and every group costs some round trips.
     exchange: ExchangeSettings = ExchangeSettings()
@@ -142,13 +141,12 @@ class CellStatistics(HolderStatistics, frozen=True):
     pending: int  # gauge: pages not yet durable everywhere
     unindexed: int  # gauge: pages not yet in a durable commit of the index, or not yet out of it
     anchors_unindexed: int  # gauge: pages whose link texts are not
-    replicas_waiting: int  # gauge: pages, and link texts, that wait for a member of their team
+    replicas_waiting: int  # gauge: pages that wait for a member of their team
     reading: int  # gauge: places being read back
     is_full: bool  # the disk is full
     replicas_refused: int  # count: not of our slots, malformed, or no room
     records_refused: int  # count: not whole WARC records, so not kept
     reads_refused: int  # count: too many gateways waiting
-    anchors_unknown: int  # count: link texts of pages that are not here
     unreadable: int  # count: places that did not read back as they were written
     damaged: int  # gauge: versions that are missing for it
     repaired: int  # total: those that came back
@@ -197,17 +195,23 @@ class Cell(StoreActor):
         ReplicatePage,
         PageReplicated,
         PageNotReplicated,
-        ReplicateAnchors,
-        AnchorsReplicated,
         ReadPage,
     }
 
-    def __init__(self, peer: str, table: Table, settings: CellSettings | None = None, life: int = 1) -> None:
+    def __init__(
+        self,
+        peer: str,
+        table: Table,
+        texts: LinkTexts,
+        settings: CellSettings | None = None,
+        life: int = 1,
+    ) -> None:
         """Take up what the table says was left undone.
 
         Args:
           peer: id of the peer this cell belongs to.
           table: the cell's own section.
+          texts: of the links to pages, which its frontier keeps.
           life: of the peer, see `mesh.lives`.
 
         Raises:
@@ -216,7 +220,7 @@ class Cell(StoreActor):
         self._me = peer
         self._settings = settings or CellSettings()
         self._ledger = Ledger(table)
-        self._store = CellStore(peer, self._ledger, self._slot_of)
+        self._store = CellStore(peer, self._ledger, texts, self._slot_of)
         self._keeper = Keeper(
             peer,
             self.keeps,
@@ -225,18 +229,13 @@ class Cell(StoreActor):
             life,
             forget_entries=self._settings.entries_per_turn,
         )
-        self._indexing = Indexing(self._ledger, Address(peer, "indexer"), self._settings.indexing)
+        self._indexing = Indexing(self._ledger, texts, Address(peer, "indexer"), self._settings.indexing)
         self._scrubber = Scrubber(self._ledger, self._settings.scrub)
         self._ownership: Ownership | None = None
         self._pages: dict[Version, _Page] = {}
         self._replicas: Replications[Version, ReplicatePage] = Replications(
             self._settings.pages, lambda order: _size_of(order.page)
         )
-        self._texts: Replications[bytes, ReplicateAnchors] = Replications(  # by identity
-            self._settings.texts, lambda order: sum(map(len, order.anchors))
-        )
-        self._urls: dict[str, int] = {}  # how many versions of a URL are in _pages
-        self._early_anchors: dict[str, StoreAnchors] = {}  # of pages in _pages, until those are done
         self._reads: dict[Version, _Reading] = {}
         self._marking: list[int] = []  # slots whose pages are to be indexed anew
         self._lost: list[bytes] = []  # sets of slots whose documents were lost, until all are marked
@@ -252,7 +251,6 @@ class Cell(StoreActor):
         self._replicas_refused = 0
         self._records_refused = 0
         self._reads_refused = 0
-        self._anchors_unknown = 0
         self._unreadable = 0
         self._archive = Address(peer, "archive")
         self._parser = Address(peer, "parser")
@@ -279,18 +277,14 @@ class Cell(StoreActor):
                 return self._note_replicated(source.peer, (url, fetched_at), now)
             case PagesIndexed():
                 return self._note_indexed(message, now)
-            case StoreAnchors():
-                return self._store_anchors(message, now)
-            case ReplicateAnchors():
-                return self._replicate_anchors(source.peer, message)
-            case AnchorsReplicated(url, anchors):
-                return self._note_anchors_replicated(source.peer, url, anchors, now)
+            case LinkTextsChanged(url, slot):
+                return self._indexing.give_texts(identity_of(slot, url))
             case ReadPage(request, url):
                 return self._read_for(source, request, url)
             case RecordsRead():
                 return self._note_read(message, now)
             case RecordsRefused(url, fetched_at):
-                return self._note_refused((url, fetched_at), now)
+                return self._note_refused((url, fetched_at))
             case RecordsParsed():
                 return self._note_parsed(message, now)
             case OwnershipChanged(ownership):
@@ -321,7 +315,6 @@ class Cell(StoreActor):
     def wake_at(self) -> float:
         return min(
             self._replicas.wake_at(),
-            self._texts.wake_at(),
             self._keeper.wake_at(),
             self._turn_at,
             self._indexing.wake_at(),
@@ -344,13 +337,12 @@ class Cell(StoreActor):
             pending=len(self._pages),
             unindexed=totals.pages_marked,
             anchors_unindexed=totals.texts_marked,
-            replicas_waiting=len(self._replicas) + len(self._texts),
+            replicas_waiting=len(self._replicas),
             reading=len(self._reads),
             is_full=self._is_full,
             replicas_refused=self._replicas_refused,
             records_refused=self._records_refused + self._store.items_refused,
             reads_refused=self._reads_refused,
-            anchors_unknown=self._anchors_unknown,
             unreadable=self._unreadable,
             damaged=totals.damaged,
             repaired=totals.repaired,
@@ -446,7 +438,6 @@ class Cell(StoreActor):
     def _begin(self, page: StoredPage, identity: bytes, sends: list[Send]) -> _Page:
         pending = _Page(page, identity)
         self._pages[page.url, page.fetched_at] = pending
-        self._urls[page.url] = self._urls.get(page.url, 0) + 1
         sends.append(Send(self._archive, AppendRecords(page.url, page.fetched_at, page.records)))
         return pending
 
@@ -466,9 +457,9 @@ class Cell(StoreActor):
         pending = self._pages.get(key)
         if pending is None or pending.place is None or self._replicas.is_waiting(key):
             return []
-        return self._finish(pending, pending.place, now)
+        return self._finish(pending, pending.place)
 
-    def _finish(self, pending: _Page, at: RecordsAppended, now: float) -> list[Send]:
+    def _finish(self, pending: _Page, at: RecordsAppended) -> list[Send]:
         """The page is durable wherever it has to be: note it, have it indexed, tell who waits."""
         page, identity, document = pending.page, pending.identity, pending.page.document
         self._leave(pending)
@@ -483,7 +474,7 @@ class Cell(StoreActor):
             has_document=document is not None,
         )
         kept = self._ledger.keep(identity, place)
-        sends = self._have_indexed(identity, place, document, kept)
+        sends = self._have_indexed(identity, place, document) if kept is Kept.NEWEST else []
         if pending.givers:
             self._ledger.totals.stored += 1
             sends += [Send(giver, PageStored(page.url, page.fetched_at)) for giver in pending.givers]
@@ -491,45 +482,28 @@ class Cell(StoreActor):
             self._ledger.totals.replicated += 1
         for peer in pending.askers:
             sends.append(Send(self._cell_of(peer), PageReplicated(page.url, page.fetched_at)))
-        anchors = () if document is None else document.anchors
-        if pending.givers and kept is Kept.NEWEST and anchors and anchors != self._ledger.anchors(identity):
-            # Others came while an older version was the newest: those the controller gives now are later.
-            self._early_anchors.setdefault(page.url, StoreAnchors(page.url, page.slot, anchors))
-        return sends + self._store_early_anchors(page.url, now)
+        return sends
 
-    def _have_indexed(
-        self, identity: bytes, place: Place, document: Document | None, kept: Kept
-    ) -> list[Send]:
-        """Mark a version, and give its document to the indexer with the link texts known, or take it out."""
-        ledger = self._ledger
-        have_changed = False
-        if document is not None and document.anchors:
-            have_changed = ledger.merge_texts(identity, Texts(place.fetched_at, document.anchors))
-        if kept is Kept.NEWEST:
-            ledger.mark_page(identity, place.fetched_at)
-            if document is None:
-                return self._indexing.give_removal(identity, place.url, place.fetched_at)
-            return self._indexing.give_page(identity, place.fetched_at, document)
-        return self._indexing.give_texts(identity) if have_changed else []
+    def _have_indexed(self, identity: bytes, place: Place, document: Document | None) -> list[Send]:
+        """Mark the version that rules from now on; give its document to the indexer, or take the page out."""
+        self._ledger.mark_page(identity, place.fetched_at)
+        if document is None:
+            return self._indexing.give_removal(identity, place.url, place.fetched_at)
+        return self._indexing.give_page(identity, place.fetched_at, document)
 
-    def _note_refused(self, key: Version, now: float) -> list[Send]:
+    def _note_refused(self, key: Version) -> list[Send]:
         pending = self._pages.get(key)
         if pending is None:
             return []
         self._records_refused += 1
         self._replicas.drop(key)
         self._leave(pending)
-        sends = [Send(giver, PageRefused(*key)) for giver in pending.givers]
-        return sends + self._store_early_anchors(key[0], now)
+        return [Send(giver, PageRefused(*key)) for giver in pending.givers]
 
     def _leave(self, pending: _Page) -> None:
         page = pending.page
         self._replica_bytes -= pending.replica_bytes
         del self._pages[page.url, page.fetched_at]
-        if self._urls[page.url] == 1:
-            del self._urls[page.url]
-        else:
-            self._urls[page.url] -= 1
 
     def _deliver(self, now: float) -> list[Send]:
         """Send what members have to keep, again if need be; have the slots of silent ones compared."""
@@ -541,63 +515,7 @@ class Cell(StoreActor):
             for key, slot, peer in given_up:
                 silent[peer].add(slot)
                 sends += self._finish_if_done(key, now)
-        if self._texts.wake_at() <= now:
-            texts_leaving, texts_given_up = self._texts.wake(now)
-            sends += [Send(self._cell_of(peer), message) for peer, message in texts_leaving]
-            for _, slot, peer in texts_given_up:
-                silent[peer].add(slot)
         return sends + self._differing(silent)
-
-    # --- Link texts
-
-    def _store_anchors(self, message: StoreAnchors, now: float) -> list[Send]:
-        if self._ownership is None:
-            raise LocalProtocolError("link texts to store before the first OwnershipChanged")
-        if message.url in self._urls:
-            self._early_anchors[message.url] = message  # the index must have the page before them
-            return []
-        identity = identity_of(message.slot, message.url)
-        place = self._ledger.newest(identity)
-        if place is None:
-            self._anchors_unknown += 1
-            return []
-        if not place.has_document or not message.anchors:
-            return []
-        texts = Texts(self._ledger.next_time(identity, now), message.anchors)
-        if not self._ledger.merge_texts(identity, texts):
-            return []
-        order = ReplicateAnchors(message.url, message.slot, texts.anchors, texts.at)
-        self._texts.begin(identity, message.slot, order, self._others(message.slot), now)
-        return self._indexing.give_texts(identity)
-
-    def _store_early_anchors(self, url: str, now: float) -> list[Send]:
-        early = self._early_anchors.pop(url, None) if self._early_anchors else None
-        return [] if early is None else self._store_anchors(early, now)
-
-    def _replicate_anchors(self, owner: str, message: ReplicateAnchors) -> list[Send]:
-        identity = self._identity_of(message.url)
-        is_time = isfinite(message.at) and 0 <= message.at <= TIME_MAX_S
-        if identity is None or not is_time or not message.anchors:
-            self._replicas_refused += 1
-            return []
-        if not self._are_team(owner, slot_in(identity)):
-            self._replicas_refused += 1
-            return []
-        place = self._ledger.newest(identity)
-        if place is None:
-            return []  # no promise: the owner repeats it until the page has come
-        have_changed = self._ledger.merge_texts(identity, Texts(message.at, message.anchors))
-        sends = self._indexing.give_texts(identity) if have_changed and place.has_document else []
-        return [*sends, Send(self._cell_of(owner), AnchorsReplicated(message.url, message.anchors))]
-
-    def _note_anchors_replicated(
-        self, peer: str, url: str, anchors: tuple[str, ...], now: float
-    ) -> list[Send]:
-        identity = self._identity_of(url)
-        order = None if identity is None else self._texts.message(identity)
-        if identity is not None and order is not None and order.anchors == anchors:
-            self._texts.note_answer(identity, peer, now)
-        return []
 
     # --- Reading back
 
@@ -822,8 +740,6 @@ class Cell(StoreActor):
             page = pending.page
             self._replicas.change_members(key, page.slot, ReplicatePage(page), self._others(page.slot), now)
             sends += self._finish_if_done(key, now)
-        for identity, slot, order in self._texts.under_way():
-            self._texts.change_members(identity, slot, order, self._others(slot), now)
         return sends
 
     def _take_up(self, now: float) -> None:

@@ -14,9 +14,10 @@ over the adopted one. All other versions are marked and indexed from their recor
 than who receives: with the segments goes which pages are removed by now, and of these the index takes nothing
 that is not newer. What is removed later is marked, and comes to the index behind what it adopts.
 
-Link texts of adopted documents are those that the sender's index had. The sender says of each page whether
-these are the texts in its row: they are unless the page had any mark when the documents were ordered, or has
-got one since. It is believed, as the texts themselves are, of the documents of the same export only.
+Link texts of adopted documents are those that the sender's index had. The sender says by a digest which ones
+these are, unless the page had any mark when the documents were ordered, or has got one since. It is believed,
+as the texts themselves are, of the documents of the same export only, and where our own frontier knows other
+texts by then, or hears of them later, the index gets those.
 
 *Receiving.* A part is checked whole before anything of it counts: its rows here, its records by the archive
 port, its documents by the index. What is appended or adopted is durable before it is noted in the table; a
@@ -49,7 +50,8 @@ from peers.index.messages import (
     NextDocuments,
     StopExport,
 )
-from peers.storage.ledger import Item, Kept, Ledger, Place, Texts, identity_of, place_in, texts_in
+from peers.storage.ledger import UNKNOWN_TEXTS, Item, Kept, Ledger, Place, identity_of, place_in
+from peers.storage.link_texts import LinkTexts, texts_digest
 from peers.storage.messages import AppendBulk, BulkAppended, ExtentsRead, ReadExtents
 from peers.storage.parts import (
     ROWS_MAX,
@@ -82,8 +84,7 @@ class _Row:
 
     identity: bytes
     url: str
-    texts: Texts | None
-    are_indexed: bool
+    is_indexed: bool
     places: list[Place] = field(default_factory=list)
 
 
@@ -99,14 +100,18 @@ class _Arrival:
 class CellStore:
     """A `handover.store.Store` over a ledger, and over the archive and the index of the same peer."""
 
-    def __init__(self, me: str, ledger: Ledger, slot_of: Callable[[str], int | None]) -> None:
+    def __init__(
+        self, me: str, ledger: Ledger, texts: LinkTexts, slot_of: Callable[[str], int | None]
+    ) -> None:
         """Begin with nothing under way.
 
         Args:
+          texts: of the links to pages.
           slot_of: returns the slot of a URL, None for what is no URL.
         """
         self.items_refused = 0  # see `handover.store.Store`; versions without whole records among them
         self._ledger = ledger
+        self._link_texts = texts
         self._slot_of = slot_of
         self._archive = Address(me, "archive")
         self._segments = Address(me, "segments")
@@ -179,8 +184,9 @@ class CellStore:
                     sound.append(version)
                 else:
                     damages.append(Damage(row.identity, place))
-            at, anchors = (0.0, ()) if row.texts is None else (row.texts.at, row.texts.anchors)
-            content.append(PageRow(row.url, at, anchors, row.are_indexed, tuple(sound)))
+            texts = self._ledger.texts_given(row.identity) if row.is_indexed else b""
+            is_indexed = row.is_indexed and texts != UNKNOWN_TEXTS
+            content.append(PageRow(row.url, is_indexed, texts, tuple(sound)))
         return Part(encode_content(Pages(export, tuple(content))), answer.bulk), damages
 
     def stop_abandoned(self) -> list[Send]:
@@ -200,7 +206,6 @@ class CellStore:
         for row in self._rows(slots, have, marked):
             length = sum(place.length for place in row.places)
             size = 100 + len(row.url) + 24 * len(row.places)
-            size += sum(4 * len(text) for text in row.texts.anchors) if row.texts else 0
             is_full = records_bytes + length > PART_RECORDS_BYTES or rows_bytes + size > PART_ROWS_BYTES
             if rows and (is_full or len(rows) == ROWS_MAX):
                 yield self._read(ticket, rows)
@@ -217,18 +222,16 @@ class CellStore:
             for identity, versions in groupby(self._ledger.versions(slot), _identity_of_item):
                 first = next(versions)
                 lacking = [each.value for each in (first, *versions) if each.item_id not in have]
-                item = self._ledger.texts_item(identity)
-                texts = None if item is None or item.item_id in have else texts_in(item.value)
-                if not lacking and texts is None:
+                if not lacking:
                     continue
-                are_indexed = marked is not None and identity not in marked
-                row = _Row(identity, place_in(first.value).url, texts, are_indexed)
+                is_indexed = marked is not None and identity not in marked
+                row = _Row(identity, place_in(first.value).url, is_indexed)
                 length = 0
                 for value in lacking:
                     place = place_in(value)
                     if row.places and length + place.length > PART_RECORDS_BYTES:
                         yield row
-                        row = _Row(identity, place.url, None, are_indexed=False)
+                        row = _Row(identity, place.url, is_indexed=False)
                         length = 0
                     if place.length <= BULK_BYTES_MAX:
                         row.places.append(place)
@@ -280,10 +283,7 @@ class CellStore:
     def merge(
         self, ticket: int, peer: str, slots: SlotMask, part: Part, clock_offset_s: float
     ) -> Send | None:
-        """See `handover.store.Store`; the answers of the ports go to `note_appended` and `note_adopted`.
-
-        Times of link texts are taken as they are: they are hybrid logical clocks, see `ledger`.
-        """
+        """See `handover.store.Store`; the answers of the ports go to `note_appended` and `note_adopted`."""
         content = decode_content(part.items, part.bulk)
         if isinstance(content, Documents):
             self._adopting[ticket] = _export_key(peer, content.export)
@@ -359,27 +359,21 @@ class CellStore:
                 kept = self._ledger.keep(identity, place)
                 self._ledger.totals.brought += kept is not Kept.KNOWN
                 newest = place if kept is Kept.NEWEST else newest
-            self._note_texts(arrival.export, identity, row, newest)
+            if newest is not None:
+                self._have_indexed(arrival.export, identity, row, newest)
 
-    def _note_texts(self, export: bytes, identity: bytes, row: PageRow, brought: Place | None) -> None:
-        """Note the link texts of a page, and what of it is to be indexed."""
+    def _have_indexed(self, export: bytes, identity: bytes, row: PageRow, newest: Place) -> None:
+        """Note what is to be indexed of a page whose newest version has come."""
         ledger = self._ledger
-        newest = ledger.newest(identity)
-        if newest is None:
-            return  # none of its versions was sound
-        have_changed = bool(row.anchors) and ledger.merge_texts(identity, Texts(row.at, row.anchors))
-        if brought is None:
-            if have_changed and newest.has_document:
-                ledger.mark_texts(identity)
+        adopted = ledger.take_adopted(identity, newest.fetched_at)
+        if adopted is None or not newest.has_document:
+            ledger.mark_page(identity, newest.fetched_at)
             return
-        adopted = ledger.take_adopted(identity, brought.fetched_at)
-        if adopted is None or not brought.has_document:
-            ledger.mark_page(identity, brought.fetched_at)
-            return
-        anchors = ledger.anchors(identity)
         # Documents that an earlier export brought may have other texts: those are not adopted again.
-        have_texts = adopted == export and row.are_indexed and row.anchors == anchors
-        if anchors and (not have_texts or ledger.has_texts_mark(identity)):
+        given = row.texts if adopted == export and row.is_indexed else UNKNOWN_TEXTS
+        ledger.note_texts_given(identity, given)
+        texts = self._link_texts.of(identity)
+        if texts and texts_digest(texts) != given:
             ledger.mark_texts(identity)
 
 

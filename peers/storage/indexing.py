@@ -2,8 +2,8 @@
 
 The marks are in the ledger; here is only who has what of them. A page goes to the indexer when it comes; one
 that is marked and with nobody is read back from the archive and parsed again, and then goes there. Of a
-version without a document the indexer only hears that the page is to be taken out. Link texts go there after
-the page they belong to.
+version without a document the indexer only hears that the page is to be taken out. Link texts are read when
+something is given, and go with the page, or after it when they have changed since.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from mesh.linkers import with_anchors
 from mesh.slot_set import SlotMask
 from peers.index.messages import IndexAnchors, IndexPage, PagesIndexed, RemovePage
 from peers.storage.ledger import Ledger, Place, mark_key, slot_in
+from peers.storage.link_texts import LinkTexts, texts_digest
 
 
 class IndexingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -34,8 +35,11 @@ class IndexingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
 class Indexing:
     """Keeps the indexer busy until no mark is left."""
 
-    def __init__(self, ledger: Ledger, indexer: Address, settings: IndexingSettings) -> None:
+    def __init__(
+        self, ledger: Ledger, texts: LinkTexts, indexer: Address, settings: IndexingSettings
+    ) -> None:
         self._ledger = ledger
+        self._link_texts = texts
         self._indexer = indexer
         self._settings = settings
         self._pages: dict[tuple[str, float], bytes] = {}  # at the indexer; identity
@@ -66,7 +70,9 @@ class Indexing:
         """Give a marked page to the indexer, unless that has enough; then the mark keeps it."""
         if len(self._pages) >= self._settings.pages_max:
             return []
-        document = with_anchors(document, self._ledger.anchors(identity))
+        texts = self._link_texts.of(identity)
+        self._ledger.note_texts_given(identity, texts_digest(texts))
+        document = with_anchors(document, texts)
         if document.fetched_at != fetched_at:
             document = msgspec.structs.replace(document, fetched_at=fetched_at)
         self._pages[document.url, fetched_at] = identity
@@ -80,7 +86,12 @@ class Indexing:
         return [Send(self._indexer, RemovePage(slot_in(identity), url, fetched_at))]
 
     def give_texts(self, identity: bytes) -> list[Send]:
-        """Mark new link texts and give them to the indexer, unless their page may be on its way there."""
+        """Mark link texts and give them to the indexer, unless it has them or its page may be on its way."""
+        ruling = self._ledger.ruling(identity)
+        if ruling is None or not ruling.has_document:
+            return []
+        if texts_digest(self._link_texts.of(identity)) == self._ledger.texts_given(identity):
+            return []
         self._ledger.mark_texts(identity)
         return [] if self._pages_are_behind or self._recovering else self._send_texts(identity)
 
@@ -109,7 +120,7 @@ class Indexing:
             sent = self._texts.get(url)
             if sent is not None and sent[1] == anchors:
                 del self._texts[url]
-                if self._ledger.anchors(sent[0]) == anchors:
+                if self._link_texts.of(sent[0]) == anchors:
                     self._ledger.unmark_texts(sent[0])
 
     def forget(self, slots: SlotMask) -> None:
@@ -181,11 +192,12 @@ class Indexing:
         return sends
 
     def _send_texts(self, identity: bytes) -> list[Send]:
-        place, anchors = self._ledger.newest(identity), self._ledger.anchors(identity)
-        if place is None or not place.has_document or not anchors:
+        place, texts = self._ledger.ruling(identity), self._link_texts.of(identity)
+        if place is None or not place.has_document or not texts:
             self._ledger.unmark_texts(identity)
             return []
-        if self._texts.get(place.url) == (identity, anchors) or len(self._texts) >= self._settings.texts_max:
+        if self._texts.get(place.url) == (identity, texts) or len(self._texts) >= self._settings.texts_max:
             return []
-        self._texts[place.url] = (identity, anchors)
-        return [Send(self._indexer, IndexAnchors(place.url, slot_in(identity), anchors))]
+        self._ledger.note_texts_given(identity, texts_digest(texts))
+        self._texts[place.url] = (identity, texts)
+        return [Send(self._indexer, IndexAnchors(place.url, slot_in(identity), texts))]

@@ -1,4 +1,4 @@
-"""What a cell must not forget, in its table: where pages are, the texts of their links, what is to be done.
+"""What a cell must not forget, in its table: where pages are, what the index has of them, what is to be done.
 
 Theory of operation
 ===================
@@ -8,7 +8,7 @@ few scans. *Identity* below means those 18 bytes of slot and fingerprint.
 
     p identity           newest version of a page: item id, place
     p identity time      older versions, newest first
-    a identity           texts of the links to a page: item id, texts and when they became these
+    t identity           digest of the link texts that the index has, or is given, with a page; none for none
     g identity           the newest version has no document: the page is not to be found
     u identity time      mark: this version is not yet in a durable commit of the index
     x identity           mark: the index has this page with other link texts
@@ -26,9 +26,6 @@ The newest version *rules*: what it says is what is found, and a page whose newe
 not found. So a version without a document is marked like one with, until the index has taken out what it had.
 A ruling version that is damaged still rules: an older one does not take its place in the index.
 
-Link texts are a register: the later ones win, of equally late ones the larger. Their time is a hybrid
-logical clock (Kulkarni et al. 2014): who changes them takes the mesh clock, or the next number after the time
-they had, whichever is later; so whoever saw the texts before is right over them however wrong his clock is.
 """
 
 from __future__ import annotations
@@ -55,7 +52,7 @@ from peers.storage.extent import Extent
 IDENTITY_BYTES: Final = 18
 
 _PLACE: Final = b"p"
-_TEXTS: Final = b"a"
+_TEXTS: Final = b"t"
 _GONE: Final = b"g"
 _PAGE_MARK: Final = b"u"
 _TEXTS_MARK: Final = b"x"
@@ -63,6 +60,7 @@ _ADOPTED: Final = b"i"
 _DAMAGE: Final = b"y"
 _SEGMENT: Final = b"s"
 _FORGOTTEN: Final = b"f"
+UNKNOWN_TEXTS: Final = b"?"  # for `note_texts_given`: the digest of no texts
 _TOTALS: Final = b"#2"
 _TOTALS_BEFORE: Final = b"#"  # of another layout
 # Of a slot, in the order of forgetting: a mark never outlives its page.
@@ -89,13 +87,6 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
     def has_content(self) -> bool:
         """Is it the page, to be shown as it was then, or only word that it was not there?"""
         return self.has_document or 200 <= self.status < 300
-
-
-class Texts(msgspec.Struct, frozen=True, array_like=True):
-    """The texts of the links to a page."""
-
-    at: float  # when they became these
-    anchors: tuple[str, ...]  # at least one
 
 
 class Totals(msgspec.Struct, array_like=True):
@@ -126,11 +117,11 @@ class Kept(Enum):
 
 
 class Item(NamedTuple):
-    """A version of a page, or its link texts, as cells compare them."""
+    """A version of a page as cells compare them."""
 
     item_id: bytes
     identity: bytes
-    value: bytes  # for `place_in` or `texts_in`
+    value: bytes  # for `place_in`
 
 
 def identity_of(slot: int, url: str) -> bytes:
@@ -168,7 +159,7 @@ class Ledger:
                 "an earlier version wrote the table of this peer:"
                 " start it with an empty data folder, the others bring its pages back"
             )
-        self._table = WatchedTable(table, kind_at=0, kinds=_PLACE + _TEXTS)
+        self._table = WatchedTable(table, kind_at=0, kinds=_PLACE)
         self._digests = SlotDigests(1, self.item_ids, self._item_id)
         self._table.before_change = self._digests.note
         self._saved_totals = table.get(_TOTALS)
@@ -200,7 +191,7 @@ class Ledger:
     # --- Items, as cells compare them
 
     def digest_of(self, slot: int) -> SlotDigest:
-        """Return the ids of all versions and link texts of a slot combined."""
+        """Return the ids of all versions of a slot combined."""
         return self._digests.of(slot) if self.filled[slot] else NOTHING
 
     def _item_id(self, key: bytes) -> bytes | None:
@@ -208,12 +199,11 @@ class Ledger:
         return None if value is None else value[:ITEM_ID_BYTES]
 
     def item_ids(self, slot: int) -> Iterator[bytes]:
-        """Return the ids of all versions and link texts of a slot."""
+        """Return the ids of all versions of a slot."""
         if not self.filled[slot]:
             return
-        for kind in (_PLACE, _TEXTS):
-            for _, value in self._table.scan_prefix(kind + _pack_slot(slot)):
-                yield value[:ITEM_ID_BYTES]
+        for _, value in self._table.scan_prefix(_PLACE + _pack_slot(slot)):
+            yield value[:ITEM_ID_BYTES]
 
     def versions(self, slot: int) -> Iterator[Item]:
         """Return the versions of all pages of a slot, page by page, the newest first."""
@@ -222,16 +212,12 @@ class Ledger:
         for key, value in self._table.scan_prefix(_PLACE + _pack_slot(slot)):
             yield Item(value[:ITEM_ID_BYTES], key[1 : 1 + IDENTITY_BYTES], value)
 
-    def texts_item(self, identity: bytes) -> Item | None:
-        value = self._table.get(_TEXTS + identity)
-        return None if value is None else Item(value[:ITEM_ID_BYTES], identity, value)
-
     def count_items(self, slots: list[int], limit: int) -> int:
         """Count the items of slots, up to about a limit."""
         count = 0
         for slot in slots:
-            for kind in (_PLACE, _TEXTS) if self.filled[slot] else ():
-                count += sum(1 for _ in self._table.scan_prefix(kind + _pack_slot(slot), limit=limit))
+            if self.filled[slot]:
+                count += sum(1 for _ in self._table.scan_prefix(_PLACE + _pack_slot(slot), limit=limit))
             if count >= limit:
                 break
         return count
@@ -244,15 +230,14 @@ class Ledger:
     def _filled_slots(self) -> npt.NDArray[np.bool_]:
         """Find the slots with anything by a seek for each."""
         filled = np.zeros(SLOTS_MAX, np.bool_)
-        for kind in (_PLACE, _TEXTS):
-            start: bytes | None = kind
-            while start is not None:
-                row = next(self._table.scan(start, prefix_end(kind), limit=1), None)
-                if row is None:
-                    break
-                slot = slot_in(row[0][1:])
-                filled[slot] = True
-                start = prefix_end(kind + _pack_slot(slot))
+        start: bytes | None = _PLACE
+        while start is not None:
+            row = next(self._table.scan(start, prefix_end(_PLACE), limit=1), None)
+            if row is None:
+                break
+            slot = slot_in(row[0][1:])
+            filled[slot] = True
+            start = prefix_end(_PLACE + _pack_slot(slot))
         return filled
 
     # --- Versions
@@ -395,33 +380,22 @@ class Ledger:
 
     # --- Link texts
 
-    def texts(self, identity: bytes) -> Texts | None:
-        value = self._table.get(_TEXTS + identity)
-        return None if value is None else texts_in(value)
+    def texts_given(self, identity: bytes) -> bytes:
+        """Return the digest (`texts_digest`) of the texts that the index has with a page, as far as known."""
+        return self._table.get(_TEXTS + identity) or b""
 
-    def anchors(self, identity: bytes) -> tuple[str, ...]:
-        texts = self.texts(identity)
-        return () if texts is None else texts.anchors
-
-    def merge_texts(self, identity: bytes, texts: Texts) -> bool:
-        """Let the later texts win, of equally late ones the larger; return whether they are others now."""
-        assert texts.anchors, "no texts are none to keep"
-        known = self.texts(identity)
-        if known is not None and (known.at, known.anchors) >= (texts.at, texts.anchors):
-            return False
-        self._table.put(_TEXTS + identity, texts_id(identity, texts.anchors) + _encode(texts))
-        self._fill(slot_in(identity))
-        return known is None or known.anchors != texts.anchors
-
-    def next_time(self, identity: bytes, now: float) -> float:
-        """Return the time of texts that follow those known."""
-        known = self.texts(identity)
-        return now if known is None else max(now, nextafter(known.at, inf))
+    def note_texts_given(self, identity: bytes, digest: bytes) -> None:
+        if digest == self.texts_given(identity):
+            return
+        if digest:
+            self._table.put(_TEXTS + identity, digest)
+        else:
+            self._table.delete(_TEXTS + identity)
 
     # --- What is not yet indexed
 
     def mark_page(self, identity: bytes, fetched_at: float) -> None:
-        """Note that the index is to have this version, with the link texts known then.
+        """Note that the index is to have this version, with the link texts that are known when it gets it.
 
         Of one without a document it is to have nothing.
         """
@@ -635,16 +609,6 @@ def place_in(value: bytes) -> Place:
     return _decode_place(value[ITEM_ID_BYTES:])
 
 
-def texts_in(value: bytes) -> Texts:
-    """Read the link texts in an item."""
-    return _decode_texts(value[ITEM_ID_BYTES:])
-
-
-def texts_id(identity: bytes, anchors: tuple[str, ...]) -> bytes:
-    """Return the item id of link texts."""
-    return bytes(xxh3_64_digest(b"a" + identity + _encode(anchors)))
-
-
 def _item_value(identity: bytes, place: Place) -> bytes:
     content = _VERSION.pack(identity, place.fetched_at, place.status, place.has_document)
     return bytes(xxh3_64_digest(content)) + _encode(place)
@@ -653,7 +617,6 @@ def _item_value(identity: bytes, place: Place) -> bytes:
 _encode = msgspec.msgpack.Encoder().encode
 _decode_place = msgspec.msgpack.Decoder(Place).decode
 _decode_totals = msgspec.msgpack.Decoder(Totals).decode
-_decode_texts = msgspec.msgpack.Decoder(Texts).decode
 _decode_counts = msgspec.msgpack.Decoder(tuple[int, int]).decode
 _pack_slot = Struct(">H").pack
 _VERSION = Struct(">18sdH?")

@@ -34,12 +34,11 @@ class UnindexedCounted(Message, frozen=True):
     pages: int
 
 
-class StoreAnchors(Message, frozen=True):
-    """Controller to cell: the texts of the links to this page of ours are now these."""
+class LinkTextsChanged(Message, frozen=True):
+    """Controller to cell: of the links to this page, which may be stored here, others are known by now."""
 
     url: str
     slot: int
-    anchors: tuple[str, ...]
 
 
 class AppendRecords(Message, frozen=True):

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from mesh.errors import RemoteProtocolError
-from mesh.messages import ANCHOR_ENTRIES_MAX, BULK_BYTES_MAX, PART_BYTES_MAX, Anchor, Url
+from mesh.messages import BULK_BYTES_MAX, PART_BYTES_MAX, Url
 
 ROWS_MAX: Final = 8_192  # of pages in one part
 TIME_MAX_S: Final = 1e12  # seconds since the epoch: far beyond any clock
@@ -33,9 +33,8 @@ class PageRow(msgspec.Struct, frozen=True, array_like=True):
     """What of a page the other side does not have."""
 
     url: Url
-    at: Time  # when the texts of the links to it became these
-    anchors: Annotated[tuple[Anchor, ...], Meta(max_length=ANCHOR_ENTRIES_MAX)]  # () for none
-    are_indexed: bool  # the documents of that export have these texts
+    is_indexed: bool  # its document in that export is of its newest version, with link texts of this digest
+    texts: Annotated[bytes, Meta(max_length=8)]  # as `texts_digest` makes it; b"" for none
     versions: tuple[VersionRow, ...]
 
 

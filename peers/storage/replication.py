@@ -67,11 +67,6 @@ class Replications(Generic[Key, Order]):
         replication = self._under_way[key] = _Replication(message, slot, asked=set(members))
         self._ask(key, replication, members, now)
 
-    def message(self, key: Key) -> Order | None:
-        """Return what has still to be answered."""
-        replication = self._under_way.get(key)
-        return None if replication is None else replication.message
-
     def note_answer(self, key: Key, peer: str, now: float) -> bool:
         """Strike a member out; return whether that was the last one."""
         replication = self._under_way.get(key)
@@ -84,10 +79,6 @@ class Replications(Generic[Key, Order]):
         replication = self._under_way.pop(key, None)
         if replication is not None:
             self._withdraw(key, replication.missing)
-
-    def under_way(self) -> list[tuple[Key, int, Order]]:
-        """Return all messages with their keys and slots."""
-        return [(key, each.slot, each.message) for key, each in self._under_way.items()]
 
     def change_members(self, key: Key, slot: int, message: Order, members: Sequence[str], now: float) -> None:
         """Wait for these members, and for no others.

@@ -29,6 +29,7 @@ from peers.storage.cell import Cell, CellSettings, CellStatistics
 from peers.storage.extent import Extent
 from peers.storage.messages import AppendRecords, PageStored, StorePage
 from peers.storage.scrubber import ScrubSettings
+from tests.peers.storage.dict_texts import DictTexts
 
 N_PAGES = 5_000
 SLOTS = 50_000
@@ -66,7 +67,7 @@ class Mesh:
         self.indexes = {name: CountingIndex() for name in table.peers}
         self.stored = 0
         for name in table.peers:
-            cell = Cell(name, MemoryTable(), CellSettings(scrub=ScrubSettings(bytes_per_s=0.0)))
+            cell = Cell(name, MemoryTable(), DictTexts(), CellSettings(scrub=ScrubSettings(bytes_per_s=0.0)))
             self.nodes[name] = Node(name, [cell, Indexer(name, self.indexes[name])])
             told = OwnershipChanged(Ownership(name, table, table.peers))
             for actor in ("cell", "indexer"):

@@ -52,6 +52,7 @@ from peers.storage.cell import Cell, CellStatistics
 from peers.storage.cell_store import PART_RECORDS_BYTES
 from peers.storage.ledger import Ledger, Place, identity_of
 from peers.storage.warc import request_record, response_record
+from tests.peers.storage.dict_texts import DictTexts
 
 SLOTS = 50_000
 N_PAGES = 20_000
@@ -123,7 +124,7 @@ class Peer:
 
     def start(self) -> None:
         me = self.name
-        self.cell, self.handover = Cell(me, TableSection(self.table, b"S")), Handover(me)
+        self.cell, self.handover = Cell(me, TableSection(self.table, b"S"), DictTexts()), Handover(me)
         node = Node(me, [self.cell, Indexer(me, IndexReader(self.index)), self.handover])
         ports = [ArchivePort(me, self.archive), SegmentsPort(me, self.index, SLOTS)]
         self.runtime = Runtime(node, self.table, self.line, ports)  # type: ignore[arg-type]

@@ -54,8 +54,6 @@ TAGS = {
     "ItemsKept": 23,
     "ReplicatePage": 30,
     "PageReplicated": 31,
-    "ReplicateAnchors": 32,
-    "AnchorsReplicated": 33,
     "PageNotReplicated": 39,
     "ReadPage": 34,
     "PageRead": 35,

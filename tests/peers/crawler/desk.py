@@ -118,6 +118,10 @@ class Desk:
         slot = owned_by(self.peers).slot_of(host_of(url))
         return self.controller._frontier.state_of(url, slot)
 
+    def anchors_of(self, url: str) -> tuple[str, ...]:
+        slot = owned_by(self.peers).slot_of(host_of(url))
+        return self.controller._frontier.anchors_of(url, slot)
+
     def observe(self) -> CrawlStatistics:
         return self.controller.observe()
 

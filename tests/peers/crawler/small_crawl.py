@@ -20,14 +20,17 @@ from mesh.codec import decode, encode
 from mesh.messages import FoundLink, LinksAccepted, LinksFound
 from mesh.ownership import OwnershipChanged
 from mesh.slot_set import NO_SLOTS
+from mesh.table import TableSection
 from mesh.urls import host_of, origin_of
-from peers.crawler.controller import Controller
+from peers.crawler.controller import FRONTIER_SECTION, Controller
+from peers.crawler.link_texts import KeptTexts
 from peers.crawler.messages import ParsePage
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.web_request import FetchRequest
 from peers.handover.handover import Handover
 from peers.handover.messages import SlotsFilled, SlotsSynchronised, SynchroniseSlots
-from peers.storage.messages import PageStored, StoreAnchors, StorePage
+from peers.storage.ledger import identity_of
+from peers.storage.messages import LinkTextsChanged, PageStored, StorePage
 from simulations.revertible_table import RevertibleTable
 from tests.helpers import SLOT_COUNT, STORES, fetched, owned_by, parsed, redirect
 
@@ -121,9 +124,7 @@ class SmallCrawl:
         self.now = 1_000.0
         self.steps = 0
         self.log: list[Request] = []
-        self.anchors: dict[str, tuple[str, ...]] = {}  # the last ones handed to the cell
-        # By peer: those that were handed after the page was, and what was there before.
-        self._told_anchors: dict[str, list[tuple[str, tuple[str, ...]]]] = {name: [] for name in PEERS}
+        self.anchors: dict[tuple[str, str], tuple[str, ...]] = {}  # by peer and URL: what its cell has read
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._n_events = 0
         self.peers: dict[str, Peer] = {}
@@ -215,12 +216,7 @@ class SmallCrawl:
         self._begin(peer)
 
     def kill(self, name: str) -> None:
-        """Kill a peer for good, with all that it has; the others take over.
-
-        No other has heard of the link texts that its cell was told after it had stored a page.
-        """
-        for url, before in reversed(self._told_anchors[name]):
-            self.anchors[url] = before
+        """Kill a peer for good, with all that it has; the others take over."""
         dead = self.peers.pop(name)
         dead.life += 1
         for request in self.log:
@@ -290,7 +286,7 @@ class SmallCrawl:
                     for page, links in self.web.links.items()
                     if url in links and expected.get(page) == "D200"
                 }
-                assert set(self.anchors[url]) == texts
+                assert set(self.anchors.get((self._owner(url).name, url), ())) == texts
 
     # --- details ---
 
@@ -373,17 +369,21 @@ class SmallCrawl:
                 self._answer(peer, 0.01, "parser", parsed(page.url, *links))
             case StorePage(page):
                 assert page.document is not None
-                self.anchors[page.url] = page.document.anchors
+                assert page.document.anchors == ()
+                self._read_anchors(peer, page.url, page.slot)
                 self._answer(peer, 0.03, "cell", PageStored(page.url, page.fetched_at))
             case LinksAccepted():
                 self._is_seeded = True
-            case StoreAnchors(url, _, anchors):
-                self._told_anchors[peer.name].append((url, self.anchors[url]))
-                self.anchors[url] = anchors
+            case LinkTextsChanged(url, slot):
+                self._read_anchors(peer, url, slot)
             case OwnershipChanged() if port == "cell":
                 self._answer(peer, 0.0, "cell", SlotsFilled(NO_SLOTS), "handover")
             case SynchroniseSlots(task, _, slots) if port == "cell":
                 self._answer(peer, 0.01, "cell", SlotsSynchronised(task, slots), "handover")
+
+    def _read_anchors(self, peer: Peer, url: str, slot: int) -> None:
+        texts = KeptTexts(TableSection(peer.table, FRONTIER_SECTION))
+        self.anchors[peer.name, url] = texts.of(identity_of(slot, url))
 
     def _fetch(self, peer: Peer, url: str) -> None:
         seconds = self.random.choice([0.01, 0.3, 4.0])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import inf
 
-import msgspec
 import pytest
 
 from mesh.actor import Address, Message, Send
@@ -31,7 +30,7 @@ from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.visits import EXCLUSIONS_PER_TURN, LOCAL_FAILURE_PAUSE_S, VAIN_TURNS_MAX
 from peers.crawler.web_request import FailureReason, FetchFailed, FetchRequest
 from peers.handover.mirror import SHIP_S
-from peers.storage.messages import PageRefused, PageStored, StoreAnchors, StorePage
+from peers.storage.messages import LinkTextsChanged, PageRefused, PageStored, StorePage
 from tests.helpers import ME, fetched, owned_by, ownership_changed, parsed, redirect
 from tests.peers.crawler.desk import HOME, HOST, MINE, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, asked, of_kind
 
@@ -680,9 +679,8 @@ def test_a_page_goes_from_hand_to_hand_and_is_settled_last() -> None:
     assert desk.tell(answer) == [Send(Address(ME, "parser"), ParsePage(answer))]
     said = parsed(HOME, f"{HOST}/2")
     assert said.document is not None
-    document = msgspec.structs.replace(said.document, anchors=("the home page",))
     slot = owned_by().slot_of(host_of(HOST))
-    page = StoredPage(HOME, slot, 1_234.5, 200, said.records, document)
+    page = StoredPage(HOME, slot, 1_234.5, 200, said.records, said.document)
     assert desk.tell(said, "parser") == [Send(Address(ME, "cell"), StorePage(page))]
     assert desk.state_of(f"{HOST}/2") is None
     assert desk.tell(PageStored(HOME, 1_234.5), "cell") == []
@@ -996,9 +994,10 @@ def test_changed_anchors_are_indexed_as_soon_as_nothing_else_is_left() -> None:
     desk.wake(2.0)
     slot = owned_by().slot_of(host_of(HOST))
     sends = desk.store(f"{HOST}/2", FoundLink(HOME, "one"), FoundLink(HOME, "two"))
-    assert of_kind(sends, StoreAnchors) == []
+    assert of_kind(sends, LinkTextsChanged) == []
     assert desk.observe().anchors_changed == 1
-    assert of_kind(desk.wake(FLUSH_S), StoreAnchors) == [StoreAnchors(HOME, slot, ("one", "two"))]
+    assert of_kind(desk.wake(FLUSH_S), LinkTextsChanged) == [LinkTextsChanged(HOME, slot)]
+    assert desk.anchors_of(HOME) == ("one", "two")
     assert desk.observe().is_idle
 
 
@@ -1007,10 +1006,12 @@ def test_changed_anchors_are_indexed_at_their_interval_while_the_crawl_goes_on()
     slot = owned_by().slot_of(host_of(HOST))
     desk.seed(HOME, anchor="one")
     desk.seed(HOME, anchor="two")
-    assert of_kind(desk.wake(), StoreAnchors) == [StoreAnchors(HOME, slot, ("one", "two"))]
+    assert of_kind(desk.wake(), LinkTextsChanged) == [LinkTextsChanged(HOME, slot)]
+    assert desk.anchors_of(HOME) == ("one", "two")
     desk.seed(HOME, anchor="three")
-    assert of_kind(desk.wake(29.9), StoreAnchors) == []
-    assert of_kind(desk.wake(0.1), StoreAnchors) == [StoreAnchors(HOME, slot, ("one", "three", "two"))]
+    assert of_kind(desk.wake(29.9), LinkTextsChanged) == []
+    assert of_kind(desk.wake(0.1), LinkTextsChanged) == [LinkTextsChanged(HOME, slot)]
+    assert desk.anchors_of(HOME) == ("one", "three", "two")
 
 
 def test_anchors_that_came_while_the_page_was_stored_are_not_forgotten() -> None:
@@ -1020,7 +1021,8 @@ def test_anchors_that_came_while_the_page_was_stored_are_not_forgotten() -> None
     desk.seed(HOME, anchor="in between")
     desk.tell(PageStored(HOME, 1_000.0))
     slot = owned_by().slot_of(host_of(HOST))
-    assert of_kind(desk.wake(FLUSH_S), StoreAnchors) == [StoreAnchors(HOME, slot, ("in between",))]
+    assert of_kind(desk.wake(FLUSH_S), LinkTextsChanged) == [LinkTextsChanged(HOME, slot)]
+    assert desk.anchors_of(HOME) == ("in between",)
 
 
 def test_hosts_that_link_to_a_page_are_handed_over_with_the_texts() -> None:
@@ -1030,7 +1032,8 @@ def test_hosts_that_link_to_a_page_are_handed_over_with_the_texts() -> None:
     for linker in (*linkers, linkers[0]):
         desk.seed(HOME, anchor="text", linker=linker)
     expected = tuple(sorted({entry for linker in linkers for entry in entries_of("text", linker)}))
-    assert of_kind(desk.wake(FLUSH_S), StoreAnchors) == [StoreAnchors(HOME, slot, expected)]
+    assert of_kind(desk.wake(FLUSH_S), LinkTextsChanged) == [LinkTextsChanged(HOME, slot)]
+    assert desk.anchors_of(HOME) == expected
 
 
 def test_a_page_cannot_pass_texts_off_as_linking_hosts() -> None:
@@ -1053,9 +1056,9 @@ def test_many_changed_anchors_are_handed_over_in_portions() -> None:
     for number in range(ANCHORS_PER_TURN + 5):
         desk.controller._frontier.mark_anchors_changed(f"{HOST}/{number}", 0)
     assert desk.controller.wake_at() == -inf
-    assert len(of_kind(desk.wake(), StoreAnchors)) == ANCHORS_PER_TURN
+    assert len(of_kind(desk.wake(), LinkTextsChanged)) == ANCHORS_PER_TURN
     assert desk.controller.wake_at() == -inf
-    assert len(of_kind(desk.wake(), StoreAnchors)) == 5
+    assert len(of_kind(desk.wake(), LinkTextsChanged)) == 5
     assert desk.controller.wake_at() == inf
 
 

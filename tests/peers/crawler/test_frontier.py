@@ -581,6 +581,19 @@ def test_anchors_of_what_is_no_stored_page_change_nothing(outcome: Outcome, deta
     assert frontier.changed_anchors_count == 0
 
 
+def test_changed_anchors_of_slots_that_are_forgotten_are_not_told() -> None:
+    table = MemoryTable()
+    frontier = Frontier(table, SETTINGS)
+    for path in range(3):
+        frontier.mark_anchors_changed(url_of(path), 0)
+        frontier.add_anchor(url_of(path), 0, "text")
+    frontier.forget_later([0])
+    assert (frontier.changed_anchors_count, frontier.take_changed_anchors(9)) == (0, [])
+    frontier.forget_some(1)
+    frontier.add_anchor(url_of(7), 0, "something new, so the rest stays")
+    assert frontier.changed_anchors_count == Frontier(table, SETTINGS).changed_anchors_count > 0
+
+
 def test_changed_anchors_are_taken_in_portions() -> None:
     frontier = held(MemoryTable())
     for path in range(5):

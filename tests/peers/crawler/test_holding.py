@@ -49,7 +49,7 @@ from peers.handover.mirror import (
     SHIPMENTS_UNDER_WAY,
     SILENT_S,
 )
-from peers.storage.messages import StoreAnchors
+from peers.storage.messages import LinkTextsChanged
 from tests.helpers import ME, SLOT_COUNT, fetched, hold_slots, owned_by, ownership_changed, parsed, redirect
 from tests.peers.crawler.desk import HOME, HOST, MINE, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, asked, of_kind
 
@@ -495,7 +495,7 @@ def test_changes_of_a_member_are_merged_and_promised_as_often_as_they_come() -> 
     assert shipped(desk.wake(SHIP_S)) == []
 
 
-def test_a_standby_has_the_link_texts_indexed_when_it_takes_over() -> None:
+def test_a_standby_has_the_link_texts_indexed_as_the_owner_does() -> None:
     desk = team_desk()
     slot = slot_of_host(THEIRS)
     source = team_desk()
@@ -504,9 +504,8 @@ def test_a_standby_has_the_link_texts_indexed_when_it_takes_over() -> None:
     texts = items_in(source.wake(SHIP_S) or source.seed(HOME) + source.wake(SHIP_S)).anchors
     items = Items(stored=(f"{THEIRS}/1",), anchors=texts)
     desk.tell(changed_by_other(items), "controller", OTHER)
-    assert of_kind(desk.wake(1.0), StoreAnchors) == []
-    desk.share((ME,))
-    assert of_kind(desk.wake(1.0), StoreAnchors) == [StoreAnchors(f"{THEIRS}/1", slot, ("text",))]
+    assert of_kind(desk.wake(1.0), LinkTextsChanged) == [LinkTextsChanged(f"{THEIRS}/1", slot)]
+    assert desk.anchors_of(f"{THEIRS}/1") == ("text",)
 
 
 def test_one_item_that_cannot_be_is_left_out_of_a_shipment_told_and_not_sent_again() -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from mesh.messages import FoundLink, LinksAccepted, LinksFound, LinkUse
-from mesh.urls import host_of
-from peers.storage.messages import StoreAnchors
+from peers.storage.messages import LinkTextsChanged
 from tests.peers.crawler.desk import HOST, Desk
 
 PAGE, OTHER = f"{HOST}/page", f"{HOST}/other"
@@ -38,16 +37,15 @@ def test_the_text_of_a_link_is_kept_and_its_target_is_not_queued() -> None:
     desk = Desk()
     told(desk, FoundLink(OTHER, "words", use=LinkUse.TEXT))
     assert desk.state_of(OTHER) is None
-    assert desk.controller._frontier.anchors_of(OTHER, desk.controller._links.place_of(host_of(HOST))[0]) == (
-        "words",
-    )
+    assert desk.anchors_of(OTHER) == ("words",)
 
 
 def test_link_texts_go_to_the_index_together_when_no_more_pages_come() -> None:
     desk = Desk()
 
     def texts_given(after_s: float) -> list[tuple[str, ...]]:
-        return [each.message.anchors for each in desk.wake(after_s) if isinstance(each.message, StoreAnchors)]
+        told = [each.message for each in desk.wake(after_s) if isinstance(each.message, LinkTextsChanged)]
+        return [desk.anchors_of(message.url) for message in told]
 
     told(desk, FoundLink(OTHER, use=LinkUse.STORED), FoundLink(OTHER, "one", use=LinkUse.TEXT))
     assert texts_given(0.1) == [("one",)]  # the first at once, the next ones at their interval

@@ -55,23 +55,23 @@ from peers.storage.ledger import Ledger, identity_of
 from peers.storage.messages import (
     AppendBulk,
     AppendRecords,
+    LinkTextsChanged,
     PageStored,
     ParseRecords,
     ReadExtents,
     ReadRecords,
     RecordsParsed,
     RemoveSegments,
-    StoreAnchors,
     StorePage,
 )
 from peers.storage.scrubber import ScrubSettings
+from tests.peers.storage.dict_texts import DictTexts
 
 SLOTS = 64
 SETTINGS = CellSettings(
     indexing=IndexingSettings(pages_max=8, texts_max=4, recoveries_max=3, texts_per_look=2),
     entries_per_turn=5,
     pages=DeliverySettings(again_s=2.0, again_max_s=16.0, give_up_s=14.0),
-    texts=DeliverySettings(again_s=2.0, again_max_s=16.0, give_up_s=14.0),
     scrub=ScrubSettings(places_max=2, pass_pause_s=100.0),
 )
 
@@ -203,7 +203,7 @@ class Peer:
         self.acknowledged: dict[str, float] = {}  # by commits: what its controller may rely on
         self.told: dict[str, float] = {}  # since the last commit
         self.outstanding: set[str] = set()  # pages that its controller waits for
-        self.unsure: set[str] = set()  # pages whose link texts its controller sent since the last commit
+        self.unsure: set[str] = set()  # pages of which its controller told since the last commit
         self.promises: list[Outgoing] = []
         self.tasks: dict[int, tuple[str, bytes]] = {}  # of its handover: peer and slots
         self.differing: list[tuple[str, bytes]] = []  # to be synchronised next
@@ -213,6 +213,7 @@ class Peer:
     def lose_disk(self) -> None:
         self.table = MemoryTable()
         self.committed: dict[bytes, bytes] = {}
+        self.texts = DictTexts()  # in its frontier
         self.store = ListStore()
         self.index = self._make_index()
 
@@ -220,7 +221,7 @@ class Peer:
         self.is_up = True
         self.life += 1
         self.archive = ArchiveTwin(self.store)
-        self.cell = Cell(self.name, self.table, SETTINGS, self.life)
+        self.cell = Cell(self.name, self.table, self.texts, SETTINGS, self.life)
         self.node = Node(
             self.name, [self.cell, Indexer(self.name, self.index, IndexerSettings(documents_max=3))]
         )
@@ -273,7 +274,8 @@ class Team:
         self.on_parsed: Callable[[str], object] = str
         self.table = SlotTable({f"peer{n}": 100 for n in range(n_peers)}, SLOTS, replicas)
         self.peers = {name: Peer(name, make_index) for name in self.table.peers}
-        self.anchors: dict[str, tuple[str, ...]] = {}  # what the controllers know of each page
+        self.anchors: dict[str, tuple[str, ...]] = {}  # link texts of each page
+        self.spreading: list[tuple[str, str]] = []  # which peers' frontiers will hear of which pages' texts
         self.latest: dict[str, float] = {}  # time of the newest fetch of each page
         self.gone: set[str] = set()  # pages whose newest version has no document
         self.under_way: list[tuple[Address, Address, Message]] = []
@@ -298,8 +300,7 @@ class Team:
                 has_document = url not in self.gone
             fetched_at = self.latest[url] = self.now
             self.gone = self.gone - {url} if has_document else self.gone | {url}
-            anchors = self.anchors.get(url, ())
-            page = page_of(url, self.slot_of(url), fetched_at, anchors, has_document=has_document)
+            page = page_of(url, self.slot_of(url), fetched_at, has_document=has_document)
             self._do(owner, Address(owner.name, "controller"), "cell", StorePage(page))
 
     def store_anchors(self, url: str, text: str) -> None:
@@ -307,12 +308,24 @@ class Team:
         owner = self.owner_of(url)
         if owner.is_up and url in self.latest:
             self.anchors[url] = tuple(sorted({*self.anchors.get(url, ()), text}))
-            self._send_anchors(url, owner)
+            self.spreading += [(name, url) for name in self.table.team_of(self.slot_of(url))]
 
-    def _send_anchors(self, url: str, owner: Peer) -> None:
-        owner.unsure.add(url)
-        message = StoreAnchors(url, self.slot_of(url), self.anchors[url])
-        self._do(owner, Address(owner.name, "controller"), "cell", message)
+    def _spread_texts(self) -> None:
+        """Let some of the frontiers hear of texts, in any order."""
+        self.random.shuffle(self.spreading)
+        for _ in range((len(self.spreading) + 1) // 2):
+            name, url = self.spreading.pop()
+            peer = self.peers[name]
+            if not peer.is_up:
+                self.spreading.insert(0, (name, url))
+                continue
+            peer.texts[identity_of(self.slot_of(url), url)] = self.anchors[url]
+            self._tell_texts(peer, url)
+
+    def _tell_texts(self, peer: Peer, url: str) -> None:
+        peer.unsure.add(url)
+        changed = LinkTextsChanged(url, self.slot_of(url))
+        self._do(peer, Address(peer.name, "controller"), "cell", changed)
 
     # --- What happens
 
@@ -339,6 +352,7 @@ class Team:
 
     def pass_time(self, seconds: float) -> None:
         self.now += seconds
+        self._spread_texts()
         for peer in self.peers.values():
             if peer.is_up and peer.node.wake_at() <= self.now:
                 self._carry_out(peer, peer.node.wake(self.now))
@@ -364,7 +378,11 @@ class Team:
             if self.owner_of(url) is peer and peer.acknowledged.get(url) != fetched_at:
                 self.store(url, has_document=url not in self.gone)
         for url in sorted(peer.unsure):
-            self._send_anchors(url, peer)
+            self._tell_texts(peer, url)
+        for url in sorted(self.anchors):
+            slot = self.slot_of(url)
+            if name in self.table.team_of(slot) and identity_of(slot, url) not in peer.texts:
+                self.spreading.append((name, url))  # it has lost its disk
         self._compare_with_all(peer)
 
     def compare(self) -> None:
@@ -401,7 +419,9 @@ class Team:
     def is_at_rest(self, peer: Peer) -> bool:
         cell = peer.cell.observe()
         waiting = cell.pending + cell.unindexed + cell.anchors_unindexed + cell.replicas_waiting
-        return not (waiting or cell.damaged or cell.store.tasks or peer.tasks or peer.differing)
+        waiting += cell.damaged + cell.store.tasks
+        is_spreading = any(name == peer.name for name, _ in self.spreading)
+        return not (waiting or peer.tasks or peer.differing or is_spreading)
 
     # --- What handovers do
 
@@ -475,10 +495,8 @@ def records_of(url: str, fetched_at: float) -> bytes:
     return f"{url} at {fetched_at}".encode()
 
 
-def page_of(
-    url: str, slot: int, fetched_at: float, anchors: tuple[str, ...] = (), *, has_document: bool = True
-) -> StoredPage:
-    document = Document(url, title="t", text="x", anchors=anchors, fetched_at=fetched_at)
+def page_of(url: str, slot: int, fetched_at: float, *, has_document: bool = True) -> StoredPage:
+    document = Document(url, title="t", text="x", fetched_at=fetched_at)
     return StoredPage(
         url, slot, fetched_at, 200, records_of(url, fetched_at), document if has_document else None
     )

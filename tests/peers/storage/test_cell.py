@@ -15,7 +15,6 @@ from mesh.document import Document
 from mesh.errors import LocalProtocolError
 from mesh.memory_table import MemoryTable
 from mesh.messages import (
-    AnchorsReplicated,
     CompareSlots,
     ItemsSent,
     ItemsTaken,
@@ -24,7 +23,6 @@ from mesh.messages import (
     PageReplicated,
     Ping,
     ReadPage,
-    ReplicateAnchors,
     ReplicatePage,
     SendItems,
     SlotsCompared,
@@ -64,6 +62,7 @@ from peers.storage.messages import (
     BulkAppended,
     CountUnindexed,
     ExtentsRead,
+    LinkTextsChanged,
     PageRefused,
     PageStored,
     ParseRecords,
@@ -75,12 +74,12 @@ from peers.storage.messages import (
     RecordsRefused,
     RemoveSegments,
     SegmentsRemoved,
-    StoreAnchors,
     StorePage,
     UnindexedCounted,
 )
 from peers.storage.parts import PageRow, Pages, VersionRow, encode_content
 from peers.storage.scrubber import ScrubSettings
+from tests.peers.storage.dict_texts import DictTexts
 
 ME, OTHER, THIRD = "a", "b", "c"
 SLOTS = 64
@@ -124,9 +123,15 @@ def owned(*alive: str, replicas: int = 2, peers: tuple[str, ...] = (ME, OTHER)) 
 class Driven:
     """A cell and a clock."""
 
-    def __init__(self, table: MemoryTable | None = None, settings: CellSettings | None = None) -> None:
+    def __init__(
+        self,
+        table: MemoryTable | None = None,
+        settings: CellSettings | None = None,
+        texts: DictTexts | None = None,
+    ) -> None:
         self.table = table or MemoryTable()
-        self.cell = Cell(ME, self.table, settings or CellSettings(scrub=QUIET))
+        self.texts = texts or DictTexts()
+        self.cell = Cell(ME, self.table, self.texts, settings or CellSettings(scrub=QUIET))
         self.now = 100.0
         self.filled: set[int] = set()  # slots that the handover was told of
         self.last_request = 0  # of the exchange
@@ -464,61 +469,55 @@ def test_member_that_was_away_for_a_moment_is_asked_again(pair: Driven) -> None:
 # --- Link texts ------------------------------------------------------------------------------
 
 
-def test_link_texts_go_to_the_indexer_and_to_the_standby_until_promised(pair: Driven) -> None:
-    pair.store(page())
-    assert pair.tell(StoreAnchors(URL, SLOT, ("a", "b"))) == [
-        Send(INDEXER, IndexAnchors(URL, SLOT, ("a", "b"))),
-        Send(OTHER_CELL, ReplicateAnchors(URL, SLOT, ("a", "b"), 100.0)),
-    ]
-    assert pair.wake(5.0) == [Send(OTHER_CELL, ReplicateAnchors(URL, SLOT, ("a", "b"), 100.0))]
-    pair.tell(AnchorsReplicated(URL, ("a",)), OTHER_CELL)
-    assert pair.observed("replicas_waiting") == 1, "a promise of older texts"
-    pair.tell(AnchorsReplicated(URL, ("a", "b")), OTHER_CELL)
-    pair.tell(PagesIndexed((), ((URL, ("a", "b")),)), INDEXER)
-    assert (pair.observed("replicas_waiting"), pair.observed("anchors_unindexed")) == (0, 0)
+TEXTS_CHANGED = LinkTextsChanged(URL, SLOT)
 
 
-def test_link_texts_of_a_page_in_progress_wait_for_it(alone: Driven) -> None:
+def test_page_goes_to_the_indexer_with_the_link_texts_known_then(alone: Driven) -> None:
     alone.tell(StorePage(page()))
-    assert alone.tell(StoreAnchors(URL, SLOT, ("a",))) == []
-    assert alone.tell(appended(page()), ARCHIVE) == [
-        Send(INDEXER, IndexPage(SLOT, page().document or Document(""))),
-        Send(CONTROLLER, PageStored(URL, 5.0)),
-        Send(INDEXER, IndexAnchors(URL, SLOT, ("a",))),
-    ]
+    alone.texts[identity_of(SLOT, URL)] = ("a", "b")
+    assert alone.tell(TEXTS_CHANGED) == [], "the page is not here yet"
+    document = page(anchors=("a", "b")).document
+    assert document is not None
+    assert alone.tell(appended(page()), ARCHIVE)[0] == Send(INDEXER, IndexPage(SLOT, document))
+    assert alone.tell(TEXTS_CHANGED) == [], "it has these"
 
 
-def test_link_texts_of_a_page_that_is_not_here_are_counted_and_left(alone: Driven) -> None:
-    assert alone.tell(StoreAnchors(URL, SLOT, ("a",))) == []
-    assert alone.observed("anchors_unknown") == 1
+def test_link_texts_that_changed_go_to_the_indexer_and_to_nobody_else(pair: Driven) -> None:
+    pair.store(page())
+    pair.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
+    for texts in (("a",), ("a", "b")):
+        pair.texts[identity_of(SLOT, URL)] = texts
+        assert pair.tell(TEXTS_CHANGED) == [Send(INDEXER, IndexAnchors(URL, SLOT, texts))]
+        assert pair.tell(TEXTS_CHANGED) == []
+    pair.tell(PagesIndexed((), ((URL, ("a",)),)), INDEXER)
+    assert pair.observed("anchors_unindexed") == 1, "those were older ones"
+    pair.tell(PagesIndexed((), ((URL, ("a", "b")),)), INDEXER)
+    assert pair.observed("anchors_unindexed") == 0
 
 
-def test_standby_promises_link_texts_only_of_pages_it_has(pair: Driven) -> None:
-    message = ReplicateAnchors(URL, SLOT, ("a",), 50.0)
-    assert pair.tell(message, OTHER_CELL) == []
-    pair.tell(ReplicatePage(page()), OTHER_CELL)
-    pair.tell(appended(page()), ARCHIVE)
-    promise = Send(OTHER_CELL, AnchorsReplicated(URL, ("a",)))
-    assert pair.tell(message, OTHER_CELL) == [Send(INDEXER, IndexAnchors(URL, SLOT, ("a",))), promise]
-    assert pair.tell(message, OTHER_CELL) == [promise]
-    older = ReplicateAnchors(URL, SLOT, ("old",), 49.0)
-    assert pair.tell(older, OTHER_CELL) == [Send(OTHER_CELL, AnchorsReplicated(URL, ("old",)))]
-    assert pair.tell(message, Address(THIRD, "cell")) == []
+def test_link_texts_of_a_page_that_is_not_here_or_is_gone_are_left(alone: Driven) -> None:
+    alone.texts[identity_of(SLOT, URL)] = ("a",)
+    assert alone.tell(TEXTS_CHANGED) == []
+    alone.store(gone())
+    assert alone.tell(TEXTS_CHANGED) == []
+    assert alone.observed("anchors_unindexed") == 0
 
 
 def test_link_texts_that_were_not_indexed_survive_a_crash(alone: Driven) -> None:
     alone.store(page())
     alone.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
-    alone.tell(StoreAnchors(URL, SLOT, ("a",)))
-    assert Driven(alone.table).wake() == [Send(INDEXER, IndexAnchors(URL, SLOT, ("a",)))]
+    alone.texts[identity_of(SLOT, URL)] = ("a",)
+    alone.tell(TEXTS_CHANGED)
+    again = Driven(alone.table, texts=alone.texts)
+    assert again.wake() == [Send(INDEXER, IndexAnchors(URL, SLOT, ("a",)))]
 
 
 # --- Reading back ----------------------------------------------------------------------------
 
 
 def test_page_that_was_not_indexed_is_read_back_after_a_restart(alone: Driven) -> None:
-    alone.store(page(anchors=("text",)))
-    again = Driven(alone.table)
+    alone.store(page())
+    again = Driven(alone.table, texts=DictTexts({identity_of(SLOT, URL): ("text",)}))
     assert again.wake() == [Send(ARCHIVE, ReadRecords(URL, 5.0, 1, 0, 7, CHECKSUM))]
     assert again.wake() == []
     assert again.tell(RecordsRead(URL, 5.0, b"records"), ARCHIVE) == [
@@ -686,13 +685,13 @@ def test_totals_survive_a_restart(pair: Driven) -> None:
 SLOT_SET = encode_slot_list([SLOT], SLOTS)
 
 
-def bring(driven: Driven, records: bytes = b"records", anchors: tuple[str, ...] = ()) -> list[Send]:
+def bring(driven: Driven, records: bytes = b"records") -> list[Send]:
     """Have the slot of URL brought from the other peer, which has one page; return the last sends."""
     driven.tell(SynchroniseSlots(3, OTHER, SLOT_SET, inf), HANDOVER)
     request = driven.last_request
     driven.tell(SlotsCompared(request, SLOT_SET, NO_SLOTS), OTHER_CELL)
     request = driven.last_request
-    row = PageRow(URL, 5.0, anchors, False, (VersionRow(5.0, 200, True, len(records)),))
+    row = PageRow(URL, False, b"", (VersionRow(5.0, 200, True, len(records)),))
     items = encode_content(Pages(0, (row,)))
     part = ItemsSent(request, 0, 100.0, items, records, checksum_of(items, records), is_last=True)
     (append,) = driven.tell(part, OTHER_CELL)
@@ -702,7 +701,8 @@ def bring(driven: Driven, records: bytes = b"records", anchors: tuple[str, ...] 
 
 def test_slots_are_synchronised_when_what_came_is_in_the_index(pair: Driven) -> None:
     told = Send(HANDOVER, SlotsSynchronised(3, SLOT_SET))
-    sends = bring(pair, anchors=("a",))
+    sends = bring(pair)
+    pair.texts[identity_of(SLOT, URL)] = ("a",)
     assert [type(send.message) for send in sends] == [ItemsTaken]
     assert pair.observed("brought") == 1
     assert pair.wake() == [Send(ARCHIVE, ReadRecords(URL, 5.0, 1, 0, 7, CHECKSUM))]

@@ -13,7 +13,7 @@ from xxhash import xxh3_64_intdigest
 from mesh.actor import Address, Message, Send
 from mesh.errors import RemoteProtocolError
 from mesh.memory_table import MemoryTable
-from mesh.messages import ANCHOR_ENTRIES_MAX, BULK_BYTES_MAX
+from mesh.messages import BULK_BYTES_MAX
 from mesh.slot_set import SlotMask, encode_slots
 from mesh.slots import slot_of
 from mesh.urls import host_of
@@ -28,9 +28,11 @@ from peers.index.messages import (
 )
 from peers.storage.cell_store import CellStore
 from peers.storage.extent import Extent
-from peers.storage.ledger import Ledger, Place, Texts, identity_of
+from peers.storage.ledger import UNKNOWN_TEXTS, Ledger, Place, identity_of
+from peers.storage.link_texts import texts_digest
 from peers.storage.messages import AppendBulk, BulkAppended, ExtentsRead, ReadExtents
 from peers.storage.parts import Documents, PageRow, Pages, VersionRow, decode_content, encode_content
+from tests.peers.storage.dict_texts import DictTexts
 
 SLOTS = 64
 ME = "me"
@@ -54,7 +56,8 @@ class Side:
 
     def __init__(self) -> None:
         self.ledger = Ledger(MemoryTable())
-        self.store = CellStore(ME, self.ledger, slot_of_url)
+        self.texts = DictTexts()
+        self.store = CellStore(ME, self.ledger, self.texts, slot_of_url)
         self.archive: dict[Extent, bytes] = {}
         self._offsets = count(0, 1_000)
 
@@ -65,8 +68,7 @@ class Side:
             url, at, 200, 1, extent.offset, extent.length, xxh3_64_intdigest(records), has_document=True
         )
         self.ledger.keep(identity(url), place)
-        if anchors:
-            self.ledger.merge_texts(identity(url), Texts(at, anchors))
+        self.ledger.note_texts_given(identity(url), texts_digest(anchors))
         return place
 
     def read(self, order: Message) -> ExtentsRead:
@@ -109,9 +111,9 @@ class Side:
         assert self.store.note_appended(BulkAppended(7, tuple(extents)))
 
 
-def row(url: str = URLS[0], *lengths: int, anchors: tuple[str, ...] = ()) -> PageRow:
+def row(url: str = URLS[0], *lengths: int) -> PageRow:
     versions = tuple(VersionRow(float(n), 200, True, length) for n, length in enumerate(lengths))
-    return PageRow(url, 1.0, anchors, False, versions)
+    return PageRow(url, False, b"", versions)
 
 
 def pages(*rows: PageRow) -> bytes:
@@ -125,7 +127,7 @@ def test_two_stores_that_sent_each_other_what_they_lack_have_the_same() -> None:
     left, right = Side(), Side()
     for n, url in enumerate(URLS):
         for side in ((left,), (right,), (left, right))[n % 3]:
-            side.keep(url, float(n), f"records {n}".encode(), f"text {n}")
+            side.keep(url, float(n), f"records {n}".encode())
             side.keep(url, n + 0.5, f"newer {n}".encode())
     for source, target in ((left, right), (right, left)):
         have = [each for slot in range(SLOTS) for each in target.store.item_ids(slot)]
@@ -138,7 +140,6 @@ def test_two_stores_that_sent_each_other_what_they_lack_have_the_same() -> None:
             newest = side.ledger.newest(identity(url))
             assert newest is not None
             assert side.archive[newest.extent] == f"newer {n}".encode()
-            assert side.ledger.anchors(identity(url)) == (f"text {n}",)
     assert left.parts([each for slot in range(SLOTS) for each in right.store.item_ids(slot)]) == []
 
 
@@ -242,9 +243,28 @@ def test_link_texts_of_a_page_that_was_marked_at_the_source_are_indexed_anew(mar
             return take_documents(answer)
 
         source.store.take_documents = mark_then  # type: ignore[method-assign]
+    target.texts[identity(URLS[0])] = ("text",)
     exported(source, target, ((URLS[0], 2.0),))
     assert target.ledger.marked_texts(b"", 99) == [identity(URLS[0])]
     assert target.ledger.marked_pages(b"", 99) == []
+
+
+@pytest.mark.parametrize("known", [(), ("text",), ("other",)])
+def test_adopted_document_gets_other_link_texts_only_where_others_are_known(known: tuple[str, ...]) -> None:
+    source, target = Side(), Side()
+    source.keep(URLS[0], 2.0, b"records", "text")
+    target.texts[identity(URLS[0])] = known
+    exported(source, target, ((URLS[0], 2.0),))
+    assert target.ledger.texts_given(identity(URLS[0])) == texts_digest(("text",))
+    assert bool(target.ledger.marked_texts(b"", 99)) == (known == ("other",))
+
+
+def test_link_texts_that_are_not_known_here_are_not_told_to_others() -> None:
+    source, target = Side(), Side()
+    source.keep(URLS[0], 2.0)
+    source.ledger.note_texts_given(identity(URLS[0]), UNKNOWN_TEXTS)
+    exported(source, target, ((URLS[0], 2.0),))
+    assert target.ledger.texts_given(identity(URLS[0])) == UNKNOWN_TEXTS
 
 
 def test_adopted_document_is_not_believed_when_an_older_version_was_given_to_the_indexer_since() -> None:
@@ -311,15 +331,14 @@ def test_export_that_nobody_takes_is_stopped() -> None:
         (pages(row(URLS[0], 5)), b"1234"),
         (pages(row(URLS[0], 5)), b"123456"),
         (pages(row(URLS[0])), b"x"),
-        (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, [], False, [[1.0, 200, True, 0]]]]]), b""),
-        (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, [], False, [[1.0, 200, True, -1]]]]]), b""),
-        (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, [], False, [[-1.0, 200, True, 1]]]]]), b"x"),
-        (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, [], False, [[1e300, 200, True, 1]]]]]), b"x"),
+        (msgspec.msgpack.encode([1, 0, [[URLS[0], False, b"", [[1.0, 200, True, 0]]]]]), b""),
+        (msgspec.msgpack.encode([1, 0, [[URLS[0], False, b"", [[1.0, 200, True, -1]]]]]), b""),
+        (msgspec.msgpack.encode([1, 0, [[URLS[0], False, b"", [[-1.0, 200, True, 1]]]]]), b"x"),
+        (msgspec.msgpack.encode([1, 0, [[URLS[0], False, b"", [[1e300, 200, True, 1]]]]]), b"x"),
         (msgspec.msgpack.encode([1, 0, [[URLS[0], float("nan"), [], False, []]]]), b""),
-        (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, [], False, [[float("nan"), 200, True, 1]]]]]), b"x"),
-        (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, ["x" * 201], False, []]]]), b""),
-        (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, ["x"] * (ANCHOR_ENTRIES_MAX + 1), False, []]]]), b""),
-        (msgspec.msgpack.encode([1, 0, [[URLS[0], 1.0, [], False, [[1.0, 1000, True, 1]]]]]), b"x"),
+        (msgspec.msgpack.encode([1, 0, [[URLS[0], False, b"", [[float("nan"), 200, True, 1]]]]]), b"x"),
+        (msgspec.msgpack.encode([1, 0, [[URLS[0], True, b"123456789", []]]]), b""),
+        (msgspec.msgpack.encode([1, 0, [[URLS[0], False, b"", [[1.0, 1000, True, 1]]]]]), b"x"),
     ],
 )
 def test_part_that_is_none_is_refused_and_changes_nothing(items: bytes, bulk: bytes) -> None:
@@ -353,7 +372,7 @@ def test_pages_of_slots_that_were_not_asked_for_are_refused() -> None:
 
 def test_records_that_are_not_sound_are_refused_and_counted_and_the_rest_is_kept() -> None:
     target = Side()
-    part = Part(pages(row(URLS[0], 3, 3, anchors=("a",)), row(URLS[1], 4, anchors=("b",))), b"oneTWOxxxx")
+    part = Part(pages(row(URLS[0], 3, 3), row(URLS[1], 4)), b"oneTWOxxxx")
     order = target.store.merge(7, "other", ALL, part, 0.0)
     assert order == Send(
         ARCHIVE, AppendBulk(7, (memoryview(b"one"), memoryview(b"TWO"), memoryview(b"xxxx")))
@@ -363,7 +382,6 @@ def test_records_that_are_not_sound_are_refused_and_counted_and_the_rest_is_kept
     assert newest is not None
     assert (newest.fetched_at, newest.checksum) == (1.0, xxh3_64_intdigest(b"TWO"))
     assert target.ledger.newest(identity(URLS[1])) is None
-    assert target.ledger.texts(identity(URLS[1])) is None, "texts of a page that is not here"
     assert (target.store.items_refused, target.ledger.totals.pages) == (2, 1)
 
 

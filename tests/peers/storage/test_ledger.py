@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import permutations
 from pathlib import Path
 
 import msgspec
@@ -18,12 +17,12 @@ from peers.storage.ledger import (
     Kept,
     Ledger,
     Place,
-    Texts,
     identity_of,
     last_extent,
     mark_key,
     slot_in,
 )
+from peers.storage.link_texts import texts_digest
 
 URL = "http://host.example/"
 IDENTITY = identity_of(7, URL)
@@ -117,8 +116,8 @@ def test_everything_of_a_slot_stands_together(table: Table) -> None:
             identity = identity_of(slot, f"{URL}{n}")
             ledger.keep(identity, place(float(n)))
             ledger.mark_page(identity, float(n))
-            ledger.merge_texts(identity, Texts(1.0, ("a",)))
-    for kind in (b"p", b"u", b"a"):
+            ledger.note_texts_given(identity, texts_digest(("a",)))
+    for kind in (b"p", b"u", b"t"):
         slots = [slot_in(key[len(kind) :]) for key, _ in table.scan_prefix(kind)]
         assert slots == [1] * 3 + [2] * 3 + [256] * 3 + [65_535] * 3
 
@@ -150,27 +149,20 @@ def test_nothing_is_counted_twice(table: Table) -> None:
     assert (ledger.totals.texts_marked, ledger.totals.pages_marked, ledger.marks_by_slot[7]) == (0, 0, 0)
 
 
-def test_later_texts_win_and_of_equally_late_ones_the_larger(table: Table) -> None:
-    texts = [Texts(1.0, ("b",)), Texts(2.0, ("a",)), Texts(2.0, ("c",)), Texts(0.0, ("z",))]
-    for order in permutations(texts):
-        ledger = Ledger(MemoryTable())
-        for each in order:
-            ledger.merge_texts(IDENTITY, each)
-        assert ledger.texts(IDENTITY) == Texts(2.0, ("c",))
-
-
-def test_texts_that_follow_others_are_later_whatever_the_clock_says(table: Table) -> None:
+def test_digest_of_the_texts_that_the_index_has_is_remembered(table: Table) -> None:
     ledger = Ledger(table)
-    ledger.merge_texts(IDENTITY, Texts(100.0, ("a",)))
-    assert ledger.merge_texts(IDENTITY, Texts(ledger.next_time(IDENTITY, 50.0), ("b",)))
+    assert ledger.texts_given(IDENTITY) == b""
+    ledger.note_texts_given(IDENTITY, texts_digest(("a", "b")))
+    assert Ledger(table).texts_given(IDENTITY) == texts_digest(("a", "b"))
+    ledger.note_texts_given(IDENTITY, texts_digest(()))
+    assert (ledger.texts_given(IDENTITY), list(table.scan(b""))) == (b"", [])
 
 
 def test_items_of_two_ledgers_are_equal_whatever_the_places(table: Table) -> None:
     ledger, other = Ledger(table), Ledger(MemoryTable())
     ledger.keep(IDENTITY, place(1.0))
     ledger.keep(IDENTITY, place(2.0))
-    ledger.merge_texts(IDENTITY, Texts(5.0, ("a",)))
-    other.merge_texts(IDENTITY, Texts(6.0, ("a",)))
+    ledger.note_texts_given(IDENTITY, texts_digest(("a",)))
     elsewhere = Place(URL, 2.0, 200, 7, 70, 3, 4, True)
     other.keep(IDENTITY, elsewhere)
     assert len(set(ledger.item_ids(7)) - set(other.item_ids(7))) == 1
@@ -183,7 +175,7 @@ def test_all_that_is_counted_is_found_again(table: Table) -> None:
     ledger = Ledger(table)
     ledger.keep(IDENTITY, place(1.0))
     ledger.mark_page(IDENTITY, 1.0)
-    ledger.merge_texts(identity_of(9, URL), Texts(1.0, ("a",)))
+    ledger.keep(identity_of(9, URL), place(0.5))
     ledger.save()
     again = Ledger(table)
     assert again.totals == ledger.totals
@@ -225,7 +217,7 @@ def test_slot_is_forgotten_in_pieces_and_nothing_of_others(table: Table) -> None
             ledger.keep(identity, place(1.0))
             ledger.keep(identity, place(2.0))
             ledger.mark_page(identity, 2.0)
-            ledger.merge_texts(identity, Texts(1.0, ("a",)))
+            ledger.note_texts_given(identity, texts_digest(("a",)))
             ledger.mark_texts(identity)
     before = ledger.totals.pages_marked
     counts: list[int] = []
@@ -237,7 +229,7 @@ def test_slot_is_forgotten_in_pieces_and_nothing_of_others(table: Table) -> None
     assert (totals.pages, totals.pages_marked, totals.texts_marked, before) == (6, 6, 6, 9)
     assert (totals.archive_bytes, totals.garbage_bytes) == (12 * 3, 6 * 3)
     assert (bool(ledger.filled[7]), bool(ledger.filled[8])) == (False, True)
-    assert (list(ledger.item_ids(7)), len(list(ledger.item_ids(6)))) == ([], 9)
+    assert (list(ledger.item_ids(7)), len(list(ledger.item_ids(6)))) == ([], 6)
 
 
 def test_segment_is_dead_when_nothing_in_it_is_referred_to_unless_it_is_the_last(table: Table) -> None:

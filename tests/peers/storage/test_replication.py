@@ -5,18 +5,18 @@ from __future__ import annotations
 from math import inf
 
 from mesh.delivery import DeliverySettings
-from mesh.messages import ReplicateAnchors
+from mesh.messages import ReplicatePage, StoredPage
 from peers.storage.replication import Replications, Silence
 
-MESSAGE = ReplicateAnchors("http://a.test/", 3, ("text",), 1.0)
+MESSAGE = ReplicatePage(StoredPage("http://a.test/", 3, 1.0, 200, b"records"))
 
 
-def replications(waiting_max: float = inf) -> Replications[str, ReplicateAnchors]:
+def replications(waiting_max: float = inf) -> Replications[str, ReplicatePage]:
     settings = DeliverySettings(again_s=2.0, again_max_s=16.0, give_up_s=30.0, waiting_max=waiting_max)
-    return Replications(settings, lambda order: len(order.url))
+    return Replications(settings, lambda order: len(order.page.url))
 
 
-def begun(*members: str) -> Replications[str, ReplicateAnchors]:
+def begun(*members: str) -> Replications[str, ReplicatePage]:
     replicas = replications()
     replicas.begin("key", 3, MESSAGE, members, 0.0)
     assert replicas.wake(0.0) == ([(member, MESSAGE) for member in members], [])
@@ -50,9 +50,8 @@ def test_without_members_nothing_is_waited_for() -> None:
 
 def test_a_newer_message_of_a_key_takes_the_place_of_the_one_before() -> None:
     replicas = begun("b")
-    newer = ReplicateAnchors(MESSAGE.url, MESSAGE.slot, ("another text",), 2.0)
+    newer = ReplicatePage(StoredPage("http://a.test/", 3, 2.0, 200, b"newer"))
     replicas.begin("key", 3, newer, ["b", "c"], 1.0)
-    assert replicas.message("key") == newer
     assert replicas.wake(1.0) == ([("b", newer), ("c", newer)], [])
 
 

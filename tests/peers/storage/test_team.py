@@ -113,7 +113,7 @@ def test_crash_of_either_side_at_any_step_of_a_bulk_transfer_loses_nothing(
         team.settle()
         assert_kept(team)
         n_steps += 1
-    assert n_steps > 50
+    assert n_steps > 40
 
 
 def test_newcomer_adopts_the_documents_and_parses_no_page() -> None:

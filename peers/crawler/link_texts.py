@@ -1,0 +1,27 @@
+"""Reads the link texts that the frontier keeps, for others of the same peer."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mesh.table import Table
+
+_decode = msgspec.msgpack.Decoder(tuple[str, ...]).decode
+
+
+class KeptTexts:
+    """A `peers.storage.link_texts.LinkTexts` over the table of a frontier, which it never changes."""
+
+    def __init__(self, table: Table) -> None:
+        """Read in the section of the frontier."""
+        self._table = table
+
+    def of(self, identity: bytes) -> tuple[str, ...]:
+        """Return what is known of the links to a page; see `LinkTexts`."""
+        row = self._table.get(texts_key(identity[:2], identity[2:]))
+        return _decode(row) if row else ()
+
+
+def texts_key(slot: bytes, mark: bytes) -> bytes:
+    """Return the key of a row "a", see `frontier`."""
+    return slot + b"a" + mark
