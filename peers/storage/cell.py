@@ -15,7 +15,9 @@ archive. A gateway gets the newest one that shows the page, and is told when the
 
 A member of the team that stays silent does not hold a page up for ever: after some tries the handover is told
 that its slots differ, and has them compared (`peers.handover.exchange`, over `cell_store`). So it is with
-whatever a peer missed while it was away. Nothing is remembered of what others lack.
+whatever a peer missed while it was away. Who declines a page because its disk is full has its own handover
+compare. Comparing finds what is in our table. So who was silent, or declined, before our own archive had the
+page is asked again when it has. Nothing else is remembered of what others lack.
 
 What links tell of a page is not kept here (`link_texts`): the indexer gets it as it is known when it gets the
 page, and again when the controller says that it has changed.
@@ -161,6 +163,7 @@ class _Page:
     identity: bytes
     givers: list[Address] = field(default_factory=list)  # the controller or importer that waits for it
     askers: list[str] = field(default_factory=list)  # owners that wait for our promise
+    late: set[str] = field(default_factory=set)  # members to be asked again once there is a place
     replica_bytes: int = 0  # what it counts towards CellSettings.replica_bytes_max
     place: RecordsAppended | None = None
 
@@ -272,7 +275,7 @@ class Cell(StoreActor):
             case RecordsAppended():
                 return self._note_appended(message, now)
             case PageNotReplicated(url, fetched_at):
-                return self._note_replicated(source.peer, (url, fetched_at), now)
+                return self._note_declined(source.peer, (url, fetched_at), now)
             case PageReplicated(url, fetched_at):
                 return self._note_replicated(source.peer, (url, fetched_at), now)
             case PagesIndexed():
@@ -448,7 +451,30 @@ class Cell(StoreActor):
         if pending is None or pending.place is not None:
             return []
         pending.place = message
+        self._ask_again(pending, now)
         return self._finish_if_done(key, now)
+
+    def _ask_again(self, pending: _Page, now: float) -> None:
+        """Have members that could not keep a page before we had it ourselves keep it, or lack it, now."""
+        if pending.late:
+            page = pending.page
+            members = [peer for peer in self._others(page.slot) if peer in pending.late]
+            self._replicas.ask_again(
+                (page.url, page.fetched_at), page.slot, ReplicatePage(page), members, now
+            )
+
+    def _note_declined(self, peer: str, key: Version, now: float) -> list[Send]:
+        """Count a page without a member whose disk is full: it compares its slot with ours."""
+        self._put_off(key, peer)
+        return self._note_replicated(peer, key, now)
+
+    def _put_off(self, key: Version, peer: str) -> bool:
+        """Have a member asked again when we have a page ourselves; False when we have, and it may compare."""
+        pending = self._pages.get(key)
+        if pending is None or not pending.givers or pending.place is not None:
+            return False
+        pending.late.add(peer)
+        return True
 
     def _note_replicated(self, peer: str, key: Version, now: float) -> list[Send]:
         return self._finish_if_done(key, now) if self._replicas.note_answer(key, peer, now) else []
@@ -513,8 +539,9 @@ class Cell(StoreActor):
             leaving, given_up = self._replicas.wake(now)
             sends += [Send(self._cell_of(peer), message) for peer, message in leaving]
             for key, slot, peer in given_up:
-                silent[peer].add(slot)
-                sends += self._finish_if_done(key, now)
+                if not self._put_off(key, peer):
+                    silent[peer].add(slot)
+                    sends += self._finish_if_done(key, now)
         return sends + self._differing(silent)
 
     # --- Reading back

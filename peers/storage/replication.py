@@ -96,6 +96,14 @@ class Replications(Generic[Key, Order]):
         replication.asked = set(members)
         self._ask(key, replication, new, now)
 
+    def ask_again(self, key: Key, slot: int, message: Order, members: Iterable[str], now: float) -> None:
+        """Wait also for members that have answered, or were given up, before."""
+        replication = self._under_way.get(key)
+        if replication is None:
+            self.begin(key, slot, message, members, now)
+        else:
+            self._ask(key, replication, [peer for peer in members if peer not in replication.missing], now)
+
     def wake(self, now: float) -> tuple[list[tuple[str, Order]], list[Silence[Key]]]:
         """Return what is to be sent to whom, for the first time or again, and what was given up."""
         leaving, given_up = self._delivery.wake(now)

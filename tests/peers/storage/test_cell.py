@@ -424,6 +424,35 @@ def test_page_counts_without_a_standby_whose_disk_is_full(pair: Driven) -> None:
     assert Send(CONTROLLER, PageStored(URL, 5.0)) in pair.tell(PageNotReplicated(URL, 5.0), OTHER_CELL)
 
 
+def test_standby_that_declined_before_we_had_the_page_is_asked_again_when_we_have_it(pair: Driven) -> None:
+    """What it compares with us meanwhile does not show the page: it would think that it has everything."""
+    pair.tell(StorePage(page()))
+    pair.tell(DiskFilled(""), ARCHIVE)
+    assert pair.tell(PageNotReplicated(URL, 5.0), OTHER_CELL) == []
+    assert pair.wake(60.0) == [], "not before"
+    assert pair.tell(appended(page()), ARCHIVE) == [Send(OTHER_CELL, ReplicatePage(page()))]
+    assert Send(CONTROLLER, PageStored(URL, 5.0)) in pair.tell(PageNotReplicated(URL, 5.0), OTHER_CELL)
+
+
+def test_member_given_up_before_we_had_the_page_is_asked_again_when_we_have_it(pair: Driven) -> None:
+    pair.tell(StorePage(page()))
+    for _ in range(60):
+        assert all(send.target == OTHER_CELL for send in pair.wake(1.0)), (
+            "there is nothing yet to be compared"
+        )
+    assert pair.observed("replicas_waiting") == 0
+    assert pair.tell(appended(page()), ARCHIVE) == [Send(OTHER_CELL, ReplicatePage(page()))]
+    assert Send(CONTROLLER, PageStored(URL, 5.0)) in pair.tell(PageReplicated(URL, 5.0), OTHER_CELL)
+
+
+def test_page_that_is_ours_to_copy_only_is_never_passed_on(pair: Driven) -> None:
+    pair.tell(ReplicatePage(page()), OTHER_CELL)
+    pair.tell(PageNotReplicated(URL, 5.0), OTHER_CELL)  # an answer to an earlier life of ours
+    sends = pair.tell(appended(page()), ARCHIVE)
+    assert Send(OTHER_CELL, PageReplicated(URL, 5.0)) in sends
+    assert Send(OTHER_CELL, ReplicatePage(page())) not in sends
+
+
 def test_silent_member_is_asked_again_and_then_its_slot_is_compared(pair: Driven) -> None:
     pair.tell(StorePage(page()))
     pair.tell(appended(page()), ARCHIVE)

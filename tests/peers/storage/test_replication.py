@@ -42,6 +42,18 @@ def test_only_the_silent_are_sent_it_again_and_each_is_given_up_once() -> None:
     assert replicas.wake(60.0) == ([], [])
 
 
+def test_who_has_answered_is_waited_for_once_more_when_asked_again() -> None:
+    replicas = begun("b", "c")
+    replicas.note_answer("key", "b", 0.1)
+    replicas.ask_again("key", 3, MESSAGE, ["b", "c"], 0.2)
+    assert replicas.wake(0.2) == ([("b", MESSAGE)], []), "c is being waited for as it is"
+    assert not replicas.note_answer("key", "c", 0.3)
+    assert replicas.note_answer("key", "b", 0.3)
+    replicas.ask_again("key", 3, MESSAGE, ["b"], 0.4)
+    assert replicas.wake(0.4) == ([("b", MESSAGE)], [])
+    assert replicas.note_answer("key", "b", 0.5)
+
+
 def test_without_members_nothing_is_waited_for() -> None:
     replicas = begun()
     assert not replicas.is_waiting("key")
