@@ -81,6 +81,12 @@ FirstGatewayOption = Annotated[
         show_default=GatewaySettings().listen,
     ),
 ]
+RevisitOption = Annotated[
+    float | None,
+    typer.Option(
+        min=1, help="Seconds from one visit of a page to the next.", show_default="each is visited once"
+    ),
+]
 PagesPerHostOption = Annotated[
     int | None,
     typer.Option(
@@ -157,6 +163,7 @@ def up(
     gateway: FirstGatewayOption = "",
     replicas: Annotated[int, typer.Option(min=1, max=8, help="Copies of every page, in a new mesh.")] = 2,
     pages_per_host: PagesPerHostOption = None,
+    revisit_after: RevisitOption = None,
     once: OnceOption = False,
     report: Annotated[Path | None, typer.Option(help="Write the report of all peers here.")] = None,
     record: Annotated[Path | None, typer.Option(help="Record a trace for `tianmesh sim replay`.")] = None,
@@ -180,6 +187,7 @@ def up(
     given = {
         "crawl.delay_s": delay,
         "crawl.pages_per_host_max": pages_per_host,
+        "crawl.revisit_after_s": revisit_after,
         "web.resolver": None if resolver is None else str(resolver.resolve()),
         "web.allow_private": _private_names(urls, resolver, data, is_allowed=allow_private),
     }

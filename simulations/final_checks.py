@@ -21,7 +21,6 @@ from simulations.world import World
 
 ASKED_AT_A_TIME: Final = 40
 ANSWERED_S: Final = 6.0  # for a batch of searches
-QUEUED_ROW: Final = b"Q"
 
 
 class RestingRun(Protocol):

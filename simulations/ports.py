@@ -108,9 +108,11 @@ class VirtualParser:
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
         match message:
             case ParsePage(page):
-                links = self._web.links(page.url)
                 url, at = page.url, page.started_at
-                parsed = PageParsed(url, self.records(url, at), self.document(url, at), links)
+                is_there = page.status == 200
+                document = self.document(url, at) if is_there else None
+                links = self._web.links(url) if is_there else ()
+                parsed = PageParsed(url, self.records(url, at), document, links)
                 return (Answer(PARSE_S, source, parsed),)
             case ParseRecords(url, fetched_at):
                 parsed_again = RecordsParsed(url, fetched_at, self.document(url, fetched_at))

@@ -30,6 +30,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mesh.urls import fingerprint, host_of, origin_of
+from peers.crawler.url_rows import QUEUED, row_in
 from simulations.machine import Machine
 from simulations.web import Served, Web
 
@@ -249,12 +250,12 @@ class Watch:
 
     def _note_url(self, machine: Machine, key: bytes, value: bytes | None) -> None:
         settled = self.settled[machine.number]
-        if value is None or value.startswith(b"Q"):
+        if value is None or value[:1] == QUEUED:
             settled.pop(key, None)
             return
         settled.setdefault(key, self._now())
         url = self._urls.get(key)
-        if url is not None and value.startswith(b"D200") and url not in self.stored:
+        if url is not None and row_in(value).is_stored and url not in self.stored:
             self.stored[url] = self.findable[url] = self._now()
             if machine.number in self._isolated_since:
                 self.findable[url] = inf

@@ -49,6 +49,7 @@ STOP_CHECK_S: Final = 0.1  # between two looks whether anything of slots that we
 STOP_PATIENCE_S: Final = 10.0  # with pages of them whose links nobody accepts: those are in the outbox
 MEASURE_S: Final = 1.0  # between two reports of the queue's length
 MEASURE_SHARE: Final = 100  # a change of one part in so many is worth one
+IDLE_HORIZON_S: Final = 10.0  # a crawl that has something to ask within it is not at rest
 ANCHORS_PER_TURN: Final = 200
 HOT_HOSTS: Final = 10  # that statistics show
 DISK_FULL_PAUSE_S: Final = 10.0
@@ -125,9 +126,9 @@ class Controller(StoreActor):
                 self._visits.failed(url, reason, now)
                 sends = []
             case ParseFailed(url, reason):
-                sends = self._lose(url, reason)
+                sends = self._lose(url, reason, now)
             case PageRefused(url, fetched_at):
-                sends = self._lose(url, "archive") if self._pages.is_of(url, fetched_at) else []
+                sends = self._lose(url, "archive", now) if self._pages.is_of(url, fetched_at) else []
             case LinksFound(batch, links):
                 sends = self._links.take_in(source, batch, links, now)
             case LinksAccepted(batch):
@@ -255,8 +256,8 @@ class Controller(StoreActor):
         """Do other peers leave us with more links than we want to wait with, or pages that wait for those?"""
         return self._links.is_full or len(self._store.held_back) >= self._settings.pages_held_back_max
 
-    def _lose(self, url: str, reason: str) -> list[Send]:
-        if self._pages.lose(url, reason):
+    def _lose(self, url: str, reason: str, now: float) -> list[Send]:
+        if self._pages.lose(url, reason, now):
             self._visits.outcomes[reason] += 1
         return []
 
@@ -267,7 +268,7 @@ class Controller(StoreActor):
         """Send links to others, and settle pages whose links are among them."""
         batches = self._links.pack(now)
         sends = self._links.send(now) if batches else []
-        return sends + self._pages.settle(batches)
+        return sends + self._pages.settle(batches, now)
 
     def _redeem(self, pledges: list[Pledge]) -> list[Send]:
         """Do what waited for others to be safe."""
@@ -346,6 +347,7 @@ class Controller(StoreActor):
             or len(self._visits)
             or len(self._pages)
             or self._pages.finishing_count
+            or self._frontier.next_time() <= self._store.now + IDLE_HORIZON_S
             or not self._links.is_idle
             or self._frontier.changed_anchors_count
             or not self._mirror.is_idle

@@ -2,21 +2,21 @@
 
 Theory of operation
 ===================
-The truth is in the table. Each URL has a row that says whether it is queued, done, failed or excluded; a
-queued one also stands in the queue of its host. All keys begin with the slot, so that everything that belongs
-to a slot is one range:
+The truth is in the table. Each URL has a row that says how often it was visited, what came of it, and when it
+is due (`url_rows`); unless that is never, it also stands in the queue of its host. All keys begin with the
+slot, so that everything that belongs to a slot is one range:
 
     slot(2) "h" host(8)                                      -> HostRecord
     slot(2) "r" host(8) origin(8)                            -> robots.txt of an origin of the host
-    slot(2) "q" host(8) depth(2) attempts(1) fingerprint(16) -> hops(1) url
-    slot(2) "u" fingerprint(16)                              -> state of the URL, see `frontier_items`
+    slot(2) "q" host(8) due(4) depth(2) attempts(1) fingerprint(16) -> hops(1) url
+    slot(2) "u" fingerprint(16)                              -> row of the URL, see `url_rows`
     slot(2) "a" fingerprint(16)                              -> texts of the links that point to the URL
     slot(2) "d" fingerprint(16)                              -> URL of a stored page of whose link texts the
                                                                 cell of this peer has not heard
 
 Rows are items that only grow (`frontier_items`): what another peer knows of a slot is merged in any order.
-The key of a queued URL follows from its item alone, so two peers that queue it have the same row. Only "d" is
-a peer's own: it is written, also as a standby, whenever there may be texts that its cell does not know. The
+The key of a queued URL follows from its row alone, so two peers that queue it have the same. Only "d" is a
+peer's own: it is written, also as a standby, whenever there may be texts that its cell does not know. The
 frontier is who keeps link texts because it takes links in: their sender was promised that its team has them.
 
 A host is a name. Its URLs on all schemes and ports share its queue, its clock and its turn; only what a
@@ -27,10 +27,15 @@ Any slot may have rows here. In memory are only the slots that are *held*, those
 again. The counters are over these slots. A URL that was taken stays queued in the table until it is settled,
 so a crash repeats at most what was in flight.
 
-Order: breadth-first within a host, a URL that has been tried behind the others of its depth, else by
-fingerprint, which is as good as any order that does not depend on the peer. Among the hosts that may be
-asked now, those of which no page has been asked come first, so that every known host gives one page before
-any gives its second, as in WebCrawler (Pinkerton 1994).
+Order of what was never visited: breadth-first within a host, a URL that has been tried behind the others of
+its depth, else by fingerprint, which is as good as any order that does not depend on the peer. Among the
+hosts that may be asked now, those of which no page has been asked come first, so that every known host gives
+one page before any gives its second, as in WebCrawler (Pinkerton 1994).
+
+What was visited comes again in the order in which it is due, and never before. New and known pages share the
+turns of their host: as long as there are both, each gets every second one, so that neither waits for the end
+of the other. A host that has nothing but pages to come has its next turn when the first of them is due. The
+window is on new pages; what is due again is read from the table turn by turn.
 """
 
 from __future__ import annotations
@@ -40,7 +45,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush, nlargest
 from math import inf
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -51,33 +56,39 @@ from mesh.table import Table
 from mesh.urls import fingerprint, host_of
 from peers.crawler import politeness
 from peers.crawler.frontier_items import (
-    ATTEMPTS_MAX,
-    QUEUED,
-    STORED,
-    Queued,
     QueuedItem,
     RobotsRecord,
     host_hash,
     join_anchors,
     join_robots,
-    join_urls,
-    queued_in,
-    queued_row,
     robots_in,
     robots_row,
 )
 from peers.crawler.politeness import HostRecord
 from peers.crawler.robots import RobotsRules, product_token, rules_for_status
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.url_rows import (
+    ATTEMPTS_MAX,
+    DUE_S_MAX,
+    QUEUED,
+    Conclusion,
+    UrlRow,
+    after_visit,
+    join_rows,
+    row_bytes,
+    row_in,
+)
 from peers.handover.slot_digests import WatchedTable
 
 # Queue entries of a host held in memory, at most twice as many: one scan per so many fetches.
 WINDOW_URLS: Final = 64
 
-Outcome: TypeAlias = Literal["D", "F", "X"]  # done, failed, excluded: the last three states of a URL
-
 _COMPLETE: Final = None  # a window bound: nothing is in the table that is not in the window
-_FINGERPRINT_AT: Final = 14  # in the key of a queue entry
+_DUE_AT: Final = 11  # in the key of a queue entry: whole seconds, 0 for a new URL
+_DEPTH_AT: Final = 15
+_ATTEMPTS_AT: Final = 17
+_FINGERPRINT_AT: Final = 18
+_FIRST_AGAIN: Final = (1).to_bytes(4, "big")  # where in a queue those begin that were visited
 
 
 class QueuedUrl(NamedTuple):
@@ -86,8 +97,14 @@ class QueuedUrl(NamedTuple):
     url: str
     key: bytes
     depth: int
-    attempts: int  # made before
+    attempts: int  # made before, for this visit
     hops: int  # redirects followed in a row to get here
+    before: UrlRow | None = None  # of a URL that was visited before
+
+    @property
+    def is_stored(self) -> bool:
+        """Has the page been there, as far as is known?"""
+        return self.before is not None and self.before.is_stored
 
 
 class OriginRules(NamedTuple):
@@ -102,13 +119,17 @@ class HostState:
     """A host in memory. `record` says what survives a restart; the rest follows from the table."""
 
     __slots__ = (
+        "again_s",
         "bound",
         "hash",
+        "is_again",
         "is_busy",
         "origins",
         "queued",
         "record",
         "slot",
+        "ticket",
+        "turn_s",
         "window",
     )
 
@@ -118,9 +139,14 @@ class HostState:
         self.hash = digest
         # By origin that was asked for its robots.txt; read from the table when first needed.
         self.origins: dict[str, OriginRules] | None = None
-        self.queued = 0
+        self.queued = 0  # new URLs
+        self.again_s = inf  # nothing that was visited is due before; what is may be later
+        self.is_again = False  # the next turn is one of those, if there are both
         self.is_busy = False  # it stands in the heap or among the ready, or is taken
-        # A heap of all queue keys below the bound that are not taken; _COMPLETE when there are no others.
+        self.ticket = 0  # of its valid entry in the heap; 0 when it has none
+        self.turn_s = inf  # the time of that
+        # A heap of all keys of new URLs below the bound that are not taken; the bound is _COMPLETE when there
+        # are no others.
         self.window: list[tuple[bytes, str, int]] = []
         self.bound: bytes | None = _COMPLETE
 
@@ -145,11 +171,11 @@ class Frontier:
         self._url_counts: dict[int, int] = {}
         self._changed_anchors: dict[int, int] = {}  # of all slots that have any; number of "d" rows
         self.forgetting: deque[int] = deque()  # slots of which the rows are being deleted
-        self._waiting: list[tuple[float, int, HostState]] = []  # heap by next_fetch_s
+        self._waiting: list[tuple[float, int, HostState]] = []  # heap by time of the next turn, and ticket
         self._ready_new: deque[HostState] = deque()  # may be asked now, no page asked so far
         self._ready: deque[HostState] = deque()
         self._taken: dict[bytes, bytes] = {}  # URLs that are out: fingerprint to queue key
-        self._ties = 0
+        self._tickets = 0
         self.url_count = 0
         self.queued_count = 0
         self.given_up_count = 0  # queued URLs of hosts that were given up
@@ -176,21 +202,17 @@ class Frontier:
         row = self._table.get(key)
         if row is None:
             state, digest = self._host(host, slot)
-            queued = Queued(digest, depth, 0, hops)
-            self._table.put(key, queued_row(queued))
+            self._put(slot, mark, url, None, UrlRow(digest, depth, 0, hops))
             self.note_change(key)
-            self._enqueue(slot, state, mark, url, queued)
             self._count_url(slot, +1)
             if state is not None:
                 self._schedule(state, now)
             return True
         if row[:1] == QUEUED:
-            before = queued_in(row)
+            before = row_in(row)
             if depth < before.depth or hops < before.hops:
-                better = Queued(
-                    before.host, min(depth, before.depth), before.attempts, min(hops, before.hops)
-                )
-                self._requeue(slot, mark, url, before, better)
+                better = before._replace(depth=min(depth, before.depth), hops=min(hops, before.hops))
+                self._put(slot, mark, url, before, better)
                 self.note_change(key)
         return False
 
@@ -199,7 +221,8 @@ class Frontier:
         mark = fingerprint(url)
         key = _slot_key(slot) + b"u" + mark
         before = self._table.get(key)
-        self.merge_settled(slot, mark, STORED + url.encode())
+        imported = UrlRow(host_hash(host_of(url)), 0, 0, 0, "D200", 1, inf, url=url)
+        self.merge_visited(slot, mark, imported, url)
         if self._table.get(key) != before:
             self.note_change(key)
 
@@ -244,27 +267,56 @@ class Frontier:
     # --- taking ---
 
     def take_host(self, now: float) -> HostState | None:
-        """A host that may be asked now and has something queued; it is ours until `release`."""
+        """A host that may be asked now and has something due; it is ours until `release`."""
         while self._waiting and self._waiting[0][0] <= now:
-            state = heappop(self._waiting)[2]
-            (self._ready if state.record.fetched else self._ready_new).append(state)
+            _, ticket, state = heappop(self._waiting)
+            if ticket == state.ticket:
+                state.ticket = 0
+                (self._ready if state.record.fetched else self._ready_new).append(state)
         for ready in (self._ready_new, self._ready):
             while ready:
                 state = ready.popleft()
-                if state.record.next_fetch_s <= now:
+                at_s = self._turn_s(state)
+                if at_s <= now:
                     return state
-                self._wait(state)  # its clock was put forward meanwhile
+                state.is_busy = False  # its clock was put forward meanwhile, or nothing is left
+                self._schedule(state, now)
         return None
 
-    def take_url(self, state: HostState) -> QueuedUrl | None:
+    def take_url(self, state: HostState, now: float) -> QueuedUrl | None:
         """The next URL of a host; it stays queued in the table until `settle` or `retry`."""
+        turns = (self._take_again, self._take_new) if state.is_again else (self._take_new, self._take_again)
+        taken = turns[0](state, now) or turns[1](state, now)
+        state.is_again = taken is not None and taken.before is None
+        return taken
+
+    def _take_new(self, state: HostState, now: float) -> QueuedUrl | None:
         while not state.window and state.bound is not _COMPLETE:
             self._refill(state, state.bound)
         if not state.window:
             return None
         key, url, hops = heappop(state.window)
+        return self._take(key, url, hops, None)
+
+    def _take_again(self, state: HostState, now: float) -> QueuedUrl | None:
+        """Take what has been due longest of that which was visited, and note what is due after that."""
+        if state.again_s > now:
+            return None
+        queue = _slot_key(state.slot) + b"q" + state.hash
+        later = (int(min(now, DUE_S_MAX)) + 1).to_bytes(4, "big")
+        for key, value in self._table.scan(queue + _FIRST_AGAIN, queue + later):
+            if key[_FINGERPRINT_AT:] not in self._taken:
+                state.again_s = _due_s(key)
+                row = self._table.get(_slot_key(state.slot) + b"u" + key[_FINGERPRINT_AT:])
+                assert row is not None, "what is queued has a row"
+                return self._take(key, value[1:].decode(), value[0], row_in(row))
+        state.again_s = self._due_from(state, later)
+        return None
+
+    def _take(self, key: bytes, url: str, hops: int, before: UrlRow | None) -> QueuedUrl:
         self._taken[key[_FINGERPRINT_AT:]] = key
-        return QueuedUrl(url, key, int.from_bytes(key[11:13], "big"), key[13], hops)
+        depth = int.from_bytes(key[_DEPTH_AT:_ATTEMPTS_AT], "big")
+        return QueuedUrl(url, key, depth, key[_ATTEMPTS_AT], hops, before)
 
     def release(self, state: HostState, now: float) -> None:
         """Give a host back, to be asked again at its `next_fetch_s` if anything is queued."""
@@ -311,22 +363,25 @@ class Frontier:
             return True
         return not all(url.startswith(f"{origin}/") for _, url, _ in state.window)
 
-    def settle(self, state: HostState, taken: QueuedUrl, outcome: Outcome, detail: str) -> None:
-        """Bring a URL that was taken into its last state."""
-        self.note_change(self.settle_quietly(state, taken, outcome, detail))
+    def settle(self, state: HostState, taken: QueuedUrl, conclusion: Conclusion) -> None:
+        """Bring a visit to its end."""
+        self.note_change(self.settle_quietly(state, taken, conclusion))
 
-    def settle_quietly(self, state: HostState, taken: QueuedUrl, outcome: Outcome, detail: str) -> bytes:
+    def settle_quietly(self, state: HostState, taken: QueuedUrl, conclusion: Conclusion) -> bytes:
         """Do the same, but let nobody hear of it before `note_change` of the key that is returned."""
         mark = taken.key[_FINGERPRINT_AT:]
         key = _slot_key(state.slot) + b"u" + mark
-        row = _settled_row(outcome, detail, taken.url)
-        queue_key = self._taken.pop(mark, None)
-        if queue_key is None:  # a merge has settled it meanwhile
-            row = join_urls(row, self._table.get(key) or row)
-        else:
-            self._table.delete(queue_key)
-            self._count_queued(state, -1)
-        self._table.put(key, row)
+        stored = self._table.get(key)
+        assert stored is not None, "what was taken has a row"
+        before = row_in(stored)
+        if self._taken.pop(mark, None) is not None:
+            after = after_visit(before, taken.url, conclusion)
+            self._put(state.slot, mark, taken.url, before, after, is_out=True)
+        else:  # a merge has settled it meanwhile
+            visited = taken.before or UrlRow(state.hash, taken.depth, 0, taken.hops)
+            after = join_rows(before, after_visit(visited, taken.url, conclusion))
+            self._put(state.slot, mark, taken.url, before, after)
+        self._schedule(state, conclusion.at_s)
         return key
 
     def note_change(self, key: bytes) -> None:
@@ -337,17 +392,14 @@ class Frontier:
     def retry(self, state: HostState, taken: QueuedUrl) -> None:
         """Queue a URL that was taken once more, behind the others of its depth."""
         mark = taken.key[_FINGERPRINT_AT:]
-        queue_key = self._taken.pop(mark, None)
-        if queue_key is None:
+        if self._taken.pop(mark, None) is None:
             return
         key = _slot_key(state.slot) + b"u" + mark
         row = self._table.get(key)
         assert row is not None, "what is queued has a row"
-        before = queued_in(row)
+        before = row_in(row)
         again = before._replace(attempts=min(before.attempts + 1, ATTEMPTS_MAX))
-        self._requeue(state.slot, mark, taken.url, before, again)
-        if again == before:
-            self._push(state, queue_key, taken.url, taken.hops)
+        self._put(state.slot, mark, taken.url, before, again, is_out=True)
         self.note_change(key)
 
     def put_back(self, state: HostState, taken: QueuedUrl) -> None:
@@ -424,38 +476,44 @@ class Frontier:
     # --- merging ---
 
     def merge_queued(self, slot: int, host: str, item: QueuedItem) -> None:
-        """Join a queued URL of another peer with what is known of it here."""
-        self._fill(slot)
-        url, mark = item.url, fingerprint(item.url)
-        key = _slot_key(slot) + b"u" + mark
-        row = self._table.get(key)
-        queued = Queued(host_hash(host), item.depth, item.attempts, item.hops)
-        if row is None:
-            state, _ = self._host(host, slot, is_merge=True)
-            self._table.put(key, queued_row(queued))
-            self._enqueue(slot, state, mark, url, queued)
-            self._count_url(slot, +1)
-            if state is not None:
-                self._schedule(state, -inf)
-        elif row[:1] == QUEUED:
-            before, joined = queued_in(row), queued_in(join_urls(row, queued_row(queued)))
-            if joined != before:
-                self._requeue(slot, mark, url, before, joined)
+        """Join a URL that another peer has not visited with what is known of it here."""
+        row = UrlRow(host_hash(host), item.depth, item.attempts, item.hops)
+        self._merge_row(slot, fingerprint(item.url), row, item.url)
 
-    def merge_settled(self, slot: int, mark: bytes, row: bytes) -> None:
-        """Join the last state of a URL with what is known of it here."""
+    def merge_visited(self, slot: int, mark: bytes, row: UrlRow, url: str) -> None:
+        """Join what another peer knows of a URL that was visited with what is known of it here.
+
+        Args:
+          url: its text; "" when that is not known, and the row neither queued nor stored.
+        """
+        joined = self._merge_row(slot, mark, row, url)
+        if (
+            joined is not None
+            and joined.is_stored
+            and self._table.get(_slot_key(slot) + b"a" + mark) is not None
+        ):
+            self._mark_changed(slot, mark, joined.url)
+
+    def _merge_row(self, slot: int, mark: bytes, row: UrlRow, url: str) -> UrlRow | None:
+        """Return what comes of it; None when it is what was here before."""
         self._fill(slot)
-        key = _slot_key(slot) + b"u" + mark
-        before = self._table.get(key)
+        stored = self._table.get(_slot_key(slot) + b"u" + mark)
+        before = None if stored is None else row_in(stored)
+        joined = row if before is None else join_rows(before, row)
+        if joined == before:
+            return None
+        if joined.is_queued:
+            if not url:  # theirs has only added to ours
+                assert before is not None
+                url = self.url_in_queue(slot, mark, before)
+            self._host(host_of(url), slot, is_merge=True)
+        self._put(slot, mark, url, before, joined)
         if before is None:
             self._count_url(slot, +1)
-        elif (row := join_urls(before, row)) == before:
-            return
-        elif before[:1] == QUEUED:
-            self._unqueue(slot, mark, queued_in(before))
-        self._table.put(key, row)
-        if row.startswith(STORED) and self._table.get(_slot_key(slot) + b"a" + mark) is not None:
-            self._mark_changed(slot, mark, _url_in(row))
+        state = self._by_slot.get(slot, {}).get(joined.host)
+        if state is not None:
+            self._schedule(state, -inf)
+        return joined
 
     def merge_anchors(self, slot: int, mark: bytes, texts: tuple[str, ...]) -> None:
         """Join link texts with those known here."""
@@ -468,8 +526,8 @@ class Frontier:
             return
         self._table.put(key, _encode(joined))
         row = self._table.get(_slot_key(slot) + b"u" + mark)
-        if row is not None and row.startswith(STORED):
-            self._mark_changed(slot, mark, _url_in(row))
+        if row is not None and (url := row_in(row).url):
+            self._mark_changed(slot, mark, url)
 
     def merge_host(self, slot: int, record: HostRecord) -> None:
         """Join a host with what is known of it here."""
@@ -520,9 +578,13 @@ class Frontier:
         """The key of the row of a URL that was taken."""
         return _slot_key(state.slot) + b"u" + taken.key[_FINGERPRINT_AT:]
 
-    def url_in_queue(self, slot: int, mark: bytes, queued: Queued) -> str:
+    def is_out(self, taken: QueuedUrl) -> bool:
+        """Is the visit for which a URL was taken still to be made, as far as is known here?"""
+        return taken.key[_FINGERPRINT_AT:] in self._taken
+
+    def url_in_queue(self, slot: int, mark: bytes, row: UrlRow) -> str:
         """The text of a queued URL."""
-        entry = self._table.get(_queue_key(slot, mark, queued))
+        entry = self._table.get(_queue_key(slot, mark, row))
         assert entry is not None, "what is queued stands in a queue"
         return entry[1:].decode()
 
@@ -539,14 +601,17 @@ class Frontier:
         return self._waiting[0][0] if self._waiting else inf
 
     def state_of(self, url: str, slot: int) -> str | None:
-        """One letter and a detail: Q, D200, Ftimeout, Xrobots; None for a URL never heard of."""
+        """What came of the last visit: Q, D200, Ftimeout, Xrobots; None for a URL never heard of."""
+        row = self.row_of(url, slot)
+        return None if row is None else row.outcome
+
+    def row_of(self, url: str, slot: int) -> UrlRow | None:
+        """All that is known of a URL."""
         row = self._table.get(_url_key(slot, b"u", url))
-        if row is None:
-            return None
-        return "Q" if row[:1] == QUEUED else row.partition(b" ")[0].decode()
+        return None if row is None else row_in(row)
 
     def longest_queues(self, count: int) -> tuple[tuple[str, int], ...]:
-        """Hosts of held slots with most URLs queued, and how many, longest first."""
+        """Hosts of held slots with most new URLs, and how many, longest first."""
         longest = nlargest(count, self._hosts.values(), key=lambda state: state.queued)
         return tuple((state.host, state.queued) for state in longest if state.queued)
 
@@ -596,41 +661,49 @@ class Frontier:
 
     # --- details: queues ---
 
-    def _enqueue(self, slot: int, state: HostState | None, mark: bytes, url: str, queued: Queued) -> None:
-        key = _queue_key(slot, mark, queued)
-        self._table.put(key, bytes((queued.hops,)) + url.encode())
-        if state is not None:
-            self._count_queued(state, +1)
-            self._push(state, key, url, queued.hops)
+    def _put(
+        self,
+        slot: int,
+        mark: bytes,
+        url: str,
+        before: UrlRow | None,
+        after: UrlRow,
+        *,
+        is_out: bool = False,
+    ) -> None:
+        """Write the row of a URL, and have it stand in its queue where the row says, if anywhere.
 
-    def _unqueue(self, slot: int, mark: bytes, queued: Queued) -> None:
-        key = _queue_key(slot, mark, queued)
-        self._table.delete(key)
-        state = self._by_slot.get(slot, {}).get(queued.host)
-        if state is not None:
-            self._count_queued(state, -1)
-            if self._taken.pop(mark, None) is None:
-                _pull(state, key)
-
-    def _requeue(self, slot: int, mark: bytes, url: str, before: Queued, after: Queued) -> None:
-        """Move a queued URL to where it belongs by now."""
-        old, new = _queue_key(slot, mark, before), _queue_key(slot, mark, after)
-        if old != new:
+        Args:
+          is_out: it was taken until now.
+        """
+        old = None if before is None or not before.is_queued else _queue_key(slot, mark, before)
+        new = _queue_key(slot, mark, after) if after.is_queued else None
+        self._table.put(_slot_key(slot) + b"u" + mark, row_bytes(after))
+        if old is not None and old != new:
             self._table.delete(old)
-        self._table.put(new, bytes((after.hops,)) + url.encode())
-        self._table.put(_slot_key(slot) + b"u" + mark, queued_row(after))
-        state = self._by_slot.get(slot, {}).get(before.host)
+        if new is not None:
+            self._table.put(new, bytes((after.hops,)) + url.encode())
+        state = self._by_slot.get(slot, {}).get(after.host)
         if state is None:
             return
+        self._count_queued(state, _is_new(new) - _is_new(old))
         if mark in self._taken:
-            self._taken[mark] = new
-        elif before != after:
+            assert before is not None
+            if new is not None and after.visit == before.visit:
+                self._taken[mark] = new
+                return
+            del self._taken[mark]
+            is_out = True
+        if old is not None and not is_out:
             _pull(state, old)
+        if new is not None:
             self._push(state, new, url, after.hops)
 
     def _push(self, state: HostState, key: bytes, url: str, hops: int) -> None:
         """Put a queue entry into the window of its host if it belongs there."""
-        if state.bound is _COMPLETE or key < state.bound:
+        if not _is_new(key):
+            state.again_s = min(state.again_s, _due_s(key))
+        elif state.bound is _COMPLETE or key < state.bound:
             heappush(state.window, (key, url, hops))
             if len(state.window) > 2 * WINDOW_URLS:
                 state.window.sort()
@@ -643,24 +716,40 @@ class Frontier:
         if state.record.given_up:
             self.given_up_count += change
 
+    def _turn_s(self, state: HostState) -> float:
+        """When a host is to be asked next: when its clock allows it and something is due; inf for never."""
+        if state.window or state.bound is not _COMPLETE:
+            return state.record.next_fetch_s
+        return max(state.record.next_fetch_s, state.again_s)
+
     def _schedule(self, state: HostState, now: float) -> None:
-        if state.is_busy or not (state.window or state.bound is not _COMPLETE):
+        at_s = self._turn_s(state)
+        if at_s == inf or state.slot in self._stopped:
             return
-        if state.slot in self._stopped:
-            return
-        state.is_busy = True
-        if state.record.next_fetch_s <= now:
+        if state.is_busy:
+            if state.ticket and at_s < state.turn_s:  # something new is due sooner than what it waits for
+                self._wait(state, at_s)
+        elif at_s <= now:
+            state.is_busy = True
             (self._ready if state.record.fetched else self._ready_new).append(state)
         else:
-            self._wait(state)
+            state.is_busy = True
+            self._wait(state, at_s)
 
-    def _wait(self, state: HostState) -> None:
-        self._ties += 1
-        heappush(self._waiting, (state.record.next_fetch_s, self._ties, state))
+    def _wait(self, state: HostState, at_s: float) -> None:
+        self._tickets += 1
+        state.ticket, state.turn_s = self._tickets, at_s
+        heappush(self._waiting, (at_s, self._tickets, state))
+
+    def _due_from(self, state: HostState, due: bytes) -> float:
+        """When the first URL of a host is due that is so then or later, inf if none is."""
+        queue = _slot_key(state.slot) + b"q" + state.hash
+        first = next(self._table.scan(queue + due, queue + b"\xff" * 5, limit=1), None)
+        return inf if first is None else _due_s(first[0])
 
     def _refill(self, state: HostState, start: bytes) -> None:
-        """Read the next keys of a queue, from its bound on, into an empty window."""
-        end = _slot_key(state.slot) + b"q" + state.hash + b"\xff" * 20
+        """Read the next keys of new URLs, from the bound on, into an empty window."""
+        end = _slot_key(state.slot) + b"q" + state.hash + _FIRST_AGAIN
         rows = list(self._table.scan(start, end, limit=WINDOW_URLS + 1))
         state.bound = rows[WINDOW_URLS][0] if len(rows) > WINDOW_URLS else _COMPLETE
         for key, value in rows[:WINDOW_URLS]:
@@ -678,9 +767,12 @@ class Frontier:
             if kind == b"u":
                 n_urls += 1
             elif kind == b"q":  # "h" sorts before it
-                state = states[key[3:11]]
-                state.bound = state.bound or key
-                self._count_queued(state, +1)
+                state = states[key[3:_DUE_AT]]
+                if _is_new(key):
+                    state.bound = state.bound or key
+                    self._count_queued(state, +1)
+                else:
+                    state.again_s = min(state.again_s, _due_s(key))
             elif kind == b"h":
                 states[key[3:11]] = self._new_state(slot, key[3:11], _record_decoder.decode(value))
         self._count_url(slot, n_urls)
@@ -717,6 +809,7 @@ class Frontier:
         for entry in waiting:
             if entry[2].slot in slots:
                 entry[2].is_busy = False
+                entry[2].ticket = 0
             else:
                 self._waiting.append(entry)
         heapify(self._waiting)
@@ -764,22 +857,12 @@ class Frontier:
 
     def _is_stored(self, slot: int, mark: bytes) -> bool:
         row = self._table.get(_slot_key(slot) + b"u" + mark)
-        return row is not None and row.startswith(STORED)
+        return row is not None and row_in(row).is_stored
 
 
 _encode = msgspec.msgpack.Encoder().encode
 _record_decoder = msgspec.msgpack.Decoder(HostRecord)
 _anchors_decoder = msgspec.msgpack.Decoder(tuple[str, ...])
-
-
-def _settled_row(outcome: Outcome, detail: str, url: str) -> bytes:
-    row = f"{outcome}{detail} ".encode()
-    return row + url.encode() if row == STORED else row[:-1]
-
-
-def _url_in(row: bytes) -> str:
-    """The URL in the row of a stored one."""
-    return row[len(STORED) :].decode()
 
 
 def _pull(state: HostState, key: bytes) -> None:
@@ -805,6 +888,15 @@ def _robots_key(slot: int, host: bytes, origin: str) -> bytes:
     return slot.to_bytes(2, "big") + b"r" + host + host_hash(origin)
 
 
-def _queue_key(slot: int, mark: bytes, queued: Queued) -> bytes:
-    host, depth, attempts, _ = queued
-    return b"%bq%b%b%c%b" % (slot.to_bytes(2, "big"), host, depth.to_bytes(2, "big"), attempts, mark)
+def _queue_key(slot: int, mark: bytes, row: UrlRow) -> bytes:
+    due, depth = int(row.due_s).to_bytes(4, "big"), row.depth.to_bytes(2, "big")
+    return b"%bq%b%b%b%c%b" % (slot.to_bytes(2, "big"), row.host, due, depth, row.attempts, mark)
+
+
+def _due_s(key: bytes) -> float:
+    return float(int.from_bytes(key[_DUE_AT:_DEPTH_AT], "big"))
+
+
+def _is_new(key: bytes | None) -> bool:
+    """Is a queue entry that of a URL that was never visited?"""
+    return key is not None and key[_DUE_AT:_DEPTH_AT] == bytes(4)

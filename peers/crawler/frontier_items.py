@@ -3,24 +3,17 @@
 An item has a *join*: of two peers' versions it makes one, the same whichever comes first and however often
 (idempotent, commutative, associative), so peers that have told each other everything have the same.
 
-    URL      queued < excluded < failed < done; of equal rank the greater bytes. Of two queued ones the least
-             depth and hops and the most attempts
+    URL      see `url_rows`: the one with more visits
     anchors  the union, of which the smallest linkers and uses stay (`mesh.linkers`), the texts of these uses,
              and of all texts the ANCHORS_MAX with the smallest hashes; of two with one hash the smaller text
     host     the later clock, with what goes with it; the greater count of pages (`politeness.join`)
     robots   of an origin: the one that expires later
-
-A URL's row says which of these it is:
-
-    b"Q" host(8) depth(2) attempts(1) hops(1)   queued; its text stands in the queue
-    b"D200 " url                                done and stored, with its text, for link texts that come later
-    b"D301", b"F404", b"Xrobots"                done otherwise, failed, excluded
 """
 
 from __future__ import annotations
 
-import re
 import struct
+from collections.abc import Callable
 from math import isfinite
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
@@ -33,15 +26,10 @@ from mesh.errors import RemoteProtocolError
 from mesh.linkers import LINKERS_MAX, USES_MAX, are_uses_of_texts, sorted_out, used_text
 from mesh.messages import ANCHOR_ENTRIES_MAX, ANCHORS_MAX, Anchor, Slot, Url
 from mesh.slots import slot_of
-from mesh.urls import canonical, fingerprint, host_of, origin_of
+from mesh.urls import URL_CHARS_MAX, canonical, fingerprint, host_of, origin_of
 from peers.crawler.robots import ROBOTS_BYTES_MAX
+from peers.crawler.url_rows import ATTEMPTS_MAX, ROW_BYTES_MAX, UrlRow, is_sound, row_in
 
-QUEUED: Final = b"Q"
-STORED: Final = b"D200 "  # before the URL
-ATTEMPTS_MAX: Final = 255  # what the row of a queued URL can hold
-
-_RANKS: Final = {ord("Q"): 0, ord("X"): 1, ord("F"): 2, ord("D"): 3}
-_STATE: Final = re.compile(rb"[DFX][A-Za-z0-9_]{0,40}")  # settled and not stored
 _FINGERPRINT_BYTES: Final = 16
 
 Texts: TypeAlias = Annotated[tuple[Anchor, ...], Meta(min_length=1, max_length=ANCHOR_ENTRIES_MAX)]
@@ -57,17 +45,8 @@ class RobotsRecord(NamedTuple):
     body: bytes
 
 
-class Queued(NamedTuple):
-    """What the row of a queued URL says."""
-
-    host: bytes  # its hash
-    depth: int
-    attempts: int
-    hops: int
-
-
 class QueuedItem(msgspec.Struct, frozen=True, array_like=True):
-    """A URL that is to be fetched."""
+    """A URL that was never visited."""
 
     url: Url
     depth: Annotated[int, Meta(ge=0, le=65_535)]
@@ -75,12 +54,13 @@ class QueuedItem(msgspec.Struct, frozen=True, array_like=True):
     hops: Annotated[int, Meta(ge=0, le=255)]
 
 
-class SettledItem(msgspec.Struct, frozen=True, array_like=True):
-    """A URL that was excluded, failed or is done, by its fingerprint; of most the text is not kept."""
+class VisitedItem(msgspec.Struct, frozen=True, array_like=True):
+    """A URL that was visited, by its fingerprint; with its text if that is stored, or to be visited again."""
 
     slot: Slot
     fingerprint: Fingerprint
-    state: Annotated[bytes, Meta(max_length=50)]
+    row: Annotated[bytes, Meta(max_length=ROW_BYTES_MAX)]
+    url: Annotated[str, Meta(max_length=URL_CHARS_MAX)] = ""  # of one to be visited again; "" when it is none
 
 
 class AnchorsItem(msgspec.Struct, frozen=True, array_like=True):
@@ -114,8 +94,7 @@ class Items(msgspec.Struct, frozen=True, array_like=True):
     """Some items of the frontier, of any slots."""
 
     queued: tuple[QueuedItem, ...] = ()
-    stored: tuple[Url, ...] = ()  # URLs that are done and stored
-    settled: tuple[SettledItem, ...] = ()
+    visited: tuple[VisitedItem, ...] = ()
     anchors: tuple[AnchorsItem, ...] = ()
     hosts: tuple[HostItem, ...] = ()
     robots: tuple[RobotsItem, ...] = ()
@@ -125,7 +104,7 @@ class Located(NamedTuple):
     """Items that were checked, with what was worked out for that; those that cannot be are not among them."""
 
     queued: list[tuple[int, str, QueuedItem]]  # slot and host
-    settled: list[tuple[int, bytes, bytes]]  # slot, fingerprint, row
+    visited: list[tuple[int, bytes, UrlRow, str]]  # slot, fingerprint, row and text, as far as known
     anchors: tuple[AnchorsItem, ...]
     hosts: list[tuple[int, HostItem]]
     robots: list[tuple[int, RobotsItem]]
@@ -133,13 +112,13 @@ class Located(NamedTuple):
 
     @property
     def item_count(self) -> int:
-        lists = (self.queued, self.settled, self.anchors, self.hosts, self.robots)
+        lists = (self.queued, self.visited, self.anchors, self.hosts, self.robots)
         return sum(len(items) for items in lists)
 
     def slots(self) -> set[int]:
         """Return the slots of all items."""
         slots = {slot for slot, _, _ in self.queued}
-        slots.update(slot for slot, _, _ in self.settled)
+        slots.update(slot for slot, _, _, _ in self.visited)
         slots.update(item.slot for item in self.anchors)
         slots.update(slot for slot, _ in self.hosts)
         slots.update(slot for slot, _ in self.robots)
@@ -147,31 +126,6 @@ class Located(NamedTuple):
 
 
 # --- Joins ---
-
-
-def queued_row(queued: Queued) -> bytes:
-    host, depth, attempts, hops = queued
-    return b"Q" + host + depth.to_bytes(2, "big") + bytes((attempts, hops))
-
-
-def queued_in(row: bytes) -> Queued:
-    """What the row of a queued URL says."""
-    assert row[:1] == QUEUED
-    return Queued(row[1:9], int.from_bytes(row[9:11], "big"), row[11], row[12])
-
-
-def join_urls(one: bytes, other: bytes) -> bytes:
-    """Bring two rows of the same URL together."""
-    if one == other:
-        return one
-    rank, other_rank = _RANKS[one[0]], _RANKS[other[0]]
-    if rank != other_rank:
-        return one if rank > other_rank else other
-    if rank > 0:
-        return max(one, other)
-    mine, theirs = queued_in(one), queued_in(other)
-    depth, hops = min(mine.depth, theirs.depth), min(mine.hops, theirs.hops)
-    return queued_row(Queued(max(mine.host, theirs.host), depth, max(mine.attempts, theirs.attempts), hops))
 
 
 def join_anchors(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
@@ -255,19 +209,38 @@ def locate(items: Items, slot_count: int) -> Located:
 
     urls = ((item, host_of(item.url)) for item in items.queued if canonical(item.url) == item.url)
     queued = [(slot_in(host), host, item) for item, host in urls]
-    stored = (url for url in items.stored if canonical(url) == url)
-    settled = [(slot_in(host_of(url)), fingerprint(url), STORED + url.encode()) for url in stored]
-    states = (each for each in items.settled if each.slot < slot_count and _STATE.fullmatch(each.state))
-    settled += [(each.slot, each.fingerprint, each.state) for each in states]
+    checked = (_checked_visited(item, slot_count, slot_in) for item in items.visited)
+    visited = [each for each in checked if each is not None]
     anchors = tuple(each for each in items.anchors if each.slot < slot_count and _are_in_order(each.texts))
     hosts = [(slot_in(each.host), each) for each in items.hosts if _is_host(each)]
     robots = [(slot_in(host_of(each.origin)), each) for each in items.robots if _is_of_origin(each)]
-    located = Located(queued, settled, anchors, hosts, robots, refused=0)
+    located = Located(queued, visited, anchors, hosts, robots, refused=0)
     return located._replace(refused=sum(map(len, astuple(items))) - located.item_count)
 
 
 def _are_in_order(texts: tuple[str, ...]) -> bool:
     return join_anchors(texts, ()) == texts and are_uses_of_texts(texts)
+
+
+def _checked_visited(
+    item: VisitedItem, slot_count: int, slot_in: Callable[[str], int]
+) -> tuple[int, bytes, UrlRow, str] | None:
+    try:
+        row = row_in(item.row)
+    except ValueError:
+        return None
+    text = row.url or item.url
+    if item.slot >= slot_count or not is_sound(row) or (row.is_queued and not text):
+        return None
+    if text and (canonical(text) != text or not _is_text_of(text, item, row, slot_in)):
+        return None
+    return item.slot, item.fingerprint, row, text
+
+
+def _is_text_of(url: str, item: VisitedItem, row: UrlRow, slot_in: Callable[[str], int]) -> bool:
+    host = host_of(url)
+    is_host = host_hash(host) == row.host and slot_in(host) == item.slot
+    return is_host and fingerprint(url) == item.fingerprint
 
 
 def _is_host(item: HostItem) -> bool:

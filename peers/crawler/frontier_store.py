@@ -4,8 +4,8 @@ Implements `peers.handover.store.MirroredStore`. An item's id covers its kind an
 hosts and robots.txt: clocks differ from peer to peer. So of a host only the name is in it, and hosts, which
 are few, are in every transfer.
 
-Some pages are *held back*: they are done here, but their links are not yet safe with others. Others are shown
-the URL as it was before, queued, so that who takes over after our death fetches the page again.
+Some pages are *held back*: their visit has come to its end here, but their links are not yet safe with
+others, who are shown the URL as it was before: due. So who takes over after our death fetches the page again.
 """
 
 from __future__ import annotations
@@ -25,33 +25,30 @@ from mesh.slot_set import SlotMask
 from peers.crawler import politeness
 from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_items import (
-    QUEUED,
-    STORED,
     AnchorsItem,
     HostItem,
     Items,
     Located,
-    Queued,
     QueuedItem,
     RobotsItem,
     RobotsRecord,
-    SettledItem,
+    VisitedItem,
     decode_items,
     encode_items,
     locate,
-    queued_in,
     robots_content,
     robots_in,
 )
 from peers.crawler.politeness import HostRecord
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.url_rows import row_in
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests
 from peers.handover.store import Part, Shipment
 
 PART_BYTES: Final = 512 << 10  # of items in a part: some 5,000, which take 40 ms to merge
 ITEM_BYTES: Final = 24  # of an item besides its texts
 
-_HOST, _ROBOTS, _QUEUED = ord("h"), ord("r"), QUEUED[0]
+_HOST, _ROBOTS = ord("h"), ord("r")
 
 
 class HeldBack(NamedTuple):
@@ -71,8 +68,7 @@ class Gathering:
         self.n_bytes = 0  # about so many when encoded, rather more than less
         self.n_items = 0
         self.queued: list[QueuedItem] = []
-        self.stored: list[str] = []
-        self.settled: list[SettledItem] = []
+        self.visited: list[VisitedItem] = []
         self.anchors: list[AnchorsItem] = []
         self.hosts: list[HostItem] = []
         self.robots: list[RobotsItem] = []
@@ -85,8 +81,7 @@ class Gathering:
         """Return what was gathered, encoded, and begin anew."""
         items = Items(
             tuple(self.queued),
-            tuple(self.stored),
-            tuple(self.settled),
+            tuple(self.visited),
             tuple(self.anchors),
             tuple(self.hosts),
             tuple(self.robots),
@@ -178,8 +173,8 @@ class FrontierStore:
             frontier.merge_robots(slot, RobotsRecord(robots.origin, robots.status, expires_s, robots.body))
         for slot, name, item in located.queued:
             frontier.merge_queued(slot, name, item)
-        for slot, mark, row in located.settled:
-            frontier.merge_settled(slot, mark, row)
+        for slot, mark, row, url in located.visited:
+            frontier.merge_visited(slot, mark, row, url)
         for anchors in located.anchors:
             frontier.merge_anchors(anchors.slot, anchors.fingerprint, anchors.texts)
 
@@ -268,17 +263,17 @@ class FrontierStore:
 
     def _gather_url(self, slot: int, key: bytes, row: bytes, gathering: Gathering) -> None:
         held_back = self.held_back.get(key)
+        url = ""
         if held_back is not None:
-            gathering.queued.append(_queued_item(held_back.url, queued_in(held_back.row)))
-        elif row[0] == _QUEUED:
-            queued = queued_in(row)
-            url = self._frontier.url_in_queue(slot, key[3:], queued)
+            row, url = held_back
+        shown = row_in(row)
+        if shown.is_queued:
+            url = url or self._frontier.url_in_queue(slot, key[3:], shown)
             gathering.n_bytes += len(url)
-            gathering.queued.append(_queued_item(url, queued))
-        elif row.startswith(STORED):
-            gathering.stored.append(row[len(STORED) :].decode())
+        if shown.visit == 0:
+            gathering.queued.append(QueuedItem(url, shown.depth, shown.attempts, shown.hops))
         else:
-            gathering.settled.append(SettledItem(slot, key[3:], row))
+            gathering.visited.append(VisitedItem(slot, key[3:], row, url if shown.is_queued else ""))
 
     def _id_shown(self, key: bytes) -> bytes | None:
         row = self._frontier.row(key)
@@ -301,10 +296,6 @@ def _id(key: bytes, row: bytes) -> bytes:
         row = robots_content(row)
     digest: bytes = xxh3_64_digest(key[2:] + row)
     return digest
-
-
-def _queued_item(url: str, queued: Queued) -> QueuedItem:
-    return QueuedItem(url, queued.depth, queued.attempts, queued.hops)
 
 
 _decode_texts = msgspec.msgpack.Decoder(tuple[str, ...]).decode

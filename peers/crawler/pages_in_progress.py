@@ -10,16 +10,17 @@ from math import inf
 from typing import Final
 
 import msgspec
+from xxhash import xxh3_64_digest
 
 from mesh.actor import Address, Send
 from mesh.messages import FoundLink, StoredPage
 from peers.crawler.frontier import Frontier, HostState, QueuedUrl
-from peers.crawler.frontier_items import QUEUED
 from peers.crawler.frontier_store import FrontierStore, HeldBack
 from peers.crawler.links import Links
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
 from peers.crawler.settings import CrawlSettings
-from peers.crawler.web_request import Fetched, location_of
+from peers.crawler.url_rows import Conclusion, concluded
+from peers.crawler.web_request import Fetched, header_of, location_of
 from peers.storage.messages import StorePage
 
 FLUSH_S: Final = 0.05  # finished pages wait this long for company
@@ -36,8 +37,16 @@ class Page(msgspec.Struct):
     seconds: float
     bytes_received: int
     body_bytes: int
+    digest: bytes  # of the body, XXH3-64
+    etag: str
+    last_modified: str
+    failure: str = ""  # why it is gone, if neither stored nor moved
     links: tuple[FoundLink, ...] = ()
     anchors: tuple[str, ...] = ()  # texts of links to it that were known before it was given to the cell
+
+    @property
+    def outcome(self) -> str:
+        return f"F{self.failure}" if self.failure else f"D{self.status}"
 
 
 class PagesInProgress:
@@ -76,32 +85,53 @@ class PagesInProgress:
 
     def parse(self, state: HostState, taken: QueuedUrl, fetched: Fetched) -> list[Send]:
         """Take in a page."""
-        page = _page(state, taken, fetched)
         self.fetched_count += 1
-        self._take_out(taken.url)  # of an earlier fetch: what is said of that counts no more
-        self._pages[taken.url] = page
+        return self._have_parsed(_page(state, taken, fetched), fetched)
+
+    def withdraw(
+        self, state: HostState, taken: QueuedUrl, fetched: Fetched, failure: str, now: float
+    ) -> list[Send]:
+        """Take in that a stored page is gone, or has moved: a newer version of it, without a document.
+
+        Args:
+          failure: status or reason; "" when it has moved.
+        """
+        page = _page(state, taken, fetched)
+        page.failure = failure
+        if not failure:
+            self._go_on(page, fetched, now)
+        return self._have_parsed(page, fetched)
+
+    def _have_parsed(self, page: Page, fetched: Fetched) -> list[Send]:
+        self._take_out(page.taken.url)  # of an earlier fetch: what is said of that counts no more
+        self._pages[page.taken.url] = page
         self.n_bytes += page.body_bytes
         return [Send(self._parser, ParsePage(fetched))]
 
-    def follow(self, state: HostState, taken: QueuedUrl, fetched: Fetched, now: float) -> bool:
-        """Be done with an answer that is no page, and go where it leads; False after too many redirects."""
+    def can_follow(self, taken: QueuedUrl, fetched: Fetched) -> bool:
+        """Tell whether a redirect, if it is one, is not one too many in a row."""
+        return taken.hops < self.settings.redirects_max or location_of(fetched) is None
+
+    def follow(self, state: HostState, taken: QueuedUrl, fetched: Fetched, now: float) -> None:
+        """Be done with an answer that is no page, and go where it leads."""
         page = _page(state, taken, fetched)
+        self._go_on(page, fetched, now)
+        self._finish(page, now)
+
+    def _go_on(self, page: Page, fetched: Fetched, now: float) -> None:
         target = location_of(fetched)
         if target is not None:
-            if taken.hops >= self.settings.redirects_max:
-                return False
             self.links_found += 1
-            page.links = (FoundLink(target, "", taken.depth, taken.hops + 1),)
+            page.links = (FoundLink(target, "", page.taken.depth, page.taken.hops + 1),)
             self._links.route(page.links, now)
-        self._finish(page, now)
-        return True
 
     def parsed(self, parsed: PageParsed) -> list[Send]:
         """Have a page stored as the parser has read it."""
         page = self._pages.get(parsed.url)
         if page is None:
             return []
-        page.links = parsed.links
+        if page.status == 200:
+            page.links = parsed.links
         page.anchors = self._frontier.anchors_of(parsed.url, page.state.slot)
         stored = StoredPage(
             url=parsed.url,
@@ -113,11 +143,12 @@ class PagesInProgress:
         )
         return [Send(self._cell, StorePage(stored))]
 
-    def lose(self, url: str, reason: str) -> bool:
+    def lose(self, url: str, reason: str, now: float) -> bool:
         """Settle a page as failed that cannot be parsed or stored; tell whether there was one."""
         page = self._take_out(url)
         if page is not None:
-            self._frontier.settle(page.state, page.taken, "F", reason)
+            conclusion = concluded(f"F{reason}", now, self.settings.revisit_after_s)
+            self._frontier.settle(page.state, page.taken, conclusion)
         return page is not None
 
     def is_of(self, url: str, fetched_at: float) -> bool:
@@ -131,17 +162,22 @@ class PagesInProgress:
             return
         page = self._take_out(url)
         assert page is not None
-        self.stored_count += 1
-        self.links_found += len(page.links)
+        if page.status == 200:
+            self.stored_count += 1
+            self.links_found += len(page.links)
+            self._send_on(page, now)
+        self._finish(page, now)
+
+    def _send_on(self, page: Page, now: float) -> None:
+        """Bring the links of a page to their owners."""
         depth = page.taken.depth + 1
         if depth <= self.settings.depth_max:
             found = (FoundLink(link.url, link.anchor, depth, linker=link.linker) for link in page.links)
             self._links.route(found, now)
-        self._finish(page, now)
 
     # --- being done ---
 
-    def settle(self, batches: list[int]) -> list[Send]:
+    def settle(self, batches: list[int], now: float) -> list[Send]:
         """Settle what is finished.
 
         Args:
@@ -154,7 +190,7 @@ class PagesInProgress:
             if keys:
                 self._links.pledge_pages(batches, keys)
         for page in self._finishing:
-            sends += self._settle_page(page)
+            sends += self._settle_page(page, now)
         self._finishing.clear()
         self.flush_at_s = inf
         return sends
@@ -173,17 +209,20 @@ class PagesInProgress:
         return page
 
     def _hold_back(self, page: Page) -> bytes | None:
-        """Show a page that is about to be done as queued; None when others know it to be settled."""
+        """Show a page whose visit is about to end as it was; None when others know of its end, or of none.
+
+        None also when it has been held back since the visit before: until others hear of that one.
+        """
         key = self._frontier.key_of(page.state, page.taken)
         row = self._frontier.row(key)
-        if row is None or row[:1] != QUEUED:
+        if row is None or key in self._store.held_back or not self._frontier.is_out(page.taken):
             return None
         self._store.hold_back(key, HeldBack(row, page.taken.url))
         return key
 
-    def _settle_page(self, page: Page) -> list[Send]:
+    def _settle_page(self, page: Page, now: float) -> list[Send]:
         state, taken = page.state, page.taken
-        key = self._frontier.settle_quietly(state, taken, "D", str(page.status))
+        key = self._frontier.settle_quietly(state, taken, self._conclusion_of(page, now))
         if key not in self._store.held_back:
             self._frontier.note_change(key)
         if page.status == 200 and page.anchors != self._frontier.anchors_of(taken.url, state.slot):
@@ -193,6 +232,12 @@ class PagesInProgress:
         links = tuple(link.url for link in page.links)
         record = RecordPage(taken.url, page.fetched_at, page.seconds, page.bytes_received, links)
         return [Send(self._recorder, record)]
+
+    def _conclusion_of(self, page: Page, now: float) -> Conclusion:
+        conclusion = concluded(page.outcome, now, self.settings.revisit_after_s)
+        if page.status != 200:
+            return conclusion._replace(is_gone=True)
+        return conclusion._replace(digest=page.digest, etag=page.etag, last_modified=page.last_modified)
 
 
 def _page(state: HostState, taken: QueuedUrl, fetched: Fetched) -> Page:
@@ -204,4 +249,7 @@ def _page(state: HostState, taken: QueuedUrl, fetched: Fetched) -> Page:
         seconds=fetched.seconds,
         bytes_received=fetched.bytes_received,
         body_bytes=len(fetched.body),
+        digest=xxh3_64_digest(fetched.body),
+        etag=header_of(fetched, "etag") or "",
+        last_modified=header_of(fetched, "last-modified") or "",
     )

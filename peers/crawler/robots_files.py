@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from mesh.urls import host_of, origin_of
 from peers.crawler import politeness
-from peers.crawler.frontier import Frontier, HostState, OriginRules
+from peers.crawler.frontier import Frontier, HostState, OriginRules, QueuedUrl
 from peers.crawler.frontier_items import RobotsRecord
 from peers.crawler.host_clocks import HostClocks
 from peers.crawler.robots import beginning_of
@@ -38,9 +38,10 @@ class RobotsFiles:
         known = self._frontier.origins_of(state).get(origin_of(url))
         return known if known is not None and known.expires_s > now else None
 
-    def reason_to_exclude(self, state: HostState, url: str, known: OriginRules | None) -> str | None:
-        """Say why a URL is never asked for; None when it may be, as soon as its robots.txt is known."""
-        reason = politeness.budget_reason(state.record, self.settings)
+    def reason_to_exclude(self, state: HostState, taken: QueuedUrl, known: OriginRules | None) -> str | None:
+        """Say why a URL is not asked for; None when it may be, as soon as its robots.txt is known."""
+        url = taken.url
+        reason = None if taken.is_stored else politeness.budget_reason(state.record, self.settings)
         if reason is not None:
             return reason
         if known is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Annotated
 
 import msgspec
@@ -91,6 +92,9 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         Limit,
         Meta(description="failures in a row, after which a host is given up; Nutch drops a queue after 5"),
     ] = 5
+    revisit_after_s: Annotated[
+        Seconds, Meta(description="from one visit of a URL to the next; inf: each is visited once")
+    ] = inf
     give_up_s: Annotated[Seconds, Meta(description="until a host that was given up is asked again")] = (
         86_400.0
     )

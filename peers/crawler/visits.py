@@ -17,6 +17,7 @@ from peers.crawler.politeness import Blame
 from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.robots_files import RobotsFiles, RobotsQuestion
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.url_rows import Conclusion, concluded, due_at
 from peers.crawler.web_request import (
     AbandonFetches,
     FailureReason,
@@ -115,20 +116,28 @@ class Visits:
         if not self._clocks.is_ready(state, now):
             return None
         for _ in range(EXCLUSIONS_PER_TURN):
-            taken = self._frontier.take_url(state)
+            taken = self._frontier.take_url(state, now)
             if taken is None:
                 return None
             known = self.robots.known(state, taken.url, now)
-            excluded = self.robots.reason_to_exclude(state, taken.url, known)
+            excluded = self.robots.reason_to_exclude(state, taken, known)
             if excluded is None and known is None:
                 return self._ask_for_robots(state, taken, now)
             if excluded is None:
-                self._clocks.count_page(state)
+                if not taken.is_stored:
+                    self._clocks.count_page(state)
                 request = FetchRequest(taken.url, user_agent=self._settings.user_agent)
                 return self._ask(request, Visit(state, taken), now)
             self.outcomes[excluded] += 1
-            self._frontier.settle(state, taken, "X", excluded)
+            conclusion = self._concluded(f"X{excluded}", now)
+            if excluded is FailureReason.UNREACHABLE and known is not None:  # until its port is tried again
+                due_s = min(conclusion.due_s, due_at(known.expires_s))
+                conclusion = conclusion._replace(due_s=due_s)
+            self._frontier.settle(state, taken, conclusion)
         return None
+
+    def _concluded(self, outcome: str, now: float) -> Conclusion:
+        return concluded(outcome, now, self._settings.revisit_after_s)
 
     def _ask_for_robots(self, state: HostState, taken: QueuedUrl, now: float) -> FetchRequest | None:
         """Ask for the robots.txt of an origin, at another host if it moved there and may be asked."""
@@ -204,16 +213,21 @@ class Visits:
             self._clocks.back_off(
                 state, now, politeness.retry_after_s(header_of(fetched, "retry-after")), taken.attempts
             )
-            self._retry_or_fail(state, taken, str(status))
+            self._retry_or_fail(state, taken, str(status), now)
             return []
         self._clocks.forgive(state)
         if status == 200:
             return self._pages.parse(state, taken, fetched)
-        if status >= 400:
-            self._frontier.settle(state, taken, "F", str(status))
-        elif not self._pages.follow(state, taken, fetched, now):
-            self.outcomes[FailureReason.TOO_MANY_REDIRECTS] += 1
-            self._frontier.settle(state, taken, "F", FailureReason.TOO_MANY_REDIRECTS)
+        failure = str(status) if status >= 400 else ""
+        if not failure and not self._pages.can_follow(taken, fetched):
+            failure = FailureReason.TOO_MANY_REDIRECTS
+            self.outcomes[failure] += 1
+        if taken.is_stored:
+            return self._pages.withdraw(state, taken, fetched, failure, now)
+        if failure:
+            self._frontier.settle(state, taken, self._concluded(f"F{failure}", now))
+        else:
+            self._pages.follow(state, taken, fetched, now)
         return []
 
     def failed(self, url: str, reason: FailureReason, now: float) -> None:
@@ -249,13 +263,13 @@ class Visits:
                 self._frontier.put_back(state, taken)
             case Blame.HOST:
                 self._clocks.back_off(state, now, 0.0, taken.attempts)
-                self._retry_or_fail(state, taken, reason)
+                self._retry_or_fail(state, taken, reason, now)
             case Blame.PAGE:
-                self._frontier.settle(state, taken, "F", reason)
+                self._frontier.settle(state, taken, self._concluded(f"F{reason}", now))
                 self._clocks.forgive(state)
 
-    def _retry_or_fail(self, state: HostState, taken: QueuedUrl, reason: str) -> None:
+    def _retry_or_fail(self, state: HostState, taken: QueuedUrl, reason: str, now: float) -> None:
         if politeness.may_try_again(taken.attempts, self._settings):
             self._frontier.retry(state, taken)
         else:
-            self._frontier.settle(state, taken, "F", reason)
+            self._frontier.settle(state, taken, self._concluded(f"F{reason}", now))

@@ -16,13 +16,15 @@ from mesh.messages import ANCHORS_MAX
 from mesh.urls import fingerprint
 from peers.crawler import frontier as frontier_module
 from peers.crawler import politeness
-from peers.crawler.frontier import Frontier, HostState, Outcome, QueuedUrl
+from peers.crawler.frontier import Frontier, HostState, QueuedUrl
 from peers.crawler.frontier_items import RobotsRecord
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.url_rows import Conclusion
 
 SETTINGS = CrawlSettings(delay_s=0.0)
 HOST = "a.test"
 ORIGIN = f"http://{HOST}"
+STORED = Conclusion("D200", digest=b"somepage")
 
 
 def slot_of(host: str) -> int:
@@ -50,7 +52,7 @@ def filled(n: int, host: str = HOST, depth: int = 0) -> Frontier:
 def must_take(frontier: Frontier, now: float = 0.0) -> tuple[HostState, QueuedUrl]:
     state = frontier.take_host(now)
     assert state is not None
-    taken = frontier.take_url(state)
+    taken = frontier.take_url(state, now)
     assert taken is not None
     return state, taken
 
@@ -155,14 +157,14 @@ class FrontierMachine(RuleBasedStateMachine):
     def take_url(self, data: Any) -> None:
         state = data.draw(st.sampled_from(self.out))
         host = self.model[state.host]
-        taken = self.frontier.take_url(state)
+        taken = self.frontier.take_url(state, self.now)
         first = next(iter(host.untaken()), None)
         if first is None:
             assert taken is None
             return
         assert taken is not None
         assert taken[0] == first.url
-        assert taken[2:] == (first.depth, first.attempts, first.hops)
+        assert taken[2:] == (first.depth, first.attempts, first.hops, None)
         first.taken = taken
         host.fetched += 1
         self.frontier.save(state, replace(state.record, fetched=host.fetched))
@@ -182,12 +184,12 @@ class FrontierMachine(RuleBasedStateMachine):
         return state, self.model[name], queued
 
     @rule(data=st.data(), outcome=st.sampled_from(["D", "F", "X"]))
-    def settle(self, data: Any, outcome: Outcome) -> None:
+    def settle(self, data: Any, outcome: str) -> None:
         found = self.a_taken(data, is_out=False)
         if found is not None:
             state, host, queued = found
             assert queued.taken is not None
-            self.frontier.settle(state, queued.taken, outcome, "200")
+            self.frontier.settle(state, queued.taken, Conclusion(f"{outcome}200"))
             self.settled[queued.url] = f"{outcome}200"
             host.queue.remove(queued)
 
@@ -291,7 +293,7 @@ def test_urls_come_breadth_first_then_those_not_tried_then_by_fingerprint() -> N
         frontier.add(url_of(path), HOST, 0, depth, 0, 0.0)
     state, first = must_take(frontier)
     frontier.retry(state, first)
-    order = [frontier.take_url(state) for _ in range(6)]
+    order = [frontier.take_url(state, 0.0) for _ in range(6)]
 
     def by_fingerprint(*paths: int) -> list[str]:
         return sorted(map(url_of, paths), key=fingerprint)
@@ -303,7 +305,7 @@ def test_urls_come_breadth_first_then_those_not_tried_then_by_fingerprint() -> N
         *by_fingerprint(2, 5),
         *by_fingerprint(0, 4),
     ]
-    assert frontier.take_url(state) is None
+    assert frontier.take_url(state, 0.0) is None
 
 
 def test_order_holds_beyond_the_window_whatever_comes_in_between() -> None:
@@ -313,10 +315,10 @@ def test_order_holds_beyond_the_window_whatever_comes_in_between() -> None:
     assert state is not None
     depths = []
     for turn in range(n):
-        taken = frontier.take_url(state)
+        taken = frontier.take_url(state, 0.0)
         assert taken is not None
         depths.append(taken.depth)
-        frontier.settle(state, taken, "D", "200")
+        frontier.settle(state, taken, STORED)
         if turn % 10 == 0:
             frontier.add(url_of(10_000 + turn), HOST, slot_of(HOST), 3, 0, 0.0)
     assert depths.count(3) == n / 10
@@ -333,11 +335,11 @@ def test_webcrawler_every_known_host_gives_a_page_before_any_gives_its_second() 
             frontier.add(url_of(path, host), host, number, 0, 0, 0.0)
     order = []
     while (state := frontier.take_host(0.0)) is not None:
-        taken = frontier.take_url(state)
+        taken = frontier.take_url(state, 0.0)
         assert taken is not None
         order.append(state.host)
         frontier.save(state, replace(state.record, fetched=state.record.fetched + 1))
-        frontier.settle(state, taken, "D", "200")
+        frontier.settle(state, taken, STORED)
         frontier.release(state, 0.0)
         if len(order) == 25:
             frontier.add("http://late.test/", "late.test", 1, 9, 0, 0.0)
@@ -377,9 +379,9 @@ def test_a_restart_repeats_only_what_was_out() -> None:
     for path in range(4):
         frontier.add(url_of(path), HOST, 0, 0, 0, 0.0)
     state, first = must_take(frontier)
-    second = frontier.take_url(state)
+    second = frontier.take_url(state, 0.0)
     assert second is not None
-    frontier.settle(state, first, "D", "200")
+    frontier.settle(state, first, STORED)
     again = held(table)
     assert again.queued_count == 3
     state, repeated = must_take(again)
@@ -393,7 +395,7 @@ def test_a_host_without_a_queue_is_remembered_and_left_alone() -> None:
     frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
     state, taken = must_take(frontier)
     frontier.save(state, replace(state.record, fetched=9, next_fetch_s=50.0))
-    frontier.settle(state, taken, "F", "404")
+    frontier.settle(state, taken, Conclusion("F404"))
     again = held(table)
     assert (again.host_count, again.queued_count, again.next_time()) == (1, 0, float("inf"))
     again.add(url_of(2), HOST, 0, 0, 0, 1.0)
@@ -505,7 +507,7 @@ def test_links_of_less_depth_do_not_make_the_window_grow() -> None:
     state = frontier.take_host(0.0)
     assert state is not None
     assert len(state.window) <= 2 * frontier_module.WINDOW_URLS
-    depths = [taken.depth for _ in range(n) if (taken := frontier.take_url(state))]
+    depths = [taken.depth for _ in range(n) if (taken := frontier.take_url(state, 0.0))]
     assert depths == sorted(depths)
     assert len(depths) == n
 
@@ -517,7 +519,7 @@ def test_a_url_that_is_out_is_not_read_from_the_table_a_second_time() -> None:
     for path in range(100, 100 + 4 * frontier_module.WINDOW_URLS):
         frontier.add(url_of(path), HOST, slot_of(HOST), 1, 0, 0.0)
     urls = []
-    while (taken := frontier.take_url(state)) is not None:
+    while (taken := frontier.take_url(state, 0.0)) is not None:
         urls.append(taken.url)
     assert first.url not in urls
     assert len(urls) == len(set(urls)) == 2 + 4 * frontier_module.WINDOW_URLS
@@ -553,7 +555,7 @@ def stored_page(table: MemoryTable) -> Frontier:
     frontier.add_anchor(url_of(1), 0, "before")
     state, taken = must_take(frontier)
     assert frontier.changed_anchors_count == 0
-    frontier.settle(state, taken, "D", "200")
+    frontier.settle(state, taken, STORED)
     return frontier
 
 
@@ -572,11 +574,11 @@ def test_a_new_anchor_of_a_stored_page_is_noted_until_it_is_taken_restart_or_not
     assert again.anchors_of(url_of(1), 0) == ("after", "before", "later")
 
 
-@pytest.mark.parametrize(("outcome", "detail"), [("F", "404"), ("X", "robots"), ("D", "301")])
-def test_anchors_of_what_is_no_stored_page_change_nothing(outcome: Outcome, detail: str) -> None:
+@pytest.mark.parametrize("outcome", ["F404", "Xrobots", "D301"])
+def test_anchors_of_what_is_no_stored_page_change_nothing(outcome: str) -> None:
     frontier = filled(1)
     state, taken = must_take(frontier)
-    frontier.settle(state, taken, outcome, detail)
+    frontier.settle(state, taken, Conclusion(outcome))
     frontier.add_anchor(url_of(0), slot_of(HOST), "text")
     assert frontier.changed_anchors_count == 0
 
@@ -608,7 +610,7 @@ def test_the_longest_queues_are_shown_first_and_empty_ones_not_at_all() -> None:
     assert state is not None
     assert frontier.longest_queues(5) == ((HOST, 3), ("bb.test", 1))
     assert frontier.longest_queues(1) == ((HOST, 3),)
-    taken = frontier.take_url(state)
+    taken = frontier.take_url(state, 0.0)
     assert taken is not None
-    frontier.settle(state, taken, "D", "200")
+    frontier.settle(state, taken, STORED)
     assert frontier.longest_queues(5) == ((HOST, 3),)

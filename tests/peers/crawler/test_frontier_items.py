@@ -26,41 +26,33 @@ from mesh.linkers import (
 )
 from mesh.messages import ANCHOR_ENTRIES_MAX, ANCHORS_MAX
 from mesh.slots import slot_of
-from mesh.urls import fingerprint, host_of
+from mesh.urls import fingerprint
 from peers.crawler import politeness
 from peers.crawler.frontier_items import (
-    STORED,
     AnchorsItem,
     HostItem,
     Items,
-    Queued,
     QueuedItem,
     RobotsItem,
     RobotsRecord,
-    SettledItem,
+    VisitedItem,
     decode_items,
     encode_items,
+    host_hash,
     join_anchors,
     join_robots,
-    join_urls,
     locate,
-    queued_in,
-    queued_row,
     robots_content,
     robots_in,
     robots_row,
 )
 from peers.crawler.politeness import HostRecord
+from peers.crawler.url_rows import UrlRow, row_bytes
 
 SLOT_COUNT = 64
 URL = "http://a.test/1"
 MARK = fingerprint(URL)
 
-queued = st.builds(Queued, st.just(b"hosthash"), st.integers(0, 3), st.integers(0, 3), st.integers(0, 3))
-rows = st.one_of(
-    st.sampled_from([STORED + b"http://a.test/1", b"D301", b"F404", b"Ftimeout", b"Xrobots"]),
-    queued.map(queued_row),
-)
 linkers = [entry_of(f"{n * 7919:016x}") for n in range(LINKERS_MAX + 8)]
 links = st.builds(
     entries_of,
@@ -89,7 +81,7 @@ robots = st.builds(
 
 @pytest.mark.parametrize(
     ("join", "items"),
-    [(join_urls, rows), (join_anchors, anchors), (politeness.join, hosts), (join_robots, robots)],
+    [(join_anchors, anchors), (politeness.join, hosts), (join_robots, robots)],
     ids=str,
 )
 @given(data=st.data())
@@ -147,22 +139,6 @@ def test_rows_without_uses_are_joined_as_they_are() -> None:
     assert set(join_anchors(row, entries_of("text 1", "f" * 16))) >= {*row, "text 1"}
 
 
-@given(queued)
-def test_the_row_of_a_queued_url_is_read_as_it_was_written(each: Queued) -> None:
-    assert queued_in(queued_row(each)) == each
-
-
-def test_done_comes_after_failed_after_excluded_after_queued() -> None:
-    order = [queued_row(Queued(b"hosthash", 0, 9, 0)), b"Xrobots", b"F404", b"D301"]
-    for number, row in enumerate(order):
-        assert all(join_urls(row, before) == row for before in order[:number])
-
-
-def test_of_two_queued_ones_the_least_depth_and_hops_and_the_most_attempts_stay() -> None:
-    one, other = Queued(b"hosthash", 5, 1, 0), Queued(b"hosthash", 2, 0, 3)
-    assert queued_in(join_urls(queued_row(one), queued_row(other))) == Queued(b"hosthash", 2, 1, 0)
-
-
 def test_the_later_clock_wins_and_the_later_robots_and_the_greater_count() -> None:
     one, other = HostRecord("a.test", 9.0, 2, 4, True), HostRecord("a.test", 8.0, 7, 0, False)
     assert politeness.join(one, other) == HostRecord("a.test", 9.0, 7, 4, True)
@@ -176,10 +152,17 @@ def test_the_row_of_a_robots_txt_is_read_as_it_was_written(each: RobotsRecord) -
     assert robots_content(robots_row(each)) == robots_content(robots_row(each._replace(expires_s=7.0)))
 
 
+STORED = UrlRow(host_hash("b.test"), 3, 0, 0, "D200", 1, inf, 7.0, 7.0, b"somepage", url="http://b.test/")
+MISSING = UrlRow(host_hash("a.test"), 3, 0, 0, "F404", 2, inf, 7.0)
+AGAIN = MISSING._replace(due_s=9.0)
+SLOT_OF_B = slot_of("b.test", SLOT_COUNT)
+
 ITEMS = Items(
     (QueuedItem(URL, 3, 1, 2),),
-    ("http://b.test/",),
-    (SettledItem(5, MARK, b"F404"),),
+    (
+        VisitedItem(SLOT_OF_B, fingerprint(STORED.url), row_bytes(STORED)),
+        VisitedItem(5, MARK, row_bytes(MISSING)),
+    ),
     (AnchorsItem(6, MARK, ("one", "two")),),
     (HostItem("a.test", 9.0, 1, 0, False),),
     (RobotsItem("http://c.test", 200, 99.0, b"User-agent: *"),),
@@ -193,11 +176,12 @@ def test_items_come_out_of_a_message_as_they_went_in_and_are_found_in_their_slot
     hosts = ("a.test", "b.test", "c.test")
     assert located.slots() == {5, 6, *(slot_of(host, SLOT_COUNT) for host in hosts)}
     assert located.item_count == 6
-    assert located.settled[0] == (
-        slot_of(host_of("http://b.test/"), SLOT_COUNT),
-        fingerprint("http://b.test/"),
-        STORED + b"http://b.test/",
-    )
+    assert located.visited[0] == (SLOT_OF_B, fingerprint(STORED.url), STORED, STORED.url)
+    assert located.visited[1] == (5, MARK, MISSING, "")
+
+
+def visited(row: UrlRow, url: str = "", slot: int = 5, mark: bytes = MARK) -> Items:
+    return Items(visited=(VisitedItem(slot, mark, row_bytes(row), url),))
 
 
 @pytest.mark.parametrize(
@@ -206,11 +190,28 @@ def test_items_come_out_of_a_message_as_they_went_in_and_are_found_in_their_slot
         Items(queued=(QueuedItem("HTTP://a.test/", 0, 0, 0),)),
         Items(queued=(QueuedItem("http://a.test", 0, 0, 0),)),
         Items(queued=(QueuedItem("x", 0, 0, 0),)),
-        Items(stored=("ftp://a.test/",)),
-        Items(settled=(SettledItem(0, MARK, b"Q"),)),
-        Items(settled=(SettledItem(0, MARK, b"F404\n"),)),
-        Items(settled=(SettledItem(0, MARK, STORED + b"http://a.test/"),)),
-        Items(settled=(SettledItem(SLOT_COUNT, MARK, b"F404"),)),
+        visited(MISSING, slot=SLOT_COUNT),
+        visited(AGAIN),
+        visited(AGAIN, URL),
+        visited(AGAIN, URL, slot_of("a.test", SLOT_COUNT), b"another's number"),
+        visited(AGAIN, "http://a.test/?", slot_of("a.test", SLOT_COUNT), fingerprint("http://a.test/?")),
+        visited(AGAIN._replace(host=b"of other"), URL, slot_of("a.test", SLOT_COUNT)),
+        visited(STORED._replace(url="ftp://b.test/"), slot=SLOT_OF_B, mark=fingerprint("ftp://b.test/")),
+        visited(MISSING._replace(outcome="F404 ")),
+        visited(MISSING._replace(outcome="Z404")),
+        visited(MISSING._replace(outcome="F")),
+        visited(MISSING._replace(outcome="F" + 41 * "x")),
+        visited(MISSING._replace(visited_s=nan)),
+        visited(MISSING._replace(changed_s=inf)),
+        visited(AGAIN._replace(due_s=nan), URL, slot_of("a.test", SLOT_COUNT)),
+        visited(AGAIN._replace(due_s=9.5), URL, slot_of("a.test", SLOT_COUNT)),
+        visited(AGAIN._replace(due_s=-9.0), URL, slot_of("a.test", SLOT_COUNT)),
+        visited(AGAIN._replace(due_s=1e10), URL, slot_of("a.test", SLOT_COUNT)),
+        visited(MISSING._replace(etag="x" * 201)),
+        Items(visited=(VisitedItem(5, MARK, row_bytes(UrlRow(b"hosthash", 0, 0, 0))),)),
+        Items(visited=(VisitedItem(5, MARK, row_bytes(MISSING)[:-1]),)),
+        Items(visited=(VisitedItem(5, MARK, row_bytes(MISSING) + b"\xff"),)),
+        Items(visited=(VisitedItem(5, MARK, b"D"),)),
         Items(anchors=(AnchorsItem(SLOT_COUNT, MARK, ("one",)),)),
         Items(anchors=(AnchorsItem(0, MARK, ("two", "one")),)),
         Items(anchors=(AnchorsItem(0, MARK, ("one", "one")),)),
@@ -229,8 +230,7 @@ def test_items_that_no_honest_peer_sends_are_left_out_and_counted_and_the_rest_i
     assert locate(decode_items(encode_items(items)), SLOT_COUNT).refused == 1
     good = Items(
         (QueuedItem(URL, 0, 0, 0),),
-        (URL,),
-        (SettledItem(0, MARK, b"F404"),),
+        (VisitedItem(5, MARK, row_bytes(MISSING)),),
         (AnchorsItem(0, MARK, ("one",)),),
         (HostItem("a.test", 0.0, 0, 0, False),),
         (RobotsItem("http://a.test", 200, 0.0, b""),),
@@ -238,7 +238,7 @@ def test_items_that_no_honest_peer_sends_are_left_out_and_counted_and_the_rest_i
     both = Items(*(good_ones + bad for good_ones, bad in zip(astuple(good), astuple(items), strict=True)))
     located = locate(decode_items(encode_items(both)), SLOT_COUNT)
     assert located == locate(good, SLOT_COUNT)._replace(refused=1)
-    assert located.item_count == 6
+    assert located.item_count == 5
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,8 @@ def test_items_that_no_honest_peer_sends_are_left_out_and_counted_and_the_rest_i
         Items(queued=(QueuedItem(URL, 65_536, 0, 0),)),
         Items(queued=(QueuedItem(URL, 0, 256, 0),)),
         Items(queued=(QueuedItem("", 0, 0, 0),)),
-        Items(settled=(SettledItem(0, b"short", b"F404"),)),
+        visited(MISSING, mark=b"short"),
+        visited(MISSING._replace(url="x" * 5_000)),
         Items(anchors=(AnchorsItem(0, MARK, ()),)),
         Items(anchors=(AnchorsItem(0, MARK, ("x" * 201,)),)),
         Items(anchors=(AnchorsItem(0, MARK, tuple(f"{n:03}" for n in range(ANCHOR_ENTRIES_MAX + 1))),)),

@@ -18,7 +18,7 @@ from mesh.slot_set import SlotMask
 from mesh.slots import slot_of
 from mesh.urls import fingerprint, host_of
 from peers.crawler import frontier_store as store_module
-from peers.crawler.frontier import Frontier, HostState, Outcome, QueuedUrl
+from peers.crawler.frontier import Frontier, HostState, QueuedUrl
 from peers.crawler.frontier_items import (
     HostItem,
     Items,
@@ -28,10 +28,10 @@ from peers.crawler.frontier_items import (
     decode_items,
     encode_items,
     locate,
-    queued_in,
 )
 from peers.crawler.frontier_store import FrontierStore, HeldBack
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.url_rows import Conclusion, row_in
 from peers.handover.store import Part, Store
 
 # What another peer tells of a clock or of a robots.txt is believed 1,000 s and 100 s ahead.
@@ -50,6 +50,7 @@ ORIGIN = ORIGINS[0]
 HOST = host_of(ORIGIN)
 SLOT = slot_of(HOST, SLOT_COUNT)
 NOW = 1_000.0
+STORED = Conclusion("D200", NOW, digest=b"somepage")
 
 
 class Side:
@@ -73,7 +74,7 @@ class Side:
     def take(self) -> tuple[HostState, QueuedUrl]:
         state = self.frontier.take_host(NOW)
         assert state is not None
-        taken = self.frontier.take_url(state)
+        taken = self.frontier.take_url(state, NOW)
         assert taken is not None
         return state, taken
 
@@ -114,8 +115,8 @@ class Side:
         }
         queues, urls = [], []
         for slot in range(SLOT_COUNT):
-            queues += [key[14:] for key, _ in mine.rows(slot, b"q")]
-            urls += [key[3:] for key, row in mine.rows(slot, b"u") if row[:1] == b"Q"]
+            queues += [key[-16:] for key, _ in mine.rows(slot, b"q")]
+            urls += [key[3:] for key, row in mine.rows(slot, b"u") if row_in(row).is_queued]
         assert sorted(queues) == sorted(urls), "one queue row for each queued URL"
 
 
@@ -137,13 +138,23 @@ ends = st.sampled_from(["D", "F", "X", "retry", "back", "give up", "robots"])
 steps = st.lists(st.tuples(st.booleans(), st.one_of(links, ends, st.just("pull"))), max_size=60)
 
 
+def visit_of(step: str, number: int) -> Conclusion:
+    """What a visit finds: every second one is followed by another, soon or at once."""
+    due_s = inf if number % 2 else NOW - 500.0 + 10 * number
+    if step == "D":
+        return Conclusion(
+            "D200", NOW + number, due_s, digest=bytes((number % 3,)) * 8, etag=f'"{number % 3}"'
+        )
+    return Conclusion(f"{step}404", NOW + number, due_s, is_gone=step == "F")
+
+
 def walk(side: Side, other: Side, step: tuple[str, int, int, str] | str, number: int) -> None:
     if isinstance(step, tuple):
         side.add(*step)
     elif step == "pull":
         side.pull(other)
     elif side.frontier.next_time() <= NOW and (state := side.frontier.take_host(NOW)) is not None:
-        frontier, taken = side.frontier, side.frontier.take_url(state)
+        frontier, taken = side.frontier, side.frontier.take_url(state, NOW)
         if taken is None:
             pass
         elif step == "retry":
@@ -158,8 +169,7 @@ def walk(side: Side, other: Side, step: tuple[str, int, int, str] | str, number:
             origin = f"http://{state.host}"
             frontier.save_robots(state, RobotsRecord(origin, 200, NOW + number, f"# {number}".encode()))
         else:
-            outcome: Outcome = "D" if step == "D" else "F" if step == "F" else "X"
-            frontier.settle(state, taken, outcome, "200" if step == "D" else "404")
+            frontier.settle(state, taken, visit_of(step, number))
         frontier.save(state, replace(state.record, fetched=state.record.fetched + 1))
         frontier.release(state, NOW)
 
@@ -199,14 +209,14 @@ def test_every_queued_url_can_still_be_taken_whatever_was_merged(
         walk(*((one, other) if is_first else (other, one)), step, number)
     one.pull(other)
     expected = {
-        one.frontier.url_in_queue(slot, key[3:], queued_in(row))
+        one.frontier.url_in_queue(slot, key[3:], row_in(row))
         for slot in range(SLOT_COUNT)
         for key, row in one.frontier.rows(slot, b"u")
-        if row[:1] == b"Q"
+        if row_in(row).is_queued
     }
     urls = []
     while (state := one.frontier.take_host(inf)) is not None:
-        while (taken := one.frontier.take_url(state)) is not None:
+        while (taken := one.frontier.take_url(state, NOW)) is not None:
             urls.append(taken.url)
     assert sorted(urls) == sorted(expected)
 
@@ -310,7 +320,7 @@ def test_a_url_that_is_out_and_done_elsewhere_is_not_queued_again() -> None:
     one.add(f"{ORIGIN}/1")
     other.pull(one)
     state, taken = other.take()
-    other.frontier.settle(state, taken, "D", "200")
+    other.frontier.settle(state, taken, STORED)
     state, taken = one.take()
     one.pull(other)
     assert (one.frontier.queued_count, one.state_of(f"{ORIGIN}/1")) == (0, "D200")
@@ -325,8 +335,8 @@ def test_a_url_that_is_out_and_found_nearer_is_settled_where_it_stands_by_then()
     side.add(f"{ORIGIN}/1", depth=9)
     state, taken = side.take()
     side.add(f"{ORIGIN}/1", depth=2)
-    assert side.frontier.take_url(state) is None
-    side.frontier.settle(state, taken, "F", "404")
+    assert side.frontier.take_url(state, NOW) is None
+    side.frontier.settle(state, taken, Conclusion("F404"))
     side.check()
     assert side.frontier.queued_count == 0
 
@@ -338,7 +348,7 @@ def test_of_texts_that_come_for_a_stored_page_the_cell_hears_wherever_it_is_kept
     one, other = Side(), Side(is_holder=False)
     one.add(f"{ORIGIN}/1", text="before")
     state, taken = one.take()
-    one.frontier.settle(state, taken, "D", "200")
+    one.frontier.settle(state, taken, STORED)
     assert one.frontier.changed_anchors_count == 0
     other.pull(one)
     assert other.frontier.changed_anchors_count == 1, "what its cell was given with the page it cannot know"
@@ -363,7 +373,7 @@ def test_a_page_that_is_held_back_looks_queued_to_others() -> None:
     row = one.frontier.row(key)
     assert row is not None
     one.store.hold_back(key, HeldBack(row, url))
-    one.frontier.settle(state, taken, "D", "200")
+    one.frontier.settle(state, taken, STORED)
     assert one.ids() == before
     other.pull(one)
     assert (one.state_of(url), other.state_of(url)) == ("D200", "Q")
@@ -395,7 +405,7 @@ def test_a_stopped_slot_gives_out_no_host_and_goes_on_when_it_is_held_again() ->
     side.add(f"{ORIGIN}/2", depth=1)
     state, taken = side.take()
     side.frontier.stop([SLOT])
-    side.frontier.settle(state, taken, "F", "404")
+    side.frontier.settle(state, taken, Conclusion("F404"))
     side.frontier.release(state, NOW)
     side.add(f"{ORIGIN}/3")
     assert side.frontier.take_host(inf) is None

@@ -21,16 +21,24 @@ from mesh.messages import (
 )
 from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list, encode_slots
 from mesh.slots import slot_of
-from mesh.urls import host_of
+from mesh.urls import fingerprint, host_of
 from peers.crawler.controller import (
     MEASURE_S,
     STOP_CHECK_S,
     STOP_PATIENCE_S,
     Controller,
 )
-from peers.crawler.frontier_items import Items, QueuedItem, SettledItem, decode_items, encode_items
+from peers.crawler.frontier_items import (
+    Items,
+    QueuedItem,
+    VisitedItem,
+    decode_items,
+    encode_items,
+    host_hash,
+)
 from peers.crawler.outbox import RESEND_S as OUTBOX_RESEND_S
 from peers.crawler.pages_in_progress import FLUSH_S
+from peers.crawler.url_rows import UrlRow, row_bytes, row_in
 from peers.crawler.web_request import AbandonFetches, FailureReason
 from peers.handover.keeper import FORGET_ENTRIES, FORGET_PAUSE_S
 from peers.handover.messages import (
@@ -54,6 +62,18 @@ from tests.helpers import ME, SLOT_COUNT, fetched, hold_slots, owned_by, ownersh
 from tests.peers.crawler.desk import HOME, HOST, MINE, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, asked, of_kind
 
 AT = Address(OTHER, "controller")
+
+
+MISSING = row_bytes(UrlRow(b"hosthash", 0, 0, 0, "F404", 1, inf))
+
+
+def stored_item(url: str) -> VisitedItem:
+    row = UrlRow(host_hash(host_of(url)), 0, 0, 0, "D200", 1, inf, 7.0, 7.0, b"somepage", url=url)
+    return VisitedItem(slot_of_host(url), fingerprint(url), row_bytes(row))
+
+
+def stored_in(sends: list[Send]) -> list[str]:
+    return [row_in(item.row).url for item in items_in(sends).visited]
 
 
 def slot_of_host(host: str) -> int:
@@ -391,9 +411,9 @@ def test_others_hear_that_a_page_is_done_when_its_links_to_our_hosts_are_kept() 
     sends = finished(desk, f"{MINE}/1")
     items = items_in(sends)
     assert [item.url for item in items.queued] == [f"{MINE}/1"]
-    assert not items.stored
+    assert not items.visited
     assert desk.observe().held_back == 1
-    assert items_in(keep(desk) + desk.wake(SHIP_S)).stored == (f"{MINE}/",)
+    assert stored_in(keep(desk) + desk.wake(SHIP_S)) == [f"{MINE}/"]
     assert desk.observe().held_back == 0
 
 
@@ -406,7 +426,7 @@ def test_others_hear_that_a_page_is_done_when_its_links_to_other_hosts_are_accep
     assert (desk.observe().held_back, desk.observe().is_idle) == (1, False)
     desk.tell(LinksAccepted(links.batch), "controller", OTHER)
     sends = desk.wake(SHIP_S)
-    assert items_in(sends).stored == (f"{MINE}/",)
+    assert stored_in(sends) == [f"{MINE}/"]
     keep(desk)
     desk.now += 10.0
     assert desk.observe().is_idle
@@ -470,7 +490,7 @@ def test_a_page_that_another_has_done_meanwhile_is_done_and_not_held_back() -> N
     desk = team_desk().with_home_asked(host=MINE)
     desk.wake(SHIP_S)
     keep(desk)
-    items = encode_items(Items(stored=(f"{MINE}/",)))
+    items = encode_items(Items(visited=(stored_item(f"{MINE}/"),)))
     desk.tell(ItemsChanged(1, desk.now, items), "controller", OTHER)
     assert desk.observe().queued == 0
     desk.store(f"{MINE}/", f"{MINE}/1")
@@ -502,7 +522,7 @@ def test_a_standby_has_the_link_texts_indexed_as_the_owner_does() -> None:
     source.share((OTHER, ME))
     source.controller._frontier.add_anchor(f"{THEIRS}/1", slot, "text")
     texts = items_in(source.wake(SHIP_S) or source.seed(HOME) + source.wake(SHIP_S)).anchors
-    items = Items(stored=(f"{THEIRS}/1",), anchors=texts)
+    items = Items(visited=(stored_item(f"{THEIRS}/1"),), anchors=texts)
     desk.tell(changed_by_other(items), "controller", OTHER)
     assert of_kind(desk.wake(1.0), LinkTextsChanged) == [LinkTextsChanged(f"{THEIRS}/1", slot)]
     assert desk.anchors_of(f"{THEIRS}/1") == ("text",)
@@ -532,7 +552,7 @@ def test_one_item_that_cannot_be_is_left_out_of_a_shipment_told_and_not_sent_aga
         changed_by_other(Items(), sent_at=nan),
         changed_by_other(Items(), sent_at=inf),
         changed_by_other(
-            Items(settled=tuple(SettledItem(0, n.to_bytes(16, "big"), b"F404") for n in range(4_097)))
+            Items(visited=tuple(VisitedItem(0, n.to_bytes(16, "big"), MISSING) for n in range(4_097)))
         ),
     ],
 )

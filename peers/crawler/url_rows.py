@@ -1,0 +1,170 @@
+"""What is kept of a URL: one row, of which any two versions join into one.
+
+    state(1) host(8) depth(2) attempts(1) hops(1)                                       never visited: state Q
+    ... visit(4) due(8) visited(8) changed(8) digest(8) detail \\n etag \\n modified \\n url   visited
+
+A *visit* ends with an outcome, which raises the number of visits: done (D), failed (F) or excluded (X), and
+a detail: `D200`, `Ftimeout`, `Xrobots`. Nothing is final: every row says when the URL is due, which is 0 for
+one that was never visited and infinity for one that is not to be visited again. A URL with a page in the
+archive has its text in the row, for link texts that come later, until a visit finds the page gone.
+
+Times are by the mesh clock of who made the visit, and stand in all copies as he wrote them: clocks of
+machines differ by seconds, due times by hours.
+"""
+
+from __future__ import annotations
+
+import struct
+from math import ceil, inf, isfinite
+from typing import Final, NamedTuple
+
+QUEUED: Final = b"Q"
+ATTEMPTS_MAX: Final = 255  # what a row can hold, in one visit
+VISITS_MAX: Final = (1 << 32) - 1
+DUE_S_MAX: Final = float((1 << 32) - 2)  # whole seconds that fit into the key of a queue, in the year 2106
+VALIDATOR_CHARS_MAX: Final = 200  # longer ones are not kept; an ETag has some 40
+ROW_BYTES_MAX: Final = 4_096
+NO_DIGEST: Final = bytes(8)
+
+_HEAD: Final = struct.Struct(">c8sHBB")
+_VISIT: Final = struct.Struct(">Iddd8s")
+_TAIL_AT: Final = _HEAD.size + _VISIT.size
+_RANKS: Final = {"Q": 0, "X": 1, "F": 2, "D": 3}
+
+
+class UrlRow(NamedTuple):
+    """What a row says."""
+
+    host: bytes  # its hash
+    depth: int  # clicks from a seed
+    attempts: int  # made for the visit that comes
+    hops: int  # redirects followed in a row to get here
+    outcome: str = "Q"  # of the last visit
+    visit: int = 0  # visits so far
+    due_s: float = 0.0  # whole seconds; inf for never
+    visited_s: float = 0.0
+    changed_s: float = 0.0  # the first visit that found what the last one found
+    digest: bytes = NO_DIGEST  # of the decoded body, XXH3-64
+    etag: str = ""
+    last_modified: str = ""
+    url: str = ""  # of a stored page
+
+    @property
+    def is_stored(self) -> bool:
+        """Is the page of the last visit that got an answer in the archive, and not gone since?"""
+        return bool(self.url)
+
+    @property
+    def is_queued(self) -> bool:
+        return self.due_s < inf
+
+
+class Conclusion(NamedTuple):
+    """What came of a visit."""
+
+    outcome: str  # `D200`, `F404`, `Xrobots`
+    at_s: float = 0.0  # mesh clock
+    due_s: float = inf  # when the next one is due, rounded up to whole seconds
+    digest: bytes = b""  # of the body of a page that was stored; empty when none was
+    etag: str = ""
+    last_modified: str = ""
+    is_gone: bool = False  # the page that was stored is no more
+
+
+def concluded(outcome: str, now: float, again_after_s: float) -> Conclusion:
+    """Conclude a visit now, and have the next one after an interval; inf for none."""
+    return Conclusion(outcome, now, due_at(now + again_after_s))
+
+
+def due_at(at_s: float) -> float:
+    """Return a time as rows have it: whole seconds, inf for what is too far away for them."""
+    return float(ceil(at_s)) if at_s <= DUE_S_MAX else inf
+
+
+def row_bytes(row: UrlRow) -> bytes:
+    head = _HEAD.pack(row.outcome[:1].encode(), *row[:4])
+    if row.visit == 0:
+        return head
+    visit = _VISIT.pack(row.visit, row.due_s, row.visited_s, row.changed_s, row.digest)
+    return head + visit + "\n".join((row.outcome[1:], *row[-3:])).encode()
+
+
+def row_in(data: bytes) -> UrlRow:
+    """Read a row.
+
+    Raises:
+      ValueError: it is none.
+    """
+    try:
+        state, host, depth, attempts, hops = _HEAD.unpack_from(data)
+        if state == QUEUED:
+            return UrlRow(host, depth, attempts, hops)
+        visit, due_s, visited_s, changed_s, digest = _VISIT.unpack_from(data, _HEAD.size)
+    except struct.error as error:
+        raise ValueError(str(error)) from error
+    detail, etag, last_modified, url = data[_TAIL_AT:].decode().split("\n")
+    outcome = state.decode() + detail
+    times = due_s, visited_s, changed_s
+    return UrlRow(host, depth, attempts, hops, outcome, visit, *times, digest, etag, last_modified, url)
+
+
+def is_sound(row: UrlRow) -> bool:
+    """Tell whether a row that was visited may be believed of another peer."""
+    is_due = row.due_s == inf or (0.0 < row.due_s <= DUE_S_MAX and row.due_s.is_integer())
+    is_outcome = row.outcome[:1] in ("D", "F", "X") and row.outcome[1:].replace("_", "").isalnum()
+    is_short = len(row.outcome) <= 41 and max(len(row.etag), len(row.last_modified)) <= VALIDATOR_CHARS_MAX
+    has_times = isfinite(row.visited_s) and isfinite(row.changed_s)
+    return is_due and is_outcome and row.outcome.isascii() and is_short and has_times and row.visit > 0
+
+
+def join_rows(one: UrlRow, other: UrlRow) -> UrlRow:
+    """Bring two rows of the same URL together: the one with more visits, of as many the better outcome.
+
+    Of equal ones the later visit counts, with the least depth and hops and the most attempts of both.
+    """
+    mine, theirs = (one.visit, _RANKS[one.outcome[0]]), (other.visit, _RANKS[other.outcome[0]])
+    if mine != theirs:
+        return one if mine > theirs else other
+    later = max(one, other, key=_order)
+    return later._replace(
+        depth=min(one.depth, other.depth),
+        attempts=max(one.attempts, other.attempts),
+        hops=min(one.hops, other.hops),
+    )
+
+
+def join_urls(one: bytes, other: bytes) -> bytes:
+    """Do the same with rows as they are kept."""
+    return one if one == other else row_bytes(join_rows(row_in(one), row_in(other)))
+
+
+def after_visit(before: UrlRow, url: str, conclusion: Conclusion) -> UrlRow:
+    """Return the row of a URL whose visit has come to an end."""
+    row = before._replace(
+        attempts=0,
+        outcome=conclusion.outcome,
+        visit=min(before.visit + 1, VISITS_MAX),
+        due_s=conclusion.due_s,
+        visited_s=conclusion.at_s,
+    )
+    if conclusion.is_gone:
+        return row._replace(changed_s=conclusion.at_s, digest=NO_DIGEST, etag="", last_modified="", url="")
+    if not conclusion.digest:  # it says nothing of the page
+        return row
+    is_same = conclusion.digest == before.digest
+    return row._replace(
+        changed_s=before.changed_s if is_same else conclusion.at_s,
+        digest=conclusion.digest,
+        etag=_validator(conclusion.etag),
+        last_modified=_validator(conclusion.last_modified),
+        url=url,
+    )
+
+
+def _order(row: UrlRow) -> tuple[float | str | bytes, ...]:
+    return row.visited_s, row.due_s, row.changed_s, *row[9:], row.outcome, row.host
+
+
+def _validator(text: str) -> str:
+    is_kept = len(text) <= VALIDATOR_CHARS_MAX and text.isprintable() and text.isascii()
+    return text if is_kept else ""

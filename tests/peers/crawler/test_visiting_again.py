@@ -1,0 +1,180 @@
+"""Pages that are visited again: when, in which turns, and what comes of them."""
+
+from __future__ import annotations
+
+import gzip
+from math import inf
+from typing import Any
+
+import pytest
+from xxhash import xxh3_64_digest
+
+from mesh.urls import host_of
+from peers.crawler import controller as controller_module
+from peers.crawler.extraction import extract
+from peers.crawler.messages import PageParsed, ParsePage
+from peers.crawler.pages_in_progress import FLUSH_S
+from peers.crawler.url_rows import UrlRow
+from peers.crawler.web_request import FailureReason
+from peers.storage.messages import PageStored, StorePage
+from tests.helpers import fetched, owned_by, parsed, redirect
+from tests.peers.crawler.desk import HOME, HOST, Desk, asked, of_kind
+
+AGAIN_S = 1_000.0
+SECURE = "https://a.test"
+
+
+@pytest.fixture(autouse=True)
+def _measure_the_queue_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that nothing else wakes a controller than what a test is about."""
+    monkeypatch.setattr(controller_module, "MEASURE_S", 0.0)
+
+
+def stored_once(*urls: str, **changes: Any) -> Desk:
+    """A desk that has stored these pages of one host, a delay after each other, at about 1,000 s."""
+    desk = Desk(revisit_after_s=AGAIN_S, robots_ttl_s=1e9, **changes).with_home_asked(*urls)
+    for url in (HOME, *urls):
+        desk.store(url, at=desk.now)
+        desk.wake(desk.settings.delay_s)
+    return desk
+
+
+def row_at(desk: Desk, url: str) -> UrlRow:
+    row = desk.controller._frontier.row_of(url, owned_by().slot_of(host_of(url)))
+    assert row is not None
+    return row
+
+
+def test_a_page_is_visited_again_when_it_is_due_and_not_before() -> None:
+    desk = stored_once()
+    row = row_at(desk, HOME)
+    assert (row.visit, row.outcome) == (1, "D200")
+    assert AGAIN_S <= row.due_s - row.visited_s < AGAIN_S + 1.0
+    assert desk.observe().is_idle
+    assert desk.controller.wake_at() == row.due_s
+    desk.now = row.due_s - 0.1
+    assert asked(desk.wake()) == []
+    assert not desk.observe().is_idle, "it is due in a moment"
+    assert asked(desk.wake(0.1)) == [HOME]
+    desk.store(HOME, f"{HOST}/new", at=desk.now)
+    assert asked(desk.wake(2.0)) == [f"{HOST}/new"]
+    assert row_at(desk, HOME).visit == 2
+
+
+def test_without_an_interval_each_page_is_visited_once() -> None:
+    desk = Desk().with_home_asked()
+    desk.store(HOME)
+    assert asked(desk.wake(1e9)) == []
+    assert row_at(desk, HOME).due_s == inf
+
+
+def test_new_pages_and_known_ones_that_are_due_share_the_turns_of_their_host() -> None:
+    known = [f"{HOST}/known{n}" for n in range(4)]
+    desk = stored_once(*known)
+    desk.now += AGAIN_S
+    fresh = [f"{HOST}/new{n}" for n in range(4)]
+    requested = asked(desk.wake())
+    desk.seed(*fresh, depth=9)
+    for _ in range(8):
+        desk.fail(requested[-1], FailureReason.NOT_HTML)
+        requested += asked(desk.wake(2.0))
+    assert [url in fresh for url in requested] == [False, True] * 4 + [False]
+    assert requested[::2] == [HOME, *known], "in the order in which they are due"
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_a_page_that_is_gone_is_a_newer_version_without_a_document(status: int) -> None:
+    desk = stored_once()
+    desk.now += AGAIN_S
+    assert asked(desk.wake()) == [HOME]
+    (order,) = of_kind(desk.tell(fetched(HOME, status, started_at=desk.now)), ParsePage)
+    gone = extract(order.page)
+    assert isinstance(gone, PageParsed)
+    (stored,) = of_kind(desk.tell(gone, "parser"), StorePage)
+    assert (stored.page.status, stored.page.document, stored.page.fetched_at) == (status, None, desk.now)
+    assert f"HTTP/1.1 {status}".encode() in gzip.decompress(stored.page.records)
+    desk.tell(PageStored(HOME, desk.now), "cell")
+    desk.wake(FLUSH_S)
+    row = row_at(desk, HOME)
+    assert (row.visit, row.outcome, row.is_stored) == (2, f"F{status}", False)
+    desk.now += AGAIN_S + 1.0
+    assert asked(desk.wake()) == [HOME], "it may come back"
+    assert of_kind(desk.tell(fetched(HOME, status)), ParsePage) == [], "what is gone is gone once"
+
+
+def test_a_page_that_was_never_there_is_no_version() -> None:
+    desk = Desk(revisit_after_s=AGAIN_S).with_home_asked()
+    assert of_kind(desk.tell(fetched(HOME, 404)), ParsePage) == []
+    assert row_at(desk, HOME).outcome == "F404"
+
+
+def test_a_page_that_moves_is_gone_and_its_target_is_a_link() -> None:
+    desk = stored_once()
+    desk.now += AGAIN_S
+    desk.wake()
+    (order,) = of_kind(desk.tell(redirect(HOME, f"{HOST}/moved", started_at=desk.now)), ParsePage)
+    moved = extract(order.page)
+    assert isinstance(moved, PageParsed)
+    (stored,) = of_kind(desk.tell(moved, "parser"), StorePage)
+    assert stored.page.document is None
+    desk.tell(PageStored(HOME, desk.now), "cell")
+    assert asked(desk.wake(2.0)) == [f"{HOST}/moved"]
+    assert row_at(desk, HOME).outcome == "D301"
+
+
+def test_a_visit_that_fails_leaves_the_page_and_is_made_good_at_the_next_interval() -> None:
+    desk = stored_once(attempts_max=1, backoff_s=1.0)
+    desk.now += AGAIN_S
+    desk.wake()
+    desk.fail(HOME, FailureReason.TIMEOUT)
+    row = row_at(desk, HOME)
+    assert (row.outcome, row.visit, row.is_stored) == ("Ftimeout", 2, True)
+    desk.now = row.due_s
+    assert asked(desk.wake()) == [HOME]
+
+
+def test_a_page_remembers_what_its_server_said_of_its_version() -> None:
+    headers = (("ETag", '"7"'), ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT"))
+    desk = Desk(revisit_after_s=AGAIN_S, robots_ttl_s=1e9).with_home_asked()
+    for body in (b"one", b"one", b"other"):
+        desk.tell(fetched(HOME, body=body, headers=headers, started_at=desk.now))
+        desk.tell(parsed(HOME), "parser")
+        desk.tell(PageStored(HOME, desk.now), "cell")
+        desk.wake(FLUSH_S)
+        row = row_at(desk, HOME)
+        assert (row.etag, row.last_modified) == ('"7"', "Sun, 06 Nov 1994 08:49:37 GMT")
+        assert row.digest == xxh3_64_digest(body)
+        assert (row.changed_s == row.visited_s) is (row.visit in (1, 3))
+        desk.now = row.due_s
+        assert asked(desk.wake()) == [HOME]
+
+
+def test_visits_to_known_pages_do_not_use_up_the_budget_of_new_ones() -> None:
+    desk = stored_once(pages_per_host_max=2)
+    desk.now += AGAIN_S
+    assert asked(desk.wake()) == [HOME]
+    desk.store(HOME, f"{HOST}/1", f"{HOST}/2", at=desk.now)
+    (url,) = asked(desk.wake(2.0))
+    desk.tell(fetched(url, 404))
+    desk.wake(2.0)
+    states = [desk.state_of(f"{HOST}/{n}") or "" for n in (1, 2)]
+    assert sorted(states) == ["F404", "Xhost_budget"]
+
+
+def test_pages_of_a_dead_port_come_again_when_it_is_tried_again() -> None:
+    desk = Desk(backoff_max_s=100.0, robots_ttl_s=1e9).with_home_asked(f"{SECURE}/")
+    desk.tell(fetched(HOME, 404))
+    assert asked(desk.wake(2.0)) == [f"{SECURE}/robots.txt"]
+    assert asked(desk.fail(f"{SECURE}/robots.txt", FailureReason.REFUSED)) == []
+    assert asked(desk.wake(2.0)) == []
+    assert desk.state_of(f"{SECURE}/") == "Xunreachable"
+    assert asked(desk.wake(101.0)) == [f"{SECURE}/robots.txt"]
+    assert asked(desk.allow(SECURE)) == [f"{SECURE}/"]
+
+
+def test_what_is_due_again_survives_a_restart() -> None:
+    desk = stored_once(f"{HOST}/1")
+    desk.start()
+    assert desk.observe().is_idle
+    desk.now += AGAIN_S
+    assert asked(desk.wake()) == [HOME]
