@@ -31,8 +31,11 @@ def test_no_host_is_asked_before_its_delay_nor_twice_at_once(web: ServedWeb, tmp
     asked = by_host(accesses)
     assert asked.keys() == web.addresses.keys()
     for host, requests in asked.items():
-        n_unsent = int(host == "nasty.test")  # a page on port 1, which is another protocol's
-        assert len(requests) == PAGES_PER_HOST + 1 - n_unsent, host  # and robots.txt
+        # A page of the nasty host is on port 1, which is another protocol's: if it is among the first, it is
+        # counted and not asked for.
+        n_unsent_max = int(host == "nasty.test")
+        n_asked_max = PAGES_PER_HOST + 1  # and robots.txt
+        assert n_asked_max - n_unsent_max <= len(requests) <= n_asked_max, host
     assert_polite(accesses, DELAY_S)
     assert_one_connection_at_a_time(accesses)
 
