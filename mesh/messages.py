@@ -49,7 +49,7 @@ PART_BYTES_MAX: Final = 4 << 20  # of the items in one part of a transfer
 # Of what they describe: the records of a page whose body is as large as the fetcher takes, which no packing
 # makes smaller, and their heads. A gigabit takes 80 ms for it.
 BULK_BYTES_MAX: Final = 9 << 20
-CHANGES_MAX: Final = 4_096  # items in one `ItemsChanged`
+CHANGES_MAX: Final = 1_024  # items in one `ItemsChanged`, which take some 10 ms to merge
 ABSENT_MAX: Final = 64  # peers that others answer for in one question
 
 Url: TypeAlias = Annotated[str, Meta(min_length=1, max_length=URL_CHARS_MAX)]

@@ -157,6 +157,8 @@ class Controller(StoreActor):
     def wake(self, now: float) -> list[Send]:
         self._store.now = now
         sends: list[Send] = []
+        if self._pages.is_routing:
+            self._pages.route(now)
         if self._flush_due_s() <= now:
             sends += self._flush(now)
         if self._links.due_s() <= now:
@@ -170,6 +172,8 @@ class Controller(StoreActor):
         return sends + self._end_turn(now)
 
     def wake_at(self) -> float:
+        if self._pages.is_routing:
+            return -inf
         at = min(
             self._flush_due_s(),
             self._links.due_s(),

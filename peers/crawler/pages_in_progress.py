@@ -6,6 +6,9 @@ the owner's team: else who takes over after us would believe it done, and the li
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice
 from math import inf
 from typing import Final
 
@@ -25,6 +28,8 @@ from peers.storage.messages import StorePage
 
 FLUSH_S: Final = 0.05  # finished pages wait this long for company
 FLUSH_PAGES: Final = 64
+# Of a page that go on their way at once: some 3 ms. A page can have 6,000, which would hold the event loop.
+LINKS_PER_TURN: Final = 256
 
 
 class Page(msgspec.Struct):
@@ -61,6 +66,7 @@ class PagesInProgress:
         self._store = store
         self._links = links
         self._pages: dict[str, Page] = {}  # by URL, until they are stored
+        self._routing: deque[tuple[Page, Iterator[FoundLink]]] = deque()  # stored, with links still to go
         self._finishing: list[Page] = []
         self.n_bytes = 0  # of the bodies of pages that are not stored yet
         self.flush_at_s = inf  # when `settle` is to be called
@@ -73,12 +79,12 @@ class PagesInProgress:
 
     @property
     def finishing_count(self) -> int:
-        """Pages that are stored, and wait for company to be settled."""
-        return len(self._finishing)
+        """Pages that are stored, and wait for their links to go or for company to be settled."""
+        return len(self._routing) + len(self._finishing)
 
     def slots(self) -> set[int]:
         """Return the slots of all pages in progress."""
-        pages = (*self._pages.values(), *self._finishing)
+        pages = (*self._pages.values(), *(page for page, _ in self._routing), *self._finishing)
         return {page.state.slot for page in pages}
 
     # --- what comes in ---
@@ -165,15 +171,32 @@ class PagesInProgress:
         if page.status == 200:
             self.stored_count += 1
             self.links_found += len(page.links)
-            self._send_on(page, now)
-        self._finish(page, now)
+        self._routing.append((page, self._links_of(page)))
+        self.route(now)
 
-    def _send_on(self, page: Page, now: float) -> None:
-        """Bring the links of a page to their owners."""
+    def _links_of(self, page: Page) -> Iterator[FoundLink]:
+        """What of a page that is stored is brought to its owners."""
         depth = page.taken.depth + 1
-        if depth <= self.settings.depth_max:
-            found = (FoundLink(link.url, link.anchor, depth, linker=link.linker) for link in page.links)
-            self._links.route(found, now)
+        if page.status == 200 and depth <= self.settings.depth_max:
+            for link in page.links:
+                yield FoundLink(link.url, link.anchor, depth, linker=link.linker)
+
+    def route(self, now: float) -> None:
+        """Let the next links of stored pages go on their way; those without any more can be settled."""
+        left = LINKS_PER_TURN
+        while left > 0 and self._routing:
+            page, found = self._routing[0]
+            some = list(islice(found, left))
+            self._links.route(some, now)
+            left -= len(some)
+            if left > 0:
+                self._routing.popleft()
+                self._finish(page, now)
+
+    @property
+    def is_routing(self) -> bool:
+        """Is there more for `route` to do?"""
+        return bool(self._routing)
 
     # --- being done ---
 

@@ -26,7 +26,7 @@ from mesh.table import Table
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests
 from peers.handover.store import Part, Shipment
 
-PART_BYTES: Final = 512 << 10  # of items in a part or a shipment, but for the last one
+PART_BYTES: Final = 128 << 10  # of items in a part or a shipment, but for the last one
 # With slot and section a name must fit a key of the table, of 511 bytes at most.
 NAME_BYTES_MAX: Final = 400
 VALUE_BYTES_MAX: Final = 1 << 20

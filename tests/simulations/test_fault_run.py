@@ -34,7 +34,7 @@ def test_an_exception_of_a_peer_is_a_failure(monkeypatch: pytest.MonkeyPatch) ->
     def break_down(*_: object) -> None:
         raise ZeroDivisionError("by mistake")
 
-    monkeypatch.setattr("peers.crawler.controller.Controller._stored", break_down)
+    monkeypatch.setattr("peers.crawler.pages_in_progress.PagesInProgress.stored", break_down)
     outcome = run_faults(1, 3)
     assert not outcome.is_passed
     assert "ZeroDivisionError" in outcome.violations[0]

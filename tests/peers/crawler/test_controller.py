@@ -25,7 +25,7 @@ from peers.crawler.controller import (
 )
 from peers.crawler.messages import ParseFailed, ParsePage, RecordPage, StopCrawl
 from peers.crawler.outbox import RESEND_S
-from peers.crawler.pages_in_progress import FLUSH_S
+from peers.crawler.pages_in_progress import FLUSH_S, LINKS_PER_TURN
 from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.visits import EXCLUSIONS_PER_TURN, LOCAL_FAILURE_PAUSE_S, VAIN_TURNS_MAX
 from peers.crawler.web_request import FailureReason, FetchFailed, FetchRequest
@@ -783,6 +783,21 @@ def test_links_to_others_go_out_together_and_only_then_is_the_page_settled() -> 
     assert desk.state_of(f"{MINE}/") == "D200"
     seen = desk.observe()
     assert (seen.links_found, seen.links_sent, seen.outbox, seen.is_idle) == (2, 1, 1, False)
+
+
+def test_a_page_with_many_links_lets_others_have_their_turn_and_is_settled_after_the_last() -> None:
+    desk = Desk(peers=(ME, OTHER)).with_home_asked(host=MINE)
+    n_links = 2 * LINKS_PER_TURN + 10
+    desk.store(f"{MINE}/", *(f"{MINE}/{number}" for number in range(n_links)))
+    for n_turns in (1, 2):
+        assert desk.observe().urls_seen == 1 + n_turns * LINKS_PER_TURN
+        assert desk.state_of(f"{MINE}/") != "D200"
+        assert desk.controller.wake_at() < desk.now, "it goes on at once"
+        assert not desk.observe().is_idle
+        desk.wake()
+    desk.wake(FLUSH_S)
+    assert desk.observe().urls_seen == 1 + n_links
+    assert desk.state_of(f"{MINE}/") == "D200"
 
 
 def batch_to_other(desk: Desk) -> LinksFound:

@@ -82,7 +82,7 @@ robots = st.builds(
 @pytest.mark.parametrize(
     ("join", "items"),
     [(join_anchors, anchors), (politeness.join, hosts), (join_robots, robots)],
-    ids=str,
+    ids=["anchors", "hosts", "robots"],
 )
 @given(data=st.data())
 def test_joins_are_idempotent_commutative_and_associative(
