@@ -122,6 +122,25 @@ def test_a_page_that_moves_is_gone_and_its_target_is_a_link() -> None:
     assert row_at(desk, HOME).outcome == "D301"
 
 
+def test_noindex_that_comes_with_a_later_visit_is_a_version_without_a_document_until_it_goes() -> None:
+    hidden = b'<meta name="robots" content="noindex"><p>text'
+    desk = Desk(revisit_after_s=AGAIN_S, robots_ttl_s=1e9).with_home_asked()
+    for visit, body in enumerate((b"<p>text", hidden, hidden, b"<p>text"), 1):
+        (order,) = of_kind(desk.tell(fetched(HOME, body=body, started_at=desk.now)), ParsePage)
+        read = extract(order.page)
+        assert isinstance(read, PageParsed)
+        (stored,) = of_kind(desk.tell(read, "parser"), StorePage)
+        assert (stored.page.status, stored.page.fetched_at) == (200, desk.now)
+        assert (stored.page.document is None) is (body is hidden)
+        assert body in gzip.decompress(stored.page.records), "the archive has it all the same"
+        desk.tell(PageStored(HOME, desk.now), "cell")
+        desk.wake(FLUSH_S)
+        row = row_at(desk, HOME)
+        assert (row.visit, row.outcome, row.is_stored) == (visit, "D200", True)
+        desk.now = row.due_s
+        assert asked(desk.wake()) == [HOME]
+
+
 def test_a_visit_that_fails_leaves_the_page_and_is_made_good_at_the_next_interval() -> None:
     desk = stored_once(attempts_max=1, backoff_s=1.0)
     desk.now += AGAIN_S
