@@ -412,7 +412,14 @@ def test_a_drained_peer_takes_nothing_from_a_long_queue() -> None:
 
 
 def actor(peer: str) -> Membership:
-    return Membership(record_of(peer), CONFIG, Random(1), MemoryTable(), TrustingCredentials())
+    return Membership(
+        record_of(peer),
+        CONFIG,
+        Random(1),
+        MemoryTable(),
+        TrustingCredentials(),
+        listeners=("controller", "handover"),
+    )
 
 
 def member_of(*members: MemberRecord) -> Membership:
