@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError
-from mesh.membership_messages import HoldingsRevoked
+from mesh.membership.messages import HoldingsRevoked
 from mesh.messages import ClaimSlots, SlotsYielded
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS

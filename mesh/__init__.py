@@ -18,13 +18,9 @@ Actors
     `lives`        numbers that no other life of a peer has
     `port`         the code that may block, addressed like an actor
 
-Membership (the actor `membership`)
-    `membership`   joining, leaving, what follows from the members
-    `members`      the list and the rule by which rumours are merged
-    `prober`, `round_trips`, `suspicions`, `local_health`: who is silent, and whose fault that is
-    `licence`      until when a peer may crawl, by what others answer
-    `balance`      weights by queue length
-    `rumours`, `joiner`, `admission`, `swim_settings`, `membership_messages`
+Membership
+    `membership`   a package with a map of its own: the actor `membership`, joining, failure
+                   detection, gossip, licences, weights by queue length, leaving
     `credentials`, `identity`, `certificate`, `key_file`: keys and who may be a member
 
 Live [io]

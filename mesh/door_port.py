@@ -13,7 +13,7 @@ from mesh.actor import Address, Message
 from mesh.codec import decode, encode
 from mesh.door import Visit
 from mesh.errors import LocalProtocolError, RemoteProtocolError
-from mesh.membership_messages import AnswerDoor, DoorKnocked, Knock, Knocked
+from mesh.membership.messages import AnswerDoor, DoorKnocked, Knock, Knocked
 from mesh.messages import JoinMesh, JoinRefused, Welcomed
 from mesh.port import Deliver
 from mesh.transport import Transport

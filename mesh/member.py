@@ -18,18 +18,18 @@ from typing import Final
 import trio
 
 from mesh.actor import Actor, Address
-from mesh.balance import BalanceSettings
 from mesh.config import MemberConfig, MeshConfig
 from mesh.credentials import PeerCredentials
 from mesh.door_port import DoorPort
 from mesh.errors import ConfigError
 from mesh.identity import Identity
-from mesh.joiner import Door
 from mesh.key_file import load_identity
 from mesh.lives import begin_life
 from mesh.lmdb_table import LmdbTable
-from mesh.membership import Membership
-from mesh.membership_messages import StopMembership
+from mesh.membership.balance import BalanceSettings
+from mesh.membership.joiner import Door
+from mesh.membership.membership import Membership
+from mesh.membership.messages import StopMembership
 from mesh.messages import MemberRecord
 from mesh.network_port import NetworkPort
 from mesh.node import Node

@@ -63,7 +63,7 @@ Count: TypeAlias = Annotated[int, Meta(ge=0)]
 SlotSet: TypeAlias = Annotated[bytes, Meta(max_length=SLOT_SET_BYTES_MAX)]  # slot_set.encode_slots
 
 
-# --- Membership (mesh/membership.py) ---------------------------------------------------------
+# --- Membership (mesh/membership) ---------------------------------------------------------
 
 
 class MemberRecord(Message, frozen=True, array_like=True):

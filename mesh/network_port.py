@@ -9,7 +9,7 @@ import trio
 
 from mesh.actor import Address, Message
 from mesh.errors import ConfigError, LocalProtocolError, RemoteProtocolError
-from mesh.membership_messages import ConnectPeer, DisconnectPeer, MembershipEnded, MembershipRefused
+from mesh.membership.messages import ConnectPeer, DisconnectPeer, MembershipEnded, MembershipRefused
 from mesh.port import Deliver
 from mesh.transport import Transport
 

@@ -7,8 +7,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from mesh.balance import BalanceSettings
 from mesh.config import MemberConfig, MeshConfig
+from mesh.membership.balance import BalanceSettings
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.settings import GatewaySettings
 from peers.handover.settings import HandoverSettings

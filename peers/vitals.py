@@ -12,7 +12,7 @@ from typing import Final
 
 from mesh.actor import Statistics
 from mesh.member import Member
-from mesh.membership import MembershipStatistics
+from mesh.membership.membership import MembershipStatistics
 from mesh.runtime import Runtime
 from peers.crawler.controller import CrawlStatistics
 from peers.engine.index import Index

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from mesh.actor import Address, Statistics
 from mesh.config import WEIGHT_DEFAULT
 from mesh.lives import begin_life
-from mesh.membership import MembershipStatistics
+from mesh.membership.membership import MembershipStatistics
 from mesh.memory_table import MemoryTable
 from mesh.node import Node
 from mesh.ownership import Ownership, OwnershipChanged

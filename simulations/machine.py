@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from mesh.actor import Address, Message, Statistics
 from mesh.config import MeshConfig
 from mesh.lives import begin_life
-from mesh.membership import MembershipStatistics
-from mesh.membership_messages import LeaveMesh, MembershipRefused, StopMembership
+from mesh.membership.membership import MembershipStatistics
+from mesh.membership.messages import LeaveMesh, MembershipRefused, StopMembership
 from mesh.messages import DrainPeer
 from mesh.node import Node
 from mesh.ownership import Ownership

@@ -16,9 +16,9 @@ from mesh.config import WEIGHT_DEFAULT, MeshConfig
 from mesh.credentials import PeerCredentials
 from mesh.errors import LocalProtocolError
 from mesh.identity import Identity
-from mesh.joiner import Door
-from mesh.membership import Membership
-from mesh.membership_messages import AnswerDoor, DoorKnocked, Knock, Knocked
+from mesh.membership.joiner import Door
+from mesh.membership.membership import Membership
+from mesh.membership.messages import AnswerDoor, DoorKnocked, Knock, Knocked
 from mesh.messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
 from mesh.table import Table
 from simulations.chance import random_of

@@ -13,9 +13,9 @@ from typing import Any, Final, TypeAlias
 
 from msgspec.structs import replace
 
-from mesh import members, membership
 from mesh.actor import Address, Message, Send
-from mesh.membership_messages import CrawlLicensed
+from mesh.membership import learning, members, refuting
+from mesh.membership.messages import CrawlLicensed
 from mesh.messages import Rumour
 from peers.crawler.controller import Controller
 from peers.crawler.frontier import Frontier
@@ -74,7 +74,7 @@ def _old_incarnation() -> list[_Patch]:
     def beats(new: Rumour, old: Rumour) -> bool:
         return (new.state, new.record.incarnation) > (old.state, old.record.incarnation)
 
-    return [(members, "beats", beats), (membership, "beats", beats)]
+    return [(module, "beats", beats) for module in (members, learning, refuting)]
 
 
 def _endless_licence() -> list[_Patch]:

@@ -23,7 +23,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from mesh.actor import Address, Message, Send
-from mesh.membership_messages import CrawlLicensed, HoldingsRevoked, QueueMeasured
+from mesh.membership.messages import CrawlLicensed, HoldingsRevoked, QueueMeasured
 from mesh.messages import LinksAccepted, LinksFound
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.port import DiskFilled

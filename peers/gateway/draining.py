@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from mesh.actor import Address, Message, Send
-from mesh.members import State, is_live
+from mesh.membership.members import State, is_live
 from mesh.messages import DrainPeer, MembersTold, MembersWanted, Rumour
 from peers.gateway.errand import Errand
 from peers.gateway.messages import DrainOrder, DrainOrdered, DrainRefused

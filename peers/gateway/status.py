@@ -102,7 +102,7 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     activity: Count = 0  # changes whenever anything happens: equal twice and idle means at rest
     state: PeerState = PeerState.STEADY
     is_draining: bool = False
-    weight: Count = 0  # its share of the slots, relative to those of others; see `mesh.balance`
+    weight: Count = 0  # its share of the slots, relative to those of others; see `mesh.membership.balance`
     slots: SlotCounts = SlotCounts()
     stores: Annotated[dict[Text, StoreCounts], Meta(max_length=STORES_MAX)] = {}  # by name
     bytes_moved: Count = 0  # got from other peers when slots changed hands, or were repaired

@@ -31,8 +31,8 @@ What it needs of others
 =======================
 *Membership.* A peer that any live member has held for dead fetches nothing until it has been told so by
 `HoldingsRevoked`. Whoever comes to hold it for dead yields nothing for as long as its last answer may license
-it (`mesh.licence`), so by when all others have yielded its licence has run out. It then begins anew, and its
-claims make those who took over stop.
+it (`mesh.membership.licence`), so by when all others have yielded its licence has run out. It then begins
+anew, and its claims make those who took over stop.
 
 *Stores.* `messages` says what they promise. They keep nothing for others of a slot in whose team they are
 not: an item that a peer acknowledged after its new owner had compared with it would count and be forgotten.
@@ -58,7 +58,7 @@ from typing import ClassVar
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.lives import numbers_of
-from mesh.membership_messages import HoldingsRevoked, ServeSlots
+from mesh.membership.messages import HoldingsRevoked, ServeSlots
 from mesh.messages import ClaimSlots, CopiesWanted, OfferSlots, SlotsTaken, SlotsYielded
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, SlotMask, encode_slots

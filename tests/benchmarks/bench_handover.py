@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 
 from mesh.actor import Address, Message, Send
-from mesh.membership_messages import HoldingsRevoked
+from mesh.membership.messages import HoldingsRevoked
 from mesh.messages import ClaimSlots, OfferSlots, SlotsTaken, SlotsYielded
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, SlotMask, encode_slots

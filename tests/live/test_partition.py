@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.swim_settings import SwimSettings
+from mesh.membership.swim_settings import SwimSettings
 from tests.live.access_log import Access
 from tests.live.chaos import Chaos, assert_answers_are_right, watched
 from tests.live.lab_process import search, wait_for

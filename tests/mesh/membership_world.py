@@ -18,13 +18,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from mesh.actor import Actor, Address, Message, Send
-from mesh.balance import BalanceSettings
 from mesh.codec import decode, encode
 from mesh.config import MeshConfig
-from mesh.joiner import Door
-from mesh.members import State
-from mesh.membership import Membership, MembershipStatistics
-from mesh.membership_messages import (
+from mesh.membership.balance import BalanceSettings
+from mesh.membership.joiner import Door
+from mesh.membership.members import State
+from mesh.membership.membership import Membership, MembershipStatistics
+from mesh.membership.messages import (
     AnswerDoor,
     ConnectPeer,
     CrawlLicensed,
@@ -36,11 +36,11 @@ from mesh.membership_messages import (
     MembershipEnded,
     MembershipRefused,
 )
+from mesh.membership.swim_settings import SwimSettings
 from mesh.memory_table import MemoryTable
 from mesh.messages import MemberRecord
 from mesh.node import Node, Outgoing
 from mesh.ownership import Ownership, OwnershipChanged
-from mesh.swim_settings import SwimSettings
 
 CONFIG = MeshConfig(name="test", root_key="00" * 32, slot_count=512)
 DOOR_TIMEOUT_S = 2.0

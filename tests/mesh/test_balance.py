@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from mesh.balance import RETURN_INTERVALS, BalanceSettings, Share, fraction_to_move, weight_for
+from mesh.membership.balance import RETURN_INTERVALS, BalanceSettings, Share, fraction_to_move, weight_for
 
 SETTINGS = BalanceSettings(threshold=1_000, ratio=2.0, interval_s=60.0)
 

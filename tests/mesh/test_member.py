@@ -20,7 +20,7 @@ from mesh.config import DoorConfig, load_config
 from mesh.errors import ConfigError
 from mesh.lmdb_table import LmdbTable
 from mesh.member import Member
-from mesh.membership_messages import CrawlLicensed
+from mesh.membership.messages import CrawlLicensed
 from mesh.ownership import Ownership, OwnershipChanged
 from peers.config import PeerConfig
 

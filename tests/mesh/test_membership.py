@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mesh.actor import Address, Message, Send
-from mesh.admission import refusal_of
 from mesh.certificate import RootKey, issue
 from mesh.config import MeshConfig
 from mesh.credentials import PeerCredentials
 from mesh.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from mesh.identity import Identity
-from mesh.joiner import Door, Joiner
-from mesh.members import MemberList, State, beats
-from mesh.membership import ECHOES_MAX, NEWCOMER_S, Membership
-from mesh.membership_messages import (
+from mesh.membership.admission import refusal_of
+from mesh.membership.joiner import Door, Joiner
+from mesh.membership.members import MemberList, State, beats
+from mesh.membership.membership import Membership
+from mesh.membership.messages import (
     AnswerDoor,
     ConnectPeer,
     DisconnectPeer,
@@ -39,6 +39,10 @@ from mesh.membership_messages import (
     ServeSlots,
     StopMembership,
 )
+from mesh.membership.prober import RELAYS_MAX, Prober
+from mesh.membership.refuting import ECHOES_MAX, NEWCOMER_S
+from mesh.membership.rumours import RumourQueue
+from mesh.membership.swim_settings import SwimSettings
 from mesh.memory_table import MemoryTable
 from mesh.messages import (
     GOSSIP_MAX,
@@ -59,10 +63,7 @@ from mesh.messages import (
 )
 from mesh.node import Node
 from mesh.ownership import OwnershipChanged
-from mesh.prober import RELAYS_MAX, Prober
-from mesh.rumours import RumourQueue
 from mesh.slots import SlotTable
-from mesh.swim_settings import SwimSettings
 from tests.mesh.membership_world import CONFIG, TrustingCredentials, World, door_of, record_of
 
 SEEDS = range(3)
@@ -398,8 +399,8 @@ def test_the_dead_are_in_neither_table() -> None:
 def test_who_is_down_and_may_have_something_is_missed(dead: MemberRecord, missed: int) -> None:
     membership = founder(dead)
     membership.receive(Address("b", "membership"), RumoursSpread((Rumour(dead, State.DEAD),)), 1.0)
-    assert membership._ownership is not None
-    assert membership._ownership.missed == missed
+    assert membership._announcing.ownership is not None
+    assert membership._announcing.ownership.missed == missed
 
 
 # --- Failure detection ---------------------------------------------------------------------------
@@ -793,7 +794,7 @@ def test_gossip_stays_within_its_limit() -> None:
 
 
 def test_members_beyond_the_limit_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mesh.membership.MEMBERS_MAX", 3)
+    monkeypatch.setattr("mesh.membership.learning.MEMBERS_MAX", 3)
     membership = founder(record_of("a"))
     told = tuple(Rumour(record_of(f"x{i}"), State.ALIVE) for i in range(5))
     membership.receive(Address("a", "membership"), MembersTold(told), 1.0)
@@ -1003,8 +1004,8 @@ def founder(*members: MemberRecord) -> Membership:
     for record in members:
         membership.receive(local("door"), knock_of(record), 0.0)
     for i in range(8):
-        membership._spread(0.01 * i + i)
-    membership._gossip_at = 0.0
+        membership._gossip.spread(0.01 * i + i)
+    membership._gossip._spread_at = 0.0
     membership._flush()
     return membership
 

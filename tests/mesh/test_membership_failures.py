@@ -8,10 +8,10 @@ from random import Random
 import pytest
 
 from mesh.actor import Address, Message, Send
-from mesh.balance import BalanceSettings
-from mesh.members import State
-from mesh.membership import Membership
-from mesh.membership_messages import (
+from mesh.membership.balance import BalanceSettings
+from mesh.membership.members import State
+from mesh.membership.membership import Membership
+from mesh.membership.messages import (
     CrawlLicensed,
     HoldingsRevoked,
     LeaveMesh,
@@ -19,10 +19,10 @@ from mesh.membership_messages import (
     ServeSlots,
     StopMembership,
 )
+from mesh.membership.swim_settings import SwimSettings
 from mesh.memory_table import MemoryTable
 from mesh.messages import MemberRecord, Ping, PingAnswered, Rumour, RumoursSpread
 from mesh.ownership import Ownership, OwnershipChanged
-from mesh.swim_settings import SwimSettings
 from tests.mesh.membership_world import CONFIG, Machine, TrustingCredentials, World, door_of, record_of
 
 SEEDS = range(3)
@@ -427,7 +427,7 @@ def member_of(*members: MemberRecord) -> Membership:
     membership = actor("me")
     membership.wake(0.0)
     for record in members:
-        membership._learn(Rumour(record, State.ALIVE), 0.0, is_news=False)
+        membership._learning.learn(Rumour(record, State.ALIVE), 0.0, is_news=False)
     membership._flush()
     return membership
 

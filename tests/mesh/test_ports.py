@@ -14,7 +14,7 @@ from mesh.codec import decode, encode
 from mesh.door import Visit
 from mesh.door_port import VISITS_MAX, DoorPort
 from mesh.errors import ConfigError, LocalProtocolError, RemoteProtocolError
-from mesh.membership_messages import (
+from mesh.membership.messages import (
     AnswerDoor,
     ConnectPeer,
     DisconnectPeer,

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
+from mesh.membership.prober import Prober
+from mesh.membership.round_trips import RoundTrips
+from mesh.membership.swim_settings import SwimSettings
 from mesh.messages import PingAnswered
-from mesh.prober import Prober
-from mesh.round_trips import RoundTrips
-from mesh.swim_settings import SwimSettings
 
 PACE = SwimSettings()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from mesh.actor import Actor
-from mesh.membership import Membership
+from mesh.membership.membership import Membership
 from mesh.memory_table import MemoryTable
 from mesh.messages import JoinMesh, JoinRefused, Welcomed, WireMessage
 from peers.actors import make_actors

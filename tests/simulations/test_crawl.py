@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from mesh.actor import Address
-from mesh.membership_messages import AnswerDoor, Knock, Knocked
+from mesh.membership.messages import AnswerDoor, Knock, Knocked
 from mesh.memory_table import MemoryTable
 from mesh.messages import JoinMesh, JoinRefused
 from mesh.trace import TracedPage
@@ -104,7 +104,7 @@ def test_a_newcomer_knocks_in_vain_at_a_door_that_nobody_opens() -> None:
     doors: dict[str, VirtualDoor] = {}
     VirtualDoor(first, doors, lambda peer: peer != first)
     door = VirtualDoor(second, doors, lambda peer: peer != first)
-    record = members.membership(second, MemoryTable(), 1, [])._own
+    record = members.membership(second, MemoryTable(), 1, [])._own.record
     knock = Knock(door_endpoint(first), b"", JoinMesh(record, members.config.digest()))
     source = Address(second, "membership")
     (waiting,) = door.receive(source, knock, 0.0)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from mesh.actor import Address, Message, Send
-from mesh.membership_messages import QueueMeasured
+from mesh.membership.messages import QueueMeasured
 from mesh.memory_table import MemoryTable
 from mesh.messages import FoundLink, LinksFound
 from mesh.urls import host_of

@@ -9,7 +9,7 @@ import pytest
 from mesh.actor import Address, Message, Send
 from mesh.errors import LocalProtocolError
 from mesh.linkers import entries_of, entry_of, linker_of
-from mesh.membership_messages import CrawlLicensed
+from mesh.membership.messages import CrawlLicensed
 from mesh.memory_table import MemoryTable
 from mesh.messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, Ping, StoredPage
 from mesh.port import DiskFilled

@@ -10,7 +10,7 @@ import pytest
 
 from mesh.actor import Address, Send
 from mesh.errors import LocalProtocolError
-from mesh.membership_messages import CrawlLicensed, HoldingsRevoked, QueueMeasured
+from mesh.membership.messages import CrawlLicensed, HoldingsRevoked, QueueMeasured
 from mesh.messages import (
     FoundLink,
     ItemsChanged,

@@ -11,7 +11,7 @@ import pytest
 
 from mesh.actor import EVERYBODY, Address, Message, Send
 from mesh.errors import LocalProtocolError
-from mesh.membership_messages import HoldingsRevoked, ServeSlots
+from mesh.membership.messages import HoldingsRevoked, ServeSlots
 from mesh.messages import ClaimSlots, CopiesWanted, OfferSlots, Ping, SlotsTaken, SlotsYielded
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from mesh.swim_settings import SwimSettings
+from mesh.membership.swim_settings import SwimSettings
 
 if TYPE_CHECKING:
     from random import Random

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import inf
 
-from mesh.swim_settings import SwimSettings
+from mesh.membership.swim_settings import SwimSettings
 
 
 @dataclass(slots=True)

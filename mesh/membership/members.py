@@ -20,6 +20,7 @@ from typing import Final
 
 import msgspec
 
+from mesh.membership.licence import has_majority
 from mesh.messages import MemberRecord, Rumour
 
 
@@ -57,6 +58,7 @@ class MemberList:
     """The greatest rumour about each member, in the order they became known."""
 
     def __init__(self) -> None:
+        self.revision = 0  # count: changes, so that who looked at it knows whether to look again
         self._rumours: dict[str, Rumour] = {}
         self._in_states: dict[frozenset[State], tuple[str, ...]] = {}  # until the next change
 
@@ -76,6 +78,7 @@ class MemberList:
             return False
         self._rumours[rumour.record.peer] = rumour
         self._in_states.clear()
+        self.revision += 1
         return True
 
     def live(self) -> tuple[str, ...]:
@@ -85,6 +88,10 @@ class MemberList:
     def remaining(self) -> tuple[str, ...]:
         """The ids of all members that have not left: of these most must be there."""
         return self._of(_REMAINING)
+
+    def has_majority(self) -> bool:
+        """Are most members live, as far as is known? Suspects are, so that tables do not flap."""
+        return has_majority(self.remaining(), self.live())
 
     def in_state(self, state: State) -> tuple[str, ...]:
         return self._of(frozenset((state,)))

@@ -25,10 +25,10 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from mesh.local_health import LocalHealth
+from mesh.membership.local_health import LocalHealth
+from mesh.membership.round_trips import RoundTrips
+from mesh.membership.swim_settings import SwimSettings
 from mesh.messages import Ping, PingAnswered, PingRequested
-from mesh.round_trips import RoundTrips
-from mesh.swim_settings import SwimSettings
 
 if TYPE_CHECKING:
     from random import Random

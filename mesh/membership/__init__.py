@@ -1,0 +1,26 @@
+"""Membership: who belongs to the mesh, who of them is there, and what follows for this peer.
+
+membership   the actor: takes news to those below; how the protocol works as a whole
+messages     what it says to the other actors of its peer; swim_settings: the pace of it all
+
+What this peer is
+    standing     stranger, member, gone; own_record: what it says of itself; memory: what outlives a process
+    queues       how long the members' queues are, and the own weight that follows by the rule of `balance`
+    licensing    until when it may crawl, by the rule of `licence`, and what it may have lost
+    refuting     what others say of it, and what it takes back
+
+What it believes of others
+    members      the list, and the order of rumours by which all come to believe the same; others: without us
+    learning     which rumours are believed, and what follows at once; connections: for the transport
+    announcing   what follows for the slots: the ownership that the other actors are told
+
+How it finds out, and tells
+    gossip       news, by itself or riding on pings, from the queue in `rumours`
+    detecting    who is silent, by `prober` and `suspicions`; round_trips, local_health: whose fault that is
+    healing      exchanging all, trying the dead: how those who lost sight of each other meet again
+    outbox       what is said in one turn
+
+How strangers come in
+    joining      knocking from door to door, in the order of `joiner`; doors: those that are known
+    admission    who is let in at the door of this peer
+"""

@@ -1,0 +1,109 @@
+"""Who is silent: pings and their answers, accusing who does not answer, burying who does not take it back."""
+
+from __future__ import annotations
+
+from mesh.membership.gossip import Gossip
+from mesh.membership.learning import Learning
+from mesh.membership.licensing import Licensing
+from mesh.membership.members import MemberList, State, is_live
+from mesh.membership.others import Others
+from mesh.membership.own_record import OwnRecord
+from mesh.membership.prober import Prober
+from mesh.membership.suspicions import Suspicions
+from mesh.membership.swim_settings import SwimSettings
+from mesh.messages import PingAnswered, PingRequested, Rumour
+
+
+class Detecting:
+    """The failure detector: what `prober` and `suspicions` say is sent and believed here."""
+
+    def __init__(
+        self,
+        own: OwnRecord,
+        members: MemberList,
+        others: Others,
+        prober: Prober,
+        suspicions: Suspicions,
+        learning: Learning,
+        gossip: Gossip,
+        licensing: Licensing,
+        settings: SwimSettings,
+    ) -> None:
+        self.n_stalls = 0  # count: times that this process woke much too late
+        self._own = own
+        self._members = members
+        self._others = others
+        self._prober = prober
+        self._suspicions = suspicions
+        self._learning = learning
+        self._gossip = gossip
+        self._licensing = licensing
+        self._settings = settings
+        self._awake_at = 0.0  # up to when it is settled whether we stood still
+
+    def wake_at(self) -> float:
+        return min(self._prober.wake_at(), self._suspicions.wake_at())
+
+    def remember(self, suspect: Rumour, now: float) -> None:
+        """Go on with a suspect of before the last stop: it has all its time anew."""
+        self._suspicions.accuse(suspect.record.peer, suspect.accusers, now, len(self._members))
+
+    def notice_stall(self, wanted_at: float, now: float) -> None:
+        """Hold it against nobody else that this process stood still.
+
+        Args:
+          wanted_at: when it wanted to be woken.
+        """
+        stall_s = now - max(wanted_at, self._awake_at)
+        self._awake_at = now
+        if stall_s > self._settings.stall_s:
+            self.n_stalls += 1
+            self._prober.health.worsen()
+            self._prober.forget()
+            self._suspicions.grant(stall_s, now)
+
+    def probe(self, now: float) -> None:
+        """Ask for help where a probe has no answer, accuse where none has come, begin the next one."""
+        others = self._others.all()
+        for helper, request in self._prober.requests_due(now, others):
+            self._gossip.tell(helper, request)
+        for peer in self._prober.silent(now):
+            self._accuse(peer, now)
+        if not self._prober.is_due(now):
+            return
+        self._licensing.renew(now)
+        probe = self._prober.next_probe(now, others)
+        if probe is not None:
+            self._gossip.tell(*probe)
+
+    def bury(self, now: float) -> None:
+        """Hold the suspects for dead that have not taken it back in time."""
+        for peer in self._suspicions.due(now):
+            suspect = self._members.get(peer)
+            assert suspect is not None, "only members are suspected"
+            self._learning.learn(Rumour(suspect.record, State.DEAD), now)
+
+    def hear_answer(self, peer: str, answer: PingAnswered, now: float) -> None:
+        """Take note that a ping of ours, or one made for another, has been answered."""
+        relayed = self._prober.passed_on(answer)
+        if relayed is not None:
+            self._gossip.tell(*relayed)
+        sent_at = self._prober.witnessed(peer, answer, now)
+        is_doubted = any(rumour.record.peer == self._own.peer and rumour.state for rumour in answer.gossip)
+        if sent_at is not None and not is_doubted:
+            self._licensing.witness(peer, sent_at, now)
+
+    def ping_for(self, requester: str, request: PingRequested, now: float) -> None:
+        """Try a member that somebody else gets no answer from."""
+        known = self._members.get(request.peer)
+        if known is None or not is_live(known) or request.peer == self._own.peer:
+            return
+        ping = self._prober.relay(requester, request, now)
+        if ping is not None:
+            self._gossip.tell(request.peer, ping)
+
+    def _accuse(self, peer: str, now: float) -> None:
+        """Say that a member did not answer us."""
+        known = self._members.get(peer)
+        if known is not None and is_live(known):
+            self._learning.learn(Rumour(known.record, State.SUSPECT, (self._own.peer,)), now)

@@ -1,0 +1,59 @@
+"""The doors of the mesh that are known here, and knocking at one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from mesh.membership.joiner import Door
+from mesh.membership.members import MemberList, is_live
+from mesh.membership.messages import Knock
+from mesh.membership.outbox import Outbox
+from mesh.membership.own_record import OwnRecord
+from mesh.messages import JoinMesh
+
+if TYPE_CHECKING:
+    from random import Random
+
+
+class Doors:
+    """Those that a person named, then those of members; never our own."""
+
+    def __init__(
+        self,
+        named: Iterable[Door],
+        mesh_digest: bytes,
+        own: OwnRecord,
+        members: MemberList,
+        outbox: Outbox,
+        random: Random,
+    ) -> None:
+        self.named = tuple(door for door in named if door.server_key != own.record.curve_key)
+        self._mesh_digest = mesh_digest
+        self._own = own
+        self._members = members
+        self._outbox = outbox
+        self._random = random
+
+    def knock_at(self, door: Door) -> None:
+        """Say there who we are; the answer is `Knocked`."""
+        join = JoinMesh(self._own.record, self._mesh_digest)
+        self._outbox.tell("door", Knock(door.endpoint, door.server_key, join))
+
+    def knock_at_any(self) -> None:
+        """As a member that hears nobody, seek the mesh."""
+        self._knock_at_one_of(self._all())
+
+    def knock_at_lost(self) -> None:
+        """As a member, seek whom we lost sight of: at the door of who is not believed to be live."""
+        live = {rumour.record.curve_key for rumour in self._members if is_live(rumour)}
+        self._knock_at_one_of([door for door in self._all() if door.server_key not in live])
+
+    def _knock_at_one_of(self, doors: list[Door]) -> None:
+        if doors:
+            self.knock_at(self._random.choice(doors))
+
+    def _all(self) -> list[Door]:
+        records = [rumour.record for rumour in self._members if rumour.record.peer != self._own.peer]
+        of_members = [Door(record.door, record.curve_key) for record in records if record.door]
+        return list(dict.fromkeys((*self.named, *of_members)))

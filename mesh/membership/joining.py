@@ -1,0 +1,99 @@
+"""How a stranger comes in: it knocks at one door after another until one of them lets it in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mesh.membership.doors import Doors
+from mesh.membership.joiner import Joiner
+from mesh.membership.learning import Learning
+from mesh.membership.members import MemberList
+from mesh.membership.others import Others
+from mesh.membership.own_record import OwnRecord
+from mesh.membership.standing import Standing
+from mesh.membership.swim_settings import SwimSettings
+from mesh.messages import JoinRefused, Rumour, Welcomed
+
+if TYPE_CHECKING:
+    from random import Random
+
+
+class Joining:
+    """The knocks of a stranger and what their answers make of it."""
+
+    def __init__(
+        self,
+        own: OwnRecord,
+        members: MemberList,
+        others: Others,
+        doors: Doors,
+        learning: Learning,
+        standing: Standing,
+        settings: SwimSettings,
+        random: Random,
+    ) -> None:
+        self._own = own
+        self._members = members
+        self._others = others
+        self._doors = doors
+        self._learning = learning
+        self._standing = standing
+        self._joiner = Joiner(doors.named, settings, random)
+
+    @property
+    def is_first(self) -> bool:
+        """There is no door to knock at: this peer begins its mesh."""
+        return not self._joiner.has_doors
+
+    def start(self, now: float) -> None:
+        self._joiner.start(now)
+
+    def wake_at(self) -> float:
+        return self._joiner.wake_at()
+
+    def has_waited_in_vain(self, now: float) -> bool:
+        """Tell whether an answer should be there; that is to be heard as None."""
+        return self._joiner.has_waited_in_vain(now)
+
+    def knock(self, now: float) -> None:
+        """Knock at the next door when it is time."""
+        door = self._joiner.knocks(now)
+        if door is not None:
+            self._doors.knock_at(door)
+
+    def hear(self, answer: Welcomed | JoinRefused | None, now: float) -> list[str] | None:
+        """Hear what a door says.
+
+        Args:
+          answer: None when there was none.
+
+        Returns:
+          None as long as we are not in; else those of whom one is to be asked for all that it believes.
+        """
+        match answer:
+            case Welcomed(members):
+                return self._hear_welcome(members, now)
+            case JoinRefused(reason):
+                self._standing.give_up(reason)
+                return None
+            case None:
+                return self._find_door_shut(now)
+
+    def _hear_welcome(self, members: tuple[Rumour, ...], now: float) -> list[str] | None:
+        before = self._own.record
+        self._learning.learn_all(members, now, is_news=False)
+        if self._own.record != before:
+            # They know a later life of ours, from before we lost our memory. Our new record beats that
+            # one, and has to be told at the door: elsewhere we are not let in, if we are said to have left.
+            self._joiner.start(now)
+            return None
+        opener = self._members.with_key(self._joiner.door.server_key)
+        self._joiner.stop()
+        return [opener.record.peer] if opener else self._others.all()
+
+    def _find_door_shut(self, now: float) -> list[str] | None:
+        """Try the next one; who was a member before goes on with those it knew, when all are shut."""
+        if not self._joiner.move_on(now) or not self._own.is_remembered:
+            return None
+        self._joiner.stop()
+        return []

@@ -1,0 +1,440 @@
+"""The actor that knows who belongs to the mesh: admission, failure detection, gossip, slot table.
+
+Theory of operation
+===================
+*SWIM.* Every interval a member pings one other; without an answer it asks three members to try; without
+any it calls the member a suspect, and, if nobody takes that back in time, dead (`prober`, `suspicions`).
+What is believed of a member is a rumour (`members`); news rides on pings and is spread by itself while
+there is any (`rumours`). Every 30 s two members exchange all they believe, which repairs whatever gossip
+missed (`healing`). Messages per member and second do not depend on the size of the mesh.
+
+*Self-distrust* (Lifeguard). A member whose helpers do not answer either, that has to take back what is
+said of it, or that wakes late, waits longer before it accuses others (`local_health`). A suspect has longer
+while a single member accuses it. Who wakes late counts no probe that was under way and gives its
+suspects as long as it stood still, for their answers may be waiting in its inbox.
+
+*Tables.* The slot tables follow from the records of the live members, suspects among them (`ownership`).
+Who is dead or has left is in neither. A newcomer has its weight at once, and a serving weight of 0 until its
+handover says that it has what belongs to its slots (`ServeSlots`). How slots change hands without two
+peers crawling one is the business of `peers/handover`; the membership gives it two guarantees: what a
+*licence* is (`licence`), and `HoldingsRevoked` as soon as this peer learns that most may have held it for
+dead.
+
+*Joining.* A stranger knocks at the doors of bootstrap nodes. Any member with a majority lets it in; one
+without might make itself a majority of strangers. When no door answers, a peer that was a member before
+goes on with those it knew. A member knocks again now and then at the doors of the dead, who may be back
+without their memory or with another address (`joining`, `admission`).
+
+*Healing.* A member tries one dead member every few seconds, and tells everybody it hears from what bad
+it believes of them, so that they refute. A dead member that speaks is sent the whole list: so the two
+sides of a partition find together by the first message that gets through, and each learns what it was
+held for.
+
+*Going.* A leaver says that it has left and is dropped from the tables and from the count of the majority;
+that nothing is lost is for who orders it to see to, by draining first. One that stops says that it is dead,
+so that its standbys take over at once. The dead are remembered and count for the majority. A machine that
+never comes back is written off by an order (`DrainPeer`): then it has left.
+
+*Weights.* A peer writes its own: what a person wants, 0 while it is drained, more or less by the
+lengths of the queues (`balance`), which ride on pings.
+
+Every record is written and signed by its peer alone, so others can deny that a member is alive, which it
+refutes, and nothing else. What a record says of its own peer is not doubted here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+from typing import TYPE_CHECKING, Final
+
+from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.config import MeshConfig
+from mesh.credentials import Credentials
+from mesh.errors import LocalProtocolError
+from mesh.membership.admission import Admission
+from mesh.membership.announcing import Announcing
+from mesh.membership.balance import BalanceSettings
+from mesh.membership.connections import Connections
+from mesh.membership.detecting import Detecting
+from mesh.membership.doors import Doors
+from mesh.membership.gossip import Gossip
+from mesh.membership.healing import Healing
+from mesh.membership.joiner import Door
+from mesh.membership.joining import Joining
+from mesh.membership.learning import Learning
+from mesh.membership.licensing import Licensing
+from mesh.membership.members import MemberList, State, is_live
+from mesh.membership.memory import Memory
+from mesh.membership.messages import (
+    DoorKnocked,
+    Knocked,
+    LeaveMesh,
+    MembershipEnded,
+    QueueMeasured,
+    ServeSlots,
+    StopMembership,
+)
+from mesh.membership.others import Others
+from mesh.membership.outbox import Outbox
+from mesh.membership.own_record import OwnRecord
+from mesh.membership.prober import Prober
+from mesh.membership.queues import Queues
+from mesh.membership.refuting import Refuting
+from mesh.membership.rumours import RumourQueue
+from mesh.membership.standing import Standing
+from mesh.membership.suspicions import Suspicions
+from mesh.membership.swim_settings import SwimSettings
+from mesh.messages import (
+    DrainPeer,
+    JoinRefused,
+    MemberRecord,
+    MembersTold,
+    MembersWanted,
+    Ping,
+    PingAnswered,
+    PingRequested,
+    Rumour,
+    RumoursSpread,
+    Welcomed,
+)
+from mesh.table import Table
+
+if TYPE_CHECKING:
+    from random import Random
+
+# Until others have heard of us and let us in; to probe them sooner would make suspects.
+GRACE_S: Final = 1.0
+
+FAREWELLS: Final = 4  # members told at once by one that goes; they tell the rest
+
+
+class MembershipStatistics(Statistics, frozen=True):
+    """What the membership lets be seen: gauges first, then counters since the start."""
+
+    is_member: bool
+    alive: int  # this peer included, as in the three below
+    suspect: int
+    dead: int
+    left: int
+    incarnation: int  # of our own record
+    weight: int
+    weight_wanted: int  # by the person who configured this peer; the queues may have changed it for a while
+    serving: int
+    is_draining: bool
+    epoch: str  # hex, "" before the first
+    refusal: str  # why the mesh does not want this peer, "" while it does
+    has_majority: bool  # whether most of the members known are live
+    licence_until: float  # mesh clock; no fetch is begun from then on
+    distrust: int  # factor by which it waits longer for others since it has reason to doubt itself
+    messages_sent: int  # to other members
+    messages_received: int  # from other members
+    refutations: int  # rumours about this peer that it took back
+    false_suspicions: int  # suspects that turned out to be alive
+    holdings_revoked: int  # times that it may have been held for dead
+    stalls: int  # times that it woke much too late
+    joins_admitted: int  # at the door of this peer
+    joins_refused: int
+    records_refused: int  # forged, of another key, or beyond the limit of members
+    strangers_refused: int  # messages from who is no member
+
+
+class Membership(Actor):
+    """Actor of the membership. Neighbours: memberships, network, door, and who wants the ownership."""
+
+    name = "membership"
+    remote_messages = frozenset(
+        {Ping, PingAnswered, PingRequested, MembersWanted, MembersTold, RumoursSpread, DrainPeer}
+    )
+
+    def __init__(
+        self,
+        record: MemberRecord,
+        config: MeshConfig,
+        random: Random,
+        table: Table,
+        credentials: Credentials,
+        doors: Iterable[Door] = (),
+        settings: SwimSettings | None = None,
+        balance: BalanceSettings | None = None,
+        listeners: tuple[str, ...] = (),
+    ) -> None:
+        """Begin as a stranger to the mesh, or as the member that the table remembers.
+
+        Args:
+          record: of this peer, with the weight it is willing to have; need not be signed.
+          table: where the members and the own last record are kept between starts.
+          doors: of bootstrap nodes; none makes this peer the first of its mesh.
+          listeners: actors of this peer to be told of `OwnershipChanged`; of them the controller is told of
+            its licence, too, and the handover when what it holds is void.
+
+        Raises:
+          ConfigError: the table belongs to another peer.
+        """
+        self.me = record.peer
+        self._random = random
+        self._settings = settings or SwimSettings()
+        self._is_started = False
+        self._n_received = self._n_strangers = 0
+        self._outbox = Outbox(self.me, listeners)
+        self._standing = Standing(self._outbox)
+        self._members = MemberList()
+        self._rumours = RumourQueue()
+        memory = Memory(table)
+        for rumour in memory.members():
+            self._members.merge(rumour)
+        self._own = OwnRecord(record, credentials, self._members, self._rumours, memory, self._standing)
+        self._others = Others(self.me, self._members, random)
+        self._queues = Queues(self._own, self._members, balance or BalanceSettings())
+        self._announcing = Announcing(self.me, config, self._members, self._outbox)
+        self._connect_beliefs(credentials, memory)
+        self._connect_detector()
+        self._connect_doors(doors, config.digest(), credentials)
+
+    def _connect_beliefs(self, credentials: Credentials, memory: Memory) -> None:
+        """Make what decides which rumours are believed, and what follows from them."""
+        own, members, standing = self._own, self._members, self._standing
+        self._prober = Prober(self._settings, self._random)
+        self._suspicions = Suspicions(self._settings)
+        self._connections = Connections(self.me, self._outbox)
+        self._licensing = Licensing(own, members, self._suspicions, self._outbox, self._settings)
+        self._refuting = Refuting(own, credentials, self._licensing, self._prober.health, standing)
+        self._learning = Learning(
+            self.me,
+            members,
+            self._rumours,
+            memory,
+            credentials,
+            self._suspicions,
+            self._connections,
+            self._queues,
+            self._refuting,
+        )
+
+    def _connect_detector(self) -> None:
+        """Make what tells others, and finds out who is silent."""
+        self._gossip = Gossip(
+            self._own,
+            self._members,
+            self._others,
+            self._rumours,
+            self._queues,
+            self._learning,
+            self._standing,
+            self._outbox,
+            self._settings,
+        )
+        self._detecting = Detecting(
+            self._own,
+            self._members,
+            self._others,
+            self._prober,
+            self._suspicions,
+            self._learning,
+            self._gossip,
+            self._licensing,
+            self._settings,
+        )
+
+    def _connect_doors(self, doors: Iterable[Door], mesh_digest: bytes, credentials: Credentials) -> None:
+        """Make what brings members together: a stranger in, strangers in here, the lost back."""
+        own, members, others, learning = self._own, self._members, self._others, self._learning
+        outbox, standing, settings = self._outbox, self._standing, self._settings
+        known_doors = Doors(doors, mesh_digest, own, members, outbox, self._random)
+        self._joining = Joining(own, members, others, known_doors, learning, standing, settings, self._random)
+        self._admission = Admission(mesh_digest, members, credentials, learning, standing, outbox)
+        self._healing = Healing(
+            members, others, known_doors, self._prober, self._gossip, learning, outbox, settings
+        )
+
+    # --- The actor -------------------------------------------------------------------------------
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send]:
+        self._wake_up(now)
+        if source.peer == self.me:
+            self._receive_local(source, message, now)
+        elif not self._standing.is_ended:
+            self._receive_remote(source.peer, message, now)
+        return self._flush()
+
+    def wake(self, now: float) -> list[Send]:
+        self._wake_up(now)
+        if not self._standing.is_ended:
+            if self._joining.has_waited_in_vain(now):
+                self._hear_door(None, now)
+            self._joining.knock(now)
+            self._detecting.probe(now)
+            self._detecting.bury(now)
+            self._healing.reconnect(now)
+            self._healing.synchronise(now)
+            self._gossip.spread(now)
+            self._queues.follow(now)
+        return self._flush()
+
+    def wake_at(self) -> float:
+        if not self._is_started:
+            return 0.0
+        if self._standing.is_ended:
+            return inf
+        parts = (self._joining, self._detecting, self._healing, self._gossip, self._queues)
+        return min(part.wake_at() for part in parts)
+
+    def observe(self) -> MembershipStatistics:
+        states = [rumour.state for rumour in self._members]
+        own, ownership = self._own.record, self._announcing.ownership
+        return MembershipStatistics(
+            is_member=self._standing.is_member,
+            alive=states.count(State.ALIVE),
+            suspect=states.count(State.SUSPECT),
+            dead=states.count(State.DEAD),
+            left=states.count(State.LEFT),
+            incarnation=own.incarnation,
+            weight=own.weight,
+            weight_wanted=self._own.weight_wanted,
+            serving=own.serving,
+            is_draining=own.is_draining,
+            epoch=ownership.epoch.hex() if ownership else "",
+            refusal=self._standing.refusal,
+            has_majority=self._members.has_majority(),
+            licence_until=self._licensing.until,
+            distrust=self._prober.health.distrust,
+            messages_sent=self._outbox.n_sent,
+            messages_received=self._n_received,
+            refutations=self._refuting.n_refutations,
+            false_suspicions=self._learning.n_false_suspicions,
+            holdings_revoked=self._licensing.n_revoked,
+            stalls=self._detecting.n_stalls,
+            joins_admitted=self._admission.n_admitted,
+            joins_refused=self._admission.n_refused,
+            records_refused=self._learning.n_refused + self._refuting.n_forged,
+            strangers_refused=self._n_strangers,
+        )
+
+    def _receive_local(self, source: Address, message: Message, now: float) -> None:
+        match message:
+            case Knocked(answer):
+                self._hear_door(answer, now)
+            case DoorKnocked():
+                self._admission.answer(message, now)
+            case ServeSlots():
+                self._own.serve()
+            case QueueMeasured():
+                self._queues.note(self.me, message)
+            case DrainPeer():
+                self._drain(message, now)
+            case MembersWanted():
+                self._outbox.answer(source, MembersTold(tuple(self._members)))
+            case LeaveMesh():
+                self._end(source, State.LEFT)
+            case StopMembership():
+                self._end(source, State.DEAD)
+            case _:
+                raise LocalProtocolError(f"membership does not understand {type(message).__name__}")
+
+    def _receive_remote(self, peer: str, message: Message, now: float) -> None:
+        known = self._members.get(peer)
+        if known is None or known.state == State.LEFT:
+            self._n_strangers += 1
+            return
+        self._n_received += 1
+        self._healing.hear(known, now)
+        match message:
+            case Ping(sequence, gossip, queue, pages):
+                self._queues.note(peer, QueueMeasured(queue, pages))
+                self._gossip.hear(peer, gossip, now)
+                self._gossip.tell(peer, PingAnswered(sequence, self.me))
+            case PingAnswered(_, _, gossip, queue, pages):
+                self._queues.note(peer, QueueMeasured(queue, pages))
+                self._gossip.hear(peer, gossip, now)
+                self._detecting.hear_answer(peer, message, now)
+            case PingRequested(sequence, _, gossip):
+                self._gossip.hear(peer, gossip, now)
+                self._gossip.tell(peer, PingAnswered(sequence, self.me))
+                self._detecting.ping_for(peer, message, now)
+            case MembersWanted(members):
+                self._learning.learn_all(members, now)
+                self._outbox.send(peer, MembersTold(tuple(self._members)))
+            case MembersTold(members):
+                self._gossip.hear(peer, members, now)
+                self._healing.end_synchronising(now)
+            case RumoursSpread(gossip):
+                self._gossip.hear(peer, gossip, now)
+            case DrainPeer():
+                self._drain(message, now)
+            case _:
+                raise LocalProtocolError(f"membership took a {type(message).__name__} of {peer}")
+        self._healing.show_past(known)
+
+    def _flush(self) -> list[Send]:
+        if self._standing.is_member and not self._standing.is_ended:
+            self._announcing.follow()
+        return self._outbox.take()
+
+    # --- Starting, joining, leaving ---------------------------------------------------------------
+
+    def _wake_up(self, now: float) -> None:
+        if not self._is_started:
+            self._start(now)
+        self._detecting.notice_stall(self.wake_at(), now)
+
+    def _start(self, now: float) -> None:
+        self._is_started = True
+        for rumour in self._members:
+            if rumour.state != State.LEFT:
+                self._connections.open(rumour.record)
+            if rumour.state == State.SUSPECT:
+                self._detecting.remember(rumour, now)
+        if self._joining.is_first:
+            self._become_member(now)
+        else:
+            self._joining.start(now)
+
+    def _hear_door(self, answer: Welcomed | JoinRefused | None, now: float) -> None:
+        if self._standing.is_ended:
+            return
+        if self._standing.is_member:
+            if isinstance(answer, Welcomed):
+                self._healing.hear_door(answer.members, now)
+            return
+        to_ask = self._joining.hear(answer, now)
+        if to_ask is not None:
+            self._become_member(now)
+            self._healing.synchronise_with(to_ask)
+
+    def _become_member(self, now: float) -> None:
+        """Take part from now on, with the weight that is ours."""
+        self._standing.enter(now)
+        self._licensing.begin(now)
+        self._own.enter()
+        # Random phases spread the load of a mesh that was started all at once.
+        phase = self._random.random()
+        settings = self._settings
+        known_everywhere_at = now + GRACE_S + phase * settings.probe_interval_s
+        self._prober.start(known_everywhere_at)
+        self._healing.begin(
+            known_everywhere_at,  # news that was sent to us before we were known is lost
+            now if self._own.is_remembered else now + phase * settings.reconnect_interval_s,
+        )
+        self._queues.begin(now, phase)
+
+    def _drain(self, order: DrainPeer, now: float) -> None:
+        """Carry out the order, pass it on, or write off a member that is dead."""
+        if order.peer in ("", self.me):
+            self._own.set_draining(order.is_draining)
+            return
+        target = self._members.get(order.peer)
+        if target is None:
+            return
+        if is_live(target):
+            self._outbox.send(order.peer, order)
+        elif target.state == State.DEAD and order.is_draining and self._members.has_majority():
+            self._learning.learn(Rumour(target.record, State.LEFT), now)
+
+    def _end(self, source: Address, state: State) -> None:
+        """Say that we have left, or are down for a while, and fall silent."""
+        if self._standing.is_member and not self._standing.is_ended:
+            farewell = Rumour(self._own.record, state)
+            for peer in self._others.some(FAREWELLS):
+                self._outbox.send(peer, RumoursSpread((farewell,)))
+        self._standing.end()
+        self._outbox.answer(source, MembershipEnded())

@@ -1,0 +1,50 @@
+"""What of the membership outlives a process: the members, and what this peer last said of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from mesh.errors import ConfigError
+from mesh.messages import MemberRecord, Rumour
+from mesh.table import Table
+
+_ME: Final = b"me"  # key of our own record
+_MEMBER: Final = b"member/"  # prefix of the keys of rumours about the others
+
+
+class Memory:
+    """The part of a peer's table that is the membership's."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def members(self) -> Iterator[Rumour]:
+        """Read what was believed of the others at the last stop."""
+        for _, value in self._table.scan_prefix(_MEMBER):
+            yield msgspec.msgpack.decode(value, type=Rumour)
+
+    def own_record(self, me: str) -> MemberRecord | None:
+        """Read what this peer last said of itself as a member; None if it never was one.
+
+        Raises:
+          ConfigError: the table belongs to another peer.
+        """
+        last_words = self._table.get(_ME)
+        if last_words is None:
+            return None
+        own = msgspec.msgpack.decode(last_words, type=MemberRecord)
+        if own.peer != me:
+            raise ConfigError(
+                f"the data folder belongs to peer {own.peer} and not to {me}: "
+                "use the key file it was made with, or another folder"
+            )
+        return own
+
+    def keep(self, rumour: Rumour) -> None:
+        self._table.put(_MEMBER + rumour.record.peer.encode(), msgspec.msgpack.encode(rumour))
+
+    def keep_own(self, record: MemberRecord) -> None:
+        self._table.put(_ME, msgspec.msgpack.encode(record))

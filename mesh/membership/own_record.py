@@ -1,0 +1,100 @@
+"""What this peer says of itself: where it is, its weight, what it serves, whether it is drained.
+
+Whatever changes is said in the next incarnation, signed, believed here at once and spread.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from mesh.credentials import Credentials
+from mesh.membership.members import MemberList, State
+from mesh.membership.memory import Memory
+from mesh.membership.rumours import RumourQueue
+from mesh.membership.standing import Standing
+from mesh.messages import MemberRecord, Rumour
+
+
+class OwnRecord:
+    """The newest record of this peer; no one else writes it."""
+
+    def __init__(
+        self,
+        record: MemberRecord,
+        credentials: Credentials,
+        members: MemberList,
+        rumours: RumourQueue,
+        memory: Memory,
+        standing: Standing,
+    ) -> None:
+        """Begin with what a person configured, and what must not be forgotten of the last life.
+
+        Args:
+          record: with the weight that a person wants; need not be signed.
+
+        Raises:
+          ConfigError: the memory is of another peer.
+        """
+        self._credentials = credentials
+        self._members = members
+        self._rumours = rumours
+        self._memory = memory
+        self._standing = standing
+        remembered = memory.own_record(record.peer)
+        self.is_remembered = remembered is not None  # this peer was a member before
+        self.weight_wanted = record.weight  # by a person; the queues may change it for a while
+        self.record = credentials.sign(_opening_record(record, remembered))
+        members.merge(self.rumour)
+
+    @property
+    def peer(self) -> str:
+        return self.record.peer
+
+    @property
+    def rumour(self) -> Rumour:
+        """What others are to believe of this peer."""
+        return Rumour(self.record, State.ALIVE)
+
+    def enter(self) -> None:
+        """Say it to the mesh from now on, and remember it."""
+        self._rumours.put(self.rumour)
+        self._memory.keep_own(self.record)
+
+    def serve(self) -> None:
+        """Answer for what we own."""
+        if self.record.serving != self.record.weight and not self._standing.is_ended:
+            self._rewrite(replace(self.record, serving=self.record.weight))
+
+    def set_draining(self, is_draining: bool) -> None:
+        """Give away all slots, or take the share again that a person wants."""
+        if self.record.is_draining != is_draining and not self._standing.is_ended:
+            weight = 0 if is_draining else self.weight_wanted
+            self._rewrite(replace(self.record, weight=weight, is_draining=is_draining))
+
+    def set_weight(self, weight: int) -> None:
+        self._rewrite(replace(self.record, weight=weight))
+
+    def outdo(self, incarnation: int) -> None:
+        """Say the same anew, so that it beats whatever is said of us in this incarnation."""
+        self._rewrite(replace(self.record, incarnation=max(self.record.incarnation, incarnation)))
+
+    def _rewrite(self, record: MemberRecord) -> None:
+        """Say something new of ourselves, in the next incarnation."""
+        self.record = self._credentials.sign(replace(record, incarnation=record.incarnation + 1))
+        self._members.merge(self.rumour)
+        self._rumours.put(self.rumour)
+        if self._standing.is_member:
+            self._memory.keep_own(self.record)
+
+
+def _opening_record(record: MemberRecord, remembered: MemberRecord | None) -> MemberRecord:
+    """What a peer says of itself at its start: that it takes its share, and cannot answer for it yet."""
+    if remembered is None:
+        return replace(record, serving=0)
+    return replace(
+        record,
+        incarnation=max(record.incarnation, remembered.incarnation + 1),
+        weight=0 if remembered.is_draining else record.weight,
+        serving=0,
+        is_draining=remembered.is_draining,
+    )

@@ -1,0 +1,75 @@
+"""How long the queues of all members are, and the weight of this peer that follows from them."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Final
+
+from mesh.membership.balance import BalanceSettings, Share, weight_for
+from mesh.membership.members import MemberList
+from mesh.membership.messages import QueueMeasured
+from mesh.membership.own_record import OwnRecord
+from mesh.messages import MemberRecord
+
+BALANCE_CHECK_S: Final = 5.0  # between two looks at the queues; hearing all of a large mesh takes longer
+
+
+class Queues:
+    """By member that crawls, what it said last of its queue."""
+
+    def __init__(self, own: OwnRecord, members: MemberList, settings: BalanceSettings) -> None:
+        self._own = own
+        self._members = members
+        self._settings = settings
+        self._measured: dict[str, QueueMeasured] = {}
+        self._empty_since_s = inf  # nothing was in any of them
+        self._follow_at = inf
+        self._weight_set_at = -inf  # when the queues last changed our weight
+
+    @property
+    def own(self) -> QueueMeasured:
+        """Of this peer."""
+        return self._measured.get(self._own.peer, QueueMeasured(0))
+
+    def note(self, peer: str, measured: QueueMeasured) -> None:
+        self._measured[peer] = measured
+
+    def forget(self, peer: str) -> None:
+        """The member takes no part any more."""
+        self._measured.pop(peer, None)
+
+    def begin(self, now: float, phase: float) -> None:
+        """Follow the queues from now on, if slots are to follow them; `phase` in [0, 1) spreads the load."""
+        if self._settings.is_enabled and self._own.weight_wanted:
+            self._follow_at = now + phase * BALANCE_CHECK_S
+
+    def wake_at(self) -> float:
+        return self._follow_at
+
+    def follow(self, now: float) -> None:
+        """Take slots or give some away, when the queues say so; see `balance`."""
+        if now < self._follow_at:
+            return
+        self._follow_at = now + BALANCE_CHECK_S
+        if self._own.record.is_draining:
+            return
+        shares = {record.peer: self._share_of(record) for record in self._members.live_records()}
+        is_empty = not any(share.queue for share in shares.values())
+        self._empty_since_s = min(self._empty_since_s, now) if is_empty else inf
+        weight = weight_for(
+            self._own.peer,
+            self._own.weight_wanted,
+            shares,
+            self._settings,
+            unchanged_s=now - self._weight_set_at,
+            empty_s=max(0.0, now - self._empty_since_s),
+        )
+        if weight != self._own.record.weight:
+            self._weight_set_at = now
+            self._own.set_weight(weight)
+
+    def _share_of(self, record: MemberRecord) -> Share:
+        measured = self._measured.get(record.peer)
+        if measured is None:
+            return Share(record.weight, record.serving, None)
+        return Share(record.weight, record.serving, measured.length, measured.pages)

@@ -1,0 +1,80 @@
+"""What others say of this peer, how it takes that back, and how it notices that there are two of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mesh.credentials import Credentials
+from mesh.membership.connections import addresses_of
+from mesh.membership.licensing import Licensing
+from mesh.membership.local_health import LocalHealth
+from mesh.membership.members import State, beats
+from mesh.membership.own_record import OwnRecord
+from mesh.membership.standing import Standing
+from mesh.messages import MemberRecord, Rumour
+
+# Times that a member hears itself say what it did not say, before it concludes that its key is in use
+# twice. Once or twice can happen to a peer that lost its disk while old news of it is under way.
+ECHOES_MAX: Final = 5
+# A member that came less long ago concludes it at once when what it hears is of another address: its former
+# life can have said nothing newer than what it said itself when it came.
+NEWCOMER_S: Final = 25.0
+
+
+class Refuting:
+    """Hears what is said of this peer."""
+
+    def __init__(
+        self,
+        own: OwnRecord,
+        credentials: Credentials,
+        licensing: Licensing,
+        health: LocalHealth,
+        standing: Standing,
+    ) -> None:
+        self.n_refutations = 0  # count: rumours about this peer that it took back
+        self.n_forged = 0  # count: records that it is said to have written and did not
+        self._own = own
+        self._credentials = credentials
+        self._licensing = licensing
+        self._health = health
+        self._standing = standing
+        self._echoes = 0  # own words heard that were not ours
+
+    def hear(self, rumour: Rumour, now: float) -> None:
+        """Take back what is not what we last said of ourselves, by saying it anew.
+
+        Who was held for dead may have lost its slots; see `Licensing.may_have_lost`.
+        """
+        heard = rumour.record
+        is_in_doubt = self._licensing.may_have_lost(heard.incarnation, now)
+        may_have_lost = rumour.state >= State.DEAD and is_in_doubt and self._standing.is_member
+        is_to_be_refuted = beats(rumour, self._own.rumour)
+        if not may_have_lost and not is_to_be_refuted:
+            return
+        if heard != self._own.record and not self._credentials.is_genuine(heard):
+            self.n_forged += 1
+            return
+        if may_have_lost:
+            self._licensing.revoke()
+        if is_to_be_refuted:
+            self._refute(heard, now)
+
+    def _refute(self, heard: MemberRecord, now: float) -> None:
+        if self._is_double(heard, now):
+            self._standing.give_up("another process runs with the key file of this peer: end one of the two")
+            return
+        self.n_refutations += 1
+        if self._standing.is_member:
+            self._health.worsen()
+        self._own.outdo(heard.incarnation)
+
+    def _is_double(self, heard: MemberRecord, now: float) -> bool:
+        """Tell whether another process must have said that."""
+        own, standing = self._own.record, self._standing
+        if not standing.is_member or heard.incarnation <= own.incarnation:
+            return False
+        self._echoes += 1
+        is_elsewhere = addresses_of(heard) != addresses_of(own)
+        is_newcomer = now < standing.member_since + NEWCOMER_S
+        return self._echoes > ECHOES_MAX or (is_elsewhere and is_newcomer)
