@@ -98,7 +98,7 @@ from peers.storage.messages import (
     StorePage,
     UnindexedCounted,
 )
-from peers.storage.parts import TIME_MAX_S
+from peers.storage.part_content import TIME_MAX_S
 from peers.storage.replication import Replications
 from peers.storage.scrubber import SCRUB_TICKET, Scrubber, ScrubSettings
 

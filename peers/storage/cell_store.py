@@ -53,7 +53,7 @@ from peers.index.messages import (
 from peers.storage.ledger import UNKNOWN_TEXTS, Item, Kept, Ledger, Place, identity_of, place_in
 from peers.storage.link_texts import LinkTexts, texts_digest
 from peers.storage.messages import AppendBulk, BulkAppended, ExtentsRead, ReadExtents
-from peers.storage.parts import (
+from peers.storage.part_content import (
     ROWS_MAX,
     Documents,
     PageRow,

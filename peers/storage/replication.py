@@ -1,7 +1,7 @@
 """What the living members of a team have still to answer, message by message.
 
-Each member's part of it is a `mesh.delivery`; here the parts of one message are held together. Says to whom
-what is to be sent, sends nothing. Nothing of it is in a table: who does not answer is left to the comparison
+A `mesh.delivery` repeats each to each member; here is held together who lacks the same one. Says to whom what
+is to be sent, sends nothing. Nothing of it is in a table: who does not answer is left to the comparison
 of slots. The key of a message says what it is about, so an answer is right whatever life it was meant for.
 """
 

@@ -14,7 +14,7 @@ import msgspec
 from peers.storage.cell_store import Damage
 from peers.storage.ledger import Ledger
 from peers.storage.messages import ExtentsRead, ReadExtents
-from peers.storage.parts import TIME_MAX_S
+from peers.storage.part_content import TIME_MAX_S
 
 SCRUB_TICKET = 0  # tickets of transfers are larger
 
@@ -39,7 +39,7 @@ class Scrubber:
         self._after = b""  # key of the last place seen
         self._under_way: list[Damage] = []  # what would be damaged
         self._busy_looks = 0
-        self._is_part = False  # this pass did not begin with the first place
+        self._began_midway = False  # this pass, not with the first place
         self._wake_at = -inf if settings.bytes_per_s else inf
 
     def wake_at(self) -> float:
@@ -51,7 +51,7 @@ class Scrubber:
         if self._wake_at == -inf:
             # A peer that is started often begins somewhere else every time; from the end it goes on in front.
             self._after = self._ledger.place_key(int(min(now, TIME_MAX_S)))
-            self._is_part = True
+            self._began_midway = True
         self._busy_looks = self._busy_looks + 1 if is_busy else 0
         if is_busy and self._busy_looks <= settings.busy_looks_max:
             self._wake_at = now + settings.pause_s
@@ -60,8 +60,8 @@ class Scrubber:
         places = self._ledger.places(self._after, settings.places_max)
         if not places:
             self._after = b""
-            self._wake_at = now + (settings.pause_s if self._is_part else settings.pass_pause_s)
-            self._is_part = False
+            self._wake_at = now + (settings.pause_s if self._began_midway else settings.pass_pause_s)
+            self._began_midway = False
             return None
         self._wake_at = inf  # until they have been read
         n_bytes = 0

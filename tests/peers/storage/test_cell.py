@@ -77,7 +77,7 @@ from peers.storage.messages import (
     StorePage,
     UnindexedCounted,
 )
-from peers.storage.parts import PageRow, Pages, VersionRow, encode_content
+from peers.storage.part_content import PageRow, Pages, VersionRow, encode_content
 from peers.storage.scrubber import ScrubSettings
 from tests.peers.storage.dict_texts import DictTexts
 

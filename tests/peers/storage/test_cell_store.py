@@ -31,7 +31,7 @@ from peers.storage.extent import Extent
 from peers.storage.ledger import UNKNOWN_TEXTS, Ledger, Place, identity_of
 from peers.storage.link_texts import texts_digest
 from peers.storage.messages import AppendBulk, BulkAppended, ExtentsRead, ReadExtents
-from peers.storage.parts import Documents, PageRow, Pages, VersionRow, decode_content, encode_content
+from peers.storage.part_content import Documents, PageRow, Pages, VersionRow, decode_content, encode_content
 from tests.peers.storage.dict_texts import DictTexts
 
 SLOTS = 64

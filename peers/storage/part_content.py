@@ -1,6 +1,6 @@
-"""What cells send each other of their pages: the items of a `handover.store.Part`, and its bulk.
+"""What is in a part (`handover.store.Part`) that cells send each other: its items, and what its bulk is.
 
-A part either carries a piece of the index (`Documents`: the bulk is a segment, as `peers.engine` makes them)
+A part carries either a piece of the index (`Documents`: the bulk is a segment, as `peers.engine` makes them)
 or pages (`Pages`: the bulk is the records of their versions, one after the other, in the order of the rows).
 """
 
@@ -39,7 +39,7 @@ class PageRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Documents(msgspec.Struct, frozen=True, array_like=True, tag=0):
-    """The bulk is part of the index."""
+    """The bulk is a piece of the index."""
 
     export: int  # the sender's number for all that it exports at that time
 
