@@ -99,6 +99,7 @@ def test_crash_of_either_side_at_any_step_of_a_bulk_transfer_loses_nothing(
 ) -> None:
     monkeypatch.setattr("peers.storage.cell_store.PART_RECORDS_BYTES", 300)
     n_steps, is_done = 0, False
+    n_parts: set[int] = set()  # that had come when somebody crashed
     while not is_done:
         team = team_with_a_newcomer()
         for step in range(n_steps):
@@ -109,11 +110,13 @@ def test_crash_of_either_side_at_any_step_of_a_bulk_transfer_loses_nothing(
             if not team.under_way:
                 team.pass_time(0.1)
         is_done = not team.peers["peer1"].tasks
+        n_parts.add(team.peers["peer1"].cell.observe().store.parts_received)
         team.crash(who)
         team.settle()
         assert_kept(team)
         n_steps += 1
-    assert n_steps > 40
+    assert n_parts == set(range(max(n_parts) + 1)), "a crash between any two parts"
+    assert max(n_parts) > 5
 
 
 def test_newcomer_adopts_the_documents_and_parses_no_page() -> None:
