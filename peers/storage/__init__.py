@@ -1,10 +1,13 @@
 """Pages on disk, on every peer of their team.
 
-Actor: `cell` lets no page count as stored before its living team has it. Its state is in `ledger`; what
-others have still to answer is in `replication`, what the indexer has still to be given in `indexing`, what of
-the archive is to be checked next in `scrubber`;
-whole slots go from cell to cell by `cell_store`, in parts of `part_content`;
-its messages are in `messages`.
+Actor: `cell` lets no page count as stored before its living team has it. It has `intake` (pages on their way
+into the archive, with `replication`: what others have still to answer), `readings` (places being read back),
+`indexing` (what the indexer has still to be given), `marking` (slots to be indexed anew), `slot_news` (what
+is told when they are), `scrubber` (what of the archive is to be checked next), `repairs` (what was found
+damaged) and `dead_segments`, all over the `ledger`. Who keeps a page with us is said by `teams`, what others
+tell of it by `link_texts`; limits are `settings`, its messages are `messages`.
+
+Whole slots go from cell to cell by `cell_store`, in parts whose content is in `part_content`.
 
 Port [io]: `archive_port` over `archive`, files of WARC records (`warc`, `extent`); `archive_twin` and
 `memory_archive` stand in for them in simulations.

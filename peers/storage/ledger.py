@@ -34,7 +34,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from math import inf, nextafter
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -65,6 +65,8 @@ _TOTALS: Final = b"#2"
 _TOTALS_BEFORE: Final = b"#"  # of another layout
 # Of a slot, in the order of forgetting: a mark never outlives its page.
 _OF_SLOT: Final = (_TEXTS_MARK, _PAGE_MARK, _ADOPTED, _DAMAGE, _GONE, _TEXTS, _PLACE)
+
+Version: TypeAlias = tuple[str, float]  # URL and time of fetch
 
 
 class Place(msgspec.Struct, frozen=True, array_like=True):

@@ -48,7 +48,7 @@ from peers.index.messages import (
 )
 from peers.index.segments_twin import SegmentsTwin
 from peers.storage.archive_twin import ArchiveTwin
-from peers.storage.cell import Cell, CellSettings
+from peers.storage.cell import Cell
 from peers.storage.extent import Extent
 from peers.storage.indexing import IndexingSettings
 from peers.storage.ledger import Ledger, identity_of
@@ -65,6 +65,7 @@ from peers.storage.messages import (
     StorePage,
 )
 from peers.storage.scrubber import ScrubSettings
+from peers.storage.settings import CellSettings
 from tests.peers.storage.dict_texts import DictTexts
 
 SLOTS = 64

@@ -52,7 +52,7 @@ from peers.index.messages import (
     SlotsDamaged,
     SlotsRepaired,
 )
-from peers.storage.cell import Cell, CellSettings
+from peers.storage.cell import Cell
 from peers.storage.extent import Extent
 from peers.storage.indexing import IndexingSettings
 from peers.storage.ledger import Place, identity_of
@@ -79,6 +79,7 @@ from peers.storage.messages import (
 )
 from peers.storage.part_content import PageRow, Pages, VersionRow, encode_content
 from peers.storage.scrubber import ScrubSettings
+from peers.storage.settings import CellSettings
 from tests.peers.storage.dict_texts import DictTexts
 
 ME, OTHER, THIRD = "a", "b", "c"

@@ -1,0 +1,136 @@
+"""Places of the archive that are being read back: for gateways, and to be indexed once more.
+
+A page that is marked and with nobody (after a restart, or when the indexer is far behind) is read back and
+parsed again. A gateway gets the newest version that shows the page. A place is read once, whoever wants it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mesh.actor import Address, Send
+from mesh.document import Document
+from mesh.messages import PageRead
+from peers.storage.cell_store import Damage
+from peers.storage.indexing import Indexing
+from peers.storage.ledger import Ledger, Place, Version
+from peers.storage.messages import ParseRecords, ReadRecords, RecordsParsed, RecordsRead
+from peers.storage.repairs import Repairs
+from peers.storage.settings import CellSettings
+from peers.storage.slot_news import SlotNews
+from peers.storage.teams import Teams
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A place that is being read back, and who wants it."""
+
+    place: Place
+    identity: bytes
+    readers: list[tuple[Address, int]] = field(default_factory=list)  # gateways and their request numbers
+    is_to_index: bool = False
+    records: bytes = b""  # once read, while the parser has them
+
+
+class Readings:
+    """What was asked of the archive for one page each, and who wants it."""
+
+    def __init__(
+        self,
+        me: str,
+        teams: Teams,
+        ledger: Ledger,
+        indexing: Indexing,
+        repairs: Repairs,
+        news: SlotNews,
+        settings: CellSettings,
+    ) -> None:
+        self.refused_count = 0  # gateways that got no answer, as too many wait
+        self._archive, self._parser = Address(me, "archive"), Address(me, "parser")
+        self._teams = teams
+        self._ledger = ledger
+        self._indexing = indexing
+        self._repairs = repairs
+        self._news = news
+        self._settings = settings
+        self._readings: dict[Version, _Reading] = {}
+        self._n_readers = 0
+
+    def __len__(self) -> int:
+        return len(self._readings)
+
+    def read_for(self, reader: Address, request: int, url: str) -> list[Send]:
+        """Give a gateway the newest version that shows a page."""
+        if not self._teams.are_known:
+            return []  # nobody can say yet whether the page is here
+        identity = self._teams.identity_of(url)
+        place = None if identity is None else self._ledger.newest_content(identity)
+        if identity is None or place is None or self._ledger.is_damaged(identity):
+            return [Send(reader, PageRead(request, url, 0.0, b""))]  # another peer has it, or has it newer
+        if self._n_readers >= self._settings.readers_max:
+            self.refused_count += 1
+            return []
+        sends: list[Send] = []
+        reading = self._read(place, identity, sends)
+        if reading.records:  # it is only being parsed now
+            return [Send(reader, self._copy(request, reading, reading.records))]
+        reading.readers.append((reader, request))
+        self._n_readers += 1
+        return sends
+
+    def recover(self, now: float) -> list[Send]:
+        """Read back pages that are marked and with nobody."""
+        places, sends = self._indexing.recover(now)
+        for identity, place in places:
+            self._read(place, identity, sends).is_to_index = True
+        return sends
+
+    def note_read(self, message: RecordsRead, now: float) -> list[Send]:
+        """Give gateways what they wait for, and the parser what is to be indexed."""
+        url, fetched_at, records = message.url, message.fetched_at, message.records
+        reading = self._readings.get((url, fetched_at))
+        if reading is None or reading.records:
+            return []
+        sends = [Send(reader, self._copy(request, reading, records)) for reader, request in reading.readers]
+        self._n_readers -= len(reading.readers)
+        reading.readers.clear()
+        if not records:
+            sends += self._repairs.take_out([Damage(reading.identity, reading.place)], now)
+            return sends + self._end_reading(reading, None, now)
+        if reading.is_to_index and reading.place.has_document:
+            reading.records = records
+            return [*sends, Send(self._parser, ParseRecords(url, fetched_at, records))]
+        return sends + self._end_reading(reading, None, now)
+
+    def note_parsed(self, message: RecordsParsed, now: float) -> list[Send]:
+        """Have what was read back indexed, now that it is parsed."""
+        reading = self._readings.get((message.url, message.fetched_at))
+        if reading is None or not reading.records:
+            return []
+        return self._end_reading(reading, message.document, now)
+
+    def _read(self, place: Place, identity: bytes, sends: list[Send]) -> _Reading:
+        """Return the reading of a place; it is begun now unless somebody wanted it already."""
+        key = (place.url, place.fetched_at)
+        reading = self._readings.get(key)
+        if reading is None:
+            reading = self._readings[key] = _Reading(place, identity)
+            extent = place.extent
+            message = ReadRecords(*key, extent.segment, extent.offset, extent.length, place.checksum)
+            sends.append(Send(self._archive, message))
+        return reading
+
+    def _copy(self, request: int, reading: _Reading, records: bytes) -> PageRead:
+        """Return a copy for a gateway, with when the page was found gone since."""
+        place, newest = reading.place, self._ledger.newest(reading.identity)
+        gone_at = 0.0 if newest is None or newest.has_content else newest.fetched_at
+        return PageRead(request, place.url, place.fetched_at, records, gone_at)
+
+    def _end_reading(self, reading: _Reading, document: Document | None, now: float) -> list[Send]:
+        """Index what was read back for that."""
+        place = reading.place
+        del self._readings[place.url, place.fetched_at]
+        if not reading.is_to_index:
+            return []
+        sends = self._indexing.give_recovered(reading.identity, place, document)
+        return sends + self.recover(now) + self._news.let_go(now)

@@ -1,0 +1,73 @@
+"""Who keeps a page with us, by the view of the mesh that this peer has now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mesh.actor import Address, Send
+from mesh.ownership import Ownership
+from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
+from mesh.urls import host_of
+from peers.handover.messages import SlotsDiffer, SlotsLacking
+from peers.storage.ledger import identity_of
+
+
+class Teams:
+    """The teams of all slots, and what the handover is told when a member of one lacks something."""
+
+    def __init__(self, me: str) -> None:
+        self._me = me
+        self._handover = Address(me, "handover")
+        self._ownership: Ownership | None = None
+
+    @property
+    def are_known(self) -> bool:
+        """Has there been a first view of the mesh? Before, nobody can say which slot a page has."""
+        return self._ownership is not None
+
+    def change_ownership(self, ownership: Ownership) -> None:
+        self._ownership = ownership
+
+    def others(self, slot: int) -> list[str]:
+        """Return the other living members of a slot's team, by rank."""
+        ownership = self._known()
+        return [peer for peer in ownership.team_of(slot) if peer != self._me and peer in ownership.alive]
+
+    def are_team(self, owner: str, slot: int) -> bool:
+        """Are that peer and we in the team of a slot?"""
+        team = self._known().team_of(slot)
+        return owner in team and self._me in team
+
+    def slot_of(self, url: str) -> int | None:
+        """Return the slot of a URL from another peer, None when it is none or nobody knows yet."""
+        if self._ownership is None or not url.startswith(("http://", "https://")):
+            return None
+        try:
+            return self._ownership.slot_of(host_of(url))
+        except ValueError:  # no path, or no valid text
+            return None
+
+    def identity_of(self, url: str) -> bytes | None:
+        slot = self.slot_of(url)
+        return None if slot is None else identity_of(slot, url)
+
+    def decode(self, slots: bytes) -> SlotMask:
+        return decode_slots(slots, self._known().table.slot_count)
+
+    def differing(self, slots: dict[str, set[int]]) -> list[Send]:
+        """Tell the handover with whom which slots are to be compared."""
+        return [
+            Send(self._handover, SlotsDiffer(peer, self._encode(numbers)))
+            for peer, numbers in sorted(slots.items())
+        ]
+
+    def lacking(self, slot: int) -> Send:
+        """Tell the handover that we lack something of a slot."""
+        return Send(self._handover, SlotsLacking(self._encode([slot])))
+
+    def _encode(self, slots: Iterable[int]) -> bytes:
+        return encode_slot_list(slots, self._known().table.slot_count)
+
+    def _known(self) -> Ownership:
+        assert self._ownership is not None, "slots before the first OwnershipChanged"
+        return self._ownership
