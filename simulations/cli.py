@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -124,6 +125,9 @@ def faults(
     seeds: Annotated[int, typer.Option(min=1, max=1_000_000, help="How many runs.")] = 100,
     first_seed: Annotated[int, typer.Option(min=0, help="The seed of the first; the others follow.")] = 1,
     peers: Annotated[str, typer.Option(help="Peers of a mesh: a number, or a range such as 3..9.")] = "3..9",
+    revisits: Annotated[
+        bool, typer.Option("--revisits", help="Pages change, vanish and hide, and are visited again.")
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print the transcript of a single run while it lasts.")
     ] = False,
@@ -143,12 +147,13 @@ def faults(
     if verbose:
         if seeds != 1:
             raise typer.BadParameter("a transcript is of one run: give --seeds 1", param_hint="--verbose")
-        result = sum_up([_told(first_seed, sizes.of(first_seed), only)], first_seed)
+        result = sum_up([_told(first_seed, sizes.of(first_seed), only, has_revisits=revisits)], first_seed)
     else:
         with _progress("runs with faults") as progress:
             result = run_all(
                 range(first_seed, first_seed + seeds),
                 sizes,
+                has_revisits=revisits,
                 progress=lambda done, total, failed: progress(done, total),
             )
     _print(result, faults_report(result), as_json)
@@ -156,7 +161,7 @@ def faults(
         raise typer.Exit(1)
 
 
-def _told(seed: int, peers: int, only: str) -> Outcome:
+def _told(seed: int, peers: int, only: str, *, has_revisits: bool) -> Outcome:
     """One run, with its plan and its transcript on stderr."""
     from simulations.fault_run import run_faults
     from simulations.faults import plan_of
@@ -165,7 +170,8 @@ def _told(seed: int, peers: int, only: str) -> Outcome:
     for number, planned in enumerate(plan_of(seed, peers).faults):
         print(f"fault {number} at {planned.at_s:.3f} s: {planned.fault}", file=sys.stderr)
     chosen = frozenset(int(part) for part in only.split(",")) if only else None
-    return run_faults(seed, peers, tell=lambda line: print(line, file=sys.stderr), only=chosen)
+    tell = partial(print, file=sys.stderr)
+    return run_faults(seed, peers, tell=tell, only=chosen, has_revisits=has_revisits)
 
 
 def _sizes(text: str) -> Sizes:

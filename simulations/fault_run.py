@@ -18,6 +18,7 @@ import msgspec
 
 from peers.crawler.settings import CrawlSettings
 from simulations.chance import random_of
+from simulations.changing_web import ChangingWeb
 from simulations.checks import reachable
 from simulations.clock import VirtualClock
 from simulations.faults import Flip, Plan, plan_of
@@ -43,6 +44,8 @@ LOOKS_AT_REST: Final = 3
 SEARCH_PAUSE_S: Final = 1.5  # mean
 SEED_PAUSE_S: Final = 6.0  # mean
 TRANSCRIPT_LINES: Final = 60
+REVISIT_S: Final = 60.0
+LAST_VISITS_S: Final = 3 * REVISIT_S  # from healing until every page has been visited once more
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -50,6 +53,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
     seed: int
     peers: int
+    has_revisits: bool
     violations: tuple[str, ...]  # empty when all is well
     digest: str
     events: int
@@ -68,7 +72,10 @@ class Outcome(msgspec.Struct, frozen=True):
     @property
     def replay(self) -> str:
         """The command that does it again."""
-        return f"tianmesh sim faults --seeds 1 --first-seed {self.seed} --peers {self.peers} --verbose"
+        revisits = " --revisits" if self.has_revisits else ""
+        return (
+            f"tianmesh sim faults --seeds 1 --first-seed {self.seed} --peers {self.peers}{revisits} --verbose"
+        )
 
 
 def run_faults(
@@ -78,6 +85,7 @@ def run_faults(
     bug: Bug | None = None,
     tell: Callable[[str], None] | None = None,
     only: frozenset[int] | None = None,
+    has_revisits: bool = False,
 ) -> Outcome:
     """Carry out the run of a seed.
 
@@ -86,6 +94,7 @@ def run_faults(
       bug: to be planted into the peers' code while the run lasts.
       tell: is told every line of the transcript.
       only: places, in the plan, of the faults to be had; None for all. For finding out which matter.
+      has_revisits: have pages visited again, and the web change while it has the faults.
     """
     plan = plan_of(seed, peers)
     if only is not None:
@@ -93,23 +102,31 @@ def run_faults(
         plan = msgspec.structs.replace(plan, faults=faults)
     context: AbstractContextManager[object] = planted(bug) if bug is not None else ExitStack()
     with context:
-        return FaultRun(plan, tell).run()
+        return FaultRun(plan, tell, has_revisits=has_revisits).run()
 
 
 class FaultRun:
     """The machines of a plan, and all who look at them."""
 
-    def __init__(self, plan: Plan, tell: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, plan: Plan, tell: Callable[[str], None] | None = None, *, has_revisits: bool = False
+    ) -> None:
         self.plan = plan
+        self.has_revisits = has_revisits
         seed = plan.seed
         self._random = random_of(seed, "users")
         self._tell_further = tell
         self._transcript: deque[str] = deque(maxlen=TRANSCRIPT_LINES)
         network = Network(random_of(seed, "network"))
         self.world = World(network, start_s=START_S)
-        self.web = SyntheticWeb(seed, plan.pages, _shape_of(plan))
+        self.web = self._make_web()
         self.members = Members(seed, len(plan.drifts), plan.replicas, plan.slots)
-        self._settings = CrawlSettings(delay_s=plan.delay_s, backoff_s=2.0, anchors_interval_s=30.0)
+        self._settings = CrawlSettings(
+            delay_s=plan.delay_s,
+            backoff_s=2.0,
+            anchors_interval_s=30.0,
+            revisit_after_s=REVISIT_S if has_revisits else inf,
+        )
         self.watch = Watch(
             self.web,
             self._delay_of,
@@ -153,6 +170,7 @@ class FaultRun:
         return Outcome(
             seed=self.plan.seed,
             peers=self.plan.peers,
+            has_revisits=self.has_revisits,
             violations=tuple(self.watch.violations),
             digest=self.world.digest,
             events=self.world.n_events,
@@ -192,9 +210,27 @@ class FaultRun:
             self.world.run(until=self.world.now + 60.0)
             self.nemesis.heal()
         self._is_busy = False
+        if self.has_revisits:
+            self._visit_once_more()
         self._rest(self._is_at_rest, "come to rest")
         if not self.watch.violations:
             check_rest(self)
+
+    def _visit_once_more(self) -> None:
+        """Let the web come to rest, and the crawl with it: each page has one visit to come, and no more."""
+        assert isinstance(self.web, ChangingWeb)
+        self.web.cease()
+        self.tell("the web changes no more")
+        settings = msgspec.structs.replace(self._settings, revisit_after_s=inf)
+        for machine in self.machines:
+            machine.change_settings(settings)
+        self.world.run(until=self.world.now + LAST_VISITS_S)
+
+    def _make_web(self) -> SyntheticWeb:
+        plan, shape = self.plan, _shape_of(self.plan)
+        if self.has_revisits:
+            return ChangingWeb(plan.seed, plan.pages, shape, lambda: self.world.now)
+        return SyntheticWeb(plan.seed, plan.pages, shape)
 
     def _join(self) -> None:
         """Let the first peers find together."""
@@ -267,8 +303,9 @@ class FaultRun:
     def search_something(self) -> None:
         """Let somebody search for some page that is stored, at some gateway."""
         machine = self.some_gateway()
-        if machine is not None and self.watch.findable:
-            url = self._random.choice(list(self.watch.findable))
+        findable = [url for url in self.watch.findable if self.web.is_steady(url)]
+        if machine is not None and findable:
+            url = self._random.choice(findable)
             slowest = max(each.disk.factor for each in self.machines)
             stored_s = self.watch.findable[url]
             # Who is cut off from a majority cannot know what that has stored since.

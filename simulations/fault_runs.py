@@ -29,6 +29,7 @@ def run_all(
     sizes: Sizes,
     *,
     bug: Bug | None = None,
+    has_revisits: bool = False,
     workers: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> FaultsResult:
@@ -36,12 +37,14 @@ def run_all(
 
     Args:
       bug: to be planted in all of them.
+      has_revisits: have pages visited again, of a web that changes.
       workers: processes; None for one on each core, 0 for none but this one.
       progress: is told how many runs are done, of how many, and how many have failed.
     """
     chosen = list(seeds)
     outcomes: list[Outcome] = []
-    for outcome in _outcomes(chosen, sizes, bug, workers):
+    orders = [_Order(seed, sizes.of(seed), bug, has_revisits) for seed in chosen]
+    for outcome in _outcomes(orders, workers):
         outcomes.append(outcome)
         if progress is not None:
             progress(len(outcomes), len(chosen), sum(not each.is_passed for each in outcomes))
@@ -68,13 +71,12 @@ def sum_up(outcomes: Iterable[Outcome], first_seed: int) -> FaultsResult:
     )
 
 
-def _outcomes(seeds: list[int], sizes: Sizes, bug: Bug | None, workers: int | None) -> Iterable[Outcome]:
+def _outcomes(orders: list[_Order], workers: int | None) -> Iterable[Outcome]:
     if workers == 0:
-        for seed in seeds:
-            yield run_faults(seed, sizes.of(seed), bug=bug)
+        yield from map(_run, orders)
         return
-    with Workers(_run, min(workers or core_count(), max(1, len(seeds)))) as processes:
-        runs = [processes.submit(_Order(seed, sizes.of(seed), bug)) for seed in seeds]
+    with Workers(_run, min(workers or core_count(), max(1, len(orders)))) as processes:
+        runs = [processes.submit(order) for order in orders]
         for run in as_completed(runs):
             yield result_of(run)
 
@@ -83,10 +85,11 @@ class _Order(NamedTuple):
     seed: int
     peers: int
     bug: Bug | None
+    has_revisits: bool
 
 
 def _run(order: _Order) -> Outcome:
-    return run_faults(order.seed, order.peers, bug=order.bug)
+    return run_faults(order.seed, order.peers, bug=order.bug, has_revisits=order.has_revisits)
 
 
 def _failure(outcome: Outcome) -> Failure:

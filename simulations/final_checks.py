@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from math import inf
 from typing import Final, Protocol
+
+from xxhash import xxh3_64_digest
 
 from mesh.errors import CorruptionError
 from mesh.ownership import Ownership
 from mesh.table import TableSection
 from mesh.urls import fingerprint, host_of
 from peers.storage.extent import Extent
-from peers.storage.ledger import Ledger, identity_of
+from peers.storage.ledger import Ledger, identity_of, place_in
 from peers.storage.warc import read_records
+from simulations.changing_web import is_shown
 from simulations.faults import Plan
 from simulations.machine import Machine
 from simulations.users import Users
-from simulations.watch import Watch
-from simulations.words import rare_word_of
+from simulations.watch import Asked, Watch
+from simulations.words import body_of, rare_word_of, version_word_of
 from simulations.world import World
 
 ASKED_AT_A_TIME: Final = 40
@@ -71,7 +75,7 @@ def _wrong(run: RestingRun) -> Iterator[str]:
 def _lost(run: RestingRun, urls: dict[str, None]) -> Iterator[str]:
     """URLs that were promised, or linked from a page that was stored, and never asked for."""
     for url in urls:
-        if url not in run.watch.first:
+        if url not in run.watch.last:
             yield f"{url} was lost: no peer has fetched it"
 
 
@@ -82,7 +86,7 @@ def _states(
 
     One that was asked for and never promised may be forgotten: who asked may have died with its disk.
     """
-    for url in run.watch.first:
+    for url in run.watch.last:
         slot = ownership.slot_of(host_of(url))
         key = b"Cf" + slot.to_bytes(2, "big") + b"u" + fingerprint(url)
         rows = {}
@@ -110,8 +114,31 @@ def _copies(run: RestingRun, ownership: Ownership, by_peer: dict[str, Machine]) 
             found = stored_copy(machine, slot, url)
             if found is None:
                 yield f"{machine.name} has no copy of {url}"
-            elif not is_page(found, url) and not damaged:
-                yield f"the copy of {url} at {machine.name} is damaged"
+            elif not is_page(found, url):
+                if not damaged:
+                    yield f"the copy of {url} at {machine.name} is damaged"
+            elif body_of(found) != (last := run.watch.last[url].body):
+                yield f"{machine.name} has {url} as {body_of(found)!r}, which was {last!r} when last asked"
+            lost = run.watch.acknowledged[url].keys() - digests_on(machine, slot, url)
+            if lost and not damaged:
+                yield f"{machine.name} has lost {len(lost)} of the versions of {url}"
+
+
+def digests_on(machine: Machine, slot: int, url: str) -> set[bytes]:
+    """The digests of the bodies of all versions of a page that are on the disk of a peer."""
+    found = set()
+    for item in Ledger(TableSection(machine.disk.table, b"S")).versions(slot):
+        if item.identity == identity_of(slot, url):
+            place = place_in(item.value)
+            found.add(_digest_at(machine, place.extent))
+    return found
+
+
+def _digest_at(machine: Machine, extent: Extent) -> bytes:
+    try:
+        return xxh3_64_digest(body_of(machine.disk.archive.read(extent)))
+    except CorruptionError:
+        return b""
 
 
 def stored_copy(machine: Machine, slot: int, url: str) -> bytes | None:
@@ -134,6 +161,18 @@ def is_page(records: bytes, url: str) -> bool:
     return any(rare_word_of(url).encode() in block for block in blocks)
 
 
+def _words(run: RestingRun, url: str) -> dict[str, bool]:
+    """The words by which a page was to be found at any time, and whether it is to be by now."""
+    last = run.watch.last[url]
+    words = {rare_word_of(url): is_shown(last.body)}
+    asked: Asked | None = last
+    while asked is not None and asked.body:
+        is_last = asked.body == last.body
+        words.setdefault(version_word_of(url, asked.body), is_last and is_shown(last.body))
+        asked = asked.before
+    return words
+
+
 def _not_found(run: RestingRun) -> Iterator[str]:
     """Pages that a search for their own word does not find, and copies that a gateway does not give."""
     world, users = run.world, run.users
@@ -142,12 +181,18 @@ def _not_found(run: RestingRun) -> Iterator[str]:
         for url in urls[start : start + ASKED_AT_A_TIME]:
             machine = run.some_gateway()
             assert machine is not None
-            users.search(machine, url, run.watch.stored[url])
+            for word, is_said in _words(run, url).items():
+                users.search(machine, url, run.watch.stored[url] if is_said else inf, word=word)
             users.look_up(machine, url)
         world.run(until=world.now + ANSWERED_S)
     for url in urls:
-        if url not in users.found:
-            yield f"a search for the word of {url} was not complete or did not find it"
+        for word, is_said in _words(run, url).items():
+            if word not in users.found:
+                yield f"a search for {word} of {url} was not complete"
+            elif is_said and not users.found[word]:
+                yield f"a search for {word} did not find {url}"
+            elif not is_said and users.found[word]:
+                yield f"a search for {word} found {url}, which does not say so any more or is not there"
         copy = users.copies.get(url, b"")
         if not copy:
             yield f"no gateway has a copy of {url}"

@@ -17,7 +17,7 @@ from mesh.ownership import Ownership
 from mesh.table import TableSection
 from peers.actors import MakeHolders, make_actors
 from peers.crawler.controller import CrawlStatistics
-from peers.crawler.messages import StopCrawl
+from peers.crawler.messages import ChangeSettings, StopCrawl
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.web_request import AbandonFetches
 from peers.engine.index import Index
@@ -179,6 +179,12 @@ class Machine:
         self.drain(is_draining=True)
         self._leave_when_empty(self._world.now + LEAVE_S_MAX)
 
+    def change_settings(self, settings: CrawlSettings) -> None:
+        """Have it crawl by other settings, in this life and in those that come."""
+        self._settings = settings
+        if self.is_up:
+            self._tell("controller", ChangeSettings(settings))
+
     def order(self, message: Message) -> None:
         """Give the searcher an order, as the HTTP port does."""
         self._world.deliver(Address(self.peer, "http"), Address(self.peer, "searcher"), message)
@@ -193,7 +199,11 @@ class Machine:
     def would_crawl(self, host: str) -> bool:
         """Does it hold the slot of a host, under a licence?"""
         controller = self._controller
-        return controller is not None and controller.would_crawl(host, self._world.local_time(self.peer))
+        return controller is not None and controller.would_crawl(host, self.local_time())
+
+    def local_time(self) -> float:
+        """What its mesh clock shows; it is running."""
+        return self._world.local_time(self.peer)
 
     @property
     def ownership(self) -> Ownership | None:

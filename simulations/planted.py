@@ -18,9 +18,12 @@ from mesh.membership import learning, members, refuting
 from mesh.membership.messages import CrawlLicensed
 from mesh.messages import Rumour
 from peers.crawler.controller import Controller
-from peers.crawler.frontier import Frontier
+from peers.crawler.frontier import Frontier, HostState, QueuedUrl
 from peers.crawler.frontier_items import Located
 from peers.crawler.frontier_store import FrontierStore
+from peers.crawler.pages_in_progress import PagesInProgress
+from peers.crawler.url_rows import concluded
+from peers.crawler.web_request import Fetched
 from peers.storage.replication import Replications
 
 _Patch: TypeAlias = tuple[Any, str, Callable[..., Any]]  # where, name, what takes its place
@@ -33,6 +36,7 @@ class Bug(StrEnum):
     FORGOTTEN_CLOCKS = "forgotten-clocks"  # politeness clocks stay behind when slots change hands
     OLD_INCARNATION = "old-incarnation"  # what was bad of a member beats what it says itself later
     ENDLESS_LICENCE = "endless-licence"  # who is cut off goes on crawling
+    KEPT_REMOVALS = "kept-removals"  # a visit that finds a page gone is noted, and nobody else is told
 
 
 @contextmanager
@@ -88,9 +92,23 @@ def _endless_licence() -> list[_Patch]:
     return [(Controller, "receive", receive_licensed)]
 
 
+def _kept_removals() -> list[_Patch]:
+    """Settle a page that is gone without a version that says so."""
+
+    def withdraw(
+        self: PagesInProgress, state: HostState, taken: QueuedUrl, fetched: Fetched, failure: str, now: float
+    ) -> list[Send]:
+        conclusion = concluded(f"F{failure or fetched.status}", now, self.settings.revisit_after_s)
+        self._frontier.settle(state, taken, conclusion)
+        return []
+
+    return [(PagesInProgress, "withdraw", withdraw)]
+
+
 _PATCHES: Final[dict[Bug, Callable[[], list[_Patch]]]] = {
     Bug.EARLY_ACKNOWLEDGEMENT: _early_acknowledgement,
     Bug.FORGOTTEN_CLOCKS: _forgotten_clocks,
     Bug.OLD_INCARNATION: _old_incarnation,
     Bug.ENDLESS_LICENCE: _endless_licence,
+    Bug.KEPT_REMOVALS: _kept_removals,
 }

@@ -110,21 +110,25 @@ class VirtualParser:
             case ParsePage(page):
                 url, at = page.url, page.started_at
                 is_there = page.status == 200
-                document = self.document(url, at) if is_there else None
+                document = self.document(url, at, page.body) if is_there else None
                 links = self._web.links(url) if is_there else ()
-                parsed = PageParsed(url, self.records(url, at), document, links)
+                parsed = PageParsed(url, self.records(url, at, page.body), document, links)
                 return (Answer(PARSE_S, source, parsed),)
-            case ParseRecords(url, fetched_at):
-                parsed_again = RecordsParsed(url, fetched_at, self.document(url, fetched_at))
-                return (Answer(PARSE_S, source, parsed_again),)
+            case ParseRecords(url, fetched_at, records):
+                document = self.document(url, fetched_at, self.body_in(records))
+                return (Answer(PARSE_S, source, RecordsParsed(url, fetched_at, document)),)
         raise _misunderstood(self, message)
 
-    def records(self, url: str, fetched_at: float) -> bytes:
-        """Stands for the WARC records of a page."""
+    def records(self, url: str, fetched_at: float, body: bytes) -> bytes:
+        """Stands for the WARC records of a page with this body."""
         return records_of(url)
 
-    def document(self, url: str, fetched_at: float) -> Document:
-        """Stands for the document of a page."""
+    def body_in(self, records: bytes) -> bytes:
+        """The body that records stand for."""
+        return b""
+
+    def document(self, url: str, fetched_at: float, body: bytes) -> Document | None:
+        """Stands for the document of a page; None when it asks not to be indexed."""
         return document_of(url, fetched_at)
 
 

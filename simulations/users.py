@@ -27,6 +27,7 @@ class _Question(NamedTuple):
 
     machine: Machine
     url: str
+    word: str
     at: float
     must_find: bool
 
@@ -43,7 +44,7 @@ class Users:
     ) -> None:
         """Begin; `violate` and `tell` are those of the `Watch`."""
         self.promised: dict[str, None] = {}  # seeds that a gateway said were taken
-        self.found: set[str] = set()  # pages whose last search was complete and found them
+        self.found: dict[str, bool] = {}  # word to whether its page was in the last answer for all slots
         self.copies: dict[str, bytes] = {}  # URL to what the gateway had of it when it was last asked
         self.n_searches = 0
         self.n_complete = 0
@@ -61,11 +62,18 @@ class Users:
         self._tell(f"a user gives {url} to {machine.name}")
         machine.order(order)
 
-    def search(self, machine: Machine, url: str, stored_s: float, *, fresh_s: float = FRESH_S) -> None:
-        """Search for a page that was stored at a time, and must be found `fresh_s` later."""
+    def search(
+        self, machine: Machine, url: str, stored_s: float, *, fresh_s: float = FRESH_S, word: str = ""
+    ) -> None:
+        """Search for a page that was stored at a time, and must be found `fresh_s` later.
+
+        Args:
+          word: of the page; the one that all its versions have when empty.
+        """
         must_find = self._now() >= stored_s + fresh_s
         self.n_searches += 1
-        machine.order(SearchPages(self._ask(machine, url, must_find=must_find), rare_word_of(url)))
+        word = word or rare_word_of(url)
+        machine.order(SearchPages(self._ask(machine, url, must_find=must_find, word=word), word))
 
     def look_up(self, machine: Machine, url: str) -> None:
         """Ask for the stored copy of a page."""
@@ -85,23 +93,22 @@ class Users:
                 del self._questions[ticket]
                 self.copies[url] = records
 
-    def _ask(self, machine: Machine, url: str, *, must_find: bool) -> int:
+    def _ask(self, machine: Machine, url: str, *, must_find: bool, word: str = "") -> int:
         self._ticket += 1
-        self._questions[self._ticket] = _Question(machine, url, self._now(), must_find)
+        self._questions[self._ticket] = _Question(machine, url, word, self._now(), must_find)
         return self._ticket
 
     def _judge(self, question: _Question, answer: PagesFound) -> None:
         is_found = any(hit.url == question.url for hit in answer.hits)
-        self.found.discard(question.url)
+        self.found.pop(question.word, None)
         if answer.coverage.missing:
             return
         self.n_complete += 1
-        if is_found:
-            self.found.add(question.url)
-        elif question.must_find:
+        self.found[question.word] = is_found
+        if not is_found and question.must_find:
             self._violate(
                 f"{question.machine.name} did not find {question.url} at {question.at:.3f} in a search that"
                 f" claims all {answer.coverage.slots} slots"
             )
-        else:
+        elif not is_found:
             self.n_missed += 1

@@ -13,10 +13,11 @@ that it will read no answer. Clocks may run 2 % fast.
 under a licence that has not run out. Who does not reach a majority of the members, be it through others,
 begins no fetch later than `MINORITY_S` after it has lost them.
 
-*Once.* A URL that was answered for good is asked again only if that answer was lost with, or locked up in, a
-peer to which something happened: who asks again must not have the outcome in its own table, nor may a peer
-that has been up and connected for `TOLD_S` have it; and the peer that got the answer must have been disturbed
-between its request and `SETTLE_S` after its answer, or some fault must have kept it from telling.
+*Once.* A URL that was answered for good is asked again when it is due, and before only if that answer was
+lost with, or locked up in, a peer to which something happened: who asks again must not have a row in its own
+table that is not due by its own clock, nor may a peer that has been up and connected for `TOLD_S` have one;
+and the peer that got the answer must have been disturbed between its request and `SETTLE_S` after its answer,
+or some fault must have kept it from telling.
 
 *Clocks.* The time at which a host may be asked never goes back in the table of a peer.
 """
@@ -30,7 +31,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mesh.urls import fingerprint, host_of, origin_of
-from peers.crawler.url_rows import QUEUED, row_in
+from peers.crawler.url_rows import QUEUED, UrlRow, row_in
 from simulations.machine import Machine
 from simulations.web import Served, Web
 
@@ -58,6 +59,16 @@ class Asked(NamedTuple):
     machine: Machine
     at: float
     until: float
+    body: bytes = b""
+    before: Asked | None = None  # of the same URL
+
+
+class Settled(NamedTuple):
+    """What the table of a machine says of a URL that was visited."""
+
+    since: float  # when it came to know of that visit
+    visit: tuple[int, float]  # its number and its time
+    due_s: float  # by the clock of whoever looks at it
 
 
 class _HostClock(msgspec.Struct):
@@ -92,10 +103,11 @@ class Watch:
         self.violations: list[str] = []
         self.n_requests = 0
         self.n_refetched = 0
-        self.first: dict[str, Asked] = {}  # by URL: its first answer for good
+        self.last: dict[str, Asked] = {}  # by URL: its last answer for good
+        self.acknowledged: dict[str, dict[bytes, None]] = {}  # by URL: digests of bodies that count as stored
         self.stored: dict[str, float] = {}  # URL to when its page counted as stored for the first time
         self.findable: dict[str, float] = {}  # and from when on a majority can have it
-        self.settled: dict[int, dict[bytes, float]] = {}  # by machine: URLs done with, since when
+        self.settled: dict[int, dict[bytes, Settled]] = {}  # by machine and key: URLs that were visited
         self._urls: dict[bytes, str] = {}
         self._web = web
         self._delay_of = delay_of
@@ -130,11 +142,9 @@ class Watch:
         if url.endswith("/robots.txt") or served.status in _PASSING:
             return
         self._urls[fingerprint(url)] = url
-        before = self.first.get(url)
-        if before is None:
-            self.first[url] = Asked(machine, now, now + served.seconds)
-        else:
-            self.n_refetched += 1
+        before = self.last.get(url)
+        self.last[url] = Asked(machine, now, now + served.seconds, served.body, before)
+        if before is not None:
             self._judge_repetition(machine, url, before, now)
 
     def ended(self, machine: Machine) -> None:
@@ -150,9 +160,12 @@ class Watch:
         """It has broken off all requests, so none of them was answered."""
         now = self._now()
         self.ended(machine)
-        for url, asked in list(self.first.items()):
-            if asked.machine is machine and asked.until > now:
-                del self.first[url]
+        for url, asked in list(self.last.items()):
+            if asked.machine is not machine or asked.until <= now:
+                continue
+            del self.last[url]
+            if asked.before is not None:
+                self.last[url] = asked.before
 
     def wiped(self, machine: Machine) -> None:
         """Its disk is empty."""
@@ -215,22 +228,32 @@ class Watch:
         if since is not None and is_clear and now > since + MINORITY_S:
             self.violate(f"{machine.name} asked {url} {now - since:.1f} s after it had lost the majority")
 
-    def _judge_repetition(self, machine: Machine, url: str, first: Asked, now: float) -> None:
+    def _judge_repetition(self, machine: Machine, url: str, before: Asked, now: float) -> None:
         key = fingerprint(url)
-        if key in self.settled[machine.number]:
-            self.violate(f"{machine.name} asked {url} again, which is done with in its own table")
+        own = self.settled[machine.number].get(key)
+        if own is not None and machine.local_time() < own.due_s:
+            early_s = own.due_s - machine.local_time()
+            self.violate(
+                f"{machine.name} asked {url} again {early_s:.1f} s before it is due in its own table"
+            )
             return
+        if own is not None and own.since >= before.until:
+            return  # it knows of the visit before, and the next one is due
+        self.n_refetched += 1
         is_calm = self._is_calm(None, now - TOLD_S, now)
         for other in self.machines:
-            since = self.settled[other.number].get(key, inf)
-            if is_calm and other.is_running and max(since, other.changed_s) < now - TOLD_S:
-                self.violate(f"{machine.name} asked {url} again, though {other.name} knows it is done with")
+            known = self.settled[other.number].get(key)
+            if known is None or not other.is_running or other.local_time() >= known.due_s:
+                continue
+            if is_calm and max(known.since, other.changed_s) < now - TOLD_S:
+                self.violate(f"{machine.name} asked {url} again, though {other.name} knows it is not due")
                 return
-        asker = first.machine
-        since = self.settled[asker.number].get(key, first.until)
-        if self._is_calm(asker, first.at, now):
+        asker = before.machine
+        entry = self.settled[asker.number].get(key)
+        since = entry.since if entry is not None and entry.since > before.at else before.until
+        if self._is_calm(asker, before.at, now):
             self.violate(f"{machine.name} asked {url} again, though nothing happened to {asker.name}")
-        elif self._is_calm(None, first.at, since + SETTLE_S) and since + SETTLE_S < now:
+        elif self._is_calm(None, before.at, since + SETTLE_S) and since + SETTLE_S < now:
             self.violate(
                 f"{machine.name} asked {url} again, which {asker.name} had {SETTLE_S:g} s in peace to tell"
             )
@@ -253,9 +276,18 @@ class Watch:
         if value is None or value[:1] == QUEUED:
             settled.pop(key, None)
             return
-        settled.setdefault(key, self._now())
+        row = row_in(value)
+        known = settled.get(key)
+        visit = (row.visit, row.visited_s)
+        since = known.since if known is not None and known.visit == visit else self._now()
+        settled[key] = Settled(since, visit, row.due_s)
         url = self._urls.get(key)
-        if url is not None and row_in(value).is_stored and url not in self.stored:
+        if url is not None and row.is_stored:
+            self._note_stored(machine, url, row)
+
+    def _note_stored(self, machine: Machine, url: str, row: UrlRow) -> None:
+        self.acknowledged.setdefault(url, {})[row.digest] = None
+        if url not in self.stored:
             self.stored[url] = self.findable[url] = self._now()
             if machine.number in self._isolated_since:
                 self.findable[url] = inf

@@ -154,7 +154,7 @@ class SyntheticWeb:
         seconds = self._seconds[host] * (0.5 + (draw >> 11) * _UNIT)
         if path == "robots.txt":
             return self._serve_robots(origin, seconds)
-        page = _page_of(path)
+        page = page_of(path)
         if page is None or page >= self.sizes[host] or self.origin_of_page(host, page) != origin:
             return Served(404, seconds, 500)
         if path.startswith("r"):
@@ -165,7 +165,7 @@ class SyntheticWeb:
         name_end = url.index("/", 8)
         host = self._host_index[url[:name_end]]
         name = self._host_names[host]
-        page = _page_of(url[name_end + 1 :])
+        page = page_of(url[name_end + 1 :])
         assert page is not None
         # A page is called by its own name, but every eighth links to others in words of its own.
         words = "page" if page & 7 else f"see {page}"
@@ -187,6 +187,10 @@ class SyntheticWeb:
         if host is None or host >= self.host_count or not url.startswith("/private/", name_end):
             return False
         return self._has_robots(url[:name_end])
+
+    def is_steady(self, url: str) -> bool:
+        """Does a page answer the same for ever?"""
+        return True
 
     def origin_of_page(self, host: int, page: int) -> str:
         """Return where a page of a host is served."""
@@ -228,7 +232,7 @@ class SyntheticWeb:
 
     def _where_served(self, link: str, name: str, host: int) -> str:
         """The same page of a split host, at its own origin; what is no page stays where it is."""
-        page = _page_of(link[len(name) + 1 :]) if link.startswith(f"{name}/") else None
+        page = page_of(link[len(name) + 1 :]) if link.startswith(f"{name}/") else None
         return link if page is None else f"{self.origin_of_page(host, page)}{link[len(name) :]}"
 
     def _outside(self, draw: int, position: float) -> str:
@@ -297,7 +301,7 @@ class SyntheticWeb:
         return int(self.shape.bytes_median * exp(log(uniform / (1 - uniform)) / 1.702))
 
 
-def _page_of(path: str) -> int | None:
+def page_of(path: str) -> int | None:
     """The number of the page at `p12`, `r12` (through a redirect) or the empty path of home."""
     if not path:
         return 0

@@ -7,7 +7,8 @@ from typing import Final
 
 from mesh.document import Document
 from mesh.urls import fingerprint
-from peers.storage.warc import response_record
+from peers.storage.warc import read_records, response_record
+from simulations.changing_web import is_shown
 from simulations.ports import VirtualParser
 
 _LETTERS: Final = "bcdfghjklmnpqrtvwxz"  # no vowels, no s: nothing that a stemmer would cut
@@ -24,19 +25,39 @@ def rare_word_of(url: str) -> str:
     return "q" + "".join(letters)
 
 
+def version_word_of(url: str, body: bytes) -> str:
+    """A word that stands in this version of a page and nowhere else."""
+    return rare_word_of(f"{url} {body.decode()}")
+
+
 class WordyParser(VirtualParser):
     """The parser's twin for runs in which pages are really kept and searched."""
 
-    def records(self, url: str, fetched_at: float) -> bytes:
-        return _records(url, fetched_at)
+    def records(self, url: str, fetched_at: float, body: bytes) -> bytes:
+        return _records(url, fetched_at, body)
 
-    def document(self, url: str, fetched_at: float) -> Document:
+    def body_in(self, records: bytes) -> bytes:
+        return body_of(records)
+
+    def document(self, url: str, fetched_at: float, body: bytes) -> Document | None:
+        if not is_shown(body):
+            return None
         word = rare_word_of(url)
-        text = f"{COMMON_WORD} the word {word}"
+        text = f"{COMMON_WORD} the word {word}" + (f" and {version_word_of(url, body)}" if body else "")
         return Document(url, title=f"page {word}", text=text, fetched_at=fetched_at)
 
 
 @lru_cache(maxsize=4_096)
-def _records(url: str, fetched_at: float) -> bytes:
-    body = rare_word_of(url).encode()
-    return response_record(url, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", body, fetched_at)
+def _records(url: str, fetched_at: float, body: bytes) -> bytes:
+    block = rare_word_of(url).encode() + b" " + body
+    return response_record(url, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", block, fetched_at)
+
+
+def body_of(records: bytes) -> bytes:
+    """What the web had answered that is in these records.
+
+    Raises:
+      CorruptionError: they are damaged.
+    """
+    (record,) = read_records(records)
+    return record.block.partition(b"\r\n\r\n")[2].partition(b" ")[2]

@@ -26,7 +26,7 @@ URL = "http://a.test/"
 
 
 def append(archive: DiskArchive, url: str, now: float) -> list[Answer]:
-    records = WordyParser(SyntheticWeb(1, 1)).records(url, 7.0)
+    records = WordyParser(SyntheticWeb(1, 1)).records(url, 7.0, b"")
     return list(archive.receive(CELL, AppendRecords(url, 7.0, records), now))
 
 

@@ -30,6 +30,14 @@ def test_a_transcript_tells_the_faults_and_ends_with_the_last_lines_of_the_outco
     assert outcome.replay == "tianmesh sim faults --seeds 1 --first-seed 9 --peers 3 --verbose"
 
 
+def test_a_run_without_faults_on_a_web_that_changes_passes_and_visits_pages_again() -> None:
+    once, again = run_faults(1, 3, only=frozenset()), run_faults(1, 3, only=frozenset(), has_revisits=True)
+    assert again.violations == ()
+    assert again.requests > 2 * once.requests
+    assert again.refetched == 0
+    assert again.replay == "tianmesh sim faults --seeds 1 --first-seed 1 --peers 3 --revisits --verbose"
+
+
 def test_an_exception_of_a_peer_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     def break_down(*_: object) -> None:
         raise ZeroDivisionError("by mistake")
@@ -57,3 +65,14 @@ def test_a_planted_bug_is_found_within_200_seeds(bug: Bug, seeds: tuple[int, ...
     found = next((outcome for outcome in outcomes if not outcome.is_passed), None)
     assert found is not None
     assert run_faults(found.seed, found.peers).is_passed
+
+
+def test_a_removal_that_nobody_is_told_of_is_found_within_20_seeds() -> None:
+    sizes = Sizes(3, 6)
+    runs = (
+        run_faults(seed, sizes.of(seed), bug=Bug.KEPT_REMOVALS, has_revisits=True) for seed in range(1, 21)
+    )
+    found = next((run for run in runs if not run.is_passed), None)
+    assert found is not None
+    assert any("which does not say so any more or is not there" in sentence for sentence in found.violations)
+    assert run_faults(found.seed, found.peers, has_revisits=True).is_passed

@@ -25,6 +25,11 @@ def test_fifty_fixed_seeds_pass() -> None:
     assert result.searches > 1_000
 
 
+def test_ten_fixed_seeds_pass_on_a_web_that_changes() -> None:
+    result = run_all(range(1, 11), Sizes(3, 6), has_revisits=True)
+    assert not result.failures, told(result)
+
+
 def test_seeds_that_once_failed_pass() -> None:
     # Disks full in turn: a standby that could not keep a page answered as if it had it (517, 591), or took
     # the slot over (1409); a slot of which all copies lacked something was waited for for ever (2071); a
