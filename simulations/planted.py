@@ -28,6 +28,8 @@ from peers.storage.replication import Replications
 
 _Patch: TypeAlias = tuple[Any, str, Callable[..., Any]]  # where, name, what takes its place
 
+EARLY_S: Final = 10.0
+
 
 class Bug(StrEnum):
     """What can be planted."""
@@ -37,6 +39,7 @@ class Bug(StrEnum):
     OLD_INCARNATION = "old-incarnation"  # what was bad of a member beats what it says itself later
     ENDLESS_LICENCE = "endless-licence"  # who is cut off goes on crawling
     KEPT_REMOVALS = "kept-removals"  # a visit that finds a page gone is noted, and nobody else is told
+    EARLY_VISITS = "early-visits"  # with a page that is due, its host is asked for those that will be
 
 
 @contextmanager
@@ -105,10 +108,21 @@ def _kept_removals() -> list[_Patch]:
     return [(PagesInProgress, "withdraw", withdraw)]
 
 
+def _early_visits() -> list[_Patch]:
+    """Take what is due in a moment together with what is due."""
+    take_url = Frontier.take_url
+
+    def take_early(self: Frontier, state: HostState, now: float) -> QueuedUrl | None:
+        return take_url(self, state, now + EARLY_S)
+
+    return [(Frontier, "take_url", take_early)]
+
+
 _PATCHES: Final[dict[Bug, Callable[[], list[_Patch]]]] = {
     Bug.EARLY_ACKNOWLEDGEMENT: _early_acknowledgement,
     Bug.FORGOTTEN_CLOCKS: _forgotten_clocks,
     Bug.OLD_INCARNATION: _old_incarnation,
     Bug.ENDLESS_LICENCE: _endless_licence,
     Bug.KEPT_REMOVALS: _kept_removals,
+    Bug.EARLY_VISITS: _early_visits,
 }

@@ -67,12 +67,17 @@ def test_a_planted_bug_is_found_within_200_seeds(bug: Bug, seeds: tuple[int, ...
     assert run_faults(found.seed, found.peers).is_passed
 
 
-def test_a_removal_that_nobody_is_told_of_is_found_within_20_seeds() -> None:
+@pytest.mark.parametrize(
+    ("bug", "sentence"),
+    [
+        (Bug.KEPT_REMOVALS, "which does not say so any more or is not there"),
+        (Bug.EARLY_VISITS, "before it is due in its own table"),
+    ],
+)
+def test_a_planted_bug_of_visits_is_found_within_20_seeds(bug: Bug, sentence: str) -> None:
     sizes = Sizes(3, 6)
-    runs = (
-        run_faults(seed, sizes.of(seed), bug=Bug.KEPT_REMOVALS, has_revisits=True) for seed in range(1, 21)
-    )
+    runs = (run_faults(seed, sizes.of(seed), bug=bug, has_revisits=True) for seed in range(1, 21))
     found = next((run for run in runs if not run.is_passed), None)
     assert found is not None
-    assert any("which does not say so any more or is not there" in sentence for sentence in found.violations)
+    assert any(sentence in violation for violation in found.violations)
     assert run_faults(found.seed, found.peers, has_revisits=True).is_passed
