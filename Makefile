@@ -15,7 +15,7 @@ test: quick
 	$(BIN)/pytest -m live --durations 20
 
 quick: lint kernels
-	$(BIN)/pytest -m 'not live' --numprocesses auto --durations 20
+	$(BIN)/pytest -m 'not live' --numprocesses auto --dist worksteal --durations 20
 
 # Compiled once, before several processes would do so at the same time.
 kernels: .venv
