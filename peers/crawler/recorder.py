@@ -58,7 +58,10 @@ class TraceRecorder:
                 await trio.to_thread.run_sync(self._write, self._take())
         finally:
             self._write(self._take())
-            self._file.close()
+            self.close()
+
+    def close(self) -> None:
+        self._file.close()
 
     def _take(self) -> list[TracedPage]:
         pages, self._pages = self._pages, []

@@ -175,7 +175,8 @@ def test_book_6_2_more_peers_fetch_more_in_the_same_time(trace: list[TracedPage]
 def test_a_replay_of_one_host_says_that_hosts_bound_the_speed() -> None:
     # So many that it does not matter whether the first claim to the slot is answered, or the one after .5 s.
     pages = [
-        TracedPage(f"http://a.test/{n}", float(n), 0.1, 1_000, (f"http://a.test/{n + 1}",)) for n in range(300)
+        TracedPage(f"http://a.test/{n}", float(n), 0.1, 1_000, (f"http://a.test/{n + 1}",))
+        for n in range(300)
     ]
     result = replay(pages, [1, 2])
     assert result.runs[1].speed_up_to_half == pytest.approx(1.0, rel=0.05)

@@ -45,7 +45,8 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 def test_a_trace_is_plain_messagepack(tmp_path: Path) -> None:
     write_trace(tmp_path / "trace", PAGES)
-    header, *pages = msgpack.Unpacker((tmp_path / "trace").open("rb"))
+    with (tmp_path / "trace").open("rb") as file:
+        header, *pages = msgpack.Unpacker(file)
     assert header == {"format": "tianmesh-trace", "version": 1}
     assert pages[0] == ["http://a.test/0", 1_000.0, 0.25, 4_000, ["http://a.test/x", "http://b.test/"]]
 
@@ -160,12 +161,15 @@ async def test_pages_over_the_limit_are_left_out_and_counted(tmp_path: Path) -> 
     recorder = TraceRecorder(tmp_path / "trace")
     for _ in range(PAGES_WAITING_MAX + 3):
         recorder.receive(CONTROLLER, record(PAGES[0]))
+    recorder.close()
     assert recorder.pages_left_out == 3
 
 
 async def test_a_recorder_understands_nothing_else(tmp_path: Path) -> None:
+    recorder = TraceRecorder(tmp_path / "trace")
     with pytest.raises(LocalProtocolError):
-        TraceRecorder(tmp_path / "trace").receive(CONTROLLER, StopCrawl())
+        recorder.receive(CONTROLLER, StopCrawl())
+    recorder.close()
 
 
 def test_traces_of_several_peers_merge_in_the_order_of_fetching(tmp_path: Path) -> None:

@@ -146,8 +146,11 @@ def test_warc_goes_on_in_another_file_at_its_limit(shelf: Shelf, tmp_path: Path)
     writer.close()
     assert len(writer.files) > 1
     assert all(path.name.endswith(".warc.gz") and path.is_file() for path in writer.files)
-    found = [record for path in writer.files for record in WarcioIterator(path.open("rb"))]
-    assert sum(record.rec_type == "response" for record in found) == len(TEXTS)
+    n_found = 0
+    for path in writer.files:
+        with path.open("rb") as file:
+            n_found += sum(record.rec_type == "response" for record in WarcioIterator(file))
+    assert n_found == len(TEXTS)
 
 
 def query(sql: str) -> list[tuple[object, ...]]:

@@ -92,6 +92,8 @@ def test_zstd_with_a_dictionary_in_front_is_read() -> None:
         packing_of(DICTIONARY_MAGIC + b"\xff\xff\xff\x7f" + packed)
 
 
+# warcio leaves its temporary files to the collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_what_other_tools_write_is_read_as_they_read_it() -> None:
     out = io.BytesIO()
     writer = WARCWriter(out, gzip=True)
