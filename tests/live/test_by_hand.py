@@ -61,7 +61,7 @@ def test_init_bootstrap_peers_seed_search_and_status(web: ServedWeb, tmp_path: P
 
         wait_for(is_done, "end of the crawl", 60)
         found = json.loads(tianmesh("search", "软件包", "--gateway", gateways[1], "--json").stdout)
-        assert found["hits"][0]["host"] == f"http://{GBK_HOST}"
+        assert found["hits"][0]["host"] == GBK_HOST
         shown = tianmesh("search", "软件包", "-k", "2", "--gateway", gateways[0])
         assert f"http://{GBK_HOST}/" in shown.stdout
         assert "\n2. " in shown.stdout
