@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from bootstrap.toml_edit import with_settings
+from mesh.config import DoorConfig
 from tests.live.lab_process import node, tianmesh
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(60)]
@@ -108,11 +110,9 @@ def test_inbox_port_in_use(peer: Path) -> None:
 def test_door_of_another_mesh(peer: Path, tmp_path: Path) -> None:
     other = _founded(tmp_path / "other")
     with node("bootstrap", other.parent / "bootstrap" / "config.toml") as door:
-        text = (peer / "config.toml").read_text()
-        doors = text.index("[[member.doors]]")
-        rest = text.index("[storage]")
-        entry = f'[[member.doors]]\nendpoint = "{door["door"]}"\nkey = "{door["key"]}"\n\n'
-        (peer / "config.toml").write_text(text[:doors] + entry + text[rest:])
+        config = peer / "config.toml"
+        doors = (DoorConfig(endpoint=door["door"], key=door["key"]),)
+        config.write_text(with_settings(config.read_text(), {"member.doors": doors}, str(config)))
         assert "the mesh refused this peer" in _refusal(1, *_start(peer))
 
 
