@@ -12,10 +12,12 @@ import msgspec
 import trio
 
 from bootstrap.yielder import Yielder
+from mesh.codec import Decoder
 from mesh.config import MemberConfig, MeshConfig, load_config
 from mesh.lmdb_table import LmdbTable
 from mesh.member import Member
 from mesh.process import Tell
+from peers.wire_tags import WIRE_TAGS
 
 
 class BootstrapConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -35,7 +37,7 @@ async def run_bootstrap(config_file: Path, stop: trio.Event, tell: Tell) -> None
     folder = config_file.parent
     table = LmdbTable(folder / "data" / "table")
     member = Member(folder, config.mesh, msgspec.structs.replace(config.member, weight=0), table)
-    member.assemble([Yielder(member.peer_id)], [])
+    member.assemble([Yielder(member.peer_id)], [], Decoder(WIRE_TAGS.values()))
     tell(
         {
             "id": member.peer_id,

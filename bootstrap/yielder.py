@@ -12,9 +12,9 @@ from typing import ClassVar
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError
 from mesh.membership.messages import HoldingsRevoked
-from mesh.messages import ClaimSlots, SlotsYielded
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS
+from peers.handover.wire_messages import ClaimSlots, SlotsYielded
 
 
 class YielderStatistics(Statistics, frozen=True):

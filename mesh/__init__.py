@@ -10,8 +10,8 @@ Agreement
 Actors
     `actor`        the contract: messages in, sends out, no I/O
     `node`         the actors of one peer and the routing between them
-    `messages`     everything that crosses the wire, by conversation
-    `codec`        messages to bytes and back
+    `codec`        messages to bytes and back: of whatever types it is given
+    `wire_fields`  limits of what stands in their fields
     `table`        the ordered key-value view that actors keep state in
                    (`memory_table`, `lmdb_table`, `sorted_map`)
     `delivery`     what must arrive: repeated, paced, bounded, given up; `durable_delivery` from a table

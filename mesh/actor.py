@@ -19,7 +19,7 @@ EVERYBODY: Final = "*"  # the peer of an address that means all peers, this one 
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True):
-    """A value on its way between actors. See `mesh.messages` for those that cross the wire."""
+    """A value on its way between actors. Those that cross the wire have a tag, each one its own."""
 
     # A promise says that something is durable. The driver holds it back until what the actors
     # wrote to the table before sending it has been committed.

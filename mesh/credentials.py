@@ -11,7 +11,7 @@ from msgspec.structs import astuple, replace
 from mesh.certificate import Certificate
 from mesh.config import MeshConfig
 from mesh.identity import Identity, peer_id_of, verify_signature
-from mesh.messages import MEMBERS_MAX, MemberRecord
+from mesh.membership.wire_messages import MEMBERS_MAX, MemberRecord
 
 PURPOSE: Final = b"tianmesh member record 1\x00"  # nothing else that a peer signs begins like this
 

@@ -10,16 +10,18 @@ from typing import ClassVar, Final
 import trio
 
 from mesh.actor import Address, Message
-from mesh.codec import decode, encode
+from mesh.codec import Decoder, encode
 from mesh.door import Visit
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.membership.messages import AnswerDoor, DoorKnocked, Knock, Knocked
-from mesh.messages import JoinMesh, JoinRefused, Welcomed
+from mesh.membership.wire_messages import JoinMesh, JoinRefused, Welcomed
 from mesh.port import Deliver
 from mesh.transport import Transport
 
 KNOCK_TIMEOUT_S: Final = 4.0  # a little less than a door keeps a visitor waiting
 VISITS_MAX: Final = 64  # unanswered; the oldest go first
+
+_DECODER: Final = Decoder((JoinMesh, Welcomed, JoinRefused))  # a door takes nothing else
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +60,7 @@ class DoorPort:
         while True:
             visit, key, frame = await self._transport.receive_door()
             try:
-                join = decode(frame).message
+                join = _DECODER.decode(frame).message
             except RemoteProtocolError as error:
                 logger.warning("stranger not understood error=%s", error)
                 continue
@@ -74,7 +76,7 @@ class DoorPort:
         answer: Welcomed | JoinRefused | None = None
         try:
             reply = await self._transport.knock(knock.endpoint, knock.server_key, frame, KNOCK_TIMEOUT_S)
-            message = decode(reply).message
+            message = _DECODER.decode(reply).message
             if isinstance(message, Welcomed | JoinRefused):
                 answer = message
         except (trio.TooSlowError, OSError, RemoteProtocolError) as error:

@@ -18,6 +18,7 @@ from typing import Final
 import trio
 
 from mesh.actor import Actor, Address
+from mesh.codec import Decoder
 from mesh.config import MemberConfig, MeshConfig
 from mesh.credentials import PeerCredentials
 from mesh.door_port import DoorPort
@@ -30,7 +31,7 @@ from mesh.membership.balance import BalanceSettings
 from mesh.membership.joiner import Door
 from mesh.membership.membership import Membership
 from mesh.membership.messages import StopMembership
-from mesh.messages import MemberRecord
+from mesh.membership.wire_messages import MemberRecord
 from mesh.network_port import NetworkPort
 from mesh.node import Node
 from mesh.port import Port
@@ -91,9 +92,17 @@ class Member:
         return self.identity.peer_id
 
     def assemble(
-        self, actors: Iterable[Actor], ports: Iterable[Port], balance: BalanceSettings | None = None
+        self,
+        actors: Iterable[Actor],
+        ports: Iterable[Port],
+        decoder: Decoder,
+        balance: BalanceSettings | None = None,
     ) -> Runtime:
-        """Put the node together: the membership, these actors, and these ports beside our own."""
+        """Put the node together: the membership, these actors, and these ports beside our own.
+
+        Args:
+          decoder: of all messages that peers of this mesh send each other.
+        """
         actors = list(actors)
         for actor in actors:  # what is for all peers is for those that have such an actor
             self.transport.subscribe(actor.name.encode())
@@ -109,7 +118,7 @@ class Member:
         )
         node = Node(self.peer_id, [membership, *actors])
         door = DoorPort(self.peer_id, self.transport)
-        self.runtime = Runtime(node, self.table, self.transport, [self.network, door, *ports])
+        self.runtime = Runtime(node, self.table, self.transport, decoder, [self.network, door, *ports])
         return self.runtime
 
     async def run(self, stop: trio.Event, before_stop: Callable[[], Awaitable[None]] | None = None) -> None:

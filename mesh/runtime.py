@@ -27,7 +27,7 @@ from typing import Final, TypeAlias
 import trio
 
 from mesh.actor import EVERYBODY, Address, Message, Statistics
-from mesh.codec import decode, encode
+from mesh.codec import Decoder, encode
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
 from mesh.lmdb_table import LmdbTable
 from mesh.node import Node, Outgoing
@@ -73,12 +73,20 @@ class MeshClock:
 class Runtime:
     """Drives one node until it is stopped."""
 
-    def __init__(self, node: Node, table: LmdbTable, transport: Transport, ports: Iterable[Port]) -> None:
+    def __init__(
+        self,
+        node: Node,
+        table: LmdbTable,
+        transport: Transport,
+        decoder: Decoder,
+        ports: Iterable[Port],
+    ) -> None:
         self._refused = self._lost = self._commits = 0
         self._node = node
         node.send_at_once(self._send)
         self._table = table
         self._transport = transport
+        self._decode = decoder.decode
         self._ports = {port.name: port for port in ports}
         self.clock = MeshClock(table)
         self.watchdog = Watchdog()
@@ -148,7 +156,7 @@ class Runtime:
     def _receive_frame(self, peer: str, frame: bytes) -> None:
         """Hand a frame of another peer to the actor it is for; whatever is wrong with it is counted."""
         try:
-            envelope = decode(frame)
+            envelope = self._decode(frame)
         except RemoteProtocolError as error:
             self._refuse(peer, error)
             return

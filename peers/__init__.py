@@ -10,6 +10,7 @@
     `importing/` pages of files, brought to their owners; the actor `importer`
     `exporting/` files of what a peer has, read beside it while it runs
     `actors`     makes the six, for a peer and for a simulation; `peer` is the composition root
+    `wire_tags`  every message that peers send each other; each stands in `wire_messages` of its room
     `config`     the configuration file; `vitals` the status; `cli` and `commands/` the command
                  line, `options` what its commands share and `waiting` their patience;
                  `memory_keeper` [io] gives memory back that was freed

@@ -9,6 +9,7 @@ from typing import Final
 import trio
 
 from mesh.actor import Address
+from mesh.codec import Decoder
 from mesh.config import MeshConfig, load_config
 from mesh.errors import ConfigError
 from mesh.lmdb_table import LmdbTable
@@ -40,6 +41,7 @@ from peers.storage.ledger import last_extent
 from peers.text.analysis import ANALYSIS_VERSION
 from peers.text.fingerprint import FINGERPRINT, fingerprint
 from peers.vitals import Vitals
+from peers.wire_tags import WIRE_TAGS
 
 FINISH_S: Final = 20.0  # for pages that were fetched to be stored before the peer ends
 FINISH_POLL_S: Final = 0.05
@@ -94,7 +96,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
         ]
         if config.web.trace:
             ports.append(TraceRecorder(folder / config.web.trace))
-        runtime = member.assemble(actors, ports, config.balance)
+        runtime = member.assemble(actors, ports, Decoder(WIRE_TAGS.values()), config.balance)
         vitals = Vitals(member, runtime, index, gateway)
         tell({"id": me, "endpoint": member.record.endpoint, "gateway": gateway})
         await member.run(stop, before_stop=lambda: _finish_pages(me, runtime))

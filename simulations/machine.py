@@ -11,7 +11,7 @@ from mesh.config import MeshConfig
 from mesh.lives import begin_life
 from mesh.membership.membership import MembershipStatistics
 from mesh.membership.messages import LeaveMesh, MembershipRefused, StopMembership
-from mesh.messages import DrainPeer
+from mesh.membership.wire_messages import DrainPeer
 from mesh.node import Node
 from mesh.ownership import Ownership
 from mesh.table import TableSection

@@ -19,7 +19,7 @@ from mesh.identity import Identity
 from mesh.membership.joiner import Door
 from mesh.membership.membership import Membership
 from mesh.membership.messages import AnswerDoor, DoorKnocked, Knock, Knocked
-from mesh.messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
+from mesh.membership.wire_messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
 from mesh.table import Table
 from simulations.chance import random_of
 from simulations.world import Answer

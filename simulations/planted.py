@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from mesh.actor import Address, Message, Send
 from mesh.membership import learning, members, refuting
 from mesh.membership.messages import CrawlLicensed
-from mesh.messages import Rumour
+from mesh.membership.wire_messages import Rumour
 from peers.crawler.controller import Controller
 from peers.crawler.frontier import Frontier, HostState, QueuedUrl
 from peers.crawler.frontier_items import Located

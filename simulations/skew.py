@@ -1,7 +1,7 @@
 """What a peer of a later version of the protocol sends.
 
 It appends fields, which peers of this version do not see, and sends messages that they do not know, which
-they refuse and count. Source: the rules at the top of `mesh.messages`.
+they refuse and count. Source: the rules at the top of `peers.wire_tags`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from mesh.messages import PROTOCOL_VERSION
+from mesh.codec import PROTOCOL_VERSION
 
 UNKNOWN_TAG: Final = 1_000_000
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from mesh.messages import FoundLink
 from mesh.trace import TracedPage
 from mesh.urls import origin_of
 from peers.crawler.web_request import FailureReason
+from peers.crawler.wire_messages import FoundLink
 from simulations.web import Served
 
 ERROR_SECONDS = 0.1  # of answers that the trace does not have

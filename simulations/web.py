@@ -34,8 +34,8 @@ import numpy as np
 import xxhash
 
 from mesh.linkers import linker_of
-from mesh.messages import FoundLink
 from peers.crawler.web_request import FailureReason
+from peers.crawler.wire_messages import FoundLink
 
 _MASK: Final = (1 << 64) - 1
 _MULTIPLIER: Final = 6_364_136_223_846_793_005  # Knuth's MMIX

@@ -39,9 +39,10 @@ import msgspec
 import xxhash
 
 from mesh.actor import EVERYBODY, Address, Message
-from mesh.codec import decode, encode
+from mesh.codec import Decoder, encode
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.node import Node, Outgoing
+from peers.wire_tags import WIRE_TAGS
 from simulations.network import Network
 
 COMMIT_S: Final = 0.02  # as `mesh.runtime` pauses between commits
@@ -408,7 +409,7 @@ class World:
             self.traffic.lost += 1
             return
         try:
-            envelope = decode(frame)
+            envelope = _decode(frame)
             now = self._now_of(peer)
             outgoing = peer.node.receive_remote(source, envelope.target, envelope.message, now)
         except RemoteProtocolError:
@@ -500,6 +501,7 @@ class World:
 
 _pack_time = Struct("<d").pack
 _encode = msgspec.msgpack.Encoder().encode
+_decode = Decoder(WIRE_TAGS.values()).decode
 
 
 def _name(address: Address) -> bytes:

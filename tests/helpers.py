@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from mesh.document import Document
-from mesh.messages import FoundLink
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, encode_slots
 from mesh.slots import SlotTable
 from peers.crawler.controller import Controller
 from peers.crawler.messages import PageParsed
 from peers.crawler.web_request import Fetched
+from peers.crawler.wire_messages import FoundLink
 from peers.handover.messages import HoldSlots
 from peers.storage.cell import Cell
 

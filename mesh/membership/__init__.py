@@ -1,7 +1,8 @@
 """Membership: who belongs to the mesh, who of them is there, and what follows for this peer.
 
 membership   the actor: takes news to those below; how the protocol works as a whole
-messages     what it says to the other actors of its peer; swim_settings: the pace of it all
+messages     what it says to the other actors of its peer; wire_messages: and to other members
+swim_settings: the pace of it all
 
 What this peer is
     standing     stranger, member, gone; own_record: what it says of itself; memory: what outlives a process

@@ -8,7 +8,7 @@ from mesh.membership.members import MemberList, State
 from mesh.membership.messages import AnswerDoor, DoorKnocked
 from mesh.membership.outbox import Outbox
 from mesh.membership.standing import Standing
-from mesh.messages import MEMBERS_MAX, JoinMesh, JoinRefused, Rumour, Welcomed
+from mesh.membership.wire_messages import MEMBERS_MAX, JoinMesh, JoinRefused, Rumour, Welcomed
 
 
 class Admission:

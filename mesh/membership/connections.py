@@ -5,7 +5,7 @@ from __future__ import annotations
 from mesh.membership.members import State
 from mesh.membership.messages import ConnectPeer, DisconnectPeer
 from mesh.membership.outbox import Outbox
-from mesh.messages import MemberRecord, Rumour
+from mesh.membership.wire_messages import MemberRecord, Rumour
 
 
 class Connections:

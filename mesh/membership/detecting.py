@@ -11,7 +11,7 @@ from mesh.membership.own_record import OwnRecord
 from mesh.membership.prober import Prober
 from mesh.membership.suspicions import Suspicions
 from mesh.membership.swim_settings import SwimSettings
-from mesh.messages import PingAnswered, PingRequested, Rumour
+from mesh.membership.wire_messages import PingAnswered, PingRequested, Rumour
 
 
 class Detecting:

@@ -10,7 +10,7 @@ from mesh.membership.members import MemberList, is_live
 from mesh.membership.messages import Knock
 from mesh.membership.outbox import Outbox
 from mesh.membership.own_record import OwnRecord
-from mesh.messages import JoinMesh
+from mesh.membership.wire_messages import JoinMesh
 
 if TYPE_CHECKING:
     from random import Random

@@ -15,7 +15,7 @@ from mesh.membership.queues import Queues
 from mesh.membership.rumours import RumourQueue
 from mesh.membership.standing import Standing
 from mesh.membership.swim_settings import SwimSettings
-from mesh.messages import GOSSIP_MAX, Ping, PingAnswered, PingRequested, Rumour, RumoursSpread
+from mesh.membership.wire_messages import GOSSIP_MAX, Ping, PingAnswered, PingRequested, Rumour, RumoursSpread
 
 
 class Gossip:

@@ -13,7 +13,7 @@ from mesh.membership.others import Others
 from mesh.membership.outbox import Outbox
 from mesh.membership.prober import Prober
 from mesh.membership.swim_settings import SwimSettings
-from mesh.messages import MembersWanted, Rumour, RumoursSpread
+from mesh.membership.wire_messages import MembersWanted, Rumour, RumoursSpread
 
 ALONE_PINGS: Final = 8  # dead members that one without live ones tries at a time
 

@@ -12,7 +12,7 @@ from mesh.membership.others import Others
 from mesh.membership.own_record import OwnRecord
 from mesh.membership.standing import Standing
 from mesh.membership.swim_settings import SwimSettings
-from mesh.messages import JoinRefused, Rumour, Welcomed
+from mesh.membership.wire_messages import JoinRefused, Rumour, Welcomed
 
 if TYPE_CHECKING:
     from random import Random

@@ -12,7 +12,7 @@ from mesh.membership.queues import Queues
 from mesh.membership.refuting import Refuting
 from mesh.membership.rumours import RumourQueue
 from mesh.membership.suspicions import Suspicions
-from mesh.messages import MEMBERS_MAX, MemberRecord, Rumour
+from mesh.membership.wire_messages import MEMBERS_MAX, MemberRecord, Rumour
 
 
 class Learning:

@@ -21,7 +21,7 @@ from typing import Final
 import msgspec
 
 from mesh.membership.licence import has_majority
-from mesh.messages import MemberRecord, Rumour
+from mesh.membership.wire_messages import MemberRecord, Rumour
 
 
 class State(IntEnum):

@@ -85,7 +85,7 @@ from mesh.membership.rumours import RumourQueue
 from mesh.membership.standing import Standing
 from mesh.membership.suspicions import Suspicions
 from mesh.membership.swim_settings import SwimSettings
-from mesh.messages import (
+from mesh.membership.wire_messages import (
     DrainPeer,
     JoinRefused,
     MemberRecord,

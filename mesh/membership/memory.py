@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from mesh.errors import ConfigError
-from mesh.messages import MemberRecord, Rumour
+from mesh.membership.wire_messages import MemberRecord, Rumour
 from mesh.table import Table
 
 _ME: Final = b"me"  # key of our own record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mesh.actor import Message
-from mesh.messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
+from mesh.membership.wire_messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
 
 
 class Knock(Message, frozen=True):

@@ -12,7 +12,7 @@ from mesh.membership.members import MemberList, State
 from mesh.membership.memory import Memory
 from mesh.membership.rumours import RumourQueue
 from mesh.membership.standing import Standing
-from mesh.messages import MemberRecord, Rumour
+from mesh.membership.wire_messages import MemberRecord, Rumour
 
 
 class OwnRecord:

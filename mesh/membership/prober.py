@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from mesh.membership.local_health import LocalHealth
 from mesh.membership.round_trips import RoundTrips
 from mesh.membership.swim_settings import SwimSettings
-from mesh.messages import Ping, PingAnswered, PingRequested
+from mesh.membership.wire_messages import Ping, PingAnswered, PingRequested
 
 if TYPE_CHECKING:
     from random import Random

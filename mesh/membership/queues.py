@@ -9,7 +9,7 @@ from mesh.membership.balance import BalanceSettings, Share, weight_for
 from mesh.membership.members import MemberList
 from mesh.membership.messages import QueueMeasured
 from mesh.membership.own_record import OwnRecord
-from mesh.messages import MemberRecord
+from mesh.membership.wire_messages import MemberRecord
 
 BALANCE_CHECK_S: Final = 5.0  # between two looks at the queues; hearing all of a large mesh takes longer
 

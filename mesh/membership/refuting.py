@@ -11,7 +11,7 @@ from mesh.membership.local_health import LocalHealth
 from mesh.membership.members import State, beats
 from mesh.membership.own_record import OwnRecord
 from mesh.membership.standing import Standing
-from mesh.messages import MemberRecord, Rumour
+from mesh.membership.wire_messages import MemberRecord, Rumour
 
 # Times that a member hears itself say what it did not say, before it concludes that its key is in use
 # twice. Once or twice can happen to a peer that lost its disk while old news of it is under way.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh.messages import Rumour
+from mesh.membership.wire_messages import Rumour
 
 
 class RumourQueue:

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from mesh.messages import ACCUSERS_MAX
+from mesh.membership.wire_messages import ACCUSERS_MAX
 
 Seconds = Annotated[float, Meta(gt=0)]
 

@@ -24,7 +24,6 @@ import numpy as np
 
 from mesh.actor import Address, Message, Send
 from mesh.membership.messages import CrawlLicensed, HoldingsRevoked, QueueMeasured
-from mesh.messages import LinksAccepted, LinksFound
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.port import DiskFilled
 from mesh.slot_set import SlotMask, encode_slot_list
@@ -38,6 +37,7 @@ from peers.crawler.pages_in_progress import PagesInProgress
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.visits import Visits
 from peers.crawler.web_request import Fetched, FetchFailed
+from peers.crawler.wire_messages import LinksAccepted, LinksFound
 from peers.handover.keeper import Keeper
 from peers.handover.messages import HoldSlots, SlotsStopped
 from peers.handover.mirror import Mirror, Pledge

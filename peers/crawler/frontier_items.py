@@ -24,12 +24,16 @@ from xxhash import xxh3_64_digest
 
 from mesh.errors import RemoteProtocolError
 from mesh.linkers import LINKERS_MAX, USES_MAX, are_uses_of_texts, sorted_out, used_text
-from mesh.messages import ANCHOR_ENTRIES_MAX, ANCHORS_MAX, Anchor, Slot, Url
 from mesh.slots import slot_of
 from mesh.urls import URL_CHARS_MAX, canonical, fingerprint, host_of, origin_of
+from mesh.wire_fields import Slot, Url
 from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.url_rows import ATTEMPTS_MAX, ROW_BYTES_MAX, UrlRow, is_sound, row_in
+from peers.crawler.wire_messages import Anchor
 
+ANCHORS_MAX: Final = 32  # distinct texts kept of a page, besides those of the uses that are kept
+# The texts, and who links by which: `mesh.linkers`.
+ANCHOR_ENTRIES_MAX: Final = ANCHORS_MAX + USES_MAX + USES_MAX + LINKERS_MAX
 _FINGERPRINT_BYTES: Final = 16
 
 Texts: TypeAlias = Annotated[tuple[Anchor, ...], Meta(min_length=1, max_length=ANCHOR_ENTRIES_MAX)]

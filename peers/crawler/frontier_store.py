@@ -20,7 +20,6 @@ from xxhash import xxh3_64_digest
 
 from mesh.actor import Send
 from mesh.errors import RemoteProtocolError
-from mesh.messages import CHANGES_MAX
 from mesh.slot_set import SlotMask
 from peers.crawler import politeness
 from peers.crawler.frontier import Frontier
@@ -44,6 +43,7 @@ from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_rows import row_in
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests
 from peers.handover.store import Part, Shipment
+from peers.handover.wire_messages import CHANGES_MAX
 
 PART_BYTES: Final = 128 << 10  # of items in a part: some 1,200, which take 10 ms to merge
 ITEM_BYTES: Final = 24  # of an item besides its texts

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mesh.actor import Message
 from mesh.document import Document
-from mesh.messages import FoundLink
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.web_request import FailureReason, Fetched
+from peers.crawler.wire_messages import FoundLink
 
 
 class ParsePage(Message, frozen=True):

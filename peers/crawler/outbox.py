@@ -15,8 +15,8 @@ import msgspec
 
 from mesh.delivery import DeliverySettings, in_batches
 from mesh.durable_delivery import DurableDelivery
-from mesh.messages import LINKS_MAX, FoundLink
 from mesh.table import Table
+from peers.crawler.wire_messages import LINKS_MAX, FoundLink
 
 RESEND_S: Final = 2.0  # first pause before an unanswered batch goes out again; doubled each time
 RESEND_MAX_S: Final = 60.0

@@ -16,7 +16,6 @@ import msgspec
 from xxhash import xxh3_64_digest
 
 from mesh.actor import Address, Send
-from mesh.messages import FoundLink, StoredPage
 from peers.crawler.frontier import Frontier, HostState, QueuedUrl
 from peers.crawler.frontier_store import FrontierStore, HeldBack
 from peers.crawler.links import Links
@@ -24,7 +23,9 @@ from peers.crawler.messages import PageParsed, ParsePage, RecordPage
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_rows import Conclusion, concluded
 from peers.crawler.web_request import Fetched, header_of, location_of
+from peers.crawler.wire_messages import FoundLink
 from peers.storage.messages import StorePage
+from peers.storage.wire_messages import StoredPage
 
 FLUSH_S: Final = 0.05  # finished pages wait this long for company
 FLUSH_PAGES: Final = 64

@@ -20,11 +20,11 @@ from mesh.urls import URL_CHARS_MAX, canonical, canonical_links
 from peers.crawler.charset import decode_text
 from peers.crawler.dates import DATE_CHARS_MAX, META_RANKS, TIME_RANK, seconds_of
 from peers.crawler.language import language_of
+from peers.crawler.wire_messages import ANCHOR_CHARS_MAX
 
 TEXT_CHARS_MAX: Final = 500_000  # kept of a page's text; Marginalia
 TITLE_CHARS_MAX: Final = 1_000
 HEADINGS_CHARS_MAX: Final = 20_000
-ANCHOR_CHARS_MAX: Final = 200  # as mesh.messages.ANCHOR_CHARS_MAX
 LINKS_MAX: Final = 6_000  # per page, counted before duplicates go; Heritrix
 ANCHORS_PER_URL_MAX: Final = 4  # distinct texts of links from one page to another
 ELEMENTS_MAX: Final = 500_000  # 0.3 s; the largest real page seen has a fifth of that

@@ -18,7 +18,7 @@ from peers.text.analysis import literal_of
 
 # Each entry costs every peer a pass over its postings; kernels count required ones in one byte.
 REQUIRED_MAX: Final = 64
-SCORING_MAX: Final = 192  # with the former at most `messages.TERMS_MAX` statistics a query
+SCORING_MAX: Final = 192  # with the former at most `wire_messages.TERMS_MAX` statistics a query
 # Each literal costs a pass over several postings.
 CLAUSES_MAX: Final = 32
 LITERALS_MAX: Final = 64  # in all clauses together

@@ -11,5 +11,6 @@ page (`page_lookup`), seeds (`seeding`), the status of all peers (`status_roundu
 Ports [io]: `http` and `meter`. Under `http` are a server (`http_server`, `http_connection`,
 `memory_budget`) and an application (`asgi`; Starlette with `routes`, `pages`, `found_json`,
 `readiness_json`, `texts`, `stored_page`, `metrics`, `templates/`, `static/`). Messages between ports and
-actor are in `messages`.
+actor are in `messages`, those between gateways in `wire_messages`; what is asked of others stands with who
+answers it.
 """

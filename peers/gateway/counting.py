@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mesh.actor import Send
-from mesh.messages import CountTerms, TermsCounted
 from peers.engine.kernels import FIELD_COUNT
 from peers.gateway.plan import NOBODY_ABSENT, Absent, Part, Plan
 from peers.gateway.search_task import SearchTask
 from peers.gateway.stage import COUNTING_S_MAX, Answer, Asked, Stage, limit_of
 from peers.gateway.term_statistics import TermStatistics, Version, version_of
+from peers.index.wire_messages import CountTerms, TermsCounted
 
 
 class CountingStage(Stage):

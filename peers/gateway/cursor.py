@@ -16,7 +16,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from mesh.messages import URL_CHARS_MAX
+from mesh.urls import URL_CHARS_MAX
 
 CURSOR_CHARS_MAX: Final = 9_000  # of a URL of 2,083 characters of three bytes each
 _DIGEST_BYTES: Final = 8

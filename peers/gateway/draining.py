@@ -7,7 +7,7 @@ from typing import Final
 
 from mesh.actor import Address, Message, Send
 from mesh.membership.members import State, is_live
-from mesh.messages import DrainPeer, MembersTold, MembersWanted, Rumour
+from mesh.membership.wire_messages import DrainPeer, MembersTold, MembersWanted, Rumour
 from peers.gateway.errand import Errand
 from peers.gateway.messages import DrainOrder, DrainOrdered, DrainRefused
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from mesh.messages import FacetCounts, FacetValues
 from peers.engine.explanation import Explanation, printable
 from peers.gateway.messages import Coverage, FoundPage, PagesFound
 from peers.gateway.pages import Reader, remark_text, word_of
+from peers.index.wire_messages import FacetCounts, FacetValues
 
 _ENGLISH = Reader("en", False)
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mesh.messages import Hit
 from peers.engine.model import MODEL_DEPTH, Candidate, newest_of, reranked
 from peers.gateway.cursor import Cursor
 from peers.gateway.plan import Part
+from peers.index.wire_messages import Hit
 
 
 class RankedHit(NamedTuple):

@@ -10,7 +10,6 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from mesh.messages import HITS_MAX, Excerpt, FacetCounts, Hit, HitsFound
 from mesh.urls import host_of
 from peers.engine.explanation import Explanation
 from peers.engine.model import Candidate, explain_mix, scale_of
@@ -23,6 +22,7 @@ from peers.gateway.relaxation import Step
 from peers.gateway.search_task import SearchTask
 from peers.gateway.term_statistics import Totals, total_of
 from peers.index.facet_counts import most_frequent
+from peers.index.wire_messages import HITS_MAX, Excerpt, FacetCounts, Hit, HitsFound
 
 EXPLANATION_DEPTH_MAX: Final = 8  # honest ones have four levels
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from mesh.actor import Message
-from mesh.messages import FacetCounts
 from peers.engine.explanation import Explanation
 from peers.engine.query import Order
 from peers.engine.query_language import Remark
 from peers.gateway.settings import GatewaySettings
+from peers.index.wire_messages import FacetCounts
 
 
 class SearchPages(Message, frozen=True):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from mesh.actor import Address, Message, Send
-from mesh.messages import PageRead, ReadPage
 from mesh.ownership import Ownership
 from mesh.urls import host_of
 from peers.gateway.errand import Errand
 from peers.gateway.messages import FindPage, PageFound
 from peers.gateway.round import REPEAT_AFTER_S
+from peers.storage.wire_messages import PageRead, ReadPage
 
 LOOKUP_S_MAX: Final = 2.0  # a disk with work to do, and a large page on its way
 

@@ -16,13 +16,13 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from mesh.messages import HITS_MAX, FacetCounts, FacetValues
 from peers.engine.query import Order
 from peers.engine.query_language import Oddity, Remark
 from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed
 from peers.gateway.status import PeerState, PeerStatus, Report, Total
 from peers.gateway.stored_page import Kind, StoredPage, framed_html
 from peers.gateway.texts import TEXTS
+from peers.index.wire_messages import HITS_MAX, FacetCounts, FacetValues
 
 HITS_PER_PAGE: Final = 10
 PAGES_MAX: Final = HITS_MAX // HITS_PER_PAGE

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from math import inf
 
 from mesh.actor import Address, Message, Send
-from mesh.messages import CountTerms, TermsCounted
 from peers.gateway.errand import Errand
 from peers.gateway.messages import CheckReadiness, Coverage, Lacking, ReadinessTold
 from peers.gateway.plan import NOBODY_ABSENT, Absent, Part, Plan
@@ -14,6 +13,7 @@ from peers.gateway.round import Round
 from peers.gateway.search_task import YOUNG_S
 from peers.gateway.stage import COUNTING_S_MAX
 from peers.gateway.view import View
+from peers.index.wire_messages import CountTerms, TermsCounted
 
 
 class Readiness(Errand):

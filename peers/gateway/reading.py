@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from mesh.actor import Send
-from mesh.messages import Excerpt, ExcerptsRead, ReadExcerpts
 from mesh.urls import host_of
 from peers.gateway.hit_list import RankedHit
 from peers.gateway.plan import NOBODY_ABSENT, Part, Plan
 from peers.gateway.search_task import SearchTask
 from peers.gateway.stage import READING_S_MAX, Answer, Asked, Stage
 from peers.gateway.term_statistics import Totals
+from peers.index.wire_messages import Excerpt, ExcerptsRead, ReadExcerpts
 
 
 class Reading(Stage):

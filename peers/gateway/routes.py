@@ -26,7 +26,6 @@ from starlette.routing import Route
 
 from mesh.actor import Message
 from mesh.errors import CorruptionError, RemoteProtocolError
-from mesh.messages import HITS_MAX, SNIPPETS_MAX
 from mesh.urls import canonical
 from peers.engine.query import Order
 from peers.gateway import metrics, pages
@@ -53,6 +52,7 @@ from peers.gateway.stored_page import StoredPage
 from peers.gateway.texts import language_of
 from peers.importing.messages import PAGES_MAX as IMPORTED_PAGES_MAX
 from peers.importing.messages import ImportedPage, ImportPages, PagesImported
+from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
 
 logger = logging.getLogger(__name__)
 

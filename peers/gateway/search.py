@@ -31,7 +31,6 @@ from math import inf
 import msgspec
 
 from mesh.actor import Address, Message, Send
-from mesh.messages import ExcerptsRead, HitsFound, TermsCounted
 from peers.engine.reading import Reading as QueryReading
 from peers.gateway.counting import Checking, Counting, CountingStage
 from peers.gateway.errand import Errand
@@ -46,6 +45,7 @@ from peers.gateway.searching import Searching
 from peers.gateway.stage import Stage, slots_spoken_for
 from peers.gateway.term_statistics import version_of
 from peers.gateway.view import View
+from peers.index.wire_messages import ExcerptsRead, HitsFound, TermsCounted
 
 
 class Search(Errand):

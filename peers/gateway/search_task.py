@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from mesh.messages import HITS_MAX, SNIPPETS_MAX
 from peers.engine.model import MODEL_DEPTH
 from peers.engine.query import Order
 from peers.engine.query_language import Oddity, Remark
@@ -13,6 +12,7 @@ from peers.engine.reading import Reading
 from peers.gateway.cursor import Cursor, decode_cursor, digest_of
 from peers.gateway.messages import SearchPages
 from peers.gateway.view import View
+from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
 
 RESTARTS_MAX: Final = 2  # for commits: an index that changes all the time is not chased
 YOUNG_S: Final = 1.5  # so long a search may begin anew; records of several members may change at once

@@ -13,17 +13,9 @@ import msgspec
 
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError
-from mesh.messages import (
-    ExcerptsRead,
-    HitsFound,
-    LinksAccepted,
-    MembersTold,
-    PageRead,
-    StatusTold,
-    StatusWanted,
-    TermsCounted,
-)
+from mesh.membership.wire_messages import MembersTold
 from mesh.ownership import Ownership, OwnershipChanged
+from peers.crawler.wire_messages import LinksAccepted
 from peers.engine.reading import read_query
 from peers.gateway.draining import Draining
 from peers.gateway.errand import Errand, errand_numbers, errand_of
@@ -47,6 +39,9 @@ from peers.gateway.seeding import Seeding
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.status_roundup import StatusRoundup
 from peers.gateway.view import View
+from peers.gateway.wire_messages import StatusTold, StatusWanted
+from peers.index.wire_messages import ExcerptsRead, HitsFound, TermsCounted
+from peers.storage.wire_messages import PageRead
 
 ERRANDS_MAX: Final = (
     256  # at once; the HTTP port takes fewer, so only a bug or a burst of all kinds gets here

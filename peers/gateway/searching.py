@@ -9,7 +9,6 @@ from math import inf
 import msgspec
 
 from mesh.actor import Send
-from mesh.messages import HitsFound, SearchSlots, TermsCounted
 from peers.engine.query import Order
 from peers.gateway.counting import CountingStage
 from peers.gateway.merging import hits_of
@@ -18,6 +17,7 @@ from peers.gateway.relaxation import Step
 from peers.gateway.search_task import SearchTask
 from peers.gateway.stage import SEARCHING_S_MAX, Answer, Asked
 from peers.gateway.term_statistics import TermStatistics, Totals, Version, total_of, version_of
+from peers.index.wire_messages import HitsFound, SearchSlots, TermsCounted
 
 _encoder = msgspec.msgpack.Encoder()
 

@@ -7,9 +7,9 @@ from typing import Final
 
 from mesh.actor import Address, Message, Send
 from mesh.delivery import Delivery, DeliverySettings, in_batches
-from mesh.messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound
 from mesh.ownership import Ownership
 from mesh.urls import host_of
+from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound
 from peers.gateway.errand import Errand
 from peers.gateway.messages import AddSeeds, SeedsAdded
 

@@ -9,11 +9,11 @@ from math import inf
 from typing import Final, TypeAlias
 
 from mesh.actor import Address, Message, Send
-from mesh.messages import ExcerptsRead, HitsFound, TermsCounted
 from peers.gateway.plan import Absent, Part, Plan
 from peers.gateway.round import REPEAT_AFTER_S, Round
 from peers.gateway.search_task import SearchTask
 from peers.gateway.term_statistics import Version
+from peers.index.wire_messages import ExcerptsRead, HitsFound, TermsCounted
 
 COUNTING_S_MAX: Final = 1.0
 SEARCHING_S_MAX: Final = 1.0

@@ -7,11 +7,11 @@ from typing import Final
 
 from mesh.actor import Address, Message, Send
 from mesh.errors import RemoteProtocolError
-from mesh.messages import StatusTold, StatusWanted
 from peers.gateway.errand import Errand
 from peers.gateway.messages import GatherStatus, StatusGathered
 from peers.gateway.round import Round
 from peers.gateway.status import decode
+from peers.gateway.wire_messages import StatusTold, StatusWanted
 
 ROUNDUP_S_MAX: Final = 1.0
 

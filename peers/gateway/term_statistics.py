@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from mesh.messages import HitsFound, TermsCounted
 from peers.engine.kernels import FIELD_COUNT
 from peers.gateway.plan import Part
 from peers.index.indexer import COUNT_MAX
+from peers.index.wire_messages import HitsFound, TermsCounted
 
 TERMS_CACHED_MAX: Final = 20_000  # a part; 2 MB each; the oldest go first
 

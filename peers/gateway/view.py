@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import Final
 
-from mesh.messages import ABSENT_MAX
 from mesh.ownership import Ownership
 from peers.gateway.plan import NOBODY_ABSENT, Absent, Plan
 from peers.gateway.punctuality import Punctuality
 from peers.gateway.result_cache import ResultCache
 from peers.gateway.term_statistics import TermStatistics
+from peers.index.wire_messages import ABSENT_MAX
 
 PLANS_MAX: Final = 16  # each 200 kB, and counts of its stand-ins; who is late does not change that fast
 

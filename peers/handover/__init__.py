@@ -6,7 +6,7 @@ claims      our claim, until all others have yielded it; yielding: the claims of
 bringing    orders to the stores, by the policy of `wants`: what is still to come, from whom, what first
 offering    what others are to bring from here, after the rules of `offers`; taking: what they offer us
 comparing   which slots are compared with whom, and when
-messages    what it says to the stores of its peer
+messages    what it says to the stores of its peer; wire_messages: and both to those of other peers
 store       what a store is, and its declaration: all that a further one costs
 keeper      what the actor of a store delegates to: comparing, moving, forgetting, telling
 exchange    how two stores of the same kind find what one of them lacks, and move it

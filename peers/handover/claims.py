@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from mesh.actor import EVERYBODY, Send
-from mesh.messages import ClaimSlots, SlotsYielded
 from mesh.slot_set import SlotMask, encode_slots
 from peers.handover.settings import HandoverSettings
 from peers.handover.standing import Standing, to_handover
+from peers.handover.wire_messages import ClaimSlots, SlotsYielded
 
 
 class Heard(NamedTuple):

@@ -38,7 +38,13 @@ from xxhash import xxh3_64
 from mesh.actor import Address, Message, Send
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.lives import numbers_of
-from mesh.messages import (
+from mesh.ownership import Ownership
+from mesh.slot_set import SlotMask, decode_slots, encode_slots
+from peers.handover.item_ids import item_ids_in
+from peers.handover.messages import SlotsDiffer, SlotsSynchronised, StopSynchronising, SynchroniseSlots
+from peers.handover.slot_digests import EMPTY
+from peers.handover.store import Part, Store
+from peers.handover.wire_messages import (
     COMPARED_SLOTS_MAX,
     DIGEST_BYTES,
     ITEM_IDS_MAX,
@@ -48,12 +54,6 @@ from mesh.messages import (
     SendItems,
     SlotsCompared,
 )
-from mesh.ownership import Ownership
-from mesh.slot_set import SlotMask, decode_slots, encode_slots
-from peers.handover.item_ids import item_ids_in
-from peers.handover.messages import SlotsDiffer, SlotsSynchronised, StopSynchronising, SynchroniseSlots
-from peers.handover.slot_digests import EMPTY
-from peers.handover.store import Part, Store
 
 GROUP_ITEMS: Final = 20_000  # a group of slots ends when it has so many: some 20 ms to walk over
 PARTS_WAITING_MAX: Final = 8  # received and not merged: a sender that has no leave for more is refused

@@ -59,7 +59,6 @@ from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.lives import numbers_of
 from mesh.membership.messages import HoldingsRevoked, ServeSlots
-from mesh.messages import ClaimSlots, CopiesWanted, OfferSlots, SlotsTaken, SlotsYielded
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, SlotMask, encode_slots
 from peers.handover.bringing import Bringing
@@ -80,6 +79,7 @@ from peers.handover.settings import HandoverSettings
 from peers.handover.standing import Standing
 from peers.handover.store import StoreDeclaration
 from peers.handover.taking import Taking
+from peers.handover.wire_messages import ClaimSlots, CopiesWanted, OfferSlots, SlotsTaken, SlotsYielded
 from peers.handover.yielding import Yielding
 
 

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from mesh.errors import RemoteProtocolError
-from mesh.messages import ITEM_ID_BYTES
+from peers.handover.wire_messages import ITEM_ID_BYTES
 
 FEW: Final = 16_384  # ids that may take 100 bytes each, for they are found ten times as fast
 

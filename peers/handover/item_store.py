@@ -19,12 +19,12 @@ from xxhash import xxh3_64_digest
 
 from mesh.actor import Send
 from mesh.errors import RemoteProtocolError
-from mesh.messages import CHANGES_MAX
 from mesh.slot_set import SlotMask
 from mesh.slots import SLOTS_MAX
 from mesh.table import Table
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests
 from peers.handover.store import Part, Shipment
+from peers.handover.wire_messages import CHANGES_MAX
 
 PART_BYTES: Final = 128 << 10  # of items in a part or a shipment, but for the last one
 # With slot and section a name must fit a key of the table, of 511 bytes at most.

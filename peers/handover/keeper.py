@@ -13,15 +13,6 @@ from typing import Final
 
 from mesh.actor import Address, Message, Send
 from mesh.errors import LocalProtocolError, RemoteProtocolError
-from mesh.messages import (
-    CompareSlots,
-    ItemsChanged,
-    ItemsKept,
-    ItemsSent,
-    ItemsTaken,
-    SendItems,
-    SlotsCompared,
-)
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, decode_slots, encode_slot_list, encode_slots
 from peers.handover.exchange import Exchange, ExchangeSettings
@@ -34,6 +25,15 @@ from peers.handover.messages import (
 )
 from peers.handover.mirror import Mirror
 from peers.handover.store import Part, Store, StoreDeclaration, StoreStatistics
+from peers.handover.wire_messages import (
+    CompareSlots,
+    ItemsChanged,
+    ItemsKept,
+    ItemsSent,
+    ItemsTaken,
+    SendItems,
+    SlotsCompared,
+)
 
 FORGET_ENTRIES: Final = 1_000  # some milliseconds
 FORGET_PAUSE_S: Final = 0.02  # for messages, and a commit, in between

@@ -19,11 +19,11 @@ from mesh.actor import Address, Send
 from mesh.delivery import Delivery, DeliverySettings
 from mesh.errors import RemoteProtocolError
 from mesh.lives import numbers_of
-from mesh.messages import ItemsChanged, ItemsKept
 from mesh.ownership import Ownership
 from mesh.slot_set import encode_slot_list
 from peers.handover.messages import SlotsDiffer
 from peers.handover.store import MirroredStore, Shipment
+from peers.handover.wire_messages import ItemsChanged, ItemsKept
 
 SHIP_S: Final = 0.2  # what has changed waits this long for company
 RESEND_S: Final = 1.0  # first pause before an unanswered shipment goes out again; doubled each time

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from math import inf
 
 from mesh.actor import Send
-from mesh.messages import OfferSlots
 from mesh.ownership import Ownership
 from mesh.slot_set import SlotMask, encode_slots
 from mesh.slots import NOBODY
 from peers.handover.offers import Offers
 from peers.handover.settings import HandoverSettings
 from peers.handover.standing import Standing, to_handover
+from peers.handover.wire_messages import OfferSlots
 
 
 class Offering:

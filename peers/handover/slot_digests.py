@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from mesh.messages import DIGEST_BYTES, ITEM_ID_BYTES
 from mesh.table import Table
+from peers.handover.wire_messages import DIGEST_BYTES, ITEM_ID_BYTES
 
 assert DIGEST_BYTES == ITEM_ID_BYTES
 

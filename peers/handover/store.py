@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple, Protocol
 
 from mesh.actor import Actor, Message, Send, Statistics
-from mesh.messages import (
+from mesh.slot_set import SlotMask
+from peers.handover.slot_digests import SlotDigest
+from peers.handover.wire_messages import (
     CompareSlots,
     ItemsChanged,
     ItemsKept,
@@ -26,8 +28,6 @@ from mesh.messages import (
     SendItems,
     SlotsCompared,
 )
-from mesh.slot_set import SlotMask
-from peers.handover.slot_digests import SlotDigest
 
 # What those who hold a store say to each other about it.
 STORE_MESSAGES: Final[frozenset[type[Message]]] = frozenset(

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from math import inf
 
 from mesh.actor import Send
-from mesh.messages import CopiesWanted, OfferSlots, SlotsTaken
 from mesh.slot_set import SlotMask, encode_slots
 from peers.handover.bringing import Bringing
 from peers.handover.settings import HandoverSettings
 from peers.handover.standing import Standing, to_handover
+from peers.handover.wire_messages import CopiesWanted, OfferSlots, SlotsTaken
 
 
 @dataclass(slots=True)

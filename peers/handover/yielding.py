@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from mesh.actor import Send
 from mesh.errors import RemoteProtocolError
-from mesh.messages import ClaimSlots, SlotsYielded
 from mesh.slot_set import SlotMask, encode_slots
 from peers.handover.standing import Standing, to_handover
+from peers.handover.wire_messages import ClaimSlots, SlotsYielded
 
 
 @dataclass(slots=True)

@@ -32,19 +32,9 @@ from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.delivery import Delivery, DeliverySettings
 from mesh.errors import LocalProtocolError
 from mesh.lives import numbers_of
-from mesh.messages import (
-    LINKS_MAX,
-    FoundLink,
-    ImportPage,
-    ImportRefused,
-    LinksAccepted,
-    LinksFound,
-    LinkUse,
-    PageImported,
-    StoredPage,
-)
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.urls import canonical, host_of
+from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, LinkUse
 from peers.importing.messages import (
     KNOWN,
     LATE,
@@ -55,7 +45,9 @@ from peers.importing.messages import (
     ImportPages,
     PagesImported,
 )
+from peers.importing.wire_messages import ImportPage, ImportRefused, PageImported
 from peers.storage.messages import CountUnindexed, PageRefused, PageStored, StorePage, UnindexedCounted
+from peers.storage.wire_messages import StoredPage
 
 DAY_S: Final = 86_400.0
 PAGES_UNDER_WAY: Final = 4_096  # to one owner; ordinary ones are fewer for their bytes

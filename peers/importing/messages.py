@@ -9,7 +9,9 @@ from msgspec import Meta
 
 from mesh.actor import Message
 from mesh.document import Document
-from mesh.messages import PAGE_LINKS_MAX, FoundLink, Url
+from mesh.wire_fields import Url
+from peers.crawler.wire_messages import FoundLink
+from peers.importing.wire_messages import PAGE_LINKS_MAX
 
 PAGES_MAX: Final = 1_024  # in one order
 

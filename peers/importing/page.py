@@ -14,7 +14,6 @@ from typing import Final
 
 from mesh.errors import CorruptionError
 from mesh.linkers import linker_of
-from mesh.messages import PAGE_LINKS_MAX, FoundLink, LinkUse
 from mesh.urls import canonical, hostname_of, looks_like_trap
 from peers.crawler.addresses import is_public
 from peers.crawler.connection import FetchLimits
@@ -23,9 +22,11 @@ from peers.crawler.decoding import TooLarge, Undecodable, decode
 from peers.crawler.extraction import document_of
 from peers.crawler.parser import NotHtml, parse_page
 from peers.crawler.web_request import PAGE_MEDIA_TYPES, Fetched, header_of, response_head
+from peers.crawler.wire_messages import FoundLink, LinkUse
 from peers.importing.json_lines import Entry
 from peers.importing.messages import ImportedPage
 from peers.importing.warc_file import Record
+from peers.importing.wire_messages import PAGE_LINKS_MAX
 from peers.storage.warc import (
     HEAD_BYTES_MAX,
     HttpResponse,

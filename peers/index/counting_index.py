@@ -10,7 +10,6 @@ import msgspec
 
 from mesh.actor import Message
 from mesh.errors import LocalProtocolError
-from mesh.messages import Excerpt, FacetCounts, Hit
 from mesh.slot_set import SlotMask, decode_any_slots
 from peers.engine.query import Query
 from peers.engine.ranking import Statistics
@@ -26,6 +25,7 @@ from peers.index.messages import (
     SlotsRepaired,
     StopExport,
 )
+from peers.index.wire_messages import Excerpt, FacetCounts, Hit
 
 _NO_LENGTHS: Final = (0, 0, 0, 0, 0)
 _EXPORTED_MAX: Final = 1_000  # pages in one part of an export

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from mesh.messages import BULK_BYTES_MAX
 from mesh.slot_set import SlotMask, decode_slots, encode_slots
 from peers.engine.errors import DamagedSegmentError
 from peers.engine.exporting import ExportSizes
 from peers.engine.snapshot import Snapshot
+from peers.handover.wire_messages import BULK_BYTES_MAX
 from peers.index.messages import DocumentsExported, ExportDocuments
 
 _SIZES: Final = ExportSizes(bytes_max=BULK_BYTES_MAX)

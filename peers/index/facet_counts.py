@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mesh.messages import FACET_CHARS_MAX, FACET_VALUES_MAX, FacetCounts, FacetValues
 from peers.engine.facets import Facets
+from peers.index.wire_messages import FACET_CHARS_MAX, FACET_VALUES_MAX, FacetCounts, FacetValues
 
 
 def facet_counts(facets: Facets) -> FacetCounts:

@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 
 from mesh.document import Document
-from mesh.messages import EXPLANATION_BYTES_MAX, Excerpt, FacetCounts, Hit
 from mesh.slot_set import SlotMask
 from peers.engine.explanation import explain
 from peers.engine.features import features_of_best
@@ -24,8 +23,9 @@ from peers.engine.sized_cache import SizedCache
 from peers.engine.snapshot import Best, Snapshot
 from peers.engine.snippet import SearchedText, highlights_of, snippet_of
 from peers.index.facet_counts import facet_counts
+from peers.index.wire_messages import EXPLANATION_BYTES_MAX, Excerpt, FacetCounts, Hit
 
-TITLE_CHARS_MAX: Final = 1_000  # as `messages.Excerpt` takes
+TITLE_CHARS_MAX: Final = 1_000  # as `wire_messages.Excerpt` takes
 TYPE_CHARS_MAX: Final = 255  # as well
 # Pages shown before are shown again, and neighbours of them: reading a block takes 80 us, the rest of an
 # excerpt as much. Some 2,000 pages of documentation, and 300 blocks; with these 56 of 100 blocks that 1,000

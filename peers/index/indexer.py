@@ -35,17 +35,6 @@ from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.document import Document
 from mesh.errors import LocalProtocolError
 from mesh.linkers import with_anchors
-from mesh.messages import (
-    CountTerms,
-    Excerpt,
-    ExcerptsRead,
-    FacetCounts,
-    Hit,
-    HitsFound,
-    ReadExcerpts,
-    SearchSlots,
-    TermsCounted,
-)
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_any_slots, decode_slots
 from mesh.slots import SLOTS_MAX
@@ -64,6 +53,17 @@ from peers.index.messages import (
     RemovePage,
     SlotsDamaged,
     SlotsRepaired,
+)
+from peers.index.wire_messages import (
+    CountTerms,
+    Excerpt,
+    ExcerptsRead,
+    FacetCounts,
+    Hit,
+    HitsFound,
+    ReadExcerpts,
+    SearchSlots,
+    TermsCounted,
 )
 
 QUERY_BYTES_MAX: Final = 65_536  # encoded; the longest one that `parse_query` makes has some 20 kB

@@ -21,7 +21,6 @@ import trio
 
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
-from mesh.messages import BULK_BYTES_MAX
 from mesh.port import Deliver, DiskFilled
 from mesh.slot_set import NO_SLOTS, decode_slots
 from peers.engine.adoption import check_segment
@@ -30,6 +29,7 @@ from peers.engine.index import Index
 from peers.engine.merge import Merge, Merged
 from peers.engine.segment import Segment
 from peers.engine.storage import Buffer
+from peers.handover.wire_messages import BULK_BYTES_MAX
 from peers.index.committing import commit_documents
 from peers.index.damage import damage_told
 from peers.index.exporting import Exporting

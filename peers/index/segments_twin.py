@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from mesh.actor import Message
 from mesh.errors import LocalProtocolError
-from mesh.messages import BULK_BYTES_MAX
 from mesh.slot_set import NO_SLOTS, decode_slots
 from peers.engine.adoption import check_segment
 from peers.engine.errors import CorruptIndexError, DamagedSegmentError
 from peers.engine.index import Index
+from peers.handover.wire_messages import BULK_BYTES_MAX
 from peers.index.committing import commit_documents
 from peers.index.damage import damage_told
 from peers.index.exporting import Exporting

@@ -5,7 +5,8 @@ into the archive, with `replication`: what others have still to answer), `readin
 `indexing` (what the indexer has still to be given), `marking` (slots to be indexed anew), `slot_news` (what
 is told when they are), `scrubber` (what of the archive is to be checked next), `repairs` (what was found
 damaged) and `dead_segments`, all over the `ledger`. Who keeps a page with us is said by `teams`, what others
-tell of it by `link_texts`; limits are `settings`, its messages are `messages`.
+tell of it by `link_texts`; limits are `settings`, its messages are `messages`, and `wire_messages` to other
+cells and to gateways.
 
 Whole slots go from cell to cell by `cell_store`, in parts whose content is in `part_content`.
 

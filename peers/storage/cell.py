@@ -38,7 +38,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from mesh.actor import Address, Message, Send
-from mesh.messages import PageNotReplicated, PageReplicated, ReadPage, ReplicatePage
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.port import DiskFilled
 from mesh.table import Table
@@ -72,6 +71,7 @@ from peers.storage.scrubber import SCRUB_TICKET, Scrubber
 from peers.storage.settings import CellSettings
 from peers.storage.slot_news import SlotNews
 from peers.storage.teams import Teams
+from peers.storage.wire_messages import PageNotReplicated, PageReplicated, ReadPage, ReplicatePage
 
 
 class CellStatistics(HolderStatistics, frozen=True):

@@ -37,11 +37,11 @@ from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
 from mesh.actor import Address, Send
 from mesh.errors import RemoteProtocolError
-from mesh.messages import BULK_BYTES_MAX
 from mesh.slot_set import SlotMask, decode_any_slots, encode_slot_list, encode_slots
 from mesh.slots import SLOTS_MAX
 from peers.handover.slot_digests import SlotDigest
 from peers.handover.store import Part
+from peers.handover.wire_messages import BULK_BYTES_MAX
 from peers.index.messages import (
     AdoptDocuments,
     DocumentsAdopted,

@@ -19,7 +19,6 @@ from xxhash import xxh3_64_intdigest
 from mesh.actor import Address, Send
 from mesh.document import Document
 from mesh.errors import LocalProtocolError
-from mesh.messages import PageNotReplicated, PageReplicated, ReplicatePage, StoredPage
 from peers.storage.cell_store import CellStore
 from peers.storage.indexing import Indexing
 from peers.storage.ledger import Kept, Ledger, Place, Version, identity_of
@@ -28,6 +27,7 @@ from peers.storage.part_content import TIME_MAX_S
 from peers.storage.replication import Replications
 from peers.storage.settings import CellSettings
 from peers.storage.teams import Teams
+from peers.storage.wire_messages import PageNotReplicated, PageReplicated, ReplicatePage, StoredPage
 
 CELL: Final = "cell"  # the actor of other peers that keeps pages
 

@@ -42,11 +42,11 @@ import numpy.typing as npt
 from xxhash import xxh3_64_digest
 
 from mesh.errors import StorageError
-from mesh.messages import ITEM_ID_BYTES
 from mesh.slots import SLOTS_MAX
 from mesh.table import Table, prefix_end
 from mesh.urls import fingerprint
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests, WatchedTable
+from peers.handover.wire_messages import ITEM_ID_BYTES
 from peers.storage.extent import Extent
 
 IDENTITY_BYTES: Final = 18

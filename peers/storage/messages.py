@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from mesh.actor import Message
 from mesh.document import Document
-from mesh.messages import StoredPage
 from peers.storage.extent import Extent
+from peers.storage.wire_messages import StoredPage
 
 
 class StorePage(Message, frozen=True):

@@ -12,7 +12,8 @@ import msgspec
 from msgspec import Meta
 
 from mesh.errors import RemoteProtocolError
-from mesh.messages import BULK_BYTES_MAX, PART_BYTES_MAX, Url
+from mesh.wire_fields import Url
+from peers.handover.wire_messages import BULK_BYTES_MAX, PART_BYTES_MAX
 
 ROWS_MAX: Final = 8_192  # of pages in one part
 TIME_MAX_S: Final = 1e12  # seconds since the epoch: far beyond any clock

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 from mesh.actor import Address, Send
 from mesh.document import Document
-from mesh.messages import PageRead
 from peers.storage.cell_store import Damage
 from peers.storage.indexing import Indexing
 from peers.storage.ledger import Ledger, Place, Version
@@ -19,6 +18,7 @@ from peers.storage.repairs import Repairs
 from peers.storage.settings import CellSettings
 from peers.storage.slot_news import SlotNews
 from peers.storage.teams import Teams
+from peers.storage.wire_messages import PageRead
 
 
 @dataclass(slots=True)

@@ -16,7 +16,6 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from mesh.actor import Address, Message
 from mesh.document import Document
 from mesh.memory_table import MemoryTable
-from mesh.messages import StoredPage
 from mesh.node import Node, Outgoing
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
@@ -30,6 +29,7 @@ from peers.storage.extent import Extent
 from peers.storage.messages import AppendRecords, PageStored, StorePage
 from peers.storage.scrubber import ScrubSettings
 from peers.storage.settings import CellSettings
+from peers.storage.wire_messages import StoredPage
 from tests.peers.storage.dict_texts import DictTexts
 
 N_PAGES = 5_000

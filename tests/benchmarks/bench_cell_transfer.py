@@ -52,6 +52,7 @@ from peers.storage.cell import Cell, CellStatistics
 from peers.storage.cell_store import PART_RECORDS_BYTES
 from peers.storage.ledger import Ledger, Place, identity_of
 from peers.storage.warc import request_record, response_record
+from tests.frames import DECODER
 from tests.peers.storage.dict_texts import DictTexts
 
 SLOTS = 50_000
@@ -127,7 +128,7 @@ class Peer:
         self.cell, self.handover = Cell(me, TableSection(self.table, b"S"), DictTexts()), Handover(me)
         node = Node(me, [self.cell, Indexer(me, IndexReader(self.index)), self.handover])
         ports = [ArchivePort(me, self.archive), SegmentsPort(me, self.index, SLOTS)]
-        self.runtime = Runtime(node, self.table, self.line, ports)  # type: ignore[arg-type]
+        self.runtime = Runtime(node, self.table, self.line, DECODER, ports)  # type: ignore[arg-type]
 
     def close(self) -> None:
         self.archive.close()

@@ -23,10 +23,9 @@ from random import Random
 import pytest
 
 from mesh.actor import Actor, Address, Message
-from mesh.codec import decode, encode
+from mesh.codec import encode
 from mesh.lmdb_table import LmdbTable
 from mesh.memory_table import MemoryTable
-from mesh.messages import FoundLink, ItemsChanged, ItemsKept, LinksFound
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
 from mesh.table import Table
@@ -34,7 +33,10 @@ from peers.crawler.controller import Controller
 from peers.crawler.messages import ParsePage
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.web_request import FetchRequest
+from peers.crawler.wire_messages import FoundLink, LinksFound
+from peers.handover.wire_messages import ItemsChanged, ItemsKept
 from peers.storage.messages import PageStored, StorePage
+from tests.frames import decode
 from tests.helpers import fetched, hold_slots, parsed
 
 N_HOSTS, N_PAGES, N_LINKS, SLOT_COUNT = 50, 100, 40, 50_000

@@ -26,12 +26,12 @@ import pytest
 
 from mesh.actor import Address, Message, Send
 from mesh.membership.messages import HoldingsRevoked
-from mesh.messages import ClaimSlots, OfferSlots, SlotsTaken, SlotsYielded
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, SlotMask, encode_slots
 from mesh.slots import SlotTable
 from peers.handover.handover import Handover
 from peers.handover.messages import SlotsFilled, SlotsStopped, SlotsSynchronised, SynchroniseSlots
+from peers.handover.wire_messages import ClaimSlots, OfferSlots, SlotsTaken, SlotsYielded
 from tests.helpers import STORES
 
 SLOTS = 50_000

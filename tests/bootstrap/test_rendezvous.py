@@ -12,7 +12,7 @@ import trio
 from bootstrap.provision import create_mesh, write_bootstrap
 from bootstrap.rendezvous import run_bootstrap
 from mesh.lmdb_table import LmdbTable
-from mesh.messages import MemberRecord
+from mesh.membership.wire_messages import MemberRecord
 from mesh.table import TableSection
 
 pytestmark = pytest.mark.live

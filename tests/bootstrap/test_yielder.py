@@ -7,9 +7,9 @@ import pytest
 from bootstrap.yielder import Yielder
 from mesh.actor import Address, Send
 from mesh.errors import RemoteProtocolError
-from mesh.messages import ClaimSlots, OfferSlots, SlotsYielded
 from mesh.node import Node
 from mesh.slot_set import NO_SLOTS, encode_slots
+from peers.handover.wire_messages import ClaimSlots, OfferSlots, SlotsYielded
 from tests.helpers import ownership_changed
 
 ME, PEER = "me", "peer"

@@ -18,7 +18,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mesh.actor import Actor, Address, Message, Send
-from mesh.codec import decode, encode
+from mesh.codec import encode
 from mesh.config import MeshConfig
 from mesh.membership.balance import BalanceSettings
 from mesh.membership.joiner import Door
@@ -37,10 +37,11 @@ from mesh.membership.messages import (
     MembershipRefused,
 )
 from mesh.membership.swim_settings import SwimSettings
+from mesh.membership.wire_messages import MemberRecord
 from mesh.memory_table import MemoryTable
-from mesh.messages import MemberRecord
 from mesh.node import Node, Outgoing
 from mesh.ownership import Ownership, OwnershipChanged
+from tests.frames import decode
 
 CONFIG = MeshConfig(name="test", root_key="00" * 32, slot_count=512)
 DOOR_TIMEOUT_S = 2.0

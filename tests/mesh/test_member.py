@@ -23,6 +23,7 @@ from mesh.member import Member
 from mesh.membership.messages import CrawlLicensed
 from mesh.ownership import Ownership, OwnershipChanged
 from peers.config import PeerConfig
+from tests.frames import DECODER
 
 SECONDS_MAX = 30.0
 
@@ -100,7 +101,7 @@ async def running(
 ) -> AsyncIterator[tuple[Member, Listener, trio.Event]]:
     """A member that ends with the block at the latest."""
     member, listener, stop = member_of(mesh, number, config_of(mesh, number, door)), Listener(), trio.Event()
-    member.assemble([listener], [])
+    member.assemble([listener], [], DECODER)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(member.run, stop)
         yield member, listener, stop
@@ -156,7 +157,7 @@ async def test_a_member_that_comes_back_is_the_one_it_was(mesh: MeshFolder) -> N
 
 async def test_what_is_to_be_finished_is_finished_while_everything_runs(mesh: MeshFolder) -> None:
     member, listener, stop = member_of(mesh, 1, config_of(mesh, 1)), Listener(), trio.Event()
-    member.assemble([listener], [])
+    member.assemble([listener], [], DECODER)
     steps: list[str] = []
 
     async def finish() -> None:
@@ -177,7 +178,7 @@ async def test_the_member_of_another_mesh_is_refused(mesh: MeshFolder, tmp_path:
     other = create_mesh(tmp_path / "other", "other", replicas=2)
     async with bootstrapped(mesh) as door:
         stranger = member_of(other, 1, config_of(other, 1, door))
-        stranger.assemble([Listener()], [])
+        stranger.assemble([Listener()], [], DECODER)
         with trio.fail_after(SECONDS_MAX), pytest.raises(BaseExceptionGroup) as caught:
             await stranger.run(trio.Event())
     assert caught.group_contains(ConfigError, match=r"^the mesh refused this peer: ")

@@ -43,14 +43,12 @@ from mesh.membership.prober import RELAYS_MAX, Prober
 from mesh.membership.refuting import ECHOES_MAX, NEWCOMER_S
 from mesh.membership.rumours import RumourQueue
 from mesh.membership.swim_settings import SwimSettings
-from mesh.memory_table import MemoryTable
-from mesh.messages import (
+from mesh.membership.wire_messages import (
     GOSSIP_MAX,
     MEMBERS_MAX,
     DrainPeer,
     JoinMesh,
     JoinRefused,
-    LinksAccepted,
     MemberRecord,
     MembersTold,
     MembersWanted,
@@ -61,9 +59,11 @@ from mesh.messages import (
     RumoursSpread,
     Welcomed,
 )
+from mesh.memory_table import MemoryTable
 from mesh.node import Node
 from mesh.ownership import OwnershipChanged
 from mesh.slots import SlotTable
+from peers.crawler.wire_messages import LinksAccepted
 from tests.mesh.membership_world import CONFIG, TrustingCredentials, World, door_of, record_of
 
 SEEDS = range(3)

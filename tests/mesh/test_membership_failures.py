@@ -20,8 +20,8 @@ from mesh.membership.messages import (
     StopMembership,
 )
 from mesh.membership.swim_settings import SwimSettings
+from mesh.membership.wire_messages import MemberRecord, Ping, PingAnswered, Rumour, RumoursSpread
 from mesh.memory_table import MemoryTable
-from mesh.messages import MemberRecord, Ping, PingAnswered, Rumour, RumoursSpread
 from mesh.ownership import Ownership, OwnershipChanged
 from tests.mesh.membership_world import CONFIG, Machine, TrustingCredentials, World, door_of, record_of
 

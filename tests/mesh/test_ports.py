@@ -10,7 +10,7 @@ import trio
 import trio.testing
 
 from mesh.actor import Address, Message
-from mesh.codec import decode, encode
+from mesh.codec import encode
 from mesh.door import Visit
 from mesh.door_port import VISITS_MAX, DoorPort
 from mesh.errors import ConfigError, LocalProtocolError, RemoteProtocolError
@@ -24,9 +24,10 @@ from mesh.membership.messages import (
     MembershipEnded,
     MembershipRefused,
 )
-from mesh.messages import JoinMesh, JoinRefused, MemberRecord, Ping, Welcomed
+from mesh.membership.wire_messages import JoinMesh, JoinRefused, MemberRecord, Ping, Welcomed
 from mesh.network_port import NetworkPort
 from mesh.transport import Transport
+from tests.frames import decode
 
 ME = "me"
 SOURCE = Address(ME, "membership")

@@ -9,7 +9,7 @@ import pytest
 from mesh.membership.prober import Prober
 from mesh.membership.round_trips import RoundTrips
 from mesh.membership.swim_settings import SwimSettings
-from mesh.messages import PingAnswered
+from mesh.membership.wire_messages import PingAnswered
 
 PACE = SwimSettings()
 

@@ -16,23 +16,18 @@ import trio
 
 from mesh import runtime as runtime_module
 from mesh.actor import EVERYBODY, Actor, Address, Message, Send
-from mesh.codec import decode, encode
+from mesh.codec import encode
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError, StorageFull
 from mesh.lmdb_table import Batch, LmdbTable
-from mesh.messages import (
-    LinksAccepted,
-    LinksFound,
-    MembersWanted,
-    Ping,
-    PingAnswered,
-    RumoursSpread,
-    StatusWanted,
-)
+from mesh.membership.wire_messages import MembersWanted, Ping, PingAnswered, RumoursSpread
 from mesh.node import Node
 from mesh.port import Deliver, Port
 from mesh.runtime import MeshClock, Runtime
 from mesh.table import Table
 from mesh.transport import Received, Transport
+from peers.crawler.wire_messages import LinksAccepted, LinksFound
+from peers.gateway.wire_messages import StatusWanted
+from tests.frames import DECODER, decode
 
 ME = "me"
 SECONDS_MAX = 20.0  # before a test has failed
@@ -132,7 +127,7 @@ class Bench:
         self.transport = PaperTransport()
         self.scribe = Scribe(self.table)
         node = Node(ME, [self.scribe])
-        self.runtime = Runtime(node, self.table, cast(Transport, self.transport), ports)
+        self.runtime = Runtime(node, self.table, cast(Transport, self.transport), DECODER, ports)
 
     def tell(self, message: Message, peer: str = "you") -> None:
         self.runtime.deliver(Address(peer, "controller"), "controller", message)

@@ -11,7 +11,7 @@ from mesh.membership.local_health import LocalHealth
 from mesh.membership.prober import Prober
 from mesh.membership.suspicions import Suspicions
 from mesh.membership.swim_settings import SwimSettings
-from mesh.messages import ACCUSERS_MAX, PingAnswered
+from mesh.membership.wire_messages import ACCUSERS_MAX, PingAnswered
 
 PACE = SwimSettings(
     suspicion_min_s=3.0, suspicion_max_s=9.0, confirmations=3, probe_timeout_s=0.2, probe_deadline_s=0.5

@@ -12,13 +12,13 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from mesh.messages import FacetCounts
 from peers.engine.explanation import Explanation
 from peers.engine.query_language import Oddity, Remark
 from peers.gateway.found_json import found_json
 from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed
 from peers.gateway.readiness_json import ReadinessJson
 from peers.gateway.status import Report
+from peers.index.wire_messages import FacetCounts
 
 READY: Final = ReadinessJson("ready", 10, 10)
 WAITING: Final = ReadinessJson("waiting", 10, 7, 3, ("bob brings or compares what belongs to 3 slots",))

@@ -11,8 +11,8 @@ import pytest
 
 from mesh.actor import Address
 from mesh.membership.messages import AnswerDoor, Knock, Knocked
+from mesh.membership.wire_messages import JoinMesh, JoinRefused
 from mesh.memory_table import MemoryTable
-from mesh.messages import JoinMesh, JoinRefused
 from mesh.trace import TracedPage
 from peers.crawler.settings import CrawlSettings
 from simulations.checks import duplicates

@@ -7,10 +7,10 @@ from typing import Any, Final
 import pytest
 
 from mesh.actor import Address, Message, Send
-from mesh.messages import LinksFound
 from peers.crawler.controller import Controller
 from peers.crawler.outbox import BATCHES_UNDER_WAY
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.wire_messages import LinksFound
 from peers.gateway.messages import AddSeeds
 from simulations.crawl import SimulatedCrawl
 from simulations.web import SyntheticWeb, WebShape

@@ -10,12 +10,12 @@ import msgspec
 from mesh.actor import Address, Message, Send
 from mesh.membership.messages import QueueMeasured
 from mesh.memory_table import MemoryTable
-from mesh.messages import FoundLink, LinksFound
 from mesh.urls import host_of
 from peers.crawler.controller import Controller, CrawlStatistics
 from peers.crawler.messages import ChangeSettings
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.web_request import FailureReason, FetchFailed, FetchRequest
+from peers.crawler.wire_messages import FoundLink, LinksFound
 from peers.handover.messages import SlotsFilled
 from peers.storage.messages import PageStored
 from tests.helpers import ME, fetched, hold_slots, owned_by, ownership_changed, parsed

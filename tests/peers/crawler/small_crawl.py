@@ -16,8 +16,7 @@ from itertools import pairwise
 from random import Random
 
 from mesh.actor import EVERYBODY, Actor, Address, Message, Send
-from mesh.codec import decode, encode
-from mesh.messages import FoundLink, LinksAccepted, LinksFound
+from mesh.codec import encode
 from mesh.ownership import OwnershipChanged
 from mesh.slot_set import NO_SLOTS
 from mesh.table import TableSection
@@ -27,11 +26,13 @@ from peers.crawler.link_texts import KeptTexts
 from peers.crawler.messages import ParsePage
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.web_request import FetchRequest
+from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound
 from peers.handover.handover import Handover
 from peers.handover.messages import SlotsFilled, SlotsSynchronised, SynchroniseSlots
 from peers.storage.ledger import identity_of
 from peers.storage.messages import LinkTextsChanged, PageStored, StorePage
 from simulations.revertible_table import RevertibleTable
+from tests.frames import decode
 from tests.helpers import SLOT_COUNT, STORES, fetched, owned_by, parsed, redirect
 
 PEERS = ("a", "b")

@@ -10,8 +10,8 @@ from mesh.actor import Address, Message, Send
 from mesh.errors import LocalProtocolError
 from mesh.linkers import entries_of, entry_of, linker_of
 from mesh.membership.messages import CrawlLicensed
+from mesh.membership.wire_messages import Ping
 from mesh.memory_table import MemoryTable
-from mesh.messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, Ping, StoredPage
 from mesh.port import DiskFilled
 from mesh.urls import fingerprint, host_of
 from peers.crawler import controller as controller_module
@@ -29,8 +29,10 @@ from peers.crawler.pages_in_progress import FLUSH_S, LINKS_PER_TURN
 from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.visits import EXCLUSIONS_PER_TURN, LOCAL_FAILURE_PAUSE_S, VAIN_TURNS_MAX
 from peers.crawler.web_request import FailureReason, FetchFailed, FetchRequest
+from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound
 from peers.handover.mirror import SHIP_S
 from peers.storage.messages import LinkTextsChanged, PageRefused, PageStored, StorePage
+from peers.storage.wire_messages import StoredPage
 from tests.helpers import ME, fetched, owned_by, ownership_changed, parsed, redirect
 from tests.peers.crawler.desk import HOME, HOST, MINE, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, asked, of_kind
 

@@ -12,12 +12,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from msgspec.structs import replace
 
 from mesh.memory_table import MemoryTable
-from mesh.messages import ANCHORS_MAX
 from mesh.urls import fingerprint
 from peers.crawler import frontier as frontier_module
 from peers.crawler import politeness
 from peers.crawler.frontier import Frontier, HostState, QueuedUrl
-from peers.crawler.frontier_items import RobotsRecord
+from peers.crawler.frontier_items import ANCHORS_MAX, RobotsRecord
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_rows import Conclusion
 

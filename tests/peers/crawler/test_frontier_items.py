@@ -24,11 +24,12 @@ from mesh.linkers import (
     text_hash,
     used_text,
 )
-from mesh.messages import ANCHOR_ENTRIES_MAX, ANCHORS_MAX
 from mesh.slots import slot_of
 from mesh.urls import fingerprint
 from peers.crawler import politeness
 from peers.crawler.frontier_items import (
+    ANCHOR_ENTRIES_MAX,
+    ANCHORS_MAX,
     AnchorsItem,
     HostItem,
     Items,

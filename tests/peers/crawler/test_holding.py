@@ -11,14 +11,6 @@ import pytest
 from mesh.actor import Address, Send
 from mesh.errors import LocalProtocolError
 from mesh.membership.messages import CrawlLicensed, HoldingsRevoked, QueueMeasured
-from mesh.messages import (
-    FoundLink,
-    ItemsChanged,
-    ItemsKept,
-    LinksAccepted,
-    LinksFound,
-    SendItems,
-)
 from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list, encode_slots
 from mesh.slots import slot_of
 from mesh.urls import fingerprint, host_of
@@ -40,6 +32,7 @@ from peers.crawler.outbox import RESEND_S as OUTBOX_RESEND_S
 from peers.crawler.pages_in_progress import FLUSH_S
 from peers.crawler.url_rows import UrlRow, row_bytes, row_in
 from peers.crawler.web_request import AbandonFetches, FailureReason
+from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound
 from peers.handover.keeper import FORGET_ENTRIES, FORGET_PAUSE_S
 from peers.handover.messages import (
     ForgetSlots,
@@ -57,6 +50,7 @@ from peers.handover.mirror import (
     SHIPMENTS_UNDER_WAY,
     SILENT_S,
 )
+from peers.handover.wire_messages import ItemsChanged, ItemsKept, SendItems
 from peers.storage.messages import LinkTextsChanged
 from tests.helpers import ME, SLOT_COUNT, fetched, hold_slots, owned_by, ownership_changed, parsed, redirect
 from tests.peers.crawler.desk import HOME, HOST, MINE, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, asked, of_kind

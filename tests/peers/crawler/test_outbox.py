@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import inf
 
 from mesh.memory_table import MemoryTable
-from mesh.messages import LINKS_MAX, FoundLink
 from peers.crawler.outbox import BATCH_BYTES, BATCHES_UNDER_WAY, RESEND_MAX_S, RESEND_S, Batch, Outbox
+from peers.crawler.wire_messages import LINKS_MAX, FoundLink
 
 
 def links(n: int, host: str = "http://a.test") -> list[FoundLink]:

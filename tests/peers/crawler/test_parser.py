@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from peers.crawler.parser import (
-    ANCHOR_CHARS_MAX,
     ANCHORS_PER_URL_MAX,
     HEADINGS_CHARS_MAX,
     LINKS_MAX,
@@ -19,6 +18,7 @@ from peers.crawler.parser import (
     ParsedPage,
     parse_page,
 )
+from peers.crawler.wire_messages import ANCHOR_CHARS_MAX
 from tests.shared_data import shared
 
 URL = "http://a.test/d/page.html?q"

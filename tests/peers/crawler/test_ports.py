@@ -12,7 +12,7 @@ import trio
 
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError
-from mesh.messages import Ping
+from mesh.membership.wire_messages import Ping
 from mesh.port import Port
 from peers.crawler import parser_port
 from peers.crawler.extraction import extract

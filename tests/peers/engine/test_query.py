@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mesh.messages import TERMS_MAX
 from peers.engine.query import CLAUSES_MAX, REQUIRED_MAX, SCORING_MAX, Kind, Literal, Mode, Order, Query
 from peers.engine.query_language import REMARK_CHARS_MAX, Oddity, Remark
 from peers.engine.reading import QUERY_CHARS_MAX, cut_at_word, parse_query, read_query
+from peers.index.wire_messages import TERMS_MAX
 from tests.peers.engine.plain_terms import plain_terms
 from tests.peers.text.samples import any_text
 

@@ -21,11 +21,11 @@ from mesh.document import Document
 from mesh.errors import ConfigError
 from mesh.key_file import load_identity
 from mesh.lmdb_table import LmdbTable
-from mesh.messages import LinkUse
 from mesh.slots import slot_of
 from mesh.table import TableSection
 from mesh.urls import host_of
 from peers.actors import CELL_SECTION
+from peers.crawler.wire_messages import LinkUse
 from peers.exporting.command import configs_in
 from peers.exporting.peer_files import PeerFiles
 from peers.exporting.rows import PageRow

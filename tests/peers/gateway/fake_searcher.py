@@ -7,7 +7,6 @@ from collections.abc import Callable
 import msgspec
 
 from mesh.actor import Address, Message
-from mesh.messages import FacetCounts
 from peers.engine.explanation import Explanation
 from peers.engine.query_language import Oddity, Remark
 from peers.gateway.http import Http
@@ -29,6 +28,7 @@ from peers.gateway.messages import (
     StatusGathered,
 )
 from peers.gateway.status import PeerState, PeerStatus, SlotCounts, encode
+from peers.index.wire_messages import FacetCounts
 from peers.storage.warc import response_record
 
 DAY = 1_750_000_000.0  # 2025-06-15

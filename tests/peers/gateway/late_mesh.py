@@ -11,7 +11,14 @@ import msgspec
 import numpy as np
 
 from mesh.actor import EVERYBODY, Address, Message, Send
-from mesh.messages import (
+from mesh.ownership import Ownership, OwnershipChanged
+from mesh.slot_set import SlotMask
+from mesh.slots import SlotTable
+from mesh.urls import host_of
+from peers.gateway.messages import PagesFound, SearchPages
+from peers.gateway.searcher import Searcher, SearcherStatistics
+from peers.gateway.settings import GatewaySettings
+from peers.index.wire_messages import (
     CountTerms,
     Excerpt,
     ExcerptsRead,
@@ -21,13 +28,6 @@ from mesh.messages import (
     SearchSlots,
     TermsCounted,
 )
-from mesh.ownership import Ownership, OwnershipChanged
-from mesh.slot_set import SlotMask
-from mesh.slots import SlotTable
-from mesh.urls import host_of
-from peers.gateway.messages import PagesFound, SearchPages
-from peers.gateway.searcher import Searcher, SearcherStatistics
-from peers.gateway.settings import GatewaySettings
 
 SLOT_COUNT = 64
 HERE = "ann"

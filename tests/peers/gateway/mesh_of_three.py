@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import count
 
 from mesh.actor import Address, Message, Send
-from mesh.messages import Excerpt, ExcerptsRead, Hit, HitsFound, TermsCounted
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
 from mesh.urls import host_of
 from peers.gateway.messages import PagesFound, SearchPages
 from peers.gateway.searcher import Searcher
+from peers.index.wire_messages import Excerpt, ExcerptsRead, Hit, HitsFound, TermsCounted
 
 SLOT_COUNT = 64
 PEERS = ("ann", "bob", "cyd")

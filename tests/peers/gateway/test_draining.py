@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.actor import Address, Message, Send
 from mesh.membership.members import State
-from mesh.messages import DrainPeer, MemberRecord, MembersTold, MembersWanted, Rumour
+from mesh.membership.wire_messages import DrainPeer, MemberRecord, MembersTold, MembersWanted, Rumour
 from peers.gateway.draining import DRAINING_S_MAX, REPEAT_S
 from peers.gateway.messages import DrainOrder, DrainOrdered, DrainRefused
 from tests.peers.gateway.mesh_of_three import Conversation

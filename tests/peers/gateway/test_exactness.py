@@ -14,9 +14,8 @@ import msgspec
 import pytest
 
 from mesh.actor import EVERYBODY, Address, Message
-from mesh.codec import decode, encode
+from mesh.codec import encode
 from mesh.document import Document
-from mesh.messages import CountTerms, Hit, HitsFound, SearchSlots, TermsCounted
 from mesh.node import Node, Outgoing
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import encode_slot_list
@@ -33,6 +32,8 @@ from peers.gateway.searcher import Searcher
 from peers.handover.messages import SlotsComplete
 from peers.index.index_reader import IndexReader
 from peers.index.indexer import Indexer
+from peers.index.wire_messages import CountTerms, Hit, HitsFound, SearchSlots, TermsCounted
+from tests.frames import decode
 
 SLOT_COUNT = 256
 REPLICAS = 2

@@ -9,13 +9,13 @@ from random import Random
 import pytest
 
 from mesh.actor import Message
-from mesh.messages import CountTerms, ReadExcerpts, SearchSlots
 from mesh.urls import host_of
 from peers.engine.model import MODEL_DEPTH
 from peers.gateway.messages import Coverage, PagesFound
 from peers.gateway.punctuality import HEDGE_S_MAX, HEDGE_S_MIN, HEDGES_SAVED_MAX
 from peers.gateway.round import REPEAT_AFTER_S
 from peers.gateway.stage import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
+from peers.index.wire_messages import CountTerms, ReadExcerpts, SearchSlots
 from tests.peers.gateway.late_mesh import ANSWER_S, SLOT_COUNT, URLS, LateMesh, shown
 
 WHOLE = Coverage(SLOT_COUNT, SLOT_COUNT, 0)

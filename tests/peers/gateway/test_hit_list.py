@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mesh.messages import Hit
 from peers.engine.model import MODEL_DEPTH, Features
 from peers.gateway.cursor import CURSOR_CHARS_MAX, Cursor, decode_cursor, digest_of
 from peers.gateway.hit_list import HitList
 from peers.gateway.plan import NOBODY_ABSENT, Part
+from peers.index.wire_messages import Hit
 
 PART = Part("ann", NOBODY_ABSENT)
 DIGEST = digest_of("query", "score")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from mesh.actor import Address
-from mesh.messages import CountTerms
 from peers.gateway.messages import CheckReadiness, Coverage, Lacking, ReadinessTold
 from peers.gateway.readiness_json import ReadinessJson, readiness_json
 from peers.gateway.searcher import Searcher
+from peers.index.wire_messages import CountTerms
 from tests.peers.gateway.mesh_of_three import EVERY_INDEXER, PEERS, SLOT_COUNT, Conversation, ownership
 
 N_CYD = ownership().slots_answered["cyd"]

@@ -4,12 +4,12 @@ import msgspec
 import pytest
 
 from mesh.actor import Address, Send
-from mesh.messages import CountTerms, SearchSlots
 from peers.gateway.messages import ChangeGateway, Coverage, PagesFound, SearchPages
 from peers.gateway.plan import NOBODY_ABSENT, Part
 from peers.gateway.result_cache import FRESH_S, ResultCache
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.term_statistics import Version
+from peers.index.wire_messages import CountTerms, SearchSlots
 from tests.peers.gateway.mesh_of_three import PEERS, SLOT_COUNT, Conversation, ownership, url_of
 
 URL = url_of("bob")

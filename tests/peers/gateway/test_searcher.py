@@ -8,23 +8,11 @@ import pytest
 
 from mesh.actor import Address, Message, Send
 from mesh.errors import LocalProtocolError
-from mesh.messages import (
-    HITS_MAX,
-    CountTerms,
-    HitsFound,
-    LinksAccepted,
-    LinksFound,
-    PageRead,
-    Ping,
-    ReadExcerpts,
-    ReadPage,
-    SearchSlots,
-    StatusTold,
-    StatusWanted,
-)
+from mesh.membership.wire_messages import Ping
 from mesh.ownership import Ownership
 from mesh.slots import SlotTable
 from mesh.urls import host_of
+from peers.crawler.wire_messages import LinksAccepted, LinksFound
 from peers.engine.model import MODEL_DEPTH
 from peers.engine.query import Mode
 from peers.gateway.messages import (
@@ -50,7 +38,10 @@ from peers.gateway.searcher import ERRANDS_MAX, METER_READERS_MAX, Searcher
 from peers.gateway.seeding import REPEAT_S, SEEDING_S_MAX
 from peers.gateway.stage import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
 from peers.gateway.status import PeerStatus, encode
+from peers.gateway.wire_messages import StatusTold, StatusWanted
 from peers.index.indexer import COUNT_MAX, query_of
+from peers.index.wire_messages import HITS_MAX, CountTerms, HitsFound, ReadExcerpts, SearchSlots
+from peers.storage.wire_messages import PageRead, ReadPage
 from tests.peers.gateway.mesh_of_three import (
     EVERY_INDEXER,
     PEERS,

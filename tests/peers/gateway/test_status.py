@@ -5,7 +5,6 @@ import pytest
 
 from mesh import codec
 from mesh.errors import RemoteProtocolError
-from mesh.messages import StatusTold
 from peers.gateway.status import (
     HOT_HOSTS_MAX,
     REASONS_MAX,
@@ -19,6 +18,8 @@ from peers.gateway.status import (
     state_of,
     total_of,
 )
+from peers.gateway.wire_messages import StatusTold
+from tests.frames import DECODER
 
 # As the report is documented.
 REPORT_FIELDS = [
@@ -87,7 +88,7 @@ def test_a_status_can_be_read_whatever_was_counted(name: str) -> None:
         hot_hosts=tuple((f"http://{n}{name * 5}.test", 1 << 60) for n in range(50)),
     )
     encoded = encode(status)
-    told = codec.decode(codec.encode("searcher", "searcher", StatusTold(1, encoded))).message
+    told = DECODER.decode(codec.encode("searcher", "searcher", StatusTold(1, encoded))).message
     assert told == StatusTold(1, encoded)
     seen = decode(encoded)
     assert len(seen.fetch_status) <= REASONS_MAX

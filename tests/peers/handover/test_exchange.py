@@ -16,17 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mesh.actor import Address, Message, Send
-from mesh.codec import decode, encode
+from mesh.codec import encode
 from mesh.errors import LocalProtocolError, RemoteProtocolError
-from mesh.messages import (
-    BULK_BYTES_MAX,
-    CompareSlots,
-    ItemsSent,
-    ItemsTaken,
-    Ping,
-    SendItems,
-    SlotsCompared,
-)
+from mesh.membership.wire_messages import Ping
 from mesh.ownership import Ownership
 from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list
 from mesh.slots import SlotTable
@@ -34,6 +26,15 @@ from peers.handover.exchange import PARTS_WAITING_MAX, Exchange, ExchangeSetting
 from peers.handover.item_ids import FEW, item_ids_in
 from peers.handover.messages import SlotsDiffer, SlotsSynchronised, StopSynchronising, SynchroniseSlots
 from peers.handover.store import Part
+from peers.handover.wire_messages import (
+    BULK_BYTES_MAX,
+    CompareSlots,
+    ItemsSent,
+    ItemsTaken,
+    SendItems,
+    SlotsCompared,
+)
+from tests.frames import decode
 from tests.peers.handover.dict_store import DictStore, MergeDone, ReadPart, id_of
 
 SLOTS = 6

@@ -12,7 +12,7 @@ import pytest
 from mesh.actor import EVERYBODY, Address, Message, Send
 from mesh.errors import LocalProtocolError
 from mesh.membership.messages import HoldingsRevoked, ServeSlots
-from mesh.messages import ClaimSlots, CopiesWanted, OfferSlots, Ping, SlotsTaken, SlotsYielded
+from mesh.membership.wire_messages import Ping
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
 from mesh.slots import SlotTable
@@ -30,6 +30,7 @@ from peers.handover.messages import (
     SynchroniseSlots,
 )
 from peers.handover.settings import HandoverSettings
+from peers.handover.wire_messages import ClaimSlots, CopiesWanted, OfferSlots, SlotsTaken, SlotsYielded
 from tests.helpers import STORES
 
 ANN, BEN, CAT = "ann", "ben", "cat"

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from mesh.errors import RemoteProtocolError
 from mesh.memory_table import MemoryTable
-from mesh.messages import CHANGES_MAX
 from mesh.slot_set import SlotMask
 from peers.handover import item_store
 from peers.handover.item_store import NAME_BYTES_MAX, Item, ItemStore
 from peers.handover.store import Part
+from peers.handover.wire_messages import CHANGES_MAX
 
 SLOTS = 8
 ALL = np.ones(SLOTS, np.bool_)

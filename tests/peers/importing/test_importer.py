@@ -10,19 +10,10 @@ import pytest
 from mesh.actor import Address, Message, Send
 from mesh.document import Document
 from mesh.errors import LocalProtocolError
-from mesh.messages import (
-    LINKS_MAX,
-    FoundLink,
-    ImportPage,
-    ImportRefused,
-    LinksAccepted,
-    LinksFound,
-    LinkUse,
-    PageImported,
-)
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable, slot_of
 from mesh.urls import host_of
+from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound, LinkUse
 from peers.importing.importer import Importer, ImporterSettings, bytes_of
 from peers.importing.messages import (
     KNOWN,
@@ -33,6 +24,7 @@ from peers.importing.messages import (
     ImportPages,
     PagesImported,
 )
+from peers.importing.wire_messages import ImportPage, ImportRefused, PageImported
 from peers.storage.messages import CountUnindexed, PageRefused, PageStored, StorePage, UnindexedCounted
 
 ME, OTHER = "me", "other"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mesh.messages import FoundLink, LinksAccepted, LinksFound, LinkUse
+from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
 from peers.storage.messages import LinkTextsChanged
 from tests.peers.crawler.desk import HOST, Desk
 

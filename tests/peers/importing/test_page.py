@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mesh.errors import CorruptionError
-from mesh.messages import FoundLink, LinkUse
 from peers.crawler.extraction import extract_again
+from peers.crawler.wire_messages import FoundLink, LinkUse
 from peers.importing.batch import Order, decode, make
 from peers.importing.json_lines import Entry, Line, entry_of, read_lines
 from peers.importing.messages import ImportedPage

@@ -13,7 +13,7 @@ import pytest
 
 from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayError
-from mesh.messages import LinkUse
+from peers.crawler.wire_messages import LinkUse
 from peers.importing import running
 from peers.importing.batch import decode
 from peers.importing.checkpoint import Checkpoint, checkpoint_path

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from mesh.messages import FACET_CHARS_MAX, FACET_VALUES_MAX, FacetCounts
 from peers.engine.facets import Facets
 from peers.index.facet_counts import facet_counts, most_frequent
+from peers.index.wire_messages import FACET_CHARS_MAX, FACET_VALUES_MAX, FacetCounts
 
 
 def test_what_travels_is_bounded() -> None:

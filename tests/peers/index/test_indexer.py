@@ -12,18 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mesh.actor import Address, Message, Send
-from mesh.codec import decode, encode
+from mesh.codec import encode
 from mesh.document import Document
 from mesh.errors import LocalProtocolError
-from mesh.messages import (
-    CountTerms,
-    ExcerptsRead,
-    HitsFound,
-    Ping,
-    ReadExcerpts,
-    SearchSlots,
-    TermsCounted,
-)
+from mesh.membership.wire_messages import Ping
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.slots import SlotTable
@@ -47,6 +39,15 @@ from peers.index.messages import (
     SlotsRepaired,
 )
 from peers.index.segments_twin import SegmentsTwin
+from peers.index.wire_messages import (
+    CountTerms,
+    ExcerptsRead,
+    HitsFound,
+    ReadExcerpts,
+    SearchSlots,
+    TermsCounted,
+)
+from tests.frames import decode
 from tests.peers.engine.plain_terms import plain_terms
 
 

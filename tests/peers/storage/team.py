@@ -19,7 +19,6 @@ from mesh.delivery import DeliverySettings
 from mesh.document import Document
 from mesh.errors import StorageFull
 from mesh.memory_table import MemoryTable
-from mesh.messages import StoredPage
 from mesh.node import Node, Outgoing
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, decode_slots, encode_slots
@@ -66,6 +65,7 @@ from peers.storage.messages import (
 )
 from peers.storage.scrubber import ScrubSettings
 from peers.storage.settings import CellSettings
+from peers.storage.wire_messages import StoredPage
 from tests.peers.storage.dict_texts import DictTexts
 
 SLOTS = 64

@@ -13,21 +13,8 @@ from xxhash import xxh3_64_intdigest
 from mesh.actor import Address, Message, Send
 from mesh.document import Document
 from mesh.errors import LocalProtocolError
+from mesh.membership.wire_messages import Ping
 from mesh.memory_table import MemoryTable
-from mesh.messages import (
-    CompareSlots,
-    ItemsSent,
-    ItemsTaken,
-    PageNotReplicated,
-    PageRead,
-    PageReplicated,
-    Ping,
-    ReadPage,
-    ReplicatePage,
-    SendItems,
-    SlotsCompared,
-    StoredPage,
-)
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.port import DiskFilled
 from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list
@@ -44,6 +31,7 @@ from peers.handover.messages import (
     StopSynchronising,
     SynchroniseSlots,
 )
+from peers.handover.wire_messages import CompareSlots, ItemsSent, ItemsTaken, SendItems, SlotsCompared
 from peers.index.messages import (
     IndexAnchors,
     IndexPage,
@@ -80,6 +68,14 @@ from peers.storage.messages import (
 from peers.storage.part_content import PageRow, Pages, VersionRow, encode_content
 from peers.storage.scrubber import ScrubSettings
 from peers.storage.settings import CellSettings
+from peers.storage.wire_messages import (
+    PageNotReplicated,
+    PageRead,
+    PageReplicated,
+    ReadPage,
+    ReplicatePage,
+    StoredPage,
+)
 from tests.peers.storage.dict_texts import DictTexts
 
 ME, OTHER, THIRD = "a", "b", "c"

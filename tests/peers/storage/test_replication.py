@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import inf
 
 from mesh.delivery import DeliverySettings
-from mesh.messages import ReplicatePage, StoredPage
 from peers.storage.replication import Replications, Silence
+from peers.storage.wire_messages import ReplicatePage, StoredPage
 
 MESSAGE = ReplicatePage(StoredPage("http://a.test/", 3, 1.0, 200, b"records"))
 

@@ -1,0 +1,121 @@
+"""What members say to each other: are you alive, let me in, this is what I believe, give your slots away."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, TypeAlias
+
+from msgspec import Meta
+
+from mesh.actor import Message
+from mesh.wire_fields import Count, Key, Name
+
+GOSSIP_MAX: Final = 64  # rumours that ride on one probe; the rest go with the next ones
+ACCUSERS_MAX: Final = 8  # of one suspect; more make no difference
+MEMBERS_MAX: Final = 4_096  # members of a mesh in one welcome
+
+Endpoint: TypeAlias = Annotated[str, Meta(max_length=300)]
+
+
+class MemberRecord(Message, frozen=True, array_like=True):
+    """What a peer says of itself; it alone writes and signs it, gossip carries it on."""
+
+    peer: Name
+    endpoint: Endpoint  # tcp://host:port of the inbox
+    multicast: Endpoint  # tcp://host:port where it listens for multicasts
+    door: Endpoint  # where strangers may ask for admission, "" for none
+    gateway: Endpoint  # http://host:port, "" for none
+    curve_key: Key  # Z85 text of the public CURVE key
+    signing_key: Key  # raw Ed25519 public key
+    certificate: Key  # the mesh root's signature over the two keys
+    incarnation: Count  # grows with every change the peer makes; the highest wins
+    weight: Annotated[int, Meta(ge=0, le=65_536)]  # share of the slots to crawl and keep, 0 for none
+    serving: Annotated[int, Meta(ge=0, le=65_536)] = 0  # share to answer for; follows the weight when ready
+    is_draining: bool = False  # it gives its slots away and takes none
+    signature: Key = b""  # by signing_key over all fields before
+
+
+class Rumour(Message, frozen=True, array_like=True):
+    """A member and what is believed of it."""
+
+    record: MemberRecord
+    state: Annotated[int, Meta(ge=0, le=3)]  # members.State
+    # Of a suspect: who found it silent, each of its own observation.
+    accusers: Annotated[tuple[Name, ...], Meta(max_length=ACCUSERS_MAX)] = ()
+
+
+class Ping(Message, frozen=True, array_like=True, tag=1):
+    """Any member to another: are you alive? Answered at once by `PingAnswered`."""
+
+    sequence: Count
+    gossip: Annotated[tuple[Rumour, ...], Meta(max_length=GOSSIP_MAX)] = ()
+    queue: Count = 0  # URLs that the sender has still to fetch
+    pages: Count = 0  # and those of its slots that it has fetched
+
+
+class PingAnswered(Message, frozen=True, array_like=True, tag=2):
+    """The probed member, or the one asked to probe it, to the prober.
+
+    Who is asked answers at once for itself, and again for the probed member when that has answered.
+    """
+
+    sequence: Count
+    peer: Name  # who is alive
+    gossip: Annotated[tuple[Rumour, ...], Meta(max_length=GOSSIP_MAX)] = ()
+    queue: Count = 0  # as in `Ping`
+    pages: Count = 0
+
+
+class PingRequested(Message, frozen=True, array_like=True, tag=3):
+    """A prober without an answer to a third member: please ping `peer` for me (SWIM, indirect)."""
+
+    sequence: Count
+    peer: Name
+    gossip: Annotated[tuple[Rumour, ...], Meta(max_length=GOSSIP_MAX)] = ()
+
+
+class JoinMesh(Message, frozen=True, array_like=True, tag=4):
+    """A stranger at a member's door: let me in. Answered by `Welcomed` or `JoinRefused`."""
+
+    record: MemberRecord
+    mesh_digest: Key  # of the stranger's MeshConfig
+
+
+class Welcomed(Message, frozen=True, array_like=True, tag=5):
+    """The member at the door to the newcomer: all it knows of the mesh."""
+
+    members: Annotated[tuple[Rumour, ...], Meta(max_length=MEMBERS_MAX)]
+
+
+class JoinRefused(Message, frozen=True, array_like=True, tag=6):
+    """The member at the door to a stranger it does not admit."""
+
+    reason: Annotated[str, Meta(max_length=300)]
+
+
+class MembersWanted(Message, frozen=True, array_like=True, tag=7):
+    """Anti-entropy of the membership: a member sends all it believes and wants the same back."""
+
+    members: Annotated[tuple[Rumour, ...], Meta(max_length=MEMBERS_MAX)]
+
+
+class MembersTold(Message, frozen=True, array_like=True, tag=8):
+    """Answer to `MembersWanted`."""
+
+    members: Annotated[tuple[Rumour, ...], Meta(max_length=MEMBERS_MAX)]
+
+
+class RumoursSpread(Message, frozen=True, array_like=True, tag=9):
+    """Any member to a few others while it has news; not answered, the news comes from others too."""
+
+    gossip: Annotated[tuple[Rumour, ...], Meta(max_length=GOSSIP_MAX)]
+
+
+class DrainPeer(Message, frozen=True, array_like=True, tag=10):
+    """A gateway to any membership: have a peer give all its slots away, or (False) take its share again.
+
+    It is passed on to that peer. If that is dead, and we are with the majority, it is written off: it
+    counts as one that has left.
+    """
+
+    is_draining: bool = True
+    peer: Annotated[str, Meta(max_length=64)] = ""  # "" is the receiver itself

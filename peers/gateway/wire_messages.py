@@ -1,0 +1,23 @@
+"""What gateways tell each other of their peers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from mesh.actor import Message
+from mesh.wire_fields import Count
+
+
+class StatusWanted(Message, frozen=True, array_like=True, tag=50):
+    """A gateway to every gateway: how are you?"""
+
+    request: Count
+
+
+class StatusTold(Message, frozen=True, array_like=True, tag=51):
+    """Answer to `StatusWanted`: the encoded `status.PeerStatus`."""
+
+    request: Count
+    status: Annotated[bytes, Meta(max_length=65_536)]

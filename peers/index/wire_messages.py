@@ -1,0 +1,137 @@
+"""What a gateway asks the indexers of the mesh, and what they answer: statistics, hits, excerpts."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Annotated, Final, TypeAlias
+
+from msgspec import Meta
+
+from mesh.actor import Message
+from mesh.urls import URL_CHARS_MAX
+from mesh.wire_fields import Count, Key, Name, Url
+
+TERMS_MAX: Final = 256  # distinct terms of one query
+HITS_MAX: Final = 1_000  # hits in one answer
+FEATURES_MAX: Final = 32  # of a hit, besides its score
+FACET_CHARS_MAX: Final = 300  # of a value; host names have 253 at most
+FACET_VALUES_MAX: Final = 100  # of one facet in one answer: of hosts, the most frequent ones
+EXPLANATION_BYTES_MAX: Final = 65_536
+SNIPPETS_MAX: Final = 100
+ABSENT_MAX: Final = 64  # peers that others answer for in one question
+
+Term: TypeAlias = Annotated[str, Meta(max_length=256)]
+
+
+class CountTerms(Message, frozen=True, array_like=True, tag=40):
+    """A gateway to every indexer: the statistics of these terms over the slots you answer for."""
+
+    request: Count
+    terms: Annotated[tuple[Term, ...], Meta(max_length=TERMS_MAX)]
+    # Not empty: count over the slots that these answer for and you are the next best, and over no others.
+    absent: Annotated[tuple[Name, ...], Meta(max_length=ABSENT_MAX)] = ()
+
+
+class TermsCounted(Message, frozen=True, array_like=True, tag=41):
+    """An indexer's answer. The statistics of peers that agree on who answers add up to those of the mesh."""
+
+    request: Count
+    epoch: Key  # Ownership.serving_epoch that it was counted under
+    generation: Count  # index commit it was counted on
+    document_count: Count
+    field_lengths: Annotated[tuple[Count, ...], Meta(max_length=16)]  # tokens per field, summed
+    doc_freqs: Annotated[tuple[Count, ...], Meta(max_length=TERMS_MAX)]  # in the order asked
+    missing: Count = 0  # slots of those asked for that it has not all of: they are not counted
+
+
+class Hit(Message, frozen=True, array_like=True):
+    """A page that matches."""
+
+    url: Url
+    score: float  # what it is ordered by: with Order.DATE the date in seconds since the epoch
+    features: Annotated[tuple[float, ...], Meta(max_length=FEATURES_MAX)] = ()  # as `ranking` orders them
+
+
+class SearchSlots(Message, frozen=True, array_like=True, tag=42):
+    """A gateway to every indexer: your best pages, over the slots you answer for."""
+
+    request: Count
+    query: bytes  # the encoded query.Query, whose version the analysis version covers
+    document_count: Count
+    field_lengths: Annotated[tuple[Count, ...], Meta(max_length=16)]
+    terms: Annotated[tuple[Term, ...], Meta(max_length=TERMS_MAX)]
+    doc_freqs: Annotated[tuple[Count, ...], Meta(max_length=TERMS_MAX)]
+    k: Annotated[int, Meta(ge=1, le=HITS_MAX)]
+    absent: Annotated[tuple[Name, ...], Meta(max_length=ABSENT_MAX)] = ()  # as in `CountTerms`
+    # Only pages behind this place in the order of hits are wanted, for pages of results far down.
+    after_score: float = inf
+    after_url: Annotated[str, Meta(max_length=URL_CHARS_MAX)] = ""
+    wants_facets: bool = False
+    floor: float = -inf  # k better pages are known of others: those below may be left out
+
+
+FacetValues: TypeAlias = Annotated[
+    tuple[tuple[Annotated[str, Meta(max_length=FACET_CHARS_MAX)], Count], ...],
+    Meta(max_length=FACET_VALUES_MAX),
+]
+
+
+class FacetCounts(Message, frozen=True, array_like=True):
+    """How many of the matching pages have which value, the most frequent first.
+
+    Those of several peers are to be added up. Hosts that are not among the most frequent ones of a peer are
+    left out; a host is all on one peer.
+    """
+
+    hosts: FacetValues = ()
+    languages: FacetValues = ()
+    types: FacetValues = ()
+    years: FacetValues = ()  # four digits
+
+
+class HitsFound(Message, frozen=True, array_like=True, tag=43):
+    """An indexer's answer: at most k hits by falling score, ties by URL."""
+
+    request: Count
+    epoch: Key
+    generation: Count
+    total: Count  # all that matched
+    hits: Annotated[tuple[Hit, ...], Meta(max_length=HITS_MAX)]
+    missing: Count = 0  # as in `TermsCounted`: slots that were not searched
+    is_exact: bool = True  # False: more may have matched than `total`
+    facets: FacetCounts | None = None  # where they were asked for
+
+
+class Excerpt(Message, frozen=True, array_like=True):
+    """What a result shows of a page."""
+
+    url: Url
+    title: Annotated[str, Meta(max_length=1_000)]
+    snippet: Annotated[str, Meta(max_length=4_000)]
+    highlights: Annotated[tuple[tuple[int, int], ...], Meta(max_length=1_000)]  # spans of snippet
+    title_highlights: Annotated[tuple[tuple[int, int], ...], Meta(max_length=1_000)]
+    fetched_at: float
+    date: float = 0.0  # of the last change, seconds since the epoch; 0.0 when the page does not say
+    type: Annotated[str, Meta(max_length=255)] = ""
+    language: Annotated[str, Meta(max_length=255)] = ""
+    explanation: Annotated[bytes, Meta(max_length=EXPLANATION_BYTES_MAX)] = b""  # an `Explanation`, if asked
+
+
+class ReadExcerpts(Message, frozen=True, array_like=True, tag=44):
+    """A gateway to the indexer that gave these hits."""
+
+    request: Count
+    query: bytes
+    urls: Annotated[tuple[Url, ...], Meta(max_length=SNIPPETS_MAX)]
+    # Not empty: explain the scores, which were made with these statistics. As in `SearchSlots`.
+    terms: Annotated[tuple[Term, ...], Meta(max_length=TERMS_MAX)] = ()
+    doc_freqs: Annotated[tuple[Count, ...], Meta(max_length=TERMS_MAX)] = ()
+    document_count: Count = 0
+    field_lengths: Annotated[tuple[Count, ...], Meta(max_length=16)] = ()
+
+
+class ExcerptsRead(Message, frozen=True, array_like=True, tag=45):
+    """The indexer's answer, in the order asked; pages it no longer has are left out."""
+
+    request: Count
+    excerpts: Annotated[tuple[Excerpt, ...], Meta(max_length=SNIPPETS_MAX)]

@@ -1,0 +1,60 @@
+"""How a page gets to the cells of its team, and from one of them to a gateway."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from mesh.actor import Message
+from mesh.document import Document
+from mesh.wire_fields import Count, Slot, Url
+
+
+class StoredPage(Message, frozen=True, array_like=True):
+    """A page as it is kept: its WARC records ready to be appended, and what is indexed of it."""
+
+    url: Url
+    slot: Slot
+    fetched_at: float  # seconds since the epoch
+    status: Annotated[int, Meta(ge=0, le=999)]
+    records: bytes  # gzip members: response, request
+    document: Document | None = None  # None when the page is not to be found: gone, or not to be indexed
+
+
+class ReplicatePage(Message, frozen=True, array_like=True, tag=30):
+    """An owner's cell to a standby's: keep this too. Repeated until answered."""
+
+    page: StoredPage
+
+
+class PageReplicated(Message, frozen=True, array_like=True, tag=31):
+    """Promise of a standby: the page is in its archive and will be in its index."""
+
+    is_promise: ClassVar[bool] = True
+    url: Url
+    fetched_at: float
+
+
+class PageNotReplicated(Message, frozen=True, array_like=True, tag=39):
+    """A standby to its owner: my disk is full, count it without me; I answer for its slot no more."""
+
+    url: Url
+    fetched_at: float
+
+
+class ReadPage(Message, frozen=True, array_like=True, tag=34):
+    """A gateway to the cell of the page's owner: give me the newest version that shows the page."""
+
+    request: Count
+    url: Url
+
+
+class PageRead(Message, frozen=True, array_like=True, tag=35):
+    """The cell's answer; `records` is empty when it does not have the page."""
+
+    request: Count
+    url: Url
+    fetched_at: float
+    records: bytes
+    gone_at: float = 0.0  # when a later visit found that the page is not there any more; 0.0 while it is

@@ -1,0 +1,110 @@
+"""Every message that peers send each other, by the tag that tells it from the others in a frame.
+
+A message stands with its conversation, in the file `wire_messages.py` of its room, and declares its tag.
+Here all tags are seen that were ever given, and only what is in this table is decoded.
+Tags are append-only and never used again; new fields of a message go last, with a default, so that peers of
+neighbouring versions understand each other. Messages that a peer does not know it refuses and counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from mesh.actor import Message
+from mesh.membership.wire_messages import (
+    DrainPeer,
+    JoinMesh,
+    JoinRefused,
+    MembersTold,
+    MembersWanted,
+    Ping,
+    PingAnswered,
+    PingRequested,
+    RumoursSpread,
+    Welcomed,
+)
+from peers.crawler.wire_messages import LinksAccepted, LinksFound
+from peers.gateway.wire_messages import StatusTold, StatusWanted
+from peers.handover.wire_messages import (
+    ClaimSlots,
+    CompareSlots,
+    CopiesWanted,
+    ItemsChanged,
+    ItemsKept,
+    ItemsSent,
+    ItemsTaken,
+    OfferSlots,
+    SendItems,
+    SlotsCompared,
+    SlotsTaken,
+    SlotsYielded,
+)
+from peers.importing.wire_messages import ImportPage, ImportRefused, PageImported
+from peers.index.wire_messages import (
+    CountTerms,
+    ExcerptsRead,
+    HitsFound,
+    ReadExcerpts,
+    SearchSlots,
+    TermsCounted,
+)
+from peers.storage.wire_messages import (
+    PageNotReplicated,
+    PageRead,
+    PageReplicated,
+    ReadPage,
+    ReplicatePage,
+)
+
+WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
+    {
+        # Membership: members among themselves, strangers at a door
+        1: Ping,
+        2: PingAnswered,
+        3: PingRequested,
+        4: JoinMesh,
+        5: Welcomed,
+        6: JoinRefused,
+        7: MembersWanted,
+        8: MembersTold,
+        9: RumoursSpread,
+        10: DrainPeer,
+        # Links, and what changes in a store
+        20: LinksFound,
+        21: LinksAccepted,
+        22: ItemsChanged,
+        23: ItemsKept,
+        # Pages; 32 and 33 carried the texts of links apart from the frontier
+        30: ReplicatePage,
+        31: PageReplicated,
+        34: ReadPage,
+        35: PageRead,
+        36: ImportPage,
+        37: PageImported,
+        38: ImportRefused,
+        39: PageNotReplicated,
+        # Search
+        40: CountTerms,
+        41: TermsCounted,
+        42: SearchSlots,
+        43: HitsFound,
+        44: ReadExcerpts,
+        45: ExcerptsRead,
+        # Status
+        50: StatusWanted,
+        51: StatusTold,
+        # Slots that change hands
+        60: ClaimSlots,
+        61: SlotsYielded,
+        62: CompareSlots,
+        63: SlotsCompared,
+        64: SendItems,
+        65: ItemsSent,
+        66: ItemsTaken,
+        67: SlotsTaken,
+        68: CopiesWanted,
+        69: OfferSlots,
+    }
+)
