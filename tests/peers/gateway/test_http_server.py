@@ -29,6 +29,7 @@ class Running:
         self.stopping = trio.Event()
         self.asked = 0
         self.may_answer = trio.Event()
+        self._clients: list[trio.SocketStream] = []
 
     async def _respond(self, request: Request, read_body: ReadBody) -> Response:
         if request.target == b"/wait":
@@ -37,7 +38,14 @@ class Running:
         return Response(200, [], HELLO)
 
     async def client(self) -> trio.SocketStream:
-        return await trio.open_tcp_stream("127.0.0.1", self.port)
+        """Somebody who has connected; closed with the server, whatever the test leaves open."""
+        stream = await trio.open_tcp_stream("127.0.0.1", self.port)
+        self._clients.append(stream)
+        return stream
+
+    async def close_clients(self) -> None:
+        for stream in self._clients:
+            await trio.aclose_forcefully(stream)
 
     async def until(self, *, connections: int) -> None:
         """Wait until the server knows of so many."""
@@ -51,7 +59,10 @@ async def running() -> AsyncIterator[Running]:
     with trio.fail_after(20):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(it.server.serve, it.stopping)
-            yield it
+            try:
+                yield it
+            finally:
+                await it.close_clients()
             it.stopping.set()
 
 
