@@ -135,6 +135,7 @@ def _slot_counts(handover: HandoverStatistics, searcher: SearcherStatistics) -> 
         answered=searcher.slots_answered,
         wanted=sum(handover.wanted.values()),
         strays=handover.strays,
+        stopping=handover.stopping,
     )
 
 

@@ -80,4 +80,4 @@ def _wait_until_drained(client: GatewayClient, peer: str, console: Console) -> N
 def slots_left(row: dict[str, Any]) -> int:
     """How much of a peer that drains is still in use: one for each slot and use."""
     slots = row["slots"]
-    return int(slots["owned"] + slots["answered"] + slots["kept"] + slots["strays"])
+    return sum(slots[use] for use in ("owned", "answered", "kept", "strays", "stopping"))

@@ -44,6 +44,7 @@ class SlotCounts(msgspec.Struct, frozen=True):
     answered: Count = 0  # searched here
     wanted: Count = 0  # to be brought here; one counts for every peer and store that has some of it
     strays: Count = 0  # not to be kept here any more, and not yet safe elsewhere
+    stopping: Count = 0  # no longer to be crawled here, but pages of them are on their way
 
 
 class StoreCounts(msgspec.Struct, frozen=True):
@@ -221,8 +222,8 @@ def state_of(
     if not has_majority:
         return PeerState.CUT_OFF
     if is_draining:
-        is_empty = not (slots.owned or slots.held or slots.kept or slots.answered or slots.strays)
-        return PeerState.DRAINED if is_empty else PeerState.DRAINING
+        uses = (slots.owned, slots.held, slots.kept, slots.answered, slots.strays, slots.stopping)
+        return PeerState.DRAINING if any(uses) else PeerState.DRAINED
     if not is_licensed:
         return PeerState.UNLICENSED
     if slots.held < slots.owned:

@@ -163,9 +163,9 @@ class Intake:
         return sends
 
     def _is_acceptable(self, owner: str, page: StoredPage) -> bool:
-        """Is this a page that a peer of its team may give us? Nothing it says is believed unchecked.
+        """Is this a page that we are to keep for that peer? Nothing it says is believed unchecked.
 
-        While tables differ it is not, for a moment: it gets no answer, and the sender repeats it.
+        While tables differ it may not be, for a moment: it gets no answer, and the sender repeats it.
         """
         if not isfinite(page.fetched_at) or not 0 <= page.fetched_at <= TIME_MAX_S:
             return False
@@ -173,7 +173,7 @@ class Intake:
             return False
         if page.document is not None and page.document.url != page.url:
             return False
-        return self._teams.are_team(owner, page.slot)
+        return self._teams.may_give(owner, page.slot)
 
     def _begin(self, page: StoredPage, identity: bytes, sends: list[Send]) -> _Page:
         pending = _Page(page, identity)

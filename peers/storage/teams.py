@@ -33,10 +33,14 @@ class Teams:
         ownership = self._known()
         return [peer for peer in ownership.team_of(slot) if peer != self._me and peer in ownership.alive]
 
-    def are_team(self, owner: str, slot: int) -> bool:
-        """Are that peer and we in the team of a slot?"""
-        team = self._known().team_of(slot)
-        return owner in team and self._me in team
+    def may_give(self, peer: str, slot: int) -> bool:
+        """May that peer have us keep a page of a slot?
+
+        It may if we are in the team, and it is one of the mesh: who drains or has just lost the slot to the
+        team has pages to bring to their end that it had begun to fetch.
+        """
+        ownership = self._known()
+        return self._me in ownership.team_of(slot) and peer in ownership.alive
 
     def slot_of(self, url: str) -> int | None:
         """Return the slot of a URL from another peer, None when it is none or nobody knows yet."""

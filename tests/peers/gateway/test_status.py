@@ -51,7 +51,7 @@ def test_total_adds_what_adds_up() -> None:
         activity=4,
         searches=7,
         searches_cached=3,
-        slots=SlotCounts(1, 2, 3, 4, 5, 6, 7),
+        slots=SlotCounts(1, 2, 3, 4, 5, 6, 7, 8),
         bytes_moved_per_s=1.5,
         hot_hosts=(("a.test", 5), ("b.test", 3)),
     )
@@ -61,7 +61,7 @@ def test_total_adds_what_adds_up() -> None:
         seconds=10.0,
         fetch_status={"200": 30},
         cpu_seconds=1.5,
-        slots=SlotCounts(10, 20, 30, 40, 50, 60, 70),
+        slots=SlotCounts(10, 20, 30, 40, 50, 60, 70, 80),
         bytes_moved_per_s=0.5,
         hot_hosts=(("c.test", 4),),
     )
@@ -75,7 +75,7 @@ def test_total_adds_what_adds_up() -> None:
     assert not total.idle
     assert total.activity == 4
     assert (total.searches, total.searches_cached) == (7, 3)
-    assert total.slots == SlotCounts(11, 22, 33, 44, 55, 66, 77)
+    assert total.slots == SlotCounts(11, 22, 33, 44, 55, 66, 77, 88)
     assert total.bytes_moved_per_s == 2.0
     assert total.hot_hosts == (("a.test", 5), ("c.test", 4), ("b.test", 3))
 
@@ -123,6 +123,7 @@ WELL = {"has_majority": True, "is_licensed": True, "is_draining": False, "is_qui
         (ALL_HERE, {"is_draining": True}, PeerState.DRAINING),
         (SlotCounts(strays=1), {"is_draining": True}, PeerState.DRAINING),
         (SlotCounts(answered=1), {"is_draining": True}, PeerState.DRAINING),
+        (SlotCounts(stopping=1), {"is_draining": True}, PeerState.DRAINING),
         (SlotCounts(), {"is_draining": True, "is_licensed": False}, PeerState.DRAINED),
         (SlotCounts(), {}, PeerState.STEADY),
         (ALL_HERE, {"is_licensed": False}, PeerState.UNLICENSED),
@@ -153,7 +154,7 @@ def test_status_survives_the_wire() -> None:
         fetch_status={"timeout": 3},
         frontier=FrontierSize(1, 2, 3),
         state=PeerState.CUT_OFF,
-        slots=SlotCounts(1, 2, 3, 4, 5, 6, 7),
+        slots=SlotCounts(1, 2, 3, 4, 5, 6, 7, 8),
         hot_hosts=(("a.test", 3),),
     )
     assert decode(encode(status)) == status

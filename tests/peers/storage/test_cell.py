@@ -384,9 +384,19 @@ def test_replica_that_lies_is_refused(pair: Driven, bad: StoredPage) -> None:
     assert pair.observed("replicas_refused") == 1
 
 
-def test_replica_from_outside_the_team_is_refused(pair: Driven) -> None:
+def test_replica_from_outside_the_mesh_or_of_a_slot_of_others_is_refused(pair: Driven) -> None:
     assert pair.tell(ReplicatePage(page()), Address(THIRD, "cell")) == []
     assert pair.observed("replicas_refused") == 1
+    pair.tell(owned(ME, OTHER, THIRD, peers=(OTHER, THIRD)))
+    assert pair.tell(ReplicatePage(page()), OTHER_CELL) == []
+    assert pair.observed("replicas_refused") == 2
+
+
+def test_page_that_a_former_owner_had_begun_to_fetch_is_kept_by_the_team(pair: Driven) -> None:
+    pair.tell(owned(ME, OTHER, THIRD))
+    giver = Address(THIRD, "cell")
+    assert pair.tell(ReplicatePage(page()), giver) == [Send(ARCHIVE, AppendRecords(URL, 5.0, b"records"))]
+    assert Send(giver, PageReplicated(URL, 5.0)) in pair.tell(appended(page()), ARCHIVE)
 
 
 def test_replicas_beyond_the_limit_wait_with_their_owner() -> None:
