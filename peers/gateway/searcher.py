@@ -6,6 +6,7 @@ It also answers other gateways that ask how this peer is.
 
 from __future__ import annotations
 
+from collections import deque
 from math import inf
 from typing import ClassVar, Final, TypeAlias
 
@@ -46,6 +47,7 @@ from peers.storage.wire_messages import PageRead
 ERRANDS_MAX: Final = (
     256  # at once; the HTTP port takes fewer, so only a bug or a burst of all kinds gets here
 )
+EARLY_S: Final = 5.0  # so long an order waits for a peer that is starting; joining takes a second or two
 METER_READERS_MAX: Final = 64  # gateways waiting for our status; the oldest is dropped and asks again
 
 Order: TypeAlias = SearchPages | FindPage | GatherStatus | CheckReadiness | AddSeeds | DrainOrder
@@ -86,7 +88,7 @@ class Searcher(Actor):
     )
 
     def __init__(self, me: str, life: int = 1, settings: GatewaySettings | None = None) -> None:
-        """Begin without owners: orders are refused until the first `OwnershipChanged`.
+        """Begin without owners: orders wait a while for the first `OwnershipChanged`.
 
         Args:
           me: id of this peer.
@@ -98,6 +100,7 @@ class Searcher(Actor):
         self._settings = settings or GatewaySettings()
         self._errand_numbers = errand_numbers(life)
         self._errands: dict[int, Errand] = {}  # in the order they began
+        self._early: deque[tuple[float, Order]] = deque()  # given before there was a view, and until when
         self._view: View | None = None
         self._meter_readers: dict[int, tuple[Address, int]] = {}
         self._next_reading = 1
@@ -127,6 +130,8 @@ class Searcher(Actor):
 
     def wake(self, now: float) -> list[Send]:
         sends: list[Send] = []
+        while self._early and self._early[0][0] <= now:
+            sends += self._refuse_early(self._early.popleft()[1])
         for number, errand in list(self._errands.items()):
             if errand.wake_at() <= now:
                 sends += errand.wake(now)
@@ -134,12 +139,13 @@ class Searcher(Actor):
         return sends
 
     def wake_at(self) -> float:
-        return min((errand.wake_at() for errand in self._errands.values()), default=inf)
+        early_s = self._early[0][0] if self._early else inf
+        return min((errand.wake_at() for errand in self._errands.values()), default=early_s)
 
     def observe(self) -> SearcherStatistics:
         own = SearcherStatistics(
             searches=self._searches,
-            in_flight=len(self._errands),
+            in_flight=len(self._errands) + len(self._early),
             refused=self._refused,
             ignored=self._ignored,
         )
@@ -172,8 +178,10 @@ class Searcher(Actor):
     def _begin(self, order: Order, now: float) -> list[Send]:
         view = self._view
         if view is None:
-            self._refused += 1
-            return [Send(Address(self._me, "http"), RequestRefused(order.ticket, "this peer is starting"))]
+            if isinstance(order, CheckReadiness) or len(self._early) == ERRANDS_MAX:
+                return self._refuse_early(order)
+            self._early.append((now + EARLY_S, order))
+            return []
         if isinstance(order, SearchPages):
             self._searches += 1
             if cached := self._cached(order, view, now):
@@ -184,6 +192,10 @@ class Searcher(Actor):
         sends += errand.start(now)
         self._forget_if_done(number, errand)
         return sends
+
+    def _refuse_early(self, order: Order) -> list[Send]:
+        self._refused += 1
+        return [Send(Address(self._me, "http"), RequestRefused(order.ticket, "this peer is starting"))]
 
     def _cached(self, order: SearchPages, view: View, now: float) -> PagesFound | None:
         """The page that was shown for the same order, if it is known to be right."""
@@ -245,7 +257,9 @@ class Searcher(Actor):
     def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
         if self._view is None:
             self._view = View(ownership, self._settings.cache_bytes_max)
-            return []
+            early = [order for _, order in self._early]
+            self._early.clear()
+            return [send for order in early for send in self._begin(order, now)]
         if not self._view.change_ownership(ownership):
             return []
         sends: list[Send] = []

@@ -17,6 +17,7 @@ from peers.engine.model import MODEL_DEPTH
 from peers.engine.query import Mode
 from peers.gateway.messages import (
     AddSeeds,
+    CheckReadiness,
     Coverage,
     FindPage,
     GatherStatus,
@@ -34,7 +35,7 @@ from peers.gateway.page_lookup import LOOKUP_S_MAX
 from peers.gateway.punctuality import HEDGE_S_MAX
 from peers.gateway.relaxation import ENOUGH
 from peers.gateway.round import FOREIGN_RETRY_S, REPEAT_AFTER_S
-from peers.gateway.searcher import ERRANDS_MAX, METER_READERS_MAX, Searcher
+from peers.gateway.searcher import EARLY_S, ERRANDS_MAX, METER_READERS_MAX, Searcher
 from peers.gateway.seeding import REPEAT_S, SEEDING_S_MAX
 from peers.gateway.stage import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
 from peers.gateway.status import PeerStatus, encode
@@ -562,10 +563,31 @@ def test_statistics_of_the_wrong_shape_are_not_added() -> None:
 # --- Limits --------------------------------------------------------------------------------------
 
 
-def test_before_the_first_ownership_orders_are_refused() -> None:
+EARLY = (SearchPages(1, "x"), FindPage(2, "http://a/"), GatherStatus(3), AddSeeds(4, ()))
+
+
+def test_orders_before_the_first_ownership_wait_for_it() -> None:
+    talk = Conversation()
+    talk.searcher = Searcher("ann")
+    assert [talk.searcher.receive(HTTP, order, 0.0) for order in EARLY] == [[]] * len(EARLY)
+    assert talk.searcher.observe().in_flight == len(EARLY)
+    sends = talk.change_ownership(ownership())
+    assert {type(send.message) for send in sends} >= {CountTerms, ReadPage, StatusWanted}
+    assert talk.searcher.observe().refused == 0
+
+
+def test_orders_before_the_first_ownership_are_refused_when_it_does_not_come() -> None:
     searcher = Searcher("ann")
-    for order in (SearchPages(1, "x"), FindPage(1, "http://a/"), GatherStatus(1), AddSeeds(1, ())):
-        assert isinstance(only(searcher.receive(HTTP, order, 0.0)), RequestRefused)
+    for number, order in enumerate(EARLY):
+        searcher.receive(HTTP, order, number / 10)
+    assert searcher.wake_at() == EARLY_S
+    refused = [send.message for send in searcher.wake(EARLY_S + 0.1)]
+    assert refused == [RequestRefused(ticket, "this peer is starting") for ticket in (1, 2)]
+    assert searcher.wake_at() == EARLY_S + 0.2
+
+
+def test_question_whether_a_starting_peer_is_ready_is_answered_at_once() -> None:
+    assert isinstance(only(Searcher("ann").receive(HTTP, CheckReadiness(1), 0.0)), RequestRefused)
 
 
 def test_over_the_limit_the_oldest_order_is_refused() -> None:
