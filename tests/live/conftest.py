@@ -27,10 +27,3 @@ def small_truth(packages: Path) -> Truth:
 @pytest.fixture(scope="session")
 def dev_truth(packages: Path) -> Truth:
     return truth_of(packages, DEV_HOSTS, gbk=True)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Bear with pipes of killed processes that these tests leave to the collector; elsewhere that fails."""
-    for item in items:
-        if "tests/live" in str(item.path):
-            item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
