@@ -65,11 +65,11 @@ class Restarted:
 
     def kill(self) -> None:
         self._process.kill()
-        self._process.wait()
+        self._process.communicate()
 
     def stop(self) -> None:
         self._process.terminate()
-        self._process.wait(60)
+        self._process.communicate(timeout=60)
 
 
 def demo_copies(warc: Path, lines: Path) -> dict[str, str]:
@@ -143,7 +143,7 @@ def test_import_goes_on_after_kills_and_every_page_is_found(tmp_path: Path) -> N
         killed = start_import(warc, gateways[0], checkpoint)
         wait_for(lambda: offset_in(checkpoint) > 0, "a checkpoint", 60.0)
         os.killpg(killed.pid, signal.SIGKILL)
-        killed.wait()
+        killed.communicate()
         offset = offset_in(checkpoint)
         assert 0 < offset < warc.stat().st_size, "it was over before it was killed"
 
