@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 # Each costs up to a microsecond per URL. Those beyond count as what stands before their first star: what
 # they forbid stays forbidden.
@@ -25,14 +25,11 @@ _ESCAPES: Final = {
 _PERCENT: Final = re.compile("%(?:[0-9A-Fa-f]{2})?")
 # What canonical URLs escape in path or query only, and what means something in patterns.
 _ESCAPED: Final = str.maketrans({character: f"%{ord(character):02X}" for character in " \"'<>\\^`{|}*$"})
+_SPECIAL: Final = re.compile("[% \"'<>\\\\^`{|}$]")  # no other pattern has anything to be respelt
 _ESCAPED_BUT_STARS: Final = {code: escape for code, escape in _ESCAPED.items() if code != ord("*")}
 
 
-class Rule(NamedTuple):
-    """One line of a robots.txt."""
-
-    is_allowed: bool
-    pattern: str  # ASCII, as it stands there
+Rule: TypeAlias = tuple[bool, str]  # of one line: is it allowed, and the pattern in ASCII as it stands there
 
 
 class PathRules:
@@ -104,6 +101,8 @@ def _pieces(pattern: str) -> tuple[str, tuple[str, ...]]:
 
 def _normal_pattern(pattern: str) -> str:
     """Bring a pattern to the spelling in which paths are compared, its meaningful `*` and `$` left."""
+    if _SPECIAL.search(pattern) is None:
+        return pattern
     if "%" in pattern:
         pattern = _PERCENT.sub(_normal_escape, pattern)
     end = "$" if pattern.endswith("$") else ""
