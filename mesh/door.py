@@ -70,13 +70,17 @@ class Visit:
 class Door:
     """The listener of one peer."""
 
-    def __init__(self, identity: Identity, endpoint: str) -> None:
+    def __init__(self, identity: Identity, endpoint: str, *, exchange_s: float = EXCHANGE_S) -> None:
         """Listen on `endpoint` ("tcp://host:port", port 0 for any).
+
+        Args:
+          exchange_s: for the whole visit of a stranger.
 
         Raises:
           ConfigError: the endpoint is not ours to listen on.
         """
         self._identity = identity
+        self._exchange_s = exchange_s
         self._listener = trio.SocketListener(trio.socket.from_stdlib_socket(listen_on(endpoint)))
         self.endpoint = endpoint_of(self._listener.socket.getsockname())
         self._visitors: dict[trio.CancelScope, None] = {}  # in order of arrival
@@ -112,7 +116,7 @@ class Door:
             del self._visitors[oldest]
             oldest.cancel()
             self.turned_out_count += 1
-        with trio.move_on_after(EXCHANGE_S) as scope:
+        with trio.move_on_after(self._exchange_s) as scope:
             self._visitors[scope] = None
             try:
                 yield

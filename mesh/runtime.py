@@ -80,6 +80,8 @@ class Runtime:
         transport: Transport,
         decoder: Decoder,
         ports: Iterable[Port],
+        *,
+        storage_retry_s: float = STORAGE_RETRY_S,
     ) -> None:
         self._refused = self._lost = self._commits = 0
         self._node = node
@@ -87,6 +89,7 @@ class Runtime:
         self._table = table
         self._transport = transport
         self._decode = decoder.decode
+        self._storage_retry_s = storage_retry_s
         self._ports = {port.name: port for port in ports}
         self.clock = MeshClock(table)
         self.watchdog = Watchdog()
@@ -242,7 +245,7 @@ class Runtime:
             except StorageError as error:
                 logger.error("commit failed, will be tried again error=%s", error)
                 self._has_work_to_commit.set()
-                await trio.sleep(STORAGE_RETRY_S)
+                await trio.sleep(self._storage_retry_s)
             await trio.sleep(COMMIT_PAUSE_S)
 
     async def _commit(self) -> None:

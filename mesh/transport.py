@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Final, TypeAlias
 
+import msgspec
 import trio
 import zmq
 from zmq.utils.monitor import parse_monitor_message
@@ -29,7 +30,7 @@ from mesh.door import Door, Visit, knock
 from mesh.errors import ConfigError
 from mesh.identity import Identity, is_curve_key
 from mesh.tcp_endpoint import BACKLOG, bind_error, check_address, checked_own_endpoint
-from mesh.zap import AllowList, require_curve_server
+from mesh.zap import KEYS_WAITING_MAX, AllowList, require_curve_server
 from mesh.zmq_socket import TrioSocket
 
 ZmqSocket: TypeAlias = zmq.Socket[bytes]
@@ -44,14 +45,11 @@ SOCKETS_MAX = 8_192  # one DEALER per member; libzmq's default of 1,023 would bo
 PIECE_MESSAGES: Final = 8  # worked off between two looks at the time
 TURN_S: Final = 0.01  # of a loop that works off messages, before others have theirs: pings, answers of ports
 LINGER_MS = 500  # for the last messages of a peer that leaves
-HANDSHAKE_IVL_MS = 5_000  # libzmq's 30 s would let idlers keep six times as many descriptors
 HEARTBEAT_IVL_MS = 5_000  # finds connections that died without a FIN; members are found dead by SWIM
 HEARTBEAT_TIMEOUT_MS = 15_000  # three of them lost
 RECONNECT_IVL_MS = 200  # plus as much at random; a peer that starts again is found within half a second
 RECONNECT_IVL_MAX_MS = 5_000  # doubles up to here while nobody listens; libzmq's default is no back-off
 CONNECT_TIMEOUT_MS = 5_000  # the kernel's is about two minutes
-
-STUCK_S = 10.0  # a queue that refuses for so long gets a new connection; see `_renew_if_stuck`
 
 CURVE_BYTES = 64  # what encryption adds to a frame before libzmq checks its size: 33, and some slack
 
@@ -61,7 +59,6 @@ _OPTIONS = {
     zmq.RCVHWM: QUEUE_MESSAGES,
     zmq.LINGER: 0,
     zmq.BACKLOG: BACKLOG,
-    zmq.HANDSHAKE_IVL: HANDSHAKE_IVL_MS,
     zmq.HEARTBEAT_IVL: HEARTBEAT_IVL_MS,
     zmq.HEARTBEAT_TIMEOUT: HEARTBEAT_TIMEOUT_MS,
     zmq.HEARTBEAT_TTL: HEARTBEAT_TIMEOUT_MS,
@@ -75,6 +72,14 @@ _OPTIONS = {
 # connection cannot take the place of another by claiming its routing id.
 
 HANDSHAKE_FAILURES = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+
+
+class TransportLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a transport bears with connections that come to nothing, and with how many."""
+
+    handshake_ms: int = 5_000  # libzmq's 30 s would let idlers keep six times as many descriptors
+    keys_waiting_max: int = KEYS_WAITING_MAX
+    stuck_s: float = 10.0  # a queue that refuses for so long gets a new connection; see `_renew_if_stuck`
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +130,7 @@ class Transport:
         endpoint: str = "tcp://127.0.0.1:0",
         multicast_endpoint: str = "tcp://127.0.0.1:0",
         door_endpoint: str | None = None,
+        limits: TransportLimits | None = None,
     ) -> None:
         """Bind everything; port 0 takes a free one, and the attributes say which.
 
@@ -132,6 +138,7 @@ class Transport:
           ConfigError: an endpoint is malformed or in use. Nothing stays open.
         """
         self._identity = identity
+        self._limits = limits or TransportLimits()
         self._context: zmq.Context[ZmqSocket] = zmq.Context()
         self._context.set(zmq.MAX_SOCKETS, SOCKETS_MAX)
         self._links: dict[str, _Link] = {}
@@ -141,7 +148,7 @@ class Transport:
         self._counts = {each.name: 0 for each in fields(TransportStatistics)}
         self._door: Door | None = None
         try:
-            self._allowed = AllowList(self._context)
+            self._allowed = AllowList(self._context, self._limits.keys_waiting_max)
             self._inbox, self.endpoint = self._bound(zmq.ROUTER, endpoint)
             self._ear, self.multicast_endpoint = self._bound(zmq.SUB, multicast_endpoint)
             self._monitors = [_monitor(each.socket) for each in (self._inbox, self._ear)]
@@ -309,7 +316,7 @@ class Transport:
         now = trio.current_time()
         if link.refuses_since is None:
             link.refuses_since = now
-        elif now - link.refuses_since > STUCK_S:
+        elif now - link.refuses_since > self._limits.stuck_s:
             self.disconnect(peer_id)
             self.connect(peer_id, link.endpoint, link.multicast_endpoint, link.curve_public)
 
@@ -354,6 +361,7 @@ class Transport:
             raise ConfigError("too many open files for the mesh: raise the limit (ulimit -n)") from error
         for option, value in _OPTIONS.items():
             socket.setsockopt(option, value)
+        socket.setsockopt(zmq.HANDSHAKE_IVL, self._limits.handshake_ms)
         return socket
 
     async def _pump(

@@ -31,7 +31,9 @@ REQUESTS_PER_KEY_MAX = 4  # a peer opens two connections
 class AllowList:
     """The CURVE keys of the members, and the ZAP server that lets in nobody else."""
 
-    def __init__(self, context: zmq.Context[zmq.Socket[bytes]]) -> None:
+    def __init__(
+        self, context: zmq.Context[zmq.Socket[bytes]], keys_waiting_max: int = KEYS_WAITING_MAX
+    ) -> None:
         """Bind the ZAP endpoint, which must happen before any server socket is bound."""
         socket = context.socket(zmq.ROUTER)
         socket.bind(ZAP_ENDPOINT)
@@ -39,6 +41,7 @@ class AllowList:
         self._peers: dict[bytes, str] = {}  # raw public key to peer id
         self._keys: dict[str, bytes] = {}  # and back
         self._waiting: dict[bytes, list[list[bytes]]] = {}  # raw key to what its answers begin with
+        self._keys_waiting_max = keys_waiting_max
         self.refused_count = 0  # handshakes whose key was not in the list when they asked
 
     def allow(self, curve_public: bytes, peer_id: str) -> None:
@@ -85,7 +88,7 @@ class AllowList:
         heads = self._waiting.setdefault(key, [])
         heads.append(head)
         del heads[:-REQUESTS_PER_KEY_MAX]
-        if len(self._waiting) > KEYS_WAITING_MAX:
+        if len(self._waiting) > self._keys_waiting_max:
             del self._waiting[next(iter(self._waiting))]
 
     def _answer(self, head: list[bytes], status: bytes, peer_id: str) -> None:

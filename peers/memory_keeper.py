@@ -26,15 +26,19 @@ class MemoryKeeper:
 
     name: ClassVar[str] = "memory"
 
+    def __init__(self, give_back: Callable[[], object] | None, *, pause_s: float = PAUSE_S) -> None:
+        """Begin; `give_back` is called in a thread, and None where there is nothing to be done."""
+        self._give_back = give_back
+        self._pause_s = pause_s
+
     def receive(self, source: Address, message: Message) -> None:
         raise LocalProtocolError(f"{source} sent a {type(message).__name__} to the memory")
 
     async def run(self, deliver: Deliver) -> None:
         """Give back now and then until cancelled; end at once where the C library has no such call."""
-        give_back = giver_back()
-        while give_back is not None:
-            await trio.sleep(PAUSE_S)
-            await trio.to_thread.run_sync(give_back)
+        while self._give_back is not None:
+            await trio.sleep(self._pause_s)
+            await trio.to_thread.run_sync(self._give_back)
 
 
 def giver_back() -> Callable[[], object] | None:

@@ -34,7 +34,7 @@ from peers.gateway.meter import Meter
 from peers.gateway.status import PeerStatus
 from peers.index.index_reader import IndexReader
 from peers.index.segments_port import SegmentsPort
-from peers.memory_keeper import MemoryKeeper
+from peers.memory_keeper import MemoryKeeper, giver_back
 from peers.storage.archive import Archive
 from peers.storage.archive_port import ArchivePort
 from peers.storage.ledger import last_extent
@@ -92,7 +92,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
             SegmentsPort(me, index, config.mesh.slot_count),
             Meter(me, measure),
             Http(me, listener, statistics, config.gateway),
-            MemoryKeeper(),
+            MemoryKeeper(giver_back()),
         ]
         if config.web.trace:
             ports.append(TraceRecorder(folder / config.web.trace))

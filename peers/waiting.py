@@ -31,18 +31,21 @@ class NotReady(TianmeshError):
     """A part of the mesh does not answer; the text says how much, and what that waits for."""
 
 
-def wait_until_ready(client: GatewayClient, seconds: float, console: Console) -> None:
+def wait_until_ready(
+    client: GatewayClient, seconds: float, console: Console, *, poll_s: float = POLL_S
+) -> None:
     """Wait until searches speak for every slot, and show how far the mesh is.
 
     Args:
       seconds: for which to wait at most; it is asked once in any case.
+      poll_s: between two questions.
 
     Raises:
       NotReady: it was not ready by then.
       GatewayUnreachable: nobody was there for `UNREACHABLE_S_MAX`.
     """
     until = time.monotonic() + seconds
-    told = _look(client, min(until, time.monotonic() + UNREACHABLE_S_MAX))
+    told = _look(client, min(until, time.monotonic() + UNREACHABLE_S_MAX), poll_s)
     if told["status"] == "ready":
         return
     console.print(f"waiting until the whole mesh answers: {escape(_reasons(told))}", soft_wrap=True)
@@ -56,11 +59,11 @@ def wait_until_ready(client: GatewayClient, seconds: float, console: Console) ->
                     f"{told['missing']:,} of {told['slots']:,} slots are not answered after {seconds:g} s "
                     f"({_reasons(told)}): --wait gives the mesh more time, --partial takes what there is"
                 )
-            time.sleep(POLL_S)
-            told = _look(client, min(until, time.monotonic() + UNREACHABLE_S_MAX))
+            time.sleep(poll_s)
+            told = _look(client, min(until, time.monotonic() + UNREACHABLE_S_MAX), poll_s)
 
 
-def _look(client: GatewayClient, until: float) -> dict[str, Any]:
+def _look(client: GatewayClient, until: float, poll_s: float) -> dict[str, Any]:
     """Ask how ready the mesh is; again while nobody is there."""
     while True:
         try:
@@ -68,7 +71,7 @@ def _look(client: GatewayClient, until: float) -> dict[str, Any]:
         except GatewayUnreachable:
             if time.monotonic() >= until:
                 raise
-            time.sleep(POLL_S)
+            time.sleep(poll_s)
 
 
 def _show(progress: Progress, bar: TaskID, told: dict[str, Any]) -> None:

@@ -35,7 +35,7 @@ def drain(
         whole = answer["peer"]
         is_waited_for = wait and not cancel and not answer["is_written_off"]
         if is_waited_for:
-            _wait_until_drained(client, whole, Console(stderr=True, quiet=as_json))
+            wait_until_drained(client, whole, Console(stderr=True, quiet=as_json))
     if as_json:
         print_json(answer | {"is_drained": is_waited_for or answer["is_written_off"]})
     elif cancel:
@@ -48,8 +48,18 @@ def drain(
         Console().print(f"{whole} gives away what it has; `tianmesh status` says when it is drained")
 
 
-def _wait_until_drained(client: GatewayClient, peer: str, console: Console) -> None:
+def wait_until_drained(
+    client: GatewayClient,
+    peer: str,
+    console: Console,
+    *,
+    poll_s: float = DRAIN_POLL_S,
+    silence_s: float = DRAIN_SILENCE_S,
+) -> None:
     """Show how much is left until nothing depends on the peer.
+
+    Args:
+      silence_s: for which the peer may be missing from the reports.
 
     Raises:
       GatewayError: it has gone, or drains no more, before that.
@@ -69,12 +79,12 @@ def _wait_until_drained(client: GatewayClient, peer: str, console: Console) -> N
                     return
                 if not row["is_draining"]:
                     raise GatewayError(f"{peer} drains no more: somebody has cancelled it")
-            elif time.monotonic() > heard_at + DRAIN_SILENCE_S:
+            elif time.monotonic() > heard_at + silence_s:
                 raise GatewayError(
                     f"{peer} does not answer any more, and it was not empty yet: start it again to go on; "
                     "if its machine is lost, give the order once more, and it is struck off"
                 )
-            time.sleep(DRAIN_POLL_S)
+            time.sleep(poll_s)
 
 
 def slots_left(row: dict[str, Any]) -> int:

@@ -34,7 +34,7 @@ from peers.crawler.links import Links
 from peers.crawler.messages import ChangeSettings, PageParsed, ParseFailed, StopCrawl
 from peers.crawler.outbox import Outbox
 from peers.crawler.pages_in_progress import PagesInProgress
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.visits import Visits
 from peers.crawler.web_request import Fetched, FetchFailed
 from peers.crawler.wire_messages import LinksAccepted, LinksFound
@@ -47,7 +47,6 @@ from peers.storage.messages import LinkTextsChanged, PageRefused, PageStored
 FRONTIER_SECTION: Final = b"f"  # of the table of a controller
 STOP_CHECK_S: Final = 0.1  # between two looks whether anything of slots that were taken from us is unfinished
 STOP_PATIENCE_S: Final = 10.0  # with pages of them whose links nobody accepts: those are in the outbox
-MEASURE_S: Final = 1.0  # between two reports of the queue's length
 MEASURE_SHARE: Final = 100  # a change of one part in so many is worth one
 IDLE_HORIZON_S: Final = 10.0  # a crawl that has something to ask within it is not at rest
 ANCHORS_PER_TURN: Final = 200
@@ -90,15 +89,19 @@ class Controller(StoreActor):
     keeps: ClassVar = StoreDeclaration("frontier", name, is_needed_to_crawl=True)
     remote_messages: ClassVar[frozenset[type[Message]]] = STORE_MESSAGES | {LinksFound, LinksAccepted}
 
-    def __init__(self, me: str, table: Table, settings: CrawlSettings, life: int = 1) -> None:
+    def __init__(
+        self, me: str, table: Table, settings: CrawlSettings, life: int = 1, tuning: Tuning | None = None
+    ) -> None:
+        tuning = tuning or Tuning()
         self._settings = settings
+        self._measure_s = tuning.measure_s
         self._frontier = Frontier(TableSection(table, FRONTIER_SECTION), settings)
         self._store = FrontierStore(self._frontier, settings)
         self._mirror = Mirror(me, self.name, self._store, life)
         self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=self._mirror)
         outbox = Outbox(TableSection(table, b"o"), life, settings.outbox_links_max)
-        self._links = Links(me, self.name, self._frontier, outbox, self._mirror, settings)
-        self._pages = PagesInProgress(me, self._frontier, self._store, self._links, settings)
+        self._links = Links(me, self.name, self._frontier, outbox, self._mirror, settings, tuning)
+        self._pages = PagesInProgress(me, self._frontier, self._store, self._links, settings, tuning)
         self._visits = Visits(me, self._frontier, self._pages, settings)
         self._addresses = {name: Address(me, name) for name in ("cell", "membership", "handover")}
         self._ownership: Ownership | None = None
@@ -226,7 +229,7 @@ class Controller(StoreActor):
             sends += self._redeem(self._mirror.redeem())
         sends += self._keeper.end_turn(now)
         if self._is_mismeasured() and self._measure_at_s <= now:
-            self._measured, self._measure_at_s = self._frontier.due_count, now + MEASURE_S
+            self._measured, self._measure_at_s = self._frontier.due_count, now + self._measure_s
             pages = self._frontier.url_count - self._frontier.queued_count
             sends.append(Send(self._addresses["membership"], QueueMeasured(self._measured, pages)))
         self._measure_due_s = self._measure_at_s if self._is_mismeasured() else inf

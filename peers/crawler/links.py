@@ -18,13 +18,11 @@ from mesh.ownership import Ownership
 from mesh.urls import canonical, host_of, looks_like_trap
 from peers.crawler.frontier import Frontier
 from peers.crawler.outbox import RESEND_S, Batch, Outbox
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
 from peers.handover.mirror import Mirror, Pledge
 
 FLUSH_S: Final = 0.05  # links to other peers wait this long for company
-ACCEPTING_MAX: Final = 4_096  # batches with links for others that we have still to promise
-REMEMBERED: Final = 1 << 16  # per generation of the sent-cache: about 20 MB
 HOSTS_REMEMBERED: Final = 1 << 16  # hosts whose slot and owner are cached
 QUIET_S: Final = 2.0  # without pages of files, until link texts go to the index at once
 
@@ -33,10 +31,18 @@ class Links:
     """Links on their way from the page that has them to the frontier of their owner."""
 
     def __init__(
-        self, me: str, actor: str, frontier: Frontier, outbox: Outbox, mirror: Mirror, settings: CrawlSettings
+        self,
+        me: str,
+        actor: str,
+        frontier: Frontier,
+        outbox: Outbox,
+        mirror: Mirror,
+        settings: CrawlSettings,
+        tuning: Tuning,
     ) -> None:
         """Begin without knowing the mesh; `actor` is who takes links in at every peer."""
         self._settings = settings
+        self._tuning = tuning
         self._me = me
         self._actor = actor
         self._frontier = frontier
@@ -118,7 +124,7 @@ class Links:
         if key in self._remembered or key in self._remembered_before or looks_like_trap(link.url):
             return False
         self._remembered.add(key)
-        if len(self._remembered) >= REMEMBERED:
+        if len(self._remembered) >= self._tuning.links_remembered:
             self._remembered_before, self._remembered = self._remembered, set()
         return True
 
@@ -157,7 +163,7 @@ class Links:
 
     def _is_too_much(self, links: list[FoundLink]) -> bool:
         """Should we keep links for others, and already wait with so many that they are to wait elsewhere?"""
-        if len(self._accepting) < ACCEPTING_MAX and not self._outbox.is_full:
+        if len(self._accepting) < self._tuning.accepting_max and not self._outbox.is_full:
             return False
         return any(self.place_of(host_of(link.url))[1] != self._me for link in links)
 

@@ -20,7 +20,7 @@ from peers.crawler.frontier import Frontier, HostState, QueuedUrl
 from peers.crawler.frontier_store import FrontierStore, HeldBack
 from peers.crawler.links import Links
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.url_rows import Conclusion, concluded
 from peers.crawler.web_request import Fetched, header_of, location_of
 from peers.crawler.wire_messages import FoundLink
@@ -28,7 +28,6 @@ from peers.storage.messages import StorePage
 from peers.storage.wire_messages import StoredPage
 
 FLUSH_S: Final = 0.05  # finished pages wait this long for company
-FLUSH_PAGES: Final = 64
 # Of a page that go on their way at once: some 3 ms. A page can have 6,000, which would hold the event loop.
 LINKS_PER_TURN: Final = 256
 
@@ -59,9 +58,16 @@ class PagesInProgress:
     """What was fetched and is not settled."""
 
     def __init__(
-        self, me: str, frontier: Frontier, store: FrontierStore, links: Links, settings: CrawlSettings
+        self,
+        me: str,
+        frontier: Frontier,
+        store: FrontierStore,
+        links: Links,
+        settings: CrawlSettings,
+        tuning: Tuning,
     ) -> None:
         self.settings = settings  # may be replaced
+        self._flush_pages = tuning.flush_pages
         self._parser, self._cell, self._recorder = (Address(me, to) for to in ("parser", "cell", "recorder"))
         self._frontier = frontier
         self._store = store
@@ -222,7 +228,7 @@ class PagesInProgress:
     def _finish(self, page: Page, now: float) -> None:
         """Settle a page with the next flush, when its links to other peers are in the outbox."""
         self._finishing.append(page)
-        is_full = len(self._finishing) >= FLUSH_PAGES
+        is_full = len(self._finishing) >= self._flush_pages
         self.flush_at_s = -inf if is_full else min(self.flush_at_s, now + FLUSH_S)
 
     def _take_out(self, url: str) -> Page | None:

@@ -56,9 +56,17 @@ class Resolver(Protocol):
 class SystemResolver:
     """Asks the operating system (getaddrinfo in a thread) and remembers, up to a limit."""
 
-    def __init__(self, cache_s: float = CACHE_S, lookups_max: int = 32, lookup: Lookup | None = None) -> None:
+    def __init__(
+        self,
+        cache_s: float = CACHE_S,
+        lookups_max: int = 32,
+        lookup: Lookup | None = None,
+        *,
+        cache_entries_max: int = CACHE_ENTRIES_MAX,
+    ) -> None:
         """Make a resolver; `lookup` stands in for the system's, and fails as it does."""
         self._cache_s = cache_s
+        self._cache_entries_max = cache_entries_max
         # Name to expiry and addresses, none for a name that does not exist.
         self._cache: OrderedDict[str, tuple[float, tuple[str, ...]]] = OrderedDict()
         # An own limiter: look-ups that were given up go on in their threads and must not take those of all.
@@ -99,7 +107,7 @@ class SystemResolver:
     def _remember(self, hostname: str, addresses: tuple[str, ...], seconds: float) -> tuple[str, ...]:
         self._cache[hostname] = (trio.current_time() + seconds, addresses)
         self._cache.move_to_end(hostname)
-        while len(self._cache) > CACHE_ENTRIES_MAX:
+        while len(self._cache) > self._cache_entries_max:
             self._cache.popitem(last=False)
         return addresses
 

@@ -14,6 +14,15 @@ Seconds = Annotated[float, Meta(ge=0)]
 Limit = Annotated[int, Meta(ge=1)]
 
 
+class Tuning(msgspec.Struct, frozen=True, kw_only=True):
+    """What a controller gathers, remembers and reports; it matters to no site, so nobody configures it."""
+
+    flush_pages: int = 64  # that are done, and are settled together
+    links_remembered: int = 1 << 16  # as sent, per generation: about 20 MB
+    accepting_max: int = 4_096  # batches with links for others that we have still to promise
+    measure_s: float = 1.0  # between two reports of the queue's length
+
+
 class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Policy of the controller. A site's robots.txt can make it gentler, never faster."""
 

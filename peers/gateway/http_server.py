@@ -1,8 +1,8 @@
 """The server under the gateway: connections taken, bounded and closed. [io]
 
-As many clients as `CONNECTIONS_MAX` are connected at a time. One more takes the place of the one that has
-been without a request for the longest, so that idlers lose; if all have requests under way it is told to come
-back.
+As many clients as `HttpLimits.connections_max` are connected at a time. One more takes the place of the one
+that has been without a request for the longest, so that idlers lose; if all have requests under way it is
+told to come back.
 
 Own, on h11, because it measured better than what there is for trio: Hypercorn 0.18 took 386 us of CPU for
 an answer to /healthz, of which 18 are the application's; this 160. httptools in the place of h11 took 81, but
@@ -13,17 +13,21 @@ from __future__ import annotations
 
 import socket
 from http import HTTPStatus
-from typing import Final
 
+import msgspec
 import trio
 
 from mesh.actor import Statistics
 from peers.gateway.http_connection import HttpConnection, Respond
 from peers.gateway.memory_budget import MemoryBudget
 
-CONNECTIONS_MAX: Final = 512  # half of the descriptors that most systems let a process have
-HELD_BYTES_MAX: Final = 128 << 20  # bodies and large answers of all clients
-CLOSING_S_MAX: Final = 1.0  # for requests under way when the server stops
+
+class HttpLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """What clients can cost a server together."""
+
+    connections_max: int = 512  # half of the descriptors that most systems let a process have
+    held_bytes_max: int = 128 << 20  # bodies and large answers of all clients
+    closing_s_max: float = 1.0  # for requests under way when the server stops
 
 
 class HttpServerStatistics(Statistics, frozen=True):
@@ -41,11 +45,12 @@ class HttpServerStatistics(Statistics, frozen=True):
 class HttpServer:
     """Serves one listener; `serve` must run."""
 
-    def __init__(self, listener: socket.socket, respond: Respond) -> None:
+    def __init__(self, listener: socket.socket, respond: Respond, limits: HttpLimits | None = None) -> None:
         """Take over a socket that listens; `serve` closes it."""
         self._listener = listener
         self._respond = respond
-        self._budget = MemoryBudget(HELD_BYTES_MAX)
+        self._limits = limits = limits or HttpLimits()
+        self._budget = MemoryBudget(limits.held_bytes_max)
         self._connections: dict[HttpConnection, None] = {}  # in the order they came
         self._is_stopping = False
         self._accepted = self._turned_out = self._refused = self._malformed = self._slow = 0
@@ -59,7 +64,7 @@ class HttpServer:
                 accepting.cancel_scope.cancel()
             for connection in list(self._connections):
                 connection.close()
-            clients.cancel_scope.deadline = trio.current_time() + CLOSING_S_MAX
+            clients.cancel_scope.deadline = trio.current_time() + self._limits.closing_s_max
 
     def observe(self) -> HttpServerStatistics:
         return HttpServerStatistics(
@@ -86,7 +91,7 @@ class HttpServer:
             await trio.aclose_forcefully(stream)
             return
         connection = HttpConnection(stream, client, server, self._respond, self._budget)
-        if len(self._connections) < CONNECTIONS_MAX or self._turn_out():
+        if len(self._connections) < self._limits.connections_max or self._turn_out():
             await self._serve(connection)
         else:
             self._refused += 1

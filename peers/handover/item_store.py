@@ -45,15 +45,17 @@ class Item(msgspec.Struct, frozen=True, array_like=True):
 class ItemStore:
     """A `store.MirroredStore` of values."""
 
-    def __init__(self, table: Table, join: Join) -> None:
+    def __init__(self, table: Table, join: Join, *, part_bytes: int = PART_BYTES) -> None:
         """Find out which slots have anything.
 
         Args:
           join: makes one value of two, either of which may come from another peer. Raises ValueError for
             what is no value.
+          part_bytes: of items, after which the next part or shipment begins.
         """
         self._table = table
         self._join = join
+        self._part_bytes = part_bytes
         self._filled = np.zeros(SLOTS_MAX, np.bool_)
         self._forgetting: list[int] = []
         self._changes: dict[bytes, None] | None = None  # keys, in the order of changing
@@ -108,7 +110,7 @@ class ItemStore:
     def parts(self, ticket: int, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:
         """See `Store`."""
         items = (item for slot in np.flatnonzero(slots).tolist() for item in self.items(slot))
-        for some in _in_messages(item for item in items if _id_of(item) not in have):
+        for some in _in_messages((item for item in items if _id_of(item) not in have), self._part_bytes):
             yield Part(_encode(some))
 
     def merge(
@@ -163,7 +165,7 @@ class ItemStore:
         """See `MirroredStore`."""
         rows = ((key, self._table.get(key)) for key in keys)
         items = (Item(_slot_in(key), key[2:], value) for key, value in rows if value is not None)
-        for some in _in_messages(items):
+        for some in _in_messages(items, self._part_bytes):
             yield Shipment(_encode(some), len(some), frozenset(item.slot for item in some))
 
     def merge_changes(self, items: bytes, is_taken: Callable[[int], bool], clock_offset_s: float) -> int:
@@ -228,14 +230,14 @@ def _id_of(item: Item) -> bytes:
     return digest
 
 
-def _in_messages(items: Iterable[Item]) -> Iterator[list[Item]]:
+def _in_messages(items: Iterable[Item], bytes_max: int) -> Iterator[list[Item]]:
     """Gather items until a message is full."""
     some: list[Item] = []
     n_bytes = 0
     for item in items:
         some.append(item)
         n_bytes += 16 + len(item.name) + len(item.value)
-        if n_bytes >= PART_BYTES or len(some) == CHANGES_MAX:
+        if n_bytes >= bytes_max or len(some) == CHANGES_MAX:
             yield some
             some, n_bytes = [], 0
     if some:

@@ -35,8 +35,6 @@ from peers.workers import Workers, result_of
 BATCH_BYTES: Final = 1 << 20  # of records to one worker at a time, about 50 pages
 BATCH_RECORDS: Final = 256
 SENDERS: Final = 3  # requests at a time: one is being stored while others are on their way
-SILENCE_S: Final = 120.0  # without the gateway taking anything, until the import gives up
-PAUSE_S: Final = 0.2  # before the gateway is asked again
 DAMAGES_KEPT: Final = 100
 LOOK_BYTES: Final = 512  # of a file, to see what it is
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -84,6 +82,8 @@ class Plan(NamedTuple):
     token: str
     use: LinkUse
     workers: int  # processes; 0 for as many as there are cores
+    silence_s: float = 120.0  # without the gateway taking anything, until the import gives up
+    pause_s: float = 0.2  # before the gateway is asked again
 
 
 class _Opened(NamedTuple):
@@ -299,15 +299,16 @@ class _Senders:
           ImportFailed: it took nothing for too long.
         """
         outcomes: Counter[str] = Counter()
+        silence_s = self._plan.silence_s
         heard_at = time.monotonic()
         while True:
             try:
                 answer = self._client().import_pages(body, self._plan.token)["outcomes"]
             except (GatewayBusy, GatewayUnreachable) as error:
                 # It may be starting again, or have enough to do.
-                if time.monotonic() > heard_at + SILENCE_S:
-                    raise ImportFailed(f"the gateway took nothing for {SILENCE_S:g} s: {error}") from error
-                if self._is_stopped.wait(PAUSE_S):
+                if time.monotonic() > heard_at + silence_s:
+                    raise ImportFailed(f"the gateway took nothing for {silence_s:g} s: {error}") from error
+                if self._is_stopped.wait(self._plan.pause_s):
                     raise ImportFailed("stopped") from error
                 continue
             outcomes.update(answer)
@@ -316,8 +317,8 @@ class _Senders:
                 heard_at = time.monotonic()
             if not n_late:
                 return outcomes
-            if time.monotonic() > heard_at + SILENCE_S:
-                raise ImportFailed(f"the owners of {n_late} pages took nothing for {SILENCE_S:g} s")
+            if time.monotonic() > heard_at + silence_s:
+                raise ImportFailed(f"the owners of {n_late} pages took nothing for {silence_s:g} s")
             late = [page for page, outcome in zip(decode(body), answer, strict=True) if outcome == LATE]
             body = encode(late)
 

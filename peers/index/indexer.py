@@ -68,8 +68,6 @@ from peers.index.wire_messages import (
 
 QUERY_BYTES_MAX: Final = 65_536  # encoded; the longest one that `parse_query` makes has some 20 kB
 COUNT_MAX: Final = 1 << 50  # of documents or tokens in a mesh; sums stay exact in doubles
-# Pages taken out that are remembered, some 2 MB: several times what a cell has under way to the indexer.
-REMOVED_KEPT: Final = 16_384
 # Sets of absent peers whose slots are remembered: one or two while peers are down, more if gateways disagree.
 ABSENT_KEPT: Final = 4
 
@@ -123,11 +121,13 @@ class IndexView(Protocol):
 
 
 class IndexerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How large a commit gets, whichever comes first."""
+    """How large a commit gets, whichever comes first, and what is remembered."""
 
     documents_max: int = 512
     text_chars_max: int = 4_000_000  # inverted in memory at about 30 bytes each
     pause_s: float = 0.5  # from the first document of a batch; how fresh the index is at least
+    # Pages taken out that are remembered, some 2 MB: several times what a cell has under way to the indexer.
+    removed_kept: int = 16_384
 
 
 class IndexerStatistics(Statistics, frozen=True):
@@ -293,7 +293,7 @@ class Indexer(Actor):
 
     def _remember_removed(self, url: str, fetched_at: float) -> None:
         self._removed[url] = fetched_at
-        if len(self._removed) > REMOVED_KEPT:
+        if len(self._removed) > self._settings.removed_kept:
             del self._removed[next(iter(self._removed))]
 
     def _take_anchors(self, message: IndexAnchors) -> None:

@@ -53,6 +53,7 @@ class Archive:
         peer: str,
         durable: Extent | None = None,
         segment_bytes_max: int = SEGMENT_BYTES_MAX,
+        run_bytes_max: int = RUN_BYTES_MAX,
     ) -> None:
         """Open the archive, or begin one, and cut a torn end.
 
@@ -62,7 +63,8 @@ class Archive:
           durable: an extent told by `append` before, the later the better: opening reads only what is
             behind it. Without it the whole last segment is read, about 10 seconds for 1 GB, and a
             damaged record in the middle is taken for the torn end.
-          segment_bytes_max: smaller in tests.
+          segment_bytes_max: of one file.
+          run_bytes_max: of what is read at once.
 
         Raises:
           ConfigError: another process has the archive open.
@@ -74,6 +76,7 @@ class Archive:
         self._folder = folder
         self._peer = peer
         self._segment_bytes_max = segment_bytes_max
+        self._run_bytes_max = run_bytes_max
         self._is_writable = True
         self._folder_file = -1
         self._file = -1  # of the last segment
@@ -148,7 +151,7 @@ class Archive:
           StorageError: as `read`.
         """
         found: list[Records | None] = [None] * len(extents)
-        for run in runs_of(extents):
+        for run in runs_of(extents, self._run_bytes_max):
             first = extents[run[0]]
             whole = Extent(first.segment, first.offset, extents[run[-1]].end - first.offset)
             content = memoryview(self._read_or_nothing(whole))
@@ -307,15 +310,15 @@ def open_folder(folder: Path) -> int:
     return file
 
 
-def runs_of(extents: Sequence[Extent]) -> Iterator[list[int]]:
-    """Yield indexes of extents that follow each other closely on the disk, at most RUN_BYTES_MAX together."""
+def runs_of(extents: Sequence[Extent], bytes_max: int) -> Iterator[list[int]]:
+    """Yield indexes of extents that follow each other closely on the disk, at most `bytes_max` together."""
     run: list[int] = []
     for index in sorted(range(len(extents)), key=extents.__getitem__):
         extent = extents[index]
         if run:
             first, last = extents[run[0]], extents[run[-1]]
             is_near = extent.segment == last.segment and 0 <= extent.offset - last.end <= GAP_BYTES_MAX
-            if not is_near or extent.end - first.offset > RUN_BYTES_MAX:
+            if not is_near or extent.end - first.offset > bytes_max:
                 yield run
                 run = []
         run.append(index)

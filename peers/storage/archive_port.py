@@ -37,12 +37,20 @@ class ArchivePort:
 
     name: ClassVar[str] = "archive"
 
-    def __init__(self, me: str, store: RecordStore, *, retry_s: float = RETRY_S) -> None:
+    def __init__(
+        self,
+        me: str,
+        store: RecordStore,
+        *,
+        retry_s: float = RETRY_S,
+        batch_bytes_max: int = BATCH_BYTES_MAX,
+    ) -> None:
         self.n_appends = 0  # each one fsync
         self.n_appended = 0  # orders they carried
         self._address = Address(me, self.name)
         self._store = store
         self._retry_s = retry_s
+        self._batch_bytes_max = batch_bytes_max
         self._orders: deque[Append | RemoveSegments] = deque()
         self._has_orders = trio.Event()
         self._reads, self._reads_inbox = trio.open_memory_channel[Read](float("inf"))
@@ -108,7 +116,7 @@ class ArchivePort:
             if isinstance(order, RemoveSegments):
                 break
             n_bytes += sum(map(len, records_in(order)))
-            if batch and n_bytes > BATCH_BYTES_MAX:
+            if batch and n_bytes > self._batch_bytes_max:
                 break
             batch.append(order)
         return batch

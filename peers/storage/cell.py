@@ -135,7 +135,7 @@ class Cell(StoreActor):
         self._archive = Address(peer, "archive")
         self._ledger = ledger = Ledger(table)
         self._teams = teams = Teams(peer)
-        self._store = CellStore(peer, ledger, texts, teams.slot_of)
+        self._store = CellStore(peer, ledger, texts, teams.slot_of, settings.part_bytes)
         self._keeper = Keeper(
             peer, self.keeps, self._store, settings.exchange, life, forget_entries=settings.entries_per_turn
         )

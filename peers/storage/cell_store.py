@@ -101,18 +101,25 @@ class CellStore:
     """A `handover.store.Store` over a ledger, and over the archive and the index of the same peer."""
 
     def __init__(
-        self, me: str, ledger: Ledger, texts: LinkTexts, slot_of: Callable[[str], int | None]
+        self,
+        me: str,
+        ledger: Ledger,
+        texts: LinkTexts,
+        slot_of: Callable[[str], int | None],
+        part_bytes: int = PART_RECORDS_BYTES,
     ) -> None:
         """Begin with nothing under way.
 
         Args:
           texts: of the links to pages.
           slot_of: returns the slot of a URL, None for what is no URL.
+          part_bytes: of the records in one part, unless a single one has more.
         """
         self.items_refused = 0  # see `handover.store.Store`; versions without whole records among them
         self._ledger = ledger
         self._link_texts = texts
         self._slot_of = slot_of
+        self._part_bytes = part_bytes
         self._archive = Address(me, "archive")
         self._segments = Address(me, "segments")
         self._reading: dict[int, list[_Row]] = {}  # by ticket of the transfer
@@ -206,7 +213,7 @@ class CellStore:
         for row in self._rows(slots, have, marked):
             length = sum(place.length for place in row.places)
             size = 100 + len(row.url) + 24 * len(row.places)
-            is_full = records_bytes + length > PART_RECORDS_BYTES or rows_bytes + size > PART_ROWS_BYTES
+            is_full = records_bytes + length > self._part_bytes or rows_bytes + size > PART_ROWS_BYTES
             if rows and (is_full or len(rows) == ROWS_MAX):
                 yield self._read(ticket, rows)
                 rows, records_bytes, rows_bytes = [], 0, 0
@@ -229,7 +236,7 @@ class CellStore:
                 length = 0
                 for value in lacking:
                     place = place_in(value)
-                    if row.places and length + place.length > PART_RECORDS_BYTES:
+                    if row.places and length + place.length > self._part_bytes:
                         yield row
                         row = _Row(identity, place.url, is_indexed=False)
                         length = 0

@@ -6,6 +6,7 @@ import msgspec
 
 from mesh.delivery import DeliverySettings
 from peers.handover.exchange import ExchangeSettings
+from peers.storage.cell_store import PART_RECORDS_BYTES
 from peers.storage.indexing import IndexingSettings
 from peers.storage.scrubber import ScrubSettings
 
@@ -20,6 +21,7 @@ class CellSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     )
     # So many slots at a time because a newcomer has none of them, and every group costs some round trips.
     exchange: ExchangeSettings = ExchangeSettings()
+    part_bytes: int = PART_RECORDS_BYTES  # of the records in one part of a transfer
     indexing: IndexingSettings = IndexingSettings()
     scrub: ScrubSettings = ScrubSettings()
     # Replicas waiting for our archive; more are not taken, their owner repeats them.

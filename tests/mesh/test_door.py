@@ -10,7 +10,7 @@ import pytest
 import trio
 
 import mesh.door
-from mesh.door import ANSWER_BYTES_MAX, MAGIC, QUESTION_BYTES_MAX, VISITORS_MAX, Door
+from mesh.door import ANSWER_BYTES_MAX, EXCHANGE_S, MAGIC, QUESTION_BYTES_MAX, VISITORS_MAX, Door
 from mesh.errors import RemoteProtocolError
 from mesh.identity import Identity, bytes_of_z85
 from mesh.tcp_endpoint import host_and_port
@@ -22,8 +22,8 @@ OTHER = Identity.of_secret(b"x" * 32)
 
 
 @asynccontextmanager
-async def open_door() -> AsyncIterator[Door]:
-    door = Door(OWNER, "tcp://127.0.0.1:0")
+async def open_door(exchange_s: float = EXCHANGE_S) -> AsyncIterator[Door]:
+    door = Door(OWNER, "tcp://127.0.0.1:0", exchange_s=exchange_s)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(door.serve)
         yield door
@@ -162,11 +162,8 @@ async def test_noise_is_refused_and_counted_and_the_door_stays_open(noise: bytes
         nursery.cancel_scope.cancel()
 
 
-async def test_who_says_nothing_is_turned_out_when_the_time_is_over(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(mesh.door, "EXCHANGE_S", 0.05)
-    async with open_door() as door, await connect(door) as stream:
+async def test_who_says_nothing_is_turned_out_when_the_time_is_over() -> None:
+    async with open_door(exchange_s=0.05) as door, await connect(door) as stream:
         await stream.send_all(MAGIC)
         assert await is_shut(stream)
 
@@ -183,9 +180,8 @@ async def test_idlers_make_room_for_who_has_a_question() -> None:
         nursery.cancel_scope.cancel()
 
 
-async def test_a_stranger_that_has_gone_cannot_be_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mesh.door, "EXCHANGE_S", 0.1)
-    async with open_door() as door:
+async def test_a_stranger_that_has_gone_cannot_be_answered() -> None:
+    async with open_door(exchange_s=0.1) as door:
         with pytest.raises(RemoteProtocolError):
             await knock(door, b"question")
         visit, _, _ = await door.receive()

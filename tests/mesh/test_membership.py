@@ -793,13 +793,12 @@ def test_gossip_stays_within_its_limit() -> None:
     assert len(send.message.gossip) == GOSSIP_MAX
 
 
-def test_members_beyond_the_limit_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mesh.membership.learning.MEMBERS_MAX", 3)
+def test_members_beyond_the_limit_are_not_believed() -> None:
     membership = founder(record_of("a"))
-    told = tuple(Rumour(record_of(f"x{i}"), State.ALIVE) for i in range(5))
+    told = tuple(Rumour(record_of(f"x{i}"), State.ALIVE) for i in range(MEMBERS_MAX))
     membership.receive(Address("a", "membership"), MembersTold(told), 1.0)
-    assert membership.observe().alive == 3
-    assert membership.observe().records_refused == 4
+    assert membership.observe().alive == MEMBERS_MAX
+    assert membership.observe().records_refused == 2
 
 
 def test_a_data_folder_of_another_peer_is_refused_with_a_sentence() -> None:

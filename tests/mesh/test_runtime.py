@@ -14,7 +14,6 @@ from typing import ClassVar, cast
 import pytest
 import trio
 
-from mesh import runtime as runtime_module
 from mesh.actor import EVERYBODY, Actor, Address, Message, Send
 from mesh.codec import encode
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError, StorageFull
@@ -127,7 +126,8 @@ class Bench:
         self.transport = PaperTransport()
         self.scribe = Scribe(self.table)
         node = Node(ME, [self.scribe])
-        self.runtime = Runtime(node, self.table, cast(Transport, self.transport), DECODER, ports)
+        transport = cast(Transport, self.transport)
+        self.runtime = Runtime(node, self.table, transport, DECODER, ports, storage_retry_s=0.01)
 
     def tell(self, message: Message, peer: str = "you") -> None:
         self.runtime.deliver(Address(peer, "controller"), "controller", message)
@@ -275,7 +275,6 @@ async def test_after_an_error_nothing_more_is_committed(tmp_path: Path) -> None:
 async def test_a_commit_that_fails_is_tried_again_and_no_promise_is_lost_or_kept_too_early(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(runtime_module, "STORAGE_RETRY_S", 0.01)
     write, failures = Batch.write, 3
 
     def fails_at_first(batch: Batch) -> None:
@@ -305,7 +304,6 @@ async def test_a_commit_that_fails_is_tried_again_and_no_promise_is_lost_or_kept
 async def test_a_commit_that_cannot_even_begin_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runtime_module, "STORAGE_RETRY_S", 0.01)
     begin, failures = LmdbTable.begin_commit, 2
 
     def fails_at_first(table: LmdbTable) -> Batch | None:

@@ -8,6 +8,7 @@ import socket as sockets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pytest
 import trio
@@ -24,6 +25,7 @@ from mesh.transport import (
     QUEUE_MESSAGES,
     Received,
     Transport,
+    TransportLimits,
 )
 from tests.mesh.inbox import Inbox
 
@@ -57,10 +59,12 @@ class Peer:
 
 
 @asynccontextmanager
-async def peers(count: int, first_secret: int = 1) -> AsyncIterator[list[Peer]]:
+async def peers(
+    count: int, first_secret: int = 1, limits: TransportLimits | None = None
+) -> AsyncIterator[list[Peer]]:
     """Start peers that do not know each other yet."""
     identities = [Identity.of_secret(bytes([first_secret + number]) * 32) for number in range(count)]
-    members = [Peer(identity, Transport(identity)) for identity in identities]
+    members = [Peer(identity, Transport(identity, limits=limits)) for identity in identities]
     try:
         async with trio.open_nursery() as nursery:
             for member in members:
@@ -199,9 +203,7 @@ async def test_a_peer_that_starts_again_at_its_endpoint_is_found_again() -> None
         await again.aclose()
 
 
-async def test_a_peer_is_found_again_after_another_program_had_its_port(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_peer_is_found_again_after_another_program_had_its_port() -> None:
     """libzmq gives up for good on who breaks the protocol."""
     identity = Identity.of_secret(b"d" * 32)
     down = Transport(identity)
@@ -212,7 +214,7 @@ async def test_a_peer_is_found_again_after_another_program_had_its_port(
         await stream.receive_some()
         await stream.send_all(b"HTTP/1.1 400 Bad Request\r\n\r\n" + bytes(100))
 
-    async with peers(1) as (one,):
+    async with peers(1, limits=TransportLimits(stuck_s=0.1)) as (one,):
         async with trio.open_nursery() as nursery:
             (listener,) = await trio.open_tcp_listeners(host_and_port(endpoints[0])[1], host="127.0.0.1")
             nursery.start_soon(trio.serve_listeners, talk_http, [listener])
@@ -221,7 +223,6 @@ async def test_a_peer_is_found_again_after_another_program_had_its_port(
             nursery.cancel_scope.cancel()
         back = Peer(identity, Transport(identity, endpoint=endpoints[0], multicast_endpoint=endpoints[1]))
         back.allow(one)
-        monkeypatch.setattr(mesh.transport, "STUCK_S", 0.1)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(back.inbox.serve)
             await until(lambda: one.transport.send(identity.peer_id, b"found"))
@@ -241,11 +242,8 @@ async def test_a_key_admitted_after_its_first_attempt_gets_through_soon() -> Non
         assert await received(two, 1, within_s=2.0) == [(one.peer_id, [b"let me in"])]
 
 
-async def test_a_key_admitted_after_its_handshake_timed_out_gets_through_soon(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(mesh.transport._OPTIONS, zmq.HANDSHAKE_IVL, 200)
-    async with peers(2) as (one, two):
+async def test_a_key_admitted_after_its_handshake_timed_out_gets_through_soon() -> None:
+    async with peers(2, limits=TransportLimits(handshake_ms=200)) as (one, two):
         one.connect(two)
         one.send(two, b"let me in")
         await until(lambda: two.transport.observe().keys_refused >= 6)  # three attempts on two sockets
@@ -253,11 +251,9 @@ async def test_a_key_admitted_after_its_handshake_timed_out_gets_through_soon(
         assert await received(two, 1, within_s=2.0) == [(one.peer_id, [b"let me in"])]
 
 
-async def test_the_keys_that_wait_for_admission_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_keys_that_wait_for_admission_are_bounded() -> None:
     """Those forgotten are not shut out: they ask again."""
-    monkeypatch.setitem(mesh.transport._OPTIONS, zmq.HANDSHAKE_IVL, 300)
-    monkeypatch.setattr("mesh.zap.KEYS_WAITING_MAX", 1)
-    async with peers(3) as (one, two, three):
+    async with peers(3, limits=TransportLimits(handshake_ms=300, keys_waiting_max=1)) as (one, two, three):
         for other in (one, two):
             other.connect(three)
             other.send(three, b"x")
@@ -454,9 +450,14 @@ async def test_published_keys_are_never_allowed(key: bytes) -> None:
 
 async def test_an_endpoint_in_use_is_said_in_one_sentence() -> None:
     async with peers(1) as (one,):
-        for arguments in ("endpoint", "multicast_endpoint", "door_endpoint"):
+        used = one.transport.endpoint
+        for start in (
+            partial(Transport, one.identity, endpoint=used),
+            partial(Transport, one.identity, multicast_endpoint=used),
+            partial(Transport, one.identity, door_endpoint=used),
+        ):
             with pytest.raises(ConfigError, match="is in use: stop the program that listens there"):
-                Transport(one.identity, **{arguments: one.transport.endpoint})
+                start()
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,10 @@ from itertools import pairwise
 import pytest
 import trio
 
-from peers import memory_keeper
 from peers.memory_keeper import MemoryKeeper, giver_back
 
 
-async def test_memory_is_given_back_after_every_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_memory_is_given_back_after_every_pause() -> None:
     times: list[float] = []
     with trio.fail_after(10), trio.CancelScope() as scope:
 
@@ -23,16 +22,13 @@ async def test_memory_is_given_back_after_every_pause(monkeypatch: pytest.Monkey
             if len(times) == 3:
                 trio.from_thread.run_sync(scope.cancel)
 
-        monkeypatch.setattr(memory_keeper, "giver_back", lambda: note)
-        monkeypatch.setattr(memory_keeper, "PAUSE_S", 0.01)
-        await MemoryKeeper().run(lambda source, actor, message: None)
+        await MemoryKeeper(note, pause_s=0.01).run(lambda source, actor, message: None)
     assert all(after - before >= 0.01 for before, after in pairwise(times))
     assert len(times) == 3
 
 
-async def test_without_such_a_call_the_port_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_keeper, "giver_back", lambda: None)
-    await MemoryKeeper().run(lambda source, actor, message: None)
+async def test_without_such_a_call_the_port_ends() -> None:
+    await MemoryKeeper(None).run(lambda source, actor, message: None)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc and needs glibc's malloc_trim")

@@ -6,19 +6,25 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from rich.console import Console
 
-from mesh.gateway_client import GatewayError
-from peers.commands import drain as command
+from mesh.gateway_client import GatewayClient, GatewayError
+from peers.commands.drain import wait_until_drained
 from peers.gateway.status import PeerState, PeerStatus, Report, SlotCounts, report_of
 from tests.peers.commands.running import run
 from tests.peers.fake_gateway import ME, FakeGateway, fake_gateway
 
 
 @pytest.fixture
-def gateway(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGateway]:
-    monkeypatch.setattr(command, "DRAIN_POLL_S", 0.0)
+def gateway() -> Iterator[FakeGateway]:
     with fake_gateway() as gateway:
         yield gateway
+
+
+def wait(gateway: FakeGateway, silence_s: float = 15.0) -> None:
+    """Wait as the command does, only more eagerly."""
+    with GatewayClient(gateway.url) as client:
+        wait_until_drained(client, ME, Console(quiet=True), poll_s=0.0, silence_s=silence_s)
 
 
 def draining(owned: int, state: PeerState = PeerState.DRAINING, *, is_draining: bool = True) -> Report:
@@ -28,9 +34,14 @@ def draining(owned: int, state: PeerState = PeerState.DRAINING, *, is_draining: 
 
 def test_drain_waits_until_the_peer_is_empty(gateway: FakeGateway) -> None:
     gateway.reports = [draining(9), draining(4), draining(0, PeerState.DRAINED)]
+    wait(gateway)
+    assert len(gateway.reports) == 1
+
+
+def test_drain_gives_the_order_and_says_when_it_is_carried_out(gateway: FakeGateway) -> None:
+    gateway.reports = [draining(0, PeerState.DRAINED)]
     assert "is empty: stop it whenever you like" in run(gateway, "drain", "abc")
     assert gateway.orders == [("/api/drain", {"peer": "abc", "is_draining": True}, "")]
-    assert len(gateway.reports) == 1
 
 
 def test_drain_in_json_says_what_was_done(gateway: FakeGateway) -> None:
@@ -72,13 +83,10 @@ def test_what_the_gateway_refuses_is_said_in_its_words(gateway: FakeGateway) -> 
 def test_drain_that_somebody_cancels_ends_the_waiting(gateway: FakeGateway) -> None:
     gateway.reports = [draining(9), draining(9, PeerState.STEADY, is_draining=False)]
     with pytest.raises(GatewayError, match="drains no more"):
-        run(gateway, "drain", "abc")
+        wait(gateway)
 
 
-def test_peer_that_vanishes_while_draining_ends_the_waiting(
-    gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(command, "DRAIN_SILENCE_S", 0.0)
+def test_peer_that_vanishes_while_draining_ends_the_waiting(gateway: FakeGateway) -> None:
     gateway.reports = [draining(9), report_of([])]
     with pytest.raises(GatewayError, match="was not empty yet"):
-        run(gateway, "drain", "abc")
+        wait(gateway, silence_s=0.0)

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from peers import waiting
 from peers.engine.reading import QUERY_CHARS_MAX
+from peers.waiting import NotReady
 from tests.peers.commands.running import result_of, run
 from tests.peers.fake_gateway import HITS, WAITING, FakeGateway, fake_gateway
 
 
 @pytest.fixture
-def gateway(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGateway]:
-    monkeypatch.setattr(waiting, "POLL_S", 0.01)
+def gateway() -> Iterator[FakeGateway]:
     with fake_gateway() as gateway:
         yield gateway
 
@@ -70,23 +69,13 @@ def test_a_run_is_written_in_the_columns_of_trec(
     assert [line.split()[0] for line in lines] == ["q1"] * 3 + ["q2"] * 3
 
 
-def test_a_run_waits_until_the_whole_mesh_answers(
-    gateway: FakeGateway, files: tuple[str | Path, ...]
-) -> None:
-    gateway.readiness = [WAITING, WAITING, *gateway.readiness]
-    result = result_of(gateway, *files)
-    assert result.exit_code == 0
-    assert gateway.readiness[0].status == "ready"
-    assert "waiting until the whole mesh answers: bob brings or compares" in result.stderr
-
-
 def test_a_mesh_that_does_not_become_ready_is_not_asked(
     gateway: FakeGateway, files: tuple[str | Path, ...], tmp_path: Path
 ) -> None:
     gateway.readiness = [WAITING]
     (tmp_path / "run").write_text("a run of yesterday")
     result = result_of(gateway, *files, "--wait", "0")
-    assert isinstance(result.exception, waiting.NotReady)
+    assert isinstance(result.exception, NotReady)
     assert "3 of 10 slots are not answered after 0 s (bob brings" in str(result.exception)
     assert gateway.searches == []
     assert (tmp_path / "run").read_text() == "a run of yesterday"

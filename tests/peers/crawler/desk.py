@@ -13,7 +13,7 @@ from mesh.memory_table import MemoryTable
 from mesh.urls import host_of
 from peers.crawler.controller import Controller, CrawlStatistics
 from peers.crawler.messages import ChangeSettings
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.web_request import FailureReason, FetchFailed, FetchRequest
 from peers.crawler.wire_messages import FoundLink, LinksFound
 from peers.handover.messages import SlotsFilled
@@ -25,6 +25,8 @@ HOME = f"{HOST}/"
 ROBOTS = f"{HOST}/robots.txt"
 OTHER = "you"  # another peer
 SETTINGS = CrawlSettings(delay_s=2.0, backoff_s=30.0)
+# The queue is measured at once, so that nothing else wakes a controller than what a test is about.
+TUNING = Tuning(measure_s=0.0)
 
 
 def host_of_peer(peer: str, number: int = 0) -> str:
@@ -47,6 +49,7 @@ class Desk:
         peers: Iterable[str] = (ME,),
         now: float = 1_000.0,
         replicas: int = 1,
+        tuning: Tuning = TUNING,
         **changes: Any,
     ) -> None:
         self.settings = msgspec.structs.replace(settings, **changes)
@@ -54,6 +57,7 @@ class Desk:
         self.peers = tuple(peers)
         self.now = now
         self.replicas = replicas
+        self.tuning = tuning
         self.n_seeds = 0  # batches
         self.life = 0
         self.start()
@@ -61,7 +65,7 @@ class Desk:
     def start(self, *, is_inherited: bool = False) -> None:
         self.news: list[Send] = []  # what membership and handover hear of the queue and the slots
         self.life += 1
-        self.controller = Controller(ME, self.table, self.settings, self.life)
+        self.controller = Controller(ME, self.table, self.settings, self.life, self.tuning)
         self.started = self.share(self.peers, is_inherited=is_inherited)
 
     def share(self, peers: Iterable[str], *, is_inherited: bool = False) -> list[Send]:

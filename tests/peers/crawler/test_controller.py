@@ -14,9 +14,6 @@ from mesh.membership.wire_messages import Ping
 from mesh.memory_table import MemoryTable
 from mesh.port import DiskFilled
 from mesh.urls import fingerprint, host_of
-from peers.crawler import controller as controller_module
-from peers.crawler import links as links_module
-from peers.crawler import pages_in_progress as pages_module
 from peers.crawler.controller import (
     ANCHORS_PER_TURN,
     DISK_FULL_PAUSE_S,
@@ -27,6 +24,7 @@ from peers.crawler.messages import ParseFailed, ParsePage, RecordPage, StopCrawl
 from peers.crawler.outbox import RESEND_S
 from peers.crawler.pages_in_progress import FLUSH_S, LINKS_PER_TURN
 from peers.crawler.robots import ROBOTS_BYTES_MAX
+from peers.crawler.settings import Tuning
 from peers.crawler.visits import EXCLUSIONS_PER_TURN, LOCAL_FAILURE_PAUSE_S, VAIN_TURNS_MAX
 from peers.crawler.web_request import FailureReason, FetchFailed, FetchRequest
 from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound
@@ -35,13 +33,6 @@ from peers.storage.messages import LinkTextsChanged, PageRefused, PageStored, St
 from peers.storage.wire_messages import StoredPage
 from tests.helpers import ME, fetched, owned_by, ownership_changed, parsed, redirect
 from tests.peers.crawler.desk import HOME, HOST, MINE, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, asked, of_kind
-
-
-@pytest.fixture(autouse=True)
-def _measure_the_queue_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that nothing else wakes a controller than what a test is about."""
-    monkeypatch.setattr(controller_module, "MEASURE_S", 0.0)
-
 
 # --- Robots first ---
 
@@ -750,9 +741,8 @@ def test_a_page_that_is_fetched_again_before_it_is_stored_is_in_progress_once() 
     assert desk.state_of(HOME) == "D200"
 
 
-def test_many_finished_pages_do_not_wait_for_the_flush(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages_module, "FLUSH_PAGES", 2)
-    desk = Desk(delay_s=0.0).with_home_asked(f"{HOST}/2")
+def test_many_finished_pages_do_not_wait_for_the_flush() -> None:
+    desk = Desk(delay_s=0.0, tuning=Tuning(flush_pages=2)).with_home_asked(f"{HOST}/2")
     desk.store(HOME)
     assert desk.state_of(HOME) == "Q"
     desk.store(f"{HOST}/2")
@@ -870,9 +860,9 @@ def test_a_link_is_not_sent_twice_in_a_row() -> None:
     assert batch.links == (FoundLink(f"{THEIRS}/x", "another text", depth=2),)
 
 
-def test_the_memory_of_what_was_sent_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links_module, "REMEMBERED", 2)
-    desk = Desk(peers=(ME, OTHER), delay_s=0.0).with_home_asked(f"{MINE}/2", f"{MINE}/3", host=MINE)
+def test_the_memory_of_what_was_sent_is_bounded() -> None:
+    desk = Desk(peers=(ME, OTHER), delay_s=0.0, tuning=Tuning(links_remembered=2))
+    desk.with_home_asked(f"{MINE}/2", f"{MINE}/3", host=MINE)
     many = [f"{THEIRS}/{number}" for number in range(5)]
     desk.store(f"{MINE}/", *many)
     desk.store(f"{MINE}/2", *many[-2:])
@@ -947,9 +937,8 @@ def test_no_fetch_begins_while_more_links_wait_for_others_than_may() -> None:
     assert not desk.observe().is_held_up
 
 
-def test_links_for_others_are_not_taken_while_too_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links_module, "ACCEPTING_MAX", 1)
-    desk = Desk(peers=(ME, OTHER))
+def test_links_for_others_are_not_taken_while_too_many_wait() -> None:
+    desk = Desk(peers=(ME, OTHER), tuning=Tuning(accepting_max=1))
     for number in (1, 2):
         desk.tell(LinksFound(number, (FoundLink(f"{THEIRS}/{number}"),)), "controller", "third")
     assert desk.observe().outbox == 1, "the second is to wait where it is"

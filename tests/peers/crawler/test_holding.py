@@ -15,7 +15,6 @@ from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list, encode_slots
 from mesh.slots import slot_of
 from mesh.urls import fingerprint, host_of
 from peers.crawler.controller import (
-    MEASURE_S,
     STOP_CHECK_S,
     STOP_PATIENCE_S,
     Controller,
@@ -30,6 +29,7 @@ from peers.crawler.frontier_items import (
 )
 from peers.crawler.outbox import RESEND_S as OUTBOX_RESEND_S
 from peers.crawler.pages_in_progress import FLUSH_S
+from peers.crawler.settings import Tuning
 from peers.crawler.url_rows import UrlRow, row_bytes, row_in
 from peers.crawler.web_request import AbandonFetches, FailureReason
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound
@@ -124,7 +124,6 @@ def test_slots_in_which_nothing_goes_on_are_stopped_at_once_the_others_when_it_i
     (stopped,) = of_kind(desk.wake(STOP_CHECK_S), SlotsStopped)
     assert stopped.slots == encode_slot_list([slot_of_host(HOST)], SLOT_COUNT)
     assert stopped.is_promise
-    desk.wake(MEASURE_S)
     assert desk.controller.wake_at() == inf
     assert (desk.observe().queued, desk.state_of(f"{HOST}/2")) == (0, "Q")
 
@@ -236,7 +235,6 @@ def test_a_fetch_that_would_be_due_after_the_licence_wakes_nobody() -> None:
     desk.seed(HOME)
     desk.tell(fetched(ROBOTS, 404))
     desk.tell(CrawlLicensed(desk.now + 3.0), "membership")
-    desk.wake(MEASURE_S)
     assert desk.controller.wake_at() == inf
 
 
@@ -244,21 +242,21 @@ def test_a_fetch_that_would_be_due_after_the_licence_wakes_nobody() -> None:
 
 
 def test_the_membership_hears_of_the_queue_once_a_second_when_it_has_changed() -> None:
-    desk = Desk()
+    desk = Desk(tuning=Tuning(measure_s=1.0))
     desk.seed(HOME)
     desk.seed(f"{HOST}/2", f"{HOST}/3")
     assert of_kind(desk.news, QueueMeasured) == [QueueMeasured(1)]
-    assert desk.controller.wake_at() == desk.now + MEASURE_S
-    desk.wake(MEASURE_S)
-    desk.wake(MEASURE_S)
+    assert desk.controller.wake_at() == desk.now + 1.0
+    desk.wake(1.0)
+    desk.wake(1.0)
     assert of_kind(desk.news, QueueMeasured) == [QueueMeasured(1), QueueMeasured(3)]
 
 
 def test_a_change_of_less_than_one_in_a_hundred_is_not_told() -> None:
-    desk = Desk()
+    desk = Desk(tuning=Tuning(measure_s=1.0))
     desk.seed(*(f"{HOST}/{number}" for number in range(200)))
     desk.seed(f"{HOST}/200", f"{HOST}/201")
-    desk.wake(MEASURE_S)
+    desk.wake(1.0)
     assert of_kind(desk.news, QueueMeasured) == [QueueMeasured(200)]
     desk.seed(f"{HOST}/202")
     assert of_kind(desk.news, QueueMeasured) == [QueueMeasured(200), QueueMeasured(203)]

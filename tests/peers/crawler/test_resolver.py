@@ -85,9 +85,8 @@ async def test_a_name_server_that_does_not_answer_is_given_up(
     assert trio.current_time() == pytest.approx(LOOKUP_S_MAX)
 
 
-async def test_the_memory_is_bounded(asked: NameServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resolver_module, "CACHE_ENTRIES_MAX", 2)
-    resolver = SystemResolver(lookup=asked.lookup)
+async def test_the_memory_is_bounded(asked: NameServer) -> None:
+    resolver = SystemResolver(lookup=asked.lookup, cache_entries_max=2)
     asked.answers = {f"h{n}.test": [f"1.2.3.{n}"] for n in range(3)}
     for n in (0, 1, 2, 0):
         await resolver.resolve(f"h{n}.test", 80)

@@ -10,7 +10,6 @@ import pytest
 from xxhash import xxh3_64_digest
 
 from mesh.urls import host_of
-from peers.crawler import controller as controller_module
 from peers.crawler.extraction import extract
 from peers.crawler.messages import PageParsed, ParsePage
 from peers.crawler.pages_in_progress import FLUSH_S
@@ -22,12 +21,6 @@ from tests.peers.crawler.desk import HOME, HOST, Desk, asked, of_kind
 
 AGAIN_S = 1_000.0
 SECURE = "https://a.test"
-
-
-@pytest.fixture(autouse=True)
-def _measure_the_queue_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that nothing else wakes a controller than what a test is about."""
-    monkeypatch.setattr(controller_module, "MEASURE_S", 0.0)
 
 
 def stored_once(*urls: str, **changes: Any) -> Desk:

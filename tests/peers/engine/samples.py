@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import struct
 from collections.abc import Sequence
+
+from xxhash import xxh3_64_intdigest
 
 from mesh.document import Document
 from mesh.slots import slot_of
@@ -11,8 +14,10 @@ from mesh.urls import host_of
 from peers.engine.index import Index
 from peers.engine.query import Mode
 from peers.engine.reading import parse_query
+from peers.engine.segment_format import FORMAT_VERSION, SECTIONS
 from peers.engine.snapshot import Hit, View
 from peers.engine.storage import MemoryStorage
+from peers.text.analysis import ANALYSIS_VERSION
 from tests.peers.text.samples import WORDS
 
 
@@ -81,3 +86,14 @@ def found(documents: Sequence[tuple[int, Document]], text: str, mode: Mode = Mod
     total, hits = search(index_of(documents).snapshot().everything(), text, 1000, mode)
     assert total == len(hits)
     return {hit.url.removeprefix("http://") for hit in hits}
+
+
+def of_versions(
+    content: bytes, *, format_version: int = FORMAT_VERSION, analysis_version: int = ANALYSIS_VERSION
+) -> bytes:
+    """A segment file as an older or newer program might have written it: with a header that is sound."""
+    header_bytes = 24 + 24 * len(SECTIONS)
+    changed = bytearray(content)
+    changed[8:16] = struct.pack("<II", format_version, analysis_version)
+    changed[header_bytes : header_bytes + 8] = struct.pack("<Q", xxh3_64_intdigest(changed[:header_bytes]))
+    return bytes(changed)

@@ -21,7 +21,7 @@ from peers.engine.reading import parse_query
 from peers.engine.segment import Segment
 from peers.engine.storage import MemoryStorage
 from peers.kernel import Bytes
-from tests.peers.engine.samples import placed_documents, search
+from tests.peers.engine.samples import of_versions, placed_documents, search
 from tests.peers.engine.test_export import SLOTS
 from tests.peers.engine.test_index import as_contents, contents
 from tests.peers.engine.test_search import QUERIES
@@ -158,13 +158,13 @@ def test_damage_is_remembered_until_it_is_mended() -> None:
     assert contents(index) == as_contents(DOCUMENTS)
 
 
-@pytest.mark.parametrize("constant", ["ANALYSIS_VERSION", "FORMAT_VERSION"])
-def test_segments_of_another_version_are_put_aside_to_be_indexed_anew(
-    constant: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("version", ["format_version", "analysis_version"])
+def test_segments_of_another_version_are_put_aside_to_be_indexed_anew(version: str) -> None:
     storage = MemoryStorage()
     two_segments(storage)
-    monkeypatch.setattr(f"peers.engine.segment_format.{constant}", 99)
+    for name, content in storage.files.items():
+        if content.startswith(b"TIANSEG"):
+            storage.files[name] = of_versions(content, **{version: 99})
     index = Index.open(storage)
     assert (contents(index), bool(index.damaged.all())) == ({}, True)
     index.add(DOCUMENTS)

@@ -27,7 +27,7 @@ from peers.engine.packed_strings import as_bytes, pack_strings
 from peers.engine.segment import Segment
 from peers.engine.segment_format import EXPORTED_BYTES_MAX, SegmentData, encode_segment
 from peers.engine.storage import Buffer, MemoryStorage
-from tests.peers.engine.samples import index_of, placed_documents, search
+from tests.peers.engine.samples import index_of, of_versions, placed_documents, search
 from tests.peers.engine.test_index import as_contents, contents
 from tests.peers.engine.test_search import QUERIES
 
@@ -315,11 +315,10 @@ def test_segment_larger_than_may_be_sent_is_refused() -> None:
     assert "bytes" in refuse(bytes(EXPORTED_BYTES_MAX + 1))
 
 
-def test_segment_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_segment_of_another_version_is_refused() -> None:
     content = exported_of(placed_documents(1, 3))
-    monkeypatch.setattr("peers.engine.segment_format.ANALYSIS_VERSION", 1)
-    with pytest.raises(CorruptIndexError, match="analysis 3"):
-        check_segment(content, ALL)
+    with pytest.raises(CorruptIndexError, match="analysis 99"):
+        check_segment(of_versions(content, analysis_version=99), ALL)
 
 
 @pytest.mark.parametrize("fetched_at", [float("nan"), float("inf")])

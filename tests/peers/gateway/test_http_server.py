@@ -8,10 +8,9 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 import trio
 
-from peers.gateway import http_server
 from peers.gateway.asgi import ReadBody, Request, Response
 from peers.gateway.http import listen
-from peers.gateway.http_server import HttpServer
+from peers.gateway.http_server import HttpLimits, HttpServer
 
 pytestmark = pytest.mark.live
 
@@ -22,10 +21,10 @@ HELLO = b"hello"
 class Running:
     """A server on a free port of loopback whose answers can be held back."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: HttpLimits | None) -> None:
         listener = listen("127.0.0.1", 0)
         self.port: int = listener.getsockname()[1]
-        self.server = HttpServer(listener, self._respond)
+        self.server = HttpServer(listener, self._respond, limits)
         self.stopping = trio.Event()
         self.asked = 0
         self.may_answer = trio.Event()
@@ -54,8 +53,8 @@ class Running:
 
 
 @asynccontextmanager
-async def running() -> AsyncIterator[Running]:
-    it = Running()
+async def running(limits: HttpLimits | None = None) -> AsyncIterator[Running]:
+    it = Running(limits)
     with trio.fail_after(20):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(it.server.serve, it.stopping)
@@ -79,11 +78,8 @@ async def answer(stream: trio.SocketStream, request: bytes = GET) -> bytes:
     return reply
 
 
-async def test_newcomer_takes_the_place_of_who_has_been_idle_the_longest(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(http_server, "CONNECTIONS_MAX", 3)
-    async with running() as it:
+async def test_newcomer_takes_the_place_of_who_has_been_idle_the_longest() -> None:
+    async with running(HttpLimits(connections_max=3)) as it:
         clients = [await it.client() for _ in range(3)]
         for client in (clients[1], clients[2], clients[0]):
             assert await answer(client)
@@ -96,11 +92,8 @@ async def test_newcomer_takes_the_place_of_who_has_been_idle_the_longest(
         assert it.server.observe().turned_out == 1
 
 
-async def test_newcomer_is_sent_away_when_all_have_requests_under_way(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(http_server, "CONNECTIONS_MAX", 2)
-    async with running() as it:
+async def test_newcomer_is_sent_away_when_all_have_requests_under_way() -> None:
+    async with running(HttpLimits(connections_max=2)) as it:
         async with trio.open_nursery() as nursery:
             for client in [await it.client() for _ in range(2)]:
                 nursery.start_soon(answer, client, GET.replace(b"/ ", b"/wait ", 1))
@@ -112,9 +105,9 @@ async def test_newcomer_is_sent_away_when_all_have_requests_under_way(
         assert it.server.observe().refused == 1
 
 
-async def test_a_thousand_idlers_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_server, "CONNECTIONS_MAX", 64)  # so that the test itself has descriptors enough
-    async with running() as it:
+async def test_a_thousand_idlers_keep_nobody_out() -> None:
+    limits = HttpLimits(connections_max=64)  # so that the test itself has descriptors enough
+    async with running(limits) as it:
         idlers: list[trio.SocketStream] = []
         for number in range(1_000):
             idler = await it.client()
@@ -172,9 +165,8 @@ async def test_stopping_server_answers_what_is_under_way_and_closes_the_rest() -
         assert replies[0].endswith(HELLO)
 
 
-async def test_stopping_server_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_server, "CLOSING_S_MAX", 0.05)
-    async with running() as it, trio.open_nursery() as nursery:
+async def test_stopping_server_does_not_wait_for_ever() -> None:
+    async with running(HttpLimits(closing_s_max=0.05)) as it, trio.open_nursery() as nursery:
         nursery.start_soon(answer, await it.client(), GET.replace(b"/ ", b"/wait ", 1))
         while not it.asked:
             await trio.lowlevel.checkpoint()

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from mesh.errors import RemoteProtocolError
 from mesh.memory_table import MemoryTable
 from mesh.slot_set import SlotMask
-from peers.handover import item_store
-from peers.handover.item_store import NAME_BYTES_MAX, Item, ItemStore
+from peers.handover.item_store import NAME_BYTES_MAX, PART_BYTES, Item, ItemStore
 from peers.handover.store import Part
 from peers.handover.wire_messages import CHANGES_MAX
 
@@ -38,8 +37,8 @@ def mask(*slots: int) -> SlotMask:
     return chosen
 
 
-def store_with(given_puts: Puts) -> ItemStore:
-    store = ItemStore(MemoryTable(), max)
+def store_with(given_puts: Puts, part_bytes: int = PART_BYTES) -> ItemStore:
+    store = ItemStore(MemoryTable(), max, part_bytes=part_bytes)
     for slot, name, value in given_puts:
         store.put(slot, name, value)
     return store
@@ -123,9 +122,8 @@ def test_forgetting_goes_in_portions_is_over_after_a_restart_and_spares_what_com
     check_digests(again)
 
 
-def test_parts_are_of_limited_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(item_store, "PART_BYTES", 100)
-    store = store_with([(0, b"%d" % number, b"v" * 40) for number in range(10)])
+def test_parts_are_of_limited_size() -> None:
+    store = store_with([(0, b"%d" % number, b"v" * 40) for number in range(10)], part_bytes=100)
     parts = list(store.parts(1, ALL, frozenset()))
     assert len(parts) == 5
     other = ItemStore(MemoryTable(), max)

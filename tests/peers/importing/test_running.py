@@ -14,7 +14,6 @@ import pytest
 from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayError
 from peers.crawler.wire_messages import LinkUse
-from peers.importing import running
 from peers.importing.batch import decode
 from peers.importing.checkpoint import Checkpoint, checkpoint_path
 from peers.importing.messages import KNOWN, LATE, REFUSED, STORED
@@ -88,8 +87,8 @@ def urls() -> list[str]:
     return [f"http://a.test/{number}" for number in range(N_PAGES)]
 
 
-def import_file(file: Path, gateway: FakeGateway) -> Summary:
-    plan = Plan([file], gateway.url, "", LinkUse.TEXT, 0)
+def import_file(file: Path, gateway: FakeGateway, silence_s: float = 60.0) -> Summary:
+    plan = Plan([file], gateway.url, "", LinkUse.TEXT, 0, silence_s, pause_s=0.0)
     return run(plan, Checkpoint(file.with_name("checkpoint"), "me"), lambda file, done, summary: None)
 
 
@@ -114,10 +113,7 @@ def test_late_pages_are_given_again_and_nothing_else(warc: Path, gateway: FakeGa
     assert set(gateway.given) == set(urls())
 
 
-def test_a_busy_gateway_is_asked_again(
-    warc: Path, gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(running, "PAUSE_S", 0.0)
+def test_a_busy_gateway_is_asked_again(warc: Path, gateway: FakeGateway) -> None:
     refusals = iter((503, 503, 503))
     gateway.misbehave = lambda given: next(refusals, None)
     assert import_file(warc, gateway).stored == N_PAGES
@@ -143,13 +139,10 @@ def test_an_import_that_fails_goes_on_where_it_was(warc: Path, gateway: FakeGate
     assert gateway.given[urls()[0]] == before[urls()[0]] == 1
 
 
-def test_a_gateway_that_is_gone_ends_the_import_after_a_while(
-    warc: Path, gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(running, "SILENCE_S", 0.0)
+def test_a_gateway_that_is_gone_ends_the_import_after_a_while(warc: Path, gateway: FakeGateway) -> None:
     gateway.misbehave = lambda given: 503
     with pytest.raises(ImportFailed, match="took nothing"):
-        import_file(warc, gateway)
+        import_file(warc, gateway, silence_s=0.0)
 
 
 def test_a_checkpoint_of_a_file_that_has_changed_or_of_another_mesh_does_not_count(tmp_path: Path) -> None:

@@ -238,9 +238,8 @@ def test_older_version_that_was_under_way_when_the_page_was_removed_is_told_and_
     assert driven.wake(0.5) == [commit(3, page(1, 3.0))]
 
 
-def test_removals_are_not_remembered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("peers.index.indexer.REMOVED_KEPT", 3)
-    driven = Driven()
+def test_removals_are_not_remembered_without_end() -> None:
+    driven = Driven(settings=IndexerSettings(removed_kept=3))
     for n in (1, 2, 3, 1, 4):
         driven.tell(removal(n, 2.0))
     assert list(driven.indexer._removed) == [page(n).url for n in (3, 1, 4)]

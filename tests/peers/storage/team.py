@@ -197,8 +197,11 @@ class RealIndex:
 class Peer:
     """One peer: what survives a crash of it, and its node while it is up."""
 
-    def __init__(self, name: str, make_index: Callable[[], TinyIndex | RealIndex]) -> None:
+    def __init__(
+        self, name: str, make_index: Callable[[], TinyIndex | RealIndex], settings: CellSettings
+    ) -> None:
         self.name = name
+        self._settings = settings
         self._make_index = make_index
         self.lose_disk()
         self.acknowledged: dict[str, float] = {}  # by commits: what its controller may rely on
@@ -222,7 +225,7 @@ class Peer:
         self.is_up = True
         self.life += 1
         self.archive = ArchiveTwin(self.store)
-        self.cell = Cell(self.name, self.table, self.texts, SETTINGS, self.life)
+        self.cell = Cell(self.name, self.table, self.texts, self._settings, self.life)
         self.node = Node(
             self.name, [self.cell, Indexer(self.name, self.index, IndexerSettings(documents_max=3))]
         )
@@ -267,6 +270,7 @@ class Team:
         n_peers: int = 3,
         replicas: int = 2,
         make_index: Callable[[], TinyIndex | RealIndex] = TinyIndex,
+        settings: CellSettings = SETTINGS,
     ) -> None:
         self.random = Random(seed)
         self.now = 0.0
@@ -274,7 +278,7 @@ class Team:
         self.n_tasks = 0
         self.on_parsed: Callable[[str], object] = str
         self.table = SlotTable({f"peer{n}": 100 for n in range(n_peers)}, SLOTS, replicas)
-        self.peers = {name: Peer(name, make_index) for name in self.table.peers}
+        self.peers = {name: Peer(name, make_index, settings) for name in self.table.peers}
         self.anchors: dict[str, tuple[str, ...]] = {}  # link texts of each page
         self.spreading: list[tuple[str, str]] = []  # which peers' frontiers will hear of which pages' texts
         self.latest: dict[str, float] = {}  # time of the newest fetch of each page

@@ -21,14 +21,14 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator as WarcioReader
 
 from mesh.errors import ConfigError, CorruptionError, StorageError, StorageFull
-from peers.storage.archive import Archive
+from peers.storage.archive import RUN_BYTES_MAX, Archive
 from peers.storage.extent import Extent
 from peers.storage.memory_archive import MemoryArchive
 from peers.storage.warc import is_sound, read_records, request_record, response_record
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 AnyArchive: TypeAlias = Archive | MemoryArchive
-OpenArchive: TypeAlias = Callable[[int], AnyArchive]
+OpenArchive: TypeAlias = Callable[..., AnyArchive]
 
 
 def records_of(number: int, size: int = 40) -> bytes:
@@ -56,10 +56,12 @@ def keep(archive: AnyArchive, *items: bytes) -> list[Extent]:
 def open_archive(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenArchive]:
     opened: list[AnyArchive] = []
 
-    def open_(segment_bytes_max: int = 1_000_000) -> AnyArchive:
+    def open_(segment_bytes_max: int = 1_000_000, run_bytes_max: int = RUN_BYTES_MAX) -> AnyArchive:
         is_disk = request.param == "disk"
         archive: AnyArchive = (
-            Archive(tmp_path / "archive", "a", segment_bytes_max=segment_bytes_max)
+            Archive(
+                tmp_path / "archive", "a", segment_bytes_max=segment_bytes_max, run_bytes_max=run_bytes_max
+            )
             if is_disk
             else MemoryArchive(segment_bytes_max)
         )
@@ -106,10 +108,9 @@ def test_full_segment_is_followed_by_the_next_and_none_is_too_large(open_archive
 
 
 def test_many_are_read_at_once_in_the_order_asked_and_what_is_not_there_is_none(
-    open_archive: OpenArchive, monkeypatch: pytest.MonkeyPatch
+    open_archive: OpenArchive,
 ) -> None:
-    monkeypatch.setattr("peers.storage.archive.RUN_BYTES_MAX", 5_000)
-    archive = open_archive(20_000)
+    archive = open_archive(20_000, run_bytes_max=5_000)
     items = [records_of(n, 40 * n) for n in range(1, 40)]
     extents = [extent for item in items for extent in keep(archive, item)]
     assert len({extent.segment for extent in extents}) > 1

@@ -15,7 +15,7 @@ from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError, StorageError
 from mesh.port import DiskFilled
 from peers.storage.archive import Archive
-from peers.storage.archive_port import ArchivePort
+from peers.storage.archive_port import BATCH_BYTES_MAX, ArchivePort
 from peers.storage.archive_twin import ArchiveTwin, RecordStore
 from peers.storage.extent import Extent
 from peers.storage.memory_archive import MemoryArchive
@@ -60,8 +60,10 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(store: RecordStore, retry_s: float = 0.01) -> AsyncIterator[Served]:
-    served = Served(ArchivePort("me", store, retry_s=retry_s))
+async def serving(
+    store: RecordStore, retry_s: float = 0.01, batch_bytes_max: int = BATCH_BYTES_MAX
+) -> AsyncIterator[Served]:
+    served = Served(ArchivePort("me", store, retry_s=retry_s, batch_bytes_max=batch_bytes_max))
     with trio.fail_after(20):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(served.port.run, served.deliver)
@@ -116,9 +118,8 @@ async def test_what_comes_during_an_append_goes_into_the_next_one() -> None:
     assert (served.port.n_appends, served.port.n_appended) == (2, 100)
 
 
-async def test_batch_has_at_most_the_limit_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("peers.storage.archive_port.BATCH_BYTES_MAX", 3 * len(order(1).records))
-    async with serving(ListStore()) as served:
+async def test_batch_has_at_most_the_limit_of_bytes() -> None:
+    async with serving(ListStore(), batch_bytes_max=3 * len(order(1).records)) as served:
         for n in range(1, 8):
             served.port.receive(CELL, order(n))
         await served.wait_until(lambda delivered: len(delivered) == 7)

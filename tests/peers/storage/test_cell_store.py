@@ -26,7 +26,7 @@ from peers.index.messages import (
     NextDocuments,
     StopExport,
 )
-from peers.storage.cell_store import CellStore
+from peers.storage.cell_store import PART_RECORDS_BYTES, CellStore
 from peers.storage.extent import Extent
 from peers.storage.ledger import UNKNOWN_TEXTS, Ledger, Place, identity_of
 from peers.storage.link_texts import texts_digest
@@ -54,10 +54,10 @@ def identity(url: str) -> bytes:
 class Side:
     """A store, its ledger, and the records in its archive."""
 
-    def __init__(self) -> None:
+    def __init__(self, part_bytes: int = PART_RECORDS_BYTES) -> None:
         self.ledger = Ledger(MemoryTable())
         self.texts = DictTexts()
-        self.store = CellStore(ME, self.ledger, self.texts, slot_of_url)
+        self.store = CellStore(ME, self.ledger, self.texts, slot_of_url, part_bytes)
         self.archive: dict[Extent, bytes] = {}
         self._offsets = count(0, 1_000)
 
@@ -143,11 +143,8 @@ def test_two_stores_that_sent_each_other_what_they_lack_have_the_same() -> None:
     assert left.parts([each for slot in range(SLOTS) for each in right.store.item_ids(slot)]) == []
 
 
-def test_parts_stay_below_their_limit_and_hold_what_follows_each_other(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("peers.storage.cell_store.PART_RECORDS_BYTES", 50)
-    source, target = Side(), Side()
+def test_parts_stay_below_their_limit_and_hold_what_follows_each_other() -> None:
+    source, target = Side(part_bytes=50), Side()
     for n, url in enumerate(URLS[:10]):
         for version in range(n):
             source.keep(url, float(version), b"x" * (10 + n))

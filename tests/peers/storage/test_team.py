@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from tests.peers.storage.team import SETTINGS, Peer, RealIndex, Team, TinyIndex
@@ -94,10 +95,7 @@ def test_newest_version_rules_on_every_copy_whatever_comes_in_which_order(
 
 
 @pytest.mark.parametrize("who", ["peer0", "peer1"])
-def test_crash_of_either_side_at_any_step_of_a_bulk_transfer_loses_nothing(
-    who: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("peers.storage.cell_store.PART_RECORDS_BYTES", 300)
+def test_crash_of_either_side_at_any_step_of_a_bulk_transfer_loses_nothing(who: str) -> None:
     n_steps, is_done = 0, False
     n_parts: set[int] = set()  # that had come when somebody crashed
     while not is_done:
@@ -146,7 +144,7 @@ def test_bits_that_flip_are_found_and_repaired_while_nobody_reads_them() -> None
 
 def team_with_a_newcomer() -> Team:
     """Return a team whose first peer has all pages, indexed, and whose second one has just begun to ask."""
-    team = Team(seed=5, n_peers=2)
+    team = Team(seed=5, n_peers=2, settings=msgspec.structs.replace(SETTINGS, part_bytes=300))
     team.crash("peer1")
     for n in range(40):
         url = f"http://host{n % 17}.example/{n}"
