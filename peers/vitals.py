@@ -8,7 +8,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from mesh.actor import Statistics
 from mesh.member import Member
@@ -47,14 +47,7 @@ class Vitals:
     def measure(self) -> PeerStatus:
         """The status now; takes well below a millisecond."""
         seen = self._runtime.observe()
-        crawl, cell, indexer = seen["controller"], seen["cell"], seen["indexer"]
-        membership, handover, searcher = seen["membership"], seen["handover"], seen["searcher"]
-        assert isinstance(crawl, CrawlStatistics)
-        assert isinstance(cell, CellStatistics)
-        assert isinstance(indexer, IndexerStatistics)
-        assert isinstance(membership, MembershipStatistics)
-        assert isinstance(handover, HandoverStatistics)
-        assert isinstance(searcher, SearcherStatistics)
+        crawl, cell, indexer, membership, handover, searcher = _of_actors(seen)
         sent = self._member.transport.observe()
         seconds = time.monotonic() - self._started
         waiting = _waiting_count(cell, indexer)
@@ -108,6 +101,29 @@ class Vitals:
             bytes_moved_per_s=self._moved.note(moved, time.monotonic()),
             hot_hosts=crawl.hot_hosts[:HOT_HOSTS_MAX],
         )
+
+
+class _OfActors(NamedTuple):
+    """What those actors of a peer count that its status tells of."""
+
+    crawl: CrawlStatistics
+    cell: CellStatistics
+    indexer: IndexerStatistics
+    membership: MembershipStatistics
+    handover: HandoverStatistics
+    searcher: SearcherStatistics
+
+
+def _of_actors(seen: Mapping[str, Statistics]) -> _OfActors:
+    crawl, cell, indexer = seen["controller"], seen["cell"], seen["indexer"]
+    membership, handover, searcher = seen["membership"], seen["handover"], seen["searcher"]
+    assert isinstance(crawl, CrawlStatistics)
+    assert isinstance(cell, CellStatistics)
+    assert isinstance(indexer, IndexerStatistics)
+    assert isinstance(membership, MembershipStatistics)
+    assert isinstance(handover, HandoverStatistics)
+    assert isinstance(searcher, SearcherStatistics)
+    return _OfActors(crawl, cell, indexer, membership, handover, searcher)
 
 
 class Speed:

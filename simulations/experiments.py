@@ -85,15 +85,21 @@ def crawl(
     )
     run.run(progress)
     real_seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
+    return _crawl_result(run, web, seed, real_seconds, cpu_seconds)
+
+
+def _crawl_result(
+    run: SimulatedCrawl, web: SyntheticWeb, seed: int, real_seconds: float, cpu_seconds: float
+) -> CrawlResult:
     statistics = run.crawl_statistics().values()
     fetched = {peer: len(times) for peer, times in pages_by_peer(run.log, run.peers).items()}
     status: Counter[str] = Counter()
     for each in statistics:
         status.update({str(key): count for key, count in each.fetch_status.items()})
     return CrawlResult(
-        peers=peers,
+        peers=len(run.peers),
         seed=seed,
-        pages=pages,
+        pages=web.pages,
         hosts=web.host_count,
         digest=run.world.digest,
         pages_fetched=sum(fetched.values()),
@@ -161,16 +167,17 @@ def replay(
         delay_s=delay_s,
         interval_s=interval_s,
         reference_variance=REFERENCE_VARIANCE,
-        runs=tuple(
-            replace(
-                run,
-                speed_up=run.pages / max(1, alone.pages),
-                speed_up_to_half=alone.half_seconds / run.half_seconds,
-            )
-            for run in runs
-            if run.peers in peer_counts
-        ),
+        runs=tuple(_compared(run, alone) for run in runs if run.peers in peer_counts),
         notes=_notes(web, runs, fetches_in_flight, interval_s),
+    )
+
+
+def _compared(run: ReplayRun, alone: ReplayRun) -> ReplayRun:
+    """Say of a run how much faster it was than that of one peer."""
+    return replace(
+        run,
+        speed_up=run.pages / max(1, alone.pages),
+        speed_up_to_half=alone.half_seconds / run.half_seconds,
     )
 
 

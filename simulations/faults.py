@@ -205,24 +205,11 @@ class Skew(Fault, frozen=True):
         return f"p{self.peer} speaks another version"
 
 
-AnyFault: TypeAlias = (
-    Crash
-    | Restart
-    | Wipe
-    | Vanish
-    | Flip
-    | Pause
-    | Cut
-    | Clog
-    | Weather
-    | SlowDisk
-    | FullDisk
-    | StepClock
-    | Join
-    | Leave
-    | Drain
-    | Skew
+# They happen to one machine, and only while it runs.
+FaultOfRunning: TypeAlias = (
+    Crash | Restart | Wipe | Vanish | Flip | Pause | SlowDisk | FullDisk | Leave | Drain | Skew
 )
+AnyFault: TypeAlias = FaultOfRunning | Cut | Clog | Weather | StepClock | Join
 
 
 class Planned(msgspec.Struct, frozen=True):

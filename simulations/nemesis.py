@@ -16,6 +16,7 @@ from simulations.faults import (
     Crash,
     Cut,
     Drain,
+    FaultOfRunning,
     Flip,
     FullDisk,
     Join,
@@ -105,32 +106,6 @@ class Nemesis:
     def cause(self, fault: AnyFault) -> None:
         """Let a fault begin now; it does nothing to a machine that is down already, or gone."""
         match fault:
-            case Crash():
-                self._crash(fault)
-            case Restart(peer, down_s):
-                if self._begins(fault, peer):
-                    self._stop(self._machines[peer], down_s)
-            case Wipe(peer, down_s):
-                if self._begins(fault, peer):
-                    self._disturb(down_s, peer)
-                    self._kill(self._machines[peer], is_power_loss=False)
-                    self._machines[peer].wipe()
-                    self._watch.wiped(self._machines[peer])
-                    self._later(down_s, lambda: self._bring_back(peer))
-            case Vanish(peer):
-                if self._begins(fault, peer):
-                    self._disturb(0.0, peer)
-                    self._kill(self._machines[peer], is_power_loss=False)
-                    self._machines[peer].is_gone = True
-            case Flip(peer, places):
-                if self._begins(fault, peer):
-                    for place in places:
-                        self._machines[peer].disk.archive.flip(place)
-            case Pause(peer, for_s):
-                if self._begins(fault, peer):
-                    self._disturb(for_s, peer)
-                    self._machines[peer].pause()
-                    self._hold("pause", peer, for_s, self._machines[peer].resume)
             case Cut(links, for_s):
                 self._tell(str(fault))
                 self._disturb(for_s)
@@ -143,47 +118,62 @@ class Nemesis:
             case Weather():
                 self._tell(str(fault))
                 self._weather(fault)
-            case SlowDisk(peer, factor, for_s):
-                if self._begins(fault, peer):
-                    self._disturb(for_s, peer)
-                    self._slow(peer, factor)
-                    self._hold("slow", peer, for_s, lambda: self._slow(peer, 1.0))
-            case FullDisk(peer, for_s):
-                if self._begins(fault, peer):
-                    self._disturb(for_s)  # nobody can store what it is to keep a copy of
-                    self._machines[peer].disk.fill()
-                    self._hold("full", peer, for_s, self._machines[peer].disk.free)
             case StepClock(peer, by_s):
                 self._tell(str(fault))
                 self._machines[peer].clock.wall_offset_s += by_s
             case Join(peer):
                 self._join(fault, peer)
-            case Leave(peer):
-                if self._begins(fault, peer):
-                    self._watch.members_changed()
-                    self._machines[peer].leave()
-            case Drain(peer, for_s):
-                if self._begins(fault, peer):
-                    self._draining.add(peer)
-                    self._machines[peer].drain(is_draining=True)
-                    self._hold("drain", peer, for_s, lambda: self._end_drain(peer))
-            case Skew(peer):
-                if self._begins(fault, peer):
-                    self._skew(peer)
+            case _:
+                machine = self._machines[fault.peer]
+                if machine.is_running and not machine.is_leaving:
+                    self._tell(str(fault))
+                    self._befall(fault, fault.peer, machine)
+
+    def _befall(self, fault: FaultOfRunning, peer: int, machine: Machine) -> None:
+        """Let a fault begin that happens to one machine, which runs."""
+        match fault:
+            case Crash():
+                self._crash(fault, machine)
+            case Restart():
+                self._stop(machine, fault.down_s)
+            case Wipe():
+                self._disturb(fault.down_s, peer)
+                self._kill(machine, is_power_loss=False)
+                machine.wipe()
+                self._watch.wiped(machine)
+                self._later(fault.down_s, lambda: self._bring_back(peer))
+            case Vanish():
+                self._disturb(0.0, peer)
+                self._kill(machine, is_power_loss=False)
+                machine.is_gone = True
+            case Flip():
+                for place in fault.places:
+                    machine.disk.archive.flip(place)
+            case Pause():
+                self._disturb(fault.for_s, peer)
+                machine.pause()
+                self._hold("pause", peer, fault.for_s, machine.resume)
+            case SlowDisk():
+                self._disturb(fault.for_s, peer)
+                self._slow(peer, fault.factor)
+                self._hold("slow", peer, fault.for_s, lambda: self._slow(peer, 1.0))
+            case FullDisk():
+                self._disturb(fault.for_s)  # nobody can store what it is to keep a copy of
+                machine.disk.fill()
+                self._hold("full", peer, fault.for_s, machine.disk.free)
+            case Leave():
+                self._watch.members_changed()
+                machine.leave()
+            case Drain():
+                self._draining.add(peer)
+                machine.drain(is_draining=True)
+                self._hold("drain", peer, fault.for_s, lambda: self._end_drain(peer))
+            case Skew():
+                self._skew(peer)
 
     # --- Processes ---
 
-    def _begins(self, fault: AnyFault, peer: int) -> bool:
-        machine = self._machines[peer]
-        if not machine.is_running or machine.is_leaving:
-            return False
-        self._tell(str(fault))
-        return True
-
-    def _crash(self, fault: Crash) -> None:
-        machine = self._machines[fault.peer]
-        if not self._begins(fault, fault.peer):
-            return
+    def _crash(self, fault: Crash, machine: Machine) -> None:
         disturbance = self._disturb(inf, fault.peer)
 
         def die() -> None:
