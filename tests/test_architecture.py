@@ -50,6 +50,16 @@ LIBRARIES = {
     ),
 }
 
+# What a reader is asked to hold in mind at once. A kernel is one loop over arrays: to split it costs calls.
+FUNCTION_LINES_MAX = 60
+KERNEL_LINES_MAX = 90
+KERNEL_DECORATORS = {"kernel", "leaf", "inlined", "allocating_leaf"}
+CLASS_LINES_MAX = 400
+LARGER_CLASSES = {
+    "Frontier": "the shape of its keys, its order and its counts are being taken apart",
+    "Ledger": "its rows, its marks and its segments are being taken apart",
+}
+
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 
@@ -75,6 +85,51 @@ def test_only_files_marked_io_touch_the_world(path: Path) -> None:
 def test_every_module_says_what_it_is(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert not text or ast.get_docstring(ast.parse(text))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_function_is_longer_than_a_screen(path: Path) -> None:
+    functions = [
+        node
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    assert [node.name for node in functions if _line_count(node) > _lines_max(node)] == []
+
+
+def test_no_class_is_larger_than_one_noun_needs_without_a_reason() -> None:
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in MODULES]
+    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    assert {each.name for each in classes if _line_count(each) > CLASS_LINES_MAX} == LARGER_CLASSES.keys()
+
+
+def _line_count(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
+    """From `def` or `class` to the last line, without decorators."""
+    assert node.end_lineno is not None
+    return node.end_lineno - node.lineno + 1
+
+
+def _lines_max(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    called = (each.func if isinstance(each, ast.Call) else each for each in function.decorator_list)
+    is_kernel = any(isinstance(name, ast.Name) and name.id in KERNEL_DECORATORS for name in called)
+    return KERNEL_LINES_MAX if is_kernel else FUNCTION_LINES_MAX
+
+
+@pytest.mark.parametrize(
+    ("decorator", "n_lines", "is_too_long"),
+    [
+        ("", 60, False),
+        ("", 61, True),
+        ("@cache", 61, True),
+        ("@leaf", 90, False),
+        ("@kernel(IN_BYTES)", 90, False),
+        ("@kernel(IN_BYTES)", 91, True),
+    ],
+)
+def test_long_functions_are_found(decorator: str, n_lines: int, is_too_long: bool) -> None:
+    (function,) = ast.parse(f"{decorator}\ndef f():\n" + "    pass\n" * (n_lines - 1)).body
+    assert isinstance(function, ast.FunctionDef)
+    assert (_line_count(function) > _lines_max(function)) is is_too_long
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
