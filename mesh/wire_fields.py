@@ -11,11 +11,12 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta
 
 from mesh.slot_set import SLOT_SET_BYTES_MAX
+from mesh.slots import SLOTS_MAX
 from mesh.urls import URL_CHARS_MAX
 
 Url: TypeAlias = Annotated[str, Meta(min_length=1, max_length=URL_CHARS_MAX)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 Key: TypeAlias = Annotated[bytes, Meta(max_length=128)]
-Slot: TypeAlias = Annotated[int, Meta(ge=0, lt=65_536)]
+Slot: TypeAlias = Annotated[int, Meta(ge=0, lt=SLOTS_MAX)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
-SlotSet: TypeAlias = Annotated[bytes, Meta(max_length=SLOT_SET_BYTES_MAX)]  # slot_set.encode_slots
+SlotSet: TypeAlias = Annotated[bytes, Meta(max_length=SLOT_SET_BYTES_MAX)]  # `slot_set.encode_slots`

@@ -1,9 +1,9 @@
 """Every message that peers send each other, by the tag that tells it from the others in a frame.
 
 A message stands with its conversation, in the file `wire_messages.py` of its room, and declares its tag.
-Here all tags are seen that were ever given, and only what is in this table is decoded.
-Tags are append-only and never used again; new fields of a message go last, with a default, so that peers of
-neighbouring versions understand each other. Messages that a peer does not know it refuses and counts.
+Here all are seen together, and what is not in this table is decoded by nobody. Tags are append-only and never
+used again; new fields of a message go last, with a default, so that peers of neighbouring versions understand
+each other. Messages that a peer does not know it refuses and counts.
 """
 
 from __future__ import annotations
