@@ -18,7 +18,18 @@ import numpy as np
 from numba import types
 
 from peers.engine.kernels import read_checked, read_varint, write_varint
-from peers.kernel import IN_BYTES, IN_INTS, MUTABLE_BYTES, MUTABLE_INTS, Bytes, Ints, int64, kernel, leaf
+from peers.kernel import (
+    IN_BYTES,
+    IN_INTS,
+    MUTABLE_BYTES,
+    MUTABLE_INTS,
+    Bytes,
+    Ints,
+    allocating_leaf,
+    int64,
+    kernel,
+    leaf,
+)
 
 BLOCK_ENTRIES = 16
 BLOCK_NUMBERS = 3
@@ -255,6 +266,15 @@ def find_entries(
             place += positions_bytes
             number += 1
     return number
+
+
+@allocating_leaf
+def found_entries(packed: Bytes, numbers: Ints, n_entries: int, wanted: Bytes, wanted_starts: Ints) -> Ints:
+    """Return what `find_entries` finds, a row for each string."""
+    n_wanted = len(wanted_starts) - 1
+    found = np.empty(n_wanted * FOUND_COLUMNS, np.int64)
+    find_entries(packed, numbers, n_entries, wanted, wanted_starts, found)
+    return found.reshape(n_wanted, FOUND_COLUMNS)
 
 
 @kernel(IN_BYTES, IN_INTS, types.int64, IN_BYTES, IN_INTS, MUTABLE_INTS)

@@ -17,7 +17,7 @@ from peers.engine.packed_strings import packed
 from peers.engine.query import Kind, Literal, Mode, Order, Query
 from peers.engine.ranking import RankingWeights, Statistics, idfs_of, in_scoring_order, length_normalisation
 from peers.engine.scoring import MODEL_SIZE
-from peers.engine.searching.batch import TOLD_SIZE
+from peers.engine.searching.batch import TOLD_SIZE, Goal
 from peers.engine.searching.conjunction import search_all
 from peers.engine.searching.disjunction import search_any
 from peers.engine.searching.found import rank, select
@@ -151,24 +151,33 @@ def _latest(view: SegmentView, plan: Plan) -> Answer:
     return len(found), True, best[:n].tolist(), dates[:n].tolist()
 
 
-class _Room(NamedTuple):
-    """What kernels write their answer to."""
-
-    best: Ints
-    scores: Floats
-    told: Ints
-
-    def answer(self, segment: Segment, n: int) -> Answer:
-        total, is_exact, damage, positions_damage = self.told.tolist()
-        segment.refuse_postings(damage)
-        segment.refuse_positions(positions_damage)
-        return total, is_exact == 1, self.best[:n].tolist(), self.scores[:n].tolist()
-
-
-def _room(view: SegmentView, plan: Plan) -> _Room:
+def _goal(
+    view: SegmentView, plan: Plan, factors: Floats, allowed: Bytes, floor: float, *, is_whole: bool
+) -> Goal:
+    """Return what a kernel is to find, and room for its answer."""
     # One more than there can be: full means that something may have been left out.
     size = min(plan.k, view.document_count + 1)
-    return _Room(np.empty(size, np.int64), np.empty(size), np.empty(TOLD_SIZE, np.int64))
+    ceiling, first = _limits(view.segment, plan)
+    return Goal(
+        factors,
+        allowed,
+        int(is_whole),
+        view.live.norms(plan.model),
+        plan.model,
+        floor,
+        ceiling,
+        first,
+        best=np.empty(size, np.int64),
+        best_scores=np.empty(size),
+        told=np.empty(TOLD_SIZE, np.int64),
+    )
+
+
+def _answer(segment: Segment, goal: Goal, n: int) -> Answer:
+    total, is_exact, damage, positions_damage = goal.told.tolist()
+    segment.refuse_postings(damage)
+    segment.refuse_positions(positions_damage)
+    return total, is_exact == 1, goal.best[:n].tolist(), goal.best_scores[:n].tolist()
 
 
 def _best_of(view: SegmentView, plan: Plan, found: Found, floor: float) -> Answer:
@@ -177,30 +186,15 @@ def _best_of(view: SegmentView, plan: Plan, found: Found, floor: float) -> Answe
     if not len(documents):
         return 0, True, [], []
     known, indexes, rows, factors = _lists(segment, found, plan)
-    room = _room(view, plan)
-    n = rank(
-        segment.lists,
-        known.found,
-        factors,
-        documents,
-        indexes,
-        rows,
-        view.allowed,
-        view.live.norms(plan.model),
-        plan.model,
-        floor,
-        *_limits(segment, plan),
-        room.best,
-        room.scores,
-        room.told,
-    )
-    return room.answer(segment, n)
+    goal = _goal(view, plan, factors, view.allowed, floor, is_whole=True)  # all that were found are allowed
+    n = rank(segment.lists, known.found, documents, indexes, rows, goal)
+    return _answer(segment, goal, n)
 
 
 def _best_of_all(view: SegmentView, plan: Plan, floor: float) -> Answer:
     """Find the best documents with all of the required entries."""
     segment = view.segment
-    room = _room(view, plan)
+    goal = _goal(view, plan, plan.factors, view.allowed, floor, is_whole=view.is_whole)
     n = search_all(
         segment.lists,
         *segment.lexicon,
@@ -209,18 +203,9 @@ def _best_of_all(view: SegmentView, plan: Plan, floor: float) -> Answer:
         plan.phrase.rows,
         plan.phrase.distances,
         plan.phrase.fields,
-        plan.factors,
-        view.allowed,
-        view.is_whole,
-        view.live.norms(plan.model),
-        plan.model,
-        floor,
-        *_limits(segment, plan),
-        room.best,
-        room.scores,
-        room.told,
+        goal,
     )
-    return room.answer(segment, n)
+    return _answer(segment, goal, n)
 
 
 def _lists(segment: Segment, found: Found, plan: Plan) -> tuple[Entries, Ints, Ints, Floats]:
@@ -247,23 +232,10 @@ def _lists(segment: Segment, found: Found, plan: Plan) -> tuple[Entries, Ints, I
 def _best_of_any(view: SegmentView, plan: Plan, allowed: Bytes, floor: float) -> Answer:
     """Find the best documents with one of the terms at least."""
     segment = view.segment
-    room = _room(view, plan)
-    n = search_any(
-        segment.lists,
-        *segment.lexicon,
-        *packed(plan.terms),
-        plan.factors,
-        allowed,
-        view.is_whole and allowed is view.allowed,
-        view.live.norms(plan.model),
-        plan.model,
-        floor,
-        *_limits(segment, plan),
-        room.best,
-        room.scores,
-        room.told,
-    )
-    return room.answer(segment, n)
+    is_whole = view.is_whole and allowed is view.allowed
+    goal = _goal(view, plan, plan.factors, allowed, floor, is_whole=is_whole)
+    n = search_any(segment.lists, *segment.lexicon, *packed(plan.terms), goal)
+    return _answer(segment, goal, n)
 
 
 def _limits(segment: Segment, plan: Plan) -> tuple[float, int]:

@@ -22,11 +22,15 @@ from peers.engine.scoring import (
     bound_of,
     contribution,
     greatest_of,
+    put_in_order,
     sift,
     weighted_at,
     weighted_in,
 )
 from peers.kernel import (
+    MUTABLE_BYTES,
+    MUTABLE_FLOATS,
+    MUTABLE_INTS,
     Bytes,
     Floats,
     Ints,
@@ -34,6 +38,7 @@ from peers.kernel import (
     inlined,
     int64,
     leaf,
+    record,
 )
 
 INTS_2D = types.int64[:, ::1]
@@ -44,7 +49,7 @@ TOTAL, IS_EXACT, DAMAGE, POSITIONS_DAMAGE, TOLD_SIZE = range(5)
 
 
 class Goal(NamedTuple):
-    """What is searched for, and what has been found."""
+    """What is searched for, and what has been found: room that a kernel writes to."""
 
     factors: Floats  # of each list, idf times weight, not negative, in the order in which scores are added
     allowed: Bytes  # 1 for each document that may be found
@@ -54,9 +59,34 @@ class Goal(NamedTuple):
     floor: float  # documents with a lower score are not wanted
     ceiling: float  # nor are those with a higher score,
     first: int  # nor of those with this one any before this document
-    best: Ints  # room for k: a heap
+    # Room for k, at least one: a heap; in the end the best first, ties by rising document.
+    best: Ints
     best_scores: Floats
-    told: Ints
+    told: Ints  # what `TOTAL` and so on say
+
+
+GOAL = record(
+    Goal, MUTABLE_FLOATS, MUTABLE_BYTES, types.int64, types.float64[:, ::1], MUTABLE_FLOATS,
+    types.float64, types.float64, types.int64, MUTABLE_INTS, MUTABLE_FLOATS, MUTABLE_INTS,
+)  # fmt: skip
+
+
+@allocating_leaf
+def with_factors(goal: Goal, factors: Floats) -> Goal:
+    """Return a goal over other lists, with the same room. It counts references, as whoever returns arrays."""
+    return Goal(
+        factors,
+        goal.allowed,
+        goal.is_whole,
+        goal.norms,
+        goal.model,
+        goal.floor,
+        goal.ceiling,
+        goal.first,
+        goal.best,
+        goal.best_scores,
+        goal.told,
+    )
 
 
 NOT_ENOUGH = -np.inf
@@ -261,3 +291,11 @@ def score(postings: Postings, lists: Lists, goal: Goal, batch: Batch, n: int, si
             batch.totals[i] += batch.values[row, i]
         n = narrow(batch, n, n_lists, limit / SLACK if limit > 0.0 else limit)
     return offer_all(goal, batch, n, size)
+
+
+@leaf
+def conclude(lists: Lists, goal: Goal, size: int) -> None:
+    """Tell what damage was met, and put the best in order."""
+    goal.told[DAMAGE] = lists.damage[0]
+    goal.told[POSITIONS_DAMAGE] = lists.positions_damage[0]
+    put_in_order(goal.best, goal.best_scores, size)

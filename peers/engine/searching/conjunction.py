@@ -10,7 +10,13 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from peers.engine.dictionary import DOC_FREQ, FOUND_COLUMNS, NUMBER, PLACE, PLACE_END, find_entries
+from peers.engine.dictionary import (
+    DOC_FREQ,
+    NUMBER,
+    PLACE,
+    PLACE_END,
+    found_entries,
+)
 from peers.engine.lists import (
     N_BLOCKS,
     N_POSTINGS,
@@ -27,19 +33,17 @@ from peers.engine.lists import (
 from peers.engine.positions import CURSOR_SIZE, SEEN_SIZE, Phrase, has_phrase
 from peers.engine.postings.format import BLOCK, block_size
 from peers.engine.scoring import (
-    IN_FLOATS_2D,
     greatest_of,
-    put_in_order,
 )
 from peers.engine.searching.batch import (
-    DAMAGE,
+    GOAL,
     IS_EXACT,
-    POSITIONS_DAMAGE,
     TOTAL,
     Batch,
     Goal,
     bound_at,
     bound_row,
+    conclude,
     empty_batch,
     keep_allowed,
     limit_of,
@@ -48,12 +52,8 @@ from peers.engine.searching.batch import (
 )
 from peers.kernel import (
     IN_BYTES,
-    IN_FLOATS,
     IN_INTS,
-    MUTABLE_FLOATS,
-    MUTABLE_INTS,
     Bytes,
-    Floats,
     Ints,
     int64,
     kernel,
@@ -201,9 +201,7 @@ def _locate_optional(
 
 
 @kernel(
-    POSTINGS, IN_BYTES, IN_INTS, types.int64, IN_BYTES, IN_INTS, IN_BYTES, IN_INTS, IN_INTS, types.int64,
-    IN_FLOATS, IN_BYTES, types.int64, IN_FLOATS_2D, IN_FLOATS, types.float64, types.float64, types.int64,
-    MUTABLE_INTS, MUTABLE_FLOATS, MUTABLE_INTS,
+    POSTINGS, IN_BYTES, IN_INTS, types.int64, IN_BYTES, IN_INTS, IN_BYTES, IN_INTS, IN_INTS, types.int64, GOAL
 )  # fmt: skip
 def search_all(
     postings: Postings,
@@ -216,44 +214,25 @@ def search_all(
     atoms: Ints,
     distances: Ints,
     fields: int,
-    factors: Floats,
-    allowed: Bytes,
-    is_whole: int,
-    norms: Floats,
-    model: Floats,
-    floor: float,
-    ceiling: float,
-    first: int,
-    best: Ints,
-    best_scores: Floats,
-    told: Ints,
+    goal: Goal,
 ) -> int:
     """Find the best documents that have all required entries, at least one, and a phrase, if there is one.
-
-    See `Goal` for the arguments that are not explained.
 
     Args:
       dictionary, dictionary_blocks, n_entries: of the segment. wanted, wanted_starts: the entries.
       is_required: 1 for those that must occur; the others only score.
       atoms, distances, fields: of the phrase, see `Phrase`; atoms are required. Without any there is none.
-      best, best_scores: room for k, at least one; become the best, the best first, ties by rising document.
-      told: becomes what `TOTAL` and so on say.
 
     Returns:
       How many are kept.
     """
-    n_lists = len(factors)
-    found = np.empty(n_lists * FOUND_COLUMNS, np.int64)
-    find_entries(dictionary, dictionary_blocks, n_entries, wanted, wanted_starts, found)
+    n_lists = len(goal.factors)
+    known = found_entries(dictionary, dictionary_blocks, n_entries, wanted, wanted_starts)
     lists = closed_lists(n_lists)
-    goal = Goal(factors, allowed, is_whole, norms, model, floor, ceiling, first, best, best_scores, told)
-    told[TOTAL] = 0
-    told[IS_EXACT] = 1
-    known = found.reshape(n_lists, FOUND_COLUMNS)
+    goal.told[TOTAL] = 0
+    goal.told[IS_EXACT] = 1
     cursors = np.empty((len(atoms), CURSOR_SIZE), np.int64)
     phrase = Phrase(atoms, distances, fields, cursors, np.zeros(SEEN_SIZE if len(atoms) else 1, np.int64))
     size = _search_all(postings, lists, known, is_required, phrase, goal, empty_batch(n_lists))
-    told[DAMAGE] = lists.damage[0]
-    told[POSITIONS_DAMAGE] = lists.positions_damage[0]
-    put_in_order(best, best_scores, size)
+    conclude(lists, goal, size)
     return size

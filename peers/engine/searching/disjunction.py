@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from peers.engine.dictionary import FOUND_COLUMNS, NUMBER, find_entries
+from peers.engine.dictionary import NUMBER, found_entries
 from peers.engine.lists import (
     AT,
     AT_BLOCK,
@@ -40,34 +40,30 @@ from peers.engine.lists import (
 )
 from peers.engine.postings.format import BLOCK
 from peers.engine.scoring import (
-    IN_FLOATS_2D,
     SLACK,
     bound_of,
     greatest_of,
-    put_in_order,
 )
 from peers.engine.searching.batch import (
-    DAMAGE,
+    GOAL,
     IS_EXACT,
     NOT_ENOUGH,
-    POSITIONS_DAMAGE,
     TOTAL,
     Batch,
     Goal,
     bound_at,
+    conclude,
     empty_batch,
     keep_allowed,
     limit_of,
     narrow,
     offer_all,
     value_row,
+    with_factors,
 )
 from peers.kernel import (
     IN_BYTES,
-    IN_FLOATS,
     IN_INTS,
-    MUTABLE_FLOATS,
-    MUTABLE_INTS,
     Bytes,
     Floats,
     Ints,
@@ -390,11 +386,7 @@ def _search_any(postings: Postings, lists: Lists, goal: Goal, batch: Batch, wind
     return int(size)
 
 
-@kernel(
-    POSTINGS, IN_BYTES, IN_INTS, types.int64, IN_BYTES, IN_INTS, IN_FLOATS, IN_BYTES, types.int64,
-    IN_FLOATS_2D, IN_FLOATS, types.float64, types.float64, types.int64, MUTABLE_INTS, MUTABLE_FLOATS,
-    MUTABLE_INTS,
-)  # fmt: skip
+@kernel(POSTINGS, IN_BYTES, IN_INTS, types.int64, IN_BYTES, IN_INTS, GOAL)
 def search_any(
     postings: Postings,
     dictionary: Bytes,
@@ -402,39 +394,23 @@ def search_any(
     n_entries: int,
     wanted: Bytes,
     wanted_starts: Ints,
-    factors: Floats,
-    allowed: Bytes,
-    is_whole: int,
-    norms: Floats,
-    model: Floats,
-    floor: float,
-    ceiling: float,
-    first: int,
-    best: Ints,
-    best_scores: Floats,
-    told: Ints,
+    goal: Goal,
 ) -> int:
     """Find the best documents that have at least one entry; see `search_all`. Returns how many are kept."""
-    found = np.empty(len(factors) * FOUND_COLUMNS, np.int64)
-    find_entries(dictionary, dictionary_blocks, n_entries, wanted, wanted_starts, found)
-    known = found.reshape(len(factors), FOUND_COLUMNS)
-    of_present = np.empty(len(factors), np.float64)
-    lists = closed_lists(len(factors))
+    known = found_entries(dictionary, dictionary_blocks, n_entries, wanted, wanted_starts)
+    present = np.empty(len(goal.factors), np.float64)  # factors of entries that the segment has
+    lists = closed_lists(len(present))
     n_lists = 0
-    for entry in range(len(factors)):
+    for entry in range(len(present)):
         if known[entry, NUMBER] >= 0:
             open_list(postings, lists, n_lists, known[entry])
-            of_present[n_lists] = factors[entry]
+            present[n_lists] = goal.factors[entry]
             n_lists += 1
-    goal = Goal(
-        of_present[:n_lists], allowed, is_whole, norms, model, floor, ceiling, first, best, best_scores, told
-    )
-    told[TOTAL] = 0
-    told[IS_EXACT] = 1
+    goal.told[TOTAL] = 0
+    goal.told[IS_EXACT] = 1
     size = 0
     if n_lists and lists.damage[0] < 0:
+        goal = with_factors(goal, present[:n_lists])
         size = _search_any(postings, lists, goal, empty_batch(n_lists), _no_window(n_lists))
-    told[DAMAGE] = lists.damage[0]
-    told[POSITIONS_DAMAGE] = lists.positions_damage[0]
-    put_in_order(best, best_scores, size)
+    conclude(lists, goal, size)
     return size

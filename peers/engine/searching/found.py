@@ -12,66 +12,42 @@ from peers.engine.lists import (
 )
 from peers.engine.postings.format import BLOCK
 from peers.engine.scoring import (
-    IN_FLOATS_2D,
     put_in_order,
     sift,
 )
 from peers.engine.searching.batch import (
-    DAMAGE,
+    GOAL,
     INTS_2D,
     IS_EXACT,
-    POSITIONS_DAMAGE,
     TOTAL,
     Goal,
+    conclude,
     empty_batch,
     score,
 )
 from peers.kernel import (
-    IN_BYTES,
     IN_FLOATS,
     IN_INTS,
     MUTABLE_FLOATS,
     MUTABLE_INTS,
-    Bytes,
     Floats,
     Ints,
     kernel,
 )
 
 
-@kernel(
-    POSTINGS, INTS_2D, IN_FLOATS, IN_INTS, INTS_2D, IN_INTS, IN_BYTES,
-    IN_FLOATS_2D, IN_FLOATS, types.float64, types.float64, types.int64, MUTABLE_INTS, MUTABLE_FLOATS,
-    MUTABLE_INTS,
-)  # fmt: skip
-def rank(
-    postings: Postings,
-    known: Ints,
-    factors: Floats,
-    found: Ints,
-    indexes: Ints,
-    rows: Ints,
-    allowed: Bytes,
-    norms: Floats,
-    model: Floats,
-    floor: float,
-    ceiling: float,
-    first: int,
-    best: Ints,
-    best_scores: Floats,
-    told: Ints,
-) -> int:
-    """Score documents and keep the best; see `search_all`.
+@kernel(POSTINGS, INTS_2D, IN_INTS, INTS_2D, IN_INTS, GOAL)
+def rank(postings: Postings, known: Ints, found: Ints, indexes: Ints, rows: Ints, goal: Goal) -> int:
+    """Score documents and keep the best, all of which are allowed; return how many are kept.
 
     Args:
       known: of each list, what `look_up` found.
       found: the documents, rising. indexes: of their postings, -1 where there is none; rows may be longer
         than `found`. rows: of these, which belongs to each list.
     """
-    n_lists = len(factors)
+    n_lists = len(goal.factors)
     lists = closed_lists(n_lists)
     batch = empty_batch(n_lists)
-    goal = Goal(factors, allowed, 1, norms, model, floor, ceiling, first, best, best_scores, told)
     size = 0
     for row in range(n_lists):
         open_list(postings, lists, row, known[row])
@@ -83,11 +59,9 @@ def rank(
         for row in range(n_lists):
             batch.indexes[row, :n] = indexes[rows[row], start : start + n]
         size = score(postings, lists, goal, batch, n, size)
-    told[TOTAL] = len(found)
-    told[IS_EXACT] = 1
-    told[DAMAGE] = lists.damage[0]
-    told[POSITIONS_DAMAGE] = lists.positions_damage[0]
-    put_in_order(best, best_scores, size)
+    goal.told[TOTAL] = len(found)
+    goal.told[IS_EXACT] = 1
+    conclude(lists, goal, size)
     return size
 
 
@@ -100,7 +74,7 @@ def select(
     best: Ints,
     best_values: Floats,
 ) -> int:
-    """Keep the documents with the greatest values, of equal ones the first; see `search_all`.
+    """Keep the documents with the greatest values, of equal ones the first; see `Goal`.
 
     Args:
       values: of every document of the segment.
