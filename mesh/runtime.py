@@ -22,7 +22,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from math import inf
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import trio
 
@@ -32,7 +32,7 @@ from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
 from mesh.lmdb_table import LmdbTable
 from mesh.node import Node, Outgoing
 from mesh.port import Port
-from mesh.transport import Received, Transport
+from mesh.transport import Received
 from mesh.watchdog import Watchdog
 
 COMMIT_PAUSE_S: Final = 0.02  # between commits: at most 50 a second, so that each carries a group
@@ -51,6 +51,16 @@ class RuntimeStatistics(Statistics, frozen=True):
     refused: int  # frames and messages from other peers that broke the protocol
     lost: int  # messages to peers that are unknown or do not keep up; their senders repeat them
     commits: int
+
+
+class Wire(Protocol):
+    """What brings frames to other peers and back; see `transport.Transport`."""
+
+    def send(self, peer_id: str, frames: bytes, /) -> bool: ...
+
+    def publish(self, topic: bytes, frames: bytes, /) -> None: ...
+
+    async def receive_forever(self, take: Callable[[list[Received]], object]) -> None: ...
 
 
 class MeshClock:
@@ -77,7 +87,7 @@ class Runtime:
         self,
         node: Node,
         table: LmdbTable,
-        transport: Transport,
+        wire: Wire,
         decoder: Decoder,
         ports: Iterable[Port],
         *,
@@ -87,7 +97,7 @@ class Runtime:
         self._node = node
         node.send_at_once(self._send)
         self._table = table
-        self._transport = transport
+        self._wire = wire
         self._decode = decoder.decode
         self._storage_retry_s = storage_retry_s
         self._ports = {port.name: port for port in ports}
@@ -118,7 +128,7 @@ class Runtime:
                     nursery.start_soon(port.run, self.deliver)
                 nursery.start_soon(self._keep_time)
                 nursery.start_soon(self._commit_forever)
-                nursery.start_soon(self._transport.receive_forever, self._receive_batch)
+                nursery.start_soon(self._wire.receive_forever, self._receive_batch)
                 task_status.started()
         except BaseException as error:
             if _is_cancellation(error):
@@ -192,8 +202,8 @@ class Runtime:
                 raise LocalProtocolError(f"{source.actor} sent {type(message).__name__} to {target.actor}")
             port.receive(source, message)
         elif target.peer == EVERYBODY:
-            self._transport.publish(target.actor.encode(), encode(source.actor, target.actor, message))
-        elif not self._transport.send(target.peer, encode(source.actor, target.actor, message)):
+            self._wire.publish(target.actor.encode(), encode(source.actor, target.actor, message))
+        elif not self._wire.send(target.peer, encode(source.actor, target.actor, message)):
             self._lost += 1
 
     def _wake_if_due(self, now: float) -> None:

@@ -34,6 +34,7 @@ from mesh.document import Document
 from mesh.lmdb_table import LmdbTable
 from mesh.node import Node
 from mesh.ownership import Ownership, OwnershipChanged
+from mesh.port import Port
 from mesh.runtime import Runtime
 from mesh.slot_set import encode_slots
 from mesh.slots import SlotTable
@@ -108,6 +109,9 @@ class Line:
         self.other._in.send_nowait(("a" if peer == "b" else "b", [frame]))
         return True
 
+    def publish(self, topic: bytes, frame: bytes) -> None:
+        raise AssertionError("what is brought goes to one peer")
+
     async def receive_forever(self, take: Callable[[list[Received]], object]) -> None:
         async for each in self._out:
             take([each])
@@ -127,8 +131,8 @@ class Peer:
         me = self.name
         self.cell, self.handover = Cell(me, TableSection(self.table, b"S"), DictTexts()), Handover(me)
         node = Node(me, [self.cell, Indexer(me, IndexReader(self.index)), self.handover])
-        ports = [ArchivePort(me, self.archive), SegmentsPort(me, self.index, SLOTS)]
-        self.runtime = Runtime(node, self.table, self.line, DECODER, ports)  # type: ignore[arg-type]
+        ports: list[Port] = [ArchivePort(me, self.archive), SegmentsPort(me, self.index, SLOTS)]
+        self.runtime = Runtime(node, self.table, self.line, DECODER, ports)
 
     def close(self) -> None:
         self.archive.close()

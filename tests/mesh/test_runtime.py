@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from math import inf
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import pytest
 import trio
@@ -23,7 +23,7 @@ from mesh.node import Node
 from mesh.port import Deliver, Port
 from mesh.runtime import MeshClock, Runtime
 from mesh.table import Table
-from mesh.transport import Received, Transport
+from mesh.transport import Received
 from peers.crawler.wire_messages import LinksAccepted, LinksFound
 from peers.gateway.wire_messages import StatusWanted
 from tests.frames import DECODER, decode
@@ -126,8 +126,7 @@ class Bench:
         self.transport = PaperTransport()
         self.scribe = Scribe(self.table)
         node = Node(ME, [self.scribe])
-        transport = cast(Transport, self.transport)
-        self.runtime = Runtime(node, self.table, transport, DECODER, ports, storage_retry_s=0.01)
+        self.runtime = Runtime(node, self.table, self.transport, DECODER, ports, storage_retry_s=0.01)
 
     def tell(self, message: Message, peer: str = "you") -> None:
         self.runtime.deliver(Address(peer, "controller"), "controller", message)
