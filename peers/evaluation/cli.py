@@ -46,6 +46,9 @@ HelpOption = Annotated[
         help="Folder of unpacked packages, libreoffice-help-zh-cn/ and -en-us/ in it.",
     ),
 ]
+CollectionOption = Annotated[
+    list[str] | None, typer.Option("--collection", help="Only this one; repeat for more.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -115,7 +118,7 @@ def judge(
 def quality(
     shared: SharedOption = Path("../shared"),
     help_pages: HelpOption = NO_HELP,
-    collection: Annotated[list[str] | None, typer.Option(help="Only this one; repeat for more.")] = None,
+    collection: CollectionOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Rank every collection there is with our engine and with others, in this process."""
@@ -136,7 +139,7 @@ def quality(
 def fit(
     shared: SharedOption = Path("../shared"),
     help_pages: HelpOption = NO_HELP,
-    collection: Annotated[list[str] | None, typer.Option(help="Only this one; repeat for more.")] = None,
+    collection: CollectionOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the weights of ranking that fit the judged collections best; changes nothing.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -101,48 +102,55 @@ class WarcWriter:
         return self._output
 
 
-class JsonWriter:
-    """One JSON object a line for each page that has text; packed, unless it goes to stdout."""
+class _TakenWriter(ABC):
+    """Takes pages that were taken apart."""
 
     needs_rows: ClassVar[bool] = True
-
-    def __init__(self, out: Path) -> None:
-        self._output = _PackedLines(out, "pages.jsonl.gz")
-        self.files = [self._output.path]
+    files: list[Path]
 
     def write_records(self, records: bytes) -> None:
         raise AssertionError("pages are exported taken apart")
 
+
+class _LinesWriter(_TakenWriter):
+    """Lines of text in one file; packed, unless it goes to stdout."""
+
+    name: ClassVar[str]
+
+    def __init__(self, out: Path) -> None:
+        self._output = _PackedLines(out, self.name)
+        self.files = [self._output.path]
+
     def write_taken(self, taken: Taken) -> None:
-        self._output.write(_encoder.encode_lines(taken.rows))
+        self._output.write(self._lines(taken))
 
     def close(self) -> None:
         self._output.close()
 
+    @abstractmethod
+    def _lines(self, taken: Taken) -> bytes: ...
 
-class LinksWriter:
+
+class JsonWriter(_LinesWriter):
+    """One JSON object a line for each page that has text."""
+
+    name: ClassVar[str] = "pages.jsonl.gz"
+
+    def _lines(self, taken: Taken) -> bytes:
+        return _encoder.encode_lines(taken.rows)
+
+
+class LinksWriter(_LinesWriter):
     """A line for each link: source, target and text, by tabs; white space in a text is folded already."""
 
-    needs_rows: ClassVar[bool] = True
+    name: ClassVar[str] = "links.tsv.gz"
 
-    def __init__(self, out: Path) -> None:
-        self._output = _PackedLines(out, "links.tsv.gz")
-        self.files = [self._output.path]
-
-    def write_records(self, records: bytes) -> None:
-        raise AssertionError("pages are exported taken apart")
-
-    def write_taken(self, taken: Taken) -> None:
-        self._output.write("".join(map(_line_of, taken.links)).encode("utf-8", "replace"))
-
-    def close(self) -> None:
-        self._output.close()
+    def _lines(self, taken: Taken) -> bytes:
+        return "".join(map(_line_of, taken.links)).encode("utf-8", "replace")
 
 
-class ParquetWriter:
+class ParquetWriter(_TakenWriter):
     """A table of pages, a group of rows at a time, packed with zstd."""
-
-    needs_rows: ClassVar[bool] = True
 
     def __init__(self, out: Path) -> None:
         """Raises: ConfigError: pyarrow is not there, or the output is no folder."""
@@ -164,9 +172,6 @@ class ParquetWriter:
         self._part = path.with_name(path.name + PART)
         self._file: Any = pyarrow.parquet.ParquetWriter(self._part, self._schema, compression="zstd")
         self._rows: list[PageRow] = []
-
-    def write_records(self, records: bytes) -> None:
-        raise AssertionError("pages are exported taken apart")
 
     def write_taken(self, taken: Taken) -> None:
         self._rows += taken.rows
