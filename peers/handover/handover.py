@@ -55,6 +55,8 @@ from collections.abc import Iterable
 from math import inf
 from typing import ClassVar
 
+import msgspec
+
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.lives import numbers_of
@@ -86,24 +88,23 @@ from peers.handover.yielding import Yielding
 class HandoverStatistics(Statistics, frozen=True):
     """Slots of this peer by what is true of them now, and counts since the start."""
 
-    owned: int  # to be crawled by us
-    held: int  # of those, that we may crawl
-    stopping: int  # given up, but something of them is not finished
-    kept: int  # as owner or standby
-    complete: int  # of which we have everything
-    missing: int  # answered for by the table and not complete
-    filled: int  # of which we have anything
-    wanted: dict[
-        str, int
-    ]  # by store: to be brought here, a slot counts once for every peer that has some of it
-    differing: int  # that are said to differ and have still to be compared, for every peer
-    offered: int  # to be taken by others, a slot counts once for every peer
-    strays: int  # which we do not keep and which all of the team do not have yet
-    claims: int  # count
-    takeovers: int  # count: slots that we came to hold
-    yielded: int  # count: slots, a repetition counts again
-    refused: int  # count: messages that made no sense
-    is_quiet: bool  # nothing is moving or has to; routine comparisons aside
+    owned: int = 0  # to be crawled by us
+    held: int = 0  # of those, that we may crawl
+    stopping: int = 0  # given up, but something of them is not finished
+    kept: int = 0  # as owner or standby
+    complete: int = 0  # of which we have everything
+    missing: int = 0  # answered for by the table and not complete
+    filled: int = 0  # of which we have anything
+    # By store: to be brought here, a slot counts once for every peer that has some of it.
+    wanted: dict[str, int] = msgspec.field(default_factory=dict)
+    differing: int = 0  # that are said to differ and have still to be compared, for every peer
+    offered: int = 0  # to be taken by others, a slot counts once for every peer
+    strays: int = 0  # which we do not keep and which all of the team do not have yet
+    claims: int = 0  # count
+    takeovers: int = 0  # count: slots that we came to hold
+    yielded: int = 0  # count: slots, a repetition counts again
+    refused: int = 0  # count: messages that made no sense
+    is_quiet: bool = False  # nothing is moving or has to; routine comparisons aside
 
 
 class Handover(Actor):
@@ -237,7 +238,7 @@ class Handover(Actor):
 
     def observe(self) -> HandoverStatistics:
         if not self._is_begun:
-            return _nothing_known()
+            return HandoverStatistics()  # it knows no slots yet
         standing, ownership = self._standing, self._standing.ownership
         kept, owned, complete = ownership.kept, ownership.owned, standing.complete
         strays, n_offered = self._offering.untaken_strays(), self._offering.n_open
@@ -388,9 +389,3 @@ class Handover(Actor):
         standing.complete &= ~slots
         self._taking.lose(slots, now)
         return self._advance(now)
-
-
-def _nothing_known() -> HandoverStatistics:
-    """The statistics of a handover that knows no slots yet."""
-    counts = dict.fromkeys(HandoverStatistics.__struct_fields__, 0)
-    return HandoverStatistics(**counts | {"wanted": {}, "is_quiet": False})  # type: ignore[arg-type]

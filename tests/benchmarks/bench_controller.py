@@ -22,7 +22,7 @@ from random import Random
 
 import pytest
 
-from mesh.actor import Actor, Address, Message
+from mesh.actor import Address, Message
 from mesh.codec import encode
 from mesh.lmdb_table import LmdbTable
 from mesh.memory_table import MemoryTable
@@ -55,7 +55,7 @@ class Crawl:
         self.now = 1_000.0
         self.n_pages = 0
         self.n_bytes = 0
-        self.actors: dict[str, Actor] = {
+        self.actors = {
             name: Controller(name, table, SETTINGS) for name, table in zip(("a", "b"), tables, strict=True)
         }
         self.waiting: deque[tuple[str, Address, Message]] = deque()
@@ -80,7 +80,7 @@ class Crawl:
             while self.waiting:
                 self.step(*self.waiting.popleft())
                 self.wake()
-            if self.n_pages and self.actors["a"].observe().is_idle:  # type: ignore[attr-defined]
+            if self.n_pages and self.actors["a"].observe().is_idle:
                 return
             self.now = max(self.now, min(actor.wake_at() for actor in self.actors.values()))
             self.wake()
@@ -128,7 +128,7 @@ def test_controller(tmp_path: Path, is_on_disk: bool, replicas: int) -> None:
         if isinstance(table, LmdbTable):
             table.commit()
     micros = (time.process_time() - start) * 1e6 / crawl.n_pages
-    shipped = crawl.actors["a"].observe().store.items_shipped / crawl.n_pages  # type: ignore[attr-defined]
+    shipped = crawl.actors["a"].observe().store.items_shipped / crawl.n_pages
     print(
         f"\n{'LMDB' if is_on_disk else 'memory'} R={replicas}: {micros:.0f} us a page,"
         f" {shipped:.1f} items and {crawl.n_bytes / crawl.n_pages:.0f} bytes shipped"

@@ -244,6 +244,14 @@ def _mrr(collection: Collection, rank: Callable[[str], list[str]]) -> float:
     return means(measured(run, collection.judgements))["MRR@10"]
 
 
+def _by_bm25f(view: View) -> Callable[[str], list[str]]:
+    return lambda text: _best(view, parse_query(text))
+
+
+def _by_words(view: View, sequences: _Sequences, is_instead: bool) -> Callable[[str], list[str]]:
+    return lambda text: _best(view, _hybrid_query(text, sequences, is_instead))
+
+
 def _best(view: View, query: Query) -> list[str]:
     """Return the ten best pages by BM25F as the gateway asks for them: all words, then any of them."""
     statistics = view.statistics(query.terms)
@@ -411,13 +419,10 @@ def test_quality_of_a_hybrid_index() -> None:
         sequences = _Sequences(tuple(each.word) for each in found)
         plain = _view(_index(collection.documents))
         hybrid = _view(_index(_entered(document, sequences) for document in collection.documents))
-        of_plain = _mrr(collection, lambda text, view=plain: _best(view, parse_query(text)))  # type: ignore[misc]
+        of_plain = _mrr(collection, _by_bm25f(plain))
         print(f"  {collection.name}: {len(found)} words; MRR@10 by BM25F {of_plain:.4f}", end="")
         for is_instead in (False, True):
-            figure = _mrr(
-                collection,
-                lambda text, view=hybrid, s=sequences, i=is_instead: _best(view, _hybrid_query(text, s, i)),  # type: ignore[misc]
-            )
+            figure = _mrr(collection, _by_words(hybrid, sequences, is_instead))
             print(f", {'instead of' if is_instead else 'beside'} their words {figure:.4f}", end="")
         print()
 
@@ -487,7 +492,7 @@ def test_quality_of_important_words_first() -> None:
             total, _, hits = small.search(query, whole.statistics(query.terms), HITS)
             return [hit.url for hit in hits] if total >= HITS else _best(whole, query)
 
-        of_whole = _mrr(collection, lambda text, view=whole: _best(view, parse_query(text)))  # type: ignore[misc]
+        of_whole = _mrr(collection, _by_bm25f(whole))
         print(f"  {collection.name}: MRR@10 by BM25F {of_whole:.4f}, important {_mrr(collection, rank):.4f}")
 
 

@@ -11,11 +11,12 @@ import socket
 import sys
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import trio
 from hypercorn.config import Config
 from hypercorn.trio import serve
+from hypercorn.typing import ASGIFramework
 
 from peers.gateway.asgi import respond
 from peers.gateway.http import listen
@@ -63,7 +64,8 @@ async def hypercorn(listener: socket.socket, stopping: trio.Event) -> None:
     config.bind = [f"fd://{listener.detach()}"]
     config.accesslog = config.errorlog = None
     config.keep_alive_max_requests = 1_000_000
-    await serve(application(KnownPages()), config, shutdown_trigger=stopping.wait, mode="asgi")  # type: ignore[arg-type]
+    served = cast("ASGIFramework", application(KnownPages()))
+    await serve(served, config, shutdown_trigger=stopping.wait, mode="asgi")
 
 
 if __name__ == "__main__":
