@@ -17,7 +17,6 @@ from mesh.memory_table import MemoryTable
 from mesh.slot_set import SlotMask
 from mesh.slots import slot_of
 from mesh.urls import fingerprint, host_of
-from peers.crawler import frontier_store as store_module
 from peers.crawler.frontier import Frontier, HostState, QueuedUrl
 from peers.crawler.frontier_items import (
     HostItem,
@@ -29,7 +28,7 @@ from peers.crawler.frontier_items import (
     encode_items,
     locate,
 )
-from peers.crawler.frontier_store import FrontierStore, HeldBack
+from peers.crawler.frontier_store import PART_BYTES, FrontierStore, HeldBack
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_rows import Conclusion, row_in
 from peers.handover.store import Part, Store
@@ -234,14 +233,13 @@ def test_only_what_is_lacking_is_sent_and_hosts_always_are() -> None:
     assert located.item_count == 2
 
 
-def test_parts_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "PART_BYTES", 2_000)
+def test_parts_are_small() -> None:
     one, other = Side(), Side()
-    for path in range(200):
+    for path in range(8_000):
         one.add(f"{ORIGIN}/{path}", text=f"text {path}")
     for part in one.store.parts(1, ALL, ()):
         assert isinstance(part, Part)
-        assert len(part.items) <= 2_200
+        assert len(part.items) <= 1.1 * PART_BYTES
     assert other.pull(one) > 5
     assert other.ids() == one.ids()
 
