@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mesh.actor import Message
-from mesh.slots import NOBODY, SlotTable, slot_of
+from mesh.slot_ranking import NOBODY
+from mesh.slots import SlotTable, slot_of
 
 
 class Ownership:

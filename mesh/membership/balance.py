@@ -23,7 +23,7 @@ from typing import Annotated, Final, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from mesh.slots import WEIGHT_MAX
+from mesh.slot_ranking import WEIGHT_MAX
 
 RETURN_PART: Final = 4  # of the way back to the wanted weight is gone at a time: one in so many parts,
 RETURN_INTERVALS: Final = 30  # so many intervals after the last change of weight,

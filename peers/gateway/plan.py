@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 
 from mesh.ownership import Ownership
-from mesh.slots import NOBODY
+from mesh.slot_ranking import NOBODY
 
 Absent: TypeAlias = tuple[str, ...]  # sorted ids of peers for which others answer
 

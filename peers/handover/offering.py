@@ -11,8 +11,8 @@ from math import inf
 
 from mesh.actor import Send
 from mesh.ownership import Ownership
+from mesh.slot_ranking import NOBODY
 from mesh.slot_set import SlotMask, encode_slots
-from mesh.slots import NOBODY
 from peers.handover.offers import Offers
 from peers.handover.settings import HandoverSettings
 from peers.handover.standing import Standing, to_handover

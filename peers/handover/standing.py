@@ -9,8 +9,8 @@ import numpy as np
 
 from mesh.actor import Address, Message, Send
 from mesh.ownership import Ownership
+from mesh.slot_ranking import NOBODY
 from mesh.slot_set import SlotMask, decode_slots
-from mesh.slots import NOBODY
 
 
 class Standing:
