@@ -14,7 +14,6 @@ import pytest
 import trio
 import zmq
 
-import mesh.transport
 from mesh.errors import ConfigError, RemoteProtocolError
 from mesh.identity import PUBLISHED_CURVE_KEYS, Identity
 from mesh.tcp_endpoint import host_and_port
@@ -314,14 +313,10 @@ async def test_the_largest_frame_arrives() -> None:
         assert len(frame) == FRAME_BYTES_MAX
 
 
-async def test_a_member_that_sends_too_large_a_frame_is_cut_off_and_others_are_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_member_that_sends_too_large_a_frame_is_cut_off_and_others_are_not() -> None:
     async with peers(3) as (one, bad, two):
         introduce([one, bad, two])
-        with monkeypatch.context() as without_check:
-            without_check.setattr(mesh.transport, "FRAME_BYTES_MAX", 64 << 20)
-            bad.send(two, bytes(FRAME_BYTES_MAX + 100))
+        bad.transport._links[two.peer_id].dealer.send(bytes(FRAME_BYTES_MAX + 100))
         assert await hears_nothing(two)
         one.send(two, b"still here")
         assert await received(two, 1) == [(one.peer_id, [b"still here"])]
@@ -431,7 +426,9 @@ async def test_any_authentication_answer_but_200_delivers_nothing(
     monkeypatch: pytest.MonkeyPatch, answer: bytes
 ) -> None:
     async with peers(2) as (one, two):
-        monkeypatch.setattr("mesh.zap.ADMITTED", answer)
+        allowed = two.transport._allowed
+        answer_with = allowed._answer
+        monkeypatch.setattr(allowed, "_answer", lambda head, _, peer: answer_with(head, answer, peer))
         two.allow(one)
         one.connect(two)
         one.send(two, b"x")
