@@ -26,6 +26,7 @@ from peers.kernel import (
     Bytes,
     Ints,
     allocating_leaf,
+    inlined,
     int64,
     kernel,
     leaf,
@@ -196,6 +197,26 @@ def _begins_at_most(packed: Bytes, numbers: Ints, block: int, wanted: Bytes, sta
     return _order(packed, at, length, wanted, start, end, 0) >= 0
 
 
+@inlined
+def _put(
+    found: Ints,
+    out: int,
+    number: int,
+    doc_freq: int,
+    posting: int,
+    postings_bytes: int,
+    place: int,
+    positions_bytes: int,
+) -> None:
+    """Tell what an entry is: a row of FOUND_COLUMNS, from `out` on."""
+    found[out + NUMBER] = number
+    found[out + DOC_FREQ] = doc_freq
+    found[out + START] = posting
+    found[out + END] = posting + postings_bytes
+    found[out + PLACE] = place
+    found[out + PLACE_END] = place + positions_bytes
+
+
 @leaf
 def find_entries(
     packed: Bytes, numbers: Ints, n_entries: int, wanted: Bytes, wanted_starts: Ints, found: Ints
@@ -255,12 +276,7 @@ def find_entries(
             postings_bytes, at = read_varint(packed, at)
             positions_bytes, at = read_varint(packed, at)
             if is_equal:
-                found[out + NUMBER] = number
-                found[out + DOC_FREQ] = doc_freq
-                found[out + START] = posting
-                found[out + END] = posting + postings_bytes
-                found[out + PLACE] = place
-                found[out + PLACE_END] = place + positions_bytes
+                _put(found, out, number, doc_freq, posting, postings_bytes, place, positions_bytes)
                 break
             posting += postings_bytes
             place += positions_bytes
@@ -305,12 +321,7 @@ def list_entries(packed: Bytes, numbers: Ints, first: int, end: int, found: Ints
         postings_bytes, at = read_varint(packed, at)
         positions_bytes, at = read_varint(packed, at)
         if number >= first:
-            found[out + NUMBER] = number
-            found[out + DOC_FREQ] = doc_freq
-            found[out + START] = posting
-            found[out + END] = posting + postings_bytes
-            found[out + PLACE] = place
-            found[out + PLACE_END] = place + positions_bytes
+            _put(found, out, number, doc_freq, posting, postings_bytes, place, positions_bytes)
             out += FOUND_COLUMNS
         posting += postings_bytes
         place += positions_bytes
