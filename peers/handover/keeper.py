@@ -15,7 +15,7 @@ from mesh.actor import Address, Message, Send
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, decode_slots, encode_slot_list, encode_slots
-from peers.handover.exchange import Exchange, ExchangeSettings
+from peers.handover.exchange import Exchange
 from peers.handover.messages import (
     ForgetSlots,
     SlotsComplete,
@@ -24,6 +24,7 @@ from peers.handover.messages import (
     SynchroniseSlots,
 )
 from peers.handover.mirror import Mirror
+from peers.handover.settings import ExchangeSettings
 from peers.handover.store import Part, Store, StoreDeclaration, StoreStatistics
 from peers.handover.wire_messages import (
     CompareSlots,

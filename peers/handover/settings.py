@@ -1,4 +1,4 @@
-"""Patience and pace of moving slots: what a person may set."""
+"""Patience and pace of moving slots: what a person may set, and what nobody needs to."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta
+
+from peers.handover.wire_messages import COMPARED_SLOTS_MAX
 
 
 class HandoverSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -42,3 +44,16 @@ class HandoverSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     ] = 20.0
     compare_round_s: Annotated[float, Meta(description="after which it has compared all of them")] = 480.0
     compare_slots_min: Annotated[int, Meta(description="slots that it compares at a time at least")] = 256
+
+
+class ExchangeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Patience and limits of the exchange of one store; it matters to no user, so nobody configures it."""
+
+    group_slots_max: int = COMPARED_SLOTS_MAX  # compared at a time; at most COMPARED_SLOTS_MAX
+    # Of one transfer; each some megabytes in memory; at most `pulling.PARTS_WAITING_MAX`.
+    parts_in_flight_max: int = 4
+    again_s: float = 2.0  # without any answer until then it is asked again; doubled each time
+    tries_max: int = 4  # then the task ends with what it has
+    transfers_max: int = 32  # going out at a time; who asks beyond that asks again
+    transfers_per_peer_max: int = 8  # to one peer; with more it has lost the oldest
+    idle_s: float = 30.0  # after which a transfer that nobody takes is forgotten

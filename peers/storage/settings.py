@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from mesh.delivery import DeliverySettings
-from peers.handover.exchange import ExchangeSettings
+from peers.handover.settings import ExchangeSettings
 from peers.storage.cell_store import PART_RECORDS_BYTES
 from peers.storage.indexing import IndexingSettings
 from peers.storage.scrubber import ScrubSettings

@@ -22,9 +22,12 @@ from mesh.membership.wire_messages import Ping
 from mesh.ownership import Ownership
 from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list
 from mesh.slots import SlotTable
-from peers.handover.exchange import PARTS_WAITING_MAX, Exchange, ExchangeSettings, checksum_of
+from peers.handover.exchange import Exchange
 from peers.handover.item_ids import FEW, item_ids_in
 from peers.handover.messages import SlotsDiffer, SlotsSynchronised, StopSynchronising, SynchroniseSlots
+from peers.handover.part_checksum import checksum_of
+from peers.handover.pulling import PARTS_WAITING_MAX
+from peers.handover.settings import ExchangeSettings
 from peers.handover.store import Part
 from peers.handover.wire_messages import (
     BULK_BYTES_MAX,

@@ -27,7 +27,7 @@ from mesh.membership.messages import HoldingsRevoked, ServeSlots
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, decode_slots, encode_slot_list, encode_slots
 from mesh.slots import SlotTable
-from peers.handover.exchange import Exchange, ExchangeSettings
+from peers.handover.exchange import Exchange
 from peers.handover.handover import Handover
 from peers.handover.messages import (
     ForgetSlots,
@@ -38,7 +38,7 @@ from peers.handover.messages import (
     StopSynchronising,
     SynchroniseSlots,
 )
-from peers.handover.settings import HandoverSettings
+from peers.handover.settings import ExchangeSettings, HandoverSettings
 from peers.handover.store import StoreDeclaration
 from tests.peers.handover.dict_store import DictStore, Item
 

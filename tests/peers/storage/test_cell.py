@@ -20,7 +20,6 @@ from mesh.port import DiskFilled
 from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list
 from mesh.slots import SlotTable
 from mesh.urls import host_of
-from peers.handover.exchange import checksum_of
 from peers.handover.messages import (
     ForgetSlots,
     SlotsComplete,
@@ -31,6 +30,7 @@ from peers.handover.messages import (
     StopSynchronising,
     SynchroniseSlots,
 )
+from peers.handover.part_checksum import checksum_of
 from peers.handover.wire_messages import CompareSlots, ItemsSent, ItemsTaken, SendItems, SlotsCompared
 from peers.index.messages import (
     IndexAnchors,
