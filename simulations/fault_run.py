@@ -135,7 +135,7 @@ class FaultRun:
             lambda machine, begin_s, end_s: self.nemesis.is_calm(machine, begin_s, end_s),
             self.tell,
         )
-        self.users = Users(random_of(seed, "seeds"), lambda: self.world.now, self.watch.violate, self.tell)
+        self.users = Users(lambda: self.world.now, self.watch.violate, self.tell)
         doors: dict[str, VirtualDoor] = {}
         self.machines = [
             Machine(

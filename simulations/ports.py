@@ -182,13 +182,11 @@ class VirtualSegments:
     name = "segments"
 
     def __init__(self, twin: IndexTwin) -> None:
-        self.commits = 0
         self._twin = twin
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
         seconds = 0.0
         if isinstance(message, CommitDocuments):
-            self.commits += 1
             seconds = COMMIT_S + COMMIT_PAGE_S * len(message.documents)
         elif isinstance(message, AdoptDocuments):
             seconds = COMMIT_S

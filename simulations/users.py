@@ -7,15 +7,12 @@ begins. A seed counts as promised when the gateway says that its owner has it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from mesh.actor import Message
 from peers.gateway.messages import AddSeeds, FindPage, PageFound, PagesFound, SearchPages, SeedsAdded
 from simulations.machine import Machine
 from simulations.words import rare_word_of
-
-if TYPE_CHECKING:
-    from random import Random
 
 # From a page being stored to its being in the index of all who keep it: a batch that is being gathered,
 # one that is being committed before it, and the same again at a standby that heard of it last.
@@ -37,7 +34,6 @@ class Users:
 
     def __init__(
         self,
-        random: Random,
         now: Callable[[], float],
         violate: Callable[[str], None],
         tell: Callable[[str], None],
@@ -48,8 +44,6 @@ class Users:
         self.copies: dict[str, bytes] = {}  # URL to what the gateway had of it when it was last asked
         self.n_searches = 0
         self.n_complete = 0
-        self.n_missed = 0  # complete answers without a page that had not been stored for long
-        self._random = random
         self._now = now
         self._violate = violate
         self._tell = tell
@@ -110,5 +104,3 @@ class Users:
                 f"{question.machine.name} did not find {question.url} at {question.at:.3f} in a search that"
                 f" claims all {answer.coverage.slots} slots"
             )
-        elif not is_found:
-            self.n_missed += 1

@@ -59,7 +59,6 @@ class ParsedPage(msgspec.Struct, frozen=True):
     charset: str  # Python's name of the codec
     replacement_count: int  # characters that could not be decoded
     is_noindex: bool = False
-    is_nofollow: bool = False
     is_cut: bool = False  # longer or deeper than the limits; the rest was not read
     type: str = "text/html"  # media type that it was read as
     dates: tuple[str, ...] = ()  # what the page says of when it was changed, best first, as it stands there
@@ -105,7 +104,6 @@ def parse_page(
         charset=decoded.encoding,
         replacement_count=decoded.replacement_count,
         is_noindex=is_noindex,
-        is_nofollow=is_nofollow,
         is_cut=page.is_cut or len(page.text) > TEXT_CHARS_MAX,
         type=media_type if media_type in _TEXT_TYPES else "text/html",
         dates=page.dates,

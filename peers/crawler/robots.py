@@ -26,7 +26,6 @@ class RobotsRules:
 
     _paths: PathRules
     crawl_delay_s: float | None = None  # at least 0; None when the site names none
-    is_provisional: bool = False  # True: the site could not say; ask again soon
 
     def allows(self, url: str) -> bool:
         """Tell whether a canonical URL of the site may be fetched; /robots.txt itself always may."""
@@ -35,7 +34,7 @@ class RobotsRules:
 
 
 ALLOW_ALL: Final = RobotsRules(PathRules(()))
-DISALLOW_FOR_NOW: Final = RobotsRules(PathRules([(False, "/")]), is_provisional=True)
+DISALLOW_FOR_NOW: Final = RobotsRules(PathRules([(False, "/")]))  # the site could not say
 
 
 def product_token(user_agent: str) -> str:

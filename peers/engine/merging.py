@@ -179,7 +179,7 @@ def _merge_dictionaries(
     document_bases = np.repeat(bases[:-1], n_entries)
     doc_freqs = np.concatenate([dictionary.doc_freqs for dictionary in dictionaries])
     merged = _Merged(n_terms, segments, scratch)
-    for first, end in pairwise(_ranges(segments, dictionaries, ranks, entry_bases, n_terms)):
+    for first, end in pairwise(_ranges(dictionaries, ranks, entry_bases, n_terms)):
         cuts = [
             slice(*np.searchsorted(ranks[entry_bases[i] : entry_bases[i + 1]], (first, end)).tolist())
             for i in range(len(segments))
@@ -211,13 +211,7 @@ def _merge_dictionaries(
     return dictionary, merged.postings[: merged.starts[-1]], merged.positions[: merged.places[-1]]
 
 
-def _ranges(
-    segments: Sequence[Segment],
-    dictionaries: Sequence[Dictionary],
-    ranks: Ints,
-    entry_bases: Ints,
-    n_terms: int,
-) -> list[int]:
+def _ranges(dictionaries: Sequence[Dictionary], ranks: Ints, entry_bases: Ints, n_terms: int) -> list[int]:
     """Cut the merged terms into ranges whose postings and positions have about RANGE_BYTES; n + 1 bounds."""
     n_bytes = np.zeros(n_terms)
     for i, dictionary in enumerate(dictionaries):

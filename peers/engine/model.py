@@ -18,7 +18,7 @@ The values of the features, from the raw ones:
     newness        max(0, log(T / max(age, 1 day)) / log(T / 1 day)), T = COMPENSATED_DAYS: new pages had no
                    time to be linked to; Li, Yan, Wang 2004, section 10.3
     depth          1 / (1 + depth), depth segments of the path: the front page of a host has 1
-    freshness      1 / (1 + age / FRESHNESS_HALF)
+    freshness      1 / (1 + age / FRESHNESS_HALF_DAYS)
 The age of a page is how much older it is than the newest candidate: there is no clock in a score.
 """
 

@@ -97,7 +97,6 @@ class Tantivy:
             import tantivy
         except ImportError as error:
             raise NotInstalled("no tantivy") from error
-        self._tantivy = tantivy
         self._is_english = is_english(collection)
         tokenizer = "en_stem" if self._is_english else "terms"
         schema = tantivy.SchemaBuilder()

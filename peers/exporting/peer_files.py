@@ -28,7 +28,6 @@ class Version(NamedTuple):
 
     identity: bytes  # slot and fingerprint of its URL
     place: Place
-    is_newest: bool  # of its page, at that peer
     peer: PeerFiles
 
 
@@ -64,15 +63,15 @@ class PeerFiles:
 
     def versions(self) -> Iterator[Version]:
         """Yield all versions of all pages, page by page, of each the newest first; pages in a fixed order."""
-        after, identity_before = b"", b""
+        after = b""
         while True:
             self._table.renew()
             places = self._ledger.places(after, PLACES_AT_ONCE)
             if not places:
                 return
             for key, identity, place in places:
-                yield Version(identity, place, identity != identity_before, self)
-                after, identity_before = key, identity
+                yield Version(identity, place, self)
+                after = key
 
     def read(self, place: Place) -> bytes:
         """Return the records of a version; b"" if they are gone, or are not what was written."""

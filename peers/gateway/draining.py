@@ -35,7 +35,7 @@ class Draining(Errand):
     def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
         match message:
             case MembersTold(members) if source == self._membership:
-                return self._consider(members, now)
+                return self._consider(members)
             case _:
                 return None
 
@@ -51,7 +51,7 @@ class Draining(Errand):
         self._look_at = now + REPEAT_S
         return [Send(self._membership, MembersWanted(()))]
 
-    def _consider(self, members: tuple[Rumour, ...], now: float) -> list[Send]:
+    def _consider(self, members: tuple[Rumour, ...]) -> list[Send]:
         """End if the order is carried out or cannot be, else give it again."""
         named = [rumour for rumour in members if rumour.record.peer.startswith(self._order.peer)]
         there = [rumour for rumour in named if rumour.state != State.LEFT]

@@ -52,7 +52,6 @@ class HttpServer:
         self._limits = limits = limits or HttpLimits()
         self._budget = MemoryBudget(limits.held_bytes_max)
         self._connections: dict[HttpConnection, None] = {}  # in the order they came
-        self._is_stopping = False
         self._accepted = self._turned_out = self._refused = self._malformed = self._slow = 0
 
     async def serve(self, stopping: trio.Event) -> None:

@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 
 from peers.engine.query import Order
 from peers.engine.query_language import Oddity, Remark
+from peers.engine.reading import QUERY_CHARS_MAX
 from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed
 from peers.gateway.status import PeerState, PeerStatus, Report, Total
 from peers.gateway.stored_page import Kind, StoredPage, framed_html
@@ -28,7 +29,6 @@ HITS_PER_PAGE: Final = 10
 PAGES_MAX: Final = HITS_MAX // HITS_PER_PAGE
 PAGES_AROUND: Final = 2  # linked on both sides of the current one; ten numbers do not fit a phone
 ADDRESS_CHARS_MAX: Final = 90
-QUERY_CHARS_MAX: Final = 500  # in the form; what is longer in an address is cut where it is read
 FACET_VALUES_SHOWN: Final = 10
 FACET_NAME_CHARS_MAX: Final = 60
 NOWHERE_SHOWN_MAX: Final = 10

@@ -44,9 +44,7 @@ complete until it has taken the owner's new offer: till then its answers can lac
 What is stored while fewer peers crawl than there are copies, since the others drain or are down, has fewer
 copies; if those die, who comes back after them can call complete what is with the dead, since no more members
 are down than copies should allow. So can those who see a peer start again that had forgotten to be lacking.
-A member that is alive but whose handover hangs stops the slots that move, and no others. Numbers follow the
-clock at the start of a peer, so one whose clock was set back meanwhile could take an answer to its former
-life for one to this life, if that was under way all the time.
+A member that is alive but whose handover hangs stops the slots that move, and no others.
 """
 
 from __future__ import annotations

@@ -162,7 +162,6 @@ class Importer(Actor):
         self._links_known_before: set[FoundLink] = set()
         self._stored = self._known = self._refused = self._late = 0
         self._links = self._foreign = 0
-        self._here = Address(me, self.name)
         self._cell = Address(me, "cell")
         self._controller = Address(me, "controller")
         self._http = Address(me, "http")
@@ -180,7 +179,7 @@ class Importer(Actor):
             case PageStored(url, fetched_at, is_new):
                 return self._note_stored((url, fetched_at), is_new, now)
             case PageRefused(url, fetched_at):
-                return self._note_refused((url, fetched_at), now)
+                return self._note_refused((url, fetched_at))
             case LinksAccepted(number):
                 return self._note_accepted(source.peer, number, now)
             case UnindexedCounted(pages):
@@ -370,7 +369,7 @@ class Importer(Actor):
         self._storing -= 1
         return self._gather_links(version, taken, now)
 
-    def _note_refused(self, version: tuple[str, float], now: float) -> list[Send]:
+    def _note_refused(self, version: tuple[str, float]) -> list[Send]:
         taken = self._taken.get(version)
         if taken is None or not taken.is_begun or taken.is_stored:
             return []

@@ -26,7 +26,7 @@ from mesh.slot_set import NO_SLOTS, decode_slots
 from peers.engine.adoption import check_segment
 from peers.engine.errors import CorruptIndexError, DamagedSegmentError
 from peers.engine.index import Index
-from peers.engine.merge import Merge, Merged
+from peers.engine.merge import Merge
 from peers.engine.segment import Segment
 from peers.engine.storage import Buffer
 from peers.handover.wire_messages import BULK_BYTES_MAX
@@ -38,7 +38,6 @@ from peers.index.messages import (
     CommitDocuments,
     DocumentsAdopted,
     DocumentsCommitted,
-    DocumentsExported,
     ExportDocuments,
     GiveUpSegment,
     NextDocuments,
@@ -69,13 +68,9 @@ class SegmentsPort:
         self, me: str, index: Index, slot_count: int, *, retry_s: float = RETRY_S, rest_s: float = REST_S
     ) -> None:
         self.n_documents = 0  # committed
-        self.cpu_s = 0.0  # of the threads that committed them
-        self.merge_cpu_s = 0.0
         self.n_merges = 0
         self.n_exported_bytes = 0
-        self.export_cpu_s = 0.0
         self.n_adopted = 0  # documents
-        self.adopt_cpu_s = 0.0  # checks included
         self.n_refused = 0  # segments of other peers
         self.n_damaged = 0  # segments given up
         self._address = Address(me, self.name)
@@ -154,9 +149,7 @@ class SegmentsPort:
                 await trio.sleep(self._retry_s)
 
     def _commit(self, order: CommitDocuments) -> int:
-        started = time.thread_time()
         generation = commit_documents(self._index, order)
-        self.cpu_s += time.thread_time() - started
         self.n_documents += len(order.documents)
         return generation
 
@@ -184,23 +177,16 @@ class SegmentsPort:
         removed = dict(order.removed)
 
         def adopt() -> int:
-            started = time.thread_time()
             pages[:] = self._index.adopt_checked(segment, removed)
-            generation = self._index.commit()
-            self.adopt_cpu_s += time.thread_time() - started
-            return generation
+            return self._index.commit()
 
         generation = await self._write(adopt, deliver)
         self.n_adopted += len(pages)
         return DocumentsAdopted(order.ticket, generation, tuple(pages))
 
     def _check(self, order: AdoptDocuments) -> Segment:
-        started = time.thread_time()
-        try:
-            slots = decode_slots(order.slots, self._slot_count)
-            return check_segment(order.content, slots, BULK_BYTES_MAX)
-        finally:
-            self.adopt_cpu_s += time.thread_time() - started
+        slots = decode_slots(order.slots, self._slot_count)
+        return check_segment(order.content, slots, BULK_BYTES_MAX)
 
     # --- What is sent to other peers
 
@@ -210,8 +196,7 @@ class SegmentsPort:
             export = self._exports.get(ticket)
             if export is None:
                 continue
-            part, cpu_s = await trio.to_thread.run_sync(_next_part, export, abandon_on_cancel=True)
-            self.export_cpu_s += cpu_s
+            part = await trio.to_thread.run_sync(export.next, abandon_on_cancel=True)
             self.n_exported_bytes += len(part.content)
             if ticket in self._exports:  # not stopped meanwhile
                 deliver(self._address, "cell", part)
@@ -270,21 +255,13 @@ class SegmentsPort:
         if merge is None:
             return False
         try:
-            merged, cpu_s = await trio.to_thread.run_sync(_run, merge, abandon_on_cancel=True)
+            merged = await trio.to_thread.run_sync(merge.run, _paced, abandon_on_cancel=True)
         except BaseException:
             self._index.abandon_merge(merge)
             raise
         async with self._writing:
             await trio.to_thread.run_sync(self._index.apply_merge, merge, merged)
-        self.merge_cpu_s += cpu_s
         return True
-
-
-def _run(merge: Merge) -> tuple[Merged, float]:
-    """Carry out a merge, as slowly as the disk has time for; return it and the CPU seconds it took."""
-    started = time.thread_time()
-    merged = merge.run(_paced)
-    return merged, time.thread_time() - started
 
 
 def _paced(parts: Iterable[Buffer]) -> Iterator[Buffer]:
@@ -296,10 +273,3 @@ def _paced(parts: Iterable[Buffer]) -> Iterator[Buffer]:
             yield piece
             n_bytes += len(piece)
             time.sleep(max(0.0, started + n_bytes / MERGE_BYTES_PER_S - time.monotonic()))
-
-
-def _next_part(export: Exporting) -> tuple[DocumentsExported, float]:
-    """Compute a part of an export; return it and the CPU seconds it took."""
-    started = time.thread_time()
-    part = export.next()
-    return part, time.thread_time() - started

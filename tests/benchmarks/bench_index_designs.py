@@ -332,10 +332,6 @@ def _frequent(texts: Iterable[str]) -> list[tuple[str, ...]]:
     return [row for row, count in frequent if count >= SEQUENCE_COUNT_MIN and len(row) <= SEQUENCE_ATOMS_MAX]
 
 
-def _names_something(row: Sequence[str]) -> bool:
-    return row[0] not in FUNCTION_WORDS and row[-1] not in FUNCTION_WORDS and not any(map(str.isdigit, row))
-
-
 def _phrases(titles: Sequence[str]) -> list[list[str]]:
     """Return rows of two to four words, or three to six characters, of titles, as atoms."""
     random_ = random.Random(4)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 
-import msgspec
 import numpy as np
 
 from mesh.actor import EVERYBODY, Address, Message, Send
@@ -166,7 +165,3 @@ class LateMesh:
 def shown(found: PagesFound) -> tuple[int, list[tuple[str, float]]]:
     """What must not depend on who answers."""
     return found.total, [(hit.url, hit.score) for hit in found.hits]
-
-
-def without_times(found: PagesFound) -> PagesFound:
-    return msgspec.structs.replace(found, seconds=0.0)

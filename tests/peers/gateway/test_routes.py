@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 
 from mesh.actor import Message
 from peers.engine.query import Order
+from peers.engine.reading import QUERY_CHARS_MAX
 from peers.gateway.messages import (
     AddSeeds,
     CheckReadiness,
@@ -21,7 +22,7 @@ from peers.gateway.messages import (
     SearchPages,
     SeedsAdded,
 )
-from peers.gateway.pages import QUERY_CHARS_MAX, STYLE_URL
+from peers.gateway.pages import STYLE_URL
 from peers.gateway.routes import BODY_BYTES_MAX, SEEDS_MAX, Answer, Busy, Refused, application
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.stored_page import StoredPage, stored_page
@@ -226,7 +227,7 @@ async def test_search_for_nothing_is_the_start_page(gateway: Starlette, backend:
     assert backend.orders == []
 
 
-async def test_query_that_is_too_long_for_the_form_is_read_all_the_same(gateway: Starlette) -> None:
+async def test_query_that_is_too_long_is_answered_all_the_same(gateway: Starlette) -> None:
     reply = await ask(gateway, "/search?q=" + "a" * (QUERY_CHARS_MAX + 1))
     assert reply.status == 200
 
