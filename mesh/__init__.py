@@ -5,7 +5,7 @@ Agreement
     `urls`         the canonical form of URLs, hosts, fingerprints
     `slots`        host -> slot -> owner and standbys: the two-level mapping; `slot_ranking` who wins a slot
     `ownership`    one peer's view of that at one epoch; `slot_set` slots in messages
-    `document`     a page as the index sees it
+    `document`     a page as the index sees it; `linkers` which hosts link to it, and by which texts
 
 Actors
     `actor`        the contract: messages in, sends out, no I/O
@@ -13,7 +13,7 @@ Actors
     `codec`        messages to bytes and back: of whatever types it is given
     `wire_fields`  limits of what stands in their fields
     `table`        the ordered key-value view that actors keep state in
-                   (`memory_table`, `lmdb_table`, `sorted_map`)
+                   (`memory_table`, `lmdb_table` with `lmdb_reader` beside it, `sorted_map`)
     `delivery`     what must arrive: repeated, paced, bounded, given up; `durable_delivery` from a table
     `lives`        numbers that no other life of a peer has
     `port`         the code that may block, addressed like an actor

@@ -9,10 +9,11 @@
     `handover/`  which slots it may crawl, and bringing what belongs to them; the actor `handover`
     `importing/` pages of files, brought to their owners; the actor `importer`
     `exporting/` files of what a peer has, read beside it while it runs
+    `evaluation/` how good the answers are, beside other engines
     `actors`     makes the six, for a peer and for a simulation; `peer` is the composition root
     `wire_tags`  every message that peers send each other; each stands in `wire_messages` of its room
     `config`     the configuration file; `vitals` the status; `cli` and `commands/` the command
-                 line, `options` what its commands share and `waiting` their patience;
+                 line, `options` what its commands share, `waiting` their patience, `workers` their processes;
                  `memory_keeper` [io] gives memory back that was freed
 
 The way of a page:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 
@@ -85,6 +86,20 @@ def test_only_files_marked_io_touch_the_world(path: Path) -> None:
 def test_every_module_says_what_it_is(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert not text or ast.get_docstring(ast.parse(text))
+
+
+MAPS = [path for path in MODULES if path.name == "__init__.py"]
+
+
+@pytest.mark.parametrize("path", MAPS, ids=lambda path: str(path.parent.relative_to(ROOT)))
+def test_the_docstring_of_a_package_names_all_that_is_in_it(path: Path) -> None:
+    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    inside = {
+        module.relative_to(path.parent).parts[0].removesuffix(".py")
+        for module in MODULES
+        if module.is_relative_to(path.parent)
+    }
+    assert inside - {"__init__"} - set(re.findall(r"\w+", docstring)) == set()
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))

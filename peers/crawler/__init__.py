@@ -7,10 +7,11 @@ owe hosts is `politeness`; how we crawl is `settings`, which can be replaced at 
 `messages`, and `wire_messages` to other controllers.
 
 The frontier is kept by several peers: as `frontier_items`, which `frontier_store` reads and merges for the
-handover, and which `peers.handover.mirror` ships to the team as they change.
+handover, and which `peers.handover.mirror` ships to the team as they change. The cell of the same peer reads
+link texts there (`link_texts`).
 
 Ports [io]: `fetcher_port` over `fetcher` (`connection`, `tls_records`, `resolver`), `parser_port` over
-`extraction` (`parser`, `charset`), `recorder` for traces.
+`extraction` (`parser`, `charset`, `language`, `dates`), `recorder` for traces.
 
 Pure leaves: `web_request` (one question to a web server and what came of it), `addresses` (what may be
 connected to), `decoding` (content codings within limits), `response_lines` (heads as servers write them),

@@ -40,10 +40,11 @@ made with statistics: the view's own, or the sums of several, so that parts rank
 What is where
   writing    `index` (add, delete, commit, merge), `builder` of segments from what `inversion` finds in texts,
              `merging` of several, which is planned as a `merge`; what a segment's file is made of is in
-             `segment_format`, `dictionary`, `postings` and `stored_blocks`; `manifest` says which segments
-             count, `storage` and `directory` keep the files and the `scratch` that merges write to
-  reading    `segment`, with how damage is noticed; `working_segment` and `live_segment`: what of it is not
-             deleted, at the next commit and at the last
+             `segment_format`, `dictionary` (with the `marks` by which is filtered), `packed_strings`,
+             `postings` and `stored_blocks`; `manifest` says which segments count, `storage` and `directory`
+             keep the files (`segment_file`) and the `scratch` that merges write to
+  reading    `segment`, with how damage is noticed (`errors`); `working_segment` and `live_segment`: what of
+             it is not deleted, at the next commit and at the last
   searching  `query`, made by `reading` of what is typed in the language of `query_language`; `snapshot`
              (views of some slots: search, statistics, facets), which searches one segment after the other
              (`segment_search`); `matching` and `facets` (which documents, and how many of what)

@@ -4,13 +4,13 @@ Actor: `searcher` does the errands of users (`errand`). A `search` goes through 
 `stage`, `counting`, `searching`, `reading`), each some questions to many peers (`round`), by less if that
 finds too little (`relaxation`); what they answer is counted together (`term_statistics`) and put into one
 order (`merging`, `hit_list`) that can be gone on with (`cursor`), or shown again while nothing has changed
-(`result_cache`). `plan` and `punctuality` say who is asked for whom. Other errands: the stored copy of a
-page (`page_lookup`), seeds (`seeding`), the status of all peers (`status_roundup`, `status`), draining
-(`draining`), and whether the whole mesh answers (`readiness`).
+(`result_cache`). `plan` and `punctuality` say who is asked for whom; what all searches share is a
+`view`. Other errands: the stored copy of a page (`page_lookup`), seeds (`seeding`), the status of all peers
+(`status_roundup`, `status`), draining (`draining`), and whether the whole mesh answers (`readiness`).
 
 Ports [io]: `http` and `meter`. Under `http` are a server (`http_server`, `http_connection`,
 `memory_budget`) and an application (`asgi`; Starlette with `routes`, `pages`, `found_json`,
-`readiness_json`, `texts`, `stored_page`, `metrics`, `templates/`, `static/`). Messages between ports and
-actor are in `messages`, those between gateways in `wire_messages`; what is asked of others stands with who
-answers it.
+`readiness_json`, `texts`, `stored_page`, `metrics`, `templates/`, `static/`). What a person may
+set is `settings`. Messages between ports and actor are in `messages`, those between gateways in
+`wire_messages`; what is asked of others stands with who answers it.
 """

@@ -11,7 +11,8 @@ settings    patience and pace of all that
 store       what a store is, and its declaration: all that a further one costs
 keeper      what the actor of a store delegates to: comparing, moving, forgetting, telling
 exchange    how two stores of the same kind find what one of them lacks, and move it: pulling, what is brought
-            here; giving, what others ask for; part_checksum for what is on its way
+            here; giving, what others ask for by item_ids; part_checksum for what is on its way
+slot_digests: of what is in a slot, kept up to date row by row
 mirror      how what changes in a store reaches the rest of the team at once
 item_store  a store that is nothing but values under names, ready to be used
 """

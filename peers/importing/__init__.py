@@ -1,6 +1,10 @@
 """Pages of files, brought to the peers that own them as if those had crawled them.
 
 Actor: `importer` takes pages from the HTTP port, sends each to its owner, and takes in those of our slots;
-its messages are in `messages`, those to other importers in `wire_messages`. What it takes was read and taken
-apart by the command, outside of the peer.
+its messages are in `messages`, those to other importers in `wire_messages`.
+
+What it takes was read and taken apart outside of the peer, by the `command`: `running` [io] is the pipeline,
+`batch` [io] what its workers do; `warc_file` and `json_lines` are files record by record, `unpacking` what is
+packed, `page` makes pages of records, `positions` say where in a file something is, and `checkpoint` [io] how
+far an import has come.
 """

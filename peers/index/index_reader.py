@@ -19,10 +19,10 @@ from peers.engine.query import Order, Query
 from peers.engine.ranking import Statistics
 from peers.engine.segment import Segment
 from peers.engine.segment_search import Place
-from peers.engine.sized_cache import SizedCache
 from peers.engine.snapshot import Best, Snapshot
 from peers.engine.snippet import SearchedText, highlights_of, snippet_of
 from peers.index.facet_counts import facet_counts
+from peers.index.sized_cache import SizedCache
 from peers.index.wire_messages import EXPLANATION_BYTES_MAX, Excerpt, FacetCounts, Hit
 
 TITLE_CHARS_MAX: Final = 1_000  # as `wire_messages.Excerpt` takes

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from peers.engine.sized_cache import SizedCache
+from peers.index.sized_cache import SizedCache
 
 
 def test_what_was_used_longest_ago_goes_first() -> None:
