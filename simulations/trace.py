@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from mesh.trace import TracedPage
-from mesh.urls import origin_of
+from mesh.urls import host_of
 from peers.crawler.web_request import FailureReason
 from peers.crawler.wire_messages import FoundLink
 from simulations.web import Served
@@ -32,7 +32,7 @@ class TraceWeb:
         self._pages: dict[str, _Page] = {}
         for page in pages:
             self._pages.setdefault(page.url, _Page(page.seconds, page.n_bytes, page.links))
-        self._origins = dict.fromkeys(map(origin_of, self._pages))
+        self._hosts = frozenset(map(host_of, self._pages))
 
     @property
     def pages(self) -> int:
@@ -40,7 +40,7 @@ class TraceWeb:
 
     @property
     def host_count(self) -> int:
-        return len(self._origins)
+        return len(self._hosts)
 
     @property
     def seeds(self) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ class TraceWeb:
         page = self._pages.get(url)
         if page is not None:
             return Served(200, page.seconds, page.n_bytes)
-        if origin_of(url) in self._origins:
+        if host_of(url) in self._hosts:
             return Served(404, ERROR_SECONDS, 0)
         return Served(0, ERROR_SECONDS, 0, failure=FailureReason.DNS)
 

@@ -122,8 +122,8 @@ class SyntheticWeb:
         self._dead_count = round(self.host_count * shape.dead_hosts_share)
         self._hash_seed = seed & _MASK
         self._suffix = f".s{seed % 1_000_000_007}.test"
-        self._host_names = [self._host_name(host) for host in range(self.host_count + self._dead_count)]
-        self._host_index = {name: index for index, name in enumerate(self._host_names)}
+        self._first_origins = [self._first_origin(host) for host in range(self.host_count + self._dead_count)]
+        self._host_index = {origin: host for host, origin in enumerate(self._first_origins)}
         self._second_origins = self._split_hosts()
         self._host_index |= {origin: host for host, origin in self._second_origins.items()}
         self._seconds = [self._host_seconds(host) for host in range(self.host_count)]
@@ -134,14 +134,9 @@ class SyntheticWeb:
         return self._page_count
 
     @property
-    def hosts(self) -> list[str]:
-        """All hosts that have pages, by their first origins, the largest first."""
-        return self._host_names[: self.host_count]
-
-    @property
     def seeds(self) -> tuple[str, ...]:
         """The home page of the largest host."""
-        return (f"{self._host_names[0]}/",)
+        return (f"{self._first_origins[0]}/",)
 
     def serve(self, url: str) -> Served:
         name_end = url.index("/", 8)
@@ -164,7 +159,7 @@ class SyntheticWeb:
     def links(self, url: str) -> tuple[FoundLink, ...]:
         name_end = url.index("/", 8)
         host = self._host_index[url[:name_end]]
-        name = self._host_names[host]
+        origin = self._first_origins[host]
         page = page_of(url[name_end + 1 :])
         assert page is not None
         # A page is called by its own name, but every eighth links to others in words of its own.
@@ -172,7 +167,7 @@ class SyntheticWeb:
         return tuple(
             [
                 FoundLink(link, f"{words} {link[8:]}", linker=linker_of(url, link))
-                for link in self._targets(url, name, host, page)
+                for link in self._targets(url, origin, host, page)
                 if link != url
             ]
         )
@@ -195,18 +190,18 @@ class SyntheticWeb:
     def origin_of_page(self, host: int, page: int) -> str:
         """Return where a page of a host is served."""
         second = self._second_origins.get(host) if page & 1 else None
-        return self._host_names[host] if second is None else second
+        return self._first_origins[host] if second is None else second
 
-    def _targets(self, url: str, name: str, host: int, page: int) -> dict[str, None]:
+    def _targets(self, url: str, origin: str, host: int, page: int) -> dict[str, None]:
         """The links of a page, in order; a dict serves as the ordered set."""
         size = self.sizes[host]
         first = CHILDREN * page + 1
-        links = dict.fromkeys([f"{name}/p{child}" for child in range(first, min(first + CHILDREN, size))])
-        links[f"{name}/"] = None
+        links = dict.fromkeys([f"{origin}/p{child}" for child in range(first, min(first + CHILDREN, size))])
+        links[f"{origin}/"] = None
         if page == 0:
             first = NEXT_HOSTS * host + 1
             for other in range(first, min(first + NEXT_HOSTS, self.host_count)):
-                links[f"{self._host_names[other]}/"] = None
+                links[f"{self._first_origins[other]}/"] = None
         draw = xxhash.xxh3_64_intdigest(url.encode(), self._hash_seed)
         outside, missing, redirect, forbidden, count_range = self._limits
         for _ in range(1 + (draw >> 40) % count_range):
@@ -217,45 +212,46 @@ class SyntheticWeb:
             position *= position
             if kind >= outside:
                 target = int(position * size)
-                links[f"{name}/p{target}" if target else f"{name}/"] = None
+                links[f"{origin}/p{target}" if target else f"{origin}/"] = None
             elif kind < missing:
-                links[f"{name}/p{size + int(position * (1 + size // 32))}"] = None
+                links[f"{origin}/p{size + int(position * (1 + size // 32))}"] = None
             elif kind < redirect:
-                links[f"{name}/r{int(position * size)}"] = None
+                links[f"{origin}/r{int(position * size)}"] = None
             elif kind < forbidden:
-                links[f"{name}/private/p{int(position * (1 + size // 32))}"] = None
+                links[f"{origin}/private/p{int(position * (1 + size // 32))}"] = None
             else:
                 links[self._outside(draw, position)] = None
         if host in self._second_origins:
-            return dict.fromkeys([self._where_served(link, name, host) for link in links])
+            return dict.fromkeys([self._where_served(link, origin, host) for link in links])
         return links
 
-    def _where_served(self, link: str, name: str, host: int) -> str:
+    def _where_served(self, link: str, origin: str, host: int) -> str:
         """The same page of a split host, at its own origin; what is no page stays where it is."""
-        page = page_of(link[len(name) + 1 :]) if link.startswith(f"{name}/") else None
-        return link if page is None else f"{self.origin_of_page(host, page)}{link[len(name) :]}"
+        page = page_of(link[len(origin) + 1 :]) if link.startswith(f"{origin}/") else None
+        return link if page is None else f"{self.origin_of_page(host, page)}{link[len(origin) :]}"
 
     def _outside(self, draw: int, position: float) -> str:
         """A page of another host, mostly its home page."""
-        host = int(position * len(self._host_names))
+        host = int(position * len(self._first_origins))
         if host >= self.host_count or draw & 0x30000:
-            return f"{self._host_names[host]}/"
+            return f"{self._first_origins[host]}/"
         page = (draw >> 20) % self.sizes[host]
         return self._page_url(host, page)
 
     def _page_url(self, host: int, page: int) -> str:
-        return f"{self.origin_of_page(host, page)}/p{page}" if page else f"{self._host_names[host]}/"
+        return f"{self.origin_of_page(host, page)}/p{page}" if page else f"{self._first_origins[host]}/"
 
-    def _host_name(self, host: int) -> str:
+    def _first_origin(self, host: int) -> str:
         return f"http://h{host}{self._suffix}"
 
     def _split_hosts(self) -> dict[int, str]:
         """The second origins of those hosts that have one."""
-        draws = [self._draw(name, "split") for name in self.hosts]
+        origins = self._first_origins[: self.host_count]
+        draws = [self._draw(origin, "split") for origin in origins]
         share = self.shape.split_share
         return {
-            host: f"{name}:8080" if draw < share / 2 else name.replace("http:", "https:")
-            for host, (name, draw) in enumerate(zip(self.hosts, draws, strict=True))
+            host: f"{origin}:8080" if draw < share / 2 else origin.replace("http:", "https:")
+            for host, (origin, draw) in enumerate(zip(origins, draws, strict=True))
             if draw < share
         }
 
@@ -266,9 +262,9 @@ class SyntheticWeb:
 
     def _host_seconds(self, host: int) -> float:
         """How long a host takes on average: a factor of 4 between the fast ones, seconds for the slow."""
-        name = self._host_names[host]
-        spread = exp(log(4.0) * (self._draw(name, "seconds") - 0.5))
-        is_slow = self._draw(name, "slow") < self.shape.slow_hosts_share
+        origin = self._first_origins[host]
+        spread = exp(log(4.0) * (self._draw(origin, "seconds") - 0.5))
+        is_slow = self._draw(origin, "slow") < self.shape.slow_hosts_share
         return self.shape.seconds_median * spread * (20.0 if is_slow else 1.0)
 
     def _has_robots(self, origin: str) -> bool:

@@ -38,3 +38,9 @@ def test_seeds_are_the_pages_that_nothing_before_them_links_to() -> None:
 
 def test_pages_and_hosts_are_counted_once() -> None:
     assert (WEB.pages, WEB.host_count) == (3, 2)
+
+
+def test_book_6_2_schemes_and_ports_of_a_name_are_one_host() -> None:
+    web = TraceWeb([page("http://a.test/"), page("https://a.test/"), page("http://a.test:8080/")])
+    assert (web.pages, web.host_count) == (3, 1)
+    assert web.serve("https://a.test:8443/").status == 404

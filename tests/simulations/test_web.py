@@ -82,12 +82,12 @@ def test_there_are_dead_slow_and_forbidding_hosts() -> None:
 def test_robots_txt_says_what_the_checks_believe_it_says() -> None:
     web = SyntheticWeb(5, 20_000)
     for number in range(web.host_count):
-        host = f"http://h{number}.s5.test"
-        served = web.serve(f"{host}/robots.txt")
+        origin = f"http://h{number}.s5.test"
+        served = web.serve(f"{origin}/robots.txt")
         rules = rules_for_status(served.status, served.body, "tianmesh")
-        assert rules.allows(f"{host}/private/p1") is not web.is_forbidden(f"{host}/private/p1")
-        assert rules.allows(f"{host}/p1")
-        assert (rules.crawl_delay_s or 0.0) == web.crawl_delay_s(host)
+        assert rules.allows(f"{origin}/private/p1") is not web.is_forbidden(f"{origin}/private/p1")
+        assert rules.allows(f"{origin}/p1")
+        assert (rules.crawl_delay_s or 0.0) == web.crawl_delay_s(origin)
 
 
 def test_redirects_lead_to_pages() -> None:

@@ -44,21 +44,23 @@ class SmallWeb:
     """A few hosts whose pages link to each other; some redirect, are missing or forbidden."""
 
     def __init__(self, random: Random, n_hosts: int, n_pages: int, n_links: int) -> None:
-        self.hosts = [f"http://h{number}.test" for number in range(n_hosts)]
-        self.urls = [f"{host}/{page}" for host in self.hosts for page in range(n_pages)]
+        self.origins = [f"http://h{number}.test" for number in range(n_hosts)]
+        self.urls = [f"{origin}/{page}" for origin in self.origins for page in range(n_pages)]
         self.links = {url: random.sample(self.urls, min(n_links, len(self.urls))) for url in self.urls}
         self.moved = {url: random.choice(self.urls) for url in random.sample(self.urls, len(self.urls) // 8)}
         self.missing = set(random.sample(self.urls, len(self.urls) // 8)) - set(self.moved)
         self.forbidden = set(random.sample(self.urls, len(self.urls) // 8))
-        self.crawl_delays = {host: random.choice([0.0, 5.0]) for host in self.hosts}
+        self.crawl_delays = {origin: random.choice([0.0, 5.0]) for origin in self.origins}
 
     @property
     def seed(self) -> str:
         return next(url for url in self.urls if self.outcome(url) == "D200")
 
-    def robots(self, host: str) -> bytes:
-        lines = [f"Disallow: {url.removeprefix(host)}$" for url in self.forbidden if origin_of(url) == host]
-        return "\n".join(["User-agent: *", f"Crawl-delay: {self.crawl_delays[host]}", *lines]).encode()
+    def robots(self, origin: str) -> bytes:
+        lines = [
+            f"Disallow: {url.removeprefix(origin)}$" for url in self.forbidden if origin_of(url) == origin
+        ]
+        return "\n".join(["User-agent: *", f"Crawl-delay: {self.crawl_delays[origin]}", *lines]).encode()
 
     def outcome(self, url: str) -> str:
         if url in self.forbidden:
@@ -272,11 +274,11 @@ class SmallCrawl:
                 assert any(request.start_s <= at <= request.end_s + 1.0 for at in crashes), "repeated"
 
     def _check_politeness(self) -> None:
-        for host in self.web.hosts:
-            requests = [request for request in self.log if origin_of(request.url) == host]
+        for origin in self.web.origins:
+            requests = [request for request in self.log if origin_of(request.url) == origin]
             for before, after in pairwise(requests):
                 is_known = not before.url.endswith("/robots.txt")
-                delay_s = max(SETTINGS.delay_s, self.web.crawl_delays[host] if is_known else 0.0)
+                delay_s = max(SETTINGS.delay_s, self.web.crawl_delays[origin] if is_known else 0.0)
                 assert after.start_s >= before.end_s + delay_s - 1e-6, (before, after)
 
     def _check_anchors(self, expected: dict[str, str]) -> None:

@@ -88,7 +88,7 @@ HOSTILE = FoundPage(
     highlights=((40, 5), (-3, 2), (0, 4), (2, 9), (30, 10_000)),
     title_highlights=(),
     score=1.0,
-    host="http://evil.test",
+    host="evil.test",
     fetched_at=float("nan"),
     peer="eve",
 )

@@ -104,7 +104,7 @@ def test_a_status_of_usual_size_is_not_cut() -> None:
 
 
 def test_longest_queues_of_all_are_as_many_as_of_one() -> None:
-    hosts = [tuple((f"http://{peer}{n}.test", n) for n in range(HOT_HOSTS_MAX)) for peer in "ab"]
+    hosts = [tuple((f"{peer}{n}.test", n) for n in range(HOT_HOSTS_MAX)) for peer in "ab"]
     total = total_of(PeerStatus(id=str(n), hot_hosts=each) for n, each in enumerate(hosts))
     assert len(total.hot_hosts) == HOT_HOSTS_MAX
     assert total.hot_hosts[0][1] == HOT_HOSTS_MAX - 1
