@@ -5,7 +5,6 @@ Agreement
     `urls`         the canonical form of URLs, hosts, fingerprints
     `slots`        host -> slot -> owner and standbys: the two-level mapping; `slot_ranking` who wins a slot
     `ownership`    one peer's view of that at one epoch; `slot_set` slots in messages
-    `document`     a page as the index sees it; `linkers` which hosts link to it, and by which texts
 
 Actors
     `actor`        the contract: messages in, sends out, no I/O

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol
 
 from mesh.actor import Address, Message
-from mesh.document import Document
 from mesh.errors import LocalProtocolError
 from mesh.trace import TracedPage
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
 from peers.crawler.web_request import AbandonFetches, FailureReason, Fetched, FetchFailed, FetchRequest
+from peers.engine.document import Document
 from peers.index.messages import AdoptDocuments, CommitDocuments
 from peers.storage.extent import Extent
 from peers.storage.messages import (

@@ -33,9 +33,9 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 import xxhash
 
-from mesh.linkers import linker_of
 from peers.crawler.web_request import FailureReason
 from peers.crawler.wire_messages import FoundLink
+from peers.engine.linkers import linker_of
 
 _MASK: Final = (1 << 64) - 1
 _MULTIPLIER: Final = 6_364_136_223_846_793_005  # Knuth's MMIX

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from mesh.document import Document
 from mesh.urls import fingerprint
+from peers.engine.document import Document
 from peers.storage.warc import read_records, response_record
 from simulations.changing_web import is_shown
 from simulations.ports import VirtualParser

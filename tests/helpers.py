@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from mesh.document import Document
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, encode_slots
 from mesh.slots import SlotTable
@@ -13,6 +12,7 @@ from peers.crawler.controller import Controller
 from peers.crawler.messages import PageParsed
 from peers.crawler.web_request import Fetched
 from peers.crawler.wire_messages import FoundLink
+from peers.engine.document import Document
 from peers.handover.messages import HoldSlots
 from peers.storage.cell import Cell
 

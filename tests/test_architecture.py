@@ -44,7 +44,6 @@ LIBRARIES = {
         "peers.engine.",
         "peers.text.",
         "peers.kernel",
-        "mesh.document",
         "mesh.slot_set",
         "mesh.slots",
         "mesh.urls",

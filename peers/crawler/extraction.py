@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from mesh.document import Document
 from mesh.errors import CorruptionError
-from mesh.linkers import linker_of
 from peers.crawler.dates import page_date
 from peers.crawler.messages import PageParsed, ParseFailed
 from peers.crawler.parser import NotHtml, ParsedPage, parse_page
 from peers.crawler.web_request import FailureReason, Fetched, header_of, response_head
 from peers.crawler.wire_messages import FoundLink
+from peers.engine.document import Document
+from peers.engine.linkers import linker_of
 from peers.storage.messages import ParseRecords, RecordsParsed
 from peers.storage.warc import parse_response, read_records, request_record, response_record
 

@@ -23,13 +23,13 @@ from msgspec.structs import astuple
 from xxhash import xxh3_64_digest
 
 from mesh.errors import RemoteProtocolError
-from mesh.linkers import LINKERS_MAX, USES_MAX, are_uses_of_texts, sorted_out, used_text
 from mesh.slots import slot_of
 from mesh.urls import URL_CHARS_MAX, canonical, fingerprint, host_of, origin_of
 from mesh.wire_fields import Slot, Url
 from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.url_rows import ATTEMPTS_MAX, ROW_BYTES_MAX, UrlRow, is_sound, row_in
 from peers.crawler.wire_messages import Anchor
+from peers.engine.linkers import LINKERS_MAX, USES_MAX, are_uses_of_texts, sorted_out, used_text
 
 ANCHORS_MAX: Final = 32  # distinct texts kept of a page, besides those of the uses that are kept
 # The texts, and who links by which: `mesh.linkers`.

@@ -13,13 +13,13 @@ from math import inf
 from typing import Final
 
 from mesh.actor import Address, Send
-from mesh.linkers import entries_of
 from mesh.ownership import Ownership
 from mesh.urls import canonical, host_of, looks_like_trap
 from peers.crawler.frontier import Frontier
 from peers.crawler.outbox import RESEND_S, Batch, Outbox
 from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
+from peers.engine.linkers import entries_of
 from peers.handover.mirror import Mirror, Pledge
 
 FLUSH_S: Final = 0.05  # links to other peers wait this long for company

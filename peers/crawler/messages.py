@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from mesh.actor import Message
-from mesh.document import Document
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.web_request import FailureReason, Fetched
 from peers.crawler.wire_messages import FoundLink
+from peers.engine.document import Document
 
 
 class ParsePage(Message, frozen=True):

@@ -32,7 +32,7 @@ class FoundLink(Message, frozen=True, array_like=True):
     depth: Annotated[int, Meta(ge=0, le=65_535)] = 0  # clicks from a seed
     hops: Annotated[int, Meta(ge=0, le=255)] = 0  # redirects in a row that led here
     use: LinkUse = LinkUse.FETCH
-    linker: Annotated[str, Meta(max_length=16)] = ""  # see `mesh.linkers`; "" within a site
+    linker: Annotated[str, Meta(max_length=16)] = ""  # see `peers.engine.linkers`; "" within a site
 
 
 class LinksFound(Message, frozen=True, array_like=True, tag=20):

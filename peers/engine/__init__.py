@@ -4,7 +4,7 @@ It knows no mesh: documents, the slots they are in, and queries go in; hits, cou
 what of that is sent to others is decided by who uses it. It needs the text analysis (`peers.text`) and
 compiles its inner loops (`peers.kernel`).
 
-    >>> from mesh.document import Document
+    >>> from peers.engine.document import Document
     >>> from peers.engine.index import Index
     >>> from peers.engine.reading import parse_query
     >>> from peers.engine.snippet import SearchedText, snippet_of
@@ -38,6 +38,7 @@ made with statistics: the view's own, or the sums of several, so that parts rank
     Snippet(text='Tianwang is a search engine.', highlights=((14, 20), (21, 27)))
 
 What is where
+  pages      `document`: one as the index sees it; `linkers`: what links tell of it, and how that is kept
   writing    `index` (add, delete, commit, merge), `builder` of segments from what `inversion` finds in texts,
              `merging` of several, which is planned as a `merge`; what a segment's file is made of is in
              `segment_format`, `dictionary` (with the `marks` by which is filtered), `packed_strings`,

@@ -15,12 +15,12 @@ import msgspec
 import numpy as np
 import zstandard
 
-from mesh.document import Document
 from mesh.slot_set import SlotMask
 from mesh.slots import slot_of
 from mesh.urls import canonical, host_of
 from peers.engine.builder import date_of, linking_hosts_of
 from peers.engine.dictionary import Dictionary, pack_dictionary
+from peers.engine.document import Document
 from peers.engine.errors import CorruptIndexError, OutdatedIndexError
 from peers.engine.kernels import is_ascending
 from peers.engine.postings.inspection import inspect_postings

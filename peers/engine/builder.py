@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from mesh.document import Document
 from peers.engine.dictionary import Dictionary
+from peers.engine.document import Document
 from peers.engine.inversion import Inverter
 from peers.engine.marks import HOST_PREFIX, LANGUAGE_PREFIX, TYPE_PREFIX
 from peers.engine.packed_strings import pack_strings

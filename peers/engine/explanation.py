@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from mesh.document import Document
+from peers.engine.document import Document
 from peers.engine.inversion import Inverter
 from peers.engine.kernels import FIELD_COUNT, FIELD_SHIFT
 from peers.engine.query import Query

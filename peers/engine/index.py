@@ -27,12 +27,12 @@ from typing import Final
 
 import numpy as np
 
-from mesh.document import Document
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
 from mesh.slots import SLOTS_MAX
 from peers.engine.adoption import check_segment
 from peers.engine.builder import IndexedDocument, build_segment, prepared
 from peers.engine.directory import DirectoryStorage
+from peers.engine.document import Document
 from peers.engine.errors import CorruptIndexError, OutdatedIndexError
 from peers.engine.manifest import (
     MANIFEST_NAME,

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from mesh.document import Document
+from peers.engine.document import Document
 from peers.engine.kernels import (
     DOCUMENT_SHIFT,
     FIELD_COUNT,

@@ -23,7 +23,6 @@ import xxhash
 import zstandard
 from numpy.typing import NDArray
 
-from mesh.document import Document
 from peers.engine.dictionary import (
     BLOCK_ENTRIES,
     BLOCK_NUMBERS,
@@ -33,6 +32,7 @@ from peers.engine.dictionary import (
     look_up,
     unpack_dictionary,
 )
+from peers.engine.document import Document
 from peers.engine.entries import Entries
 from peers.engine.errors import CorruptIndexError, DamagedSegmentError
 from peers.engine.kernels import FIELD_COUNT, SUM_BLOCK_BYTES, find, find_damage

@@ -18,8 +18,8 @@ import msgspec
 import numpy as np
 from xxhash import xxh3_128_digest
 
-from mesh.document import Document
 from mesh.slot_set import SlotMask
+from peers.engine.document import Document
 from peers.engine.entries import Entries
 from peers.engine.exporting import DEFAULT_SIZES, Export, ExportSizes
 from peers.engine.facets import Facets, facets_of, sum_facets

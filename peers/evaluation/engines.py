@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol, TypeAlias
 
-from mesh.document import Document
+from peers.engine.document import Document
 from peers.engine.features import features_of
 from peers.engine.index import Index
 from peers.engine.model import MODEL_DEPTH, Candidate, ModelWeights, reranked, scale_of

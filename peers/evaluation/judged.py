@@ -19,9 +19,9 @@ from typing import Final
 
 import msgspec
 
-from mesh.document import Document
 from peers.crawler.frontier_items import join_anchors
 from peers.crawler.parser import parse_page
+from peers.engine.document import Document
 from peers.evaluation.trec import Judgements, read_qrels, read_topics
 
 HELP_LANGUAGES: Final = ("zh-CN", "en-US")

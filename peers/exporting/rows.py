@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from mesh.document import Document
 from mesh.errors import CorruptionError
 from peers.crawler.extraction import parse_records
 from peers.crawler.parser import NotHtml
+from peers.engine.document import Document
 
 
 class PageRow(msgspec.Struct, frozen=True):

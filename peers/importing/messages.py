@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Meta
 
 from mesh.actor import Message
-from mesh.document import Document
 from mesh.wire_fields import Url
 from peers.crawler.wire_messages import FoundLink
+from peers.engine.document import Document
 from peers.importing.wire_messages import PAGE_LINKS_MAX
 
 PAGES_MAX: Final = 1_024  # in one order

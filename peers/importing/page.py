@@ -13,7 +13,6 @@ from html import escape
 from typing import Final
 
 from mesh.errors import CorruptionError
-from mesh.linkers import linker_of
 from mesh.urls import canonical, hostname_of, looks_like_trap
 from peers.crawler.addresses import is_public
 from peers.crawler.connection import FetchLimits
@@ -23,6 +22,7 @@ from peers.crawler.extraction import document_of
 from peers.crawler.parser import NotHtml, parse_page
 from peers.crawler.web_request import PAGE_MEDIA_TYPES, Fetched, header_of, response_head
 from peers.crawler.wire_messages import FoundLink, LinkUse
+from peers.engine.linkers import linker_of
 from peers.importing.json_lines import Entry
 from peers.importing.messages import ImportedPage
 from peers.importing.warc_file import Record

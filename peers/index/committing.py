@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mesh.document import Document
-from mesh.linkers import with_anchors
+from peers.engine.document import Document
 from peers.engine.index import Index
+from peers.engine.linkers import with_anchors
 from peers.index.messages import CommitDocuments
 
 

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
-from mesh.document import Document
 from mesh.slot_set import SlotMask
+from peers.engine.document import Document
 from peers.engine.explanation import explain
 from peers.engine.features import features_of_best
 from peers.engine.index import Index

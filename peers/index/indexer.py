@@ -32,15 +32,15 @@ import msgspec
 import numpy as np
 
 from mesh.actor import Actor, Address, Message, Send, Statistics
-from mesh.document import Document
 from mesh.errors import LocalProtocolError
-from mesh.linkers import with_anchors
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_any_slots, decode_slots
 from mesh.slots import SLOTS_MAX
 from peers.engine import ranking
+from peers.engine.document import Document
 from peers.engine.errors import DamagedSegmentError
 from peers.engine.kernels import FIELD_COUNT
+from peers.engine.linkers import with_anchors
 from peers.engine.query import Query
 from peers.handover.messages import ForgetSlots, SlotsComplete
 from peers.index.messages import (

@@ -7,8 +7,8 @@ of its coming: what is forgotten before it is adopted again stays.
 from __future__ import annotations
 
 from mesh.actor import Message
-from mesh.document import Document
 from mesh.slot_set import NO_SLOTS
+from peers.engine.document import Document
 
 
 class IndexPage(Message, frozen=True):

@@ -13,9 +13,9 @@ from math import inf
 import msgspec
 
 from mesh.actor import Address, Send
-from mesh.document import Document
-from mesh.linkers import with_anchors
 from mesh.slot_set import SlotMask
+from peers.engine.document import Document
+from peers.engine.linkers import with_anchors
 from peers.index.messages import IndexAnchors, IndexPage, PagesIndexed, RemovePage
 from peers.storage.ledger import Ledger, Place, mark_key, slot_in
 from peers.storage.link_texts import LinkTexts, texts_digest

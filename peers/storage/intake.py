@@ -17,8 +17,8 @@ from typing import Final
 from xxhash import xxh3_64_intdigest
 
 from mesh.actor import Address, Send
-from mesh.document import Document
 from mesh.errors import LocalProtocolError
+from peers.engine.document import Document
 from peers.storage.cell_store import CellStore
 from peers.storage.indexing import Indexing
 from peers.storage.ledger import Kept, Ledger, Place, Version, identity_of

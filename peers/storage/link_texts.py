@@ -17,7 +17,7 @@ class LinkTexts(Protocol):
     """Reads what is known of the links to a page."""
 
     def of(self, identity: bytes) -> tuple[str, ...]:
-        """Return texts, linkers and uses as `mesh.linkers` has them, sorted; () when none are known.
+        """Return texts, linkers and uses as `peers.engine.linkers` has them, sorted; () when none are known.
 
         Args:
           identity: slot and fingerprint of the page, as `ledger.identity_of` makes it.

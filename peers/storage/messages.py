@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from mesh.actor import Message
-from mesh.document import Document
+from peers.engine.document import Document
 from peers.storage.extent import Extent
 from peers.storage.wire_messages import StoredPage
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mesh.actor import Address, Send
-from mesh.document import Document
+from peers.engine.document import Document
 from peers.storage.cell_store import Damage
 from peers.storage.indexing import Indexing
 from peers.storage.ledger import Ledger, Place, Version

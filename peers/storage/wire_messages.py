@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from mesh.actor import Message
-from mesh.document import Document
 from mesh.wire_fields import Count, Slot, Url
+from peers.engine.document import Document
 
 
 class StoredPage(Message, frozen=True, array_like=True):

@@ -22,7 +22,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mesh.document import Document
+from peers.engine.document import Document
 from peers.engine.inversion import Inverter
 from peers.text.folding import fold
 from peers.text.segmentation import segment_han

@@ -14,12 +14,12 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from mesh.actor import Address, Message
-from mesh.document import Document
 from mesh.memory_table import MemoryTable
 from mesh.node import Node, Outgoing
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
 from mesh.urls import host_of
+from peers.engine.document import Document
 from peers.handover.messages import SlotsFilled
 from peers.index.counting_index import CountingIndex
 from peers.index.indexer import Indexer

@@ -30,7 +30,6 @@ from xxhash import xxh3_64_intdigest
 
 from bootstrap.demo_web import DemoWeb
 from mesh.actor import Actor, Address, Message, Send
-from mesh.document import Document
 from mesh.lmdb_table import LmdbTable
 from mesh.node import Node
 from mesh.ownership import Ownership, OwnershipChanged
@@ -41,6 +40,7 @@ from mesh.slots import SlotTable
 from mesh.table import TableSection
 from mesh.transport import Received
 from mesh.urls import host_of
+from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.handover.messages import SlotsComplete, SlotsSynchronised, SynchroniseSlots
 from peers.handover.settings import HandoverSettings

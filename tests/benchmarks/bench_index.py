@@ -46,10 +46,10 @@ import tantivy
 from lxml import html
 from warcio.archiveiterator import ArchiveIterator
 
-from mesh.document import Document
 from mesh.slots import slot_of
 from mesh.urls import host_of
 from peers.engine.adoption import check_segment
+from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.engine.query import Kind, Literal, Mode, Query
 from peers.engine.ranking import RankingWeights

@@ -53,7 +53,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from mesh.document import Document
+from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.engine.postings.format import BLOCK, SKIP_WORDS
 from peers.engine.query import Mode, Query, phrase_of

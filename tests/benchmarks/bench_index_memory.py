@@ -25,7 +25,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mesh.document import Document
+from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.engine.query import Mode, Query
 from tests.benchmarks.real_documents import bench_web, each_real_document

@@ -13,7 +13,7 @@ from zlib import crc32
 
 import msgspec
 
-from mesh.document import Document
+from peers.engine.document import Document
 from peers.importing.messages import LATE, REFUSED, ImportedPage
 from peers.storage.warc import response_record
 

@@ -18,9 +18,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mesh.document import Document
 from mesh.urls import canonical
 from peers.crawler.parser import NotHtml, parse_page
+from peers.engine.document import Document
 
 _TYPES = {".html": "text/html", ".htm": "text/html", ".xhtml": "application/xhtml+xml", ".txt": "text/plain"}
 _FILE_BYTES_MAX = 32 * 1024 * 1024

@@ -17,10 +17,10 @@ from msgspec import Meta
 
 from mesh.actor import Message
 from mesh.codec import PROTOCOL_VERSION, encode
-from mesh.document import Document
 from mesh.errors import RemoteProtocolError
 from mesh.urls import URL_CHARS_MAX
 from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksFound
+from peers.engine.document import Document
 from peers.gateway.wire_messages import StatusTold
 from peers.index.wire_messages import (
     HITS_MAX,

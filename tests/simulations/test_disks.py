@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 from mesh.actor import Address, Message
-from mesh.document import Document
 from mesh.port import DiskFilled
+from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.index.messages import CommitDocuments
 from peers.storage.extent import Extent

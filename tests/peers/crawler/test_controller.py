@@ -8,7 +8,6 @@ import pytest
 
 from mesh.actor import Address, Message, Send
 from mesh.errors import LocalProtocolError
-from mesh.linkers import entries_of, entry_of, linker_of
 from mesh.membership.messages import CrawlLicensed
 from mesh.membership.wire_messages import Ping
 from mesh.memory_table import MemoryTable
@@ -28,6 +27,7 @@ from peers.crawler.settings import Tuning
 from peers.crawler.visits import EXCLUSIONS_PER_TURN, LOCAL_FAILURE_PAUSE_S, VAIN_TURNS_MAX
 from peers.crawler.web_request import FailureReason, FetchFailed, FetchRequest
 from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound
+from peers.engine.linkers import entries_of, entry_of, linker_of
 from peers.handover.mirror import SHIP_S
 from peers.storage.messages import LinkTextsChanged, PageRefused, PageStored, StorePage
 from peers.storage.wire_messages import StoredPage

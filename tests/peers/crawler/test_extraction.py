@@ -5,12 +5,12 @@ from __future__ import annotations
 import gzip
 from typing import Any
 
-from mesh.document import Document
-from mesh.linkers import linker_of
 from peers.crawler.extraction import extract, extract_again
 from peers.crawler.messages import PageParsed, ParseFailed
 from peers.crawler.web_request import FailureReason
 from peers.crawler.wire_messages import FoundLink
+from peers.engine.document import Document
+from peers.engine.linkers import linker_of
 from peers.storage.messages import ParseRecords, RecordsParsed
 from peers.storage.warc import parse_response, read_records
 from tests.helpers import fetched

@@ -14,16 +14,6 @@ from hypothesis import strategies as st
 from msgspec.structs import astuple
 
 from mesh.errors import RemoteProtocolError
-from mesh.linkers import (
-    LINKERS_MAX,
-    USES_MAX,
-    entries_of,
-    entry_of,
-    is_text,
-    is_use,
-    text_hash,
-    used_text,
-)
 from mesh.slots import slot_of
 from mesh.urls import fingerprint
 from peers.crawler import politeness
@@ -49,6 +39,16 @@ from peers.crawler.frontier_items import (
 )
 from peers.crawler.politeness import HostRecord
 from peers.crawler.url_rows import UrlRow, row_bytes
+from peers.engine.linkers import (
+    LINKERS_MAX,
+    USES_MAX,
+    entries_of,
+    entry_of,
+    is_text,
+    is_use,
+    text_hash,
+    used_text,
+)
 
 SLOT_COUNT = 64
 URL = "http://a.test/1"

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from xxhash import xxh3_64_intdigest
 
-from mesh.document import Document
 from mesh.slots import slot_of
 from mesh.urls import host_of
+from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.engine.query import Mode
 from peers.engine.reading import parse_query

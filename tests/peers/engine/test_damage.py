@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mesh.document import Document
 from mesh.slot_set import SlotMask
+from peers.engine.document import Document
 from peers.engine.errors import DamagedSegmentError
 from peers.engine.index import Index
 from peers.engine.kernels import SUM_BLOCK_BYTES, find_damage, sum_blocks

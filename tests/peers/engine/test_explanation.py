@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from mesh.document import Document
-from mesh.linkers import entries_of, linker_of, with_anchors
+from peers.engine.document import Document
 from peers.engine.explanation import Explanation, explain
+from peers.engine.linkers import entries_of, linker_of, with_anchors
 from peers.engine.query import Mode, term_query
 from peers.engine.ranking import RankingWeights
 from peers.engine.reading import parse_query

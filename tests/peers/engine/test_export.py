@@ -14,11 +14,11 @@ import xxhash
 import zstandard
 from numpy.typing import NDArray
 
-from mesh.document import Document
 from mesh.slot_set import SlotMask
 from peers.engine.adoption import check_segment
 from peers.engine.builder import IndexedDocument, build_segment
 from peers.engine.dictionary import pack_dictionary
+from peers.engine.document import Document
 from peers.engine.errors import CorruptIndexError, DamagedSegmentError
 from peers.engine.exporting import DEFAULT_SIZES, ExportSizes
 from peers.engine.index import Index

@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from mesh.document import Document
+from peers.engine.document import Document
 from peers.engine.features import depth_of, features_of, features_of_best, words_of_form
 from peers.engine.gathering import NO_UNIT, PLACE_DOCUMENT_SHIFT, PLACE_POSITION_SHIFT, PLACES_MAX, gather
 from peers.engine.index import Index

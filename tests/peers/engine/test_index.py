@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from xxhash import xxh3_128_digest
 
-from mesh.document import Document
 from peers.engine.directory import DirectoryInUseError, DirectoryStorage
+from peers.engine.document import Document
 from peers.engine.errors import CorruptIndexError
 from peers.engine.index import BUFFER_BYTES_MAX, Index
 from peers.engine.live_segment import VIEWS_KEPT

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mesh.document import Document
+from peers.engine.document import Document
 from peers.engine.inversion import Inverter
 from peers.engine.kernels import DOCUMENT_SHIFT, FIELD_SHIFT, POSITION_MASK
 from peers.text.analysis import analyse, atoms, frequency_entries, is_atom_key

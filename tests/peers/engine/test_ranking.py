@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import pytest
 import tantivy
 
-from mesh.document import Document
+from peers.engine.document import Document
 from peers.engine.query import Mode, Query, term_query
 from peers.engine.ranking import RankingWeights
 from peers.engine.reading import parse_query

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mesh.document import Document
+from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.engine.query import ANY_FIELD, Kind, Literal, Mode, Order, Query
 from peers.engine.ranking import RankingWeights, Statistics, sum_statistics

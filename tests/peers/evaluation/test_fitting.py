@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from mesh.document import Document
+from peers.engine.document import Document
 from peers.engine.model import ModelWeights
 from peers.engine.reading import parse_query
 from peers.evaluation.engines import Ours, rank_all

@@ -17,7 +17,6 @@ from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 from xxhash import xxh3_64_intdigest
 
 from bootstrap.provision import create_mesh, write_peer
-from mesh.document import Document
 from mesh.errors import ConfigError
 from mesh.key_file import load_identity
 from mesh.lmdb_table import LmdbTable
@@ -26,6 +25,7 @@ from mesh.table import TableSection
 from mesh.urls import host_of
 from peers.actors import CELL_SECTION
 from peers.crawler.wire_messages import LinkUse
+from peers.engine.document import Document
 from peers.exporting.command import configs_in
 from peers.exporting.peer_files import PeerFiles
 from peers.exporting.rows import PageRow

@@ -15,12 +15,12 @@ import pytest
 
 from mesh.actor import EVERYBODY, Address, Message
 from mesh.codec import encode
-from mesh.document import Document
 from mesh.node import Node, Outgoing
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import encode_slot_list
 from mesh.slots import SlotTable
 from mesh.urls import host_of
+from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.engine.model import MODEL_DEPTH
 from peers.engine.query import Order

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from mesh.actor import Address, Message, Send
 from mesh.codec import encode
-from mesh.document import Document
 from mesh.errors import LocalProtocolError
 from mesh.membership.wire_messages import Ping
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.slots import SlotTable
+from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.engine.query import Kind, Literal, Mode, Order, Query
 from peers.engine.reading import parse_query

@@ -16,12 +16,12 @@ import trio
 import trio.testing
 
 from mesh.actor import Address, Message
-from mesh.document import Document
 from mesh.errors import LocalProtocolError, StorageError
-from mesh.linkers import entry_of, linker_of
 from mesh.port import DiskFilled
 from mesh.slot_set import decode_slots, encode_slot_list
+from peers.engine.document import Document
 from peers.engine.index import Index
+from peers.engine.linkers import entry_of, linker_of
 from peers.engine.merging import MERGE_FACTOR
 from peers.engine.storage import Buffer, MemoryStorage
 from peers.index import segments_port

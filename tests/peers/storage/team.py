@@ -16,7 +16,6 @@ import numpy as np
 
 from mesh.actor import Address, Message
 from mesh.delivery import DeliverySettings
-from mesh.document import Document
 from mesh.errors import StorageFull
 from mesh.memory_table import MemoryTable
 from mesh.node import Node, Outgoing
@@ -24,6 +23,7 @@ from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, decode_slots, encode_slots
 from mesh.slots import SlotTable, slot_of
 from mesh.urls import host_of
+from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.engine.storage import MemoryStorage
 from peers.handover.messages import (

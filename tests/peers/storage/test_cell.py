@@ -11,7 +11,6 @@ import pytest
 from xxhash import xxh3_64_intdigest
 
 from mesh.actor import Address, Message, Send
-from mesh.document import Document
 from mesh.errors import LocalProtocolError
 from mesh.membership.wire_messages import Ping
 from mesh.memory_table import MemoryTable
@@ -20,6 +19,7 @@ from mesh.port import DiskFilled
 from mesh.slot_set import NO_SLOTS, decode_slots, encode_slot_list
 from mesh.slots import SlotTable
 from mesh.urls import host_of
+from peers.engine.document import Document
 from peers.handover.messages import (
     ForgetSlots,
     SlotsComplete,

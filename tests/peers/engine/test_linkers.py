@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from mesh.document import Document
-from mesh.linkers import (
+from peers.engine.document import Document
+from peers.engine.linkers import (
     LINKER_PREFIX,
     LINKERS_MAX,
     TEXT_HOSTS_MAX,

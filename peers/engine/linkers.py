@@ -28,8 +28,8 @@ from typing import Final
 import msgspec
 from xxhash import xxh3_64_hexdigest
 
-from mesh.document import Document
 from mesh.urls import host_of
+from peers.engine.document import Document
 
 LINKER_PREFIX: Final = "\x02"  # of a linker among texts; a text that looks like one is refused
 LINKERS_MAX: Final = 32  # kept of a page

@@ -15,7 +15,7 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
     title: str = ""
     headings: str = ""  # h1 to h6 in page order, one a line
     text: str = ""  # visible text, one block a line, headings included
-    # Texts of the links that point here, sorted; one that several hosts use as often, see `mesh.linkers`.
+    # Texts of the links that point here, sorted; one that several hosts use as often, see `linkers`.
     anchors: tuple[str, ...] = ()
     language: str = ""  # primary subtag of <html lang>, else by the text; "" when neither tells
     fetched_at: float = 0.0  # seconds since the epoch
