@@ -18,7 +18,7 @@
 
 The way of a page:
 
-    controller -FetchRequest-> fetcher -Fetched-> controller -ParsePage-> parser -PageParsed->
+    controller -FetchPage-> fetcher -PageFetched-> controller -ParsePage-> parser -PageParsed->
     controller -StorePage-> cell -AppendRecords-> archive, -ReplicatePage-> standbys' cells;
     cell -IndexPage-> indexer -CommitDocuments-> segments; cell -PageStored-> controller
     -LinksFound-> the controllers that own the links

@@ -23,7 +23,7 @@ from peers.crawler.frontier_items import Located
 from peers.crawler.frontier_store import FrontierStore
 from peers.crawler.pages_in_progress import PagesInProgress
 from peers.crawler.url_rows import concluded
-from peers.crawler.web_request import Fetched
+from peers.crawler.web_request import PageFetched
 from peers.storage.replication import Replications
 
 _Patch: TypeAlias = tuple[Any, str, Callable[..., Any]]  # where, name, what takes its place
@@ -99,7 +99,12 @@ def _kept_removals() -> list[_Patch]:
     """Settle a page that is gone without a version that says so."""
 
     def withdraw(
-        self: PagesInProgress, state: HostState, taken: QueuedUrl, fetched: Fetched, failure: str, now: float
+        self: PagesInProgress,
+        state: HostState,
+        taken: QueuedUrl,
+        fetched: PageFetched,
+        failure: str,
+        now: float,
     ) -> list[Send]:
         conclusion = concluded(f"F{failure or fetched.status}", now, self.settings.revisit_after_s)
         self._frontier.settle(state, taken, conclusion)

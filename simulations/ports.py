@@ -13,7 +13,7 @@ from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError
 from mesh.trace import TracedPage
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
-from peers.crawler.web_request import AbandonFetches, FailureReason, Fetched, FetchFailed, FetchRequest
+from peers.crawler.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage, PageFetched
 from peers.engine.document import Document
 from peers.index.messages import AdoptDocuments, CommitDocuments
 from peers.storage.extent import Extent
@@ -67,7 +67,7 @@ class VirtualFetcher:
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
         match message:
-            case FetchRequest(url):
+            case FetchPage(url):
                 served = self._web.serve(url)
                 self._log.append(Request(now, now + served.seconds, url, self._here.peer, served.status))
                 result: Message = _fetched(url, served, now)
@@ -87,7 +87,7 @@ class VirtualFetcher:
 
 
 def _url_of(result: Message) -> str:
-    assert isinstance(result, Fetched | FetchFailed)
+    assert isinstance(result, PageFetched | FetchFailed)
     return result.url
 
 
@@ -245,9 +245,9 @@ def document_of(url: str, fetched_at: float) -> Document:
     )
 
 
-def _fetched(url: str, served: Served, now: float) -> Fetched:
+def _fetched(url: str, served: Served, now: float) -> PageFetched:
     headers = (("location", served.location),) if served.location else (("content-type", "text/html"),)
-    return Fetched(
+    return PageFetched(
         url=url,
         status=served.status,
         reason_phrase="",

@@ -10,7 +10,7 @@ from mesh.slot_set import NO_SLOTS, encode_slots
 from mesh.slots import SlotTable
 from peers.crawler.controller import Controller
 from peers.crawler.messages import PageParsed
-from peers.crawler.web_request import Fetched
+from peers.crawler.web_request import PageFetched
 from peers.crawler.wire_messages import FoundLink
 from peers.engine.document import Document
 from peers.handover.messages import HoldSlots
@@ -41,7 +41,7 @@ def hold_slots(ownership: Ownership | None = None, *, is_inherited: bool = False
     return HoldSlots(slots, slots if is_inherited else NO_SLOTS)
 
 
-def fetched(url: str, status: int = 200, body: bytes = b"", **changes: Any) -> Fetched:
+def fetched(url: str, status: int = 200, body: bytes = b"", **changes: Any) -> PageFetched:
     values: dict[str, Any] = {
         "url": url,
         "status": status,
@@ -55,10 +55,10 @@ def fetched(url: str, status: int = 200, body: bytes = b"", **changes: Any) -> F
         "seconds": 0.1,
         "bytes_received": 100,
     }
-    return Fetched(**(values | changes))
+    return PageFetched(**(values | changes))
 
 
-def redirect(url: str, target: str, status: int = 301, **changes: Any) -> Fetched:
+def redirect(url: str, target: str, status: int = 301, **changes: Any) -> PageFetched:
     return fetched(url, status, headers=(("Location", target),), **changes)
 
 

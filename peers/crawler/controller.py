@@ -36,7 +36,7 @@ from peers.crawler.outbox import Outbox
 from peers.crawler.pages_in_progress import PagesInProgress
 from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.visits import Visits
-from peers.crawler.web_request import Fetched, FetchFailed
+from peers.crawler.web_request import FetchFailed, PageFetched
 from peers.crawler.wire_messages import LinksAccepted, LinksFound
 from peers.handover.keeper import Keeper
 from peers.handover.messages import HoldSlots, SlotsStopped
@@ -118,7 +118,7 @@ class Controller(StoreActor):
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         self._store.now = now
         match message:
-            case Fetched():
+            case PageFetched():
                 sends = self._visits.fetched(message, now)
             case PageParsed():
                 sends = self._pages.parsed(message)

@@ -6,7 +6,7 @@ from mesh.errors import CorruptionError
 from peers.crawler.dates import page_date
 from peers.crawler.messages import PageParsed, ParseFailed
 from peers.crawler.parser import NotHtml, ParsedPage, parse_page
-from peers.crawler.web_request import FailureReason, Fetched, header_of, response_head
+from peers.crawler.web_request import FailureReason, PageFetched, header_of, response_head
 from peers.crawler.wire_messages import FoundLink
 from peers.engine.document import Document
 from peers.engine.linkers import linker_of
@@ -14,7 +14,7 @@ from peers.storage.messages import ParseRecords, RecordsParsed
 from peers.storage.warc import parse_response, read_records, request_record, response_record
 
 
-def extract(fetched: Fetched) -> PageParsed | ParseFailed:
+def extract(fetched: PageFetched) -> PageParsed | ParseFailed:
     """Take a fetched page apart and pack it for the archive; about 1 ms of processor time."""
     if fetched.status != 200:  # a page that was there is gone
         return PageParsed(fetched.url, _records(fetched), None, ())
@@ -34,7 +34,7 @@ def extract(fetched: Fetched) -> PageParsed | ParseFailed:
     )
 
 
-def _records(fetched: Fetched) -> bytes:
+def _records(fetched: PageFetched) -> bytes:
     at, ip = fetched.started_at, fetched.ip
     truncated = "" if fetched.is_whole else "disconnect"
     response = response_record(fetched.url, response_head(fetched), fetched.body, at, ip, truncated)

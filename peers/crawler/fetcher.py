@@ -21,7 +21,7 @@ from peers.crawler import decoding
 from peers.crawler.addresses import BAD_PORTS, AddressPolicy
 from peers.crawler.connection import Answer, Connection, ExchangeError, FetchLimits, StaleConnection, connect
 from peers.crawler.resolver import LookupFailed, NoSuchName, Resolver
-from peers.crawler.web_request import FailureReason, Fetched, FetchFailed, FetchRequest, FetchResult
+from peers.crawler.web_request import FailureReason, FetchFailed, FetchPage, FetchResult, PageFetched
 
 ACCEPT: Final = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
 ACCEPT_ENCODING: Final = "gzip, br, zstd"
@@ -45,7 +45,7 @@ class Fetcher:
         self._tls = tls or tls_context()
         self._idle: OrderedDict[str, Connection] = OrderedDict()  # by host, longest idle first
 
-    async def fetch(self, request: FetchRequest) -> FetchResult:
+    async def fetch(self, request: FetchPage) -> FetchResult:
         """Fetch one URL; every fault of the world is a `FetchFailed`, none is raised."""
         started_at, started = time.time(), trio.current_time()
         try:
@@ -57,7 +57,7 @@ class Fetcher:
             return FetchFailed(request.url, FailureReason.TIMEOUT, f"not done in {self._limits.total_s:g} s")
         except ExchangeError as error:
             return FetchFailed(request.url, error.reason, error.detail)
-        return Fetched(
+        return PageFetched(
             url=request.url,
             status=answer.status,
             reason_phrase=answer.reason_phrase,
@@ -91,7 +91,7 @@ class Fetcher:
         """Close all idle connections; those in use close with their fetch."""
         self.close_idle(0.0)
 
-    async def _exchange(self, request: FetchRequest, message: h11.Request) -> tuple[Connection, Answer]:
+    async def _exchange(self, request: FetchPage, message: h11.Request) -> tuple[Connection, Answer]:
         host, origin = host_of(request.url), origin_of(request.url)
         self.close_idle()
         connection = self._idle_to(host, origin)
@@ -116,7 +116,7 @@ class Fetcher:
         return connection
 
     async def _ask(
-        self, connection: Connection, host: str, request: FetchRequest, message: h11.Request
+        self, connection: Connection, host: str, request: FetchPage, message: h11.Request
     ) -> Answer:
         try:
             answer = await connection.ask(message, self._body_check(request), request.beginning_bytes)
@@ -156,7 +156,7 @@ class Fetcher:
         tls = self._tls if is_secure else None
         return await connect(endpoints.addresses, endpoints.port, self._limits, tls, hostname)
 
-    def _message(self, request: FetchRequest) -> h11.Request:
+    def _message(self, request: FetchPage) -> h11.Request:
         scheme, separator, rest = request.url.partition("://")
         authority, slash, path = rest.partition("/")
         if scheme not in ("http", "https") or not separator or not slash:
@@ -172,7 +172,7 @@ class Fetcher:
         except (h11.LocalProtocolError, UnicodeEncodeError) as error:
             raise ExchangeError(FailureReason.URL, str(error)) from error
 
-    def _body_check(self, request: FetchRequest) -> Callable[[h11.Response], None]:
+    def _body_check(self, request: FetchPage) -> Callable[[h11.Response], None]:
         def check(response: h11.Response) -> None:
             media_type = length = b""
             for name, value in response.headers:

@@ -11,7 +11,7 @@ from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError
 from mesh.port import Deliver
 from peers.crawler.fetcher import Fetcher
-from peers.crawler.web_request import AbandonFetches, FailureReason, FetchFailed, FetchRequest, FetchResult
+from peers.crawler.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage, FetchResult
 
 CLEANING_S = 5.0  # how often idle connections are looked through when nothing is fetched
 
@@ -26,14 +26,14 @@ class FetcherPort:
     def __init__(self, me: str, fetcher: Fetcher) -> None:
         self._address = Address(me, self.name)
         self._fetcher = fetcher
-        self._orders, self._inbox = trio.open_memory_channel[tuple[str, FetchRequest, trio.CancelScope]](
+        self._orders, self._inbox = trio.open_memory_channel[tuple[str, FetchPage, trio.CancelScope]](
             float("inf")
         )
         self._scopes: set[trio.CancelScope] = set()  # of the fetches ordered and not answered
 
     def receive(self, source: Address, message: Message) -> None:
         match message:
-            case FetchRequest():
+            case FetchPage():
                 scope = trio.CancelScope()
                 self._scopes.add(scope)
                 self._orders.send_nowait((source.actor, message, scope))
@@ -52,9 +52,7 @@ class FetcherPort:
         finally:
             self._fetcher.close()
 
-    async def _fetch(
-        self, deliver: Deliver, actor: str, request: FetchRequest, scope: trio.CancelScope
-    ) -> None:
+    async def _fetch(self, deliver: Deliver, actor: str, request: FetchPage, scope: trio.CancelScope) -> None:
         result: FetchResult = FetchFailed(request.url, FailureReason.UNLICENSED)
         try:
             with scope:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.actor import Message
 from peers.crawler.settings import CrawlSettings
-from peers.crawler.web_request import FailureReason, Fetched
+from peers.crawler.web_request import FailureReason, PageFetched
 from peers.crawler.wire_messages import FoundLink
 from peers.engine.document import Document
 
@@ -12,7 +12,7 @@ from peers.engine.document import Document
 class ParsePage(Message, frozen=True):
     """Controller to parser: take this page apart. Answered by `PageParsed` or `ParseFailed`."""
 
-    page: Fetched
+    page: PageFetched
 
 
 class PageParsed(Message, frozen=True):

@@ -22,7 +22,7 @@ from peers.crawler.links import Links
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
 from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.url_rows import Conclusion, concluded
-from peers.crawler.web_request import Fetched, header_of, location_of
+from peers.crawler.web_request import PageFetched, header_of, location_of
 from peers.crawler.wire_messages import FoundLink
 from peers.storage.messages import StorePage
 from peers.storage.wire_messages import StoredPage
@@ -96,13 +96,13 @@ class PagesInProgress:
 
     # --- what comes in ---
 
-    def parse(self, state: HostState, taken: QueuedUrl, fetched: Fetched) -> list[Send]:
+    def parse(self, state: HostState, taken: QueuedUrl, fetched: PageFetched) -> list[Send]:
         """Take in a page."""
         self.fetched_count += 1
         return self._have_parsed(_page(state, taken, fetched), fetched)
 
     def withdraw(
-        self, state: HostState, taken: QueuedUrl, fetched: Fetched, failure: str, now: float
+        self, state: HostState, taken: QueuedUrl, fetched: PageFetched, failure: str, now: float
     ) -> list[Send]:
         """Take in that a stored page is gone, or has moved: a newer version of it, without a document.
 
@@ -115,23 +115,23 @@ class PagesInProgress:
             self._go_on(page, fetched, now)
         return self._have_parsed(page, fetched)
 
-    def _have_parsed(self, page: Page, fetched: Fetched) -> list[Send]:
+    def _have_parsed(self, page: Page, fetched: PageFetched) -> list[Send]:
         self._take_out(page.taken.url)  # of an earlier fetch: what is said of that counts no more
         self._pages[page.taken.url] = page
         self.n_bytes += page.body_bytes
         return [Send(self._parser, ParsePage(fetched))]
 
-    def can_follow(self, taken: QueuedUrl, fetched: Fetched) -> bool:
+    def can_follow(self, taken: QueuedUrl, fetched: PageFetched) -> bool:
         """Tell whether a redirect, if it is one, is not one too many in a row."""
         return taken.hops < self.settings.redirects_max or location_of(fetched) is None
 
-    def follow(self, state: HostState, taken: QueuedUrl, fetched: Fetched, now: float) -> None:
+    def follow(self, state: HostState, taken: QueuedUrl, fetched: PageFetched, now: float) -> None:
         """Be done with an answer that is no page, and go where it leads."""
         page = _page(state, taken, fetched)
         self._go_on(page, fetched, now)
         self._finish(page, now)
 
-    def _go_on(self, page: Page, fetched: Fetched, now: float) -> None:
+    def _go_on(self, page: Page, fetched: PageFetched, now: float) -> None:
         target = location_of(fetched)
         if target is not None:
             self.links_found += 1
@@ -270,7 +270,7 @@ class PagesInProgress:
         return conclusion._replace(digest=page.digest, etag=page.etag, last_modified=page.last_modified)
 
 
-def _page(state: HostState, taken: QueuedUrl, fetched: Fetched) -> Page:
+def _page(state: HostState, taken: QueuedUrl, fetched: PageFetched) -> Page:
     return Page(
         state,
         taken,

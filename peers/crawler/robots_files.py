@@ -11,7 +11,7 @@ from peers.crawler.frontier_items import RobotsRecord
 from peers.crawler.host_clocks import HostClocks
 from peers.crawler.robots import beginning_of
 from peers.crawler.settings import CrawlSettings
-from peers.crawler.web_request import FailureReason, Fetched, header_of, location_of, status_name
+from peers.crawler.web_request import FailureReason, PageFetched, header_of, location_of, status_name
 
 HOPS_MAX: Final = 5  # RFC 9309, 2.3.1.2: at least five redirects, even to another authority
 
@@ -58,7 +58,9 @@ class RobotsFiles:
         origin = origin_of(url)
         return self._moved.get(origin) or RobotsQuestion(origin, f"{origin}/robots.txt")
 
-    def take_in(self, state: HostState, question: RobotsQuestion, fetched: Fetched, now: float) -> str | None:
+    def take_in(
+        self, state: HostState, question: RobotsQuestion, fetched: PageFetched, now: float
+    ) -> str | None:
         """Keep an answer, or where it leads; return what to count a failure as."""
         origin, status = question.origin, fetched.status
         self._moved.pop(origin, None)

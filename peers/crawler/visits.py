@@ -21,8 +21,8 @@ from peers.crawler.url_rows import Conclusion, concluded, due_at
 from peers.crawler.web_request import (
     AbandonFetches,
     FailureReason,
-    Fetched,
-    FetchRequest,
+    FetchPage,
+    PageFetched,
     header_of,
     status_name,
 )
@@ -107,7 +107,7 @@ class Visits:
                 sends.append(Send(self._fetcher, request))
         return sends
 
-    def _next_request(self, state: HostState, now: float) -> FetchRequest | None:
+    def _next_request(self, state: HostState, now: float) -> FetchPage | None:
         """What to ask of a host that may be asked now; None when it has to wait or offers nothing."""
         self._clocks.take_courage(state)
         if state.host in self._asked:  # for the robots.txt of another host
@@ -126,7 +126,7 @@ class Visits:
             if excluded is None:
                 if not taken.is_stored:
                     self._clocks.count_page(state)
-                request = FetchRequest(taken.url, user_agent=self._settings.user_agent)
+                request = FetchPage(taken.url, user_agent=self._settings.user_agent)
                 return self._ask(request, Visit(state, taken), now)
             self.outcomes[excluded] += 1
             conclusion = self._concluded(f"X{excluded}", now)
@@ -139,7 +139,7 @@ class Visits:
     def _concluded(self, outcome: str, now: float) -> Conclusion:
         return concluded(outcome, now, self._settings.revisit_after_s)
 
-    def _ask_for_robots(self, state: HostState, taken: QueuedUrl, now: float) -> FetchRequest | None:
+    def _ask_for_robots(self, state: HostState, taken: QueuedUrl, now: float) -> FetchPage | None:
         """Ask for the robots.txt of an origin, at another host if it moved there and may be asked."""
         question = self.robots.question(taken.url)
         free_s = self._free_s(question.url, state, now)
@@ -148,7 +148,7 @@ class Visits:
             self._clocks.wait(state, free_s)
             return None
         # A byte more than is read of it tells that it was cut.
-        request = FetchRequest(question.url, (), ROBOTS_BYTES_MAX + 1, self._settings.user_agent)
+        request = FetchPage(question.url, (), ROBOTS_BYTES_MAX + 1, self._settings.user_agent)
         return self._ask(request, Visit(state, taken, question), now)
 
     def _free_s(self, url: str, state: HostState, now: float) -> float:
@@ -164,7 +164,7 @@ class Visits:
             return now
         return other.record.next_fetch_s
 
-    def _ask(self, request: FetchRequest, visit: Visit, now: float) -> FetchRequest:
+    def _ask(self, request: FetchPage, visit: Visit, now: float) -> FetchPage:
         self._visits[request.url] = visit
         self._asked.add(host_of(request.url))
         self._clocks.note_question(self._hosts_of(request.url, visit.state), now)
@@ -188,7 +188,7 @@ class Visits:
             self._clocks.note_answer(self._hosts_of(url, visit.state), now)
         return visit
 
-    def fetched(self, fetched: Fetched, now: float) -> list[Send]:
+    def fetched(self, fetched: PageFetched, now: float) -> list[Send]:
         """Take in an answer of a server."""
         visit = self._answered(fetched.url, now)
         if visit is None:
@@ -207,7 +207,9 @@ class Visits:
         self._frontier.release(state, now)
         return sends
 
-    def _page_fetched(self, state: HostState, taken: QueuedUrl, fetched: Fetched, now: float) -> list[Send]:
+    def _page_fetched(
+        self, state: HostState, taken: QueuedUrl, fetched: PageFetched, now: float
+    ) -> list[Send]:
         status = fetched.status
         if politeness.may_pass(status):
             self._clocks.back_off(

@@ -1,7 +1,7 @@
 """One question to a web server and what came of it: request, response or failure, as plain values.
 
-Nothing here does I/O; `fetcher.py` does. The controller sends `FetchRequest` and gets `Fetched` or
-`FetchFailed`; the archive turns a `Fetched` into WARC records with `response_head` and `request_head`.
+Nothing here does I/O; `fetcher.py` does. The controller sends `FetchPage` and gets `PageFetched` or
+`FetchFailed`; the archive turns a `PageFetched` into WARC records with `response_head` and `request_head`.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class FailureReason(StrEnum):
     TOO_MANY_REDIRECTS = "too_many_redirects"  # by the controller
 
 
-class FetchRequest(Message, frozen=True):
-    """Fetch this URL once; redirects are not followed.
+class FetchPage(Message, frozen=True):
+    """Fetch this URL once, of a page or of a robots.txt; redirects are not followed.
 
     `media_types` are those whose body is wanted of a 2xx answer; another one is `NOT_HTML` and its body is
-    not read. An answer without Content-Type is read. Empty wants everything (robots.txt, sitemaps).
+    not read. An answer without Content-Type is read. Empty wants everything, as of a robots.txt.
     """
 
     url: str  # canonical
@@ -55,7 +55,7 @@ class FetchRequest(Message, frozen=True):
     user_agent: str = USER_AGENT
 
 
-class Fetched(Message, frozen=True):
+class PageFetched(Message, frozen=True):
     """An answer of the server, whatever its status; a redirect too (see `location_of`)."""
 
     url: str
@@ -90,10 +90,10 @@ class FetchFailed(Message, frozen=True):
     detail: str = ""  # for people
 
 
-FetchResult: TypeAlias = Fetched | FetchFailed
+FetchResult: TypeAlias = PageFetched | FetchFailed
 
 
-def header_of(fetched: Fetched, name: str) -> str | None:
+def header_of(fetched: PageFetched, name: str) -> str | None:
     """Return the first value of a response header; `name` in lower case."""
     return next((value for key, value in fetched.headers if key.lower() == name), None)
 
@@ -106,7 +106,7 @@ def status_name(status: int) -> str:
     return str(status) if 100 <= status <= 599 else "other"
 
 
-def location_of(fetched: Fetched) -> str | None:
+def location_of(fetched: PageFetched) -> str | None:
     """Return the canonical URL a redirect leads to; None when it is no redirect or leads nowhere."""
     if fetched.status not in (301, 302, 303, 307, 308):
         return None
@@ -121,7 +121,7 @@ def location_of(fetched: Fetched) -> str | None:
     return canonical(location, fetched.url)
 
 
-def response_head(fetched: Fetched) -> bytes:
+def response_head(fetched: PageFetched) -> bytes:
     """Return status line and headers for the archive, blank line included, true of the decoded body.
 
     The archive keeps the body decoded, as Common Crawl does: readers need no codecs and records compress

@@ -20,7 +20,7 @@ from peers.crawler.dates import precise_seconds_of
 from peers.crawler.decoding import TooLarge, Undecodable, decode
 from peers.crawler.extraction import document_of
 from peers.crawler.parser import NotHtml, parse_page
-from peers.crawler.web_request import PAGE_MEDIA_TYPES, Fetched, header_of, response_head
+from peers.crawler.web_request import PAGE_MEDIA_TYPES, PageFetched, header_of, response_head
 from peers.crawler.wire_messages import FoundLink, LinkUse
 from peers.engine.linkers import linker_of
 from peers.importing.json_lines import Entry
@@ -91,7 +91,7 @@ def page_of_entry(entry: Entry, changed_at: float, use: LinkUse) -> ImportedPage
     return page_of(_fetched(url, response, "", fetched_at), use)
 
 
-def page_of(fetched: Fetched, use: LinkUse, truncated: str = "") -> ImportedPage:
+def page_of(fetched: PageFetched, use: LinkUse, truncated: str = "") -> ImportedPage:
     """Take a page apart and pack it, as the crawler does.
 
     Raises:
@@ -209,7 +209,7 @@ def _with_line_ends(block: bytes) -> bytes:
     return block[:bare].replace(b"\r\n", b"\n").replace(b"\n", b"\r\n") + b"\r\n\r\n" + block[bare + 2 :]
 
 
-def _fetched(url: str, response: HttpResponse, ip: str, at: float) -> Fetched:
+def _fetched(url: str, response: HttpResponse, ip: str, at: float) -> PageFetched:
     """The answer of a server as the fetcher would have had it."""
     media_type = (response.header("content-type") or "").partition(";")[0].strip().lower()
     if media_type not in ("", *PAGE_MEDIA_TYPES):
@@ -217,7 +217,7 @@ def _fetched(url: str, response: HttpResponse, ip: str, at: float) -> Fetched:
     body = _decoded(response)
     if len(body) > BODY_BYTES_MAX:
         raise Refused(f"larger than {BODY_BYTES_MAX >> 20} MiB")
-    return Fetched(
+    return PageFetched(
         url=url,
         status=response.status,
         reason_phrase="OK",

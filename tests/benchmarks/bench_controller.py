@@ -32,7 +32,7 @@ from mesh.table import Table
 from peers.crawler.controller import Controller
 from peers.crawler.messages import ParsePage
 from peers.crawler.settings import CrawlSettings
-from peers.crawler.web_request import FetchRequest
+from peers.crawler.web_request import FetchPage
 from peers.crawler.wire_messages import FoundLink, LinksFound
 from peers.handover.wire_messages import ItemsChanged, ItemsKept
 from peers.storage.messages import PageStored, StorePage
@@ -93,9 +93,9 @@ class Crawl:
     def step(self, peer: str, target: Address, message: Message) -> None:
         self.now += 0.01  # 25 pages a second: as little company for a change as it has live
         match message:
-            case FetchRequest(url) if url.endswith("robots.txt"):
+            case FetchPage(url) if url.endswith("robots.txt"):
                 self.hand(peer, fetched(url, 404))
-            case FetchRequest(url):
+            case FetchPage(url):
                 self.hand(peer, self.answers[url][0])
             case ParsePage(page):
                 self.hand(peer, self.answers[page.url][1])

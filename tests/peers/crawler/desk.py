@@ -14,7 +14,7 @@ from mesh.urls import host_of
 from peers.crawler.controller import Controller, CrawlStatistics
 from peers.crawler.messages import ChangeSettings
 from peers.crawler.settings import CrawlSettings, Tuning
-from peers.crawler.web_request import FailureReason, FetchFailed, FetchRequest
+from peers.crawler.web_request import FailureReason, FetchFailed, FetchPage
 from peers.crawler.wire_messages import FoundLink, LinksFound
 from peers.handover.messages import SlotsFilled
 from peers.storage.messages import PageStored
@@ -131,7 +131,7 @@ class Desk:
 
 
 def asked(sends: list[Send]) -> list[str]:
-    return [send.message.url for send in sends if isinstance(send.message, FetchRequest)]
+    return [send.message.url for send in sends if isinstance(send.message, FetchPage)]
 
 
 def of_kind(sends: list[Send], kind: type[Message]) -> list[Any]:

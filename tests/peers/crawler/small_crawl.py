@@ -25,7 +25,7 @@ from peers.crawler.controller import FRONTIER_SECTION, Controller
 from peers.crawler.link_texts import KeptTexts
 from peers.crawler.messages import ParsePage
 from peers.crawler.settings import CrawlSettings
-from peers.crawler.web_request import FetchRequest
+from peers.crawler.web_request import FetchPage
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound
 from peers.handover.handover import Handover
 from peers.handover.messages import SlotsFilled, SlotsSynchronised, SynchroniseSlots
@@ -365,7 +365,7 @@ class SmallCrawl:
 
     def _order(self, peer: Peer, port: str, message: Message) -> None:
         match message:
-            case FetchRequest(url):
+            case FetchPage(url):
                 self._fetch(peer, url)
             case ParsePage(page):
                 links = [FoundLink(link, f"from {page.url}") for link in self.web.links[page.url]]

@@ -25,7 +25,7 @@ from peers.crawler.pages_in_progress import FLUSH_S, LINKS_PER_TURN
 from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.settings import Tuning
 from peers.crawler.visits import EXCLUSIONS_PER_TURN, LOCAL_FAILURE_PAUSE_S, VAIN_TURNS_MAX
-from peers.crawler.web_request import FailureReason, FetchFailed, FetchRequest
+from peers.crawler.web_request import FailureReason, FetchFailed, FetchPage
 from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound
 from peers.engine.linkers import entries_of, entry_of, linker_of
 from peers.handover.mirror import SHIP_S
@@ -41,7 +41,7 @@ def test_robots_txt_comes_first_and_whatever_type_it_has() -> None:
     desk = Desk()
     assert desk.seed(HOME) == [
         Send(Address(ME, "searcher"), LinksAccepted(1)),
-        Send(Address(ME, "fetcher"), FetchRequest(ROBOTS, (), ROBOTS_BYTES_MAX + 1)),
+        Send(Address(ME, "fetcher"), FetchPage(ROBOTS, (), ROBOTS_BYTES_MAX + 1)),
     ]
     assert asked(desk.allow()) == [HOME]
 
@@ -136,9 +136,9 @@ def test_rfc9309_2_3_1_4_a_robots_txt_that_cannot_be_read_forbids_all(reason: Fa
 def test_the_product_token_of_the_configured_user_agent_chooses_the_group() -> None:
     robots = b"User-agent: tianmesh\nDisallow: /\n\nUser-agent: otherbot\nDisallow: /private\n"
     desk = Desk(user_agent="OtherBot/3.1 (+https://other.example/)")
-    (request,) = of_kind(desk.seed(HOME, f"{HOST}/private/1"), FetchRequest)
+    (request,) = of_kind(desk.seed(HOME, f"{HOST}/private/1"), FetchPage)
     assert request.user_agent == "OtherBot/3.1 (+https://other.example/)"
-    (request,) = of_kind(desk.allow(robots=robots), FetchRequest)
+    (request,) = of_kind(desk.allow(robots=robots), FetchPage)
     assert (request.url, request.user_agent) == (HOME, "OtherBot/3.1 (+https://other.example/)")
     desk.tell(fetched(HOME, 404))
     desk.wake(2.0)

@@ -22,10 +22,10 @@ from peers.crawler.resolver import Endpoints, FixedEndpoint, FixedResolver, Look
 from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.web_request import (
     FailureReason,
-    Fetched,
     FetchFailed,
-    FetchRequest,
+    FetchPage,
     FetchResult,
+    PageFetched,
     header_of,
     location_of,
     response_head,
@@ -60,7 +60,7 @@ def reason_of(result: FetchResult) -> FailureReason:
 
 
 def body_of(result: FetchResult) -> bytes:
-    assert isinstance(result, Fetched), result
+    assert isinstance(result, PageFetched), result
     return result.body
 
 
@@ -71,8 +71,8 @@ async def test_a_page_comes_with_all_the_archive_needs(nursery: trio.Nursery) ->
     answer = page(b"<p>x", "X-Odd-Case: Yes", "Set-Cookie: a", "set-cookie: b")
     host = WebHost(saying(answer))
     await host.start(nursery)
-    result = await fetcher_for(host).fetch(FetchRequest("http://h0.test/a?b=c", user_agent="otherbot/2 (x)"))
-    assert isinstance(result, Fetched)
+    result = await fetcher_for(host).fetch(FetchPage("http://h0.test/a?b=c", user_agent="otherbot/2 (x)"))
+    assert isinstance(result, PageFetched)
     assert (result.url, result.status, result.reason_phrase, result.http_version) == (
         "http://h0.test/a?b=c",
         200,
@@ -97,7 +97,7 @@ async def test_a_connection_serves_one_request_after_another(nursery: trio.Nurse
     await host.start(nursery)
     fetcher = fetcher_for(host)
     for _ in range(3):
-        assert body_of(await fetcher.fetch(FetchRequest("http://h0.test/"))) == b"<title>hello</title>"
+        assert body_of(await fetcher.fetch(FetchPage("http://h0.test/"))) == b"<title>hello</title>"
     assert host.connection_count == 1
     assert fetcher.idle_connections == 1
     fetcher.close()
@@ -113,7 +113,7 @@ async def test_schemes_and_ports_of_a_name_share_one_connection(nursery: trio.Nu
     other_url = f"http://h0.test:{other.port}/"
     for url, body in (("http://h0.test/", b"one"), (other_url, b"other"), ("http://h0.test/", b"one")):
         for _ in range(2):
-            assert body_of(await fetcher.fetch(FetchRequest(url))) == body
+            assert body_of(await fetcher.fetch(FetchPage(url))) == body
             assert fetcher.idle_connections == 1
     await trio.testing.wait_all_tasks_blocked()
     assert (host.connection_count, other.connection_count) == (2, 1)
@@ -125,7 +125,7 @@ async def test_a_connection_closed_while_idle_is_replaced_unnoticed(nursery: tri
     await host.start(nursery)
     fetcher = fetcher_for(host)
     for _ in range(3):
-        assert body_of(await fetcher.fetch(FetchRequest("http://h0.test/"))) == b"<title>hello</title>"
+        assert body_of(await fetcher.fetch(FetchPage("http://h0.test/"))) == b"<title>hello</title>"
     assert host.connection_count == 3
     assert len(host.requests) == 3
 
@@ -133,7 +133,7 @@ async def test_a_connection_closed_while_idle_is_replaced_unnoticed(nursery: tri
 async def test_a_new_connection_closed_without_an_answer_is_not_asked_twice(nursery: trio.Nursery) -> None:
     host = WebHost(saying(b"", close=True))
     await host.start(nursery)
-    assert reason_of(await fetcher_for(host).fetch(FetchRequest("http://h0.test/"))) is FailureReason.RESET
+    assert reason_of(await fetcher_for(host).fetch(FetchPage("http://h0.test/"))) is FailureReason.RESET
     assert host.connection_count == 1
 
 
@@ -141,7 +141,7 @@ async def test_connection_close_is_honoured(nursery: trio.Nursery) -> None:
     host = WebHost(saying(page(b"x", "Connection: close")))
     await host.start(nursery)
     fetcher = fetcher_for(host)
-    assert body_of(await fetcher.fetch(FetchRequest("http://h0.test/"))) == b"x"
+    assert body_of(await fetcher.fetch(FetchPage("http://h0.test/"))) == b"x"
     assert fetcher.idle_connections == 0
 
 
@@ -151,7 +151,7 @@ async def test_idle_connections_are_limited_in_number_and_time(nursery: trio.Nur
         await host.start(nursery)
     fetcher = fetcher_for(*hosts, limits=FetchLimits(connections_idle_max=2, keep_alive_s=1000.0))
     for index in range(3):
-        await fetcher.fetch(FetchRequest(f"http://h{index}.test/"))
+        await fetcher.fetch(FetchPage(f"http://h{index}.test/"))
     assert fetcher.idle_connections == 2
     fetcher.close_idle(500.0)
     assert fetcher.idle_connections == 2
@@ -183,7 +183,7 @@ async def test_a_few_informational_answers_are_skipped(nursery: trio.Nursery) ->
 async def test_errors_of_the_server_are_answers(nursery: trio.Nursery) -> None:
     for status in (403, 404, 410, 429, 500, 503):
         result = await fetch_from(nursery, saying(page(b"no", "Retry-After: 3", status=f"{status} No")))
-        assert isinstance(result, Fetched)
+        assert isinstance(result, PageFetched)
         assert result.status == status
         assert header_of(result, "retry-after") == "3"
 
@@ -211,15 +211,15 @@ async def test_a_redirect_is_not_followed_but_told(
     head = b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + location.encode() + b"\r\n\r\n"
     host = WebHost(saying(head))
     await host.start(nursery)
-    result = await fetcher_for(host).fetch(FetchRequest("http://h0.test/a/"))
-    assert isinstance(result, Fetched)
+    result = await fetcher_for(host).fetch(FetchPage("http://h0.test/a/"))
+    assert isinstance(result, PageFetched)
     assert location_of(result) == target
     assert len(host.requests) == 1
 
 
 async def test_an_answer_that_is_no_redirect_leads_nowhere(nursery: trio.Nursery) -> None:
     result = await fetch_from(nursery, saying(page(b"x", "Location: /b")))
-    assert isinstance(result, Fetched)
+    assert isinstance(result, PageFetched)
     assert location_of(result) is None
 
 
@@ -299,10 +299,10 @@ async def test_a_slow_host_does_not_slow_the_others(nursery: trio.Nursery) -> No
     await slow.start(nursery)
     await quick.start(nursery)
     fetcher = fetcher_for(slow, quick)
-    nursery.start_soon(fetcher.fetch, FetchRequest("http://h0.test/"))
+    nursery.start_soon(fetcher.fetch, FetchPage("http://h0.test/"))
     with trio.fail_after(2):
         for _ in range(20):
-            body_of(await fetcher.fetch(FetchRequest("http://h1.test/")))
+            body_of(await fetcher.fetch(FetchPage("http://h1.test/")))
 
 
 # --- A11: what is not HTTP ------------------------------------------------------------------------------
@@ -366,7 +366,7 @@ async def test_nothing_is_smuggled_into_the_next_answer(nursery: trio.Nursery, a
     await host.start(nursery)
     fetcher = fetcher_for(host)
     for count in (1, 2):
-        assert b"smuggled" not in body_of(await fetcher.fetch(FetchRequest("http://h0.test/")))
+        assert b"smuggled" not in body_of(await fetcher.fetch(FetchPage("http://h0.test/")))
         assert host.connection_count == count
 
 
@@ -388,7 +388,7 @@ async def test_rfc9112_9_2_what_comes_on_an_idle_connection_is_no_answer(
     await host.start(nursery, server_context(authority, "h0.test") if scheme == "https" else None)
     fetcher = fetcher_for(host, tls=client_context(authority, tmp_path))
     for count in (1, 2):
-        assert body_of(await fetcher.fetch(FetchRequest(f"{scheme}://h0.test/{count}"))) == b"right"
+        assert body_of(await fetcher.fetch(FetchPage(f"{scheme}://h0.test/{count}"))) == b"right"
         await trio.sleep(0.2)
     assert host.connection_count == 2
     fetcher.close()
@@ -436,7 +436,7 @@ async def test_tls_records_that_came_with_the_answer_are_not_the_next_one(
     await host.start(nursery, server_context(authority, "h0.test"))
     fetcher = fetcher_for(host, tls=client_context(authority, tmp_path))
     for count in (1, 2):
-        assert body_of(await fetcher.fetch(FetchRequest(f"https://h0.test/{count}"))) == b"right"
+        assert body_of(await fetcher.fetch(FetchPage(f"https://h0.test/{count}"))) == b"right"
         assert host.connection_count == count
     fetcher.close()
 
@@ -445,7 +445,7 @@ async def test_tls_records_that_came_with_the_answer_are_not_the_next_one(
 
 FORBIDS = b"User-agent: *\nDisallow: /\n"
 LONG_ROBOTS = FORBIDS + b"# filler\n" * (1 << 20)
-ROBOTS_REQUEST = FetchRequest("http://h0.test/robots.txt", (), ROBOTS_BYTES_MAX + 1)
+ROBOTS_REQUEST = FetchPage("http://h0.test/robots.txt", (), ROBOTS_BYTES_MAX + 1)
 SIZED = b"Content-Length: %d\r\n" % len(FORBIDS)
 ODD_HOSTS = {
     "none": page(FORBIDS, "Content-Encoding: none"),
@@ -469,7 +469,7 @@ async def test_a_robots_txt_is_read_as_real_servers_send_it(nursery: trio.Nurser
     host = WebHost(saying(ODD_HOSTS[name]))
     await host.start(nursery)
     result = await fetcher_for(host).fetch(ROBOTS_REQUEST)
-    assert isinstance(result, Fetched)
+    assert isinstance(result, PageFetched)
     assert result.body.startswith(FORBIDS)
     assert len(result.body) <= ROBOTS_BYTES_MAX + 1
     assert result.is_whole == (len(result.body) <= ROBOTS_BYTES_MAX)
@@ -505,7 +505,7 @@ TEXT = b"<p>" + b"some text, and more of it. " * 500
 )
 async def test_the_body_is_decoded(nursery: trio.Nursery, coding: str, encoded: bytes) -> None:
     result = await fetch_from(nursery, saying(page(encoded, f"Content-Encoding: {coding}")))
-    assert isinstance(result, Fetched)
+    assert isinstance(result, PageFetched)
     assert result.body == TEXT
     assert result.is_whole
     assert result.bytes_received < len(encoded) + 200
@@ -514,7 +514,7 @@ async def test_the_body_is_decoded(nursery: trio.Nursery, coding: str, encoded: 
 async def test_the_archived_head_is_true_of_the_decoded_body(nursery: trio.Nursery) -> None:
     answer = page(gzip.compress(TEXT), "content-encoding: gzip", "ETag: x")
     result = await fetch_from(nursery, saying(answer))
-    assert isinstance(result, Fetched)
+    assert isinstance(result, PageFetched)
     assert response_head(result) == (
         b"HTTP/1.1 200 OK\r\n"
         b"Content-Type: text/html\r\n"
@@ -557,7 +557,7 @@ async def test_what_is_not_in_its_coding_is_a_decoding_failure(nursery: trio.Nur
 async def test_a_truncated_gzip_yields_its_beginning_and_says_so(nursery: trio.Nursery) -> None:
     cut = gzip.compress(TEXT)[:-20]
     result = await fetch_from(nursery, saying(page(cut, "Content-Encoding: gzip")))
-    assert isinstance(result, Fetched)
+    assert isinstance(result, PageFetched)
     assert TEXT.startswith(result.body)
     assert result.body
     assert not result.is_whole
@@ -581,7 +581,7 @@ async def test_pages_are_wanted(nursery: trio.Nursery, content_type: str) -> Non
 async def test_robots_txt_is_wanted_under_any_media_type(nursery: trio.Nursery) -> None:
     host = WebHost(saying(page(b"User-agent: *", content_type="application/octet-stream")))
     await host.start(nursery)
-    request = FetchRequest("http://h0.test/robots.txt", media_types=())
+    request = FetchPage("http://h0.test/robots.txt", media_types=())
     assert body_of(await fetcher_for(host).fetch(request)) == b"User-agent: *"
 
 
@@ -616,7 +616,7 @@ async def test_a_name_with_any_private_address_is_refused_unconnected(
     await trap.start(nursery)
     resolver = ScriptedResolver(addresses)
     resolver.port = trap.port
-    result = await Fetcher(resolver, limits=QUICK).fetch(FetchRequest("http://evil.test/"))
+    result = await Fetcher(resolver, limits=QUICK).fetch(FetchPage("http://evil.test/"))
     assert reason_of(result) is FailureReason.PRIVATE_ADDRESS
     assert trap.connection_count == 0
 
@@ -626,7 +626,7 @@ async def test_an_address_as_a_name_is_judged_alike(nursery: trio.Nursery, spell
     trap = WebHost(saying(HELLO))
     await trap.start(nursery)
     fetcher = Fetcher(FixedResolver({}), limits=QUICK)
-    result = await fetcher.fetch(FetchRequest(f"http://{spelling}:{trap.port}/"))
+    result = await fetcher.fetch(FetchPage(f"http://{spelling}:{trap.port}/"))
     assert reason_of(result) is FailureReason.PRIVATE_ADDRESS
     assert trap.connection_count == 0
 
@@ -638,8 +638,8 @@ async def test_every_new_connection_is_judged_anew(nursery: trio.Nursery) -> Non
     resolver.port = host.port
     policy = AddressPolicy(allowed_networks=(ip_network("127.0.0.1/32"),))
     fetcher = closed_later(Fetcher(resolver, limits=QUICK, addresses=policy))
-    body_of(await fetcher.fetch(FetchRequest("http://rebinding.test/")))
-    result = await fetcher.fetch(FetchRequest("http://rebinding.test/"))
+    body_of(await fetcher.fetch(FetchPage("http://rebinding.test/")))
+    result = await fetcher.fetch(FetchPage("http://rebinding.test/"))
     assert reason_of(result) is FailureReason.PRIVATE_ADDRESS
     assert host.connection_count == 1
 
@@ -648,21 +648,21 @@ async def test_a_private_host_may_be_allowed_by_name(nursery: trio.Nursery) -> N
     host = WebHost(saying(HELLO))
     await host.start(nursery)
     fetcher = fetcher_for(host, host, addresses=AddressPolicy(frozenset({"h0.test"})))
-    body_of(await fetcher.fetch(FetchRequest("http://h0.test/")))
-    assert reason_of(await fetcher.fetch(FetchRequest("http://h1.test/"))) is FailureReason.PRIVATE_ADDRESS
+    body_of(await fetcher.fetch(FetchPage("http://h0.test/")))
+    assert reason_of(await fetcher.fetch(FetchPage("http://h1.test/"))) is FailureReason.PRIVATE_ADDRESS
 
 
 @pytest.mark.parametrize("port", [22, 25, 6667])
 async def test_ports_of_other_protocols_are_refused(port: int) -> None:
     fetcher = Fetcher(FixedResolver({"h.test": FixedEndpoint("93.184.216.34")}))
-    assert reason_of(await fetcher.fetch(FetchRequest(f"http://h.test:{port}/"))) is FailureReason.URL
+    assert reason_of(await fetcher.fetch(FetchPage(f"http://h.test:{port}/"))) is FailureReason.URL
 
 
 @pytest.mark.parametrize(
     "url", ["ftp://a/", "http:", "http://a.test", "http://a.test/a b", "http://a.test/\r\nX: y", "/x"]
 )
 async def test_what_is_not_canonical_is_refused(url: str) -> None:
-    assert reason_of(await Fetcher(FixedResolver({})).fetch(FetchRequest(url))) is FailureReason.URL
+    assert reason_of(await Fetcher(FixedResolver({})).fetch(FetchPage(url))) is FailureReason.URL
 
 
 # --- names and connecting -------------------------------------------------------------------------------
@@ -670,8 +670,7 @@ async def test_what_is_not_canonical_is_refused(url: str) -> None:
 
 async def test_an_unknown_name_is_a_dns_failure() -> None:
     assert (
-        reason_of(await Fetcher(FixedResolver({})).fetch(FetchRequest("http://no.test/")))
-        is FailureReason.DNS
+        reason_of(await Fetcher(FixedResolver({})).fetch(FetchPage("http://no.test/"))) is FailureReason.DNS
     )
 
 
@@ -680,7 +679,7 @@ async def test_a_name_server_that_fails_is_told_apart() -> None:
         async def resolve(self, hostname: str, port: int) -> Endpoints:
             raise LookupFailed("try again")
 
-    result = await Fetcher(Failing()).fetch(FetchRequest("http://a.test/"))
+    result = await Fetcher(Failing()).fetch(FetchPage("http://a.test/"))
     assert reason_of(result) is FailureReason.DNS_TEMPORARY
 
 
@@ -689,7 +688,7 @@ async def test_a_closed_port_is_refused(nursery: trio.Nursery) -> None:
         unused.bind(("127.0.0.1", 0))  # bound but not listening
         host = WebHost(saying(HELLO))
         host.port = unused.getsockname()[1]
-        result = await fetcher_for(host).fetch(FetchRequest("http://h0.test/"))
+        result = await fetcher_for(host).fetch(FetchPage("http://h0.test/"))
     assert reason_of(result) is FailureReason.REFUSED
 
 
@@ -700,8 +699,8 @@ async def test_the_next_address_is_tried_when_one_refuses(nursery: trio.Nursery)
     resolver.port = host.port
     policy = AddressPolicy(allowed_networks=(ip_network("127.0.0.0/8"),))
     fetcher = closed_later(Fetcher(resolver, limits=QUICK, addresses=policy))
-    result = await fetcher.fetch(FetchRequest("http://a.test/"))
-    assert isinstance(result, Fetched)
+    result = await fetcher.fetch(FetchPage("http://a.test/"))
+    assert isinstance(result, PageFetched)
     assert result.ip == "127.0.0.1"
 
 
@@ -718,7 +717,7 @@ async def test_a_listener_that_never_accepts_times_out() -> None:
             waiting.append(client)
         host = WebHost(saying(HELLO))
         host.port = address[1]
-        result = await fetcher_for(host, limits=SHORT).fetch(FetchRequest("http://h0.test/"))
+        result = await fetcher_for(host, limits=SHORT).fetch(FetchPage("http://h0.test/"))
         for client in waiting:
             client.close()
     assert reason_of(result) is FailureReason.TIMEOUT
@@ -729,7 +728,7 @@ async def test_a_cancelled_fetch_closes_its_connection(nursery: trio.Nursery) ->
     await host.start(nursery)
     fetcher = fetcher_for(host)
     with trio.move_on_after(0.2) as scope:
-        await fetcher.fetch(FetchRequest("http://h0.test/"))
+        await fetcher.fetch(FetchPage("http://h0.test/"))
     assert scope.cancelled_caught
     assert fetcher.idle_connections == 0
 
@@ -761,7 +760,7 @@ async def test_https_with_a_good_certificate(
     await host.start(nursery, server_context(authority, "h0.test"))
     fetcher = fetcher_for(host, tls=client_context(authority, tmp_path))
     for _ in range(2):
-        body_of(await fetcher.fetch(FetchRequest("https://h0.test/")))
+        body_of(await fetcher.fetch(FetchPage("https://h0.test/")))
     assert host.connection_count == 1
     fetcher.close()
 
@@ -773,7 +772,7 @@ async def test_https_with_a_bad_certificate_is_a_tls_failure(
     host = WebHost(saying(HELLO))
     await host.start(nursery, server_context(authority, name))
     tls = client_context(authority, tmp_path) if is_trusted else None
-    result = await fetcher_for(host, tls=tls).fetch(FetchRequest("https://h0.test/"))
+    result = await fetcher_for(host, tls=tls).fetch(FetchPage("https://h0.test/"))
     assert reason_of(result) is FailureReason.TLS
     assert host.requests == []
 
@@ -787,7 +786,7 @@ async def test_plain_http_on_a_tls_port_is_a_tls_failure(nursery: trio.Nursery) 
     )
     host = WebHost(saying(HELLO))
     host.port = listeners[0].socket.getsockname()[1]
-    result = await fetcher_for(host).fetch(FetchRequest("https://h0.test/"))
+    result = await fetcher_for(host).fetch(FetchPage("https://h0.test/"))
     assert reason_of(result) is FailureReason.TLS
 
 
@@ -797,5 +796,5 @@ async def test_odd_names_fail_without_raising(nursery: trio.Nursery, name: str) 
     await host.start(nursery)
     resolver = FixedResolver({name: FixedEndpoint("127.0.0.1", host.port, host.port)})
     fetcher = Fetcher(resolver, limits=SHORT, addresses=ALLOW_ALL)
-    assert isinstance(await fetcher.fetch(FetchRequest(f"https://{name}/")), FetchFailed)
-    assert isinstance(await Fetcher(SystemResolver()).fetch(FetchRequest(f"https://{name}/")), FetchFailed)
+    assert isinstance(await fetcher.fetch(FetchPage(f"https://{name}/")), FetchFailed)
+    assert isinstance(await Fetcher(SystemResolver()).fetch(FetchPage(f"https://{name}/")), FetchFailed)

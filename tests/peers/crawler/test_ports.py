@@ -23,10 +23,10 @@ from peers.crawler.parser_port import PAGES_PER_TRIP, ParserPort
 from peers.crawler.web_request import (
     AbandonFetches,
     FailureReason,
-    Fetched,
     FetchFailed,
-    FetchRequest,
+    FetchPage,
     FetchResult,
+    PageFetched,
 )
 from peers.storage.messages import ParseRecords, RecordsParsed
 from tests.helpers import ME, fetched
@@ -112,7 +112,7 @@ async def test_records_are_taken_apart_for_the_cell() -> None:
 async def test_a_page_that_breaks_the_parser_costs_that_page_only(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def breaks(page: Fetched) -> PageParsed | ParseFailed:
+    def breaks(page: PageFetched) -> PageParsed | ParseFailed:
         if page.url == url_of(1):
             raise ZeroDivisionError("a bug of ours")
         return extract(page)
@@ -167,7 +167,7 @@ class FakeFetcher:
         self.cleanings = 0
         self.is_closed = False
 
-    async def fetch(self, request: FetchRequest) -> FetchResult:
+    async def fetch(self, request: FetchPage) -> FetchResult:
         self.asked.append(request.url)
         await self.may_answer.wait()
         if request.url.endswith("/bug"):
@@ -186,12 +186,12 @@ async def test_fetches_run_beside_each_other_and_answer_who_asked(autojump_clock
     port = FetcherPort(ME, cast(Fetcher, fetcher))
     async with running(port) as inbox:
         for number in range(50):
-            port.receive(CONTROLLER, FetchRequest(url_of(number)))
+            port.receive(CONTROLLER, FetchPage(url_of(number)))
         await trio.sleep(1)
         assert sorted(fetcher.asked) == sorted(url_of(number) for number in range(50))
         fetcher.may_answer.set()
         messages = await inbox.holds(50)
-    assert {cast(Fetched, message).url for message in messages} == set(fetcher.asked)
+    assert {cast(PageFetched, message).url for message in messages} == set(fetcher.asked)
     assert {(source, actor) for source, actor, _ in inbox.delivered} == {
         (Address(ME, "fetcher"), "controller")
     }
@@ -201,16 +201,16 @@ async def test_abandoned_fetches_end_at_once_and_later_ones_are_made(autojump_cl
     fetcher = FakeFetcher()
     port = FetcherPort(ME, cast(Fetcher, fetcher))
     async with running(port) as inbox:
-        port.receive(CONTROLLER, FetchRequest(url_of(1)))
+        port.receive(CONTROLLER, FetchPage(url_of(1)))
         await trio.sleep(1)
-        port.receive(CONTROLLER, FetchRequest(url_of(2)))  # not even begun
+        port.receive(CONTROLLER, FetchPage(url_of(2)))  # not even begun
         port.receive(CONTROLLER, AbandonFetches())
         broken_off = await inbox.holds(2)
         assert broken_off == [FetchFailed(url_of(number), FailureReason.UNLICENSED) for number in (1, 2)]
         fetcher.may_answer.set()
-        port.receive(CONTROLLER, FetchRequest(url_of(3)))
+        port.receive(CONTROLLER, FetchPage(url_of(3)))
         messages = await inbox.holds(3)
-    assert [cast(Fetched, message).url for message in messages[2:]] == [url_of(3)]
+    assert [cast(PageFetched, message).url for message in messages[2:]] == [url_of(3)]
 
 
 async def test_an_answer_that_breaks_the_fetcher_costs_that_url_only(
@@ -221,8 +221,8 @@ async def test_an_answer_that_breaks_the_fetcher_costs_that_url_only(
     port = FetcherPort(ME, cast(Fetcher, fetcher))
     with caplog.at_level(logging.ERROR):
         async with running(port) as inbox:
-            port.receive(CONTROLLER, FetchRequest("http://a.test/bug"))
-            port.receive(CONTROLLER, FetchRequest(url_of(1)))
+            port.receive(CONTROLLER, FetchPage("http://a.test/bug"))
+            port.receive(CONTROLLER, FetchPage(url_of(1)))
             messages = await inbox.holds(2)
     assert FetchFailed("http://a.test/bug", FailureReason.FETCHER) in messages
     assert fetched(url_of(1)) in messages
@@ -242,7 +242,7 @@ async def test_cancelled_fetches_answer_nothing_and_connections_are_closed(
     fetcher = FakeFetcher()
     port = FetcherPort(ME, cast(Fetcher, fetcher))
     async with running(port) as inbox:
-        port.receive(CONTROLLER, FetchRequest(url_of(1)))
+        port.receive(CONTROLLER, FetchPage(url_of(1)))
         await trio.sleep(1)
     assert fetcher.asked
     assert inbox.delivered == []

@@ -12,7 +12,7 @@ from peers.crawler.addresses import ALLOW_ALL, AddressPolicy
 from peers.crawler.connection import FetchLimits
 from peers.crawler.fetcher import Fetcher
 from peers.crawler.resolver import FixedEndpoint, FixedResolver
-from peers.crawler.web_request import FetchRequest, FetchResult
+from peers.crawler.web_request import FetchPage, FetchResult
 
 Behaviour = Callable[[trio.abc.Stream, bytes], Awaitable[None]]
 
@@ -131,6 +131,6 @@ async def fetch_from(
     host = WebHost(behaviour)
     await host.start(nursery)
     fetcher = fetcher_for(host, limits=limits)
-    result = await fetcher.fetch(FetchRequest(f"http://h0.test{path}"))
+    result = await fetcher.fetch(FetchPage(f"http://h0.test{path}"))
     fetcher.close()
     return result
