@@ -20,9 +20,9 @@ from peers.handover.messages import SlotsFilled
 from peers.storage.messages import PageStored
 from tests.helpers import ME, fetched, hold_slots, owned_by, ownership_changed, parsed
 
-HOST = "http://a.test"
-HOME = f"{HOST}/"
-ROBOTS = f"{HOST}/robots.txt"
+ORIGIN = "http://a.test"
+HOME = f"{ORIGIN}/"
+ROBOTS = f"{ORIGIN}/robots.txt"
 OTHER = "you"  # another peer
 SETTINGS = CrawlSettings(delay_s=2.0, backoff_s=30.0)
 # The queue is measured at once, so that nothing else wakes a controller than what a test is about.
@@ -32,8 +32,10 @@ TUNING = Tuning(measure_s=0.0)
 def host_of_peer(peer: str, number: int = 0) -> str:
     """The origin of a host that belongs to one of two peers."""
     ownership = owned_by((ME, OTHER))
-    hosts = (f"http://h{n}.test" for n in range(1_000))
-    return [host for host in hosts if ownership.owner_of(ownership.slot_of(host_of(host))) == peer][number]
+    origins = (f"http://h{n}.test" for n in range(1_000))
+    return [origin for origin in origins if ownership.owner_of(ownership.slot_of(host_of(origin))) == peer][
+        number
+    ]
 
 
 MINE, THEIRS = host_of_peer(ME), host_of_peer(OTHER)
@@ -100,16 +102,16 @@ class Desk:
     def fail(self, url: str, reason: FailureReason) -> list[Send]:
         return self.tell(FetchFailed(url, reason))
 
-    def allow(self, host: str = HOST, robots: bytes = b"", status: int = 200) -> list[Send]:
+    def allow(self, origin: str = ORIGIN, robots: bytes = b"", status: int = 200) -> list[Send]:
         """Answer the request for robots.txt and let the delay pass."""
-        sends = self.tell(fetched(f"{host}/robots.txt", status, robots))
+        sends = self.tell(fetched(f"{origin}/robots.txt", status, robots))
         return sends + self.wake(self.settings.delay_s)
 
-    def with_home_asked(self, *more: str, host: str = HOST) -> Desk:
-        """The desk when the home page of the host has been asked for; the others follow in order."""
-        for depth, url in enumerate((f"{host}/", *more)):
+    def with_home_asked(self, *more: str, origin: str = ORIGIN) -> Desk:
+        """The desk when the home page of an origin has been asked for; the others follow in order."""
+        for depth, url in enumerate((f"{origin}/", *more)):
             self.seed(url, depth=depth)
-        assert asked(self.allow(host)) == [f"{host}/"]
+        assert asked(self.allow(origin)) == [f"{origin}/"]
         return self
 
     def store(self, url: str, *links: str | FoundLink, at: float = 1_000.0) -> list[Send]:

@@ -32,7 +32,7 @@ from peers.handover.mirror import SHIP_S
 from peers.storage.messages import LinkTextsChanged, PageRefused, PageStored, StorePage
 from peers.storage.wire_messages import StoredPage
 from tests.helpers import ME, fetched, owned_by, ownership_changed, parsed, redirect
-from tests.peers.crawler.desk import HOME, HOST, MINE, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, asked, of_kind
+from tests.peers.crawler.desk import HOME, MINE, ORIGIN, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, asked, of_kind
 
 # --- Robots first ---
 
@@ -88,10 +88,10 @@ def test_rfc9309_2_3_1_4_an_unreachable_robots_txt_forbids_all_until_it_answers(
 def test_rfc9110_15_statuses_that_are_none_are_counted_together() -> None:
     desk = Desk(delay_s=0.001)
     for status in range(1_000):
-        host = f"http://h{status}.test"
-        desk.seed(f"{host}/")
-        desk.allow(host)
-        desk.tell(fetched(f"{host}/", status))
+        origin = f"http://h{status}.test"
+        desk.seed(f"{origin}/")
+        desk.allow(origin)
+        desk.tell(fetched(f"{origin}/", status))
     counted = desk.observe().fetch_status
     assert {name for name in counted if name.isdigit()} <= set(map(str, range(100, 600)))
     assert counted["404"] == 1
@@ -136,13 +136,13 @@ def test_rfc9309_2_3_1_4_a_robots_txt_that_cannot_be_read_forbids_all(reason: Fa
 def test_the_product_token_of_the_configured_user_agent_chooses_the_group() -> None:
     robots = b"User-agent: tianmesh\nDisallow: /\n\nUser-agent: otherbot\nDisallow: /private\n"
     desk = Desk(user_agent="OtherBot/3.1 (+https://other.example/)")
-    (request,) = of_kind(desk.seed(HOME, f"{HOST}/private/1"), FetchPage)
+    (request,) = of_kind(desk.seed(HOME, f"{ORIGIN}/private/1"), FetchPage)
     assert request.user_agent == "OtherBot/3.1 (+https://other.example/)"
     (request,) = of_kind(desk.allow(robots=robots), FetchPage)
     assert (request.url, request.user_agent) == (HOME, "OtherBot/3.1 (+https://other.example/)")
     desk.tell(fetched(HOME, 404))
     desk.wake(2.0)
-    assert desk.state_of(f"{HOST}/private/1") == "Xrobots"
+    assert desk.state_of(f"{ORIGIN}/private/1") == "Xrobots"
 
 
 def test_half_a_rule_at_the_end_of_what_is_read_is_no_rule() -> None:
@@ -164,7 +164,7 @@ def test_a_crawl_delay_of_minutes_is_waited_for() -> None:
 
 def test_a_host_with_a_crawl_delay_beyond_the_limit_is_left_out_and_counted() -> None:
     desk = Desk(crawl_delay_max_s=3_600.0)
-    desk.seed(HOME, f"{HOST}/2")
+    desk.seed(HOME, f"{ORIGIN}/2")
     desk.tell(fetched(ROBOTS, body=b"User-agent: *\nCrawl-delay: 3601"))
     assert asked(desk.wake(2.0)) == []
     assert desk.state_of(HOME) == "Xcrawl_delay"
@@ -174,20 +174,20 @@ def test_a_host_with_a_crawl_delay_beyond_the_limit_is_left_out_and_counted() ->
 
 def test_what_robots_txt_forbids_is_excluded_and_counted() -> None:
     desk = Desk()
-    desk.seed(HOME, f"{HOST}/private/1", f"{HOST}/private/2")
+    desk.seed(HOME, f"{ORIGIN}/private/1", f"{ORIGIN}/private/2")
     desk.allow(robots=b"User-agent: *\nDisallow: /private/")
     desk.tell(fetched(HOME, 404))
     assert asked(desk.wake(2.0)) == []
-    assert desk.state_of(f"{HOST}/private/1") == "Xrobots"
+    assert desk.state_of(f"{ORIGIN}/private/1") == "Xrobots"
     assert desk.observe().fetch_status == {"404": 1, "robots": 2}
     assert desk.observe().is_idle
 
 
 def test_robots_txt_is_asked_for_again_when_it_is_a_day_old() -> None:
-    desk = Desk(robots_ttl_s=100.0).with_home_asked(f"{HOST}/2", f"{HOST}/3")
+    desk = Desk(robots_ttl_s=100.0).with_home_asked(f"{ORIGIN}/2", f"{ORIGIN}/3")
     desk.tell(fetched(HOME, 404))
-    assert asked(desk.wake(97.0)) == [f"{HOST}/2"]
-    desk.tell(fetched(f"{HOST}/2", 404))
+    assert asked(desk.wake(97.0)) == [f"{ORIGIN}/2"]
+    desk.tell(fetched(f"{ORIGIN}/2", 404))
     assert asked(desk.wake(2.0)) == [ROBOTS]
 
 
@@ -195,12 +195,12 @@ def test_a_robots_txt_that_moved_is_followed_five_times_after_the_delay() -> Non
     desk = Desk()
     requested = asked(desk.seed(HOME))
     for hop in range(1, 6):
-        assert asked(desk.tell(redirect(requested[-1], f"{HOST}/robots{hop}.txt"))) == []
+        assert asked(desk.tell(redirect(requested[-1], f"{ORIGIN}/robots{hop}.txt"))) == []
         assert asked(desk.wake(1.9)) == []
         requested += asked(desk.wake(0.1))
-    assert requested == [ROBOTS] + [f"{HOST}/robots{hop}.txt" for hop in range(1, 6)]
+    assert requested == [ROBOTS] + [f"{ORIGIN}/robots{hop}.txt" for hop in range(1, 6)]
     # RFC 9309, 2.3.1.2: after that it may be taken for absent.
-    desk.tell(redirect(requested[-1], f"{HOST}/robots6.txt"))
+    desk.tell(redirect(requested[-1], f"{ORIGIN}/robots6.txt"))
     assert asked(desk.wake(2.0)) == [HOME]
 
 
@@ -258,23 +258,23 @@ def test_between_two_origins_of_a_host_its_delay_passes() -> None:
 
 def test_rfc9309_2_3_what_one_origin_forbids_another_may_allow() -> None:
     desk = Desk()
-    desk.seed(HOME, f"{SECURE}/", f"{HOST}/1", f"{SECURE}/1")
+    desk.seed(HOME, f"{SECURE}/", f"{ORIGIN}/1", f"{SECURE}/1")
     for _ in range(4):
         desk.tell(fetched(ROBOTS, body=b"User-agent: *\nDisallow: /"))
         desk.tell(fetched(f"{SECURE}/robots.txt", 404))
         desk.tell(fetched(f"{SECURE}/", 404))
         desk.tell(fetched(f"{SECURE}/1", 404))
         desk.wake(2.0)
-    assert [desk.state_of(url) for url in (HOME, f"{HOST}/1")] == ["Xrobots"] * 2
+    assert [desk.state_of(url) for url in (HOME, f"{ORIGIN}/1")] == ["Xrobots"] * 2
     assert [desk.state_of(url) for url in (f"{SECURE}/", f"{SECURE}/1")] == ["F404"] * 2
 
 
 def test_the_longest_delay_that_any_origin_wants_holds_for_the_host() -> None:
-    desk = Desk().with_home_asked(f"{SECURE}/", f"{HOST}/2")
+    desk = Desk().with_home_asked(f"{SECURE}/", f"{ORIGIN}/2")
     desk.tell(fetched(HOME, 404))
     assert asked(desk.wake(2.0)) == [f"{SECURE}/robots.txt"]
     desk.tell(fetched(f"{SECURE}/robots.txt", body=b"User-agent: *\nCrawl-delay: 7"))
-    for url in (f"{SECURE}/", f"{HOST}/2"):
+    for url in (f"{SECURE}/", f"{ORIGIN}/2"):
         assert asked(desk.wake(6.9)) == []
         assert asked(desk.wake(0.1)) == [url]
         desk.tell(fetched(url, 404))
@@ -300,9 +300,9 @@ def test_origins_of_a_host_are_limited() -> None:
 
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_dead_port_does_not_stop_the_host(is_first: bool) -> None:
-    dead, alive = (HOST, SECURE) if is_first else (SECURE, HOST)
+    dead, alive = (ORIGIN, SECURE) if is_first else (SECURE, ORIGIN)
     desk = Desk()
-    asked_first = asked(desk.seed(f"{HOST}/"))
+    asked_first = asked(desk.seed(f"{ORIGIN}/"))
     desk.seed(*(f"{dead}/{n}" for n in range(9)), f"{alive}/end", depth=1)
     requested = asked_first
     while requested:
@@ -346,25 +346,25 @@ def test_no_fetch_begins_when_the_licence_has_run_out_and_nothing_wakes_up_for_t
 
 
 def test_a_host_is_asked_one_thing_at_a_time() -> None:
-    desk = Desk(delay_s=0.0).with_home_asked(f"{HOST}/2")
+    desk = Desk(delay_s=0.0).with_home_asked(f"{ORIGIN}/2")
     assert asked(desk.wake(3_600.0)) == []
-    assert asked(desk.tell(fetched(HOME, 404))) == [f"{HOST}/2"]
+    assert asked(desk.tell(fetched(HOME, 404))) == [f"{ORIGIN}/2"]
 
 
 def test_the_delay_runs_from_the_end_of_a_fetch_to_the_start_of_the_next() -> None:
-    desk = Desk().with_home_asked(f"{HOST}/2")
+    desk = Desk().with_home_asked(f"{ORIGIN}/2")
     desk.now += 10.0
     assert desk.tell(fetched(HOME, 404)) == []
     assert desk.controller.wake_at() == desk.now + 2.0
     assert asked(desk.wake(1.9)) == []
-    assert asked(desk.wake(0.1)) == [f"{HOST}/2"]
+    assert asked(desk.wake(0.1)) == [f"{ORIGIN}/2"]
 
 
 @pytest.mark.parametrize(
     "reason", [reason for reason in FailureReason if reason not in ("local", "dns", "private_address")]
 )
 def test_the_delay_holds_after_every_kind_of_failure(reason: FailureReason) -> None:
-    desk = Desk(backoff_s=0.0).with_home_asked(f"{HOST}/2")
+    desk = Desk(backoff_s=0.0).with_home_asked(f"{ORIGIN}/2")
     assert asked(desk.fail(HOME, reason)) == []
     assert asked(desk.wake(1.9)) == []
     assert len(asked(desk.wake(0.1))) == 1
@@ -375,7 +375,7 @@ def test_a_crawl_delay_longer_than_ours_holds_and_a_shorter_one_does_not() -> No
         desk = Desk()
         desk.seed(HOME)
         desk.tell(fetched(ROBOTS, body=b"User-agent: *\nCrawl-delay: " + crawl_delay))
-        desk.seed(f"{HOST}/2", depth=1)
+        desk.seed(f"{ORIGIN}/2", depth=1)
         assert desk.controller.wake_at() == desk.now + wait_s
         assert asked(desk.wake(wait_s)) == [HOME]
         desk.tell(fetched(HOME, 404))
@@ -386,7 +386,7 @@ def test_hosts_of_inherited_slots_count_as_just_asked() -> None:
     """After a restart all slots are inherited: we may have died before the last question was durable."""
     desk = Desk()
     desk.seed(HOME, "http://b.test/")
-    desk.seed(f"{HOST}/2", depth=1)
+    desk.seed(f"{ORIGIN}/2", depth=1)
     desk.tell(fetched(ROBOTS, body=b"User-agent: *\nCrawl-delay: 7"))
     desk.tell(fetched("http://b.test/robots.txt", 404))
     desk.now += 60.0
@@ -424,26 +424,26 @@ def test_hosts_of_slots_that_nobody_held_wait_for_nothing() -> None:
 
 
 def test_other_settings_hold_from_the_next_question_on() -> None:
-    desk = Desk().with_home_asked(f"{HOST}/2", f"{HOST}/3")
+    desk = Desk().with_home_asked(f"{ORIGIN}/2", f"{ORIGIN}/3")
     desk.change(delay_s=10.0)
     desk.tell(fetched(HOME, 404))
     assert asked(desk.wake(9.9)) == []
-    assert asked(desk.wake(0.1)) == [f"{HOST}/2"]
+    assert asked(desk.wake(0.1)) == [f"{ORIGIN}/2"]
     desk.change(delay_s=1.0)  # the clock was put forward when that was asked, and never goes back
-    desk.tell(fetched(f"{HOST}/2", 404))
+    desk.tell(fetched(f"{ORIGIN}/2", 404))
     assert asked(desk.wake(9.9)) == []
-    assert asked(desk.wake(0.1)) == [f"{HOST}/3"]
+    assert asked(desk.wake(0.1)) == [f"{ORIGIN}/3"]
 
 
 def test_another_user_agent_is_another_group_of_a_robots_txt_that_is_known() -> None:
     robots = b"User-agent: otherbot\nDisallow: /\nUser-agent: *\nAllow: /\n"
     desk = Desk()
-    desk.seed(HOME, f"{HOST}/2")
+    desk.seed(HOME, f"{ORIGIN}/2")
     (first,) = asked(desk.allow(robots=robots))
     desk.change(user_agent="otherbot/1")
     desk.tell(fetched(first, 404))
     assert asked(desk.wake(2.0)) == []
-    assert sorted((desk.state_of(HOME) or "", desk.state_of(f"{HOST}/2") or "")) == ["F404", "Xrobots"]
+    assert sorted((desk.state_of(HOME) or "", desk.state_of(f"{ORIGIN}/2") or "")) == ["F404", "Xrobots"]
 
 
 def test_more_fetches_at_a_time_begin_when_the_settings_say_so() -> None:
@@ -467,7 +467,7 @@ def test_hosts_that_are_taken_over_wait_for_the_delay_of_now() -> None:
 
 def test_the_back_off_doubles_and_then_the_host_is_given_up_for_a_day() -> None:
     desk = Desk(give_up_s=1_000.0).with_home_asked()
-    desk.seed(*(f"{HOST}/{n}" for n in range(2, 6)))
+    desk.seed(*(f"{ORIGIN}/{n}" for n in range(2, 6)))
     url, pauses = HOME, []
     for _ in range(5):
         desk.fail(url, FailureReason.TIMEOUT)
@@ -479,7 +479,7 @@ def test_the_back_off_doubles_and_then_the_host_is_given_up_for_a_day() -> None:
 
 def test_pages_that_fail_again_and_again_do_not_cost_the_whole_host() -> None:
     desk = Desk(host_failures_max=4)
-    bad = sorted((f"{HOST}/bad{n}" for n in range(3)), key=fingerprint)  # the order of the queue
+    bad = sorted((f"{ORIGIN}/bad{n}" for n in range(3)), key=fingerprint)  # the order of the queue
     desk.seed(*bad, HOME)
     (url,) = asked(desk.allow())
     for _ in range(4):  # the bad ones once and the good one
@@ -490,22 +490,22 @@ def test_pages_that_fail_again_and_again_do_not_cost_the_whole_host() -> None:
         desk.tell(fetched(url, 500))
         (url,) = asked(desk.wake(desk.controller.wake_at() - desk.now)) if n < 5 else ("",)
     assert [desk.state_of(page) for page in bad] == ["F500"] * 3
-    desk.seed(f"{HOST}/new")
+    desk.seed(f"{ORIGIN}/new")
     assert desk.controller.wake_at() == desk.now + 30.0
-    assert asked(desk.wake(30.0)) == [f"{HOST}/new"]
+    assert asked(desk.wake(30.0)) == [f"{ORIGIN}/new"]
 
 
 def test_the_back_off_has_a_limit_however_many_failures_are_allowed() -> None:
     desk = Desk(host_failures_max=5_000, backoff_max_s=100.0, robots_ttl_s=1e9).with_home_asked()
     n = 1_100  # 2^1,024 is no float
     for start in range(0, n, LINKS_MAX):
-        links = tuple(FoundLink(f"{HOST}/{number}") for number in range(start, min(start + LINKS_MAX, n)))
+        links = tuple(FoundLink(f"{ORIGIN}/{number}") for number in range(start, min(start + LINKS_MAX, n)))
         desk.tell(LinksFound(start, links), "searcher")
     url = HOME
     for _ in range(n):
         desk.fail(url, FailureReason.TIMEOUT)
         (url,) = asked(desk.wake(100.0))
-    assert desk.controller._frontier.find(host_of(HOST)).record.failures == n  # type: ignore[union-attr]
+    assert desk.controller._frontier.find(host_of(ORIGIN)).record.failures == n  # type: ignore[union-attr]
 
 
 def test_a_url_is_tried_three_times() -> None:
@@ -519,10 +519,10 @@ def test_a_url_is_tried_three_times() -> None:
 
 
 def test_a_success_forgives_the_failures_before() -> None:
-    desk = Desk().with_home_asked(f"{HOST}/2")
+    desk = Desk().with_home_asked(f"{ORIGIN}/2")
     desk.fail(HOME, FailureReason.TIMEOUT)
     desk.wake(30.0)  # the second page: the first one queues behind it
-    desk.tell(fetched(f"{HOST}/2", 404))
+    desk.tell(fetched(f"{ORIGIN}/2", 404))
     desk.wake(2.0)
     desk.fail(HOME, FailureReason.TIMEOUT)
     assert desk.controller.wake_at() == desk.now + 30.0
@@ -551,7 +551,7 @@ def test_retry_after_makes_the_pause_longer_within_limits(value: str, pause_s: f
 def test_a_name_that_does_not_exist_is_given_up_at_once_and_keeps_its_urls(reason: FailureReason) -> None:
     desk = Desk(give_up_s=500.0)
     desk.seed(HOME)
-    desk.seed(f"{HOST}/2", depth=1)
+    desk.seed(f"{ORIGIN}/2", depth=1)
     desk.fail(ROBOTS, reason)
     assert desk.controller.wake_at() == desk.now + 500.0
     seen = desk.observe()
@@ -563,7 +563,7 @@ def test_a_name_that_does_not_exist_is_given_up_at_once_and_keeps_its_urls(reaso
 
 
 def test_a_failure_of_this_machine_is_not_the_hosts() -> None:
-    desk = Desk().with_home_asked(f"{HOST}/2")
+    desk = Desk().with_home_asked(f"{ORIGIN}/2")
     desk.fail(HOME, FailureReason.LOCAL)
     assert asked(desk.wake(LOCAL_FAILURE_PAUSE_S - 0.1)) == []
     assert asked(desk.wake(0.1)) == [HOME]
@@ -592,8 +592,8 @@ def test_answers_to_no_question_change_nothing() -> None:
     desk = Desk().with_home_asked()
     before = desk.observe()
     for message in (
-        fetched(f"{HOST}/2"),
-        FetchFailed(f"{HOST}/2", FailureReason.DNS),
+        fetched(f"{ORIGIN}/2"),
+        FetchFailed(f"{ORIGIN}/2", FailureReason.DNS),
         parsed(HOME),
         ParseFailed(HOME, FailureReason.NOT_HTML),
         PageStored(HOME, 1_000.0),
@@ -625,14 +625,14 @@ def test_redirects_in_a_row_end_at_their_limit() -> None:
     desk = Desk(delay_s=0.0, redirects_max=3).with_home_asked()
     url = HOME
     for hop in range(1, 5):
-        (following,) = asked(desk.tell(redirect(url, f"{HOST}/{hop}"))) or [""]
+        (following,) = asked(desk.tell(redirect(url, f"{ORIGIN}/{hop}"))) or [""]
         desk.wake(FLUSH_S)
         if not following:
             break
         url = following
-    assert url == f"{HOST}/3"
+    assert url == f"{ORIGIN}/3"
     assert desk.state_of(url) == "Ftoo_many_redirects"
-    assert desk.state_of(f"{HOST}/4") is None
+    assert desk.state_of(f"{ORIGIN}/4") is None
     assert desk.observe().is_idle
 
 
@@ -649,8 +649,8 @@ def test_a_redirect_at_the_greatest_depth_is_followed() -> None:
     desk = Desk(depth_max=65_535)
     desk.seed(HOME, depth=65_535)
     desk.allow()
-    desk.tell(redirect(HOME, f"{HOST}/2"))
-    assert desk.state_of(f"{HOST}/2") == "Q"
+    desk.tell(redirect(HOME, f"{ORIGIN}/2"))
+    assert desk.state_of(f"{ORIGIN}/2") == "Q"
 
 
 @pytest.mark.parametrize("status", [204, 206, 300, 304])
@@ -670,14 +670,14 @@ def test_a_page_goes_from_hand_to_hand_and_is_settled_last() -> None:
     desk.allow()
     answer = fetched(HOME, body=b"<p>", started_at=1_234.5)
     assert desk.tell(answer) == [Send(Address(ME, "parser"), ParsePage(answer))]
-    said = parsed(HOME, f"{HOST}/2")
+    said = parsed(HOME, f"{ORIGIN}/2")
     assert said.document is not None
-    slot = owned_by().slot_of(host_of(HOST))
+    slot = owned_by().slot_of(host_of(ORIGIN))
     page = StoredPage(HOME, slot, 1_234.5, 200, said.records, said.document)
     assert desk.tell(said, "parser") == [Send(Address(ME, "cell"), StorePage(page))]
-    assert desk.state_of(f"{HOST}/2") is None
+    assert desk.state_of(f"{ORIGIN}/2") is None
     assert desk.tell(PageStored(HOME, 1_234.5), "cell") == []
-    assert (desk.state_of(HOME), desk.state_of(f"{HOST}/2")) == ("Q", "Q")
+    assert (desk.state_of(HOME), desk.state_of(f"{ORIGIN}/2")) == ("Q", "Q")
     desk.wake(FLUSH_S)
     assert desk.state_of(HOME) == "D200"
 
@@ -700,9 +700,9 @@ def test_a_late_answer_of_the_cell_for_an_earlier_fetch_does_not_settle_this_one
     for late in (PageStored(HOME, 1_000.0), PageRefused(HOME, 1_000.0)):
         assert desk.tell(late, "cell") == []
     assert desk.observe().in_progress == 1
-    desk.tell(parsed(HOME, f"{HOST}/2"))
+    desk.tell(parsed(HOME, f"{ORIGIN}/2"))
     desk.tell(PageStored(HOME, 2_000.0), "cell")
-    assert desk.state_of(f"{HOST}/2") == "Q"
+    assert desk.state_of(f"{ORIGIN}/2") == "Q"
 
 
 @pytest.mark.parametrize(
@@ -742,22 +742,22 @@ def test_a_page_that_is_fetched_again_before_it_is_stored_is_in_progress_once() 
 
 
 def test_many_finished_pages_do_not_wait_for_the_flush() -> None:
-    desk = Desk(delay_s=0.0, tuning=Tuning(flush_pages=2)).with_home_asked(f"{HOST}/2")
+    desk = Desk(delay_s=0.0, tuning=Tuning(flush_pages=2)).with_home_asked(f"{ORIGIN}/2")
     desk.store(HOME)
     assert desk.state_of(HOME) == "Q"
-    desk.store(f"{HOST}/2")
-    assert (desk.state_of(HOME), desk.state_of(f"{HOST}/2")) == ("D200", "D200")
+    desk.store(f"{ORIGIN}/2")
+    assert (desk.state_of(HOME), desk.state_of(f"{ORIGIN}/2")) == ("D200", "D200")
 
 
 def test_the_recorder_hears_of_pages_and_redirects_if_a_trace_is_kept() -> None:
-    desk = Desk(is_recorded=True, delay_s=0.0).with_home_asked(f"{HOST}/2")
-    desk.store(HOME, f"{HOST}/2", f"{HOST}/3", at=1_000.0)
-    desk.tell(redirect(f"{HOST}/2", HOME, started_at=1_001.0))
+    desk = Desk(is_recorded=True, delay_s=0.0).with_home_asked(f"{ORIGIN}/2")
+    desk.store(HOME, f"{ORIGIN}/2", f"{ORIGIN}/3", at=1_000.0)
+    desk.tell(redirect(f"{ORIGIN}/2", HOME, started_at=1_001.0))
     sends = desk.wake(FLUSH_S)
     recorded = [send for send in sends if send.target.actor == "recorder"]
     assert recorded == [
-        Send(Address(ME, "recorder"), RecordPage(HOME, 1_000.0, 0.1, 100, (f"{HOST}/2", f"{HOST}/3"))),
-        Send(Address(ME, "recorder"), RecordPage(f"{HOST}/2", 1_001.0, 0.1, 100, (HOME,))),
+        Send(Address(ME, "recorder"), RecordPage(HOME, 1_000.0, 0.1, 100, (f"{ORIGIN}/2", f"{ORIGIN}/3"))),
+        Send(Address(ME, "recorder"), RecordPage(f"{ORIGIN}/2", 1_001.0, 0.1, 100, (HOME,))),
     ]
 
 
@@ -765,7 +765,7 @@ def test_the_recorder_hears_of_pages_and_redirects_if_a_trace_is_kept() -> None:
 
 
 def test_links_to_others_go_out_together_and_only_then_is_the_page_settled() -> None:
-    desk = Desk(peers=(ME, OTHER)).with_home_asked(host=MINE)
+    desk = Desk(peers=(ME, OTHER)).with_home_asked(origin=MINE)
     theirs = FoundLink(f"{THEIRS}/x", "text")
     assert of_kind(desk.store(f"{MINE}/", theirs, f"{MINE}/2"), LinksFound) == []
     (send,) = [send for send in desk.wake(FLUSH_S) if isinstance(send.message, LinksFound)]
@@ -778,7 +778,7 @@ def test_links_to_others_go_out_together_and_only_then_is_the_page_settled() -> 
 
 
 def test_a_page_with_many_links_lets_others_have_their_turn_and_is_settled_after_the_last() -> None:
-    desk = Desk(peers=(ME, OTHER)).with_home_asked(host=MINE)
+    desk = Desk(peers=(ME, OTHER)).with_home_asked(origin=MINE)
     n_links = 2 * LINKS_PER_TURN + 10
     desk.store(f"{MINE}/", *(f"{MINE}/{number}" for number in range(n_links)))
     for n_turns in (1, 2):
@@ -793,7 +793,7 @@ def test_a_page_with_many_links_lets_others_have_their_turn_and_is_settled_after
 
 
 def batch_to_other(desk: Desk) -> LinksFound:
-    """Have the desk send a link to the other peer; the host MINE must have been asked."""
+    """Have the desk send a link to the other peer; MINE must have been asked."""
     desk.store(f"{MINE}/", f"{THEIRS}/x")
     (batch,) = of_kind(desk.wake(FLUSH_S), LinksFound)
     assert isinstance(batch, LinksFound)
@@ -801,7 +801,7 @@ def batch_to_other(desk: Desk) -> LinksFound:
 
 
 def test_links_are_sent_again_until_they_are_accepted() -> None:
-    desk = Desk(peers=(ME, OTHER)).with_home_asked(host=MINE)
+    desk = Desk(peers=(ME, OTHER)).with_home_asked(origin=MINE)
     batch = batch_to_other(desk)
     assert of_kind(desk.wake(RESEND_S - 0.1), LinksFound) == []
     assert of_kind(desk.wake(0.1), LinksFound) == [batch]
@@ -815,14 +815,14 @@ def test_links_are_sent_again_until_they_are_accepted() -> None:
 
 
 def test_links_that_nobody_accepted_survive_a_restart() -> None:
-    desk = Desk(peers=(ME, OTHER)).with_home_asked(host=MINE)
+    desk = Desk(peers=(ME, OTHER)).with_home_asked(origin=MINE)
     batch = batch_to_other(desk)
     desk.start()
     assert of_kind(desk.wake(), LinksFound) == [batch]
 
 
 def test_links_to_a_peer_that_died_go_to_who_owns_them_now_without_waiting() -> None:
-    desk = Desk(peers=(ME, OTHER)).with_home_asked(host=MINE)
+    desk = Desk(peers=(ME, OTHER)).with_home_asked(origin=MINE)
     batch = batch_to_other(desk)
     desk.share((ME, "third"))
     assert desk.controller.wake_at() <= desk.now
@@ -838,7 +838,7 @@ def test_links_to_a_peer_that_died_go_to_who_owns_them_now_without_waiting() -> 
 
 
 def test_links_whose_owner_changed_go_to_the_new_one() -> None:
-    desk = Desk(peers=(ME, OTHER)).with_home_asked(host=MINE)
+    desk = Desk(peers=(ME, OTHER)).with_home_asked(origin=MINE)
     batch_to_other(desk)
     desk.tell(ownership_changed(("third",)), "membership")
     assert of_kind(desk.wake(RESEND_S), LinksFound) == []
@@ -853,7 +853,7 @@ def test_links_whose_owner_changed_go_to_the_new_one() -> None:
 
 
 def test_a_link_is_not_sent_twice_in_a_row() -> None:
-    desk = Desk(peers=(ME, OTHER), delay_s=0.0).with_home_asked(f"{MINE}/2", host=MINE)
+    desk = Desk(peers=(ME, OTHER), delay_s=0.0).with_home_asked(f"{MINE}/2", origin=MINE)
     batch_to_other(desk)
     desk.store(f"{MINE}/2", f"{THEIRS}/x", FoundLink(f"{THEIRS}/x", "another text"))
     (batch,) = of_kind(desk.wake(FLUSH_S), LinksFound)
@@ -862,7 +862,7 @@ def test_a_link_is_not_sent_twice_in_a_row() -> None:
 
 def test_the_memory_of_what_was_sent_is_bounded() -> None:
     desk = Desk(peers=(ME, OTHER), delay_s=0.0, tuning=Tuning(links_remembered=2))
-    desk.with_home_asked(f"{MINE}/2", f"{MINE}/3", host=MINE)
+    desk.with_home_asked(f"{MINE}/2", f"{MINE}/3", origin=MINE)
     many = [f"{THEIRS}/{number}" for number in range(5)]
     desk.store(f"{MINE}/", *many)
     desk.store(f"{MINE}/2", *many[-2:])
@@ -875,16 +875,16 @@ def test_the_memory_of_what_was_sent_is_bounded() -> None:
 
 def test_links_that_look_like_a_trap_are_dropped() -> None:
     desk = Desk().with_home_asked()
-    trap = f"{HOST}/a/a/a/a"
+    trap = f"{ORIGIN}/a/a/a/a"
     desk.store(HOME, trap)
     assert desk.state_of(trap) is None
 
 
 def test_links_beyond_the_greatest_depth_are_dropped() -> None:
     desk = Desk(depth_max=1, delay_s=0.0).with_home_asked()
-    desk.store(HOME, f"{HOST}/1")
-    desk.store(f"{HOST}/1", f"{HOST}/2")
-    assert (desk.state_of(f"{HOST}/1"), desk.state_of(f"{HOST}/2")) == ("Q", None)
+    desk.store(HOME, f"{ORIGIN}/1")
+    desk.store(f"{ORIGIN}/1", f"{ORIGIN}/2")
+    assert (desk.state_of(f"{ORIGIN}/1"), desk.state_of(f"{ORIGIN}/2")) == ("Q", None)
 
 
 def test_links_of_others_are_taken_in_and_answered_as_often_as_they_come() -> None:
@@ -902,9 +902,9 @@ def test_links_for_others_are_passed_on_after_a_pause_and_promised_when_they_are
     desk = Desk(peers=(ME, OTHER, "third"))
     ownership = owned_by((ME, OTHER, "third"))
     theirs = next(
-        host
-        for host in (f"http://h{n}.test" for n in range(100))
-        if ownership.owner_of(ownership.slot_of(host_of(host))) == "third"
+        origin
+        for origin in (f"http://h{n}.test" for n in range(100))
+        if ownership.owner_of(ownership.slot_of(host_of(origin))) == "third"
     )
     links = (FoundLink(f"{theirs}/1", "text", depth=3, hops=2),)
     assert desk.tell(LinksFound(9, links), "controller", OTHER) == []
@@ -922,7 +922,7 @@ def test_links_for_others_are_passed_on_after_a_pause_and_promised_when_they_are
 
 
 def test_no_fetch_begins_while_more_links_wait_for_others_than_may() -> None:
-    desk = Desk(peers=(ME, OTHER), delay_s=0.0, outbox_links_max=1).with_home_asked(f"{MINE}/2", host=MINE)
+    desk = Desk(peers=(ME, OTHER), delay_s=0.0, outbox_links_max=1).with_home_asked(f"{MINE}/2", origin=MINE)
     sends = desk.store(f"{MINE}/", f"{THEIRS}/1", f"{THEIRS}/2")
     assert asked(sends) == [f"{MINE}/2"], "asked for before the links were there"
     sends = desk.wake(FLUSH_S)
@@ -969,7 +969,7 @@ def test_hostile_links_are_refused_one_by_one_and_counted() -> None:
     assert (seen.urls_seen, seen.links_received, seen.links_refused) == (1, len(links), len(hostile) + 1)
     assert asked(sends) == [ROBOTS]
     desk.allow()
-    desk.tell(redirect(HOME, f"{HOST}/2"))
+    desk.tell(redirect(HOME, f"{ORIGIN}/2"))
     assert desk.state_of(HOME) == "Ftoo_many_redirects"
 
 
@@ -977,7 +977,7 @@ def test_hostile_links_are_refused_one_by_one_and_counted() -> None:
 
 
 def test_pages_in_progress_are_finished_whoever_owns_them_by_then() -> None:
-    desk = Desk().with_home_asked(host=THEIRS)
+    desk = Desk().with_home_asked(origin=THEIRS)
     desk.tell(ownership_changed((ME, OTHER)), "membership")
     desk.store(f"{THEIRS}/", f"{MINE}/1", f"{THEIRS}/2")
     (batch,) = of_kind(desk.wake(FLUSH_S), LinksFound)
@@ -989,7 +989,7 @@ def test_pages_in_progress_are_finished_whoever_owns_them_by_then() -> None:
 
 
 def stored_home(desk: Desk) -> Desk:
-    desk.with_home_asked(f"{HOST}/2")
+    desk.with_home_asked(f"{ORIGIN}/2")
     desk.store(HOME)
     desk.wake(FLUSH_S)
     return desk
@@ -998,8 +998,8 @@ def stored_home(desk: Desk) -> Desk:
 def test_changed_anchors_are_indexed_as_soon_as_nothing_else_is_left() -> None:
     desk = stored_home(Desk())
     desk.wake(2.0)
-    slot = owned_by().slot_of(host_of(HOST))
-    sends = desk.store(f"{HOST}/2", FoundLink(HOME, "one"), FoundLink(HOME, "two"))
+    slot = owned_by().slot_of(host_of(ORIGIN))
+    sends = desk.store(f"{ORIGIN}/2", FoundLink(HOME, "one"), FoundLink(HOME, "two"))
     assert of_kind(sends, LinkTextsChanged) == []
     assert desk.observe().anchors_changed == 1
     assert of_kind(desk.wake(FLUSH_S), LinkTextsChanged) == [LinkTextsChanged(HOME, slot)]
@@ -1009,7 +1009,7 @@ def test_changed_anchors_are_indexed_as_soon_as_nothing_else_is_left() -> None:
 
 def test_changed_anchors_are_indexed_at_their_interval_while_the_crawl_goes_on() -> None:
     desk = stored_home(Desk(anchors_interval_s=30.0))
-    slot = owned_by().slot_of(host_of(HOST))
+    slot = owned_by().slot_of(host_of(ORIGIN))
     desk.seed(HOME, anchor="one")
     desk.seed(HOME, anchor="two")
     assert of_kind(desk.wake(), LinkTextsChanged) == [LinkTextsChanged(HOME, slot)]
@@ -1026,14 +1026,14 @@ def test_anchors_that_came_while_the_page_was_stored_are_not_forgotten() -> None
     desk.tell(parsed(HOME))
     desk.seed(HOME, anchor="in between")
     desk.tell(PageStored(HOME, 1_000.0))
-    slot = owned_by().slot_of(host_of(HOST))
+    slot = owned_by().slot_of(host_of(ORIGIN))
     assert of_kind(desk.wake(FLUSH_S), LinkTextsChanged) == [LinkTextsChanged(HOME, slot)]
     assert desk.anchors_of(HOME) == ("in between",)
 
 
 def test_hosts_that_link_to_a_page_are_handed_over_with_the_texts() -> None:
     desk = stored_home(Desk())
-    slot = owned_by().slot_of(host_of(HOST))
+    slot = owned_by().slot_of(host_of(ORIGIN))
     linkers = [linker_of(f"http://{name}.test/", HOME) for name in ("one", "two")]
     for linker in (*linkers, linkers[0]):
         desk.seed(HOME, anchor="text", linker=linker)
@@ -1050,7 +1050,7 @@ def test_a_page_cannot_pass_texts_off_as_linking_hosts() -> None:
 
 
 def test_the_same_text_from_another_host_is_passed_on() -> None:
-    desk = Desk(peers=(ME, OTHER)).with_home_asked(host=MINE)
+    desk = Desk(peers=(ME, OTHER)).with_home_asked(origin=MINE)
     links = [FoundLink(f"{THEIRS}/x", "home", linker=f"{n:016x}") for n in range(2)]
     desk.store(f"{MINE}/", *links)
     [found] = of_kind(desk.wake(FLUSH_S), LinksFound)
@@ -1060,7 +1060,7 @@ def test_the_same_text_from_another_host_is_passed_on() -> None:
 def test_many_changed_anchors_are_handed_over_in_portions() -> None:
     desk = Desk()
     for number in range(ANCHORS_PER_TURN + 5):
-        desk.controller._frontier.mark_anchors_changed(f"{HOST}/{number}", 0)
+        desk.controller._frontier.mark_anchors_changed(f"{ORIGIN}/{number}", 0)
     assert desk.controller.wake_at() == -inf
     assert len(of_kind(desk.wake(), LinkTextsChanged)) == ANCHORS_PER_TURN
     assert desk.controller.wake_at() == -inf
@@ -1072,28 +1072,28 @@ def test_many_changed_anchors_are_handed_over_in_portions() -> None:
 
 
 def test_a_host_gives_so_many_pages_and_no_more() -> None:
-    desk = Desk(pages_per_host_max=1, delay_s=0.0).with_home_asked(f"{HOST}/2", f"{HOST}/3")
+    desk = Desk(pages_per_host_max=1, delay_s=0.0).with_home_asked(f"{ORIGIN}/2", f"{ORIGIN}/3")
     assert asked(desk.tell(fetched(HOME, 404))) == []
-    assert desk.state_of(f"{HOST}/2") == "Xhost_budget"
+    assert desk.state_of(f"{ORIGIN}/2") == "Xhost_budget"
     assert desk.observe().fetch_status == {"404": 1, "host_budget": 2}
 
 
-def hosts(n: int) -> list[str]:
+def origins(n: int) -> list[str]:
     return [f"http://h{number}.test" for number in range(n)]
 
 
 def test_so_many_fetches_are_in_flight_and_no_more() -> None:
     desk = Desk(fetches_in_flight_max=3)
-    sends = desk.seed(*(f"{host}/" for host in hosts(5)))
-    assert asked(sends) == [f"{host}/robots.txt" for host in hosts(3)]
+    sends = desk.seed(*(f"{origin}/" for origin in origins(5)))
+    assert asked(sends) == [f"{origin}/robots.txt" for origin in origins(3)]
     assert desk.controller.wake_at() == inf
-    assert asked(desk.fail(f"{hosts(1)[0]}/robots.txt", FailureReason.DNS)) == ["http://h3.test/robots.txt"]
+    assert asked(desk.fail(f"{origins(1)[0]}/robots.txt", FailureReason.DNS)) == ["http://h3.test/robots.txt"]
 
 
 def with_homes_asked(desk: Desk, n: int) -> Desk:
-    desk.seed(*(f"{host}/" for host in hosts(n)))
-    for host in hosts(n):
-        desk.tell(fetched(f"{host}/robots.txt", 404))
+    desk.seed(*(f"{origin}/" for origin in origins(n)))
+    for origin in origins(n):
+        desk.tell(fetched(f"{origin}/robots.txt", 404))
     desk.wake(desk.settings.delay_s)
     return desk
 
@@ -1101,15 +1101,15 @@ def with_homes_asked(desk: Desk, n: int) -> Desk:
 def test_so_many_pages_are_in_progress_and_no_more() -> None:
     desk = with_homes_asked(Desk(pages_in_progress_max=2), 2)
     desk.seed(HOME)
-    for host in hosts(2):
-        assert asked(desk.tell(fetched(f"{host}/"))) == []
+    for origin in origins(2):
+        assert asked(desk.tell(fetched(f"{origin}/"))) == []
     assert desk.controller.wake_at() == inf
-    assert asked(desk.tell(ParseFailed(f"{hosts(1)[0]}/", FailureReason.NOT_HTML))) == [ROBOTS]
+    assert asked(desk.tell(ParseFailed(f"{origins(1)[0]}/", FailureReason.NOT_HTML))) == [ROBOTS]
 
 
 def test_so_many_bytes_of_pages_are_in_progress_and_no_more() -> None:
     desk = with_homes_asked(Desk(page_bytes_in_progress_max=1_000), 2)
-    first, second = hosts(2)
+    first, second = origins(2)
     desk.seed(HOME)
     desk.tell(fetched(ROBOTS, 404))
     desk.tell(fetched(f"{first}/", body=b"x" * 600))
@@ -1129,16 +1129,16 @@ def test_of_two_pauses_the_longer_one_counts() -> None:
 
 
 def test_a_full_disk_stops_fetching_for_a_while() -> None:
-    desk = Desk().with_home_asked(f"{HOST}/2")
+    desk = Desk().with_home_asked(f"{ORIGIN}/2")
     assert desk.tell(DiskFilled("no space"), "archive") == []
     desk.tell(fetched(HOME, 404))
     assert desk.controller.wake_at() == desk.now + DISK_FULL_PAUSE_S
     assert asked(desk.wake(DISK_FULL_PAUSE_S - 0.1)) == []
-    assert asked(desk.wake(0.1)) == [f"{HOST}/2"]
+    assert asked(desk.wake(0.1)) == [f"{ORIGIN}/2"]
 
 
 def test_after_stop_nothing_begins_and_what_was_begun_is_finished() -> None:
-    desk = Desk(peers=(ME, OTHER), delay_s=0.0).with_home_asked(f"{MINE}/2", host=MINE)
+    desk = Desk(peers=(ME, OTHER), delay_s=0.0).with_home_asked(f"{MINE}/2", origin=MINE)
     desk.tell(fetched(f"{MINE}/"))
     assert desk.tell(StopCrawl()) == []
     sends = desk.tell(fetched(f"{MINE}/2"))
@@ -1155,7 +1155,7 @@ def test_after_stop_nothing_begins_and_what_was_begun_is_finished() -> None:
 def test_long_queues_of_excluded_urls_do_not_hold_up_other_messages() -> None:
     n = EXCLUSIONS_PER_TURN * (VAIN_TURNS_MAX + 1)
     desk = Desk(delay_s=0.0)
-    urls = [f"{HOST}/{number}" for number in range(n)]
+    urls = [f"{ORIGIN}/{number}" for number in range(n)]
     for start in range(0, n, LINKS_MAX):
         desk.tell(LinksFound(start, tuple(map(FoundLink, urls[start : start + LINKS_MAX]))), "searcher")
     desk.tell(fetched(ROBOTS, body=b"User-agent: *\nDisallow: /"))
@@ -1169,7 +1169,7 @@ def test_long_queues_of_excluded_urls_do_not_hold_up_other_messages() -> None:
 
 
 def test_what_it_lets_be_seen_adds_up() -> None:
-    desk = Desk(peers=(ME, OTHER), delay_s=0.0).with_home_asked(host=MINE)
+    desk = Desk(peers=(ME, OTHER), delay_s=0.0).with_home_asked(origin=MINE)
     urls = sorted((f"{MINE}/{number}" for number in range(2, 6)), key=fingerprint)
     desk.seed(*urls[:3], depth=1)
     desk.store(f"{MINE}/", f"{THEIRS}/1", urls[3])

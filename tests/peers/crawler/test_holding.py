@@ -53,7 +53,7 @@ from peers.handover.mirror import (
 from peers.handover.wire_messages import ItemsChanged, ItemsKept, SendItems
 from peers.storage.messages import LinkTextsChanged
 from tests.helpers import ME, SLOT_COUNT, fetched, hold_slots, owned_by, ownership_changed, parsed, redirect
-from tests.peers.crawler.desk import HOME, HOST, MINE, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, asked, of_kind
+from tests.peers.crawler.desk import HOME, MINE, ORIGIN, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, asked, of_kind
 
 AT = Address(OTHER, "controller")
 
@@ -63,15 +63,15 @@ MISSING = row_bytes(UrlRow(b"hosthash", 0, 0, 0, "F404", 1, inf))
 
 def stored_item(url: str) -> VisitedItem:
     row = UrlRow(host_hash(host_of(url)), 0, 0, 0, "D200", 1, inf, 7.0, 7.0, b"somepage", url=url)
-    return VisitedItem(slot_of_host(url), fingerprint(url), row_bytes(row))
+    return VisitedItem(slot_of_url(url), fingerprint(url), row_bytes(row))
 
 
 def stored_in(sends: list[Send]) -> list[str]:
     return [row_in(item.row).url for item in items_in(sends).visited]
 
 
-def slot_of_host(host: str) -> int:
-    return slot_of(host_of(host), SLOT_COUNT)
+def slot_of_url(url: str) -> int:
+    return slot_of(host_of(url), SLOT_COUNT)
 
 
 def team_desk(**changes: Any) -> Desk:
@@ -110,11 +110,11 @@ def test_before_it_holds_anything_it_takes_links_in_and_fetches_nothing() -> Non
 
 
 def test_slots_in_which_nothing_goes_on_are_stopped_at_once_the_others_when_it_is_over() -> None:
-    desk = Desk(delay_s=0.0).with_home_asked(f"{HOST}/2")
+    desk = Desk(delay_s=0.0).with_home_asked(f"{ORIGIN}/2")
     all_slots = owned_by().owned
     (stopped,) = of_kind(desk.tell(HoldSlots(NO_SLOTS, NO_SLOTS), "handover"), SlotsStopped)
     busy = all_slots & ~decode_slots(stopped.slots, SLOT_COUNT)
-    assert np.flatnonzero(busy).tolist() == [slot_of_host(HOST)]
+    assert np.flatnonzero(busy).tolist() == [slot_of_url(ORIGIN)]
     assert asked(desk.tell(fetched(HOME))) == []
     for sends in (desk.wake(STOP_CHECK_S), desk.tell(parsed(HOME), "parser"), desk.wake(STOP_CHECK_S)):
         assert of_kind(sends, SlotsStopped) == []
@@ -122,17 +122,17 @@ def test_slots_in_which_nothing_goes_on_are_stopped_at_once_the_others_when_it_i
     desk.wake(FLUSH_S)
     assert desk.state_of(HOME) == "D200"
     (stopped,) = of_kind(desk.wake(STOP_CHECK_S), SlotsStopped)
-    assert stopped.slots == encode_slot_list([slot_of_host(HOST)], SLOT_COUNT)
+    assert stopped.slots == encode_slot_list([slot_of_url(ORIGIN)], SLOT_COUNT)
     assert stopped.is_promise
     assert desk.controller.wake_at() == inf
-    assert (desk.observe().queued, desk.state_of(f"{HOST}/2")) == (0, "Q")
+    assert (desk.observe().queued, desk.state_of(f"{ORIGIN}/2")) == (0, "Q")
 
 
 def test_a_slot_that_is_held_again_before_it_has_stopped_goes_on() -> None:
-    desk = Desk(delay_s=0.0).with_home_asked(f"{HOST}/2")
+    desk = Desk(delay_s=0.0).with_home_asked(f"{ORIGIN}/2")
     desk.tell(HoldSlots(NO_SLOTS, NO_SLOTS), "handover")
     desk.tell(hold_slots(), "handover")
-    assert asked(desk.tell(fetched(HOME, 404))) == [f"{HOST}/2"]
+    assert asked(desk.tell(fetched(HOME, 404))) == [f"{ORIGIN}/2"]
     assert of_kind(desk.wake(STOP_CHECK_S), SlotsStopped) == []
 
 
@@ -146,7 +146,7 @@ def test_holding_the_same_slots_again_changes_nothing() -> None:
 def test_rfc9309_a_robots_txt_that_has_moved_is_forgotten_with_its_slot() -> None:
     desk = Desk()
     desk.seed(HOME)
-    desk.tell(redirect(ROBOTS, f"{HOST}/elsewhere"))
+    desk.tell(redirect(ROBOTS, f"{ORIGIN}/elsewhere"))
     desk.tell(HoldSlots(NO_SLOTS, NO_SLOTS), "handover")
     assert not desk.controller._visits.robots._moved
 
@@ -156,8 +156,8 @@ def test_it_tells_where_it_has_anything_after_a_start_and_when_the_first_item_co
     nothing = SlotsFilled(NO_SLOTS)  # as good an answer: until it comes, no slot is yielded to anybody
     assert of_kind(desk.news, SlotsFilled) == [nothing]
     desk.seed(HOME)
-    desk.seed(f"{HOST}/2")
-    filled = SlotsFilled(encode_slot_list([slot_of_host(HOST)], SLOT_COUNT))
+    desk.seed(f"{ORIGIN}/2")
+    filled = SlotsFilled(encode_slot_list([slot_of_url(ORIGIN)], SLOT_COUNT))
     assert of_kind(desk.news, SlotsFilled) == [nothing, filled]
     desk.start()
     assert of_kind(desk.news, SlotsFilled) == [filled]
@@ -176,7 +176,7 @@ def test_what_it_forgets_goes_in_portions_and_is_told_of_when_it_comes_again() -
         desk.tell(fetched(url, 404))
     desk.share((ME, OTHER))
     desk.news.clear()
-    desk.tell(ForgetSlots(encode_slot_list([slot_of_host(THEIRS)], SLOT_COUNT)), "handover")
+    desk.tell(ForgetSlots(encode_slot_list([slot_of_url(THEIRS)], SLOT_COUNT)), "handover")
     turns = 0
     while desk.observe().store.is_forgetting:
         assert desk.controller.wake_at() <= desk.now
@@ -189,7 +189,7 @@ def test_what_it_forgets_goes_in_portions_and_is_told_of_when_it_comes_again() -
     desk.tell(ownership_changed((ME, OTHER), replicas=2), "membership")
     desk.tell(ItemsChanged(1, desk.now, items), "controller", OTHER)
     assert of_kind(desk.news, SlotsFilled) == [
-        SlotsFilled(encode_slot_list([slot_of_host(THEIRS)], SLOT_COUNT))
+        SlotsFilled(encode_slot_list([slot_of_url(THEIRS)], SLOT_COUNT))
     ]
 
 
@@ -197,15 +197,15 @@ def test_what_it_forgets_goes_in_portions_and_is_told_of_when_it_comes_again() -
 
 
 def test_no_fetch_begins_at_or_after_the_licence() -> None:
-    desk = Desk(delay_s=0.0).with_home_asked(f"{HOST}/2", f"{HOST}/3")
+    desk = Desk(delay_s=0.0).with_home_asked(f"{ORIGIN}/2", f"{ORIGIN}/3")
     desk.tell(CrawlLicensed(desk.now + 3.0), "membership")
     desk.now += 2.9
-    assert asked(desk.tell(fetched(HOME, 404))) == [f"{HOST}/2"]
+    assert asked(desk.tell(fetched(HOME, 404))) == [f"{ORIGIN}/2"]
     desk.now += 0.1
-    assert asked(desk.tell(fetched(f"{HOST}/2", 404))) == []
+    assert asked(desk.tell(fetched(f"{ORIGIN}/2", 404))) == []
     assert asked(desk.wake(60.0)) == []
     assert desk.controller.wake_at() == inf
-    assert asked(desk.tell(CrawlLicensed(desk.now + 3.0), "membership")) == [f"{HOST}/3"]
+    assert asked(desk.tell(CrawlLicensed(desk.now + 3.0), "membership")) == [f"{ORIGIN}/3"]
 
 
 def test_what_is_being_fetched_when_the_licence_runs_out_is_broken_off_and_asked_again_later() -> None:
@@ -220,14 +220,14 @@ def test_what_is_being_fetched_when_the_licence_runs_out_is_broken_off_and_asked
 
 
 def test_who_was_held_for_dead_crawls_nothing_by_its_next_licence_before_it_holds_slots_again() -> None:
-    desk = Desk(delay_s=0.0).with_home_asked(f"{HOST}/2")
+    desk = Desk(delay_s=0.0).with_home_asked(f"{ORIGIN}/2")
     desk.tell(CrawlLicensed(desk.now - 1.0), "membership")
     assert asked(desk.tell(fetched(HOME, 404))) == []
     stopped = of_kind(desk.tell(HoldingsRevoked(), "membership"), SlotsStopped)
     assert len(stopped) == 1
     assert asked(desk.tell(CrawlLicensed(desk.now + 60.0), "membership")) == []
     desk.now += 1.0
-    assert asked(desk.tell(hold_slots(), "handover")) == [f"{HOST}/2"]
+    assert asked(desk.tell(hold_slots(), "handover")) == [f"{ORIGIN}/2"]
 
 
 def test_a_fetch_that_would_be_due_after_the_licence_wakes_nobody() -> None:
@@ -244,7 +244,7 @@ def test_a_fetch_that_would_be_due_after_the_licence_wakes_nobody() -> None:
 def test_the_membership_hears_of_the_queue_once_a_second_when_it_has_changed() -> None:
     desk = Desk(tuning=Tuning(measure_s=1.0))
     desk.seed(HOME)
-    desk.seed(f"{HOST}/2", f"{HOST}/3")
+    desk.seed(f"{ORIGIN}/2", f"{ORIGIN}/3")
     assert of_kind(desk.news, QueueMeasured) == [QueueMeasured(1)]
     assert desk.controller.wake_at() == desk.now + 1.0
     desk.wake(1.0)
@@ -254,11 +254,11 @@ def test_the_membership_hears_of_the_queue_once_a_second_when_it_has_changed() -
 
 def test_a_change_of_less_than_one_in_a_hundred_is_not_told() -> None:
     desk = Desk(tuning=Tuning(measure_s=1.0))
-    desk.seed(*(f"{HOST}/{number}" for number in range(200)))
-    desk.seed(f"{HOST}/200", f"{HOST}/201")
+    desk.seed(*(f"{ORIGIN}/{number}" for number in range(200)))
+    desk.seed(f"{ORIGIN}/200", f"{ORIGIN}/201")
     desk.wake(1.0)
     assert of_kind(desk.news, QueueMeasured) == [QueueMeasured(200)]
-    desk.seed(f"{HOST}/202")
+    desk.seed(f"{ORIGIN}/202")
     assert of_kind(desk.news, QueueMeasured) == [QueueMeasured(200), QueueMeasured(203)]
 
 
@@ -327,7 +327,7 @@ def test_a_member_that_stays_silent_is_left_to_comparison() -> None:
     desk.tell(LinksFound(9, (FoundLink(f"{MINE}/1"),)), "controller", OTHER)
     desk.wake(SHIP_S)
     sends = desk.wake(SILENT_S)
-    differ = SlotsDiffer(OTHER, encode_slot_list([slot_of_host(MINE)], SLOT_COUNT))
+    differ = SlotsDiffer(OTHER, encode_slot_list([slot_of_url(MINE)], SLOT_COUNT))
     assert of_kind(sends, SlotsDiffer) == [differ]
     assert of_kind(sends, LinksAccepted) == [LinksAccepted(9)]
     desk.tell(LinksFound(10, (FoundLink(f"{MINE}/2"),)), "controller", OTHER)
@@ -377,7 +377,7 @@ def test_nobody_waits_for_a_member_that_died() -> None:
 
 
 def test_with_one_replica_nothing_is_shipped_or_noted() -> None:
-    desk = Desk(peers=(ME, OTHER)).with_home_asked(host=MINE)
+    desk = Desk(peers=(ME, OTHER)).with_home_asked(origin=MINE)
     desk.store(f"{MINE}/", f"{MINE}/1", f"{THEIRS}/1")
     desk.wake(FLUSH_S)
     seen = desk.observe()
@@ -389,7 +389,7 @@ def test_with_one_replica_nothing_is_shipped_or_noted() -> None:
 
 def finished(desk: Desk, *links: str) -> list[Send]:
     """Bring a page of MINE to its end; return what is sent with the next flush and shipment."""
-    desk.with_home_asked(host=MINE)
+    desk.with_home_asked(origin=MINE)
     desk.wake(SHIP_S)
     keep(desk)
     desk.store(f"{MINE}/", *links)
@@ -427,14 +427,14 @@ def test_others_hear_that_a_page_is_done_when_its_links_to_other_hosts_are_accep
 def test_links_that_come_to_us_from_an_unaccepted_batch_are_kept_by_the_team_before_their_page_is_done() -> (
     None
 ):
-    desk = Desk(peers=(ME, OTHER, "third"), replicas=3).with_home_asked(host=host_of_me_in(3))
-    home = host_of_me_in(3)
+    desk = Desk(peers=(ME, OTHER, "third"), replicas=3).with_home_asked(origin=origin_of_mine_in(3))
+    home = origin_of_mine_in(3)
     ownership = owned_by((ME, OTHER, "third"), replicas=3)
     theirs = next(
-        host
-        for host in (f"http://h{number}.test" for number in range(1_000))
-        if ownership.owner_of(ownership.slot_of(host_of(host))) == "third"
-        and owned_by((ME, OTHER)).owner_of(ownership.slot_of(host_of(host))) == ME
+        origin
+        for origin in (f"http://h{number}.test" for number in range(1_000))
+        if ownership.owner_of(ownership.slot_of(host_of(origin))) == "third"
+        and owned_by((ME, OTHER)).owner_of(ownership.slot_of(host_of(origin))) == ME
     )
 
     desk.wake(SHIP_S)
@@ -454,14 +454,14 @@ def test_links_that_come_to_us_from_an_unaccepted_batch_are_kept_by_the_team_bef
     assert desk.observe().held_back == 0
 
 
-def host_of_me_in(n_peers: int) -> str:
-    """A host of ours whoever of the first two or three peers is alive."""
+def origin_of_mine_in(n_peers: int) -> str:
+    """The origin of a host of ours, whoever of the first two or three peers is alive."""
     peers = (ME, OTHER, "third")[:n_peers]
     return next(
-        host
-        for host in (f"http://h{number}.test" for number in range(1_000))
-        if owned_by(peers).owner_of(slot_of_host(host)) == ME
-        and owned_by((ME, OTHER)).owner_of(slot_of_host(host)) == ME
+        origin
+        for origin in (f"http://h{number}.test" for number in range(1_000))
+        if owned_by(peers).owner_of(slot_of_url(origin)) == ME
+        and owned_by((ME, OTHER)).owner_of(slot_of_url(origin)) == ME
     )
 
 
@@ -470,7 +470,7 @@ def test_a_slot_is_not_stopped_while_a_page_of_it_is_held_back_but_not_for_ever(
     finished(desk, f"{THEIRS}/1")
     keep(desk)
     (stopped,) = of_kind(desk.tell(HoldSlots(NO_SLOTS, NO_SLOTS), "handover"), SlotsStopped)
-    slot = slot_of_host(MINE)
+    slot = slot_of_url(MINE)
     assert not decode_slots(stopped.slots, SLOT_COUNT)[slot]
     assert of_kind(desk.wake(STOP_CHECK_S), SlotsStopped) == []
     (stopped,) = of_kind(desk.wake(STOP_PATIENCE_S), SlotsStopped)
@@ -479,7 +479,7 @@ def test_a_slot_is_not_stopped_while_a_page_of_it_is_held_back_but_not_for_ever(
 
 
 def test_a_page_that_another_has_done_meanwhile_is_done_and_not_held_back() -> None:
-    desk = team_desk().with_home_asked(host=MINE)
+    desk = team_desk().with_home_asked(origin=MINE)
     desk.wake(SHIP_S)
     keep(desk)
     items = encode_items(Items(visited=(stored_item(f"{MINE}/"),)))
@@ -509,7 +509,7 @@ def test_changes_of_a_member_are_merged_and_promised_as_often_as_they_come() -> 
 
 def test_a_standby_has_the_link_texts_indexed_as_the_owner_does() -> None:
     desk = team_desk()
-    slot = slot_of_host(THEIRS)
+    slot = slot_of_url(THEIRS)
     source = team_desk()
     source.share((OTHER, ME))
     source.controller._frontier.add_anchor(f"{THEIRS}/1", slot, "text")
@@ -575,7 +575,7 @@ def test_what_the_handover_wants_brought_is_asked_of_that_peer() -> None:
 def test_items_that_another_lacks_are_sent() -> None:
     desk = team_desk()
     desk.seed(f"{MINE}/1")
-    question = SendItems(7, encode_slot_list([slot_of_host(MINE)], SLOT_COUNT), b"")
+    question = SendItems(7, encode_slot_list([slot_of_url(MINE)], SLOT_COUNT), b"")
     first, last = desk.tell(question, "controller", OTHER)
     assert [item.url for item in decode_items(first.message.items).queued] == [f"{MINE}/1"]  # type: ignore[attr-defined]
     assert last.message.is_last  # type: ignore[attr-defined]

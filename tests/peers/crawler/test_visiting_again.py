@@ -17,7 +17,7 @@ from peers.crawler.url_rows import UrlRow
 from peers.crawler.web_request import FailureReason
 from peers.storage.messages import PageStored, StorePage
 from tests.helpers import fetched, owned_by, parsed, redirect
-from tests.peers.crawler.desk import HOME, HOST, Desk, asked, of_kind
+from tests.peers.crawler.desk import HOME, ORIGIN, Desk, asked, of_kind
 
 AGAIN_S = 1_000.0
 SECURE = "https://a.test"
@@ -49,8 +49,8 @@ def test_a_page_is_visited_again_when_it_is_due_and_not_before() -> None:
     assert asked(desk.wake()) == []
     assert not desk.observe().is_idle, "it is due in a moment"
     assert asked(desk.wake(0.1)) == [HOME]
-    desk.store(HOME, f"{HOST}/new", at=desk.now)
-    assert asked(desk.wake(2.0)) == [f"{HOST}/new"]
+    desk.store(HOME, f"{ORIGIN}/new", at=desk.now)
+    assert asked(desk.wake(2.0)) == [f"{ORIGIN}/new"]
     assert row_at(desk, HOME).visit == 2
 
 
@@ -62,10 +62,10 @@ def test_without_an_interval_each_page_is_visited_once() -> None:
 
 
 def test_new_pages_and_known_ones_that_are_due_share_the_turns_of_their_host() -> None:
-    known = [f"{HOST}/known{n}" for n in range(4)]
+    known = [f"{ORIGIN}/known{n}" for n in range(4)]
     desk = stored_once(*known)
     desk.now += AGAIN_S
-    fresh = [f"{HOST}/new{n}" for n in range(4)]
+    fresh = [f"{ORIGIN}/new{n}" for n in range(4)]
     requested = asked(desk.wake())
     desk.seed(*fresh, depth=9)
     for _ in range(8):
@@ -105,13 +105,13 @@ def test_a_page_that_moves_is_gone_and_its_target_is_a_link() -> None:
     desk = stored_once()
     desk.now += AGAIN_S
     desk.wake()
-    (order,) = of_kind(desk.tell(redirect(HOME, f"{HOST}/moved", started_at=desk.now)), ParsePage)
+    (order,) = of_kind(desk.tell(redirect(HOME, f"{ORIGIN}/moved", started_at=desk.now)), ParsePage)
     moved = extract(order.page)
     assert isinstance(moved, PageParsed)
     (stored,) = of_kind(desk.tell(moved, "parser"), StorePage)
     assert stored.page.document is None
     desk.tell(PageStored(HOME, desk.now), "cell")
-    assert asked(desk.wake(2.0)) == [f"{HOST}/moved"]
+    assert asked(desk.wake(2.0)) == [f"{ORIGIN}/moved"]
     assert row_at(desk, HOME).outcome == "D301"
 
 
@@ -165,11 +165,11 @@ def test_visits_to_known_pages_do_not_use_up_the_budget_of_new_ones() -> None:
     desk = stored_once(pages_per_host_max=2)
     desk.now += AGAIN_S
     assert asked(desk.wake()) == [HOME]
-    desk.store(HOME, f"{HOST}/1", f"{HOST}/2", at=desk.now)
+    desk.store(HOME, f"{ORIGIN}/1", f"{ORIGIN}/2", at=desk.now)
     (url,) = asked(desk.wake(2.0))
     desk.tell(fetched(url, 404))
     desk.wake(2.0)
-    states = [desk.state_of(f"{HOST}/{n}") or "" for n in (1, 2)]
+    states = [desk.state_of(f"{ORIGIN}/{n}") or "" for n in (1, 2)]
     assert sorted(states) == ["F404", "Xhost_budget"]
 
 
@@ -185,7 +185,7 @@ def test_pages_of_a_dead_port_come_again_when_it_is_tried_again() -> None:
 
 
 def test_what_is_due_again_survives_a_restart() -> None:
-    desk = stored_once(f"{HOST}/1")
+    desk = stored_once(f"{ORIGIN}/1")
     desk.start()
     assert desk.observe().is_idle
     desk.now += AGAIN_S

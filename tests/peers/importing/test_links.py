@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
 from peers.storage.messages import LinkTextsChanged
-from tests.peers.crawler.desk import HOST, Desk
+from tests.peers.crawler.desk import ORIGIN, Desk
 
-PAGE, OTHER = f"{HOST}/page", f"{HOST}/other"
+PAGE, OTHER = f"{ORIGIN}/page", f"{ORIGIN}/other"
 
 
 def told(desk: Desk, *links: FoundLink) -> list[object]:
