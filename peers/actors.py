@@ -18,6 +18,7 @@ from peers.handover.store import StoreActor
 from peers.importing.importer import Importer
 from peers.index.indexer import Indexer, IndexView
 from peers.storage.cell import Cell
+from peers.storage.stored_versions import StoredVersions
 
 CONTROLLER_SECTION: Final = b"C"  # of the table of a peer
 CELL_SECTION: Final = b"S"
@@ -49,10 +50,11 @@ def make_actors(
       further: makes holders of stores that a peer does not have by itself.
     """
     crawl = TableSection(table, CONTROLLER_SECTION)
+    cell = TableSection(table, CELL_SECTION)
     texts = KeptTexts(TableSection(crawl, FRONTIER_SECTION))
     holders: list[StoreActor] = [
-        Controller(me, crawl, settings, life),
-        Cell(me, TableSection(table, CELL_SECTION), texts, life=life),
+        Controller(me, crawl, settings, StoredVersions(cell), life),
+        Cell(me, cell, texts, life=life),
         *further(me, table, life),
     ]
     return [

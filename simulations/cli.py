@@ -126,8 +126,9 @@ def faults(
     first_seed: Annotated[int, typer.Option(min=0, help="The seed of the first; the others follow.")] = 1,
     peers: Annotated[str, typer.Option(help="Peers of a mesh: a number, or a range such as 3..9.")] = "3..9",
     revisits: Annotated[
-        bool, typer.Option("--revisits", help="Pages change, vanish and hide, and are visited again.")
-    ] = False,
+        bool,
+        typer.Option("--revisits/--no-revisits", help="Pages change, vanish, hide, and are visited again."),
+    ] = True,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print the transcript of a single run while it lasts.")
     ] = False,

@@ -72,7 +72,7 @@ class Outcome(msgspec.Struct, frozen=True):
     @property
     def replay(self) -> str:
         """The command that does it again."""
-        revisits = " --revisits" if self.has_revisits else ""
+        revisits = "" if self.has_revisits else " --no-revisits"
         return (
             f"tianmesh sim faults --seeds 1 --first-seed {self.seed} --peers {self.peers}{revisits} --verbose"
         )
@@ -85,7 +85,7 @@ def run_faults(
     bug: Bug | None = None,
     tell: Callable[[str], None] | None = None,
     only: frozenset[int] | None = None,
-    has_revisits: bool = False,
+    has_revisits: bool = True,
 ) -> Outcome:
     """Carry out the run of a seed.
 
@@ -109,7 +109,7 @@ class FaultRun:
     """The machines of a plan, and all who look at them."""
 
     def __init__(
-        self, plan: Plan, tell: Callable[[str], None] | None = None, *, has_revisits: bool = False
+        self, plan: Plan, tell: Callable[[str], None] | None = None, *, has_revisits: bool = True
     ) -> None:
         self.plan = plan
         self.has_revisits = has_revisits

@@ -29,7 +29,7 @@ def run_all(
     sizes: Sizes,
     *,
     bug: Bug | None = None,
-    has_revisits: bool = False,
+    has_revisits: bool = True,
     workers: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> FaultsResult:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, Protocol
 
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError
+from mesh.stamp import Stamp
 from mesh.trace import TracedPage
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
 from peers.crawler.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage, PageFetched
@@ -107,19 +108,19 @@ class VirtualParser:
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
         match message:
-            case ParsePage(page):
-                url, at = page.url, page.started_at
+            case ParsePage(page, visit):
+                url, stamp = page.url, Stamp(visit, page.started_at)
                 is_there = page.status == 200
-                document = self.document(url, at, page.body) if is_there else None
+                document = self.document(url, stamp, page.body) if is_there else None
                 links = self._web.links(url) if is_there else ()
-                parsed = PageParsed(url, self.records(url, at, page.body), document, links)
+                parsed = PageParsed(url, self.records(url, stamp, page.body), document, links)
                 return (Answer(PARSE_S, source, parsed),)
-            case ParseRecords(url, fetched_at, records):
-                document = self.document(url, fetched_at, self.body_in(records))
-                return (Answer(PARSE_S, source, RecordsParsed(url, fetched_at, document)),)
+            case ParseRecords(url, stamp, records):
+                document = self.document(url, stamp, self.body_in(records))
+                return (Answer(PARSE_S, source, RecordsParsed(url, stamp, document)),)
         raise _misunderstood(self, message)
 
-    def records(self, url: str, fetched_at: float, body: bytes) -> bytes:
+    def records(self, url: str, stamp: Stamp, body: bytes) -> bytes:
         """Stands for the WARC records of a page with this body."""
         return records_of(url)
 
@@ -127,9 +128,9 @@ class VirtualParser:
         """The body that records stand for."""
         return b""
 
-    def document(self, url: str, fetched_at: float, body: bytes) -> Document | None:
+    def document(self, url: str, stamp: Stamp, body: bytes) -> Document | None:
         """Stands for the document of a page; None when it asks not to be indexed."""
-        return document_of(url, fetched_at)
+        return document_of(url, stamp)
 
 
 class VirtualArchive:
@@ -144,16 +145,16 @@ class VirtualArchive:
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
         match message:
-            case AppendRecords(url, fetched_at, records):
+            case AppendRecords(url, stamp, records):
                 place = self._append(url, len(records))
-                appended = RecordsAppended(url, fetched_at, place.segment, place.offset, place.length)
+                appended = RecordsAppended(url, stamp, place.segment, place.offset, place.length)
                 return (Answer(SYNC_S, source, appended),)
             case AppendBulk(ticket, items):
                 places = tuple(self._append(_url_in(bytes(item)), len(item)) for item in items)
                 return (Answer(SYNC_S, source, BulkAppended(ticket, places)),)
-            case ReadRecords(url, fetched_at):
+            case ReadRecords(url, stamp):
                 records = records_of(url) if url in self.pages else b""
-                return (Answer(0.0, source, RecordsRead(url, fetched_at, records)),)
+                return (Answer(0.0, source, RecordsRead(url, stamp, records)),)
             case ReadExtents(ticket, extents):
                 bulk = b"".join(records_of(self._places[extent.offset]) for extent in extents)
                 return (Answer(0.0, source, ExtentsRead(ticket, bulk, (True,) * len(extents))),)
@@ -237,12 +238,11 @@ def _url_in(records: bytes) -> str:
     return records.removeprefix(_RECORDS).decode()
 
 
-def document_of(url: str, fetched_at: float) -> Document:
+def document_of(url: str, stamp: Stamp) -> Document:
     """Stands for the document of a page."""
     path = url[8:].replace("/", " ").replace(".", " ")
-    return Document(
-        url, title=f"page {path}", text=f"page {path}\nof a web that does not exist", fetched_at=fetched_at
-    )
+    text = f"page {path}\nof a web that does not exist"
+    return Document(url, title=f"page {path}", text=text, fetched_at=stamp.fetched_at, visit=stamp.visit)
 
 
 def _fetched(url: str, served: Served, now: float) -> PageFetched:

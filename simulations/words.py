@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
+from mesh.stamp import Stamp
 from mesh.urls import fingerprint
 from peers.engine.document import Document
 from peers.storage.warc import read_records, response_record
@@ -33,24 +34,24 @@ def version_word_of(url: str, body: bytes) -> str:
 class WordyParser(VirtualParser):
     """The parser's twin for runs in which pages are really kept and searched."""
 
-    def records(self, url: str, fetched_at: float, body: bytes) -> bytes:
-        return _records(url, fetched_at, body)
+    def records(self, url: str, stamp: Stamp, body: bytes) -> bytes:
+        return _records(url, stamp, body)
 
     def body_in(self, records: bytes) -> bytes:
         return body_of(records)
 
-    def document(self, url: str, fetched_at: float, body: bytes) -> Document | None:
+    def document(self, url: str, stamp: Stamp, body: bytes) -> Document | None:
         if not is_shown(body):
             return None
         word = rare_word_of(url)
         text = f"{COMMON_WORD} the word {word}" + (f" and {version_word_of(url, body)}" if body else "")
-        return Document(url, title=f"page {word}", text=text, fetched_at=fetched_at)
+        return Document(url, title=f"page {word}", text=text, fetched_at=stamp.fetched_at, visit=stamp.visit)
 
 
 @lru_cache(maxsize=4_096)
-def _records(url: str, fetched_at: float, body: bytes) -> bytes:
+def _records(url: str, stamp: Stamp, body: bytes) -> bytes:
     block = rare_word_of(url).encode() + b" " + body
-    return response_record(url, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", block, fetched_at)
+    return response_record(url, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", block, stamp)
 
 
 def body_of(records: bytes) -> bytes:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from mesh.memory_table import MemoryTable
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, encode_slots
 from mesh.slots import SlotTable
+from mesh.stamp import Stamp
 from peers.crawler.controller import Controller
 from peers.crawler.messages import PageParsed
 from peers.crawler.web_request import PageFetched
@@ -15,10 +17,12 @@ from peers.crawler.wire_messages import FoundLink
 from peers.engine.document import Document
 from peers.handover.messages import HoldSlots
 from peers.storage.cell import Cell
+from peers.storage.stored_versions import StoredVersions
 
 STORES = (Controller.keeps, Cell.keeps)  # of every peer
 ME = "me"
 SLOT_COUNT = 64
+NOTHING_STORED = StoredVersions(MemoryTable())
 
 
 def owned_by(
@@ -39,6 +43,11 @@ def hold_slots(ownership: Ownership | None = None, *, is_inherited: bool = False
     """What the handover says when all slots that are ours are held; inherited ones were just asked."""
     slots = encode_slots((ownership or owned_by()).owned)
     return HoldSlots(slots, slots if is_inherited else NO_SLOTS)
+
+
+def seen(fetched_at: float, visit: int = 0) -> Stamp:
+    """The stamp of a version; of no visit unless that matters."""
+    return Stamp(visit, fetched_at)
 
 
 def fetched(url: str, status: int = 200, body: bytes = b"", **changes: Any) -> PageFetched:

@@ -46,6 +46,7 @@ LIBRARIES = {
         "peers.kernel",
         "mesh.slot_set",
         "mesh.slots",
+        "mesh.stamp",
         "mesh.urls",
     ),
 }

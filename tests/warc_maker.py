@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from peers.storage.warc import response_record, warcinfo_record
+from tests.helpers import seen
 
 SUFFIXES = (".html", ".htm", ".xhtml")
 
@@ -35,7 +36,7 @@ def pages_below(folder: Path, base: str) -> Iterator[FoundPage]:
 
 def record_of(url: str, body: bytes, fetched_at: float, media_type: str = "text/html") -> bytes:
     head = f"HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-    return response_record(url, head, body, fetched_at, "203.0.113.1")
+    return response_record(url, head, body, seen(fetched_at), "203.0.113.1")
 
 
 def write_warc(out: Path, pages: Iterable[FoundPage], fetched_at: float = 1_700_000_000.0) -> int:

@@ -43,6 +43,7 @@ from peers.handover.messages import HoldSlots, SlotsStopped
 from peers.handover.mirror import Mirror, Pledge
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
 from peers.storage.messages import LinkTextsChanged, PageRefused, PageStored
+from peers.storage.stored_versions import StoredVersions
 
 FRONTIER_SECTION: Final = b"f"  # of the table of a controller
 STOP_CHECK_S: Final = 0.1  # between two looks whether anything of slots that were taken from us is unfinished
@@ -90,7 +91,13 @@ class Controller(StoreActor):
     remote_messages: ClassVar[frozenset[type[Message]]] = STORE_MESSAGES | {LinksFound, LinksAccepted}
 
     def __init__(
-        self, me: str, table: Table, settings: CrawlSettings, life: int = 1, tuning: Tuning | None = None
+        self,
+        me: str,
+        table: Table,
+        settings: CrawlSettings,
+        stored: StoredVersions,
+        life: int = 1,
+        tuning: Tuning | None = None,
     ) -> None:
         tuning = tuning or Tuning()
         self._settings = settings
@@ -101,7 +108,7 @@ class Controller(StoreActor):
         self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=self._mirror)
         outbox = Outbox(TableSection(table, b"o"), life, settings.outbox_links_max)
         self._links = Links(me, self.name, self._frontier, outbox, self._mirror, settings, tuning)
-        self._pages = PagesInProgress(me, self._frontier, self._store, self._links, settings, tuning)
+        self._pages = PagesInProgress(me, self._frontier, self._store, self._links, stored, settings, tuning)
         self._visits = Visits(me, self._frontier, self._pages, settings)
         self._addresses = {name: Address(me, name) for name in ("cell", "membership", "handover")}
         self._ownership: Ownership | None = None
@@ -122,16 +129,15 @@ class Controller(StoreActor):
                 sends = self._visits.fetched(message, now)
             case PageParsed():
                 sends = self._pages.parsed(message)
-            case PageStored(url, fetched_at):
-                self._pages.stored(url, fetched_at, now)
+            case PageStored(url, stamp):
+                self._pages.stored(url, stamp, now)
                 sends = self._flush(now) if self._flush_due_s() <= now else []
             case FetchFailed(url, reason):
-                self._visits.failed(url, reason, now)
-                sends = []
+                sends = self._visits.failed(url, reason, now)
             case ParseFailed(url, reason):
                 sends = self._lose(url, reason, now)
-            case PageRefused(url, fetched_at):
-                sends = self._lose(url, "archive", now) if self._pages.is_of(url, fetched_at) else []
+            case PageRefused(url, stamp):
+                sends = self._lose(url, "archive", now) if self._pages.is_of(url, stamp) else []
             case LinksFound(batch, links):
                 sends = self._links.take_in(source, batch, links, now)
             case LinksAccepted(batch):
@@ -264,9 +270,11 @@ class Controller(StoreActor):
         return self._links.is_full or len(self._store.held_back) >= self._settings.pages_held_back_max
 
     def _lose(self, url: str, reason: str, now: float) -> list[Send]:
-        if self._pages.lose(url, reason, now):
-            self._visits.outcomes[reason] += 1
-        return []
+        sends = self._pages.lose(url, reason, now)
+        if sends is None:
+            return []
+        self._visits.outcomes[reason] += 1
+        return sends
 
     def _flush_due_s(self) -> float:
         return min(self._links.flush_at_s, self._pages.flush_at_s)

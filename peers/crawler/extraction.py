@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mesh.errors import CorruptionError
+from mesh.stamp import Stamp
 from peers.crawler.dates import page_date
 from peers.crawler.messages import PageParsed, ParseFailed
 from peers.crawler.parser import NotHtml, ParsedPage, parse_page
@@ -14,10 +15,11 @@ from peers.storage.messages import ParseRecords, RecordsParsed
 from peers.storage.warc import parse_response, read_records, request_record, response_record
 
 
-def extract(fetched: PageFetched) -> PageParsed | ParseFailed:
+def extract(fetched: PageFetched, visit: int) -> PageParsed | ParseFailed:
     """Take a fetched page apart and pack it for the archive; about 1 ms of processor time."""
+    stamp = Stamp(visit, fetched.started_at)
     if fetched.status != 200:  # a page that was there is gone
-        return PageParsed(fetched.url, _records(fetched), None, ())
+        return PageParsed(fetched.url, _records(fetched, stamp), None, ())
     try:
         page = parse_page(
             fetched.url, fetched.body, header_of(fetched, "content-type"), header_of(fetched, "x-robots-tag")
@@ -26,31 +28,31 @@ def extract(fetched: PageFetched) -> PageParsed | ParseFailed:
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
     return PageParsed(
         url=fetched.url,
-        records=_records(fetched),
-        document=document_of(page, fetched.started_at, header_of(fetched, "last-modified")),
+        records=_records(fetched, stamp),
+        document=document_of(page, stamp, header_of(fetched, "last-modified")),
         links=tuple(
             FoundLink(link.url, link.anchor, linker=linker_of(page.url, link.url)) for link in page.links
         ),
     )
 
 
-def _records(fetched: PageFetched) -> bytes:
-    at, ip = fetched.started_at, fetched.ip
+def _records(fetched: PageFetched, stamp: Stamp) -> bytes:
+    ip = fetched.ip
     truncated = "" if fetched.is_whole else "disconnect"
-    response = response_record(fetched.url, response_head(fetched), fetched.body, at, ip, truncated)
-    return response + request_record(fetched.url, fetched.request_head, at, ip)
+    response = response_record(fetched.url, response_head(fetched), fetched.body, stamp, ip, truncated)
+    return response + request_record(fetched.url, fetched.request_head, stamp, ip)
 
 
 def extract_again(order: ParseRecords) -> RecordsParsed:
     """What is indexed of a page that was read back from the archive."""
     try:
-        _, document = parse_records(order.url, order.fetched_at, order.records)
+        _, document = parse_records(order.url, order.stamp, order.records)
     except NotHtml:
         document = None
-    return RecordsParsed(order.url, order.fetched_at, document)
+    return RecordsParsed(order.url, order.stamp, document)
 
 
-def parse_records(url: str, fetched_at: float, records: bytes) -> tuple[ParsedPage, Document | None]:
+def parse_records(url: str, stamp: Stamp, records: bytes) -> tuple[ParsedPage, Document | None]:
     """Parse a page as the crawler did, from its WARC records, and return what is indexed of it as well.
 
     Raises:
@@ -62,10 +64,10 @@ def parse_records(url: str, fetched_at: float, records: bytes) -> tuple[ParsedPa
         raise CorruptionError(f"no response among the records of {url}")
     response = parse_response(record)
     page = parse_page(url, response.body, response.header("content-type"), response.header("x-robots-tag"))
-    return page, document_of(page, fetched_at, response.header("last-modified"))
+    return page, document_of(page, stamp, response.header("last-modified"))
 
 
-def document_of(page: ParsedPage, fetched_at: float, last_modified: str | None) -> Document | None:
+def document_of(page: ParsedPage, stamp: Stamp, last_modified: str | None) -> Document | None:
     """What is indexed of a page, without link texts; None when it asks not to be."""
     if page.is_noindex:
         return None
@@ -75,7 +77,8 @@ def document_of(page: ParsedPage, fetched_at: float, last_modified: str | None) 
         headings=page.headings,
         text=page.text,
         language=page.language,
-        fetched_at=fetched_at,
+        fetched_at=stamp.fetched_at,
         type=page.type,
-        date=page_date(page.dates, last_modified, fetched_at),
+        date=page_date(page.dates, last_modified, stamp.fetched_at),
+        visit=stamp.visit,
     )

@@ -13,6 +13,7 @@ class ParsePage(Message, frozen=True):
     """Controller to parser: take this page apart. Answered by `PageParsed` or `ParseFailed`."""
 
     page: PageFetched
+    visit: int  # which one of the page it was, for its records and its document
 
 
 class PageParsed(Message, frozen=True):

@@ -16,20 +16,28 @@ import msgspec
 from xxhash import xxh3_64_digest
 
 from mesh.actor import Address, Send
+from mesh.stamp import VISITS_MAX, Stamp
 from peers.crawler.frontier import Frontier, HostState, QueuedUrl
 from peers.crawler.frontier_store import FrontierStore, HeldBack
 from peers.crawler.links import Links
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
 from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.url_rows import Conclusion, concluded
-from peers.crawler.web_request import PageFetched, header_of, location_of
+from peers.crawler.web_request import FailureReason, PageFetched, header_of, location_of
 from peers.crawler.wire_messages import FoundLink
+from peers.engine.document import Document
 from peers.storage.messages import StorePage
+from peers.storage.stored_versions import StoredVersions
+from peers.storage.warc import absence_record
 from peers.storage.wire_messages import StoredPage
 
 FLUSH_S: Final = 0.05  # finished pages wait this long for company
 # Of a page that go on their way at once: some 3 ms. A page can have 6,000, which would hold the event loop.
 LINKS_PER_TURN: Final = 256
+# Without an answer to keep, for these reasons a stored page is not to be found any more: its site forbids us
+# to ask for it, or has something there that is no page. All others may pass (a time-out, a robots.txt that
+# cannot be read), or say more of us than of the page (too large, too long a delay).
+WITHDRAWING: Final = frozenset((FailureReason.ROBOTS, FailureReason.NOT_HTML))
 
 
 class Page(msgspec.Struct):
@@ -37,21 +45,17 @@ class Page(msgspec.Struct):
 
     state: HostState
     taken: QueuedUrl
-    status: int
-    fetched_at: float
+    stamp: Stamp
+    status: int  # HTTP; 0 when there was no answer
+    outcome: str  # of the visit, as `url_rows` has it
     seconds: float
     bytes_received: int
     body_bytes: int
     digest: bytes  # of the body, XXH3-64
     etag: str
     last_modified: str
-    failure: str = ""  # why it is gone, if neither stored nor moved
     links: tuple[FoundLink, ...] = ()
     anchors: tuple[str, ...] = ()  # texts of links to it that were known before it was given to the cell
-
-    @property
-    def outcome(self) -> str:
-        return f"F{self.failure}" if self.failure else f"D{self.status}"
 
 
 class PagesInProgress:
@@ -63,6 +67,7 @@ class PagesInProgress:
         frontier: Frontier,
         store: FrontierStore,
         links: Links,
+        versions: StoredVersions,
         settings: CrawlSettings,
         tuning: Tuning,
     ) -> None:
@@ -72,6 +77,7 @@ class PagesInProgress:
         self._frontier = frontier
         self._store = store
         self._links = links
+        self._versions = versions
         self._pages: dict[str, Page] = {}  # by URL, until they are stored
         self._routing: deque[tuple[Page, Iterator[FoundLink]]] = deque()  # stored, with links still to go
         self._finishing: list[Page] = []
@@ -99,7 +105,7 @@ class PagesInProgress:
     def parse(self, state: HostState, taken: QueuedUrl, fetched: PageFetched) -> list[Send]:
         """Take in a page."""
         self.fetched_count += 1
-        return self._have_parsed(_page(state, taken, fetched), fetched)
+        return self._have_parsed(self._page(state, taken, fetched), fetched)
 
     def withdraw(
         self, state: HostState, taken: QueuedUrl, fetched: PageFetched, failure: str, now: float
@@ -109,17 +115,68 @@ class PagesInProgress:
         Args:
           failure: status or reason; "" when it has moved.
         """
-        page = _page(state, taken, fetched)
-        page.failure = failure
-        if not failure:
+        page = self._page(state, taken, fetched)
+        if failure:
+            page.outcome = f"F{failure}"
+        else:
             self._go_on(page, fetched, now)
         return self._have_parsed(page, fetched)
 
     def _have_parsed(self, page: Page, fetched: PageFetched) -> list[Send]:
+        self._take_in(page)
+        return [Send(self._parser, ParsePage(fetched, page.stamp.visit))]
+
+    def is_shown(self, state: HostState, taken: QueuedUrl) -> bool:
+        """Is there a page to be withdrawn, as far as the frontier or the archive knows?
+
+        The archive may know of one that the frontier has not heard of: who visited it died first.
+        """
+        newest = None if taken.is_stored else self._versions.newest(state.slot, taken.url)
+        return taken.is_stored or (newest is not None and newest.has_content)
+
+    def is_withdrawn(self, state: HostState, taken: QueuedUrl, reason: str) -> bool:
+        """Is a visit that ended without an answer to be a version of the page, one without a document?"""
+        return reason in WITHDRAWING and self.is_shown(state, taken)
+
+    def withdraw_unseen(self, state: HostState, taken: QueuedUrl, outcome: str, now: float) -> list[Send]:
+        """Take in that a stored page is not to be found any more, of which there is no answer to keep.
+
+        Args:
+          outcome: of the visit, as `url_rows` has it.
+        """
+        stamp = Stamp(self._visit(state, taken), round(now, 6))
+        page = Page(state, taken, stamp, 0, outcome, 0.0, 0, 0, b"", "", "")
+        self._take_in(page)
+        return [self._have_stored(page, absence_record(taken.url, outcome[1:], stamp), None)]
+
+    def _visit(self, state: HostState, taken: QueuedUrl) -> int:
+        """Number a visit: after all that this peer knows of, so that what it finds is newer than theirs.
+
+        The archive may know of one more than the frontier: who made that died before it could say so.
+        """
+        newest = self._versions.newest(state.slot, taken.url)
+        stored = 0 if newest is None else newest.visit
+        return min(max(stored, 0 if taken.before is None else taken.before.visit) + 1, VISITS_MAX)
+
+    def _page(self, state: HostState, taken: QueuedUrl, fetched: PageFetched) -> Page:
+        return Page(
+            state,
+            taken,
+            stamp=Stamp(self._visit(state, taken), fetched.started_at),
+            status=fetched.status,
+            outcome=f"D{fetched.status}",
+            seconds=fetched.seconds,
+            bytes_received=fetched.bytes_received,
+            body_bytes=len(fetched.body),
+            digest=xxh3_64_digest(fetched.body),
+            etag=header_of(fetched, "etag") or "",
+            last_modified=header_of(fetched, "last-modified") or "",
+        )
+
+    def _take_in(self, page: Page) -> None:
         self._take_out(page.taken.url)  # of an earlier fetch: what is said of that counts no more
         self._pages[page.taken.url] = page
         self.n_bytes += page.body_bytes
-        return [Send(self._parser, ParsePage(fetched))]
 
     def can_follow(self, taken: QueuedUrl, fetched: PageFetched) -> bool:
         """Tell whether a redirect, if it is one, is not one too many in a row."""
@@ -127,7 +184,7 @@ class PagesInProgress:
 
     def follow(self, state: HostState, taken: QueuedUrl, fetched: PageFetched, now: float) -> None:
         """Be done with an answer that is no page, and go where it leads."""
-        page = _page(state, taken, fetched)
+        page = self._page(state, taken, fetched)
         self._go_on(page, fetched, now)
         self._finish(page, now)
 
@@ -146,32 +203,34 @@ class PagesInProgress:
         if page.status == 200:
             page.links = parsed.links
         page.anchors = self._frontier.anchors_of(parsed.url, page.state.slot)
+        return [self._have_stored(page, parsed.records, parsed.document)]
+
+    def _have_stored(self, page: Page, records: bytes, document: Document | None) -> Send:
+        visit, fetched_at = page.stamp
         stored = StoredPage(
-            url=parsed.url,
-            slot=page.state.slot,
-            fetched_at=page.fetched_at,
-            status=page.status,
-            records=parsed.records,
-            document=parsed.document,
+            page.taken.url, page.state.slot, fetched_at, page.status, records, document, visit
         )
-        return [Send(self._cell, StorePage(stored))]
+        return Send(self._cell, StorePage(stored))
 
-    def lose(self, url: str, reason: str, now: float) -> bool:
-        """Settle a page as failed that cannot be parsed or stored; tell whether there was one."""
+    def lose(self, url: str, reason: str, now: float) -> list[Send] | None:
+        """Be done with a page that cannot be parsed or stored; None when there is none of this URL."""
         page = self._take_out(url)
-        if page is not None:
-            conclusion = concluded(f"F{reason}", now, self.settings.revisit_after_s)
-            self._frontier.settle(page.state, page.taken, conclusion)
-        return page is not None
+        if page is None:
+            return None
+        if self.is_withdrawn(page.state, page.taken, reason):
+            return self.withdraw_unseen(page.state, page.taken, f"F{reason}", now)
+        conclusion = concluded(f"F{reason}", now, self.settings.revisit_after_s)
+        self._frontier.settle(page.state, page.taken, conclusion)
+        return []
 
-    def is_of(self, url: str, fetched_at: float) -> bool:
+    def is_of(self, url: str, stamp: Stamp) -> bool:
         """Tell whether this very version of a page is in progress, not one of a fetch before."""
         page = self._pages.get(url)
-        return page is not None and page.fetched_at == fetched_at
+        return page is not None and page.stamp == stamp
 
-    def stored(self, url: str, fetched_at: float, now: float) -> None:
+    def stored(self, url: str, stamp: Stamp, now: float) -> None:
         """Let the links of a page go on their way, now that it is durable."""
-        if not self.is_of(url, fetched_at):
+        if not self.is_of(url, stamp):
             return
         page = self._take_out(url)
         assert page is not None
@@ -257,29 +316,15 @@ class PagesInProgress:
             self._frontier.note_change(key)
         if page.status == 200 and page.anchors != self._frontier.anchors_of(taken.url, state.slot):
             self._frontier.mark_anchors_changed(taken.url, state.slot)
-        if not self.settings.is_recorded:
+        if not self.settings.is_recorded or not page.status:
             return []
         links = tuple(link.url for link in page.links)
-        record = RecordPage(taken.url, page.fetched_at, page.seconds, page.bytes_received, links)
+        record = RecordPage(taken.url, page.stamp.fetched_at, page.seconds, page.bytes_received, links)
         return [Send(self._recorder, record)]
 
     def _conclusion_of(self, page: Page, now: float) -> Conclusion:
         conclusion = concluded(page.outcome, now, self.settings.revisit_after_s)
+        conclusion = conclusion._replace(visit=page.stamp.visit)
         if page.status != 200:
             return conclusion._replace(is_gone=True)
         return conclusion._replace(digest=page.digest, etag=page.etag, last_modified=page.last_modified)
-
-
-def _page(state: HostState, taken: QueuedUrl, fetched: PageFetched) -> Page:
-    return Page(
-        state,
-        taken,
-        status=fetched.status,
-        fetched_at=fetched.started_at,
-        seconds=fetched.seconds,
-        bytes_received=fetched.bytes_received,
-        body_bytes=len(fetched.body),
-        digest=xxh3_64_digest(fetched.body),
-        etag=header_of(fetched, "etag") or "",
-        last_modified=header_of(fetched, "last-modified") or "",
-    )

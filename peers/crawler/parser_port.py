@@ -69,10 +69,10 @@ def _carry_out(orders: list[ParsePage | ParseRecords]) -> list[Message]:
 def _answer(order: ParsePage | ParseRecords) -> Message:
     """Never raises: a page that breaks the parser is a bug of ours, and must cost that page only."""
     try:
-        return extract(order.page) if isinstance(order, ParsePage) else extract_again(order)
+        return extract(order.page, order.visit) if isinstance(order, ParsePage) else extract_again(order)
     except Exception:
         if isinstance(order, ParsePage):
             logger.exception("page not parsed url=%s", order.page.url)
             return ParseFailed(order.page.url, FailureReason.PARSER)
         logger.exception("records not parsed url=%s", order.url)
-        return RecordsParsed(order.url, order.fetched_at, None)
+        return RecordsParsed(order.url, order.stamp, None)

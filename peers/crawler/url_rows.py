@@ -18,9 +18,10 @@ import struct
 from math import ceil, inf, isfinite
 from typing import Final, NamedTuple
 
+from mesh.stamp import VISITS_MAX
+
 QUEUED: Final = b"Q"
 ATTEMPTS_MAX: Final = 255  # what a row can hold, in one visit
-VISITS_MAX: Final = (1 << 32) - 1
 DUE_S_MAX: Final = float((1 << 32) - 2)  # whole seconds that fit into the key of a queue, in the year 2106
 VALIDATOR_CHARS_MAX: Final = 200  # longer ones are not kept; an ETag has some 40
 ROW_BYTES_MAX: Final = 4_096
@@ -69,6 +70,7 @@ class Conclusion(NamedTuple):
     etag: str = ""
     last_modified: str = ""
     is_gone: bool = False  # the page that was stored is no more
+    visit: int = 0  # its number, if it is known to be more than one above that of the visit before
 
 
 def concluded(outcome: str, now: float, again_after_s: float) -> Conclusion:
@@ -143,7 +145,7 @@ def after_visit(before: UrlRow, url: str, conclusion: Conclusion) -> UrlRow:
     row = before._replace(
         attempts=0,
         outcome=conclusion.outcome,
-        visit=min(before.visit + 1, VISITS_MAX),
+        visit=min(max(before.visit + 1, conclusion.visit), VISITS_MAX),
         due_s=conclusion.due_s,
         visited_s=conclusion.at_s,
     )

@@ -99,7 +99,7 @@ class Visits:
             state = self._frontier.take_host(now)
             if state is None:
                 break
-            request = self._next_request(state, now)
+            request = self._next_request(state, now, sends)
             if request is None:
                 vain_turns += 1
                 self._frontier.release(state, now)
@@ -107,8 +107,12 @@ class Visits:
                 sends.append(Send(self._fetcher, request))
         return sends
 
-    def _next_request(self, state: HostState, now: float) -> FetchPage | None:
-        """What to ask of a host that may be asked now; None when it has to wait or offers nothing."""
+    def _next_request(self, state: HostState, now: float, sends: list[Send]) -> FetchPage | None:
+        """What to ask of a host that may be asked now; None when it has to wait or offers nothing.
+
+        Args:
+          sends: gets what else is to be said.
+        """
         self._clocks.take_courage(state)
         if state.host in self._asked:  # for the robots.txt of another host
             self._clocks.wait(state, now + BUSY_PAUSE_S)
@@ -129,6 +133,9 @@ class Visits:
                 request = FetchPage(taken.url, user_agent=self._settings.user_agent)
                 return self._ask(request, Visit(state, taken), now)
             self.outcomes[excluded] += 1
+            if self._pages.is_withdrawn(state, taken, excluded):
+                sends += self._pages.withdraw_unseen(state, taken, f"X{excluded}", now)
+                continue
             conclusion = self._concluded(f"X{excluded}", now)
             if excluded is FailureReason.UNREACHABLE and known is not None:  # until its port is tried again
                 due_s = min(conclusion.due_s, due_at(known.expires_s))
@@ -224,7 +231,7 @@ class Visits:
         if not failure and not self._pages.can_follow(taken, fetched):
             failure = FailureReason.TOO_MANY_REDIRECTS
             self.outcomes[failure] += 1
-        if taken.is_stored:
+        if self._pages.is_shown(state, taken):
             return self._pages.withdraw(state, taken, fetched, failure, now)
         if failure:
             self._frontier.settle(state, taken, self._concluded(f"F{failure}", now))
@@ -232,11 +239,12 @@ class Visits:
             self._pages.follow(state, taken, fetched, now)
         return []
 
-    def failed(self, url: str, reason: FailureReason, now: float) -> None:
+    def failed(self, url: str, reason: FailureReason, now: float) -> list[Send]:
         """Take in that there is no answer."""
         visit = self._answered(url, now)
         if visit is None:
-            return
+            return []
+        sends: list[Send] = []
         self.outcomes[reason] += 1
         blame = politeness.blame_for(reason)
         if blame is Blame.US:
@@ -246,8 +254,9 @@ class Visits:
         if visit.robots is not None:
             self._robots_failed(visit.state, visit.taken, visit.robots.origin, blame, now)
         else:
-            self._page_failed(visit.state, visit.taken, reason, blame, now)
+            sends = self._page_failed(visit.state, visit.taken, reason, blame, now)
         self._frontier.release(visit.state, now)
+        return sends
 
     def _robots_failed(
         self, state: HostState, taken: QueuedUrl, origin: str, blame: Blame, now: float
@@ -259,7 +268,7 @@ class Visits:
 
     def _page_failed(
         self, state: HostState, taken: QueuedUrl, reason: FailureReason, blame: Blame, now: float
-    ) -> None:
+    ) -> list[Send]:
         match blame:
             case Blame.NOBODY | Blame.US | Blame.HOPELESS_HOST:
                 self._frontier.put_back(state, taken)
@@ -267,8 +276,11 @@ class Visits:
                 self._clocks.back_off(state, now, 0.0, taken.attempts)
                 self._retry_or_fail(state, taken, reason, now)
             case Blame.PAGE:
-                self._frontier.settle(state, taken, self._concluded(f"F{reason}", now))
                 self._clocks.forgive(state)
+                if self._pages.is_withdrawn(state, taken, reason):
+                    return self._pages.withdraw_unseen(state, taken, f"F{reason}", now)
+                self._frontier.settle(state, taken, self._concluded(f"F{reason}", now))
+        return []
 
     def _retry_or_fail(self, state: HostState, taken: QueuedUrl, reason: str, now: float) -> None:
         if politeness.may_try_again(taken.attempts, self._settings):

@@ -70,7 +70,13 @@ def _check_tables(segment: Segment, dictionary: Dictionary) -> None:
     n_blocks = len(segment.block_starts) - 1
     stored_bytes = segment.stored_bytes
     _require(n_documents > 0 and n_blocks > 0, "documents: none")
-    for column in (segment.slots, segment.fetched_at, segment.dates, segment.linking_hosts):
+    for column in (
+        segment.slots,
+        segment.visits,
+        segment.fetched_at,
+        segment.dates,
+        segment.linking_hosts,
+    ):
         _require(len(column) == n_documents, "number of documents")
     _require(len(segment.block_sums) == n_blocks, "number of blocks")
     for name, starts, n_items, end, is_strict in (
@@ -136,8 +142,8 @@ def _check_documents(segment: Segment, slots: SlotMask) -> None:
         for number, raw in enumerate(raws, first):
             document = msgspec.msgpack.decode(raw, type=Document)
             _require(document.url == urls[number], f"document of {urls[number]}")
-            is_version = document.fetched_at == segment.fetched_at[number] and isfinite(document.fetched_at)
-            _require(is_version, f"time of {urls[number]}")
+            is_version = document.stamp == segment.stamp(number) and isfinite(document.fetched_at)
+            _require(is_version, f"version of {urls[number]}")
             _require(date_of(document) == segment.dates[number], f"date of {urls[number]}")
             is_linked = linking_hosts_of(document) == segment.linking_hosts[number]
             _require(is_linked, f"linking hosts of {urls[number]}")

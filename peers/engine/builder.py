@@ -98,6 +98,7 @@ def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
     stored, block_starts, block_documents, block_sums = pack_blocks(item.encoded for item in by_url)
     return SegmentData(
         slots=np.array([item.slot for item in by_url], np.uint16),
+        visits=np.array([item.document.visit for item in by_url], np.uint32),
         fetched_at=np.array([item.document.fetched_at for item in by_url], np.float64),
         dates=np.array([date_of(item.document) for item in by_url], np.int64),
         linking_hosts=np.array([linking_hosts_of(item.document) for item in by_url], np.uint32),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from mesh.stamp import Stamp, VisitNumber
+
 
 class Document(msgspec.Struct, frozen=True, array_like=True):
     """The searchable parts of one page; the canonical URL is its identity.
@@ -22,3 +24,8 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
     type: str = ""  # media type, as "text/html"; "" when not known
     date: float = 0.0  # when the page says it was last changed, seconds since the epoch; 0.0 when it does not
     linking_hosts: int = 0  # other hosts that are known to link here
+    visit: VisitNumber = 0  # which one found it, see `mesh.stamp`
+
+    @property
+    def stamp(self) -> Stamp:
+        return Stamp(self.visit, self.fetched_at)

@@ -192,6 +192,7 @@ class _Slicer:
         stored, block_starts, block_documents, block_sums = segment.repacked(wanted)
         return SegmentData(
             slots=segment.slots[wanted],
+            visits=segment.visits[wanted],
             fetched_at=segment.fetched_at[wanted],
             dates=segment.dates[wanted],
             linking_hosts=segment.linking_hosts[wanted],

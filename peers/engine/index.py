@@ -29,6 +29,7 @@ import numpy as np
 
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
 from mesh.slots import SLOTS_MAX
+from mesh.stamp import BEFORE_ALL, Stamp
 from peers.engine.adoption import check_segment
 from peers.engine.builder import IndexedDocument, build_segment, prepared
 from peers.engine.directory import DirectoryStorage
@@ -51,9 +52,9 @@ from peers.engine.segment_format import encode_segment, slots_in
 from peers.engine.snapshot import Snapshot
 from peers.engine.storage import Storage
 from peers.engine.working_segment import UNWRITTEN, WorkingSegment, working_segment
-from peers.kernel import Floats, Ints
+from peers.kernel import Ints
 
-NONE_REMOVED: Final[Mapping[str, float]] = MappingProxyType({})
+NONE_REMOVED: Final[Mapping[str, Stamp]] = MappingProxyType({})
 
 # Text waiting in memory before it becomes a segment without a commit; inverting takes some 15 bytes a byte.
 BUFFER_BYTES_MAX = 8 * 1024 * 1024
@@ -161,21 +162,22 @@ class Index:
             if len(documents):
                 each.delete(documents.tolist())
 
-    def versions(self, urls: Sequence[bytes]) -> Floats:
-        """Return when the documents of these URLs (UTF-8) were fetched, NaN for those that are not here."""
-        fetched_at = np.full(len(urls), np.nan)
+    def versions(self, urls: Sequence[bytes]) -> list[Stamp | None]:
+        """Return which versions of the documents of these URLs (UTF-8) are here; None for none."""
+        stamps: list[Stamp | None] = [None] * len(urls)
         for each in self._working:
             documents = each.segment.find_urls(urls)
             is_here = (documents >= 0) & (each.live[documents] != 0)
-            fetched_at[is_here] = each.segment.fetched_at[documents[is_here]]
+            for number in np.flatnonzero(is_here).tolist():
+                stamps[number] = each.segment.stamp(documents[number])
         for number, url in enumerate(urls):
             if item := self._buffer.get(url):
-                fetched_at[number] = item.document.fetched_at
-        return fetched_at
+                stamps[number] = item.document.stamp
+        return stamps
 
     def adopt(
-        self, content: bytes, slots: SlotMask, removed: Mapping[str, float] = NONE_REMOVED
-    ) -> list[tuple[str, float]]:
+        self, content: bytes, slots: SlotMask, removed: Mapping[str, Stamp] = NONE_REMOVED
+    ) -> list[tuple[str, Stamp]]:
         """Take over a segment that another index has exported; effective with the next commit.
 
         Of its documents those of which this or a newer version is here are left out; older ones here are
@@ -184,12 +186,12 @@ class Index:
         Args:
           content: from another peer, which is not believed.
           slots: mask over the slots of the mesh: what the documents may belong to.
-          removed: URLs of pages, with the time of the version that removed each: documents that are not newer
-            are left out, and not told.
+          removed: URLs of pages, with the version that removed each: documents that are not newer are left
+            out, and not told.
 
         Returns:
-          (URL, time of fetch) of its documents: that version, or a newer one, is here. Where the same version
-          is here, but is not the same document (the link texts differ), it stays, and is not told.
+          URL and version of its documents: that one, or a newer one, is here. Where the same version is
+          here, but is not the same document (the link texts differ), it stays, and is not told.
 
         Raises:
           CorruptIndexError: it is no complete, consistent segment of such documents. Nothing changed.
@@ -199,19 +201,23 @@ class Index:
         return self.adopt_checked(check_segment(content, slots), removed)
 
     def adopt_checked(
-        self, segment: Segment, removed: Mapping[str, float] = NONE_REMOVED
-    ) -> list[tuple[str, float]]:
+        self, segment: Segment, removed: Mapping[str, Stamp] = NONE_REMOVED
+    ) -> list[tuple[str, Stamp]]:
         """Take over a segment as `adopt` does, after `check_segment`, which any thread may do before."""
         urls = [segment.url(document) for document in range(segment.document_count)]
-        removed_at = np.full(len(urls), -np.inf)
+        theirs = [segment.stamp(document) for document in range(segment.document_count)]
+        is_removed = np.zeros(len(urls), np.bool_)
         if removed:
-            removed_at[:] = [removed.get(url.decode(), -np.inf) for url in urls]
-        is_removed = segment.fetched_at <= removed_at
-        here = self.versions(urls)
-        is_told = here != segment.fetched_at
+            is_removed[:] = [
+                stamp <= removed.get(url.decode(), BEFORE_ALL)
+                for url, stamp in zip(urls, theirs, strict=True)
+            ]
+        ours = self.versions(urls)
+        is_told = np.array([mine != stamp for mine, stamp in zip(ours, theirs, strict=True)], np.bool_)
         is_told[self._same_documents(segment, np.flatnonzero(~is_told))] = True
         is_told &= ~is_removed
-        is_wanted = ~(here >= segment.fetched_at) & ~is_removed  # NaN, too
+        is_older = [mine is None or mine < stamp for mine, stamp in zip(ours, theirs, strict=True)]
+        is_wanted = np.array(is_older, np.bool_) & ~is_removed
         if is_wanted.any():
             written = write_segment(self._storage, self._new_name(_SEGMENT), [segment.content])
             adopted = working_segment(written)
@@ -220,10 +226,8 @@ class Index:
                 adopted.delete(np.flatnonzero(~is_wanted).tolist())
             self._working.append(adopted)
         return [
-            (url.decode(), fetched_at)
-            for url, fetched_at, is_here in zip(
-                urls, segment.fetched_at.tolist(), is_told.tolist(), strict=True
-            )
+            (url.decode(), stamp)
+            for url, stamp, is_here in zip(urls, theirs, is_told.tolist(), strict=True)
             if is_here
         ]
 

@@ -133,6 +133,7 @@ def merge_segments(sources: Sequence[LiveSegment], scratch: Scratch = in_memory)
     dictionary, postings, positions = _merge_dictionaries(segments, bases, documents, lengths, scratch)
     data = SegmentData(
         slots=np.concatenate([segment.slots for segment in segments])[source_of],
+        visits=np.concatenate([segment.visits for segment in segments])[source_of],
         fetched_at=np.concatenate([segment.fetched_at for segment in segments])[source_of],
         dates=np.concatenate([segment.dates for segment in segments])[source_of],
         linking_hosts=np.concatenate([segment.linking_hosts for segment in segments])[source_of],

@@ -23,6 +23,7 @@ import xxhash
 import zstandard
 from numpy.typing import NDArray
 
+from mesh.stamp import Stamp
 from peers.engine.dictionary import (
     BLOCK_ENTRIES,
     BLOCK_NUMBERS,
@@ -58,6 +59,7 @@ class Segment:
         self.size_bytes = len(content)
         self.document_count, self.entry_count, self._sections = read_header(name, content)
         self.slots: NDArray[np.uint16] = self._resident("slots")
+        self.visits: Lengths = self._resident("visits")
         self.fetched_at: Floats = self._resident("fetched_at")
         self.dates: Ints = self._resident("dates")
         self.linking_hosts: Lengths = self._resident("linking_hosts")
@@ -106,6 +108,10 @@ class Segment:
         """Return the bytes of the file that a section has, without what follows up to the next one."""
         offset, length, _ = self._sections[section]
         return range(offset, offset + length)
+
+    def stamp(self, document: int) -> Stamp:
+        """Return which version of its page a document is."""
+        return Stamp(int(self.visits[document]), float(self.fetched_at[document]))
 
     @property
     def stored_bytes(self) -> int:

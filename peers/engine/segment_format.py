@@ -6,6 +6,7 @@ Format, version 4, little-endian; every section starts at a multiple of 64 bytes
             length and checksum include the zeros up to the next section, so no byte is unchecked.
   slots             u16 a document. Documents are numbered in the order of their URLs (bytes of UTF-8), so
                     that a lower number breaks ties in scores, and pages of a host are neighbours.
+  visits            u32 a document, and
   fetched_at        f64 a document: its version, the same as in the stored document
   dates             i64 a document, seconds since the epoch: what it says itself, else when it was fetched
   linking_hosts     u32 a document
@@ -42,7 +43,7 @@ from peers.engine.kernels import SUM_BLOCK_BYTES, sum_blocks
 from peers.kernel import Bytes, Floats, Ints, Lengths, Sums
 from peers.text.analysis import ANALYSIS_VERSION
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 # Of a segment that is sent to another index, where the sender says nothing else.
 EXPORTED_BYTES_MAX = 9 << 20
@@ -51,6 +52,7 @@ _MAGIC = b"TIANSEG\0"
 ALIGNMENT = 64
 SECTIONS: Mapping[str, type[Any]] = {
     "slots": np.uint16,
+    "visits": np.uint32,
     "fetched_at": np.float64,
     "dates": np.int64,
     "linking_hosts": np.uint32,
@@ -73,7 +75,8 @@ _SECTION_ENTRY = struct.Struct("<QQQ")
 _HEADER_BYTES = _FIXED_HEAD.size + _SECTION_ENTRY.size * len(SECTIONS)
 # Of formats with other sections.
 _HEADER_BYTES_OF = {
-    version: _FIXED_HEAD.size + _SECTION_ENTRY.size * n_sections for version, n_sections in ((1, 15), (2, 18))
+    version: _FIXED_HEAD.size + _SECTION_ENTRY.size * n_sections
+    for version, n_sections in ((1, 15), (2, 18), (3, 17), (4, 17))
 }
 _FIRST_OFFSET = -(-(_HEADER_BYTES + 8) // ALIGNMENT) * ALIGNMENT
 
@@ -84,6 +87,7 @@ class SegmentData(msgspec.Struct, frozen=True):
     """What a segment is made of, see the format; the last four as `pack_blocks` gives them."""
 
     slots: NDArray[np.uint16]
+    visits: Lengths
     fetched_at: Floats
     dates: Ints
     linking_hosts: Lengths

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from mesh.errors import CorruptionError
+from mesh.stamp import Stamp
 from peers.crawler.extraction import parse_records
 from peers.crawler.parser import NotHtml
 from peers.engine.document import Document
@@ -35,9 +36,9 @@ class LinkRow(NamedTuple):
 
 
 class Order(NamedTuple):
-    """Pages to be taken apart: URL, time of fetch, records."""
+    """Pages to be taken apart: URL, stamp, records."""
 
-    pages: list[tuple[str, float, bytes]]
+    pages: list[tuple[str, Stamp, bytes]]
 
 
 class Taken(NamedTuple):
@@ -54,9 +55,9 @@ def take_apart(order: Order) -> Taken:
     rows: list[PageRow] = []
     links: list[LinkRow] = []
     n_without_text = n_damaged = 0
-    for url, fetched_at, records in order.pages:
+    for url, stamp, records in order.pages:
         try:
-            page, document = parse_records(url, fetched_at, records)
+            page, document = parse_records(url, stamp, records)
         except CorruptionError:
             n_damaged += 1
             continue

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from mesh.errors import ConfigError
+from mesh.stamp import Stamp
 from peers.exporting.peer_files import PeerFiles, Version
 from peers.exporting.rows import Order, Taken, take_apart
 from peers.exporting.versions import all_versions, newest_versions, of_sites
@@ -100,8 +101,8 @@ def _read(
     is_wanted: Callable[[str], bool],
     summary: Summary,
     on_progress: Callable[[int], None],
-) -> Iterator[tuple[str, float, bytes]]:
-    """Yield URL, time of fetch and records of what is wanted, from whichever peer has it sound."""
+) -> Iterator[tuple[str, Stamp, bytes]]:
+    """Yield URL, stamp and records of what is wanted, from whichever peer has it sound."""
     for copies in versions:
         summary.versions += 1
         if summary.versions % 100 == 0:
@@ -111,13 +112,13 @@ def _read(
             continue
         records = next(filter(None, (copy.peer.read(copy.place) for copy in copies)), b"")
         if records:
-            yield place.url, place.fetched_at, records
+            yield place.url, place.stamp, records
         else:
             summary.damaged += 1
 
 
 def _write_rows(
-    found: Iterator[tuple[str, float, bytes]], writer: Writer, processes: int, n_pages: int, summary: Summary
+    found: Iterator[tuple[str, Stamp, bytes]], writer: Writer, processes: int, n_pages: int, summary: Summary
 ) -> None:
     taking: deque[Future[Taken]] = deque()
     is_needed = bool(processes) or n_pages > SMALL_PAGES
@@ -130,8 +131,8 @@ def _write_rows(
             _write_taken(result_of(taking.popleft()), writer, summary)
 
 
-def _orders(found: Iterator[tuple[str, float, bytes]]) -> Iterator[Order]:
-    pages: list[tuple[str, float, bytes]] = []
+def _orders(found: Iterator[tuple[str, Stamp, bytes]]) -> Iterator[Order]:
+    pages: list[tuple[str, Stamp, bytes]] = []
     n_bytes = 0
     for page in found:
         pages.append(page)

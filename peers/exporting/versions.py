@@ -7,6 +7,7 @@ from heapq import merge
 from itertools import groupby
 from operator import attrgetter
 
+from mesh.stamp import Stamp
 from mesh.urls import canonical, host_of
 from peers.exporting.peer_files import Version
 
@@ -14,18 +15,18 @@ from peers.exporting.peer_files import Version
 def all_versions(of_peers: Iterable[Iterable[Version]]) -> Iterator[list[Version]]:
     """Yield every version of every page once, each as the copies there are of it."""
     for copies in _pages(of_peers):
-        by_time: dict[float, list[Version]] = {}
+        by_stamp: dict[Stamp, list[Version]] = {}
         for copy in copies:
-            by_time.setdefault(copy.place.fetched_at, []).append(copy)
-        for at in sorted(by_time, reverse=True):
-            yield by_time[at]
+            by_stamp.setdefault(copy.place.stamp, []).append(copy)
+        for stamp in sorted(by_stamp, reverse=True):
+            yield by_stamp[stamp]
 
 
 def newest_versions(of_peers: Iterable[Iterable[Version]]) -> Iterator[list[Version]]:
     """Yield the newest version of every page, as the copies there are of it."""
     for copies in _pages(of_peers):
-        newest = max(copy.place.fetched_at for copy in copies)
-        yield [copy for copy in copies if copy.place.fetched_at == newest]
+        newest = max(copy.place.stamp for copy in copies)
+        yield [copy for copy in copies if copy.place.stamp == newest]
 
 
 def _pages(of_peers: Iterable[Iterable[Version]]) -> Iterator[list[Version]]:

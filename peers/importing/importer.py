@@ -46,6 +46,7 @@ from peers.importing.messages import (
     PagesImported,
 )
 from peers.importing.wire_messages import ImportPage, ImportRefused, PageImported
+from peers.storage.ledger import Version
 from peers.storage.messages import CountUnindexed, PageRefused, PageStored, StorePage, UnindexedCounted
 from peers.storage.wire_messages import StoredPage
 
@@ -125,7 +126,7 @@ class _Batch:
     """Links on their way to our controller, and the pages that wait for them."""
 
     links: list[FoundLink] = field(default_factory=list)
-    versions: dict[tuple[str, float], None] = field(default_factory=dict)  # a set in the order of adding
+    versions: dict[Version, None] = field(default_factory=dict)  # a set in the order of adding
 
 
 class Importer(Actor):
@@ -149,9 +150,9 @@ class Importer(Actor):
         self._sent: Delivery[int, _Sent] = Delivery(_to_owners(self._settings))
         self._order_bytes = 0
         self._limit_at = inf  # of orders
-        self._taken: dict[tuple[str, float], _Taken] = {}
+        self._taken: dict[Version, _Taken] = {}
         self._taken_bytes = 0
-        self._waiting: deque[tuple[str, float]] = deque()  # taken, not given to the cell
+        self._waiting: deque[Version] = deque()  # taken, not given to the cell
         self._storing = 0
         self._room = 0  # pages that the index has room for
         self._count_at = inf
@@ -176,10 +177,10 @@ class Importer(Actor):
                 return self._note_answer(source.peer, number, STORED if is_new else KNOWN, now)
             case ImportRefused(number, reason):
                 return self._note_answer(source.peer, number, REFUSED + reason, now)
-            case PageStored(url, fetched_at, is_new):
-                return self._note_stored((url, fetched_at), is_new, now)
-            case PageRefused(url, fetched_at):
-                return self._note_refused((url, fetched_at))
+            case PageStored(url, stamp, is_new):
+                return self._note_stored((url, stamp), is_new, now)
+            case PageRefused(url, stamp):
+                return self._note_refused((url, stamp))
             case LinksAccepted(number):
                 return self._note_accepted(source.peer, number, now)
             case UnindexedCounted(pages):
@@ -258,7 +259,9 @@ class Importer(Actor):
     def _enqueue(self, ticket: int, order: _Order, index: int, page: ImportedPage, now: float) -> None:
         assert self._ownership is not None
         slot = self._ownership.slot_of(host_of(page.url))
-        stored = StoredPage(page.url, slot, page.fetched_at, page.status, page.records, page.document)
+        stored = StoredPage(
+            page.url, slot, page.fetched_at, page.status, page.records, page.document, page.visit
+        )
         number = next(self._numbers)
         sent = _Sent(ticket, index, ImportPage(number, stored, page.links), bytes_of(page))
         self._order_bytes += sent.n_bytes
@@ -333,7 +336,7 @@ class Importer(Actor):
         if ownership.owner_of(page.slot) != self._me:
             self._foreign += 1
             return []
-        version = (page.url, page.fetched_at)
+        version = (page.url, page.stamp)
         taken, asker = self._taken.get(version), (source, message.number)
         if taken is not None:
             taken.askers += [] if asker in taken.askers else [asker]
@@ -361,7 +364,7 @@ class Importer(Actor):
             self._count_at = now
         return sends
 
-    def _note_stored(self, version: tuple[str, float], is_new: bool, now: float) -> list[Send]:
+    def _note_stored(self, version: Version, is_new: bool, now: float) -> list[Send]:
         taken = self._taken.get(version)
         if taken is None or not taken.is_begun or taken.is_stored:
             return []
@@ -369,7 +372,7 @@ class Importer(Actor):
         self._storing -= 1
         return self._gather_links(version, taken, now)
 
-    def _note_refused(self, version: tuple[str, float]) -> list[Send]:
+    def _note_refused(self, version: Version) -> list[Send]:
         taken = self._taken.get(version)
         if taken is None or not taken.is_begun or taken.is_stored:
             return []
@@ -379,11 +382,11 @@ class Importer(Actor):
         refused = "its records are not whole"
         return [Send(asker, ImportRefused(number, refused)) for asker, number in taken.askers]
 
-    def _drop(self, version: tuple[str, float], taken: _Taken) -> None:
+    def _drop(self, version: Version, taken: _Taken) -> None:
         del self._taken[version]
         self._taken_bytes -= taken.n_bytes
 
-    def _gather_links(self, version: tuple[str, float], taken: _Taken, now: float) -> list[Send]:
+    def _gather_links(self, version: Version, taken: _Taken, now: float) -> list[Send]:
         """Put a stored page and its links into batches, which go out full or after a moment."""
         sends: list[Send] = []
         links = [FoundLink(taken.page.url, use=LinkUse.STORED)]
@@ -434,7 +437,7 @@ class Importer(Actor):
         if len(self._links_known) >= self._settings.links_remembered:
             self._links_known_before, self._links_known = self._links_known, set()
 
-    def _finish(self, version: tuple[str, float], taken: _Taken) -> list[Send]:
+    def _finish(self, version: Version, taken: _Taken) -> list[Send]:
         self._drop(version, taken)
         if taken.is_new:
             self._stored += 1
@@ -469,4 +472,6 @@ def bytes_of(page: ImportedPage) -> int:
 
 def _as_given(message: ImportPage) -> ImportedPage:
     page = message.page
-    return ImportedPage(page.url, page.fetched_at, page.status, page.records, page.document, message.links)
+    return ImportedPage(
+        page.url, page.fetched_at, page.status, page.records, page.document, message.links, page.visit
+    )

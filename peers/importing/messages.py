@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from mesh.actor import Message
+from mesh.stamp import Stamp, VisitNumber
 from mesh.wire_fields import Url
 from peers.crawler.wire_messages import FoundLink
 from peers.engine.document import Document
@@ -30,6 +31,11 @@ class ImportedPage(msgspec.Struct, frozen=True, array_like=True):
     records: bytes  # gzip members of WARC records
     document: Document | None  # without link texts; None when it is not to be indexed
     links: Annotated[tuple[FoundLink, ...], Meta(max_length=PAGE_LINKS_MAX)] = ()
+    visit: VisitNumber = 0  # that found it, where the file tells; see `mesh.stamp`
+
+    @property
+    def stamp(self) -> Stamp:
+        return Stamp(self.visit, self.fetched_at)
 
 
 class ImportPages(Message, frozen=True):

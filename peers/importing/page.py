@@ -13,6 +13,7 @@ from html import escape
 from typing import Final
 
 from mesh.errors import CorruptionError
+from mesh.stamp import Stamp
 from mesh.urls import canonical, hostname_of, looks_like_trap
 from peers.crawler.addresses import is_public
 from peers.crawler.connection import FetchLimits
@@ -33,6 +34,7 @@ from peers.storage.warc import (
     WarcRecord,
     parse_response,
     response_record,
+    visit_in,
 )
 
 BODY_BYTES_MAX: Final = FetchLimits().body_bytes_max  # as the fetcher takes
@@ -67,7 +69,7 @@ def page_of_record(record: Record, use: LinkUse) -> ImportedPage:
         raise Refused("no date")
     response = _response_in(kind, headers.get("content-type", ""), record)
     fetched = _fetched(url, response, headers.get("warc-ip-address", ""), fetched_at)
-    return page_of(fetched, use, headers.get("warc-truncated", ""))
+    return page_of(fetched, use, headers.get("warc-truncated", ""), visit_in(headers))
 
 
 def page_of_entry(entry: Entry, changed_at: float, use: LinkUse) -> ImportedPage:
@@ -91,8 +93,11 @@ def page_of_entry(entry: Entry, changed_at: float, use: LinkUse) -> ImportedPage
     return page_of(_fetched(url, response, "", fetched_at), use)
 
 
-def page_of(fetched: PageFetched, use: LinkUse, truncated: str = "") -> ImportedPage:
+def page_of(fetched: PageFetched, use: LinkUse, truncated: str = "", visit: int = 0) -> ImportedPage:
     """Take a page apart and pack it, as the crawler does.
+
+    Args:
+      visit: that found it, in the mesh whose export the file is; 0 for other files: see `mesh.stamp`.
 
     Raises:
       Refused
@@ -103,21 +108,22 @@ def page_of(fetched: PageFetched, use: LinkUse, truncated: str = "") -> Imported
         )
     except NotHtml as error:
         raise Refused(f"not HTML: {error}") from error
-    at = fetched.started_at
+    stamp = Stamp(visit, fetched.started_at)
     if truncated not in ("", "length", "time", "disconnect"):
         truncated = "unspecified"
-    records = response_record(fetched.url, response_head(fetched), fetched.body, at, fetched.ip, truncated)
+    records = response_record(fetched.url, response_head(fetched), fetched.body, stamp, fetched.ip, truncated)
     links = [
         FoundLink(link.url, link.anchor, use=use, linker=linker_of(fetched.url, link.url))
         for link in parsed.links
     ]
     return ImportedPage(
         url=fetched.url,
-        fetched_at=at,
+        fetched_at=stamp.fetched_at,
         status=fetched.status,
         records=records,
-        document=document_of(parsed, at, header_of(fetched, "last-modified")),
+        document=document_of(parsed, stamp, header_of(fetched, "last-modified")),
         links=tuple(link for link in links if _is_useful(link))[:PAGE_LINKS_MAX],
+        visit=visit,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mesh.stamp import BEFORE_ALL, Stamp
 from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.engine.linkers import with_anchors
@@ -27,16 +28,15 @@ def commit_documents(index: Index, order: CommitDocuments) -> int:
     ruling = _not_older(index, order.removed)
     index.delete(url for (url, _), rules in zip(order.removed, ruling, strict=True) if rules)
     documents = [*order.documents, *changed]
-    ruling = _not_older(index, [(document.url, document.fetched_at) for _, document in documents])
+    ruling = _not_older(index, [(document.url, document.stamp) for _, document in documents])
     index.add([item for item, rules in zip(documents, ruling, strict=True) if rules])
     return index.commit()
 
 
-def _not_older(index: Index, versions: Sequence[tuple[str, float]]) -> list[bool]:
-    """Tell of each version (URL, time of fetch) whether it is as new as what the index has of the page."""
-    there = index.versions([url.encode(errors="replace") for url, _ in versions]).tolist()
-    # NaN when there is none
-    return [not at_there > at for (_, at), at_there in zip(versions, there, strict=True)]
+def _not_older(index: Index, versions: Sequence[tuple[str, Stamp]]) -> list[bool]:
+    """Tell of each version whether it is as new as what the index has of the page."""
+    there = index.versions([url.encode(errors="replace") for url, _ in versions])
+    return [stamp >= (other or BEFORE_ALL) for (_, stamp), other in zip(versions, there, strict=True)]
 
 
 def _with_new_anchors(index: Index, order: CommitDocuments) -> list[tuple[int, Document]]:

@@ -11,6 +11,7 @@ import msgspec
 from mesh.actor import Message
 from mesh.errors import LocalProtocolError
 from mesh.slot_set import SlotMask, decode_any_slots
+from mesh.stamp import BEFORE_ALL, Stamp
 from peers.engine.query import Query
 from peers.engine.ranking import Statistics
 from peers.engine.segment_search import Place
@@ -30,7 +31,7 @@ from peers.index.wire_messages import Excerpt, FacetCounts, Hit
 _NO_LENGTHS: Final = (0, 0, 0, 0, 0)
 _EXPORTED_MAX: Final = 1_000  # pages in one part of an export
 
-_Pages = list[tuple[int, str, float]]  # slot, URL, time of fetch
+_Pages = list[tuple[int, str, Stamp]]  # slot, URL, version
 
 
 class CountingIndex:
@@ -40,7 +41,7 @@ class CountingIndex:
     """
 
     def __init__(self) -> None:
-        self.urls: dict[str, float] = {}  # in the index, with the time of fetch, in order of coming
+        self.urls: dict[str, Stamp] = {}  # in the index, with their versions, in order of coming
         self.slots: dict[str, int] = {}  # of each of these
         self.generation = 0
         self._exports: dict[int, tuple[int, _Pages]] = {}  # number and pages of what is to be exported next
@@ -52,7 +53,7 @@ class CountingIndex:
                 return [("indexer", DocumentsCommitted(message.batch, self.generation))]
             case ExportDocuments(ticket, slots):
                 wanted = decode_any_slots(slots)
-                pages = [(self.slots[url], url, at) for url, at in self.urls.items()]
+                pages = [(self.slots[url], url, stamp) for url, stamp in self.urls.items()]
                 self._exports[ticket] = 0, [page for page in pages if wanted[page[0]]]
                 return self._export(ticket)
             case NextDocuments(ticket):
@@ -70,16 +71,16 @@ class CountingIndex:
     def _commit(self, order: CommitDocuments) -> None:
         forgotten = set(order.forgotten)
         gone = [url for url, slot in self.slots.items() if slot in forgotten] if forgotten else []
-        gone += [url for url, at in order.removed if self.urls.get(url, inf) <= at]
+        gone += [url for url, stamp in order.removed if url in self.urls and self.urls[url] <= stamp]
         for url in gone:
             self.urls.pop(url, None)
             self.slots.pop(url, None)
         for slot, document in order.documents:
-            self._add(slot, document.url, document.fetched_at)
+            self._add(slot, document.url, document.stamp)
         self.generation += 1
 
-    def _add(self, slot: int, url: str, fetched_at: float) -> None:
-        self.urls[url] = max(fetched_at, self.urls.get(url, fetched_at))
+    def _add(self, slot: int, url: str, stamp: Stamp) -> None:
+        self.urls[url] = max(stamp, self.urls.get(url, stamp))
         self.slots[url] = slot
 
     def _export(self, ticket: int) -> list[tuple[str, Message]]:
@@ -93,19 +94,19 @@ class CountingIndex:
         return [("cell", DocumentsExported(ticket, number, content, False))]
 
     def _adopt(
-        self, content: bytes, slots: SlotMask, removed: Mapping[str, float]
-    ) -> tuple[tuple[str, float], ...]:
+        self, content: bytes, slots: SlotMask, removed: Mapping[str, Stamp]
+    ) -> tuple[tuple[str, Stamp], ...]:
         try:
             pages = msgspec.msgpack.decode(content, type=_Pages)
         except msgspec.DecodeError:
             return ()
         if not all(0 <= slot < len(slots) and slots[slot] for slot, _, _ in pages):
             return ()
-        pages = [page for page in pages if page[2] > removed.get(page[1], -inf)]
-        for slot, url, fetched_at in pages:
-            self._add(slot, url, fetched_at)
+        pages = [page for page in pages if page[2] > removed.get(page[1], BEFORE_ALL)]
+        for slot, url, stamp in pages:
+            self._add(slot, url, stamp)
         self.generation += 1
-        return tuple((url, fetched_at) for _, url, fetched_at in pages)
+        return tuple((url, stamp) for _, url, stamp in pages)
 
     def over(self, slots: SlotMask) -> CountingIndex:
         return self

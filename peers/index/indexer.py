@@ -36,6 +36,7 @@ from mesh.errors import LocalProtocolError
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_any_slots, decode_slots
 from mesh.slots import SLOTS_MAX
+from mesh.stamp import BEFORE_ALL, Stamp
 from peers.engine import ranking
 from peers.engine.document import Document
 from peers.engine.errors import DamagedSegmentError
@@ -151,9 +152,9 @@ class _Page:
 
     slot: int
     url: str
-    fetched_at: float
+    stamp: Stamp
     document: Document | None  # None: it is to be taken out
-    versions: list[float] = field(default_factory=list)  # times of fetch, this one's and older ones'
+    versions: list[Stamp] = field(default_factory=list)  # this one and older ones
     anchors: list[tuple[str, ...]] = field(default_factory=list)  # link texts that it has by now or before
 
     @property
@@ -196,7 +197,7 @@ class Indexer(Actor):
         self._readable: SlotMask | None = None  # all slots but those with damage, likewise
         self._pages: dict[str, _Page] = {}  # by URL, in the order of coming
         self._anchors: dict[str, IndexAnchors] = {}  # of pages that are not in _pages
-        self._removed: dict[str, float] = {}  # pages taken out lately, by which version; the last one behind
+        self._removed: dict[str, Stamp] = {}  # pages taken out lately, by which version; the last one behind
         self._text_chars = 0  # of _pages
         self._first_at = inf  # when the oldest of those came
         self._batch: _Batch | None = None
@@ -211,10 +212,10 @@ class Indexer(Actor):
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         match message:
             case IndexPage(slot, document):
-                self._take_version(slot, document.url, document.fetched_at, document)
+                self._take_version(slot, document.url, document.stamp, document)
                 return self._commit_if_due(now)
-            case RemovePage(slot, url, fetched_at):
-                self._take_version(slot, url, fetched_at, None)
+            case RemovePage(slot, url, stamp):
+                self._take_version(slot, url, stamp, None)
                 return self._commit_if_due(now)
             case IndexAnchors():
                 self._take_anchors(message)
@@ -270,29 +271,29 @@ class Indexer(Actor):
 
     # --- Gathering and committing
 
-    def _take_version(self, slot: int, url: str, fetched_at: float, document: Document | None) -> None:
+    def _take_version(self, slot: int, url: str, stamp: Stamp, document: Document | None) -> None:
         """Let the newest version of a page be what the next batch has of it."""
-        removed_at = self._removed.pop(url, -inf)
-        versions = [fetched_at]
-        if document is None or fetched_at < removed_at:
-            document, fetched_at = None, max(fetched_at, removed_at)
-            self._remember_removed(url, fetched_at)
+        removed = self._removed.pop(url, BEFORE_ALL)
+        versions = [stamp]
+        if document is None or stamp < removed:
+            document, stamp = None, max(stamp, removed)
+            self._remember_removed(url, stamp)
         page = self._pages.get(url)
         if page is None:
-            page = self._pages[url] = _Page(slot, url, fetched_at, document)
+            page = self._pages[url] = _Page(slot, url, stamp, document)
             self._text_chars += page.text_chars
             # The cell keeps the order: these texts are older than those of the document.
             older = self._anchors.pop(url, None)
             if older is not None:
                 page.anchors.append(older.anchors)
-        elif fetched_at >= page.fetched_at:
+        elif stamp >= page.stamp:
             self._text_chars -= page.text_chars
-            page.fetched_at, page.document = fetched_at, document
+            page.stamp, page.document = stamp, document
             self._text_chars += page.text_chars
         page.versions += versions
 
-    def _remember_removed(self, url: str, fetched_at: float) -> None:
-        self._removed[url] = fetched_at
+    def _remember_removed(self, url: str, stamp: Stamp) -> None:
+        self._removed[url] = stamp
         if len(self._removed) > self._settings.removed_kept:
             del self._removed[next(iter(self._removed))]
 
@@ -347,7 +348,7 @@ class Indexer(Actor):
             self._n_batches,
             tuple((page.slot, page.document) for page in pages if page.document is not None),
             tuple((each.slot, each.url, each.anchors) for each in anchors),
-            removed=tuple((page.url, page.fetched_at) for page in pages if page.document is None),
+            removed=tuple((page.url, page.stamp) for page in pages if page.document is None),
         )
         return Send(self._segments, message)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from mesh.actor import Message
 from mesh.slot_set import NO_SLOTS
+from mesh.stamp import Stamp
 from peers.engine.document import Document
 
 
@@ -27,12 +28,12 @@ class IndexAnchors(Message, frozen=True):
 
 
 class PagesIndexed(Message, frozen=True):
-    """Indexer to cell: these versions (URL, time of fetch), or newer ones, are in a durable commit.
+    """Indexer to cell: these versions, or newer ones, are in a durable commit.
 
     A version without a document is in it when no older one is findable any more.
     """
 
-    pages: tuple[tuple[str, float], ...]
+    pages: tuple[tuple[str, Stamp], ...]
     anchors: tuple[tuple[str, tuple[str, ...]], ...] = ()  # likewise these anchor texts
 
 
@@ -44,7 +45,7 @@ class RemovePage(Message, frozen=True):
 
     slot: int
     url: str
-    fetched_at: float
+    stamp: Stamp
 
 
 class SlotsDamaged(Message, frozen=True):
@@ -82,7 +83,7 @@ class CommitDocuments(Message, frozen=True):
     documents: tuple[tuple[int, Document], ...]  # with their slots; older ones than are there are left out
     anchors: tuple[tuple[int, str, tuple[str, ...]], ...]  # slot, URL, link texts of pages already there
     forgotten: tuple[int, ...] = ()  # slots all of whose documents are deleted
-    removed: tuple[tuple[str, float], ...] = ()  # URL, time: documents of then or before are deleted
+    removed: tuple[tuple[str, Stamp], ...] = ()  # documents of these versions or older ones are deleted
 
 
 class DocumentsCommitted(Message, frozen=True):
@@ -132,8 +133,8 @@ class AdoptDocuments(Message, frozen=True):
     ticket: int
     slots: bytes  # what it was asked for
     content: bytes  # not believed
-    # URL and time of pages of these slots of which no document of that time or before is to be found.
-    removed: tuple[tuple[str, float], ...] = ()
+    # Pages of these slots of which no document of that version, or of an older one, is to be found.
+    removed: tuple[tuple[str, Stamp], ...] = ()
 
 
 class DocumentsAdopted(Message, frozen=True):
@@ -145,4 +146,4 @@ class DocumentsAdopted(Message, frozen=True):
 
     ticket: int
     generation: int
-    pages: tuple[tuple[str, float], ...]  # as in `PagesIndexed`: these versions, or newer ones
+    pages: tuple[tuple[str, Stamp], ...]  # as in `PagesIndexed`: these versions, or newer ones

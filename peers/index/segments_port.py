@@ -23,6 +23,7 @@ from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
 from mesh.port import Deliver, DiskFilled
 from mesh.slot_set import NO_SLOTS, decode_slots
+from mesh.stamp import Stamp
 from peers.engine.adoption import check_segment
 from peers.engine.errors import CorruptIndexError, DamagedSegmentError
 from peers.engine.index import Index
@@ -173,7 +174,7 @@ class SegmentsPort:
             self.n_refused += 1
             logger.warning("segment of another peer refused: %s", error)
             return DocumentsAdopted(order.ticket, self._index.generation, ())
-        pages: list[tuple[str, float]] = []
+        pages: list[tuple[str, Stamp]] = []
         removed = dict(order.removed)
 
         def adopt() -> int:

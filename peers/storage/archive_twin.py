@@ -92,8 +92,8 @@ def _answer_to(order: Append, extents: Sequence[Extent | None]) -> Message:
         return BulkAppended(order.ticket, tuple(extents))
     (extent,) = extents
     if extent is None:
-        return RecordsRefused(order.url, order.fetched_at)
-    return RecordsAppended(order.url, order.fetched_at, extent.segment, extent.offset, extent.length)
+        return RecordsRefused(order.url, order.stamp)
+    return RecordsAppended(order.url, order.stamp, extent.segment, extent.offset, extent.length)
 
 
 def read(store: RecordStore, order: Read) -> Message:
@@ -103,7 +103,7 @@ def read(store: RecordStore, order: Read) -> Message:
         (records,) = store.read_many((place,))
         is_sound = records is not None and xxh3_64_intdigest(records) == order.checksum
         return RecordsRead(
-            order.url, order.fetched_at, bytes(records) if is_sound and records is not None else b""
+            order.url, order.stamp, bytes(records) if is_sound and records is not None else b""
         )
     found = store.read_many(order.extents)
     sound = [

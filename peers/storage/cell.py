@@ -215,12 +215,12 @@ class Cell(StoreActor):
                 return intake.replicate(source.peer, page)
             case RecordsAppended():
                 return intake.note_appended(message, now)
-            case PageNotReplicated(url, fetched_at):
-                return intake.note_declined(source.peer, (url, fetched_at), now)
-            case PageReplicated(url, fetched_at):
-                return intake.note_replicated(source.peer, (url, fetched_at), now)
-            case RecordsRefused(url, fetched_at):
-                return intake.note_refused((url, fetched_at))
+            case PageNotReplicated(url, stamp):
+                return intake.note_declined(source.peer, (url, stamp), now)
+            case PageReplicated(url, stamp):
+                return intake.note_replicated(source.peer, (url, stamp), now)
+            case RecordsRefused(url, stamp):
+                return intake.note_refused((url, stamp))
             case DiskFilled():
                 return intake.note_full()
             case ReadPage(request, url):

@@ -187,7 +187,7 @@ class CellStore:
             sound: list[VersionRow] = []
             for place in row.places:
                 if next(are_sound):
-                    version = VersionRow(place.fetched_at, place.status, place.has_document, place.length)
+                    version = _version_row(place)
                     sound.append(version)
                 else:
                     damages.append(Damage(row.identity, place))
@@ -318,9 +318,10 @@ class CellStore:
             identity = identity_of(slot, row.url)
             new: list[VersionRow] = []
             for version in row.versions:
-                if self._ledger.version(identity, version.fetched_at) is None:
+                its_records = bulk[start : start + version.length]
+                if self._ledger.lacks(identity, version.stamp, its_records):
                     new.append(version)
-                    records.append(bulk[start : start + version.length])
+                    records.append(its_records)
                 start += version.length
             rows.append((identity, row, new))
         return _Arrival(_export_key(peer, content.export), rows, tuple(records))
@@ -338,10 +339,10 @@ class CellStore:
         export = self._adopting.pop(answer.ticket, None)
         if export is None:
             return False
-        for url, fetched_at in answer.pages:
+        for url, stamp in answer.pages:
             slot = self._slot_of(url)
             if slot is not None:
-                self._ledger.adopt(identity_of(slot, url), fetched_at, export)
+                self._ledger.adopt(identity_of(slot, url), stamp, export)
         return True
 
     def _note(self, arrival: _Arrival, answer: BulkAppended) -> None:
@@ -362,6 +363,7 @@ class CellStore:
                     extent.length,
                     xxh3_64_intdigest(records),
                     version.has_document,
+                    version.visit,
                 )
                 kept = self._ledger.keep(identity, place)
                 self._ledger.totals.brought += kept is not Kept.KNOWN
@@ -372,9 +374,9 @@ class CellStore:
     def _have_indexed(self, export: bytes, identity: bytes, row: PageRow, newest: Place) -> None:
         """Note what is to be indexed of a page whose newest version has come."""
         ledger = self._ledger
-        adopted = ledger.take_adopted(identity, newest.fetched_at)
+        adopted = ledger.take_adopted(identity, newest.stamp)
         if adopted is None or not newest.has_document:
-            ledger.mark_page(identity, newest.fetched_at)
+            ledger.mark_page(identity, newest.stamp)
             return
         # Documents that an earlier export brought may have other texts: those are not adopted again.
         given = row.texts if adopted == export and row.is_indexed else UNKNOWN_TEXTS
@@ -382,6 +384,10 @@ class CellStore:
         texts = self._link_texts.of(identity)
         if texts and texts_digest(texts) != given:
             ledger.mark_texts(identity)
+
+
+def _version_row(place: Place) -> VersionRow:
+    return VersionRow(place.fetched_at, place.status, place.has_document, place.length, place.visit)
 
 
 def _export_key(peer: str, export: int) -> bytes:

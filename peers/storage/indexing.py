@@ -14,10 +14,11 @@ import msgspec
 
 from mesh.actor import Address, Send
 from mesh.slot_set import SlotMask
+from mesh.stamp import Stamp
 from peers.engine.document import Document
 from peers.engine.linkers import with_anchors
 from peers.index.messages import IndexAnchors, IndexPage, PagesIndexed, RemovePage
-from peers.storage.ledger import Ledger, Place, mark_key, slot_in
+from peers.storage.ledger import Ledger, Place, Version, mark_key, slot_in
 from peers.storage.link_texts import LinkTexts, texts_digest
 
 
@@ -42,9 +43,9 @@ class Indexing:
         self._link_texts = texts
         self._indexer = indexer
         self._settings = settings
-        self._pages: dict[tuple[str, float], bytes] = {}  # at the indexer; identity
+        self._pages: dict[Version, bytes] = {}  # at the indexer; identity
         self._texts: dict[str, tuple[bytes, tuple[str, ...]]] = {}  # the last ones sent there; by URL
-        self._recovering: set[tuple[str, float]] = set()  # being read back
+        self._recovering: set[Version] = set()  # being read back
         self._pages_seen_to = b""  # where the walk over the marks has come to
         self._texts_seen_to = b""
         self._wake_at = 0.0 if self.is_behind else inf
@@ -66,24 +67,24 @@ class Indexing:
     def _pages_are_behind(self) -> bool:
         return self._ledger.totals.pages_marked > len(self._pages) + len(self._recovering)
 
-    def give_page(self, identity: bytes, fetched_at: float, document: Document) -> list[Send]:
+    def give_page(self, identity: bytes, stamp: Stamp, document: Document) -> list[Send]:
         """Give a marked page to the indexer, unless that has enough; then the mark keeps it."""
         if len(self._pages) >= self._settings.pages_max:
             return []
         texts = self._link_texts.of(identity)
         self._ledger.note_texts_given(identity, texts_digest(texts))
         document = with_anchors(document, texts)
-        if document.fetched_at != fetched_at:
-            document = msgspec.structs.replace(document, fetched_at=fetched_at)
-        self._pages[document.url, fetched_at] = identity
+        if document.stamp != stamp:
+            document = msgspec.structs.replace(document, visit=stamp.visit, fetched_at=stamp.fetched_at)
+        self._pages[document.url, stamp] = identity
         return [Send(self._indexer, IndexPage(slot_in(identity), document))]
 
-    def give_removal(self, identity: bytes, url: str, fetched_at: float) -> list[Send]:
+    def give_removal(self, identity: bytes, url: str, stamp: Stamp) -> list[Send]:
         """Have the indexer take a page out whose marked version has nothing to be indexed, likewise."""
         if len(self._pages) >= self._settings.pages_max:
             return []
-        self._pages[url, fetched_at] = identity
-        return [Send(self._indexer, RemovePage(slot_in(identity), url, fetched_at))]
+        self._pages[url, stamp] = identity
+        return [Send(self._indexer, RemovePage(slot_in(identity), url, stamp))]
 
     def give_texts(self, identity: bytes) -> list[Send]:
         """Mark link texts and give them to the indexer, unless it has them or its page may be on its way."""
@@ -101,21 +102,21 @@ class Indexing:
         Args:
           document: None when there is nothing to index by now, or when it could not be read.
         """
-        self._recovering.discard((place.url, place.fetched_at))
+        self._recovering.discard((place.url, place.stamp))
         ruling = self._ledger.ruling(identity)
-        if ruling is None or ruling.fetched_at != place.fetched_at:
-            self._ledger.unmark_page(identity, place.fetched_at)
+        if ruling is None or ruling.stamp != place.stamp:
+            self._ledger.unmark_page(identity, place.stamp)
             return []
         if document is None:
-            return self.give_removal(identity, place.url, place.fetched_at)
-        return self.give_page(identity, place.fetched_at, document)
+            return self.give_removal(identity, place.url, place.stamp)
+        return self.give_page(identity, place.stamp, document)
 
     def note_indexed(self, message: PagesIndexed) -> None:
         """Take back the marks of what is in a durable commit."""
-        for url, fetched_at in message.pages:
-            identity = self._pages.pop((url, fetched_at), None)
+        for url, stamp in message.pages:
+            identity = self._pages.pop((url, stamp), None)
             if identity is not None:
-                self._ledger.unmark_page(identity, fetched_at)
+                self._ledger.unmark_page(identity, stamp)
         for url, anchors in message.anchors:
             sent = self._texts.get(url)
             if sent is not None and sent[1] == anchors:
@@ -159,15 +160,15 @@ class Indexing:
         places: list[tuple[bytes, Place]] = []
         sends: list[Send] = []
         marks = self._ledger.marked_pages(self._pages_seen_to, limit)
-        for identity, fetched_at in marks:
+        for identity, stamp in marks:
             if len(places) + len(sends) == room:
                 break
-            self._pages_seen_to = mark_key(identity, fetched_at)
+            self._pages_seen_to = mark_key(identity, stamp)
             ruling = self._ledger.ruling(identity)
-            if ruling is None or ruling.fetched_at != fetched_at:
-                self._ledger.unmark_page(identity, fetched_at)  # only what rules is in the index
+            if ruling is None or ruling.stamp != stamp:
+                self._ledger.unmark_page(identity, stamp)  # only what rules is in the index
                 continue
-            version = ruling.url, fetched_at
+            version = ruling.url, stamp
             if version in self._pages or version in self._recovering:
                 continue
             if not ruling.has_document:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import Final
 
 from xxhash import xxh3_64_intdigest
@@ -23,7 +22,6 @@ from peers.storage.cell_store import CellStore
 from peers.storage.indexing import Indexing
 from peers.storage.ledger import Kept, Ledger, Place, Version, identity_of
 from peers.storage.messages import AppendRecords, PageRefused, PageStored, RecordsAppended
-from peers.storage.part_content import TIME_MAX_S
 from peers.storage.replication import Replications
 from peers.storage.settings import CellSettings
 from peers.storage.teams import Teams
@@ -122,9 +120,9 @@ class Intake:
             raise LocalProtocolError("a page to store before the first OwnershipChanged")
         self._store.forget_at_once(page.slot)
         identity = identity_of(page.slot, page.url)
-        if self._ledger.version(identity, page.fetched_at) is not None:
-            return [Send(giver, PageStored(page.url, page.fetched_at, is_new=False))]
-        key = (page.url, page.fetched_at)
+        if self._ledger.version(identity, page.stamp) is not None:
+            return [Send(giver, PageStored(page.url, page.stamp, is_new=False))]
+        key = (page.url, page.stamp)
         pending = self._pages.get(key)
         sends: list[Send] = []
         if pending is None:
@@ -143,9 +141,9 @@ class Intake:
             return []
         self._store.forget_at_once(page.slot)
         identity = identity_of(page.slot, page.url)
-        if self._ledger.version(identity, page.fetched_at) is not None:
-            return [Send(_cell_of(owner), PageReplicated(page.url, page.fetched_at))]
-        pending = self._pages.get((page.url, page.fetched_at))
+        if not self._ledger.lacks(identity, page.stamp, page.records):
+            return [Send(_cell_of(owner), PageReplicated(page.url, page.stamp))]
+        pending = self._pages.get((page.url, page.stamp))
         sends: list[Send] = []
         if pending is None:
             size = _size_of(page)
@@ -167,7 +165,7 @@ class Intake:
 
         While tables differ it may not be, for a moment: it gets no answer, and the sender repeats it.
         """
-        if not isfinite(page.fetched_at) or not 0 <= page.fetched_at <= TIME_MAX_S:
+        if not page.stamp.is_sound:
             return False
         if self._teams.slot_of(page.url) != page.slot:
             return False
@@ -177,15 +175,15 @@ class Intake:
 
     def _begin(self, page: StoredPage, identity: bytes, sends: list[Send]) -> _Page:
         pending = _Page(page, identity)
-        self._pages[page.url, page.fetched_at] = pending
-        sends.append(Send(self._archive, AppendRecords(page.url, page.fetched_at, page.records)))
+        self._pages[page.url, page.stamp] = pending
+        sends.append(Send(self._archive, AppendRecords(page.url, page.stamp, page.records)))
         return pending
 
     # --- what the archive says ---
 
     def note_appended(self, message: RecordsAppended, now: float) -> list[Send]:
         self.note_space()
-        key = (message.url, message.fetched_at)
+        key = (message.url, message.stamp)
         pending = self._pages.get(key)
         if pending is None or pending.place is not None:
             return []
@@ -198,9 +196,7 @@ class Intake:
         if pending.late:
             page = pending.page
             members = [peer for peer in self._teams.others(page.slot) if peer in pending.late]
-            self._replicas.ask_again(
-                (page.url, page.fetched_at), page.slot, ReplicatePage(page), members, now
-            )
+            self._replicas.ask_again((page.url, page.stamp), page.slot, ReplicatePage(page), members, now)
 
     def note_refused(self, key: Version) -> list[Send]:
         """Be done with a page whose records are not whole."""
@@ -228,7 +224,7 @@ class Intake:
 
     def _decline(self, page: StoredPage, owners: Iterable[str]) -> list[Send]:
         """Have owners count a page without us, once our handover knows that its slot lacks it."""
-        answer = PageNotReplicated(page.url, page.fetched_at)
+        answer = PageNotReplicated(page.url, page.stamp)
         return [self._teams.lacking(page.slot), *(Send(_cell_of(owner), answer) for owner in owners)]
 
     # --- what other members say ---
@@ -270,29 +266,30 @@ class Intake:
             length=at.length,
             checksum=xxh3_64_intdigest(page.records),
             has_document=document is not None,
+            visit=page.visit,
         )
         kept = self._ledger.keep(identity, place)
         sends = self._have_indexed(identity, place, document) if kept is Kept.NEWEST else []
         if pending.givers:
             self._ledger.totals.stored += 1
-            sends += [Send(giver, PageStored(page.url, page.fetched_at)) for giver in pending.givers]
+            sends += [Send(giver, PageStored(page.url, page.stamp)) for giver in pending.givers]
         else:
             self._ledger.totals.replicated += 1
         for peer in pending.askers:
-            sends.append(Send(_cell_of(peer), PageReplicated(page.url, page.fetched_at)))
+            sends.append(Send(_cell_of(peer), PageReplicated(page.url, page.stamp)))
         return sends
 
     def _have_indexed(self, identity: bytes, place: Place, document: Document | None) -> list[Send]:
         """Mark the version that rules from now on; give its document to the indexer, or take the page out."""
-        self._ledger.mark_page(identity, place.fetched_at)
+        self._ledger.mark_page(identity, place.stamp)
         if document is None:
-            return self._indexing.give_removal(identity, place.url, place.fetched_at)
-        return self._indexing.give_page(identity, place.fetched_at, document)
+            return self._indexing.give_removal(identity, place.url, place.stamp)
+        return self._indexing.give_page(identity, place.stamp, document)
 
     def _leave(self, pending: _Page) -> None:
         page = pending.page
         self._replica_bytes -= pending.replica_bytes
-        del self._pages[page.url, page.fetched_at]
+        del self._pages[page.url, page.stamp]
 
 
 def _cell_of(peer: str) -> Address:

@@ -7,13 +7,13 @@ So all entries of a kind and a slot stand together, and a slot is compared, hand
 few scans. *Identity* below means those 18 bytes of slot and fingerprint.
 
     p identity           newest version of a page: item id, place
-    p identity time      older versions, newest first
+    p identity stamp     older versions, newest first
     t identity           digest of the link texts that the index has, or is given, with a page; none for none
     g identity           the newest version has no document: the page is not to be found
-    u identity time      mark: this version is not yet in a durable commit of the index
+    u identity stamp     mark: this version is not yet in a durable commit of the index
     x identity           mark: the index has this page with other link texts
-    i identity           the index got this version (its time) from another peer, in that export
-    y identity time      damaged: this version could not be read back, and is to come from another peer
+    i identity           the index got this version (its stamp) from another peer, in that export
+    y identity stamp     damaged: this version could not be read back, and is to come from another peer
     s segment            bytes of a segment of the archive that are referred to, and that are not
     f                    slots that are being forgotten
     #2                   totals
@@ -39,10 +39,11 @@ from typing import Final, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from xxhash import xxh3_64_digest
+from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
 from mesh.errors import StorageError
 from mesh.slots import SLOTS_MAX
+from mesh.stamp import BEFORE_ALL, Stamp, VisitNumber
 from mesh.table import Table, prefix_end
 from mesh.urls import fingerprint
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests, WatchedTable
@@ -66,7 +67,7 @@ _TOTALS_BEFORE: Final = b"#"  # of another layout
 # Of a slot, in the order of forgetting: a mark never outlives its page.
 _OF_SLOT: Final = (_TEXTS_MARK, _PAGE_MARK, _ADOPTED, _DAMAGE, _GONE, _TEXTS, _PLACE)
 
-Version: TypeAlias = tuple[str, float]  # URL and time of fetch
+Version: TypeAlias = tuple[str, Stamp]  # of a URL
 
 
 class Place(msgspec.Struct, frozen=True, array_like=True):
@@ -80,6 +81,11 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
     length: int  # bytes
     checksum: int  # XXH3-64 of the records
     has_document: bool  # False: it is kept, and the page is not to be found
+    visit: VisitNumber = 0
+
+    @property
+    def stamp(self) -> Stamp:
+        return Stamp(self.visit, self.fetched_at)
 
     @property
     def extent(self) -> Extent:
@@ -245,13 +251,12 @@ class Ledger:
     # --- Versions
 
     def newest(self, identity: bytes) -> Place | None:
-        value = self._table.get(_PLACE + identity)
-        return None if value is None else place_in(value)
+        return newest_in(self._table, identity)
 
     def ruling(self, identity: bytes) -> Place | None:
         """Return the newest version; None when there is none, or when a newer one is damaged."""
         newest = self.newest(identity)
-        if newest is None or newest.fetched_at < self._damaged_at(identity):
+        if newest is None or newest.stamp < self._damaged(identity):
             return None
         return newest
 
@@ -260,49 +265,62 @@ class Ledger:
         values = (value for _, value in self._table.scan_prefix(_PLACE + identity))
         return next((place for place in map(place_in, values) if place.has_content), None)
 
-    def removed_in(self, slots: Iterable[int]) -> tuple[tuple[str, float], ...]:
-        """Return (URL, time) of the pages of these slots of which nothing so old is to be found."""
+    def removed_in(self, slots: Iterable[int]) -> tuple[Version, ...]:
+        """Return the pages of these slots of which nothing so old is to be found."""
         wanted = set(slots)
-        removed = []
+        removed: list[Version] = []
         for key, value in self._table.scan_prefix(_DAMAGE) if self.totals.damaged else ():
             if slot_in(key[1:]) in wanted:  # the damaged version itself is welcome
-                removed.append((value.decode(), nextafter(_time_in(key[1 + IDENTITY_BYTES :]), -inf)))
+                visit, fetched_at = _stamp_in(key[1 + IDENTITY_BYTES :])
+                removed.append((value.decode(), Stamp(visit, nextafter(fetched_at, -inf))))
         for slot in sorted(wanted) if self.totals.gone else ():
             for key, _ in self._table.scan_prefix(_GONE + _pack_slot(slot)) if self.filled[slot] else ():
                 place = self.newest(key[1:])
                 assert place is not None, "a page that is gone has a version that says so"
-                removed.append((place.url, place.fetched_at))
+                removed.append((place.url, place.stamp))
         return tuple(removed)
 
-    def version(self, identity: bytes, fetched_at: float) -> Place | None:
+    def version(self, identity: bytes, stamp: Stamp) -> Place | None:
         """Return the place of exactly this version."""
         newest = self.newest(identity)
-        if newest is None or newest.fetched_at == fetched_at:
+        if newest is None or newest.stamp == stamp:
             return newest
-        value = self._table.get(_PLACE + identity + _newest_first(fetched_at))
+        value = self._table.get(_PLACE + identity + _newest_first(stamp))
         return None if value is None else place_in(value)
 
+    def lacks(self, identity: bytes, stamp: Stamp, records: bytes | memoryview) -> bool:
+        """Tell whether a version that another peer has is to be kept here as well: see `keep`."""
+        known = self.version(identity, stamp)
+        return known is None or known.checksum < xxh3_64_intdigest(records)
+
     def keep(self, identity: bytes, place: Place) -> Kept:
-        """Note a version, unless it is known."""
+        """Note a version, unless it is known.
+
+        Two versions with one stamp, as two peers may make them of a file, are one: of these the records with
+        the greater checksum stay, on every copy.
+        """
         newest = self.newest(identity)
-        is_newest = newest is None or newest.fetched_at < place.fetched_at
-        if newest is not None and not is_newest:
-            if self.version(identity, place.fetched_at) is not None:
-                self.count_garbage(place.extent)
-                return Kept.KNOWN
-            self._put_older(identity, place)
-        else:
-            if newest is None:
-                self.totals.pages += 1
-            else:
-                self._put_older(identity, newest)
+        known = None if newest is None else self.version(identity, place.stamp)
+        if known is not None and known.checksum >= place.checksum:
+            self.count_garbage(place.extent)
+            return Kept.KNOWN
+        is_newest = newest is None or newest.stamp <= place.stamp
+        if known is not None:
+            self._count(known.extent, -1)
+        elif newest is None:
+            self.totals.pages += 1
+        elif is_newest:
+            self._put_older(identity, newest)
+        if is_newest:
             self._table.put(_PLACE + identity, _item_value(identity, place))
             self._note_gone(identity, newest, place)
+        else:
+            self._put_older(identity, place)
         self._count(place.extent, 1)
         self._fill(slot_in(identity))
         if self.totals.damaged:
-            self._note_repaired(identity, place.fetched_at)
-        does_rule = is_newest and place.fetched_at >= self._damaged_at(identity)
+            self._note_repaired(identity, place.stamp)
+        does_rule = is_newest and place.stamp >= self._damaged(identity)
         return Kept.NEWEST if does_rule else Kept.OLDER
 
     def _note_gone(self, identity: bytes, before: Place | None, newest: Place | None) -> None:
@@ -327,22 +345,22 @@ class Ledger:
         return _PLACE + _pack_slot(number % SLOTS_MAX)
 
     def _put_older(self, identity: bytes, place: Place) -> None:
-        self._table.put(_PLACE + identity + _newest_first(place.fetched_at), _item_value(identity, place))
+        self._table.put(_PLACE + identity + _newest_first(place.stamp), _item_value(identity, place))
 
     # --- Damage
 
     def drop_damaged(self, identity: bytes, place: Place) -> bool:
         """Take out a version that cannot be read back, to be replaced; False if it is no longer there."""
-        if self.version(identity, place.fetched_at) != place:
+        if self.version(identity, place.stamp) != place:
             return False
         if self.newest(identity) == place:
             self._promote_older(_PLACE + identity)
             self._note_gone(identity, place, self.newest(identity))
         else:
-            self._table.delete(_PLACE + identity + _newest_first(place.fetched_at))
-        self.unmark_page(identity, place.fetched_at)
+            self._table.delete(_PLACE + identity + _newest_first(place.stamp))
+        self.unmark_page(identity, place.stamp)
         self._count(place.extent, -1)
-        damage = _DAMAGE + identity + _newest_first(place.fetched_at)
+        damage = _DAMAGE + identity + _newest_first(place.stamp)
         if self._table.get(damage) is None:
             self.totals.damaged += 1
             self._table.put(damage, place.url.encode())
@@ -360,21 +378,21 @@ class Ledger:
 
     def is_damaged(self, identity: bytes) -> bool:
         """Is a version of this page missing until it is repaired?"""
-        return self._damaged_at(identity) > -inf
+        return self._damaged(identity) > BEFORE_ALL
 
-    def _damaged_at(self, identity: bytes) -> float:
-        """Return the time of the newest damaged version of a page, -inf when none is damaged."""
+    def _damaged(self, identity: bytes) -> Stamp:
+        """Return which is the newest damaged version of a page, BEFORE_ALL when none is damaged."""
         if not self.totals.damaged:
-            return -inf
+            return BEFORE_ALL
         row = next(self._table.scan_prefix(_DAMAGE + identity, limit=1), None)
-        return -inf if row is None else _time_in(row[0][1 + IDENTITY_BYTES :])
+        return BEFORE_ALL if row is None else _stamp_in(row[0][1 + IDENTITY_BYTES :])
 
     def damaged(self, limit: int) -> list[bytes]:
         """Return the identities of the first damaged versions."""
         return [key[1 : 1 + IDENTITY_BYTES] for key, _ in self._table.scan_prefix(_DAMAGE, limit=limit)]
 
-    def _note_repaired(self, identity: bytes, fetched_at: float) -> None:
-        key = _DAMAGE + identity + _newest_first(fetched_at)
+    def _note_repaired(self, identity: bytes, stamp: Stamp) -> None:
+        key = _DAMAGE + identity + _newest_first(stamp)
         if self._table.get(key) is not None:
             self._table.delete(key)
             self.totals.damaged -= 1
@@ -396,12 +414,12 @@ class Ledger:
 
     # --- What is not yet indexed
 
-    def mark_page(self, identity: bytes, fetched_at: float) -> None:
+    def mark_page(self, identity: bytes, stamp: Stamp) -> None:
         """Note that the index is to have this version, with the link texts that are known when it gets it.
 
         Of one without a document it is to have nothing.
         """
-        key = _PAGE_MARK + identity + _newest_first(fetched_at)
+        key = _PAGE_MARK + identity + _newest_first(stamp)
         if self._table.get(key) is None:
             self._table.put(key, b"")
             self.totals.pages_marked += 1
@@ -420,14 +438,14 @@ class Ledger:
         for key, value in self._table.scan_prefix(_PLACE + _pack_slot(slot)):
             place = place_in(value)
             is_newest = len(key) == 1 + IDENTITY_BYTES
-            if is_newest and place.has_document and place.fetched_at >= self._damaged_at(key[1:]):
-                self.mark_page(key[1:], place.fetched_at)
+            if is_newest and place.has_document and place.stamp >= self._damaged(key[1:]):
+                self.mark_page(key[1:], place.stamp)
                 count += 1
         return count
 
-    def unmark_page(self, identity: bytes, fetched_at: float) -> None:
+    def unmark_page(self, identity: bytes, stamp: Stamp) -> None:
         """Take back a mark; none is no error."""
-        key = _PAGE_MARK + identity + _newest_first(fetched_at)
+        key = _PAGE_MARK + identity + _newest_first(stamp)
         if self._table.get(key) is not None:
             self._table.delete(key)
             self.totals.pages_marked -= 1
@@ -439,14 +457,14 @@ class Ledger:
             return False
         return next(self._table.scan_prefix(_PAGE_MARK + identity, limit=1), None) is not None
 
-    def marked_pages(self, after: bytes, limit: int) -> list[tuple[bytes, float]]:
-        """Return (identity, fetched_at) of marks in order, from the one after `after`.
+    def marked_pages(self, after: bytes, limit: int) -> list[tuple[bytes, Stamp]]:
+        """Return (identity, stamp) of marks in order, from the one after `after`.
 
         `after` is b"" or `mark_key` of the last one seen.
         """
         start = _PAGE_MARK + after + b"\0" if after else _PAGE_MARK
         rows = self._table.scan(start, prefix_end(_PAGE_MARK), limit=limit)
-        return [(key[1:19], _time_in(key[19:])) for key, _ in rows]
+        return [(key[1:19], _stamp_in(key[19:])) for key, _ in rows]
 
     def mark_texts(self, identity: bytes) -> None:
         """Note that the link texts known are to be indexed."""
@@ -488,27 +506,28 @@ class Ledger:
 
     # --- What came with another peer's index
 
-    def adopt(self, identity: bytes, fetched_at: float, export: bytes) -> None:
+    def adopt(self, identity: bytes, stamp: Stamp, export: bytes) -> None:
         """Note which version the index has got; not while it may get another one from the indexer.
 
         Args:
           export: 8 bytes for the peer and its export.
         """
         newest = self.newest(identity)
-        if self.has_page_mark(identity) or (newest is not None and newest.fetched_at >= fetched_at):
+        if self.has_page_mark(identity) or (newest is not None and newest.stamp >= stamp):
             return
         key = _ADOPTED + identity
         if self._table.get(key) is None:
             self.totals.adopted += 1
-        self._table.put(key, _double.pack(fetched_at) + export)
+        self._table.put(key, _newest_first(stamp) + export)
 
-    def take_adopted(self, identity: bytes, fetched_at: float) -> bytes | None:
+    def take_adopted(self, identity: bytes, stamp: Stamp) -> bytes | None:
         """Return in which export the index has got this version, the newest one, None if it has not.
 
         What was noted is dropped.
         """
         value = self._drop_adopted(identity)
-        return value[8:] if value is not None and value[:8] == _double.pack(fetched_at) else None
+        is_it = value is not None and value[:_STAMP_BYTES] == _newest_first(stamp)
+        return value[_STAMP_BYTES:] if value is not None and is_it else None
 
     def _drop_adopted(self, identity: bytes) -> bytes | None:
         if not self.totals.adopted:
@@ -601,9 +620,15 @@ class Ledger:
             self.marks_by_slot[slot_in(key[1:])] -= 1
 
 
-def mark_key(identity: bytes, fetched_at: float) -> bytes:
+def newest_in(table: Table, identity: bytes) -> Place | None:
+    """Return the newest version of a page that a cell's section of a table speaks of; None for none."""
+    value = table.get(_PLACE + identity)
+    return None if value is None else place_in(value)
+
+
+def mark_key(identity: bytes, stamp: Stamp) -> bytes:
     """Return what `Ledger.marked_pages` continues after."""
-    return identity + _newest_first(fetched_at)
+    return identity + _newest_first(stamp)
 
 
 def place_in(value: bytes) -> Place:
@@ -612,7 +637,9 @@ def place_in(value: bytes) -> Place:
 
 
 def _item_value(identity: bytes, place: Place) -> bytes:
-    content = _VERSION.pack(identity, place.fetched_at, place.status, place.has_document)
+    content = _VERSION.pack(
+        identity, place.visit, place.fetched_at, place.status, place.has_document, place.checksum
+    )
     return bytes(xxh3_64_digest(content)) + _encode(place)
 
 
@@ -621,19 +648,18 @@ _decode_place = msgspec.msgpack.Decoder(Place).decode
 _decode_totals = msgspec.msgpack.Decoder(Totals).decode
 _decode_counts = msgspec.msgpack.Decoder(tuple[int, int]).decode
 _pack_slot = Struct(">H").pack
-_VERSION = Struct(">18sdH?")
-_double = Struct(">d")
-_whole = Struct(">Q")
-_ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
+_VERSION = Struct(">18sIdH?Q")
+_stamp = Struct(">Id")
+_STAMP_BYTES = _stamp.size
+_ALL_BITS = (1 << 8 * _STAMP_BYTES) - 1
 
 
-def _newest_first(fetched_at: float) -> bytes:
-    """Eight bytes that fall as the time grows: doubles from 0 on are ordered as their bit patterns."""
-    (bits,) = _whole.unpack(_double.pack(fetched_at))
-    return _whole.pack(bits ^ _ALL_BITS)
+def _newest_first(stamp: Stamp) -> bytes:
+    """Twelve bytes that fall as the stamp grows: doubles from 0 on are ordered as their bit patterns."""
+    bits = int.from_bytes(_stamp.pack(*stamp), "big")
+    return (bits ^ _ALL_BITS).to_bytes(_STAMP_BYTES, "big")
 
 
-def _time_in(key_end: bytes) -> float:
-    (bits,) = _whole.unpack(key_end)
-    (fetched_at,) = _double.unpack(_whole.pack(bits ^ _ALL_BITS))
-    return float(fetched_at)
+def _stamp_in(key_end: bytes) -> Stamp:
+    bits = int.from_bytes(key_end, "big")
+    return Stamp(*_stamp.unpack((bits ^ _ALL_BITS).to_bytes(_STAMP_BYTES, "big")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from mesh.actor import Message
+from mesh.stamp import Stamp
 from peers.engine.document import Document
 from peers.storage.extent import Extent
 from peers.storage.wire_messages import StoredPage
@@ -20,7 +21,7 @@ class PageStored(Message, frozen=True):
     """Cell to who gave the page: it is durable here and on the live standbys."""
 
     url: str
-    fetched_at: float
+    stamp: Stamp
     is_new: bool = True  # False: exactly this version was here before
 
 
@@ -45,7 +46,7 @@ class AppendRecords(Message, frozen=True):
     """Cell to archive: append and sync. Answered by `RecordsAppended` (or never, on a full disk)."""
 
     url: str
-    fetched_at: float
+    stamp: Stamp
     records: bytes
 
 
@@ -53,7 +54,7 @@ class RecordsAppended(Message, frozen=True):
     """Archive to cell: the records are durable at this place."""
 
     url: str
-    fetched_at: float
+    stamp: Stamp
     segment: int
     offset: int  # bytes
     length: int  # bytes
@@ -63,7 +64,7 @@ class ReadRecords(Message, frozen=True):
     """Cell to archive: read back what is at a place. Answered by `RecordsRead`."""
 
     url: str
-    fetched_at: float
+    stamp: Stamp
     segment: int
     offset: int
     length: int
@@ -74,7 +75,7 @@ class RecordsRead(Message, frozen=True):
     """Archive to cell; empty when the place cannot be read or has other bytes than were appended."""
 
     url: str
-    fetched_at: float
+    stamp: Stamp
     records: bytes
 
 
@@ -125,7 +126,7 @@ class ParseRecords(Message, frozen=True):
     """Cell to parser, after a restart: what is indexed of a page that was kept but not yet indexed."""
 
     url: str
-    fetched_at: float
+    stamp: Stamp
     records: bytes
 
 
@@ -133,7 +134,7 @@ class RecordsParsed(Message, frozen=True):
     """Parser to cell; None when there is nothing to index."""
 
     url: str
-    fetched_at: float
+    stamp: Stamp
     document: Document | None  # without anchors
 
 
@@ -141,11 +142,11 @@ class RecordsRefused(Message, frozen=True):
     """Archive to cell: these are no whole WARC records; they are not kept, and asking again will not help."""
 
     url: str
-    fetched_at: float
+    stamp: Stamp
 
 
 class PageRefused(Message, frozen=True):
     """Cell to who gave the page: it cannot be kept, as its records are not whole; it is done with."""
 
     url: str
-    fetched_at: float
+    stamp: Stamp

@@ -12,11 +12,11 @@ import msgspec
 from msgspec import Meta
 
 from mesh.errors import RemoteProtocolError
+from mesh.stamp import TIME_MAX_S, Stamp, VisitNumber
 from mesh.wire_fields import Url
 from peers.handover.wire_messages import BULK_BYTES_MAX, PART_BYTES_MAX
 
 ROWS_MAX: Final = 8_192  # of pages in one part
-TIME_MAX_S: Final = 1e12  # seconds since the epoch: far beyond any clock
 
 Time: TypeAlias = Annotated[float, Meta(ge=0.0, le=TIME_MAX_S)]  # this refuses NaN, too
 
@@ -28,6 +28,11 @@ class VersionRow(msgspec.Struct, frozen=True, array_like=True):
     status: Annotated[int, Meta(ge=0, le=999)]
     has_document: bool
     length: Annotated[int, Meta(ge=1, le=BULK_BYTES_MAX)]  # of its records in the bulk
+    visit: VisitNumber
+
+    @property
+    def stamp(self) -> Stamp:
+        return Stamp(self.visit, self.fetched_at)
 
 
 class PageRow(msgspec.Struct, frozen=True, array_like=True):

@@ -87,8 +87,8 @@ class Readings:
 
     def note_read(self, message: RecordsRead, now: float) -> list[Send]:
         """Give gateways what they wait for, and the parser what is to be indexed."""
-        url, fetched_at, records = message.url, message.fetched_at, message.records
-        reading = self._readings.get((url, fetched_at))
+        url, stamp, records = message.url, message.stamp, message.records
+        reading = self._readings.get((url, stamp))
         if reading is None or reading.records:
             return []
         sends = [Send(reader, self._copy(request, reading, records)) for reader, request in reading.readers]
@@ -99,19 +99,19 @@ class Readings:
             return sends + self._end_reading(reading, None, now)
         if reading.is_to_index and reading.place.has_document:
             reading.records = records
-            return [*sends, Send(self._parser, ParseRecords(url, fetched_at, records))]
+            return [*sends, Send(self._parser, ParseRecords(url, stamp, records))]
         return sends + self._end_reading(reading, None, now)
 
     def note_parsed(self, message: RecordsParsed, now: float) -> list[Send]:
         """Have what was read back indexed, now that it is parsed."""
-        reading = self._readings.get((message.url, message.fetched_at))
+        reading = self._readings.get((message.url, message.stamp))
         if reading is None or not reading.records:
             return []
         return self._end_reading(reading, message.document, now)
 
     def _read(self, place: Place, identity: bytes, sends: list[Send]) -> _Reading:
         """Return the reading of a place; it is begun now unless somebody wanted it already."""
-        key = (place.url, place.fetched_at)
+        key = (place.url, place.stamp)
         reading = self._readings.get(key)
         if reading is None:
             reading = self._readings[key] = _Reading(place, identity)
@@ -129,7 +129,7 @@ class Readings:
     def _end_reading(self, reading: _Reading, document: Document | None, now: float) -> list[Send]:
         """Index what was read back for that."""
         place = reading.place
-        del self._readings[place.url, place.fetched_at]
+        del self._readings[place.url, place.stamp]
         if not reading.is_to_index:
             return []
         sends = self._indexing.give_recovered(reading.identity, place, document)

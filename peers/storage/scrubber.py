@@ -11,10 +11,10 @@ from math import inf
 
 import msgspec
 
+from mesh.stamp import TIME_MAX_S
 from peers.storage.cell_store import Damage
 from peers.storage.ledger import Ledger
 from peers.storage.messages import ExtentsRead, ReadExtents
-from peers.storage.part_content import TIME_MAX_S
 
 SCRUB_TICKET = 0  # tickets of transfers are larger
 

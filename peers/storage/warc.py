@@ -21,6 +21,7 @@ from typing import Final, cast
 from isal import isal_zlib
 
 from mesh.errors import CorruptionError
+from mesh.stamp import VISITS_MAX, Stamp
 
 # Unpacked. A frame of 16 MiB holds about 58 MB of packed HTML; a bomb ends here.
 RECORD_BYTES_MAX: Final = 64 << 20
@@ -31,6 +32,10 @@ HEADERS_MAX: Final = 1_000
 REQUEST_TYPE: Final = "application/http;msgtype=request"
 RESPONSE_TYPE: Final = "application/http;msgtype=response"
 FIELDS_TYPE: Final = "application/warc-fields"
+
+# The number of the visit, which orders the versions of a page (`mesh.stamp`). The standard lets writers add
+# fields, and readers ignore those that they do not know (WARC 1.1, 4).
+VISIT_HEADER: Final = "Tianmesh-Visit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ class HttpResponse:
 
 
 def response_record(
-    url: str, head: bytes, body: bytes, fetched_at: float, ip: str = "", truncated: str = ""
+    url: str, head: bytes, body: bytes, stamp: Stamp, ip: str = "", truncated: str = ""
 ) -> bytes:
     """Pack the answer of a web server.
 
@@ -76,16 +81,17 @@ def response_record(
       url: canonical, hence ASCII without blanks.
       head: status line and headers, blank line included.
       body: the bytes the head describes.
-      fetched_at: seconds since the epoch; kept to the microsecond.
+      stamp: of this version; its time is kept to the microsecond.
       ip: address the server answered from, empty when not known.
       truncated: why the body is not whole: "length", "time", "disconnect", "unspecified"; empty when
         it is (5.13 of the standard).
     """
     headers = {
         "WARC-Type": "response",
-        "WARC-Record-ID": record_id("response", url, fetched_at),
-        "WARC-Date": warc_date(fetched_at),
+        "WARC-Record-ID": record_id("response", url, stamp),
+        "WARC-Date": warc_date(stamp.fetched_at),
         "WARC-Target-URI": url,
+        VISIT_HEADER: visit_text(stamp),
         "WARC-IP-Address": ip,
         "WARC-Payload-Digest": payload_digest(body),
         "WARC-Truncated": truncated,
@@ -94,25 +100,45 @@ def response_record(
     return pack_record(headers, head + body)
 
 
-def request_record(url: str, head: bytes, fetched_at: float, ip: str = "") -> bytes:
+def request_record(url: str, head: bytes, stamp: Stamp, ip: str = "") -> bytes:
     """Pack the request that led to the response of the same URL and time, as sent, and point to it."""
     headers = {
         "WARC-Type": "request",
-        "WARC-Record-ID": record_id("request", url, fetched_at),
-        "WARC-Date": warc_date(fetched_at),
+        "WARC-Record-ID": record_id("request", url, stamp),
+        "WARC-Date": warc_date(stamp.fetched_at),
         "WARC-Target-URI": url,
+        VISIT_HEADER: visit_text(stamp),
         "WARC-IP-Address": ip,
-        "WARC-Concurrent-To": record_id("response", url, fetched_at),
+        "WARC-Concurrent-To": record_id("response", url, stamp),
         "Content-Type": REQUEST_TYPE,
     }
     return pack_record(headers, head)
+
+
+def absence_record(url: str, reason: str, stamp: Stamp) -> bytes:
+    """Pack what there is of a version without an answer: that the page is not to be found, and why.
+
+    It is a metadata record, which every reader of WARC passes over that looks for pages.
+
+    Args:
+      reason: one word, as the crawler counts it.
+    """
+    headers = {
+        "WARC-Type": "metadata",
+        "WARC-Record-ID": record_id("metadata", url, stamp),
+        "WARC-Date": warc_date(stamp.fetched_at),
+        "WARC-Target-URI": url,
+        VISIT_HEADER: visit_text(stamp),
+        "Content-Type": FIELDS_TYPE,
+    }
+    return pack_record(headers, f"not-found-because: {reason}\r\n".encode())
 
 
 def warcinfo_record(file_name: str, created_at: float, fields: Mapping[str, str]) -> bytes:
     """Pack the record that opens a file and says who wrote it."""
     headers = {
         "WARC-Type": "warcinfo",
-        "WARC-Record-ID": record_id("warcinfo", file_name, created_at),
+        "WARC-Record-ID": record_id("warcinfo", file_name, Stamp(0, created_at)),
         "WARC-Date": warc_date(created_at),
         "WARC-Filename": file_name,
         "Content-Type": FIELDS_TYPE,
@@ -141,16 +167,32 @@ COMPRESSION_LEVEL: Final = 2
 GZIP_WINDOW: Final = 31  # zlib's way to say: gzip container, window of 32 KiB
 
 
-def record_id(kind: str, url: str, fetched_at: float) -> str:
+def record_id(kind: str, url: str, stamp: Stamp) -> str:
     """Return the same id for the same record in the archives of owner and standbys.
 
-    A UUID of version 8 (RFC 9562, 5.8) from 122 bits of BLAKE2b over type, URL and microsecond.
+    A UUID of version 8 (RFC 9562, 5.8) from 122 bits of BLAKE2b over type, URL, microsecond and visit.
     """
-    name = f"{kind}\n{url}\n{microseconds(fetched_at)}"
+    name = f"{kind}\n{url}\n{microseconds(stamp.fetched_at)}\n{stamp.visit}"
     digits = blake2b(name.encode(), digest_size=16).hexdigest()
     variant = "89ab"[int(digits[16], 16) & 3]
     uuid = (digits[:8], digits[8:12], "8" + digits[13:16], variant + digits[17:20], digits[20:])
     return f"<urn:uuid:{'-'.join(uuid)}>"
+
+
+def visit_text(stamp: Stamp) -> str:
+    """Return what stands in the header of ours that tells the visit; nothing for what was no visit."""
+    return str(stamp.visit) if stamp.visit else ""
+
+
+def visit_in(headers: Mapping[str, str]) -> int:
+    """Read what `visit_text` wrote; 0 where there is no such header, or where it makes no sense.
+
+    Args:
+      headers: of a record, names in lower case.
+    """
+    text = headers.get(VISIT_HEADER.lower(), "")
+    is_number = text.isascii() and text.isdigit() and len(text) <= 10
+    return number if is_number and (number := int(text)) <= VISITS_MAX else 0
 
 
 def warc_date(seconds: float) -> str:

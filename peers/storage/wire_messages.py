@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from mesh.actor import Message
+from mesh.stamp import Stamp, VisitNumber
 from mesh.wire_fields import Count, Slot, Url
 from peers.engine.document import Document
 
@@ -20,6 +21,11 @@ class StoredPage(Message, frozen=True, array_like=True):
     status: Annotated[int, Meta(ge=0, le=999)]
     records: bytes  # gzip members: response, request
     document: Document | None = None  # None when the page is not to be found: gone, or not to be indexed
+    visit: VisitNumber = 0  # see `mesh.stamp`
+
+    @property
+    def stamp(self) -> Stamp:
+        return Stamp(self.visit, self.fetched_at)
 
 
 class ReplicatePage(Message, frozen=True, array_like=True, tag=30):
@@ -33,14 +39,14 @@ class PageReplicated(Message, frozen=True, array_like=True, tag=31):
 
     is_promise: ClassVar[bool] = True
     url: Url
-    fetched_at: float
+    stamp: Stamp
 
 
 class PageNotReplicated(Message, frozen=True, array_like=True, tag=39):
     """A standby to its owner: my disk is full, count it without me; I answer for its slot no more."""
 
     url: Url
-    fetched_at: float
+    stamp: Stamp
 
 
 class ReadPage(Message, frozen=True, array_like=True, tag=34):

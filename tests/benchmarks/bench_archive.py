@@ -18,6 +18,7 @@ from warcio.warcwriter import WARCWriter
 from bootstrap.demo_web import DemoWeb
 from peers.storage.archive import Archive
 from peers.storage.warc import read_records, request_record, response_record
+from tests.helpers import seen
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nServer: nginx\r\n\r\n"
 REQUEST = b"GET / HTTP/1.1\r\nHost: www.debian.org\r\nUser-Agent: tianmesh\r\n\r\n"
@@ -40,8 +41,8 @@ def archive_with_ours(folder: Path, pages: list[Page]) -> None:
 
 
 def packed(url: str, body: bytes) -> bytes:
-    return response_record(url, HEAD, body, 1.7e9, "127.0.0.2") + request_record(
-        url, REQUEST, 1.7e9, "127.0.0.2"
+    return response_record(url, HEAD, body, seen(1.7e9), "127.0.0.2") + request_record(
+        url, REQUEST, seen(1.7e9), "127.0.0.2"
     )
 
 

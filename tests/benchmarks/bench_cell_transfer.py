@@ -54,6 +54,7 @@ from peers.storage.cell_store import PART_RECORDS_BYTES
 from peers.storage.ledger import Ledger, Place, identity_of
 from peers.storage.warc import request_record, response_record
 from tests.frames import DECODER
+from tests.helpers import seen
 from tests.peers.storage.dict_texts import DictTexts
 
 SLOTS = 50_000
@@ -178,7 +179,9 @@ def bodies() -> list[tuple[bytes, str]]:
     found: list[tuple[bytes, str]] = []
     for (host, target), page in web._responses.items():
         url = f"http://{host}{target}"
-        records = response_record(url, HEAD, page.body, 1.7e9) + request_record(url, REQUEST, 1.7e9)
+        records = response_record(url, HEAD, page.body, seen(1.7e9)) + request_record(
+            url, REQUEST, seen(1.7e9)
+        )
         found.append((records, page.body.decode(errors="replace")[:3_000]))
     return found
 

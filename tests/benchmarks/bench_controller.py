@@ -37,7 +37,7 @@ from peers.crawler.wire_messages import FoundLink, LinksFound
 from peers.handover.wire_messages import ItemsChanged, ItemsKept
 from peers.storage.messages import PageStored, StorePage
 from tests.frames import decode
-from tests.helpers import fetched, hold_slots, parsed
+from tests.helpers import NOTHING_STORED, fetched, hold_slots, parsed
 
 N_HOSTS, N_PAGES, N_LINKS, SLOT_COUNT = 50, 100, 40, 50_000
 SETTINGS = CrawlSettings(delay_s=0.0)
@@ -56,7 +56,8 @@ class Crawl:
         self.n_pages = 0
         self.n_bytes = 0
         self.actors = {
-            name: Controller(name, table, SETTINGS) for name, table in zip(("a", "b"), tables, strict=True)
+            name: Controller(name, table, SETTINGS, NOTHING_STORED)
+            for name, table in zip(("a", "b"), tables, strict=True)
         }
         self.waiting: deque[tuple[str, Address, Message]] = deque()
         table = SlotTable({"a": 65_536, "b": 0 if replicas == 1 else 1}, SLOT_COUNT, replicas)
@@ -101,7 +102,7 @@ class Crawl:
                 self.hand(peer, self.answers[page.url][1])
             case StorePage(page):
                 self.n_pages += 1
-                self.hand(peer, PageStored(page.url, page.fetched_at))
+                self.hand(peer, PageStored(page.url, page.stamp))
             case ItemsChanged() | ItemsKept():
                 frame = encode("controller", "controller", message)
                 self.n_bytes += len(frame)

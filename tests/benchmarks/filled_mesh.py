@@ -16,6 +16,7 @@ import msgspec
 from peers.engine.document import Document
 from peers.importing.messages import LATE, REFUSED, ImportedPage
 from peers.storage.warc import response_record
+from tests.helpers import seen
 
 PAGES_AT_ONCE: Final = 128
 HOSTS_PER_SITE: Final = 8
@@ -74,5 +75,5 @@ def _batches(documents: Sequence[Document]) -> Iterator[list[ImportedPage]]:
 
 
 def _page(document: Document) -> ImportedPage:
-    records = response_record(document.url, _HEAD, b"<title></title>", document.fetched_at)
+    records = response_record(document.url, _HEAD, b"<title></title>", seen(document.fetched_at))
     return ImportedPage(document.url, document.fetched_at, 200, records, document)

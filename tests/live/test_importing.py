@@ -21,6 +21,7 @@ from mesh.gateway_client import GatewayClient
 from peers.importing.unpacking import packing_of
 from peers.importing.warc_file import Record, read_warc
 from peers.storage.warc import WarcRecord, parse_response, response_record
+from tests.helpers import seen
 from tests.live.archives import archived_urls
 from tests.live.lab_process import COMMAND, node, search, tianmesh, up, wait_for
 
@@ -96,7 +97,7 @@ def demo_copies(warc: Path, lines: Path) -> dict[str, str]:
                     body = response.body + f"<p>{word}</p>".encode()
                     kind = response.header("content-type") or ""
                     head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n\r\n".encode()
-                    out.write(response_record(url_here, head, body, 1_700_000_000.0 + number))
+                    out.write(response_record(url_here, head, body, seen(1_700_000_000.0 + number)))
     return words
 
 

@@ -18,6 +18,7 @@ from msgspec import Meta
 from mesh.actor import Message
 from mesh.codec import PROTOCOL_VERSION, encode
 from mesh.errors import RemoteProtocolError
+from mesh.stamp import Stamp
 from mesh.urls import URL_CHARS_MAX
 from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksFound
 from peers.engine.document import Document
@@ -101,6 +102,9 @@ def values_of(annotation: Any) -> st.SearchStrategy[Any]:
         return structs_of(annotation)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return st.sampled_from(annotation)
+    if annotation is Stamp:
+        hints = typing.get_type_hints(Stamp, include_extras=True)
+        return st.builds(Stamp, *(values_of(hints[name]) for name in Stamp._fields))
     plain: dict[Any, st.SearchStrategy[Any]] = {
         int: st.integers(-(2**63), 2**63),
         str: st.text(max_size=20),

@@ -20,14 +20,15 @@ from simulations.revertible_table import RevertibleTable
 from simulations.web import SyntheticWeb
 from simulations.words import WordyParser, rare_word_of
 from simulations.world import Answer
+from tests.helpers import seen
 
 CELL = Address("a", "cell")
 URL = "http://a.test/"
 
 
 def append(archive: DiskArchive, url: str, now: float) -> list[Answer]:
-    records = WordyParser(SyntheticWeb(1, 1)).records(url, 7.0, b"")
-    return list(archive.receive(CELL, AppendRecords(url, 7.0, records), now))
+    records = WordyParser(SyntheticWeb(1, 1)).records(url, seen(7.0), b"")
+    return list(archive.receive(CELL, AppendRecords(url, seen(7.0), records), now))
 
 
 def place_in(answers: Iterable[Answer]) -> Extent:

@@ -15,7 +15,7 @@ QUICK = (9, 3)  # seed and peers of a run with faults that takes a second
 
 
 def test_a_run_without_faults_passes_and_all_its_searches_are_complete() -> None:
-    outcome = run_faults(1, 3, only=frozenset())
+    outcome = run_faults(1, 3, only=frozenset(), has_revisits=False)
     assert outcome.violations == ()
     assert outcome.requests > 50
     assert outcome.searches == outcome.complete_searches > 50
@@ -24,18 +24,19 @@ def test_a_run_without_faults_passes_and_all_its_searches_are_complete() -> None
 
 def test_a_transcript_tells_the_faults_and_ends_with_the_last_lines_of_the_outcome() -> None:
     told: list[str] = []
-    outcome = run_faults(*QUICK, tell=told.append)
+    outcome = run_faults(*QUICK, tell=told.append, has_revisits=False)
     assert tuple(told[-len(outcome.transcript) :]) == outcome.transcript
     assert any("everything is healed" in line for line in told)
-    assert outcome.replay == "tianmesh sim faults --seeds 1 --first-seed 9 --peers 3 --verbose"
+    assert outcome.replay == "tianmesh sim faults --seeds 1 --first-seed 9 --peers 3 --no-revisits --verbose"
 
 
 def test_a_run_without_faults_on_a_web_that_changes_passes_and_visits_pages_again() -> None:
-    once, again = run_faults(1, 3, only=frozenset()), run_faults(1, 3, only=frozenset(), has_revisits=True)
+    once = run_faults(1, 3, only=frozenset(), has_revisits=False)
+    again = run_faults(1, 3, only=frozenset())
     assert again.violations == ()
     assert again.requests > 2 * once.requests
     assert again.refetched == 0
-    assert again.replay == "tianmesh sim faults --seeds 1 --first-seed 1 --peers 3 --revisits --verbose"
+    assert again.replay == "tianmesh sim faults --seeds 1 --first-seed 1 --peers 3 --verbose"
 
 
 def test_an_exception_of_a_peer_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,10 +62,10 @@ def test_an_exception_of_a_peer_is_a_failure(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_planted_bug_is_found_within_200_seeds(bug: Bug, seeds: tuple[int, ...]) -> None:
     sizes = Sizes(3, 9)
     chosen = dict.fromkeys((*seeds, *range(1, 201)))
-    outcomes = (run_faults(seed, sizes.of(seed), bug=bug) for seed in chosen)
+    outcomes = (run_faults(seed, sizes.of(seed), bug=bug, has_revisits=False) for seed in chosen)
     found = next((outcome for outcome in outcomes if not outcome.is_passed), None)
     assert found is not None
-    assert run_faults(found.seed, found.peers).is_passed
+    assert run_faults(found.seed, found.peers, has_revisits=False).is_passed
 
 
 @pytest.mark.parametrize(
@@ -76,8 +77,8 @@ def test_a_planted_bug_is_found_within_200_seeds(bug: Bug, seeds: tuple[int, ...
 )
 def test_a_planted_bug_of_visits_is_found_within_20_seeds(bug: Bug, sentence: str) -> None:
     sizes = Sizes(3, 6)
-    runs = (run_faults(seed, sizes.of(seed), bug=bug, has_revisits=True) for seed in range(1, 21))
+    runs = (run_faults(seed, sizes.of(seed), bug=bug) for seed in range(1, 21))
     found = next((run for run in runs if not run.is_passed), None)
     assert found is not None
     assert any(sentence in violation for violation in found.violations)
-    assert run_faults(found.seed, found.peers, has_revisits=True).is_passed
+    assert run_faults(found.seed, found.peers).is_passed

@@ -10,6 +10,7 @@ import msgspec
 from mesh.actor import Address, Message, Send
 from mesh.membership.messages import QueueMeasured
 from mesh.memory_table import MemoryTable
+from mesh.stamp import Stamp
 from mesh.urls import host_of
 from peers.crawler.controller import Controller, CrawlStatistics
 from peers.crawler.messages import ChangeSettings
@@ -17,7 +18,8 @@ from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.web_request import FailureReason, FetchFailed, FetchPage
 from peers.crawler.wire_messages import FoundLink, LinksFound
 from peers.handover.messages import SlotsFilled
-from peers.storage.messages import PageStored
+from peers.storage.messages import PageStored, StorePage
+from peers.storage.stored_versions import StoredVersions
 from tests.helpers import ME, fetched, hold_slots, owned_by, ownership_changed, parsed
 
 ORIGIN = "http://a.test"
@@ -56,6 +58,7 @@ class Desk:
     ) -> None:
         self.settings = msgspec.structs.replace(settings, **changes)
         self.table = table or MemoryTable()
+        self.cell_table = MemoryTable()
         self.peers = tuple(peers)
         self.now = now
         self.replicas = replicas
@@ -67,7 +70,8 @@ class Desk:
     def start(self, *, is_inherited: bool = False) -> None:
         self.news: list[Send] = []  # what membership and handover hear of the queue and the slots
         self.life += 1
-        self.controller = Controller(ME, self.table, self.settings, self.life, self.tuning)
+        stored = StoredVersions(self.cell_table)
+        self.controller = Controller(ME, self.table, self.settings, stored, self.life, self.tuning)
         self.started = self.share(self.peers, is_inherited=is_inherited)
 
     def share(self, peers: Iterable[str], *, is_inherited: bool = False) -> list[Send]:
@@ -118,7 +122,8 @@ class Desk:
         """Bring a page that was asked for to where it waits for being settled."""
         sends = self.tell(fetched(url, started_at=at))
         sends += self.tell(parsed(url, *links), "parser")
-        return sends + self.tell(PageStored(url, at), "cell")
+        stamps = [stored.page.stamp for stored in of_kind(sends, StorePage)]
+        return sends + self.tell(PageStored(url, stamps[-1] if stamps else Stamp(1, at)), "cell")
 
     def state_of(self, url: str) -> str | None:
         slot = owned_by(self.peers).slot_of(host_of(url))

@@ -33,7 +33,7 @@ from peers.storage.ledger import identity_of
 from peers.storage.messages import LinkTextsChanged, PageStored, StorePage
 from simulations.revertible_table import RevertibleTable
 from tests.frames import decode
-from tests.helpers import SLOT_COUNT, STORES, fetched, owned_by, parsed, redirect
+from tests.helpers import NOTHING_STORED, SLOT_COUNT, STORES, fetched, owned_by, parsed, redirect
 
 PEERS = ("a", "b")
 COMMIT_S = 0.02
@@ -133,7 +133,9 @@ class SmallCrawl:
         self.peers: dict[str, Peer] = {}
         for name in PEERS:
             table = RevertibleTable()
-            self.peers[name] = Peer(name, Controller(name, table, SETTINGS), Handover(name, STORES), table)
+            self.peers[name] = Peer(
+                name, Controller(name, table, SETTINGS, NOTHING_STORED), Handover(name, STORES), table
+            )
         self._is_seeded = False
         self._unheard = 0  # peers that are still to hear of the last change of owners
         self._waiting: deque[tuple[Peer, Address, str, Message]] = deque()
@@ -214,7 +216,7 @@ class SmallCrawl:
             if request.peer == name:
                 request.end_s = min(request.end_s, self.now)
         self.now += self.random.choice([0.0, 1.0, 10.0])
-        peer.controller = Controller(name, peer.table, SETTINGS, peer.life)
+        peer.controller = Controller(name, peer.table, SETTINGS, NOTHING_STORED, peer.life)
         peer.handover = Handover(name, STORES, peer.life)
         self._begin(peer)
 
@@ -374,7 +376,7 @@ class SmallCrawl:
                 assert page.document is not None
                 assert page.document.anchors == ()
                 self._read_anchors(peer, page.url, page.slot)
-                self._answer(peer, 0.03, "cell", PageStored(page.url, page.fetched_at))
+                self._answer(peer, 0.03, "cell", PageStored(page.url, page.stamp))
             case LinksAccepted():
                 self._is_seeded = True
             case LinkTextsChanged(url, slot):

@@ -12,6 +12,7 @@ from mesh.membership.messages import CrawlLicensed
 from mesh.membership.wire_messages import Ping
 from mesh.memory_table import MemoryTable
 from mesh.port import DiskFilled
+from mesh.stamp import Stamp
 from mesh.urls import fingerprint, host_of
 from peers.crawler.controller import (
     ANCHORS_PER_TURN,
@@ -31,7 +32,7 @@ from peers.engine.linkers import entries_of, entry_of, linker_of
 from peers.handover.mirror import SHIP_S
 from peers.storage.messages import LinkTextsChanged, PageRefused, PageStored, StorePage
 from peers.storage.wire_messages import StoredPage
-from tests.helpers import ME, fetched, owned_by, ownership_changed, parsed, redirect
+from tests.helpers import ME, NOTHING_STORED, fetched, owned_by, ownership_changed, parsed, redirect
 from tests.peers.crawler.desk import HOME, MINE, ORIGIN, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, asked, of_kind
 
 # --- Robots first ---
@@ -47,7 +48,7 @@ def test_robots_txt_comes_first_and_whatever_type_it_has() -> None:
 
 
 def test_without_an_ownership_nothing_is_taken_in_or_asked() -> None:
-    controller = Controller(ME, MemoryTable(), SETTINGS)
+    controller = Controller(ME, MemoryTable(), SETTINGS, NOTHING_STORED)
     links = LinksFound(1, (FoundLink(HOME),))
     assert controller.receive(Address(OTHER, "controller"), links, 0.0) == []
     assert controller.wake_at() == inf
@@ -57,7 +58,7 @@ def test_without_an_ownership_nothing_is_taken_in_or_asked() -> None:
 def test_a_mesh_in_which_nobody_owns_slots_takes_no_links_in() -> None:
     desk = Desk(peers=())
     assert desk.seed(HOME) == []
-    weightless = Controller(ME, MemoryTable(), SETTINGS)
+    weightless = Controller(ME, MemoryTable(), SETTINGS, NOTHING_STORED)
     changed = ownership_changed((ME,))
     table = type(changed.ownership.table)({ME: 0}, changed.ownership.table.slot_count, 1)
     weightless.receive(
@@ -596,8 +597,8 @@ def test_answers_to_no_question_change_nothing() -> None:
         FetchFailed(f"{ORIGIN}/2", FailureReason.DNS),
         parsed(HOME),
         ParseFailed(HOME, FailureReason.NOT_HTML),
-        PageStored(HOME, 1_000.0),
-        PageRefused(HOME, 1_000.0),
+        PageStored(HOME, Stamp(1, 1_000.0)),
+        PageRefused(HOME, Stamp(1, 1_000.0)),
         LinksAccepted(7),
     ):
         assert desk.tell(message) == []
@@ -669,14 +670,14 @@ def test_a_page_goes_from_hand_to_hand_and_is_settled_last() -> None:
     desk.seed(HOME, anchor="the home page")
     desk.allow()
     answer = fetched(HOME, body=b"<p>", started_at=1_234.5)
-    assert desk.tell(answer) == [Send(Address(ME, "parser"), ParsePage(answer))]
+    assert desk.tell(answer) == [Send(Address(ME, "parser"), ParsePage(answer, 1))]
     said = parsed(HOME, f"{ORIGIN}/2")
     assert said.document is not None
     slot = owned_by().slot_of(host_of(ORIGIN))
-    page = StoredPage(HOME, slot, 1_234.5, 200, said.records, said.document)
+    page = StoredPage(HOME, slot, 1_234.5, 200, said.records, said.document, 1)
     assert desk.tell(said, "parser") == [Send(Address(ME, "cell"), StorePage(page))]
     assert desk.state_of(f"{ORIGIN}/2") is None
-    assert desk.tell(PageStored(HOME, 1_234.5), "cell") == []
+    assert desk.tell(PageStored(HOME, Stamp(1, 1_234.5)), "cell") == []
     assert (desk.state_of(HOME), desk.state_of(f"{ORIGIN}/2")) == ("Q", "Q")
     desk.wake(FLUSH_S)
     assert desk.state_of(HOME) == "D200"
@@ -689,7 +690,7 @@ def test_a_page_that_is_not_to_be_indexed_is_stored_all_the_same() -> None:
     desk.tell(fetched(HOME))
     (store,) = of_kind(desk.tell(parsed(HOME, document=None)), StorePage)
     assert store.page.document is None
-    desk.tell(PageStored(HOME, 1_000.0))
+    desk.tell(PageStored(HOME, Stamp(1, 1_000.0)))
     desk.wake(FLUSH_S)
     assert desk.observe().anchors_changed == 0
 
@@ -697,11 +698,11 @@ def test_a_page_that_is_not_to_be_indexed_is_stored_all_the_same() -> None:
 def test_a_late_answer_of_the_cell_for_an_earlier_fetch_does_not_settle_this_one() -> None:
     desk = Desk().with_home_asked()
     desk.tell(fetched(HOME, started_at=2_000.0))
-    for late in (PageStored(HOME, 1_000.0), PageRefused(HOME, 1_000.0)):
+    for late in (PageStored(HOME, Stamp(1, 1_000.0)), PageRefused(HOME, Stamp(1, 1_000.0))):
         assert desk.tell(late, "cell") == []
     assert desk.observe().in_progress == 1
     desk.tell(parsed(HOME, f"{ORIGIN}/2"))
-    desk.tell(PageStored(HOME, 2_000.0), "cell")
+    desk.tell(PageStored(HOME, Stamp(1, 2_000.0)), "cell")
     assert desk.state_of(f"{ORIGIN}/2") == "Q"
 
 
@@ -709,7 +710,7 @@ def test_a_late_answer_of_the_cell_for_an_earlier_fetch_does_not_settle_this_one
     ("message", "state"),
     [
         (ParseFailed(HOME, FailureReason.NOT_HTML), "Fnot_html"),
-        (PageRefused(HOME, 1_000.0), "Farchive"),
+        (PageRefused(HOME, Stamp(1, 1_000.0)), "Farchive"),
     ],
 )
 def test_a_page_that_is_no_page_is_done_with(message: Message, state: str) -> None:
@@ -734,8 +735,8 @@ def test_a_page_that_is_fetched_again_before_it_is_stored_is_in_progress_once() 
     desk.tell(fetched(HOME, body=b"again", started_at=1_010.0))
     assert (desk.observe().in_progress, desk.observe().bytes_in_progress) == (1, 5)
     desk.tell(parsed(HOME), "parser")
-    assert desk.tell(PageStored(HOME, 1_000.0), "cell") == []  # of the first
-    desk.tell(PageStored(HOME, 1_010.0), "cell")
+    assert desk.tell(PageStored(HOME, Stamp(1, 1_000.0)), "cell") == []  # of the first
+    desk.tell(PageStored(HOME, Stamp(1, 1_010.0)), "cell")
     desk.wake(FLUSH_S)
     assert (desk.observe().in_progress, desk.observe().bytes_in_progress) == (0, 0)
     assert desk.state_of(HOME) == "D200"
@@ -1025,7 +1026,7 @@ def test_anchors_that_came_while_the_page_was_stored_are_not_forgotten() -> None
     desk.tell(fetched(HOME))
     desk.tell(parsed(HOME))
     desk.seed(HOME, anchor="in between")
-    desk.tell(PageStored(HOME, 1_000.0))
+    desk.tell(PageStored(HOME, Stamp(1, 1_000.0)))
     slot = owned_by().slot_of(host_of(ORIGIN))
     assert of_kind(desk.wake(FLUSH_S), LinkTextsChanged) == [LinkTextsChanged(HOME, slot)]
     assert desk.anchors_of(HOME) == ("in between",)
@@ -1117,7 +1118,7 @@ def test_so_many_bytes_of_pages_are_in_progress_and_no_more() -> None:
     assert desk.observe().bytes_in_progress == 1_200
     assert asked(desk.wake(10.0)) == []
     desk.tell(parsed(f"{first}/"))
-    assert asked(desk.tell(PageStored(f"{first}/", 1_000.0))) == [HOME]
+    assert asked(desk.tell(PageStored(f"{first}/", Stamp(1, 1_000.0)))) == [HOME]
     assert desk.observe().bytes_in_progress == 600
 
 
@@ -1145,7 +1146,7 @@ def test_after_stop_nothing_begins_and_what_was_begun_is_finished() -> None:
     assert asked(sends) == []
     for url in (f"{MINE}/", f"{MINE}/2"):
         desk.tell(parsed(url, f"{THEIRS}/1"))
-        desk.tell(PageStored(url, 1_000.0))
+        desk.tell(PageStored(url, Stamp(1, 1_000.0)))
     (batch,) = of_kind(desk.wake(FLUSH_S), LinksFound)
     assert [link.url for link in batch.links] == [f"{THEIRS}/1"]
     seen = desk.observe()

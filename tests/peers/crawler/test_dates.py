@@ -12,7 +12,7 @@ from peers.crawler.dates import http_seconds_of, page_date, seconds_of
 from peers.crawler.extraction import extract, extract_again
 from peers.crawler.messages import PageParsed
 from peers.storage.messages import ParseRecords
-from tests.helpers import fetched
+from tests.helpers import fetched, seen
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC).timestamp()
 HTTP_DATE = "Tue, 05 Mar 2024 06:07:08 GMT"
@@ -85,7 +85,7 @@ PAGE = (
 )
 def test_modified_comes_before_published_and_both_before_time_elements(head: str, seconds: float) -> None:
     body = (PAGE % head).encode()
-    parsed = extract(fetched("http://a.test/", body=body, started_at=NOW))
+    parsed = extract(fetched("http://a.test/", body=body, started_at=NOW), 1)
     assert isinstance(parsed, PageParsed)
     assert parsed.document is not None
     assert parsed.document.date == seconds
@@ -93,7 +93,9 @@ def test_modified_comes_before_published_and_both_before_time_elements(head: str
 
 
 def test_a_time_element_dates_a_page_that_says_nothing_else() -> None:
-    parsed = extract(fetched("http://a.test/", body=b"<p><time datetime=2019-01-01>x</time>", started_at=NOW))
+    parsed = extract(
+        fetched("http://a.test/", body=b"<p><time datetime=2019-01-01>x</time>", started_at=NOW), 1
+    )
     assert isinstance(parsed, PageParsed)
     assert parsed.document is not None
     assert parsed.document.date == at(2019, 1, 1)
@@ -102,9 +104,9 @@ def test_a_time_element_dates_a_page_that_says_nothing_else() -> None:
 def test_a_document_read_back_from_the_archive_has_the_same_date_type_and_language() -> None:
     headers = (("Content-Type", "text/plain"), ("Last-Modified", HTTP_DATE))
     body = "如果网页没有说明语言，就看文字本身是哪一种。".encode()
-    parsed = extract(fetched("http://a.test/a.txt", headers=headers, body=body, started_at=NOW))
+    parsed = extract(fetched("http://a.test/a.txt", headers=headers, body=body, started_at=NOW), 1)
     assert isinstance(parsed, PageParsed)
     assert parsed.document is not None
-    again = extract_again(ParseRecords("http://a.test/a.txt", NOW, parsed.records)).document
+    again = extract_again(ParseRecords("http://a.test/a.txt", seen(NOW, 1), parsed.records)).document
     assert again == parsed.document
     assert (again.type, again.date, again.language) == ("text/plain", at(2024, 3, 5, 6, 7, 8), "zh")

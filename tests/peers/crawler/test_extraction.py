@@ -12,8 +12,8 @@ from peers.crawler.wire_messages import FoundLink
 from peers.engine.document import Document
 from peers.engine.linkers import linker_of
 from peers.storage.messages import ParseRecords, RecordsParsed
-from peers.storage.warc import parse_response, read_records
-from tests.helpers import fetched
+from peers.storage.warc import parse_response, read_records, visit_in
+from tests.helpers import fetched, seen
 
 URL = "http://a.test/page"
 HTML = b"""<html lang=en><head><title>The title</title></head><body><h1>Heading</h1><p>Some text</p>
@@ -21,7 +21,7 @@ HTML = b"""<html lang=en><head><title>The title</title></head><body><h1>Heading<
 
 
 def extracted(body: bytes = HTML, **changes: Any) -> PageParsed:
-    parsed = extract(fetched(URL, body=body, **changes))
+    parsed = extract(fetched(URL, body=body, **changes), 1)
     assert isinstance(parsed, PageParsed)
     return parsed
 
@@ -37,10 +37,12 @@ def test_a_page_becomes_a_document_links_and_records() -> None:
         language="en",
         fetched_at=1_700_000_000.5,
         type="text/html",
+        visit=1,
     )
     assert parsed.links == (FoundLink("http://a.test/next", "next page"),)
     records = list(read_records(parsed.records))
     assert [record.kind for record in records] == ["response", "request"]
+    assert [visit_in(record.headers) for record in records] == [1, 1]
     assert parse_response(records[0]).body == HTML
     assert gzip.decompress(parsed.records).startswith(b"WARC/1.1\r\n")
 
@@ -52,8 +54,8 @@ def test_links_to_other_hosts_tell_where_they_are_from() -> None:
 
 def test_what_is_read_back_from_the_archive_is_the_same_document() -> None:
     parsed = extracted(started_at=1_234.0)
-    assert extract_again(ParseRecords(URL, 1_234.0, parsed.records)) == RecordsParsed(
-        URL, 1_234.0, parsed.document
+    assert extract_again(ParseRecords(URL, seen(1_234.0, 1), parsed.records)) == RecordsParsed(
+        URL, seen(1_234.0, 1), parsed.document
     )
 
 
@@ -65,12 +67,12 @@ def test_noindex_in_the_page_or_its_header_makes_no_document_now_or_later() -> N
         parsed = extracted(body, headers=headers)
         assert parsed.document is None
         assert parsed.records
-        assert extract_again(ParseRecords(URL, 1.0, parsed.records)).document is None
+        assert extract_again(ParseRecords(URL, seen(1.0), parsed.records)).document is None
 
 
 def test_binary_under_the_name_of_text_is_no_page() -> None:
     png = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20
-    assert extract(fetched(URL, body=png)) == ParseFailed(URL, FailureReason.NOT_HTML)
+    assert extract(fetched(URL, body=png), 1) == ParseFailed(URL, FailureReason.NOT_HTML)
 
 
 def test_a_page_that_broke_off_says_so_in_the_archive() -> None:

@@ -52,7 +52,17 @@ from peers.handover.mirror import (
 )
 from peers.handover.wire_messages import ItemsChanged, ItemsKept, SendItems
 from peers.storage.messages import LinkTextsChanged
-from tests.helpers import ME, SLOT_COUNT, fetched, hold_slots, owned_by, ownership_changed, parsed, redirect
+from tests.helpers import (
+    ME,
+    NOTHING_STORED,
+    SLOT_COUNT,
+    fetched,
+    hold_slots,
+    owned_by,
+    ownership_changed,
+    parsed,
+    redirect,
+)
 from tests.peers.crawler.desk import HOME, MINE, ORIGIN, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, asked, of_kind
 
 AT = Address(OTHER, "controller")
@@ -98,7 +108,7 @@ def keep(desk: Desk) -> list[Send]:
 
 
 def test_before_it_holds_anything_it_takes_links_in_and_fetches_nothing() -> None:
-    controller = Controller(ME, Desk().table, SETTINGS)
+    controller = Controller(ME, Desk().table, SETTINGS, NOTHING_STORED)
     desk = Desk()
     desk.controller = controller
     desk.tell(ownership_changed(), "membership")

@@ -29,7 +29,7 @@ from peers.crawler.web_request import (
     PageFetched,
 )
 from peers.storage.messages import ParseRecords, RecordsParsed
-from tests.helpers import ME, fetched
+from tests.helpers import ME, fetched, seen
 
 CONTROLLER = Address(ME, "controller")
 HTML = b"<title>t</title><a href=/x>x</a>"
@@ -76,7 +76,7 @@ async def test_pages_are_taken_apart_for_who_ordered_it(threads: int) -> None:
     n = 5 * PAGES_PER_TRIP + 3
     async with running(port) as inbox:
         for number in range(n):
-            port.receive(CONTROLLER, ParsePage(fetched(url_of(number), body=HTML)))
+            port.receive(CONTROLLER, ParsePage(fetched(url_of(number), body=HTML), 1))
         messages = await inbox.holds(n)
         assert {message.url for message in messages if isinstance(message, PageParsed)} == {
             url_of(number) for number in range(n)
@@ -90,17 +90,17 @@ async def test_one_thread_answers_in_the_order_of_the_orders() -> None:
     port = ParserPort(ME, 1)
     async with running(port) as inbox:
         for number in range(20):
-            port.receive(CONTROLLER, ParsePage(fetched(url_of(number), body=HTML)))
+            port.receive(CONTROLLER, ParsePage(fetched(url_of(number), body=HTML), 1))
         messages = await inbox.holds(20)
     assert [cast(PageParsed, message).url for message in messages] == [url_of(number) for number in range(20)]
 
 
 async def test_records_are_taken_apart_for_the_cell() -> None:
     port = ParserPort(ME, 1)
-    page = extract(fetched(url_of(1), body=HTML))
+    page = extract(fetched(url_of(1), body=HTML), 1)
     assert isinstance(page, PageParsed)
     async with running(port) as inbox:
-        port.receive(Address(ME, "cell"), ParseRecords(url_of(1), 7.0, page.records))
+        port.receive(Address(ME, "cell"), ParseRecords(url_of(1), seen(7.0), page.records))
         await inbox.holds(1)
     ((_, actor, answer),) = inbox.delivered
     assert actor == "cell"
@@ -112,17 +112,17 @@ async def test_records_are_taken_apart_for_the_cell() -> None:
 async def test_a_page_that_breaks_the_parser_costs_that_page_only(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def breaks(page: PageFetched) -> PageParsed | ParseFailed:
+    def breaks(page: PageFetched, visit: int) -> PageParsed | ParseFailed:
         if page.url == url_of(1):
             raise ZeroDivisionError("a bug of ours")
-        return extract(page)
+        return extract(page, visit)
 
     monkeypatch.setattr(parser_port, "extract", breaks)
     port = ParserPort(ME, 1)
     with caplog.at_level(logging.ERROR):
         async with running(port) as inbox:
             for number in range(3):
-                port.receive(CONTROLLER, ParsePage(fetched(url_of(number), body=HTML)))
+                port.receive(CONTROLLER, ParsePage(fetched(url_of(number), body=HTML), 1))
             messages = await inbox.holds(3)
     assert messages[1] == ParseFailed(url_of(1), FailureReason.PARSER)
     assert isinstance(messages[0], PageParsed)
@@ -134,8 +134,8 @@ async def test_a_page_that_breaks_the_parser_costs_that_page_only(
 async def test_records_that_break_the_parser_have_nothing_to_index(caplog: pytest.LogCaptureFixture) -> None:
     port = ParserPort(ME, 1)
     async with running(port) as inbox:
-        port.receive(Address(ME, "cell"), ParseRecords(url_of(1), 7.0, b"no records"))
-        assert await inbox.holds(1) == [RecordsParsed(url_of(1), 7.0, None)]
+        port.receive(Address(ME, "cell"), ParseRecords(url_of(1), seen(7.0), b"no records"))
+        assert await inbox.holds(1) == [RecordsParsed(url_of(1), seen(7.0), None)]
 
 
 async def test_the_parser_ends_when_it_is_told_with_orders_left_over() -> None:
@@ -143,7 +143,7 @@ async def test_the_parser_ends_when_it_is_told_with_orders_left_over() -> None:
     with trio.fail_after(30):
         async with running(port) as inbox:
             for number in range(200):
-                port.receive(CONTROLLER, ParsePage(fetched(url_of(number), body=HTML)))
+                port.receive(CONTROLLER, ParsePage(fetched(url_of(number), body=HTML), 1))
             await inbox.holds(1)
     assert len(inbox.delivered) < 200
 

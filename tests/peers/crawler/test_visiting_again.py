@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 from xxhash import xxh3_64_digest
 
+from mesh.stamp import Stamp
 from mesh.urls import host_of
 from peers.crawler.extraction import extract
-from peers.crawler.messages import PageParsed, ParsePage
+from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
 from peers.crawler.pages_in_progress import FLUSH_S
 from peers.crawler.url_rows import UrlRow
 from peers.crawler.web_request import FailureReason
+from peers.storage.ledger import Ledger, Place, identity_of
 from peers.storage.messages import PageStored, StorePage
+from peers.storage.warc import read_records
 from tests.helpers import fetched, owned_by, parsed, redirect
 from tests.peers.crawler.desk import HOME, ORIGIN, Desk, asked, of_kind
 
@@ -25,7 +28,8 @@ SECURE = "https://a.test"
 
 def stored_once(*urls: str, **changes: Any) -> Desk:
     """A desk that has stored these pages of one host, a delay after each other, at about 1,000 s."""
-    desk = Desk(revisit_after_s=AGAIN_S, robots_ttl_s=1e9, **changes).with_home_asked(*urls)
+    settings: dict[str, Any] = {"revisit_after_s": AGAIN_S, "robots_ttl_s": 1e9}
+    desk = Desk(**settings | changes).with_home_asked(*urls)
     for url in (HOME, *urls):
         desk.store(url, at=desk.now)
         desk.wake(desk.settings.delay_s)
@@ -81,12 +85,12 @@ def test_a_page_that_is_gone_is_a_newer_version_without_a_document(status: int) 
     desk.now += AGAIN_S
     assert asked(desk.wake()) == [HOME]
     (order,) = of_kind(desk.tell(fetched(HOME, status, started_at=desk.now)), ParsePage)
-    gone = extract(order.page)
+    gone = extract(order.page, order.visit)
     assert isinstance(gone, PageParsed)
     (stored,) = of_kind(desk.tell(gone, "parser"), StorePage)
     assert (stored.page.status, stored.page.document, stored.page.fetched_at) == (status, None, desk.now)
     assert f"HTTP/1.1 {status}".encode() in gzip.decompress(stored.page.records)
-    desk.tell(PageStored(HOME, desk.now), "cell")
+    desk.tell(PageStored(HOME, stored.page.stamp), "cell")
     desk.wake(FLUSH_S)
     row = row_at(desk, HOME)
     assert (row.visit, row.outcome, row.is_stored) == (2, f"F{status}", False)
@@ -106,11 +110,11 @@ def test_a_page_that_moves_is_gone_and_its_target_is_a_link() -> None:
     desk.now += AGAIN_S
     desk.wake()
     (order,) = of_kind(desk.tell(redirect(HOME, f"{ORIGIN}/moved", started_at=desk.now)), ParsePage)
-    moved = extract(order.page)
+    moved = extract(order.page, order.visit)
     assert isinstance(moved, PageParsed)
     (stored,) = of_kind(desk.tell(moved, "parser"), StorePage)
     assert stored.page.document is None
-    desk.tell(PageStored(HOME, desk.now), "cell")
+    desk.tell(PageStored(HOME, stored.page.stamp), "cell")
     assert asked(desk.wake(2.0)) == [f"{ORIGIN}/moved"]
     assert row_at(desk, HOME).outcome == "D301"
 
@@ -120,13 +124,14 @@ def test_noindex_that_comes_with_a_later_visit_is_a_version_without_a_document_u
     desk = Desk(revisit_after_s=AGAIN_S, robots_ttl_s=1e9).with_home_asked()
     for visit, body in enumerate((b"<p>text", hidden, hidden, b"<p>text"), 1):
         (order,) = of_kind(desk.tell(fetched(HOME, body=body, started_at=desk.now)), ParsePage)
-        read = extract(order.page)
+        read = extract(order.page, order.visit)
         assert isinstance(read, PageParsed)
         (stored,) = of_kind(desk.tell(read, "parser"), StorePage)
         assert (stored.page.status, stored.page.fetched_at) == (200, desk.now)
         assert (stored.page.document is None) is (body is hidden)
         assert body in gzip.decompress(stored.page.records), "the archive has it all the same"
-        desk.tell(PageStored(HOME, desk.now), "cell")
+        assert stored.page.visit == visit
+        desk.tell(PageStored(HOME, stored.page.stamp), "cell")
         desk.wake(FLUSH_S)
         row = row_at(desk, HOME)
         assert (row.visit, row.outcome, row.is_stored) == (visit, "D200", True)
@@ -150,8 +155,8 @@ def test_a_page_remembers_what_its_server_said_of_its_version() -> None:
     desk = Desk(revisit_after_s=AGAIN_S, robots_ttl_s=1e9).with_home_asked()
     for body in (b"one", b"one", b"other"):
         desk.tell(fetched(HOME, body=body, headers=headers, started_at=desk.now))
-        desk.tell(parsed(HOME), "parser")
-        desk.tell(PageStored(HOME, desk.now), "cell")
+        (stored,) = of_kind(desk.tell(parsed(HOME), "parser"), StorePage)
+        desk.tell(PageStored(HOME, stored.page.stamp), "cell")
         desk.wake(FLUSH_S)
         row = row_at(desk, HOME)
         assert (row.etag, row.last_modified) == ('"7"', "Sun, 06 Nov 1994 08:49:37 GMT")
@@ -190,3 +195,78 @@ def test_what_is_due_again_survives_a_restart() -> None:
     assert desk.observe().is_idle
     desk.now += AGAIN_S
     assert asked(desk.wake()) == [HOME]
+
+
+def test_a_page_that_its_site_newly_forbids_is_a_newer_version_without_a_document() -> None:
+    desk = stored_once(robots_ttl_s=10.0)
+    desk.now += AGAIN_S
+    assert asked(desk.wake()) == [f"{ORIGIN}/robots.txt"]
+    desk.tell(fetched(f"{ORIGIN}/robots.txt", 200, b"User-agent: *\nDisallow: /"))
+    (stored,) = of_kind(desk.wake(desk.settings.delay_s), StorePage)
+    assert stored.page.stamp == Stamp(2, desk.now)
+    assert (stored.page.status, stored.page.document) == (0, None)
+    (record,) = read_records(stored.page.records)
+    assert (record.kind, record.url, record.block) == ("metadata", HOME, b"not-found-because: robots\r\n")
+    assert row_at(desk, HOME).visit == 1, "not before the team has it"
+    desk.tell(PageStored(HOME, stored.page.stamp), "cell")
+    desk.wake(FLUSH_S)
+    row = row_at(desk, HOME)
+    assert (row.visit, row.outcome, row.is_stored) == (2, "Xrobots", False)
+    desk.now += AGAIN_S + 11.0
+    desk.wake()
+    assert of_kind(desk.wake(desk.settings.delay_s), StorePage) == [], "what is gone is gone once"
+
+
+@pytest.mark.parametrize("is_seen_by", ["fetcher", "parser"])
+def test_a_page_that_becomes_something_else_is_a_newer_version_without_a_document(is_seen_by: str) -> None:
+    desk = stored_once()
+    desk.now += AGAIN_S
+    assert asked(desk.wake()) == [HOME]
+    if is_seen_by == "fetcher":
+        sends = desk.fail(HOME, FailureReason.NOT_HTML)
+    else:
+        desk.tell(fetched(HOME, body=b"\x89PNG", started_at=desk.now))
+        sends = desk.tell(ParseFailed(HOME, FailureReason.NOT_HTML), "parser")
+    (stored,) = of_kind(sends, StorePage)
+    assert (stored.page.stamp, stored.page.document) == (Stamp(2, desk.now), None)
+    desk.tell(PageStored(HOME, stored.page.stamp), "cell")
+    desk.wake(FLUSH_S)
+    row = row_at(desk, HOME)
+    assert (row.visit, row.outcome, row.is_stored) == (2, "Fnot_html", False)
+
+
+@pytest.mark.parametrize("reason", [FailureReason.TIMEOUT, FailureReason.BODY_TOO_LARGE, FailureReason.RESET])
+def test_a_page_that_cannot_be_fetched_now_stays(reason: FailureReason) -> None:
+    desk = stored_once(attempts_max=1)
+    desk.now += AGAIN_S
+    desk.wake()
+    assert of_kind(desk.fail(HOME, reason), StorePage) == []
+    assert row_at(desk, HOME).is_stored
+
+
+def keep_in_archive(desk: Desk, stamp: Stamp, *, has_document: bool = True) -> None:
+    """Have the cell know of a version that the frontier has not heard of: its crawler died first."""
+    slot = owned_by().slot_of(host_of(HOME))
+    place = Place(HOME, stamp.fetched_at, 200, 1, 2, 3, 4, has_document, stamp.visit)
+    Ledger(desk.cell_table).keep(identity_of(slot, HOME), place)
+
+
+def test_a_visit_comes_after_those_that_only_the_archive_knows_of() -> None:
+    desk = stored_once()
+    keep_in_archive(desk, Stamp(5, desk.now + 3_600.0))
+    desk.now += AGAIN_S
+    desk.wake()
+    (order,) = of_kind(desk.tell(fetched(HOME, started_at=desk.now)), ParsePage)
+    assert order.visit == 6
+    (stored,) = of_kind(desk.tell(parsed(HOME), "parser"), StorePage)
+    assert stored.page.stamp == Stamp(6, desk.now)
+    desk.tell(PageStored(HOME, stored.page.stamp), "cell")
+    desk.wake(FLUSH_S)
+    assert row_at(desk, HOME).visit == 6
+
+
+def test_a_page_that_only_the_archive_knows_of_is_withdrawn_when_it_is_gone() -> None:
+    desk = Desk(revisit_after_s=AGAIN_S).with_home_asked()
+    keep_in_archive(desk, Stamp(1, desk.now + 3_600.0))
+    (order,) = of_kind(desk.tell(fetched(HOME, 404, started_at=desk.now)), ParsePage)
+    assert order.visit == 2

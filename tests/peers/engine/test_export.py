@@ -100,7 +100,17 @@ def test_exported_segment_is_the_one_its_documents_would_have_made() -> None:
     (exported,) = in_parts(documents, 1).snapshot().export(ALL)
     built = [IndexedDocument(slot, d, msgspec.msgpack.encode(d)) for slot, d in documents]
     segment, expected = Segment("", memoryview(exported)), build_segment(built)
-    for name in ("slots", "fetched_at", "dates", "linking_hosts", "urls", "postings", "positions", "lengths"):
+    for name in (
+        "slots",
+        "visits",
+        "fetched_at",
+        "dates",
+        "linking_hosts",
+        "urls",
+        "postings",
+        "positions",
+        "lengths",
+    ):
         assert np.array_equal(getattr(segment, name), getattr(expected, name)), name
     for ours, theirs in zip(segment.entries(), expected.dictionary, strict=True):
         assert np.array_equal(np.asarray(ours), np.asarray(theirs))
@@ -177,7 +187,7 @@ def test_newer_versions_stay_and_older_ones_are_replaced() -> None:
     assert index.commit() == generation + 1
     expected = [*aged(documents[:20], 1e9, "newer"), *documents[20:]]
     assert contents(index) == as_contents(expected)
-    assert sorted(told) == sorted((d.url, d.fetched_at) for _, d in documents)
+    assert sorted(told) == sorted((d.url, d.stamp) for _, d in documents)
 
 
 def test_nothing_is_written_when_all_is_here() -> None:
@@ -324,7 +334,9 @@ def test_segment_of_another_version_is_refused() -> None:
 @pytest.mark.parametrize("fetched_at", [float("nan"), float("inf")])
 def test_time_that_nothing_can_be_newer_than_is_refused(fetched_at: float) -> None:
     slot, document = placed_documents(1, 1)[0]
-    assert "time" in refuse(exported_of([(slot, msgspec.structs.replace(document, fetched_at=fetched_at))]))
+    assert "version" in refuse(
+        exported_of([(slot, msgspec.structs.replace(document, fetched_at=fetched_at))])
+    )
 
 
 def forged(change: Callable[[SegmentData], dict[str, Any]]) -> bytes:
@@ -378,7 +390,7 @@ def test_tables_that_lead_elsewhere_are_refused(table: str, place: int, by: int)
 @pytest.mark.parametrize(
     "table",
     [
-        "slots", "fetched_at", "dates", "linking_hosts", "lengths", "url_starts", "packed",
+        "slots", "visits", "fetched_at", "dates", "linking_hosts", "lengths", "url_starts", "packed",
         "packed_blocks", "postings", "positions", "block_starts", "block_documents", "block_sums",
         "stored", "urls",
     ],
@@ -390,7 +402,7 @@ def test_tables_that_are_too_short_or_empty_are_refused(table: str) -> None:
 
 @pytest.mark.parametrize(
     ("table", "by"),
-    [("dates", 1), ("linking_hosts", 1), ("lengths", 1), ("fetched_at", 1), ("slots", 1)],
+    [("dates", 1), ("linking_hosts", 1), ("lengths", 1), ("fetched_at", 1), ("visits", 1), ("slots", 1)],
 )
 def test_numbers_that_do_not_add_up_are_refused(table: str, by: int) -> None:
     refuse(forged(shifted(table, 0, by)))

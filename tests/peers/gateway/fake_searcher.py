@@ -30,6 +30,7 @@ from peers.gateway.messages import (
 from peers.gateway.status import PeerState, PeerStatus, SlotCounts, encode
 from peers.index.wire_messages import FacetCounts
 from peers.storage.warc import response_record
+from tests.helpers import seen
 
 DAY = 1_750_000_000.0  # 2025-06-15
 FULL = Coverage(50_000, 50_000, 0)
@@ -102,11 +103,11 @@ CHINESE_HTML = """<!doctype html><html><head><title>网络爬虫简介</title>
 <p><a href="../next.html">下一页</a> <img src="http://evil.test/pixel.png" alt="像素"></p>
 <form action="http://evil.test/"><input name="a"></form></body></html>"""
 STORED = {
-    CHINESE_URL: response_record(CHINESE_URL, HEAD % b"gbk", CHINESE_HTML.encode("gbk"), DAY),
+    CHINESE_URL: response_record(CHINESE_URL, HEAD % b"gbk", CHINESE_HTML.encode("gbk"), seen(DAY)),
     ENGLISH_URL: response_record(
-        ENGLISH_URL, b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n", b"\x89PNG", DAY
+        ENGLISH_URL, b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n", b"\x89PNG", seen(DAY)
     ),
-    GONE_URL: response_record(GONE_URL, HEAD % b"utf-8", b"what was there", DAY),
+    GONE_URL: response_record(GONE_URL, HEAD % b"utf-8", b"what was there", seen(DAY)),
     HOSTILE_URL: b"not a record",
 }
 STATUSES = tuple(

@@ -16,6 +16,7 @@ from peers.gateway.http import ASKS_IN_FLIGHT_MAX, SEARCHES_IN_FLIGHT_MAX, Http,
 from peers.gateway.messages import ChangeGateway, FindPage, PageFound, RequestRefused, SearchPages
 from peers.gateway.settings import GatewaySettings
 from peers.storage.warc import response_record
+from tests.helpers import seen
 from tests.peers.gateway.fake_searcher import HEAD, FakeSearcher, answer_to
 
 pytestmark = pytest.mark.live
@@ -202,7 +203,7 @@ async def test_client_that_goes_away_while_waiting_does_not_disturb_others() -> 
 
 async def test_client_that_does_not_read_cannot_keep_the_peer_from_stopping() -> None:
     letters = bytes(Random(1).choices(range(97, 123), k=STORED_CHARS))
-    records = response_record("http://a.test/", HEAD % b"utf-8", letters, 7.0)
+    records = response_record("http://a.test/", HEAD % b"utf-8", letters, seen(7.0))
 
     def send_much(order: Message) -> Message:
         assert isinstance(order, FindPage)

@@ -7,13 +7,16 @@ import pytest
 from mesh.errors import CorruptionError
 from peers.gateway.stored_page import SHOWN_CHARS_MAX, Kind, framed_html, stored_page
 from peers.storage.warc import request_record, response_record
+from tests.helpers import seen
 
 URL = "http://a.test/dir/page.html"
 
 
 def records(body: bytes, content_type: str = "text/html", more: str = "", url: str = URL) -> bytes:
     head = f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\n{more}\r\n".encode()
-    return response_record(url, head, body, 7.0) + request_record(url, b"GET / HTTP/1.1\r\n\r\n", 7.0)
+    return response_record(url, head, body, seen(7.0)) + request_record(
+        url, b"GET / HTTP/1.1\r\n\r\n", seen(7.0)
+    )
 
 
 @pytest.mark.parametrize(

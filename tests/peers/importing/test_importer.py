@@ -26,6 +26,7 @@ from peers.importing.messages import (
 )
 from peers.importing.wire_messages import ImportPage, ImportRefused, PageImported
 from peers.storage.messages import CountUnindexed, PageRefused, PageStored, StorePage, UnindexedCounted
+from tests.helpers import seen
 
 ME, OTHER = "me", "other"
 HTTP, CELL, CONTROLLER = Address(ME, "http"), Address(ME, "cell"), Address(ME, "controller")
@@ -204,7 +205,7 @@ def test_the_owner_stores_then_hands_over_the_links_then_promises() -> None:
     [store] = driven.take(page)
     assert isinstance(store.message, StorePage)
     assert (store.target, store.message.page.url) == (CELL, page.url)
-    assert driven.tell(PageStored(page.url, 5.0), CELL) == []
+    assert driven.tell(PageStored(page.url, seen(5.0)), CELL) == []
     [found] = driven.wait(0.02)
     assert isinstance(found.message, LinksFound)
     assert found.message.links == (FoundLink(page.url, use=LinkUse.STORED), link)
@@ -217,7 +218,7 @@ def test_the_owner_stores_then_hands_over_the_links_then_promises() -> None:
 def test_a_page_that_was_there_is_promised_as_known() -> None:
     driven = Driven(ME)
     driven.take(page_of(url_of(ME)))
-    driven.tell(PageStored(url_of(ME), 5.0, is_new=False), CELL)
+    driven.tell(PageStored(url_of(ME), seen(5.0), is_new=False), CELL)
     [found] = driven.wait(0.02)
     assert isinstance(found.message, LinksFound)
     assert driven.tell(LinksAccepted(found.message.batch), CONTROLLER) == [
@@ -228,22 +229,22 @@ def test_a_page_that_was_there_is_promised_as_known() -> None:
 def test_links_that_were_accepted_are_not_sent_with_the_next_page() -> None:
     driven = Driven(ME)
     link = FoundLink("http://b.test/", "words", use=LinkUse.TEXT)
-    seen = []
+    are_sent = []
     for number in range(2):
         driven.take(page_of(url_of(ME, number), 5.0, link))
-        driven.tell(PageStored(url_of(ME, number), 5.0), CELL)
+        driven.tell(PageStored(url_of(ME, number), seen(5.0)), CELL)
         [found] = driven.wait(0.02)
         assert isinstance(found.message, LinksFound)
-        seen.append(link in found.message.links)
+        are_sent.append(link in found.message.links)
         driven.tell(LinksAccepted(found.message.batch), CONTROLLER)
-    assert seen == [True, False]
+    assert are_sent == [True, False]
 
 
 def test_a_page_with_many_links_waits_for_all_their_batches() -> None:
     driven = Driven(ME)
     links = tuple(FoundLink(f"http://b.test/{n}", "words", use=LinkUse.TEXT) for n in range(2 * LINKS_MAX))
     driven.take(page_of(url_of(ME), 5.0, *links))
-    sends = driven.tell(PageStored(url_of(ME), 5.0), CELL) + driven.wait(0.02)
+    sends = driven.tell(PageStored(url_of(ME), seen(5.0)), CELL) + driven.wait(0.02)
     batches = [send.message for send in sends if isinstance(send.message, LinksFound)]
     assert [len(batch.links) for batch in batches] == [LINKS_MAX, LINKS_MAX, 1]
     answers = [driven.tell(LinksAccepted(batch.batch), CONTROLLER) for batch in batches]
@@ -253,7 +254,7 @@ def test_a_page_with_many_links_waits_for_all_their_batches() -> None:
 def test_links_that_the_controller_did_not_take_are_given_again() -> None:
     driven = Driven(ME)
     driven.take(page_of(url_of(ME)))
-    driven.tell(PageStored(url_of(ME), 5.0), CELL)
+    driven.tell(PageStored(url_of(ME), seen(5.0)), CELL)
     first = driven.wait(0.02)
     assert driven.wait(1.0) == first
 
@@ -261,7 +262,7 @@ def test_links_that_the_controller_did_not_take_are_given_again() -> None:
 def test_a_page_whose_records_are_not_whole_is_refused() -> None:
     driven = Driven(ME)
     driven.take(page_of(url_of(ME)))
-    assert driven.tell(PageRefused(url_of(ME), 5.0), CELL) == [
+    assert driven.tell(PageRefused(url_of(ME), seen(5.0)), CELL) == [
         Send(Address(OTHER, "importer"), ImportRefused(7, "its records are not whole"))
     ]
 
@@ -286,7 +287,7 @@ def test_a_page_that_comes_twice_is_stored_once_and_both_senders_are_told() -> N
     driven.take(page_of(url_of(ME)))
     [again] = sent_in(Driven(ME).order(page_of(url_of(ME))))
     assert driven.tell(again, Address("third", "importer")) == []
-    driven.tell(PageStored(url_of(ME), 5.0), CELL)
+    driven.tell(PageStored(url_of(ME), seen(5.0)), CELL)
     [found] = driven.wait(0.02)
     assert isinstance(found.message, LinksFound)
     promised = driven.tell(LinksAccepted(found.message.batch), CONTROLLER)

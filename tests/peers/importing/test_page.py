@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mesh.errors import CorruptionError
+from mesh.stamp import Stamp
 from peers.crawler.extraction import extract_again
 from peers.crawler.wire_messages import FoundLink, LinkUse
 from peers.importing.batch import Order, decode, make
@@ -23,7 +24,7 @@ from peers.importing.positions import Damage, Position
 from peers.importing.unpacking import packing_of
 from peers.importing.warc_file import Record, read_warc
 from peers.storage.messages import ParseRecords
-from peers.storage.warc import parse_response, read_record
+from peers.storage.warc import parse_response, read_record, visit_in
 
 HEADERS = {
     "warc-type": "response",
@@ -51,7 +52,7 @@ def test_a_response_becomes_a_page_with_its_document_links_and_record() -> None:
     assert made.document is not None
     assert (made.document.title, made.document.headings, made.document.text) == ("T", "H", "H\nwords link")
     assert made.links == (FoundLink("http://a.test/b", "link", use=LinkUse.TEXT),)
-    again = extract_again(ParseRecords(made.url, made.fetched_at, made.records))
+    again = extract_again(ParseRecords(made.url, made.stamp, made.records))
     assert again.document == made.document
     assert read_record(made.records).headers["warc-date"] == "2024-03-05T06:07:08.250000Z"
 
@@ -163,7 +164,7 @@ def test_an_entry_becomes_a_page_that_reads_back_as_it() -> None:
         5.0,
         LinkUse.TEXT,
     )
-    document = extract_again(ParseRecords(made.url, made.fetched_at, made.records)).document
+    document = extract_again(ParseRecords(made.url, made.stamp, made.records)).document
     assert document == made.document
     assert document is not None
     assert (document.title, document.language) == ("A & <B>", "zh")
@@ -246,3 +247,11 @@ def test_bodies_are_cut_at_a_limit() -> None:
     made = make(Order([record(big)] * 6, [], Position(9), 5.0, LinkUse.TEXT))
     assert len(made.bodies) > 1
     assert sum(len(decode(body)) for body in made.bodies) == 6
+
+
+def test_visit_of_an_exported_page_comes_back() -> None:
+    made = page(record(tianmesh_visit="7"))
+    assert (made.visit, made.stamp) == (7, Stamp(7, AT))
+    assert made.document is not None
+    assert made.document.stamp == Stamp(7, AT)
+    assert visit_in(read_record(made.records).headers) == 7

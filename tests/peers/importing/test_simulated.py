@@ -16,6 +16,7 @@ from simulations.crawl import SimulatedCrawl
 from simulations.network import Network
 from simulations.ports import Listener, document_of, records_of
 from simulations.web import SyntheticWeb
+from tests.helpers import seen
 
 PAGES = 200
 
@@ -69,7 +70,7 @@ def pages_of(web: SyntheticWeb, use: LinkUse = LinkUse.TEXT) -> list[ImportedPag
             1.0,
             200,
             records_of(url),
-            document_of(url, 1.0),
+            document_of(url, seen(1.0)),
             tuple(FoundLink(link.url, link.anchor, use=use) for link in web.links(url)),
         )
         for url in urls[1::2]

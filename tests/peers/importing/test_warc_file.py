@@ -21,6 +21,7 @@ from peers.importing.positions import Damage, Position
 from peers.importing.unpacking import DICTIONARY_MAGIC, packing_of
 from peers.importing.warc_file import Record, read_warc
 from peers.storage.warc import RECORD_BYTES_MAX, response_record
+from tests.helpers import seen
 from tests.warc_maker import record_of
 
 URLS = tuple(f"http://a.test/{number}" for number in range(5))
@@ -201,7 +202,7 @@ def test_no_bytes_make_reading_fail(garbage: bytes, at: int, name: str) -> None:
 
 
 def test_records_that_we_write_are_read() -> None:
-    data = response_record("http://a.test/", b"HTTP/1.1 200 OK\r\n\r\n", b"x", 5.0)
+    data = response_record("http://a.test/", b"HTTP/1.1 200 OK\r\n\r\n", b"x", seen(5.0))
     [record] = read(data)
     assert isinstance(record, Record)
     assert (record.offset, record.after) == (0, Position(0, 1))

@@ -18,6 +18,7 @@ from mesh.membership.wire_messages import Ping
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.slots import SlotTable
+from mesh.stamp import Stamp
 from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.engine.query import Kind, Literal, Mode, Order, Query
@@ -48,6 +49,7 @@ from peers.index.wire_messages import (
     TermsCounted,
 )
 from tests.frames import decode
+from tests.helpers import seen
 from tests.peers.engine.plain_terms import plain_terms
 
 
@@ -90,7 +92,7 @@ def commit(
 
 
 def indexed(*pages: Document, anchors: tuple[tuple[str, tuple[str, ...]], ...] = ()) -> Send:
-    return Send(CELL, PagesIndexed(tuple((each.url, each.fetched_at) for each in pages), anchors))
+    return Send(CELL, PagesIndexed(tuple((each.url, each.stamp) for each in pages), anchors))
 
 
 # --- Gathering and committing ----------------------------------------------------------------
@@ -199,7 +201,7 @@ def test_forgotten_slots_are_deleted_at_once_and_what_waits_of_them_is_dropped()
 
 
 def removal(n: int, fetched_at: float) -> RemovePage:
-    return RemovePage(3, page(n).url, fetched_at)
+    return RemovePage(3, page(n).url, seen(fetched_at))
 
 
 def test_page_that_is_removed_goes_with_the_next_batch_and_all_its_versions_count_as_indexed() -> None:
@@ -207,7 +209,9 @@ def test_page_that_is_removed_goes_with_the_next_batch_and_all_its_versions_coun
     driven.tell(IndexPage(3, page(1, 1.0)))
     driven.tell(IndexAnchors(page(1).url, 3, ("a",)))
     driven.tell(removal(1, 2.0))
-    assert driven.wake(0.5) == [Send(SEGMENTS, CommitDocuments(1, (), (), removed=((page(1).url, 2.0),)))]
+    assert driven.wake(0.5) == [
+        Send(SEGMENTS, CommitDocuments(1, (), (), removed=((page(1).url, seen(2.0)),)))
+    ]
     done = indexed(page(1, 1.0), page(1, 2.0), anchors=((page(1).url, ("a",)),))
     assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == [done]
 
@@ -219,7 +223,7 @@ def test_newer_version_brings_a_removed_page_back_and_an_older_one_does_not() ->
     driven.tell(removal(2, 2.0))
     driven.tell(IndexPage(3, page(2, 3.0)))
     driven.tell(removal(2, 1.0))
-    removed = ((page(1).url, 2.0),)
+    removed = ((page(1).url, seen(2.0)),)
     assert driven.wake(0.5) == [Send(SEGMENTS, CommitDocuments(1, ((3, page(2, 3.0)),), (), removed=removed))]
     done = indexed(page(1, 2.0), page(1, 1.0), page(2, 2.0), page(2, 3.0), page(2, 1.0))
     assert driven.tell(DocumentsCommitted(1, 1), SEGMENTS) == [done]
@@ -231,7 +235,9 @@ def test_older_version_that_was_under_way_when_the_page_was_removed_is_told_and_
     driven.wake(0.5)
     driven.tell(DocumentsCommitted(1, 1), SEGMENTS)
     driven.tell(IndexPage(3, page(1, 1.0)))
-    assert driven.wake(0.5) == [Send(SEGMENTS, CommitDocuments(2, (), (), removed=((page(1).url, 2.0),)))]
+    assert driven.wake(0.5) == [
+        Send(SEGMENTS, CommitDocuments(2, (), (), removed=((page(1).url, seen(2.0)),)))
+    ]
     assert driven.tell(DocumentsCommitted(2, 1), SEGMENTS) == [indexed(page(1, 1.0))]
     driven.tell(IndexPage(3, page(1, 3.0)))
     driven.tell(IndexPage(3, page(1, 2.0)))
@@ -249,7 +255,9 @@ def test_link_texts_of_a_page_that_is_being_removed_do_not_bring_it_back() -> No
     driven = Driven()
     driven.tell(removal(1, 2.0))
     driven.tell(IndexAnchors(page(1).url, 3, ("a",)))
-    assert driven.wake(0.5) == [Send(SEGMENTS, CommitDocuments(1, (), (), removed=((page(1).url, 2.0),)))]
+    assert driven.wake(0.5) == [
+        Send(SEGMENTS, CommitDocuments(1, (), (), removed=((page(1).url, seen(2.0)),)))
+    ]
 
 
 def test_pages_to_be_removed_wait_for_their_turn_as_others_do() -> None:
@@ -271,16 +279,16 @@ def test_message_that_is_not_for_the_indexer_is_refused() -> None:
 def test_everything_taken_is_committed_and_told(events: list[tuple[str, int, int]]) -> None:
     driven = Driven(settings=IndexerSettings(documents_max=3))
     index = SegmentsTwin(Index(MemoryStorage()), SLOTS)
-    pages: set[tuple[str, float]] = set()
+    pages: set[tuple[str, Stamp]] = set()
     newest: dict[str, float] = {}
-    told: set[tuple[str, float]] = set()
+    told: set[tuple[str, Stamp]] = set()
     outgoing: list[Send] = []
     for kind, n, value in [*events, *[("c", 0, 0)] * 40]:
         if kind == "p":
             # The cell gives an older version only while the newer one waits, never after it.
             document = page(n, max(float(value), newest.get(page(n).url, 0.0)))
             newest[document.url] = document.fetched_at
-            pages.add((document.url, document.fetched_at))
+            pages.add((document.url, document.stamp))
             outgoing += driven.tell(IndexPage(3, document))
         elif kind == "a":
             outgoing += driven.tell(IndexAnchors(page(n).url, 3, (f"text {value}",)))

@@ -19,6 +19,7 @@ from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError, StorageError
 from mesh.port import DiskFilled
 from mesh.slot_set import decode_slots, encode_slot_list
+from mesh.stamp import Stamp
 from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.engine.linkers import entry_of, linker_of
@@ -43,6 +44,7 @@ from peers.index.messages import (
 )
 from peers.index.segments_port import REST_S, SegmentsPort
 from peers.index.segments_twin import SegmentsTwin
+from tests.helpers import seen
 from tests.peers.engine.samples import placed_documents
 from tests.peers.engine.test_index import as_contents, contents
 
@@ -242,7 +244,7 @@ async def test_port_exports_part_by_part_and_another_adopts_it(tmp_path: Path) -
             assert actor == "cell"
             assert isinstance(adopted, DocumentsAdopted)
             assert (adopted.ticket, adopted.generation) == (9, other.generation)
-            assert sorted(adopted.pages) == sorted((d.url, d.fetched_at) for _, d in PLACED)
+            assert sorted(adopted.pages) == sorted((d.url, d.stamp) for _, d in PLACED)
             assert (target.port.n_adopted, target.port.n_refused) == (len(PLACED), 0)
             assert source.port.n_exported_bytes == len(part.content)
     with Index.open(tmp_path) as other:
@@ -454,13 +456,15 @@ def test_older_version_with_new_link_texts_does_not_replace_what_came_another_wa
 def test_page_of_which_a_newer_version_came_another_way_is_not_removed(index: Index) -> None:
     newer = msgspec.structs.replace(document(1), fetched_at=9.0)
     commit_documents(index, CommitDocuments(2, ((3, newer),), ()))
-    commit_documents(index, CommitDocuments(3, (), (), removed=((f"{URL}1", 8.0), (f"{URL}2", 8.0))))
+    commit_documents(
+        index, CommitDocuments(3, (), (), removed=((f"{URL}1", seen(8.0)), (f"{URL}2", seen(8.0))))
+    )
     assert (stored(index, 1), stored(index, 2)) == (newer, None)
 
 
 def test_pages_that_were_removed_are_not_adopted_again_unless_newer() -> None:
-    removed = ((PLACED[0][1].url, PLACED[0][1].fetched_at), (PLACED[1][1].url, PLACED[1][1].fetched_at - 1))
-    left = sorted((document.url, document.fetched_at) for _, document in PLACED[1:])
+    removed = ((PLACED[0][1].url, PLACED[0][1].stamp), (PLACED[1][1].url, seen(PLACED[1][1].fetched_at - 1)))
+    left = sorted((document.url, document.stamp) for _, document in PLACED[1:])
     index, counting = Index(MemoryStorage()), CountingIndex()
     for source, target in (
         (SegmentsTwin(Index(MemoryStorage()), SLOTS), SegmentsTwin(index, SLOTS)),
@@ -476,7 +480,7 @@ def test_pages_that_were_removed_are_not_adopted_again_unless_newer() -> None:
 
 
 def test_removed_pages_and_forgotten_slots_go_before_documents_come(index: Index) -> None:
-    removed, again = ((f"{URL}1", 9.0), (f"{URL}2", 1.0)), document(2, text="again")
+    removed, again = ((f"{URL}1", seen(9.0)), (f"{URL}2", seen(1.0))), document(2, text="again")
     commit_documents(index, CommitDocuments(2, ((3, again),), (), removed=removed))
     assert (stored(index, 1), stored(index, 2)) == (None, again)
     commit_documents(index, CommitDocuments(3, ((3, document(7)),), (), forgotten=(3,)))
@@ -485,7 +489,7 @@ def test_removed_pages_and_forgotten_slots_go_before_documents_come(index: Index
 
 def test_link_texts_of_a_page_that_is_removed_in_the_same_batch_do_not_bring_it_back(index: Index) -> None:
     anchors = ((3, f"{URL}1", ("a",)),)
-    commit_documents(index, CommitDocuments(2, (), anchors, removed=((f"{URL}1", 9.0),)))
+    commit_documents(index, CommitDocuments(2, (), anchors, removed=((f"{URL}1", seen(9.0)),)))
     commit_documents(index, CommitDocuments(3, (), ((3, f"{URL}2", ("a",)),), forgotten=(3,)))
     assert contents(index) == {}
 
@@ -506,7 +510,7 @@ def test_twins_export_and_adopt() -> None:
         ((actor, adopted),) = target.receive(AdoptDocuments(9, slots, part.content))
         assert isinstance(adopted, DocumentsAdopted)
         assert (actor, adopted.ticket, adopted.generation) == ("cell", 9, 1)
-        expected = sorted((d.url, d.fetched_at) for slot, d in PLACED if wanted[slot])
+        expected = sorted((d.url, d.stamp) for slot, d in PLACED if wanted[slot])
         assert sorted(adopted.pages) == expected
         for content, asked in ((b"garbage", slots), (part.content, encode_slot_list([], SLOTS))):
             ((_, refused),) = target.receive(AdoptDocuments(10, asked, content))
@@ -530,8 +534,8 @@ def test_counting_index_exports_in_parts_deletes_and_keeps_the_newest() -> None:
     assert len(parts) == 4
     for part in parts[:-1]:
         other.receive(AdoptDocuments(1, ALL_SLOTS, part.content))  # type: ignore[attr-defined]
-    assert other.urls == index.urls | {f"{URL}10000": 10_000.0, f"{URL}0": 7.0}
-    other.receive(CommitDocuments(2, (), (), forgotten=(1, 2, 3, 4), removed=((f"{URL}0", 7.0),)))
+    assert other.urls == index.urls | {f"{URL}10000": seen(10_000.0), f"{URL}0": seen(7.0)}
+    other.receive(CommitDocuments(2, (), (), forgotten=(1, 2, 3, 4), removed=((f"{URL}0", seen(7.0)),)))
     assert set(other.urls) == set(other.slots) == {f"{URL}{n}" for n in range(5, 2_500, 5)} | {f"{URL}10000"}
 
 
@@ -546,7 +550,7 @@ def test_counting_index_knows_urls_and_finds_nothing() -> None:
     index = CountingIndex()
     assert index.receive(order(1, document(1), document(2))) == [("indexer", DocumentsCommitted(1, 1))]
     assert index.receive(order(2, document(2))) == [("indexer", DocumentsCommitted(2, 2))]
-    assert index.urls == {f"{URL}1": 1.0, f"{URL}2": 2.0}
+    assert index.urls == {f"{URL}1": seen(1.0), f"{URL}2": seen(2.0)}
 
 
 # --- Pace
@@ -566,3 +570,15 @@ def test_a_merge_writes_no_more_a_second_than_it_may(monkeypatch: pytest.MonkeyP
     assert b"".join(written) == b"".join(parts)
     assert max(map(len, written)) <= 1 << 20
     assert slept[0] == pytest.approx((4 + (8 << 20)) / segments_port.MERGE_BYTES_PER_S)
+
+
+def test_document_of_a_later_visit_is_newer_though_its_clock_was_set_back(index: Index) -> None:
+    first = msgspec.structs.replace(document(1), visit=1, fetched_at=5_000.0)
+    second = msgspec.structs.replace(document(1), visit=2, fetched_at=1_400.0, text="newer")
+    for number, each in enumerate((first, second, first), 1):
+        commit_documents(index, CommitDocuments(number, ((3, each),), ()))
+    assert stored(index, 1) == second
+    commit_documents(index, CommitDocuments(4, (), (), removed=((f"{URL}1", Stamp(1, 9_000.0)),)))
+    assert stored(index, 1) == second
+    commit_documents(index, CommitDocuments(5, (), (), removed=((f"{URL}1", Stamp(3, 1_300.0)),)))
+    assert stored(index, 1) is None

@@ -22,6 +22,7 @@ from mesh.node import Node, Outgoing
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import SlotMask, decode_slots, encode_slots
 from mesh.slots import SlotTable, slot_of
+from mesh.stamp import BEFORE_ALL, Stamp
 from mesh.urls import host_of
 from peers.engine.document import Document
 from peers.engine.index import Index
@@ -66,6 +67,7 @@ from peers.storage.messages import (
 from peers.storage.scrubber import ScrubSettings
 from peers.storage.settings import CellSettings
 from peers.storage.wire_messages import StoredPage
+from tests.helpers import seen
 from tests.peers.storage.dict_texts import DictTexts
 
 SLOTS = 64
@@ -116,11 +118,11 @@ class TinyIndex(CountingIndex):
         match message:
             case CommitDocuments(batch):
                 for url, at in message.removed:
-                    if url in self.documents and self.documents[url].fetched_at <= at:
+                    if url in self.documents and self.documents[url].stamp <= at:
                         del self.documents[url]
                 for _, document in message.documents:
                     old = self.documents.get(document.url)
-                    if old is None or old.fetched_at <= document.fetched_at:
+                    if old is None or old.stamp <= document.stamp:
                         self.documents[document.url] = document
                 for _, url, anchors in message.anchors:
                     if url in self.documents:
@@ -148,21 +150,21 @@ class TinyIndex(CountingIndex):
                 pages = [
                     self._adopt_document(document)
                     for _, document in documents
-                    if document.fetched_at > removed_at.get(document.url, -inf)
+                    if document.stamp > removed_at.get(document.url, BEFORE_ALL)
                 ]
                 self.generation += 1
                 told = tuple(page for page in pages if page is not None)
                 return [("cell", DocumentsAdopted(ticket, self.generation, told))]
         raise AssertionError(message)
 
-    def _adopt_document(self, document: Document) -> tuple[str, float] | None:
+    def _adopt_document(self, document: Document) -> tuple[str, Stamp] | None:
         """Add a document unless this or a newer version is there; nothing is told of one with other texts."""
         old = self.documents.get(document.url)
-        if old is None or old.fetched_at < document.fetched_at:
+        if old is None or old.stamp < document.stamp:
             self.documents[document.url] = document
-        elif old.fetched_at == document.fetched_at and old.anchors != document.anchors:
+        elif old.stamp == document.stamp and old.anchors != document.anchors:
             return None
-        return document.url, document.fetched_at
+        return document.url, document.stamp
 
     def _export(self, ticket: int) -> list[tuple[str, Message]]:
         parts = self._exported.get(ticket)
@@ -253,7 +255,7 @@ class Peer:
 
     def has(self, slot: int, url: str, fetched_at: float) -> bool:
         """Is this version in the table and, where that says, in the archive?"""
-        place = Ledger(self.table).version(identity_of(slot, url), fetched_at)
+        place = Ledger(self.table).version(identity_of(slot, url), seen(fetched_at))
         if place is None:
             return False
         return self.store.read(Extent(place.segment, place.offset, place.length)) == records_of(
@@ -474,16 +476,16 @@ class Team:
     def _send(self, peer: Peer, item: Outgoing) -> None:
         source, target, message = item
         match message:
-            case PageStored(url, fetched_at):
-                peer.told[url] = max(fetched_at, peer.told.get(url, fetched_at))
+            case PageStored(url, stamp):
+                peer.told[url] = max(stamp.fetched_at, peer.told.get(url, -inf))
                 peer.outstanding.discard(url)
             case _ if target.actor == "handover":
                 self._hand_over(peer, message)
             case AppendRecords() | AppendBulk() | ReadRecords() | ReadExtents() | RemoveSegments():
                 self._answer(peer, target, peer.archive.receive(message))
-            case ParseRecords(url, fetched_at):
+            case ParseRecords(url, stamp):
                 self.on_parsed(url)
-                parsed = RecordsParsed(url, fetched_at, page_of(url, 0, fetched_at).document)
+                parsed = RecordsParsed(url, stamp, page_of(url, 0, stamp.fetched_at).document)
                 self._answer(peer, target, [("cell", parsed)])
             case _ if target.actor == "segments":
                 self._answer(peer, target, peer.index.receive(message))

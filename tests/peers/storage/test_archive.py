@@ -25,6 +25,7 @@ from peers.storage.archive import RUN_BYTES_MAX, Archive
 from peers.storage.extent import Extent
 from peers.storage.memory_archive import MemoryArchive
 from peers.storage.warc import is_sound, read_records, request_record, response_record
+from tests.helpers import seen
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 AnyArchive: TypeAlias = Archive | MemoryArchive
@@ -35,12 +36,12 @@ def records_of(number: int, size: int = 40) -> bytes:
     """Return what the cell appends for one page: response and request."""
     url = f"http://a.test/{number}"
     body = f"page {number} ".encode() * (size // 8)
-    return response_record(url, HEAD, body, float(number)) + request_of(number)
+    return response_record(url, HEAD, body, seen(float(number))) + request_of(number)
 
 
 def request_of(number: int) -> bytes:
     head = f"GET /{number} HTTP/1.1\r\nHost: a.test\r\n\r\n".encode()
-    return request_record(f"http://a.test/{number}", head, float(number))
+    return request_record(f"http://a.test/{number}", head, seen(float(number)))
 
 
 def keep(archive: AnyArchive, *items: bytes) -> list[Extent]:

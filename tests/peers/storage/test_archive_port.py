@@ -34,6 +34,7 @@ from peers.storage.messages import (
     SegmentsRemoved,
 )
 from peers.storage.warc import request_record
+from tests.helpers import seen
 from tests.peers.storage.team import ListStore
 
 CELL = Address("me", "cell")
@@ -73,12 +74,12 @@ async def serving(
 
 def order(n: int) -> AppendRecords:
     url = f"http://host.example/{n}"
-    return AppendRecords(url, float(n), request_record(url, b"GET / HTTP/1.1\r\n\r\n", float(n)))
+    return AppendRecords(url, seen(float(n)), request_record(url, b"GET / HTTP/1.1\r\n\r\n", seen(float(n))))
 
 
 def read_of(appended: RecordsAppended, records: bytes) -> ReadRecords:
     place = appended.segment, appended.offset, appended.length
-    return ReadRecords(appended.url, appended.fetched_at, *place, xxh3_64_intdigest(records))
+    return ReadRecords(appended.url, appended.stamp, *place, xxh3_64_intdigest(records))
 
 
 async def test_records_are_read_back_from_where_the_answer_says(tmp_path: Path) -> None:
@@ -90,7 +91,7 @@ async def test_records_are_read_back_from_where_the_answer_says(tmp_path: Path) 
             appended = [message for actor, message in served.delivered if actor == "cell"]
             for n, message in enumerate(appended):
                 assert isinstance(message, RecordsAppended)
-                assert (message.url, message.fetched_at) == (order(n).url, float(n))
+                assert (message.url, message.stamp) == (order(n).url, seen(float(n)))
                 served.port.receive(CELL, read_of(message, order(n).records))
             await served.wait_until(lambda delivered: len(delivered) == 40)
     read = {
@@ -119,7 +120,8 @@ async def test_what_comes_during_an_append_goes_into_the_next_one() -> None:
 
 
 async def test_batch_has_at_most_the_limit_of_bytes() -> None:
-    async with serving(ListStore(), batch_bytes_max=3 * len(order(1).records)) as served:
+    longest = max(len(order(n).records) for n in range(1, 8))
+    async with serving(ListStore(), batch_bytes_max=3 * longest) as served:
         for n in range(1, 8):
             served.port.receive(CELL, order(n))
         await served.wait_until(lambda delivered: len(delivered) == 7)
@@ -143,19 +145,19 @@ async def test_full_disk_is_told_and_nothing_is_lost() -> None:
 async def test_records_that_are_not_whole_are_refused(tmp_path: Path) -> None:
     with Archive(tmp_path, "me") as archive:
         async with serving(archive) as served:
-            served.port.receive(CELL, AppendRecords("http://host.example/", 1.0, b"not a record"))
+            served.port.receive(CELL, AppendRecords("http://host.example/", seen(1.0), b"not a record"))
             served.port.receive(CELL, order(2))
             await served.wait_until(lambda delivered: len(delivered) == 2)
-    assert served.delivered[0] == ("cell", RecordsRefused("http://host.example/", 1.0))
+    assert served.delivered[0] == ("cell", RecordsRefused("http://host.example/", seen(1.0)))
     assert isinstance(served.delivered[1][1], RecordsAppended)
 
 
 async def test_place_that_is_not_there_reads_as_nothing(tmp_path: Path) -> None:
     with Archive(tmp_path, "me") as archive:
         async with serving(archive) as served:
-            served.port.receive(CELL, ReadRecords("http://host.example/", 1.0, 9, 0, 10, 0))
+            served.port.receive(CELL, ReadRecords("http://host.example/", seen(1.0), 9, 0, 10, 0))
             await served.wait_until(lambda delivered: len(delivered) == 1)
-    assert served.delivered == [("cell", RecordsRead("http://host.example/", 1.0, b""))]
+    assert served.delivered == [("cell", RecordsRead("http://host.example/", seen(1.0), b""))]
 
 
 async def test_what_came_before_the_end_is_appended(tmp_path: Path) -> None:
@@ -189,9 +191,9 @@ async def test_broken_disk_stops_the_port() -> None:
 
 async def test_message_that_is_not_for_the_archive_is_refused() -> None:
     with pytest.raises(LocalProtocolError):
-        ArchivePort("me", ListStore()).receive(CELL, ParseRecords("u", 1.0, b""))
+        ArchivePort("me", ListStore()).receive(CELL, ParseRecords("u", seen(1.0), b""))
     with pytest.raises(LocalProtocolError):
-        ArchiveTwin(ListStore()).receive(ParseRecords("u", 1.0, b""))
+        ArchiveTwin(ListStore()).receive(ParseRecords("u", seen(1.0), b""))
 
 
 def test_twin_answers_as_the_port_does() -> None:
@@ -200,10 +202,10 @@ def test_twin_answers_as_the_port_does() -> None:
     assert actor == "cell"
     assert isinstance(appended, RecordsAppended)
     read = read_of(appended, order(1).records)
-    assert twin.receive(read) == [("cell", RecordsRead(order(1).url, 1.0, order(1).records))]
-    missing = ReadRecords(order(1).url, 1.0, 9, 0, 10, 0)
-    assert twin.receive(missing) == [("cell", RecordsRead(order(1).url, 1.0, b""))]
-    assert twin.receive(AppendRecords("u", 1.0, b"x")) == [("cell", RecordsRefused("u", 1.0))]
+    assert twin.receive(read) == [("cell", RecordsRead(order(1).url, seen(1.0), order(1).records))]
+    missing = ReadRecords(order(1).url, seen(1.0), 9, 0, 10, 0)
+    assert twin.receive(missing) == [("cell", RecordsRead(order(1).url, seen(1.0), b""))]
+    assert twin.receive(AppendRecords("u", seen(1.0), b"x")) == [("cell", RecordsRefused("u", seen(1.0)))]
 
 
 def test_twin_keeps_what_a_full_disk_left() -> None:
@@ -246,11 +248,11 @@ async def test_any_flipped_bit_of_a_page_keeps_it_from_being_handed_out(tmp_path
         (extent,) = archive.append([records])
         assert extent is not None
         twin = ArchiveTwin(archive)
-        question = ReadRecords("u", 1.0, 1, extent.offset, extent.length, xxh3_64_intdigest(records))
-        assert twin.receive(question) == [("cell", RecordsRead("u", 1.0, records))]
+        question = ReadRecords("u", seen(1.0), 1, extent.offset, extent.length, xxh3_64_intdigest(records))
+        assert twin.receive(question) == [("cell", RecordsRead("u", seen(1.0), records))]
         for at in range(extent.length):
             flip(tmp_path, extent, at)
-            assert twin.receive(question) == [("cell", RecordsRead("u", 1.0, b""))]
+            assert twin.receive(question) == [("cell", RecordsRead("u", seen(1.0), b""))]
             flip(tmp_path, extent, at)
 
 

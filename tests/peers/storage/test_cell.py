@@ -76,6 +76,7 @@ from peers.storage.wire_messages import (
     ReplicatePage,
     StoredPage,
 )
+from tests.helpers import seen
 from tests.peers.storage.dict_texts import DictTexts
 
 ME, OTHER, THIRD = "a", "b", "c"
@@ -157,12 +158,12 @@ class Driven:
         sends = self.tell(StorePage(stored))
         done = self.tell(appended(stored, place), ARCHIVE)
         if Send(OTHER_CELL, ReplicatePage(stored)) in sends:
-            done = self.tell(PageReplicated(stored.url, stored.fetched_at), OTHER_CELL)
+            done = self.tell(PageReplicated(stored.url, stored.stamp), OTHER_CELL)
         return done
 
 
 def appended(stored: StoredPage, place: int = 0) -> RecordsAppended:
-    return RecordsAppended(stored.url, stored.fetched_at, 1, place, len(stored.records))
+    return RecordsAppended(stored.url, stored.stamp, 1, place, len(stored.records))
 
 
 @pytest.fixture
@@ -184,7 +185,7 @@ def pair() -> Driven:
 
 def test_page_goes_at_once_to_the_archive_and_to_the_living_standby(pair: Driven) -> None:
     assert pair.tell(StorePage(page())) == [
-        Send(ARCHIVE, AppendRecords(URL, 5.0, b"records")),
+        Send(ARCHIVE, AppendRecords(URL, seen(5.0), b"records")),
         Send(OTHER_CELL, ReplicatePage(page())),
     ]
     assert (pair.observed("pending"), pair.observed("replicas_waiting")) == (1, 1)
@@ -195,13 +196,13 @@ def test_page_is_stored_when_archive_and_standby_have_answered(pair: Driven, is_
     pair.tell(StorePage(page()))
     answers: list[tuple[Message, Address]] = [
         (appended(page()), ARCHIVE),
-        (PageReplicated(URL, 5.0), OTHER_CELL),
+        (PageReplicated(URL, seen(5.0)), OTHER_CELL),
     ]
     first, second = answers if is_archive_first else answers[::-1]
     assert pair.tell(*first) == []
     assert pair.tell(*second) == [
         Send(INDEXER, IndexPage(SLOT, page().document or Document(""))),
-        Send(CONTROLLER, PageStored(URL, 5.0)),
+        Send(CONTROLLER, PageStored(URL, seen(5.0))),
     ]
     observed = pair.cell.observe()
     assert (observed.stored, observed.pending, observed.unindexed, observed.archive_bytes) == (1, 0, 1, 7)
@@ -216,38 +217,38 @@ def test_version_without_a_document_takes_the_page_out_of_the_index(
     alone: Driven, version: StoredPage
 ) -> None:
     alone.store(page(), 0)
-    alone.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
+    alone.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
     assert alone.store(version, 1) == [
-        Send(INDEXER, RemovePage(SLOT, URL, 9.0)),
-        Send(CONTROLLER, PageStored(URL, 9.0)),
+        Send(INDEXER, RemovePage(SLOT, URL, seen(9.0))),
+        Send(CONTROLLER, PageStored(URL, seen(9.0))),
     ]
     assert (alone.observed("pages"), alone.observed("gone"), alone.observed("unindexed")) == (1, 1, 1)
-    alone.tell(PagesIndexed(((URL, 9.0),)), INDEXER)
+    alone.tell(PagesIndexed(((URL, seen(9.0)),)), INDEXER)
     assert alone.observed("unindexed") == 0
     assert Driven(alone.table).wake() == []
-    assert alone.cell._ledger.version(identity_of(SLOT, URL), 5.0) is not None, "its history stays"
+    assert alone.cell._ledger.version(identity_of(SLOT, URL), seen(5.0)) is not None, "its history stays"
 
 
 def test_page_that_is_not_to_be_found_is_taken_out_also_when_no_version_of_it_is_known(alone: Driven) -> None:
     # The index may have adopted one whose record never came.
     assert alone.store(gone()) == [
-        Send(INDEXER, RemovePage(SLOT, URL, 9.0)),
-        Send(CONTROLLER, PageStored(URL, 9.0)),
+        Send(INDEXER, RemovePage(SLOT, URL, seen(9.0))),
+        Send(CONTROLLER, PageStored(URL, seen(9.0))),
     ]
 
 
 def test_standby_takes_a_page_out_of_its_index(pair: Driven) -> None:
     pair.tell(ReplicatePage(gone()), OTHER_CELL)
     assert pair.tell(appended(gone()), ARCHIVE) == [
-        Send(INDEXER, RemovePage(SLOT, URL, 9.0)),
-        Send(OTHER_CELL, PageReplicated(URL, 9.0)),
+        Send(INDEXER, RemovePage(SLOT, URL, seen(9.0))),
+        Send(OTHER_CELL, PageReplicated(URL, seen(9.0))),
     ]
 
 
 def test_older_version_does_not_bring_a_removed_page_back(alone: Driven) -> None:
     alone.store(gone(9.0), 0)
-    assert alone.store(page(5.0), 1) == [Send(CONTROLLER, PageStored(URL, 5.0))]
-    assert alone.store(gone(7.0), 2) == [Send(CONTROLLER, PageStored(URL, 7.0))]
+    assert alone.store(page(5.0), 1) == [Send(CONTROLLER, PageStored(URL, seen(5.0)))]
+    assert alone.store(gone(7.0), 2) == [Send(CONTROLLER, PageStored(URL, seen(7.0)))]
 
 
 def test_newer_version_brings_a_removed_page_back(alone: Driven) -> None:
@@ -262,9 +263,9 @@ def test_removal_that_was_not_committed_is_told_again_after_a_restart_without_re
     alone.store(page(), 0)
     alone.store(gone(), 1)
     again = Driven(alone.table)
-    assert again.wake() == [Send(INDEXER, RemovePage(SLOT, URL, 9.0))]
+    assert again.wake() == [Send(INDEXER, RemovePage(SLOT, URL, seen(9.0)))]
     assert again.wake(1.0) == []
-    again.tell(PagesIndexed(((URL, 9.0),)), INDEXER)
+    again.tell(PagesIndexed(((URL, seen(9.0)),)), INDEXER)
     assert again.wake(1.0) == []
     assert again.observed("unindexed") == 0
 
@@ -274,8 +275,8 @@ def test_removals_that_the_indexer_has_no_room_for_are_told_later() -> None:
     driven.tell(owned(ME, replicas=1, peers=(ME,)))
     driven.store(page(url="http://host.example/1"))
     driven.store(gone())
-    sends = driven.tell(PagesIndexed((("http://host.example/1", 5.0),)), INDEXER)
-    assert sends == [Send(INDEXER, RemovePage(SLOT, URL, 9.0))]
+    sends = driven.tell(PagesIndexed((("http://host.example/1", seen(5.0)),)), INDEXER)
+    assert sends == [Send(INDEXER, RemovePage(SLOT, URL, seen(9.0)))]
 
 
 def test_same_version_twice_is_kept_once_and_answered_again(alone: Driven) -> None:
@@ -283,7 +284,7 @@ def test_same_version_twice_is_kept_once_and_answered_again(alone: Driven) -> No
     assert alone.tell(StorePage(page())) == []
     alone.tell(appended(page()), ARCHIVE)
     assert alone.tell(appended(page(), place=9), ARCHIVE) == []
-    assert alone.tell(StorePage(page())) == [Send(CONTROLLER, PageStored(URL, 5.0, is_new=False))]
+    assert alone.tell(StorePage(page())) == [Send(CONTROLLER, PageStored(URL, seen(5.0), is_new=False))]
     assert (alone.observed("stored"), alone.observed("pages")) == (1, 1)
 
 
@@ -293,7 +294,10 @@ def test_all_who_give_the_same_page_are_told(alone: Driven) -> None:
     assert alone.tell(StorePage(page()), importer) == []
     assert alone.tell(StorePage(page()), importer) == []
     told = alone.tell(appended(page()), ARCHIVE)
-    assert [send.target for send in told if send.message == PageStored(URL, 5.0)] == [CONTROLLER, importer]
+    assert [send.target for send in told if send.message == PageStored(URL, seen(5.0))] == [
+        CONTROLLER,
+        importer,
+    ]
 
 
 def test_who_asks_is_told_how_many_pages_are_not_indexed(alone: Driven) -> None:
@@ -308,7 +312,7 @@ def test_all_versions_keep_their_places(alone: Driven) -> None:
         alone.store(page(fetched_at), place)
     ledger = alone.cell._ledger
     identity = identity_of(SLOT, URL)
-    places = [ledger.version(identity, fetched_at) for fetched_at in (5.0, 9.0, 7.0)]
+    places = [ledger.version(identity, seen(fetched_at)) for fetched_at in (5.0, 9.0, 7.0)]
     assert [place and place.offset for place in places] == [0, 1, 2]
     newest = ledger.newest(identity)
     assert newest is not None
@@ -318,21 +322,23 @@ def test_all_versions_keep_their_places(alone: Driven) -> None:
 
 def test_older_version_that_comes_late_is_not_indexed(alone: Driven) -> None:
     alone.store(page(9.0))
-    assert alone.store(page(5.0)) == [Send(CONTROLLER, PageStored(URL, 5.0))]
+    assert alone.store(page(5.0)) == [Send(CONTROLLER, PageStored(URL, seen(5.0)))]
 
 
 def test_mark_goes_when_the_indexer_has_committed(alone: Driven) -> None:
     alone.store(page())
-    alone.tell(PagesIndexed(((URL, 5.0), (URL, 6.0))), INDEXER)
-    alone.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
+    alone.tell(PagesIndexed(((URL, seen(5.0)), (URL, seen(6.0)))), INDEXER)
+    alone.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
     assert alone.observed("unindexed") == 0
     assert Driven(alone.table).wake() == []
 
 
 def test_records_that_are_not_whole_are_refused_and_the_controller_is_told(alone: Driven) -> None:
     alone.tell(StorePage(page()))
-    assert alone.tell(RecordsRefused(URL, 5.0), ARCHIVE) == [Send(CONTROLLER, PageRefused(URL, 5.0))]
-    assert alone.tell(RecordsRefused(URL, 5.0), ARCHIVE) == []
+    assert alone.tell(RecordsRefused(URL, seen(5.0)), ARCHIVE) == [
+        Send(CONTROLLER, PageRefused(URL, seen(5.0)))
+    ]
+    assert alone.tell(RecordsRefused(URL, seen(5.0)), ARCHIVE) == []
     assert (alone.observed("pending"), alone.observed("records_refused")) == (0, 1)
 
 
@@ -354,14 +360,14 @@ def test_message_that_is_not_for_the_cell_is_refused(alone: Driven) -> None:
 
 def test_standby_keeps_and_indexes_a_page_and_promises_it(pair: Driven) -> None:
     assert pair.tell(ReplicatePage(page()), OTHER_CELL) == [
-        Send(ARCHIVE, AppendRecords(URL, 5.0, b"records"))
+        Send(ARCHIVE, AppendRecords(URL, seen(5.0), b"records"))
     ]
     assert pair.tell(ReplicatePage(page()), OTHER_CELL) == []
     assert pair.tell(appended(page()), ARCHIVE) == [
         Send(INDEXER, IndexPage(SLOT, page().document or Document(""))),
-        Send(OTHER_CELL, PageReplicated(URL, 5.0)),
+        Send(OTHER_CELL, PageReplicated(URL, seen(5.0))),
     ]
-    assert pair.tell(ReplicatePage(page()), OTHER_CELL) == [Send(OTHER_CELL, PageReplicated(URL, 5.0))]
+    assert pair.tell(ReplicatePage(page()), OTHER_CELL) == [Send(OTHER_CELL, PageReplicated(URL, seen(5.0)))]
     assert (pair.observed("replicated"), pair.observed("stored")) == (1, 0)
 
 
@@ -395,8 +401,10 @@ def test_replica_from_outside_the_mesh_or_of_a_slot_of_others_is_refused(pair: D
 def test_page_that_a_former_owner_had_begun_to_fetch_is_kept_by_the_team(pair: Driven) -> None:
     pair.tell(owned(ME, OTHER, THIRD))
     giver = Address(THIRD, "cell")
-    assert pair.tell(ReplicatePage(page()), giver) == [Send(ARCHIVE, AppendRecords(URL, 5.0, b"records"))]
-    assert Send(giver, PageReplicated(URL, 5.0)) in pair.tell(appended(page()), ARCHIVE)
+    assert pair.tell(ReplicatePage(page()), giver) == [
+        Send(ARCHIVE, AppendRecords(URL, seen(5.0), b"records"))
+    ]
+    assert Send(giver, PageReplicated(URL, seen(5.0))) in pair.tell(appended(page()), ARCHIVE)
 
 
 def test_replicas_beyond_the_limit_wait_with_their_owner() -> None:
@@ -412,14 +420,16 @@ def test_replicas_beyond_the_limit_wait_with_their_owner() -> None:
 def test_full_standby_says_so_once_its_own_handover_knows_that_the_slot_is_lacking(pair: Driven) -> None:
     declined = [
         Send(HANDOVER, SlotsLacking(encode_slot_list([page().slot], SLOTS))),
-        Send(OTHER_CELL, PageNotReplicated(URL, 5.0)),
+        Send(OTHER_CELL, PageNotReplicated(URL, seen(5.0))),
     ]
     pair.tell(ReplicatePage(page()), OTHER_CELL)
     assert pair.tell(DiskFilled(""), ARCHIVE) == declined
     pair.tell(appended(page()), ARCHIVE)
     pair.tell(DiskFilled(""), ARCHIVE)
     newer = page(6.0)
-    assert pair.tell(ReplicatePage(newer), OTHER_CELL)[1:] == [Send(OTHER_CELL, PageNotReplicated(URL, 6.0))]
+    assert pair.tell(ReplicatePage(newer), OTHER_CELL)[1:] == [
+        Send(OTHER_CELL, PageNotReplicated(URL, seen(6.0)))
+    ]
     pair.tell(StorePage(page(7.0)))  # ours was fetched already: it waits in the archive's queue
     pair.tell(appended(page(7.0)), ARCHIVE)
     assert pair.tell(ReplicatePage(newer), OTHER_CELL) != []
@@ -428,17 +438,21 @@ def test_full_standby_says_so_once_its_own_handover_knows_that_the_slot_is_lacki
 def test_page_counts_without_a_standby_whose_disk_is_full(pair: Driven) -> None:
     pair.tell(StorePage(page()))
     pair.tell(appended(page()), ARCHIVE)
-    assert Send(CONTROLLER, PageStored(URL, 5.0)) in pair.tell(PageNotReplicated(URL, 5.0), OTHER_CELL)
+    assert Send(CONTROLLER, PageStored(URL, seen(5.0))) in pair.tell(
+        PageNotReplicated(URL, seen(5.0)), OTHER_CELL
+    )
 
 
 def test_standby_that_declined_before_we_had_the_page_is_asked_again_when_we_have_it(pair: Driven) -> None:
     """What it compares with us meanwhile does not show the page: it would think that it has everything."""
     pair.tell(StorePage(page()))
     pair.tell(DiskFilled(""), ARCHIVE)
-    assert pair.tell(PageNotReplicated(URL, 5.0), OTHER_CELL) == []
+    assert pair.tell(PageNotReplicated(URL, seen(5.0)), OTHER_CELL) == []
     assert pair.wake(60.0) == [], "not before"
     assert pair.tell(appended(page()), ARCHIVE) == [Send(OTHER_CELL, ReplicatePage(page()))]
-    assert Send(CONTROLLER, PageStored(URL, 5.0)) in pair.tell(PageNotReplicated(URL, 5.0), OTHER_CELL)
+    assert Send(CONTROLLER, PageStored(URL, seen(5.0))) in pair.tell(
+        PageNotReplicated(URL, seen(5.0)), OTHER_CELL
+    )
 
 
 def test_member_given_up_before_we_had_the_page_is_asked_again_when_we_have_it(pair: Driven) -> None:
@@ -449,14 +463,16 @@ def test_member_given_up_before_we_had_the_page_is_asked_again_when_we_have_it(p
         )
     assert pair.observed("replicas_waiting") == 0
     assert pair.tell(appended(page()), ARCHIVE) == [Send(OTHER_CELL, ReplicatePage(page()))]
-    assert Send(CONTROLLER, PageStored(URL, 5.0)) in pair.tell(PageReplicated(URL, 5.0), OTHER_CELL)
+    assert Send(CONTROLLER, PageStored(URL, seen(5.0))) in pair.tell(
+        PageReplicated(URL, seen(5.0)), OTHER_CELL
+    )
 
 
 def test_page_that_is_ours_to_copy_only_is_never_passed_on(pair: Driven) -> None:
     pair.tell(ReplicatePage(page()), OTHER_CELL)
-    pair.tell(PageNotReplicated(URL, 5.0), OTHER_CELL)  # an answer to an earlier life of ours
+    pair.tell(PageNotReplicated(URL, seen(5.0)), OTHER_CELL)  # an answer to an earlier life of ours
     sends = pair.tell(appended(page()), ARCHIVE)
-    assert Send(OTHER_CELL, PageReplicated(URL, 5.0)) in sends
+    assert Send(OTHER_CELL, PageReplicated(URL, seen(5.0))) in sends
     assert Send(OTHER_CELL, ReplicatePage(page())) not in sends
 
 
@@ -469,15 +485,15 @@ def test_silent_member_is_asked_again_and_then_its_slot_is_compared(pair: Driven
     assert pair.wake(4.0) == again
     assert pair.wake(8.0) == again
     sends = pair.wake(16.0)
-    assert Send(CONTROLLER, PageStored(URL, 5.0)) in sends
+    assert Send(CONTROLLER, PageStored(URL, seen(5.0))) in sends
     assert Send(HANDOVER, SlotsDiffer(OTHER, encode_slot_list([SLOT], SLOTS))) in sends
     assert (pair.observed("pending"), pair.observed("replicas_waiting")) == (0, 0)
 
 
 def test_member_that_is_down_does_not_hold_a_page_up(pair: Driven) -> None:
     pair.tell(owned(ME))
-    assert pair.tell(StorePage(page())) == [Send(ARCHIVE, AppendRecords(URL, 5.0, b"records"))]
-    assert Send(CONTROLLER, PageStored(URL, 5.0)) in pair.tell(appended(page()), ARCHIVE)
+    assert pair.tell(StorePage(page())) == [Send(ARCHIVE, AppendRecords(URL, seen(5.0), b"records"))]
+    assert Send(CONTROLLER, PageStored(URL, seen(5.0))) in pair.tell(appended(page()), ARCHIVE)
     assert pair.observed("replicas_waiting") == 0
     assert pair.cell.wake_at() == inf
 
@@ -485,7 +501,7 @@ def test_member_that_is_down_does_not_hold_a_page_up(pair: Driven) -> None:
 def test_member_that_dies_releases_the_pages_that_wait_for_it(pair: Driven) -> None:
     pair.tell(StorePage(page()))
     pair.tell(appended(page()), ARCHIVE)
-    assert Send(CONTROLLER, PageStored(URL, 5.0)) in pair.tell(owned(ME))
+    assert Send(CONTROLLER, PageStored(URL, seen(5.0))) in pair.tell(owned(ME))
 
 
 def test_member_that_comes_while_a_page_is_in_progress_gets_it(pair: Driven) -> None:
@@ -493,7 +509,9 @@ def test_member_that_comes_while_a_page_is_in_progress_gets_it(pair: Driven) -> 
     pair.tell(StorePage(page()))
     assert pair.tell(owned(ME, OTHER)) == [Send(OTHER_CELL, ReplicatePage(page()))]
     assert pair.tell(appended(page()), ARCHIVE) == []
-    assert Send(CONTROLLER, PageStored(URL, 5.0)) in pair.tell(PageReplicated(URL, 5.0), OTHER_CELL)
+    assert Send(CONTROLLER, PageStored(URL, seen(5.0))) in pair.tell(
+        PageReplicated(URL, seen(5.0)), OTHER_CELL
+    )
 
 
 def test_member_that_was_away_for_a_moment_is_asked_again(pair: Driven) -> None:
@@ -520,7 +538,7 @@ def test_page_goes_to_the_indexer_with_the_link_texts_known_then(alone: Driven) 
 
 def test_link_texts_that_changed_go_to_the_indexer_and_to_nobody_else(pair: Driven) -> None:
     pair.store(page())
-    pair.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
+    pair.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
     for texts in (("a",), ("a", "b")):
         pair.texts[identity_of(SLOT, URL)] = texts
         assert pair.tell(TEXTS_CHANGED) == [Send(INDEXER, IndexAnchors(URL, SLOT, texts))]
@@ -541,7 +559,7 @@ def test_link_texts_of_a_page_that_is_not_here_or_is_gone_are_left(alone: Driven
 
 def test_link_texts_that_were_not_indexed_survive_a_crash(alone: Driven) -> None:
     alone.store(page())
-    alone.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
+    alone.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
     alone.texts[identity_of(SLOT, URL)] = ("a",)
     alone.tell(TEXTS_CHANGED)
     again = Driven(alone.table, texts=alone.texts)
@@ -554,17 +572,17 @@ def test_link_texts_that_were_not_indexed_survive_a_crash(alone: Driven) -> None
 def test_page_that_was_not_indexed_is_read_back_after_a_restart(alone: Driven) -> None:
     alone.store(page())
     again = Driven(alone.table, texts=DictTexts({identity_of(SLOT, URL): ("text",)}))
-    assert again.wake() == [Send(ARCHIVE, ReadRecords(URL, 5.0, 1, 0, 7, CHECKSUM))]
+    assert again.wake() == [Send(ARCHIVE, ReadRecords(URL, seen(5.0), 1, 0, 7, CHECKSUM))]
     assert again.wake() == []
-    assert again.tell(RecordsRead(URL, 5.0, b"records"), ARCHIVE) == [
-        Send(PARSER, ParseRecords(URL, 5.0, b"records"))
+    assert again.tell(RecordsRead(URL, seen(5.0), b"records"), ARCHIVE) == [
+        Send(PARSER, ParseRecords(URL, seen(5.0), b"records"))
     ]
     document = page(anchors=("text",)).document
     assert document is not None
-    parsed = RecordsParsed(URL, 5.0, page().document)
+    parsed = RecordsParsed(URL, seen(5.0), page().document)
     assert again.tell(parsed, PARSER) == [Send(INDEXER, IndexPage(SLOT, document))]
     assert again.tell(parsed, PARSER) == []
-    again.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
+    again.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
     assert again.observed("unindexed") == 0
 
 
@@ -572,7 +590,7 @@ def test_only_the_newest_version_is_read_back(alone: Driven) -> None:
     alone.store(page(5.0), 0)
     alone.store(page(9.0), 1)
     again = Driven(alone.table)
-    assert again.wake() == [Send(ARCHIVE, ReadRecords(URL, 9.0, 1, 1, 7, CHECKSUM))]
+    assert again.wake() == [Send(ARCHIVE, ReadRecords(URL, seen(9.0), 1, 1, 7, CHECKSUM))]
     assert again.observed("unindexed") == 1
 
 
@@ -580,7 +598,7 @@ def test_page_that_cannot_be_read_back_is_no_longer_marked(alone: Driven) -> Non
     alone.store(page())
     again = Driven(alone.table)
     again.wake()
-    assert again.tell(RecordsRead(URL, 5.0, b""), ARCHIVE) == []
+    assert again.tell(RecordsRead(URL, seen(5.0), b""), ARCHIVE) == []
     assert again.observed("unindexed") == 0
     assert again.wake(1_000.0) == []
 
@@ -589,9 +607,11 @@ def test_page_from_which_nothing_can_be_indexed_by_now_is_taken_out(alone: Drive
     alone.store(page())
     again = Driven(alone.table)
     again.wake()
-    again.tell(RecordsRead(URL, 5.0, b"records"), ARCHIVE)
-    assert again.tell(RecordsParsed(URL, 5.0, None), PARSER) == [Send(INDEXER, RemovePage(SLOT, URL, 5.0))]
-    again.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
+    again.tell(RecordsRead(URL, seen(5.0), b"records"), ARCHIVE)
+    assert again.tell(RecordsParsed(URL, seen(5.0), None), PARSER) == [
+        Send(INDEXER, RemovePage(SLOT, URL, seen(5.0)))
+    ]
+    again.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
     assert again.observed("unindexed") == 0
     assert again.wake(1_000.0) == []
 
@@ -630,23 +650,23 @@ def test_pages_that_the_indexer_has_no_room_for_are_read_back_later() -> None:
     driven.tell(owned(ME, replicas=1, peers=(ME,)))
     driven.store(page(url="http://host.example/1"))
     assert driven.store(page(url="http://host.example/2")) == [
-        Send(CONTROLLER, PageStored("http://host.example/2", 5.0))
+        Send(CONTROLLER, PageStored("http://host.example/2", seen(5.0)))
     ]
-    sends = driven.tell(PagesIndexed((("http://host.example/1", 5.0),)), INDEXER)
-    assert sends == [Send(ARCHIVE, ReadRecords("http://host.example/2", 5.0, 1, 0, 7, CHECKSUM))]
+    sends = driven.tell(PagesIndexed((("http://host.example/1", seen(5.0)),)), INDEXER)
+    assert sends == [Send(ARCHIVE, ReadRecords("http://host.example/2", seen(5.0), 1, 0, 7, CHECKSUM))]
 
 
 def test_gateway_gets_the_newest_version(alone: Driven) -> None:
     alone.store(page(5.0), 0)
     alone.store(page(9.0), 1)
-    read = ReadRecords(URL, 9.0, 1, 1, 7, CHECKSUM)
+    read = ReadRecords(URL, seen(9.0), 1, 1, 7, CHECKSUM)
     assert alone.tell(ReadPage(7, URL), GATEWAY) == [Send(ARCHIVE, read)]
     assert alone.tell(ReadPage(8, URL), GATEWAY) == []
-    assert alone.tell(RecordsRead(URL, 9.0, b"records"), ARCHIVE) == [
+    assert alone.tell(RecordsRead(URL, seen(9.0), b"records"), ARCHIVE) == [
         Send(GATEWAY, PageRead(7, URL, 9.0, b"records")),
         Send(GATEWAY, PageRead(8, URL, 9.0, b"records")),
     ]
-    assert alone.tell(RecordsRead(URL, 9.0, b"records"), ARCHIVE) == []
+    assert alone.tell(RecordsRead(URL, seen(9.0), b"records"), ARCHIVE) == []
 
 
 def test_gateway_gets_the_newest_version_that_shows_the_page_and_when_it_was_found_gone(
@@ -655,16 +675,18 @@ def test_gateway_gets_the_newest_version_that_shows_the_page_and_when_it_was_fou
     alone.store(page(5.0), 0)
     alone.store(gone(7.0), 1)
     alone.store(gone(9.0), 2)
-    assert alone.tell(ReadPage(7, URL), GATEWAY) == [Send(ARCHIVE, ReadRecords(URL, 5.0, 1, 0, 7, CHECKSUM))]
+    assert alone.tell(ReadPage(7, URL), GATEWAY) == [
+        Send(ARCHIVE, ReadRecords(URL, seen(5.0), 1, 0, 7, CHECKSUM))
+    ]
     copy = PageRead(7, URL, 5.0, b"records", gone_at=9.0)
-    assert alone.tell(RecordsRead(URL, 5.0, b"records"), ARCHIVE) == [Send(GATEWAY, copy)]
+    assert alone.tell(RecordsRead(URL, seen(5.0), b"records"), ARCHIVE) == [Send(GATEWAY, copy)]
 
 
 def test_gateway_gets_a_page_that_is_there_and_not_to_be_found(alone: Driven) -> None:
     alone.store(page(5.0), 0)
     alone.store(gone(9.0, status=200), 1)
     alone.tell(ReadPage(7, URL), GATEWAY)
-    assert alone.tell(RecordsRead(URL, 9.0, b"records"), ARCHIVE) == [
+    assert alone.tell(RecordsRead(URL, seen(9.0), b"records"), ARCHIVE) == [
         Send(GATEWAY, PageRead(7, URL, 9.0, b"records"))
     ]
 
@@ -686,7 +708,7 @@ def test_reading_a_page_changes_nothing_in_the_table(alone: Driven) -> None:
     before = dict(alone.table.scan(b""))
     alone.table.put = None  # type: ignore[method-assign, assignment]
     alone.tell(ReadPage(7, URL), GATEWAY)
-    alone.tell(RecordsRead(URL, 5.0, b"records"), ARCHIVE)
+    alone.tell(RecordsRead(URL, seen(5.0), b"records"), ARCHIVE)
     assert dict(alone.table.scan(b"")) == before
 
 
@@ -702,7 +724,7 @@ def test_gateways_beyond_the_limit_are_counted_and_not_answered() -> None:
     driven.tell(ReadPage(1, URL), GATEWAY)
     assert driven.tell(ReadPage(2, URL), GATEWAY) == []
     assert driven.observed("reads_refused") == 1
-    driven.tell(RecordsRead(URL, 5.0, b"records"), ARCHIVE)
+    driven.tell(RecordsRead(URL, seen(5.0), b"records"), ARCHIVE)
     assert driven.tell(ReadPage(3, URL), GATEWAY) != []
 
 
@@ -727,7 +749,7 @@ def bring(driven: Driven, records: bytes = b"records") -> list[Send]:
     request = driven.last_request
     driven.tell(SlotsCompared(request, SLOT_SET, NO_SLOTS), OTHER_CELL)
     request = driven.last_request
-    row = PageRow(URL, False, b"", (VersionRow(5.0, 200, True, len(records)),))
+    row = PageRow(URL, False, b"", (VersionRow(5.0, 200, True, len(records), 0),))
     items = encode_content(Pages(0, (row,)))
     part = ItemsSent(request, 0, 100.0, items, records, checksum_of(items, records), is_last=True)
     (append,) = driven.tell(part, OTHER_CELL)
@@ -741,14 +763,14 @@ def test_slots_are_synchronised_when_what_came_is_in_the_index(pair: Driven) -> 
     pair.texts[identity_of(SLOT, URL)] = ("a",)
     assert [type(send.message) for send in sends] == [ItemsTaken]
     assert pair.observed("brought") == 1
-    assert pair.wake() == [Send(ARCHIVE, ReadRecords(URL, 5.0, 1, 0, 7, CHECKSUM))]
-    pair.tell(RecordsRead(URL, 5.0, b"records"), ARCHIVE)
+    assert pair.wake() == [Send(ARCHIVE, ReadRecords(URL, seen(5.0), 1, 0, 7, CHECKSUM))]
+    pair.tell(RecordsRead(URL, seen(5.0), b"records"), ARCHIVE)
     document = page(anchors=("a",)).document
     assert document is not None
-    assert pair.tell(RecordsParsed(URL, 5.0, page().document), PARSER) == [
+    assert pair.tell(RecordsParsed(URL, seen(5.0), page().document), PARSER) == [
         Send(INDEXER, IndexPage(SLOT, document))
     ]
-    assert pair.tell(PagesIndexed(((URL, 5.0),)), INDEXER) == [told]
+    assert pair.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER) == [told]
     assert pair.wake(1_000.0) == []
 
 
@@ -765,9 +787,9 @@ def test_task_that_was_stopped_tells_nothing_any_more(pair: Driven) -> None:
     bring(pair)
     pair.tell(StopSynchronising(3), HANDOVER)
     sends = pair.wake() + pair.wake(1_000.0)
-    sends += pair.tell(RecordsRead(URL, 5.0, b"records"), ARCHIVE)
-    sends += pair.tell(RecordsParsed(URL, 5.0, page().document), PARSER)
-    sends += pair.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
+    sends += pair.tell(RecordsRead(URL, seen(5.0), b"records"), ARCHIVE)
+    sends += pair.tell(RecordsParsed(URL, seen(5.0), page().document), PARSER)
+    sends += pair.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
     assert pair.observed("unindexed") == 0
     assert Send(HANDOVER, SlotsSynchronised(3, SLOT_SET)) not in sends
 
@@ -797,9 +819,9 @@ def test_others_are_not_compared_with_slots_that_are_not_complete(pair: Driven) 
 
 def test_page_that_cannot_be_read_is_compared_with_another_member_and_comes_back(pair: Driven) -> None:
     pair.store(page())
-    pair.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
+    pair.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
     pair.tell(ReadPage(7, URL), GATEWAY)
-    assert pair.tell(RecordsRead(URL, 5.0, b""), ARCHIVE) == [
+    assert pair.tell(RecordsRead(URL, seen(5.0), b""), ARCHIVE) == [
         Send(GATEWAY, PageRead(7, URL, 5.0, b"")),
         Send(HANDOVER, SlotsDiffer(OTHER, SLOT_SET)),
     ]
@@ -807,14 +829,16 @@ def test_page_that_cannot_be_read_is_compared_with_another_member_and_comes_back
     assert pair.tell(ReadPage(8, URL), GATEWAY) == [Send(GATEWAY, PageRead(8, URL, 0.0, b""))]
     bring(pair)
     assert (pair.observed("repaired"), pair.observed("damaged"), pair.observed("pages")) == (1, 0, 1)
-    assert pair.tell(ReadPage(9, URL), GATEWAY) == [Send(ARCHIVE, ReadRecords(URL, 5.0, 1, 0, 7, CHECKSUM))]
+    assert pair.tell(ReadPage(9, URL), GATEWAY) == [
+        Send(ARCHIVE, ReadRecords(URL, seen(5.0), 1, 0, 7, CHECKSUM))
+    ]
 
 
 def test_older_version_is_not_given_for_one_that_is_damaged(pair: Driven) -> None:
     pair.store(page(4.0), 0)
     pair.store(page(5.0), 1)
     pair.tell(ReadPage(7, URL), GATEWAY)
-    pair.tell(RecordsRead(URL, 5.0, b""), ARCHIVE)
+    pair.tell(RecordsRead(URL, seen(5.0), b""), ARCHIVE)
     assert pair.tell(ReadPage(8, URL), GATEWAY) == [Send(GATEWAY, PageRead(8, URL, 0.0, b""))]
 
 
@@ -822,20 +846,20 @@ def test_older_version_is_not_indexed_in_the_place_of_a_removal_that_is_damaged(
     pair.store(page(4.0), 0)
     removal = page(5.0, document=None)
     pair.store(removal, 1)
-    pair.tell(PagesIndexed(((URL, 4.0), (URL, 5.0))), INDEXER)
+    pair.tell(PagesIndexed(((URL, seen(4.0)), (URL, seen(5.0)))), INDEXER)
     pair.tell(ReadPage(7, URL), GATEWAY)
-    pair.tell(RecordsRead(URL, 5.0, b""), ARCHIVE)
+    pair.tell(RecordsRead(URL, seen(5.0), b""), ARCHIVE)
     pair.tell(SlotsDamaged(SLOT_SET), Address(ME, "segments"))
     assert [send for send in pair.wake() if send.target in (ARCHIVE, PARSER)] == []
     assert pair.observed("unindexed") == 0
-    assert pair.store(page(4.5), 2) == [Send(CONTROLLER, PageStored(URL, 4.5))]
+    assert pair.store(page(4.5), 2) == [Send(CONTROLLER, PageStored(URL, seen(4.5)))]
 
 
 def test_damaged_page_is_asked_for_again_also_after_a_restart(pair: Driven) -> None:
     pair.store(page())
-    pair.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
+    pair.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
     pair.tell(ReadPage(7, URL), GATEWAY)
-    pair.tell(RecordsRead(URL, 5.0, b""), ARCHIVE)
+    pair.tell(RecordsRead(URL, seen(5.0), b""), ARCHIVE)
     differ = [Send(HANDOVER, SlotsDiffer(OTHER, SLOT_SET))]
     assert pair.wake(60.0) == differ
     assert pair.wake(60.0) == differ
@@ -849,7 +873,7 @@ def test_damage_of_a_peer_that_is_alone_is_remembered_until_there_is_another(pai
     pair.store(page())
     pair.tell(owned(ME))
     pair.tell(ReadPage(7, URL), GATEWAY)
-    assert pair.tell(RecordsRead(URL, 5.0, b""), ARCHIVE) == [Send(GATEWAY, PageRead(7, URL, 5.0, b""))]
+    assert pair.tell(RecordsRead(URL, seen(5.0), b""), ARCHIVE) == [Send(GATEWAY, PageRead(7, URL, 5.0, b""))]
     pair.tell(owned(ME, OTHER))
     assert pair.wake(60.0) == [Send(HANDOVER, SlotsDiffer(OTHER, SLOT_SET))]
 
@@ -859,7 +883,7 @@ def test_pages_whose_documents_the_index_lost_are_indexed_again(alone: Driven) -
     for url in urls:
         alone.store(page(url=url))
     alone.store(page(url=urls[0], fetched_at=4.0))
-    alone.tell(PagesIndexed(tuple((url, 5.0) for url in urls)), INDEXER)
+    alone.tell(PagesIndexed(tuple((url, seen(5.0)) for url in urls)), INDEXER)
     lost = encode_slot_list([slot_of(urls[0])], SLOTS)
     again = Driven(alone.table)
     assert again.tell(SlotsDamaged(lost), Address(ME, "segments")) == []
@@ -867,10 +891,10 @@ def test_pages_whose_documents_the_index_lost_are_indexed_again(alone: Driven) -
     reads = [send.message for send in again.wake()]
     assert sorted(read.url for read in reads if isinstance(read, ReadRecords)) == urls
     for url in urls:
-        again.tell(RecordsRead(url, 5.0, b"records"), ARCHIVE)
-        again.tell(RecordsParsed(url, 5.0, page(url=url).document), PARSER)
-    assert again.tell(PagesIndexed(tuple((url, 5.0) for url in urls[:2])), INDEXER) == []
-    assert again.tell(PagesIndexed(((urls[2], 5.0),)), INDEXER) == [Send(INDEXER, SlotsRepaired(lost))]
+        again.tell(RecordsRead(url, seen(5.0), b"records"), ARCHIVE)
+        again.tell(RecordsParsed(url, seen(5.0), page(url=url).document), PARSER)
+    assert again.tell(PagesIndexed(tuple((url, seen(5.0)) for url in urls[:2])), INDEXER) == []
+    assert again.tell(PagesIndexed(((urls[2], seen(5.0)),)), INDEXER) == [Send(INDEXER, SlotsRepaired(lost))]
 
 
 # --- Forgetting ------------------------------------------------------------------------------
@@ -936,7 +960,7 @@ def test_segment_is_removed_when_all_in_it_is_forgotten_and_again_until_it_is_go
     driven = forgetting()
     elsewhere = "http://elsewhere.example/"
     driven.tell(StorePage(page(url=elsewhere)))
-    driven.tell(RecordsAppended(elsewhere, 5.0, 2, 0, 7), ARCHIVE)
+    driven.tell(RecordsAppended(elsewhere, seen(5.0), 2, 0, 7), ARCHIVE)
     sends: list[Send] = []
     while driven.cell.wake_at() < inf and driven.observed("pages") != 1:
         sends = driven.wake(0.1)
@@ -953,15 +977,15 @@ def test_segment_is_removed_when_all_in_it_is_forgotten_and_again_until_it_is_go
 def test_segment_with_a_page_on_its_way_is_not_removed(pair: Driven) -> None:
     pair.store(page(), 0)
     pair.tell(StorePage(page(6.0)))
-    pair.tell(RecordsAppended(URL, 6.0, 1, 7, 7), ARCHIVE)  # the other peer has not answered yet
+    pair.tell(RecordsAppended(URL, seen(6.0), 1, 7, 7), ARCHIVE)  # the other peer has not answered yet
     elsewhere = "http://elsewhere.example/"
     pair.tell(StorePage(page(url=elsewhere)))
-    pair.tell(PageReplicated(elsewhere, 5.0), OTHER_CELL)
-    pair.tell(RecordsAppended(elsewhere, 5.0, 2, 0, 7), ARCHIVE)
+    pair.tell(PageReplicated(elsewhere, seen(5.0)), OTHER_CELL)
+    pair.tell(RecordsAppended(elsewhere, seen(5.0), 2, 0, 7), ARCHIVE)
     pair.tell(ForgetSlots(SLOT_SET), HANDOVER)
     sends = [send for _ in range(9) for send in pair.wake(0.1)]
     assert not any(isinstance(send.message, RemoveSegments) for send in sends)
-    pair.tell(PageReplicated(URL, 6.0), OTHER_CELL)
+    pair.tell(PageReplicated(URL, seen(6.0)), OTHER_CELL)
     assert (pair.observed("pages"), pair.observed("garbage_bytes")) == (2, 7)
 
 
@@ -974,16 +998,16 @@ def test_scrubbing_reads_back_all_places_slowly_and_then_pauses() -> None:
     driven.tell(owned(ME, replicas=1, peers=(ME,)))
     for n in range(5):
         driven.store(page(url=f"http://host{n}.example/"), n)
-    driven.tell(PagesIndexed(tuple((f"http://host{n}.example/", 5.0) for n in range(5))), INDEXER)
-    seen: dict[Extent, float] = {}
+    driven.tell(PagesIndexed(tuple((f"http://host{n}.example/", seen(5.0)) for n in range(5))), INDEXER)
+    read_at: dict[Extent, float] = {}
     for _ in range(1_500):
         for _, message in driven.wake(1.0):
             assert isinstance(message, ReadExtents)
             assert len(message.extents) == 1, "ten bytes a second"
-            seen[message.extents[0]] = driven.now
+            read_at[message.extents[0]] = driven.now
             assert driven.cell.wake_at() == inf
             assert driven.tell(ExtentsRead(message.ticket, b"", (True,)), ARCHIVE) == []
-    assert sorted(extent.offset for extent in seen) == [0, 1, 2, 3, 4]
+    assert sorted(extent.offset for extent in read_at) == [0, 1, 2, 3, 4]
     assert driven.observed("scrubbed_bytes") >= 35
 
 
@@ -992,7 +1016,7 @@ def test_scrubbing_waits_for_other_work_but_not_for_ever() -> None:
     driven = Driven(settings=settings)
     driven.tell(owned(ME, replicas=1, peers=(ME,)))
     driven.store(page())
-    driven.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
+    driven.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
     driven.tell(StorePage(page(6.0)))
     looks = [driven.wake(1.0) for _ in range(12)]
     assert looks[:5] == [[]] * 5
@@ -1003,7 +1027,7 @@ def test_place_that_scrubbing_finds_damaged_is_compared_with_another_member(pair
     driven = Driven(pair.table, CellSettings())
     driven.tell(owned(ME, OTHER))
     driven.store(page())
-    driven.tell(PagesIndexed(((URL, 5.0),)), INDEXER)
+    driven.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
     sends: list[Send] = []
     for _ in range(3):
         sends += driven.wake(6 * 3600.0)

@@ -32,6 +32,7 @@ from peers.storage.ledger import UNKNOWN_TEXTS, Ledger, Place, identity_of
 from peers.storage.link_texts import texts_digest
 from peers.storage.messages import AppendBulk, BulkAppended, ExtentsRead, ReadExtents
 from peers.storage.part_content import Documents, PageRow, Pages, VersionRow, decode_content, encode_content
+from tests.helpers import seen
 from tests.peers.storage.dict_texts import DictTexts
 
 SLOTS = 64
@@ -112,7 +113,7 @@ class Side:
 
 
 def row(url: str = URLS[0], *lengths: int) -> PageRow:
-    versions = tuple(VersionRow(float(n), 200, True, length) for n, length in enumerate(lengths))
+    versions = tuple(VersionRow(float(n), 200, True, length, 0) for n, length in enumerate(lengths))
     return PageRow(url, False, b"", versions)
 
 
@@ -196,7 +197,8 @@ def exported(source: Side, target: Side, pages_told: tuple[tuple[str, float], ..
                 assert part is not None
                 order = target.store.merge(5, "source", ALL, part, 0.0)
                 assert order == Send(SEGMENTS, AdoptDocuments(5, encode_slots(ALL), b"segment"))
-                assert target.store.note_adopted(DocumentsAdopted(5, 1, pages_told))
+                adopted = tuple((url, seen(at)) for url, at in pages_told)
+                assert target.store.note_adopted(DocumentsAdopted(5, 1, adopted))
             case NextDocuments(ticket):
                 assert source.store.take_documents(DocumentsExported(ticket, 1, b"", True)) == Part(b"")
             case order:
@@ -228,7 +230,7 @@ def test_link_texts_of_a_page_that_was_marked_at_the_source_are_indexed_anew(mar
     source, target = Side(), Side()
     source.keep(URLS[0], 2.0, b"records", "text")
     if mark == "page":
-        source.ledger.mark_page(identity(URLS[0]), 2.0)
+        source.ledger.mark_page(identity(URLS[0]), seen(2.0))
     elif mark == "texts":
         source.ledger.mark_texts(identity(URLS[0]))
     else:
@@ -268,9 +270,9 @@ def test_adopted_document_is_not_believed_when_an_older_version_was_given_to_the
     source, target = Side(), Side()
     source.keep(URLS[0], 2.0)
     target.keep(URLS[0], 1.0)
-    target.ledger.mark_page(identity(URLS[0]), 1.0)
+    target.ledger.mark_page(identity(URLS[0]), seen(1.0))
     exported(source, target, ((URLS[0], 2.0),))
-    assert (identity(URLS[0]), 2.0) in target.ledger.marked_pages(b"", 99)
+    assert (identity(URLS[0]), seen(2.0)) in target.ledger.marked_pages(b"", 99)
 
 
 def test_index_is_told_which_pages_it_must_not_adopt() -> None:
@@ -280,7 +282,7 @@ def test_index_is_told_which_pages_it_must_not_adopt() -> None:
     target.ledger.keep(identity(URLS[0]), gone)
     documents = Part(encode_content(Documents(9)), b"segment")
     order = target.store.merge(5, "source", ALL, documents, 0.0)
-    removed = ((URLS[0], 3.0),)
+    removed = ((URLS[0], seen(3.0)),)
     assert order == Send(SEGMENTS, AdoptDocuments(5, encode_slots(ALL), b"segment", removed))
 
 
@@ -289,7 +291,7 @@ def test_version_without_a_document_takes_an_adopted_document_out() -> None:
     gone = msgspec.structs.replace(source.keep(URLS[0], 1.0), fetched_at=2.0, has_document=False)
     source.ledger.keep(identity(URLS[0]), gone)
     exported(source, target, ((URLS[0], 1.0),))
-    assert target.ledger.marked_pages(b"", 99) == [(identity(URLS[0]), 2.0)]
+    assert target.ledger.marked_pages(b"", 99) == [(identity(URLS[0]), seen(2.0))]
     assert target.ledger.totals.adopted == 0
 
 
@@ -386,7 +388,7 @@ def test_documents_of_a_part_that_the_index_refuses_leave_all_pages_to_be_marked
     source, target = Side(), Side()
     source.keep(URLS[0], 2.0)
     exported(source, target, ())
-    assert target.ledger.marked_pages(b"", 9) == [(identity(URLS[0]), 2.0)]
+    assert target.ledger.marked_pages(b"", 9) == [(identity(URLS[0]), seen(2.0))]
 
 
 def test_page_as_large_as_the_fetcher_takes_fits_into_a_part() -> None:

@@ -15,8 +15,10 @@ from isal import isal_zlib
 from warcio.archiveiterator import ArchiveIterator as WarcioReader
 
 from mesh.errors import CorruptionError
+from mesh.stamp import Stamp
 from peers.storage.warc import (
     RECORD_BYTES_MAX,
+    absence_record,
     is_plain_record,
     is_sound,
     pack_record,
@@ -27,9 +29,11 @@ from peers.storage.warc import (
     record_id,
     request_record,
     response_record,
+    visit_in,
     warc_date,
     warcinfo_record,
 )
+from tests.helpers import seen
 from tests.shared_data import shared
 
 URL = "http://www.debian.org/doc/?q=%E5%86%85%E6%A0%B8"
@@ -40,12 +44,12 @@ FETCHED_AT = 1_700_000_000.123456
 
 
 def response(body: bytes = BODY) -> bytes:
-    return response_record(URL, HEAD, body, FETCHED_AT, "127.0.0.2")
+    return response_record(URL, HEAD, body, seen(FETCHED_AT), "127.0.0.2")
 
 
 def all_kinds() -> bytes:
     info = warcinfo_record("tianmesh-a-00001.warc.gz", FETCHED_AT, {"software": "tianmesh"})
-    return info + response() + request_record(URL, REQUEST, FETCHED_AT, "127.0.0.2")
+    return info + response() + request_record(URL, REQUEST, seen(FETCHED_AT), "127.0.0.2")
 
 
 def test_response_comes_back_as_it_was_archived() -> None:
@@ -70,14 +74,18 @@ def test_request_points_to_its_response() -> None:
 
 def test_same_fetch_gives_the_same_bytes_on_every_peer() -> None:
     assert response() == response()
-    assert record_id("response", URL, 1.0) != record_id("request", URL, 1.0) != record_id("request", URL, 1.1)
+    assert (
+        record_id("response", URL, seen(1.0))
+        != record_id("request", URL, seen(1.0))
+        != record_id("request", URL, seen(1.1))
+    )
 
 
 @given(st.text(), st.floats(0, 4e9))
 def test_record_id_is_a_uuid_of_version_8(url: str, fetched_at: float) -> None:
     import uuid
 
-    found = uuid.UUID(record_id("response", url.encode("utf-8", "replace").decode(), fetched_at)[1:-1])
+    found = uuid.UUID(record_id("response", url.encode("utf-8", "replace").decode(), seen(fetched_at))[1:-1])
     assert (found.version, found.variant) == (8, uuid.RFC_4122)
 
 
@@ -95,7 +103,7 @@ def test_date_has_microseconds(seconds: float, text: str) -> None:
 
 
 def test_headers_that_are_empty_are_left_out_and_truncation_is_said() -> None:
-    cut = read_record(response_record(URL, HEAD, BODY, FETCHED_AT, truncated="disconnect"))
+    cut = read_record(response_record(URL, HEAD, BODY, seen(FETCHED_AT), truncated="disconnect"))
     assert cut.headers["warc-truncated"] == "disconnect"
     assert "warc-ip-address" not in cut.headers
     assert "warc-truncated" not in read_record(response()).headers
@@ -103,7 +111,7 @@ def test_headers_that_are_empty_are_left_out_and_truncation_is_said() -> None:
 
 def test_line_break_cannot_get_into_a_header() -> None:
     with pytest.raises(AssertionError):
-        response_record("http://a/\r\nWARC-Type: warcinfo", HEAD, BODY, FETCHED_AT)
+        response_record("http://a/\r\nWARC-Type: warcinfo", HEAD, BODY, seen(FETCHED_AT))
 
 
 def test_warcio_reads_every_record_and_its_digest() -> None:
@@ -127,7 +135,7 @@ def test_fastwarc_reads_every_record_and_its_digest() -> None:
 
 @given(st.binary(max_size=2_000), st.integers(0, 1 << 32))
 def test_any_body_comes_back(body: bytes, microsecond: int) -> None:
-    record = read_record(response_record(URL, HEAD, body, microsecond / 1e6))
+    record = read_record(response_record(URL, HEAD, body, seen(microsecond / 1e6)))
     assert parse_response(record).body == body
 
 
@@ -268,8 +276,26 @@ def test_record_that_the_quick_check_takes_is_one_that_is_read(
 
 
 def test_quick_check_takes_what_we_write() -> None:
-    for packed in (response(), request_record(URL, REQUEST, FETCHED_AT)):
+    for packed in (response(), request_record(URL, REQUEST, seen(FETCHED_AT))):
         content = gzip.decompress(packed)
         assert is_plain_record(content)
         assert not is_plain_record(content[:-1])
         assert not is_plain_record(content + b"\r\n\r\n")
+
+
+def test_visit_stands_in_a_header_of_ours_and_in_the_id() -> None:
+    stamp = Stamp(7, FETCHED_AT)
+    for packed in (
+        response_record(URL, HEAD, BODY, stamp),
+        request_record(URL, REQUEST, stamp),
+        absence_record(URL, "robots", stamp),
+    ):
+        record = read_record(packed)
+        assert (record.headers["tianmesh-visit"], visit_in(record.headers)) == ("7", 7)
+    assert visit_in(read_record(response()).headers) == 0, "of no visit of ours"
+    assert record_id("response", URL, stamp) != record_id("response", URL, Stamp(8, FETCHED_AT))
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "1.5", "\u0663", "4294967296", "9" * 5_000])
+def test_visit_that_makes_no_sense_is_none(text: str) -> None:
+    assert visit_in({"tianmesh-visit": text}) == 0
