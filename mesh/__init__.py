@@ -5,6 +5,7 @@ Agreement
     `urls`         the canonical form of URLs, hosts, fingerprints
     `slots`        host -> slot -> owner and standbys: the two-level mapping; `slot_ranking` who wins a slot
     `ownership`    one peer's view of that at one epoch; `slot_set` slots in messages
+    `stamp`        what orders the versions of a page
 
 Actors
     `actor`        the contract: messages in, sends out, no I/O

@@ -227,7 +227,7 @@ class Frontier:
             self.note_change(key)
 
     def add_anchor(self, url: str, slot: int, *entries: str) -> None:
-        """Remember what a link tells of a page, known or not; see `mesh.linkers.entries_of`."""
+        """Remember what a link tells of a page, known or not; see `peers.engine.linkers.entries_of`."""
         self._fill(slot)
         mark = fingerprint(url)
         key = _slot_key(slot) + b"a" + mark

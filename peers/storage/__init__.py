@@ -4,7 +4,8 @@ Actor: `cell` lets no page count as stored before its living team has it. It has
 into the archive, with `replication`: what others have still to answer), `readings` (places being read back),
 `indexing` (what the indexer has still to be given), `marking` (slots to be indexed anew), `slot_news` (what
 is told when they are), `scrubber` (what of the archive is to be checked next), `repairs` (what was found
-damaged) and `dead_segments`, all over the `ledger`. Who keeps a page with us is said by `teams`, what others
+damaged) and `dead_segments`, all over the `ledger`, in which others
+of the peer read by `stored_versions`. Who keeps a page with us is said by `teams`, what others
 tell of it by `link_texts`; limits are `settings`, its messages are `messages`, and `wire_messages` to other
 cells and to gateways.
 
