@@ -3,7 +3,7 @@
 Everything that we owe a host is a function here, over what is remembered of it (`HostRecord`), what its
 robots.txts say, and the settings. Others carry it out: the frontier keeps the records and lets every host
 wait for its clock; the controller says what has happened, asks a host one thing at a time, and only while it
-has a licence.
+has a licence, and nobody while its own machine is in trouble.
 
 A clock never goes back. It is put forward, in this order of importance:
 
@@ -11,6 +11,7 @@ A clock never goes back. It is put forward, in this order of importance:
     a failure of the host                                         `after_failure`: back-off, Retry-After
     too many failures, or a hopeless one                          `given_up`: a day
     a slot taken over, from whoever may just have asked           `inherited`: the delay
+    a robots.txt that has moved to a host that has to wait        `free_s`: until that may be asked
     what another peer knows, within limits                        `seen_elsewhere`, `join`
 """
 
@@ -26,6 +27,7 @@ from peers.crawler.settings import CrawlSettings
 from peers.crawler.web_request import FailureReason
 
 _MAY_PASS: Final = frozenset((408, 425, 429, 500, 502, 503, 504))
+BUSY_PAUSE_S: Final = 1.0  # before looking again whether a host that is being asked is free
 _DOUBLINGS_MAX: Final = 64  # of the back-off: 2^1,024 is no float
 
 
@@ -168,6 +170,25 @@ def retry_after_s(value: str | None) -> float:
 def origin_pause_s(settings: CrawlSettings, retry_after_s: float) -> float:
     """Return how long an origin is left alone whose robots.txt cannot be had while others of its host can."""
     return max(settings.backoff_max_s, min(retry_after_s, settings.retry_after_max_s))
+
+
+# --- A robots.txt that has moved to another host ---
+
+
+def free_s(other: HostRecord, delay_s: float, now: float) -> float:
+    """Return when a host may be asked on behalf of another one, whose robots.txt has moved there.
+
+    If it has to be left alone for longer than its delay it fails: so will our question, and be done.
+
+    Args:
+      delay_s: its own.
+    """
+    return now if other.next_fetch_s > now + delay_s else other.next_fetch_s
+
+
+def free_after_question_s(now: float) -> float:
+    """Return when to look again whether a host that is being asked is free."""
+    return now + BUSY_PAUSE_S
 
 
 # --- Budgets ---

@@ -27,7 +27,6 @@ from peers.crawler.web_request import (
     status_name,
 )
 
-BUSY_PAUSE_S: Final = 1.0  # before asking again whether the host that a robots.txt redirects to is free
 EXCLUSIONS_PER_TURN: Final = 100  # URLs a host may lose to its rules before another host has its turn
 VAIN_TURNS_MAX: Final = 10  # of hosts that have nothing to offer, before other messages have theirs
 LOCAL_FAILURE_PAUSE_S: Final = 5.0
@@ -115,7 +114,7 @@ class Visits:
         """
         self._clocks.take_courage(state)
         if state.host in self._asked:  # for the robots.txt of another host
-            self._clocks.wait(state, now + BUSY_PAUSE_S)
+            self._clocks.wait(state, politeness.free_after_question_s(now))
             return None
         if not self._clocks.is_ready(state, now):
             return None
@@ -159,17 +158,12 @@ class Visits:
         return self._ask(request, Visit(state, taken, question), now)
 
     def _free_s(self, url: str, state: HostState, now: float) -> float:
-        """When the host of a URL may be asked on behalf of another one.
-
-        If it has to be left alone for longer than its delay it fails: so will our question, and be done.
-        """
+        """When the host of a URL may be asked on behalf of another one."""
         host = host_of(url)
         if host in self._asked:
-            return now + BUSY_PAUSE_S
+            return politeness.free_after_question_s(now)
         other = self._frontier.find(host) if host != state.host else None
-        if other is None or other.record.next_fetch_s > now + self._clocks.delay_s(other):
-            return now
-        return other.record.next_fetch_s
+        return now if other is None else politeness.free_s(other.record, self._clocks.delay_s(other), now)
 
     def _ask(self, request: FetchPage, visit: Visit, now: float) -> FetchPage:
         self._visits[request.url] = visit

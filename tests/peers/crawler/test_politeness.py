@@ -106,6 +106,12 @@ def test_budgets_have_reasons() -> None:
     assert politeness.origins_reason(2, settings) == "host_origins"
 
 
+def test_on_behalf_of_another_a_host_is_asked_when_its_delay_is_over_or_at_once_when_that_will_fail() -> None:
+    assert politeness.free_s(HOST, 2.0, 49.0) == 50.0
+    assert politeness.free_s(HOST, 2.0, 47.0) == 47.0, "it has to be left alone: so will the question be done"
+    assert politeness.free_after_question_s(NOW) > NOW
+
+
 def test_who_takes_over_waits_a_delay_since_somebody_may_have_asked() -> None:
     assert politeness.inherited(HOST, NOW, 2.0).next_fetch_s == 62.0
     assert politeness.inherited(HOST, -inf, 2.0) is HOST
