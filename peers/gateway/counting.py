@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from mesh.actor import Send
 from peers.engine.kernels import FIELD_COUNT
-from peers.gateway.plan import NOBODY_ABSENT, Absent, Part, Plan
+from peers.gateway.plan import NOBODY_ABSENT, Absent, Plan, Share
 from peers.gateway.search_task import SearchTask
 from peers.gateway.stage import COUNTING_S_MAX, Answer, Asked, Stage, limit_of
-from peers.gateway.term_statistics import TermStatistics, Version, version_of
+from peers.gateway.term_statistics import Edition, TermStatistics, edition_of
 from peers.index.wire_messages import CountTerms, TermsCounted
 
 
@@ -37,28 +37,28 @@ class CountingStage(Stage):
             self._view.bridged += plan.absent != NOBODY_ABSENT
             self._view.punctuality.note_tardy(waiting.intersection(plan.absent))
 
-    def _ask_to_count(self, parts: Iterable[Part], absent: Absent, now: float) -> list[Send]:
-        """Ask those parts that have not counted all terms."""
-        lacking = self.statistics.lacking(parts, self._task.terms)
+    def _ask_to_count(self, shares: Iterable[Share], absent: Absent, now: float) -> list[Send]:
+        """Ask those shares that have not counted all terms."""
+        lacking = self.statistics.lacking(shares, self._task.terms)
         if not lacking:
             return []
         question = CountTerms(self._task.number_question(), self._task.terms, absent)
-        questions = {part.peer: question for part in lacking}
+        questions = {share.peer: question for share in lacking}
         return self._ask(question.request, questions, TermsCounted, absent, now)
 
     def _ask_stand_ins(self, plan: Plan, now: float) -> list[Send]:
         return self._ask_to_count(plan.stand_ins(), plan.absent, now)
 
-    def _take_counts(self, asked: Asked, part: Part, counted: TermsCounted, now: float) -> None:
+    def _take_counts(self, asked: Asked, share: Share, counted: TermsCounted, now: float) -> None:
         if counted.epoch != self._task.ownership.serving_epoch:
-            self._take_as_foreign(asked, part, now)
+            self._take_as_foreign(asked, share, now)
             return
-        self._view.cache.note_version(part, version_of(counted), now)
+        self._view.cache.note_edition(share, edition_of(counted), now)
         shape = len(counted.field_lengths), len(counted.doc_freqs)
         if shape == (FIELD_COUNT, len(self._task.terms)):
-            self.statistics.add(part, self._task.terms, counted)
-            asked.round.settle(part.peer)
-            self._note_missing(part, counted.missing)
+            self.statistics.add(share, self._task.terms, counted)
+            asked.round.settle(share.peer)
+            self._note_missing(share, counted.missing)
 
     def _ask_instead(self, late: set[str], now: float) -> list[Send]:
         plan = self._view.plan(late | self._incomplete | self._known_late())
@@ -84,22 +84,22 @@ class Counting(CountingStage):
         sends = self._ask_to_count(self.plans[0].slots, NOBODY_ABSENT, now)
         return sends + self._ask_to_count(self._bridged.stand_ins(), self._bridged.absent, now)
 
-    def take(self, asked: Asked, message: Answer, part: Part, now: float) -> None:
+    def take(self, asked: Asked, message: Answer, share: Share, now: float) -> None:
         assert isinstance(message, TermsCounted)
-        self._take_counts(asked, part, message, now)
+        self._take_counts(asked, share, message, now)
 
     def plan(self) -> Plan | None:
         """The plan to search by, as soon as there is one."""
         tardy = self._view.punctuality.tardy
         for plan in self.plans:
-            is_whole = self._is_whole(plan, self._version_counted)
-            if is_whole and tardy.isdisjoint(part.peer for part in plan.slots):
+            is_whole = self._is_whole(plan, self._edition_counted)
+            if is_whole and tardy.isdisjoint(share.peer for share in plan.slots):
                 return plan
-        return None if self.is_open else self._best_plan(self._version_counted)
+        return None if self.is_open else self._best_plan(self._edition_counted)
 
-    def _version_counted(self, part: Part) -> Version | None:
-        is_known = self.statistics.knows(part, self._task.terms)
-        return self.statistics.version(part) if is_known else None
+    def _edition_counted(self, share: Share) -> Edition | None:
+        is_known = self.statistics.knows(share, self._task.terms)
+        return self.statistics.edition(share) if is_known else None
 
     def _known_late(self) -> frozenset[str]:
         return frozenset(self._view.punctuality.tardy)
@@ -114,16 +114,16 @@ class Checking(Stage):
 
     def begin(self, now: float) -> list[Send]:
         question = CountTerms(self._task.number_question(), ())
-        questions = {part.peer: question for part in self.plans[0].slots}
+        questions = {share.peer: question for share in self.plans[0].slots}
         return self._ask(question.request, questions, TermsCounted, NOBODY_ABSENT, now)
 
-    def take(self, asked: Asked, message: Answer, part: Part, now: float) -> None:
+    def take(self, asked: Asked, message: Answer, share: Share, now: float) -> None:
         assert isinstance(message, TermsCounted)
         if message.epoch != self._task.ownership.serving_epoch:
-            self._take_as_foreign(asked, part, now)
+            self._take_as_foreign(asked, share, now)
             return
-        self._view.cache.note_version(part, version_of(message), now)
-        asked.round.settle(part.peer)
+        self._view.cache.note_edition(share, edition_of(message), now)
+        asked.round.settle(share.peer)
 
     def end(self, plan: Plan) -> None:
         """Nobody is waited for: those that are late are known when they are asked to count."""

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from peers.engine.model import MODEL_DEPTH, Candidate, newest_of, reranked
 from peers.gateway.cursor import Cursor
-from peers.gateway.plan import Part
+from peers.gateway.plan import Share
 from peers.index.wire_messages import Hit
 
 
 class RankedHit(NamedTuple):
     """A hit in its place."""
 
-    part: Part  # where it is from
+    share: Share  # where it is from
     hit: Hit  # as its peer scored it
     score: float  # by which it is ordered
     is_head: bool
@@ -32,24 +32,24 @@ class HitList:
       hits: in order.
     """
 
-    def __init__(self, found: Sequence[tuple[Part, Hit]], scale: float | None) -> None:
+    def __init__(self, found: Sequence[tuple[Share, Hit]], scale: float | None) -> None:
         """Order hits.
 
         Args:
-          found: the best of all parts, by falling score, ties by URL.
+          found: the best of all shares, by falling score, ties by URL.
           scale: of the model's features, None when there is no head.
         """
         # Without features there is nothing to mix in: the order is that of the scores.
         has_head = scale is not None and any(hit.features for _, hit in found[:MODEL_DEPTH])
         n_head = MODEL_DEPTH if has_head else 0
-        head = {hit.url: (part, hit) for part, hit in found[:n_head]}
+        head = {hit.url: (share, hit) for share, hit in found[:n_head]}
         candidates = [Candidate(url, hit.score, hit.features) for url, (_, hit) in head.items()]
         self._candidates = candidates
         self._last_of_head = found[n_head - 1][1] if 0 < n_head <= len(found) else None
         self.hits = [
             RankedHit(*head[each.url], each.score, True) for each in reranked(candidates, scale or 0.0)
         ]
-        self.hits += [RankedHit(part, hit, hit.score, False) for part, hit in found[n_head:]]
+        self.hits += [RankedHit(share, hit, hit.score, False) for share, hit in found[n_head:]]
 
     @property
     def newest(self) -> float:

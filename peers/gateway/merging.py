@@ -1,4 +1,4 @@
-"""The answers of all parts of a plan made into one page of results."""
+"""The answers of all shares of a plan made into one page of results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from peers.engine.query import Order
 from peers.engine.ranking import Statistics
 from peers.gateway.hit_list import HitList, RankedHit
 from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed
-from peers.gateway.plan import Part, Plan
+from peers.gateway.plan import Plan, Share
 from peers.gateway.relaxation import Step
 from peers.gateway.search_task import SearchTask
 from peers.gateway.term_statistics import Totals, total_of
@@ -31,18 +31,18 @@ ExcerptOf: TypeAlias = Callable[[str], Excerpt | None]  # of a URL on the page; 
 _decode_explanation = msgspec.msgpack.Decoder(Explanation).decode
 
 
-def hits_of(plan: Plan, found: Mapping[Part, HitsFound], task: SearchTask) -> Iterator[tuple[Part, Hit]]:
-    """Those of a plan's parts that they may answer for, by falling score, ties by URL."""
-    given = [(part, hit) for part, answer in found.items() for hit in answer.hits]
+def hits_of(plan: Plan, found: Mapping[Share, HitsFound], task: SearchTask) -> Iterator[tuple[Share, Hit]]:
+    """Those of a plan's shares that they may answer for, by falling score, ties by URL."""
+    given = [(share, hit) for share, answer in found.items() for hit in answer.hits]
     places = [(-hit.score, hit.url, n) for n, (_, hit) in enumerate(given) if isfinite(hit.score)]
-    part_of: dict[str, Part | None] = {}  # by host
+    share_of: dict[str, Share | None] = {}  # by host
     for _, url, place in sorted(places):
-        part, hit = given[place]
+        share, hit = given[place]
         host = host_of(url) if _is_web(url) else ""
-        if host not in part_of:
-            part_of[host] = plan.part_of(task.ownership.slot_of(host)) if host else None
-        if part_of[host] == part:
-            yield part, hit
+        if host not in share_of:
+            share_of[host] = plan.share_of(task.ownership.slot_of(host)) if host else None
+        if share_of[host] == share:
+            yield share, hit
         else:
             task.view.hits_refused += 1
 
@@ -58,7 +58,7 @@ class Merging:
         self,
         task: SearchTask,
         plan: Plan,
-        found: Mapping[Part, HitsFound],
+        found: Mapping[Share, HitsFound],
         totals: Totals,
         step: Step,
         step_number: int,
@@ -66,7 +66,7 @@ class Merging:
         """Put into order.
 
         Args:
-          found: what came of the parts of the plan.
+          found: what came of the shares of the plan.
           totals: the statistics that hits were scored by.
           step: what was searched, and its number among the query's.
         """
@@ -75,7 +75,7 @@ class Merging:
         self._step = step
         has_head = task.order.order is Order.SCORE and not task.is_in_tail
         self._scale = scale_of(step.query, _statistics(task, totals)) if has_head else None
-        # As many as each part gave: what is behind these others may have, too.
+        # As many as each share gave: what is behind these others may have, too.
         self._list = HitList(list(islice(hits_of(plan, found, task), task.depth())), self._scale)
         start = self._list.start_of(task.cursor) if task.cursor else task.offset
         self.page = self._list.hits[start : start + task.k]
@@ -126,7 +126,7 @@ class Merging:
             score=ranked.score,
             host=host_of(url),
             fetched_at=excerpt.fetched_at,
-            peer=ranked.part.peer,
+            peer=ranked.share.peer,
             date=excerpt.date,
             type=excerpt.type,
             language=excerpt.language,
@@ -149,8 +149,8 @@ class Merging:
         return explain_mix(candidate, bm25f, self._scale, self._list.newest)
 
 
-def _facets(found: Mapping[Part, HitsFound]) -> FacetCounts:
-    """Add up what the parts counted."""
+def _facets(found: Mapping[Share, HitsFound]) -> FacetCounts:
+    """Add up what the shares counted."""
     sums: dict[str, Counter[str]] = {name: Counter() for name in FacetCounts.__struct_fields__}
     for answer in found.values():
         for name, values in sums.items():

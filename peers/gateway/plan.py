@@ -15,19 +15,19 @@ Absent: TypeAlias = tuple[str, ...]  # sorted ids of peers for which others answ
 NOBODY_ABSENT: Final[Absent] = ()
 
 
-class Part(NamedTuple):
-    """The slots that a peer answers for: its own, or those that it is the next best for."""
+class Share(NamedTuple):
+    """What a peer answers for in a plan: its own slots, or those that it is the next best for."""
 
     peer: str
     absent: Absent  # NOBODY_ABSENT for its own
 
 
 class Plan:
-    """Which part speaks for which slot; the parts do not overlap.
+    """Which share speaks for which slot; the shares do not overlap.
 
     Attributes:
       absent: the peers whose own answers are not used.
-      slots: number of slots by part, parts without any left out.
+      slots: number of slots by share, shares without any left out.
     """
 
     def __init__(self, ownership: Ownership, absent: Absent = NOBODY_ABSENT) -> None:
@@ -37,32 +37,32 @@ class Plan:
         self._own = serving.ranking[0]
         self._answering = serving.answering(frozenset(serving.peers) - frozenset(absent))
         is_own = self._answering == self._own
-        self.slots: Mapping[Part, int] = {
+        self.slots: Mapping[Share, int] = {
             **self._count(np.flatnonzero(is_own), NOBODY_ABSENT),
             **self._count(np.flatnonzero(~is_own), absent),
         }
 
     @property
     def slot_count(self) -> int:
-        """Slots that any part speaks for; less than all when whole teams are absent, or nobody serves."""
+        """Slots that any share speaks for; less than all when whole teams are absent, or nobody serves."""
         return sum(self.slots.values())
 
-    def stand_ins(self) -> list[Part]:
-        """The parts that speak for those that are absent."""
-        return [part for part in self.slots if part.absent]
+    def stand_ins(self) -> list[Share]:
+        """The shares that speak for those that are absent."""
+        return [share for share in self.slots if share.absent]
 
-    def part_of(self, slot: int) -> Part | None:
-        """The part that speaks for the slot."""
+    def share_of(self, slot: int) -> Share | None:
+        """The share that speaks for the slot."""
         position = int(self._answering[slot])
         if position == NOBODY:
             return None
         is_own = position == int(self._own[slot])
-        return Part(self._peers[position], NOBODY_ABSENT if is_own else self.absent)
+        return Share(self._peers[position], NOBODY_ABSENT if is_own else self.absent)
 
-    def _count(self, slots: np.ndarray[tuple[int], np.dtype[np.intp]], absent: Absent) -> dict[Part, int]:
+    def _count(self, slots: np.ndarray[tuple[int], np.dtype[np.intp]], absent: Absent) -> dict[Share, int]:
         answering = self._answering[slots]
         positions, counts = np.unique(answering[answering != NOBODY], return_counts=True)
         return {
-            Part(self._peers[position], absent): int(count)
+            Share(self._peers[position], absent): int(count)
             for position, count in zip(positions, counts, strict=True)
         }

@@ -8,7 +8,7 @@ from math import inf
 from mesh.actor import Address, Message, Send
 from peers.gateway.errand import Errand
 from peers.gateway.messages import CheckReadiness, Coverage, Lacking, ReadinessTold
-from peers.gateway.plan import NOBODY_ABSENT, Absent, Part, Plan
+from peers.gateway.plan import NOBODY_ABSENT, Absent, Plan, Share
 from peers.gateway.round import Round
 from peers.gateway.search_task import YOUNG_S
 from peers.gateway.stage import COUNTING_S_MAX
@@ -37,7 +37,7 @@ class Readiness(Errand):
         if message.epoch != self._ownership.serving_epoch:
             self._round.ask_again(source.peer, now)
             return []
-        self._missing[Part(source.peer, self._absent)] = message.missing
+        self._missing[Share(source.peer, self._absent)] = message.missing
         self._round.settle(source.peer)
         return self._advance(now)
 
@@ -56,14 +56,14 @@ class Readiness(Errand):
 
     def _begin(self, now: float) -> list[Send]:
         self._ownership = self._view.ownership
-        self._missing: dict[Part, int] = {}  # slots that a part lacks; of those that have answered
+        self._missing: dict[Share, int] = {}  # slots that a share lacks; of those that have answered
         self._own = self._view.plan(frozenset())
         return self._ask(self._own.slots, NOBODY_ABSENT, now)
 
-    def _ask(self, parts: Iterable[Part], absent: Absent, now: float) -> list[Send]:
+    def _ask(self, shares: Iterable[Share], absent: Absent, now: float) -> list[Send]:
         self._absent = absent
         question = CountTerms(self._number_question(), (), absent)
-        questions = {part.peer: question for part in parts}
+        questions = {share.peer: question for share in shares}
         silent = self._view.punctuality.silent
         self._round = Round(question.request, "indexer", questions, silent, now, COUNTING_S_MAX)
         return self._round.ask() + self._advance(now)
@@ -72,15 +72,15 @@ class Readiness(Errand):
         """Ask others for what is missing, once; then tell."""
         if not self._round.is_over(now):
             return []
-        bridge = self._view.plan({part.peer for part in self._own.slots if self._lacks(part)})
+        bridge = self._view.plan({share.peer for share in self._own.slots if self._lacks(share)})
         if self._absent == NOBODY_ABSENT and bridge.stand_ins():
             return self._ask(bridge.stand_ins(), bridge.absent, now)
         return self._end(self._told(bridge))
 
-    def _lacks(self, part: Part) -> int:
-        """How many of its slots a part does not answer for: all when it has said nothing."""
-        slots = self._own.slots[part]
-        return min(self._missing.get(part, slots), slots)
+    def _lacks(self, share: Share) -> int:
+        """How many of its slots a share does not answer for: all when it has said nothing."""
+        slots = self._own.slots[share]
+        return min(self._missing.get(share, slots), slots)
 
     def _told(self, bridge: Plan) -> ReadinessTold:
         slots = self._ownership.table.slot_count
@@ -88,9 +88,9 @@ class Readiness(Errand):
         if answered == slots:
             return ReadinessTold(self.ticket, Coverage(slots, slots, 0))
         lacking = [
-            Lacking(part.peer, self._lacks(part), part in self._missing)
-            for part in self._own.slots
-            if self._lacks(part)
+            Lacking(share.peer, self._lacks(share), share in self._missing)
+            for share in self._own.slots
+            if self._lacks(share)
         ]
         unserved = slots - self._own.slot_count
         return ReadinessTold(
@@ -98,4 +98,4 @@ class Readiness(Errand):
         )
 
     def _spoken_for(self, plan: Plan) -> int:
-        return sum(max(slots - self._missing.get(part, slots), 0) for part, slots in plan.slots.items())
+        return sum(max(slots - self._missing.get(share, slots), 0) for share, slots in plan.slots.items())

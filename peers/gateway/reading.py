@@ -9,7 +9,7 @@ import msgspec
 from mesh.actor import Send
 from mesh.urls import host_of
 from peers.gateway.hit_list import RankedHit
-from peers.gateway.plan import NOBODY_ABSENT, Part, Plan
+from peers.gateway.plan import NOBODY_ABSENT, Plan, Share
 from peers.gateway.search_task import SearchTask
 from peers.gateway.stage import READING_S_MAX, Answer, Asked, Stage
 from peers.gateway.term_statistics import Totals
@@ -43,14 +43,14 @@ class Reading(Stage):
         self._excerpts: dict[tuple[str, str], Excerpt] = {}  # by peer and URL
 
     def begin(self, now: float) -> list[Send]:
-        return self._ask_to_read(((each.part.peer, each.hit.url) for each in self._page), now)
+        return self._ask_to_read(((each.share.peer, each.hit.url) for each in self._page), now)
 
-    def take(self, asked: Asked, message: Answer, part: Part, now: float) -> None:
+    def take(self, asked: Asked, message: Answer, share: Share, now: float) -> None:
         assert isinstance(message, ExcerptsRead)
         for excerpt in message.excerpts:
-            if part.peer in self._readers.get(excerpt.url, ()):
-                self._excerpts[part.peer, excerpt.url] = excerpt
-        asked.round.settle(part.peer)
+            if share.peer in self._readers.get(excerpt.url, ()):
+                self._excerpts[share.peer, excerpt.url] = excerpt
+        asked.round.settle(share.peer)
 
     def end(self, plan: Plan) -> None:
         waiting = self._waiting()

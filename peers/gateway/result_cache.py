@@ -19,8 +19,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from peers.gateway.messages import PagesFound, SearchPages
-from peers.gateway.plan import NOBODY_ABSENT, Part
-from peers.gateway.term_statistics import Version
+from peers.gateway.plan import NOBODY_ABSENT, Share
+from peers.gateway.term_statistics import Edition
 
 # A commit takes longer; and asking all peers twenty times a second costs them nothing worth mentioning.
 FRESH_S: Final = 0.05
@@ -31,10 +31,10 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 class CachedPage(NamedTuple):
-    """An answer and the versions of all indexes that it speaks of."""
+    """An answer and the editions of all indexes that it speaks of."""
 
     answer: PagesFound
-    versions: Mapping[Part, Version]
+    editions: Mapping[Share, Edition]
     size_bytes: int
 
 
@@ -53,12 +53,12 @@ class ResultCache:
         self.misses = 0
         self.size_bytes = 0
         self._pages: OrderedDict[SearchPages, CachedPage] = OrderedDict()
-        self._told: dict[str, tuple[Version, float]] = {}  # by peer: what it said last, and when
+        self._told: dict[str, tuple[Edition, float]] = {}  # by peer: what it said last, and when
 
-    def note_version(self, part: Part, version: Version, now: float) -> None:
+    def note_edition(self, share: Share, edition: Edition, now: float) -> None:
         """A peer has told of what it answers from."""
-        if part.absent == NOBODY_ABSENT:
-            self._told[part.peer] = version, now
+        if share.absent == NOBODY_ABSENT:
+            self._told[share.peer] = edition, now
 
     def find(self, order: SearchPages) -> CachedPage | None:
         """Return the page that was shown for the same order and may still be right."""
@@ -66,7 +66,7 @@ class ResultCache:
         page = self._pages.get(key)
         if page is None:
             return None
-        if any(self._is_outdated(part, version) for part, version in page.versions.items()):
+        if any(self._is_outdated(share, edition) for share, edition in page.editions.items()):
             self._drop(key)
             return None
         self._pages.move_to_end(key)
@@ -74,16 +74,16 @@ class ResultCache:
 
     def is_current(self, page: CachedPage, now: float) -> bool:
         """Is it known that nothing has changed?"""
-        return all(self._is_confirmed(part, version, now) for part, version in page.versions.items())
+        return all(self._is_confirmed(share, edition, now) for share, edition in page.editions.items())
 
-    def keep(self, order: SearchPages, answer: PagesFound, versions: Mapping[Part, Version]) -> None:
+    def keep(self, order: SearchPages, answer: PagesFound, editions: Mapping[Share, Edition]) -> None:
         """Remember an answer that speaks for all slots."""
         key = _key(order)
         size_bytes = OBJECT_BYTES_FACTOR * len(_encoder.encode(answer))
         self._drop(key)
         if size_bytes > self._bytes_max:
             return
-        self._pages[key] = CachedPage(answer, dict(versions), size_bytes)
+        self._pages[key] = CachedPage(answer, dict(editions), size_bytes)
         self.size_bytes += size_bytes
         self.limit(self._bytes_max)
 
@@ -107,13 +107,13 @@ class ResultCache:
         if page is not None:
             self.size_bytes -= page.size_bytes
 
-    def _is_outdated(self, part: Part, version: Version) -> bool:
-        told = self._told.get(part.peer)
-        return told is not None and told[0] != version
+    def _is_outdated(self, share: Share, edition: Edition) -> bool:
+        told = self._told.get(share.peer)
+        return told is not None and told[0] != edition
 
-    def _is_confirmed(self, part: Part, version: Version, now: float) -> bool:
-        told = self._told.get(part.peer)
-        return told is not None and told[0] == version and now - told[1] <= FRESH_S
+    def _is_confirmed(self, share: Share, edition: Edition, now: float) -> bool:
+        told = self._told.get(share.peer)
+        return told is not None and told[0] == edition and now - told[1] <= FRESH_S
 
 
 def _key(order: SearchPages) -> SearchPages:

@@ -36,14 +36,14 @@ from peers.gateway.counting import Checking, Counting, CountingStage
 from peers.gateway.errand import Errand
 from peers.gateway.merging import Merging
 from peers.gateway.messages import Coverage, PagesFound, SearchPages
-from peers.gateway.plan import Part, Plan
+from peers.gateway.plan import Plan, Share
 from peers.gateway.reading import Reading
 from peers.gateway.relaxation import ENOUGH, steps_of
 from peers.gateway.result_cache import CachedPage
 from peers.gateway.search_task import SearchTask
 from peers.gateway.searching import Searching
 from peers.gateway.stage import Stage, slots_spoken_for
-from peers.gateway.term_statistics import version_of
+from peers.gateway.term_statistics import edition_of
 from peers.gateway.view import View
 from peers.index.wire_messages import ExcerptsRead, HitsFound, TermsCounted
 
@@ -89,7 +89,7 @@ class Search(Errand):
         asked = stage.asked_for(source, message)
         if asked is None:
             return None
-        stage.take(asked, message, Part(source.peer, asked.absent), now)
+        stage.take(asked, message, Share(source.peer, asked.absent), now)
         return self._bridge(stage.bridge_incomplete, now) + self._advance(now)
 
     def wake(self, now: float) -> list[Send]:
@@ -223,11 +223,11 @@ class Search(Errand):
         seconds = now - self._task.started
         answer = self._merged.answer(stage.excerpt_of, coverage, self._with_all, seconds)
         if not coverage.missing and not plan.absent and stage.is_read():
-            versions = {part: version_of(found) for part, found in searched.found_by(plan).items()}
-            self._view.cache.keep(self._task.order, answer, versions)
+            editions = {share: edition_of(found) for share, found in searched.found_by(plan).items()}
+            self._view.cache.keep(self._task.order, answer, editions)
         return self._end(answer)
 
     def _coverage(self) -> Coverage:
         slots = self._task.ownership.table.slot_count
-        answered = slots_spoken_for(self._plan, self._searched.version_found)
+        answered = slots_spoken_for(self._plan, self._searched.edition_found)
         return Coverage(slots, answered, slots - answered)

@@ -62,7 +62,7 @@ class SearchTask:
         return self.cursor is not None and not self.cursor.is_head
 
     def depth(self) -> int:
-        """How many hits are asked of each part: one more than is shown tells of a next page."""
+        """How many hits are asked of each share: one more than is shown tells of a next page."""
         if self.is_in_tail:
             return self.k + 1
         # Behind a cursor in the head the page may begin with its last hit.

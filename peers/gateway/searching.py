@@ -12,11 +12,11 @@ from mesh.actor import Send
 from peers.engine.query import Order
 from peers.gateway.counting import CountingStage
 from peers.gateway.merging import hits_of
-from peers.gateway.plan import NOBODY_ABSENT, Part, Plan
+from peers.gateway.plan import NOBODY_ABSENT, Plan, Share
 from peers.gateway.relaxation import Step
 from peers.gateway.search_task import SearchTask
 from peers.gateway.stage import SEARCHING_S_MAX, Answer, Asked
-from peers.gateway.term_statistics import TermStatistics, Totals, Version, total_of, version_of
+from peers.gateway.term_statistics import Edition, TermStatistics, Totals, edition_of, total_of
 from peers.index.wire_messages import HitsFound, SearchSlots, TermsCounted
 
 _encoder = msgspec.msgpack.Encoder()
@@ -51,8 +51,8 @@ class Searching(CountingStage):
         self.totals = totals
         self.encoded_query = _encoder.encode(step.query)
         self._counted_by = counted_by
-        self._versions = {part: statistics.version(part) for part in counted_by.slots}
-        self._found: dict[Part, HitsFound] = {}
+        self._editions = {share: statistics.edition(share) for share in counted_by.slots}
+        self._found: dict[Share, HitsFound] = {}
         self._searched = [NOBODY_ABSENT]
 
     def begin(self, now: float) -> list[Send]:
@@ -61,18 +61,18 @@ class Searching(CountingStage):
             sends += self._search_instead(self._counted_by, now)
         return sends
 
-    def take(self, asked: Asked, message: Answer, part: Part, now: float) -> None:
+    def take(self, asked: Asked, message: Answer, share: Share, now: float) -> None:
         if isinstance(message, TermsCounted):
-            self._take_counts(asked, part, message, now)
+            self._take_counts(asked, share, message, now)
         elif isinstance(message, HitsFound):
-            self._take_hits(asked, part, message, now)
+            self._take_hits(asked, share, message, now)
 
     def plan(self) -> Plan | None:
         """The plan whose hits are the answer, as soon as there is one."""
         for plan in self.plans:
-            if self._is_whole(plan, self.version_found) and self._is_counted_alike(plan):
+            if self._is_whole(plan, self.edition_found) and self._is_counted_alike(plan):
                 return plan
-        return None if self.is_open else self._best_plan(self.version_found)
+        return None if self.is_open else self._best_plan(self.edition_found)
 
     def better_plan(self) -> Plan | None:
         """A plan that has been counted since, speaks for every slot, and would score otherwise."""
@@ -86,24 +86,26 @@ class Searching(CountingStage):
         """Search by the plans that have been counted since."""
         return [send for plan in self._unsearched() for send in self._search_instead(plan, now)]
 
-    def found_by(self, plan: Plan) -> Mapping[Part, HitsFound]:
-        """What came of the parts of a plan."""
-        return {part: self._found[part] for part in plan.slots if part in self._found}
+    def found_by(self, plan: Plan) -> Mapping[Share, HitsFound]:
+        """What came of the shares of a plan."""
+        return {share: self._found[share] for share in plan.slots if share in self._found}
 
     def total(self, plan: Plan) -> int:
-        """How many pages match, as far as the parts of a plan say."""
+        """How many pages match, as far as the shares of a plan say."""
         return total_of(found.total for found in self.found_by(plan).values())
 
-    def version_found(self, part: Part) -> Version | None:
-        found = self._found.get(part)
-        return version_of(found) if found else None
+    def edition_found(self, share: Share) -> Edition | None:
+        found = self._found.get(share)
+        return edition_of(found) if found else None
 
     def forget_stale(self, plan: Plan) -> bool:
         """Forget the counts of indexes that have changed since; tell whether the plan has such."""
-        stale = [part for part in self._found if self.statistics.version(part) != self.version_found(part)]
-        for part in stale:
-            self.statistics.forget(part)
-        return any(part in plan.slots for part in stale)
+        stale = [
+            share for share in self._found if self.statistics.edition(share) != self.edition_found(share)
+        ]
+        for share in stale:
+            self.statistics.forget(share)
+        return any(share in plan.slots for share in stale)
 
     def _unsearched(self) -> list[Plan]:
         return [plan for plan in self.plans if plan.absent not in self._searched and self.is_counted(plan)]
@@ -112,8 +114,8 @@ class Searching(CountingStage):
         self._searched.append(plan.absent)
         return self._ask_to_search(plan.stand_ins(), plan, now)
 
-    def _ask_to_search(self, parts: Iterable[Part], plan: Plan, now: float) -> list[Send]:
-        """Ask parts that only this plan has, or all parts."""
+    def _ask_to_search(self, shares: Iterable[Share], plan: Plan, now: float) -> list[Send]:
+        """Ask shares that only this plan has, or all shares."""
         task, totals = self._task, self.totals
         absent = NOBODY_ABSENT if plan is self.plans[0] else plan.absent
         question = SearchSlots(
@@ -131,30 +133,30 @@ class Searching(CountingStage):
         if task.cursor is not None and task.is_in_tail:
             place = task.cursor
             question = msgspec.structs.replace(question, after_score=place.score, after_url=place.url)
-        questions = {part.peer: question for part in parts}
+        questions = {share.peer: question for share in shares}
         return self._ask(question.request, questions, HitsFound, absent, now)
 
     def _floor(self, plan: Plan) -> float:
-        """The least score that counts: so many better hits of other parts of the plan are known already."""
+        """The least score that counts: so many better hits of other shares of the plan are known already."""
         if self._task.order.order is not Order.SCORE:
             return -inf
         depth = self._task.depth()
         best = list(islice(hits_of(plan, self.found_by(plan), self._task), depth))
         return best[-1][1].score if len(best) == depth else -inf
 
-    def _take_hits(self, asked: Asked, part: Part, found: HitsFound, now: float) -> None:
+    def _take_hits(self, asked: Asked, share: Share, found: HitsFound, now: float) -> None:
         if found.epoch != self._task.ownership.serving_epoch:
-            self._take_as_foreign(asked, part, now)
+            self._take_as_foreign(asked, share, now)
             return
-        self._view.cache.note_version(part, version_of(found), now)
-        self._found[part] = found
-        asked.round.settle(part.peer)
-        self._note_missing(part, found.missing)
+        self._view.cache.note_edition(share, edition_of(found), now)
+        self._found[share] = found
+        asked.round.settle(share.peer)
+        self._note_missing(share, found.missing)
 
     def _is_counted_alike(self, plan: Plan) -> bool:
         """Were its hits scored by its own statistics? The same pages on another peer give the same ones."""
-        if plan is self._counted_by and self._versions == {
-            part: self.statistics.version(part) for part in plan.slots
+        if plan is self._counted_by and self._editions == {
+            share: self.statistics.edition(share) for share in plan.slots
         }:
             return True
         totals = self.statistics.totals(plan.slots, self._task.terms)

@@ -9,10 +9,10 @@ from math import inf
 from typing import Final, TypeAlias
 
 from mesh.actor import Address, Message, Send
-from peers.gateway.plan import Absent, Part, Plan
+from peers.gateway.plan import Absent, Plan, Share
 from peers.gateway.round import REPEAT_AFTER_S, Round
 from peers.gateway.search_task import SearchTask
-from peers.gateway.term_statistics import Version
+from peers.gateway.term_statistics import Edition
 from peers.index.wire_messages import ExcerptsRead, HitsFound, TermsCounted
 
 COUNTING_S_MAX: Final = 1.0
@@ -60,8 +60,8 @@ class Stage(ABC):
         """The first questions."""
 
     @abstractmethod
-    def take(self, asked: Asked, message: Answer, part: Part, now: float) -> None:
-        """Take in the answer of a part to one of the questions."""
+    def take(self, asked: Asked, message: Answer, share: Share, now: float) -> None:
+        """Take in the answer of a share to one of the questions."""
 
     @abstractmethod
     def end(self, plan: Plan) -> None:
@@ -150,33 +150,33 @@ class Stage(ABC):
         self._view.hedges_denied += 1
         return False
 
-    def _note_missing(self, part: Part, missing: int) -> None:
-        if missing and not part.absent:
-            self._view.punctuality.note_tardy((part.peer,))
-            self._incomplete.add(part.peer)
+    def _note_missing(self, share: Share, missing: int) -> None:
+        if missing and not share.absent:
+            self._view.punctuality.note_tardy((share.peer,))
+            self._incomplete.add(share.peer)
 
-    def _take_as_foreign(self, asked: Asked, part: Part, now: float) -> None:
+    def _take_as_foreign(self, asked: Asked, share: Share, now: float) -> None:
         """Its tables are not ours, or not yet: soon one of us knows more."""
         self._view.foreign_epochs += 1
-        asked.round.ask_again(part.peer, now)
+        asked.round.ask_again(share.peer, now)
 
-    def _is_whole(self, plan: Plan, version: Callable[[Part], Version | None]) -> bool:
+    def _is_whole(self, plan: Plan, edition: Callable[[Share], Edition | None]) -> bool:
         """Does it speak for all slots that anybody serves?"""
-        return slots_spoken_for(plan, version) == self.plans[0].slot_count
+        return slots_spoken_for(plan, edition) == self.plans[0].slot_count
 
-    def _best_plan(self, version: Callable[[Part], Version | None]) -> Plan:
+    def _best_plan(self, edition: Callable[[Share], Edition | None]) -> Plan:
         """The one that speaks for most slots, of equal ones that with the fewest stand-ins."""
-        return max(self.plans, key=lambda plan: slots_spoken_for(plan, version))
+        return max(self.plans, key=lambda plan: slots_spoken_for(plan, edition))
 
 
-def slots_spoken_for(plan: Plan, version: Callable[[Part], Version | None]) -> int:
-    """For how many slots the answers speak that the parts of a plan gave.
+def slots_spoken_for(plan: Plan, edition: Callable[[Share], Edition | None]) -> int:
+    """For how many slots the answers speak that the shares of a plan gave.
 
     Args:
-      version: of the answer of a part; None where there is none.
+      edition: of the answer of a share; None where there is none.
     """
-    versions = ((slots, version(part)) for part, slots in plan.slots.items())
-    return sum(max(slots - of_part.missing, 0) for slots, of_part in versions if of_part is not None)
+    editions = ((slots, edition(share)) for share, slots in plan.slots.items())
+    return sum(max(slots - of_share.missing, 0) for slots, of_share in editions if of_share is not None)
 
 
 def limit_of(task: SearchTask, limit_s: float, now: float) -> float:

@@ -9,24 +9,24 @@ from hypothesis import strategies as st
 from peers.engine.model import MODEL_DEPTH, Features
 from peers.gateway.cursor import CURSOR_CHARS_MAX, Cursor, decode_cursor, digest_of
 from peers.gateway.hit_list import HitList
-from peers.gateway.plan import NOBODY_ABSENT, Part
+from peers.gateway.plan import NOBODY_ABSENT, Share
 from peers.index.wire_messages import Hit
 
-PART = Part("ann", NOBODY_ABSENT)
+SHARE = Share("ann", NOBODY_ABSENT)
 DIGEST = digest_of("query", "score")
 
 
-def hits(count: int, seed: int = 1) -> list[tuple[Part, Hit]]:
+def hits(count: int, seed: int = 1) -> list[tuple[Share, Hit]]:
     """Hits by falling score, with few different ones, so that many are equal."""
     random = Random(seed)
     found = [
-        (PART, Hit(f"http://h{n}.test/", float(random.randrange(40)), Features(random.random())))
+        (SHARE, Hit(f"http://h{n}.test/", float(random.randrange(40)), Features(random.random())))
         for n in range(count)
     ]
     return sorted(found, key=lambda each: (-each[1].score, each[1].url))
 
 
-def pages(found: list[tuple[Part, Hit]], size: int, scale: float | None) -> list[str]:
+def pages(found: list[tuple[Share, Hit]], size: int, scale: float | None) -> list[str]:
     """URLs of all pages, one after the other, each asked for by the cursor of the one before."""
     urls: list[str] = []
     cursor: Cursor | None = None

@@ -5,10 +5,10 @@ import pytest
 
 from mesh.actor import Address, Send
 from peers.gateway.messages import ChangeGateway, Coverage, PagesFound, SearchPages
-from peers.gateway.plan import NOBODY_ABSENT, Part
+from peers.gateway.plan import NOBODY_ABSENT, Share
 from peers.gateway.result_cache import FRESH_S, ResultCache
 from peers.gateway.settings import GatewaySettings
-from peers.gateway.term_statistics import Version
+from peers.gateway.term_statistics import Edition
 from peers.index.wire_messages import CountTerms, SearchSlots
 from tests.peers.gateway.mesh_of_three import PEERS, SLOT_COUNT, Conversation, ownership, url_of
 
@@ -124,16 +124,16 @@ def test_pages_are_told_apart_by_all_that_was_wished() -> None:
 def test_memory_is_bounded_and_the_pages_used_last_are_kept() -> None:
     cache = ResultCache(bytes_max=1_000)
     answer = PagesFound(1, ("x" * 100,), 0, 0.0, Coverage(SLOT_COUNT, SLOT_COUNT, 0), ())
-    versions = {Part("ann", NOBODY_ABSENT): Version(1, 0)}
+    editions = {Share("ann", NOBODY_ABSENT): Edition(1, 0)}
     for number in range(100):
-        cache.keep(SearchPages(1, f"q{number}"), answer, versions)
+        cache.keep(SearchPages(1, f"q{number}"), answer, editions)
         cache.find(SearchPages(9, "q0"))
         assert cache.size_bytes <= 1_000
     assert 2 <= len(cache) < 10
     assert cache.find(SearchPages(1, "q0")) is not None
     assert cache.find(SearchPages(1, "q99")) is not None
     assert cache.find(SearchPages(1, "q50")) is None
-    cache.keep(SearchPages(1, "huge"), msgspec.structs.replace(answer, terms=("x" * 2_000,)), versions)
+    cache.keep(SearchPages(1, "huge"), msgspec.structs.replace(answer, terms=("x" * 2_000,)), editions)
     assert cache.find(SearchPages(1, "huge")) is None
 
 
