@@ -13,7 +13,9 @@ from mesh.ownership import Ownership
 from mesh.table import TableSection
 from mesh.urls import fingerprint, host_of
 from peers.storage.extent import Extent
-from peers.storage.ledger import Ledger, identity_of, place_in
+from peers.storage.ledger import Ledger
+from peers.storage.ledger_keys import identity_of
+from peers.storage.place import place_in
 from peers.storage.warc import read_records
 from simulations.changing_web import is_shown
 from simulations.faults import Plan

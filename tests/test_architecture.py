@@ -58,7 +58,6 @@ KERNEL_DECORATORS = {"kernel", "leaf", "inlined", "allocating_leaf"}
 CLASS_LINES_MAX = 400
 LARGER_CLASSES = {
     "Frontier": "the shape of its keys, its order and its counts are being taken apart",
-    "Ledger": "its rows, its marks and its segments are being taken apart",
 }
 
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))

@@ -17,7 +17,8 @@ from mesh.table import TableSection
 from peers.actors import CELL_SECTION
 from peers.config import PeerConfig
 from peers.storage.archive import read_all, segment_path
-from peers.storage.ledger import Ledger, Place
+from peers.storage.ledger import Ledger
+from peers.storage.place import Place
 
 PLACES_AT_ONCE: Final = 1_000  # read from one state of the table
 FILES_OPEN_MAX: Final = 64

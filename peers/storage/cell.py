@@ -49,7 +49,8 @@ from peers.storage.cell_store import CellStore
 from peers.storage.dead_segments import DeadSegments
 from peers.storage.indexing import Indexing
 from peers.storage.intake import CELL, Intake
-from peers.storage.ledger import Ledger, identity_of
+from peers.storage.ledger import Ledger
+from peers.storage.ledger_keys import identity_of
 from peers.storage.link_texts import LinkTexts
 from peers.storage.marking import Marking
 from peers.storage.messages import (
@@ -248,7 +249,7 @@ class Cell(StoreActor):
         """Add what follows from the state of the table, and write its counters."""
         ledger = self._ledger
         sends += self._keeper.end_turn(now)
-        if ledger.has_dead_segments:
+        if ledger.segments.has_dead:
             sends += self._dead_segments.remove(self._intake.segments())
         sends += self._store.stop_abandoned()
         ledger.save()

@@ -50,7 +50,9 @@ from peers.index.messages import (
     NextDocuments,
     StopExport,
 )
-from peers.storage.ledger import UNKNOWN_TEXTS, Item, Kept, Ledger, Place, identity_of, place_in
+from peers.storage.index_marks import UNKNOWN_TEXTS
+from peers.storage.ledger import Item, Kept, Ledger
+from peers.storage.ledger_keys import identity_of
 from peers.storage.link_texts import LinkTexts, texts_digest
 from peers.storage.messages import AppendBulk, BulkAppended, ExtentsRead, ReadExtents
 from peers.storage.part_content import (
@@ -62,6 +64,7 @@ from peers.storage.part_content import (
     decode_content,
     encode_content,
 )
+from peers.storage.place import Place, place_in
 
 # Of the records in one part: an fsync for each costs little, and four on their way fill any line.
 PART_RECORDS_BYTES: Final = 2 << 20
@@ -153,8 +156,8 @@ class CellStore:
         if not self._pays_to_export(numbers, have):
             yield from self._page_parts(ticket, numbers, have, None)
             return
-        marked = self._ledger.marked_of(numbers)
-        self._ledger.marked_since.append(marked)
+        marked = self._ledger.marks.marked_of(numbers)
+        self._ledger.marks.since.append(marked)
         try:
             self._exports[ticket] = False
             yield Send(self._segments, ExportDocuments(ticket, encode_slots(slots)))
@@ -164,7 +167,7 @@ class CellStore:
         finally:  # also when nobody takes the rest
             if not self._exports.pop(ticket):
                 self._abandoned.append(ticket)
-            self._ledger.marked_since[:] = [each for each in self._ledger.marked_since if each is not marked]
+            self._ledger.marks.since[:] = [each for each in self._ledger.marks.since if each is not marked]
 
     def take_documents(self, answer: DocumentsExported) -> Part | None:
         """Return the part made of a piece of the index; None when nobody waits for it any more."""
@@ -191,7 +194,7 @@ class CellStore:
                     sound.append(version)
                 else:
                     damages.append(Damage(row.identity, place))
-            texts = self._ledger.texts_given(row.identity) if row.is_indexed else b""
+            texts = self._ledger.marks.texts_given(row.identity) if row.is_indexed else b""
             is_indexed = row.is_indexed and texts != UNKNOWN_TEXTS
             content.append(PageRow(row.url, is_indexed, texts, tuple(sound)))
         return Part(encode_content(Pages(export, tuple(content))), answer.bulk), damages
@@ -374,16 +377,16 @@ class CellStore:
     def _have_indexed(self, export: bytes, identity: bytes, row: PageRow, newest: Place) -> None:
         """Note what is to be indexed of a page whose newest version has come."""
         ledger = self._ledger
-        adopted = ledger.take_adopted(identity, newest.stamp)
+        adopted = ledger.marks.take_adopted(identity, newest.stamp)
         if adopted is None or not newest.has_document:
-            ledger.mark_page(identity, newest.stamp)
+            ledger.marks.mark_page(identity, newest.stamp)
             return
         # Documents that an earlier export brought may have other texts: those are not adopted again.
         given = row.texts if adopted == export and row.is_indexed else UNKNOWN_TEXTS
-        ledger.note_texts_given(identity, given)
+        ledger.marks.note_texts_given(identity, given)
         texts = self._link_texts.of(identity)
         if texts and texts_digest(texts) != given:
-            ledger.mark_texts(identity)
+            ledger.marks.mark_texts(identity)
 
 
 def _version_row(place: Place) -> VersionRow:

@@ -23,9 +23,9 @@ class DeadSegments:
         Args:
           in_use: segments with records of such pages, which the table does not know so far.
         """
-        self._ledger.has_dead_segments = False
-        dead = set(self._ledger.dead_segments()) - self._removing
-        self._ledger.has_dead_segments = bool(dead & in_use)
+        self._ledger.segments.has_dead = False
+        dead = set(self._ledger.segments.dead()) - self._removing
+        self._ledger.segments.has_dead = bool(dead & in_use)
         removed = tuple(sorted(dead - in_use))
         self._removing.update(removed)
         return [Send(self._archive, RemoveSegments(removed))] if removed else []
@@ -33,4 +33,4 @@ class DeadSegments:
     def note_removed(self, segments: tuple[int, ...]) -> None:
         for number in segments:
             self._removing.discard(number)
-            self._ledger.drop_segment(number)
+            self._ledger.segments.drop(number)

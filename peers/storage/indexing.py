@@ -18,8 +18,11 @@ from mesh.stamp import Stamp
 from peers.engine.document import Document
 from peers.engine.linkers import with_anchors
 from peers.index.messages import IndexAnchors, IndexPage, PagesIndexed, RemovePage
-from peers.storage.ledger import Ledger, Place, Version, mark_key, slot_in
+from peers.storage.index_marks import mark_key
+from peers.storage.ledger import Ledger
+from peers.storage.ledger_keys import slot_in
 from peers.storage.link_texts import LinkTexts, texts_digest
+from peers.storage.place import Place, Version
 
 
 class IndexingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -72,7 +75,7 @@ class Indexing:
         if len(self._pages) >= self._settings.pages_max:
             return []
         texts = self._link_texts.of(identity)
-        self._ledger.note_texts_given(identity, texts_digest(texts))
+        self._ledger.marks.note_texts_given(identity, texts_digest(texts))
         document = with_anchors(document, texts)
         if document.stamp != stamp:
             document = msgspec.structs.replace(document, visit=stamp.visit, fetched_at=stamp.fetched_at)
@@ -91,9 +94,9 @@ class Indexing:
         ruling = self._ledger.ruling(identity)
         if ruling is None or not ruling.has_document:
             return []
-        if texts_digest(self._link_texts.of(identity)) == self._ledger.texts_given(identity):
+        if texts_digest(self._link_texts.of(identity)) == self._ledger.marks.texts_given(identity):
             return []
-        self._ledger.mark_texts(identity)
+        self._ledger.marks.mark_texts(identity)
         return [] if self._pages_are_behind or self._recovering else self._send_texts(identity)
 
     def give_recovered(self, identity: bytes, place: Place, document: Document | None) -> list[Send]:
@@ -105,7 +108,7 @@ class Indexing:
         self._recovering.discard((place.url, place.stamp))
         ruling = self._ledger.ruling(identity)
         if ruling is None or ruling.stamp != place.stamp:
-            self._ledger.unmark_page(identity, place.stamp)
+            self._ledger.marks.unmark_page(identity, place.stamp)
             return []
         if document is None:
             return self.give_removal(identity, place.url, place.stamp)
@@ -116,13 +119,13 @@ class Indexing:
         for url, stamp in message.pages:
             identity = self._pages.pop((url, stamp), None)
             if identity is not None:
-                self._ledger.unmark_page(identity, stamp)
+                self._ledger.marks.unmark_page(identity, stamp)
         for url, anchors in message.anchors:
             sent = self._texts.get(url)
             if sent is not None and sent[1] == anchors:
                 del self._texts[url]
                 if self._link_texts.of(sent[0]) == anchors:
-                    self._ledger.unmark_texts(sent[0])
+                    self._ledger.marks.unmark_texts(sent[0])
 
     def forget(self, slots: SlotMask) -> None:
         """Wait for nothing of these slots, which the indexer forgets, too."""
@@ -159,14 +162,14 @@ class Indexing:
         limit = self._settings.recoveries_max
         places: list[tuple[bytes, Place]] = []
         sends: list[Send] = []
-        marks = self._ledger.marked_pages(self._pages_seen_to, limit)
+        marks = self._ledger.marks.marked_pages(self._pages_seen_to, limit)
         for identity, stamp in marks:
             if len(places) + len(sends) == room:
                 break
             self._pages_seen_to = mark_key(identity, stamp)
             ruling = self._ledger.ruling(identity)
             if ruling is None or ruling.stamp != stamp:
-                self._ledger.unmark_page(identity, stamp)  # only what rules is in the index
+                self._ledger.marks.unmark_page(identity, stamp)  # only what rules is in the index
                 continue
             version = ruling.url, stamp
             if version in self._pages or version in self._recovering:
@@ -184,7 +187,7 @@ class Indexing:
     def _recover_texts(self) -> list[Send]:
         limit = self._settings.texts_per_look
         sends: list[Send] = []
-        marks = self._ledger.marked_texts(self._texts_seen_to, limit)
+        marks = self._ledger.marks.marked_texts(self._texts_seen_to, limit)
         for identity in marks:
             self._texts_seen_to = identity
             sends += self._send_texts(identity)
@@ -195,10 +198,10 @@ class Indexing:
     def _send_texts(self, identity: bytes) -> list[Send]:
         place, texts = self._ledger.ruling(identity), self._link_texts.of(identity)
         if place is None or not place.has_document or not texts:
-            self._ledger.unmark_texts(identity)
+            self._ledger.marks.unmark_texts(identity)
             return []
         if self._texts.get(place.url) == (identity, texts) or len(self._texts) >= self._settings.texts_max:
             return []
-        self._ledger.note_texts_given(identity, texts_digest(texts))
+        self._ledger.marks.note_texts_given(identity, texts_digest(texts))
         self._texts[place.url] = (identity, texts)
         return [Send(self._indexer, IndexAnchors(place.url, slot_in(identity), texts))]

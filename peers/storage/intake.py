@@ -20,8 +20,10 @@ from mesh.errors import LocalProtocolError
 from peers.engine.document import Document
 from peers.storage.cell_store import CellStore
 from peers.storage.indexing import Indexing
-from peers.storage.ledger import Kept, Ledger, Place, Version, identity_of
+from peers.storage.ledger import Kept, Ledger
+from peers.storage.ledger_keys import identity_of
 from peers.storage.messages import AppendRecords, PageRefused, PageStored, RecordsAppended
+from peers.storage.place import Place, Version
 from peers.storage.replication import Replications
 from peers.storage.settings import CellSettings
 from peers.storage.teams import Teams
@@ -281,7 +283,7 @@ class Intake:
 
     def _have_indexed(self, identity: bytes, place: Place, document: Document | None) -> list[Send]:
         """Mark the version that rules from now on; give its document to the indexer, or take the page out."""
-        self._ledger.mark_page(identity, place.stamp)
+        self._ledger.marks.mark_page(identity, place.stamp)
         if document is None:
             return self._indexing.give_removal(identity, place.url, place.stamp)
         return self._indexing.give_page(identity, place.stamp, document)

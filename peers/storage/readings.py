@@ -12,8 +12,9 @@ from mesh.actor import Address, Send
 from peers.engine.document import Document
 from peers.storage.cell_store import Damage
 from peers.storage.indexing import Indexing
-from peers.storage.ledger import Ledger, Place, Version
+from peers.storage.ledger import Ledger
 from peers.storage.messages import ParseRecords, ReadRecords, RecordsParsed, RecordsRead
+from peers.storage.place import Place, Version
 from peers.storage.repairs import Repairs
 from peers.storage.settings import CellSettings
 from peers.storage.slot_news import SlotNews

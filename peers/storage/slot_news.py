@@ -53,7 +53,7 @@ class SlotNews:
         if not self._held:
             return []
         for held in self._held:
-            held.slots &= self._ledger.marks_by_slot[: len(held.slots)] > 0
+            held.slots &= self._ledger.marks.by_slot[: len(held.slots)] > 0
         free = [held for held in self._held if not held.slots.any() or held.until <= now]
         self._held = [held for held in self._held if held.slots.any() and held.until > now]
         return [held.told for held in free]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mesh.table import Table
-from peers.storage.ledger import Place, identity_of, newest_in
+from peers.storage.ledger_keys import identity_of
+from peers.storage.place import Place, newest_in
 
 
 class StoredVersions:

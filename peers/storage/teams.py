@@ -9,7 +9,7 @@ from mesh.ownership import Ownership
 from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
 from mesh.urls import host_of
 from peers.handover.messages import SlotsDiffer, SlotsLacking
-from peers.storage.ledger import identity_of
+from peers.storage.ledger_keys import identity_of
 
 
 class Teams:

@@ -51,7 +51,9 @@ from peers.storage.archive import Archive
 from peers.storage.archive_port import ArchivePort
 from peers.storage.cell import Cell, CellStatistics
 from peers.storage.cell_store import PART_RECORDS_BYTES
-from peers.storage.ledger import Ledger, Place, identity_of
+from peers.storage.ledger import Ledger
+from peers.storage.ledger_keys import identity_of
+from peers.storage.place import Place
 from peers.storage.warc import request_record, response_record
 from tests.frames import DECODER
 from tests.helpers import seen

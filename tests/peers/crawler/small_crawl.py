@@ -29,7 +29,7 @@ from peers.crawler.web_request import FetchPage
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound
 from peers.handover.handover import Handover
 from peers.handover.messages import SlotsFilled, SlotsSynchronised, SynchroniseSlots
-from peers.storage.ledger import identity_of
+from peers.storage.ledger_keys import identity_of
 from peers.storage.messages import LinkTextsChanged, PageStored, StorePage
 from simulations.revertible_table import RevertibleTable
 from tests.frames import decode

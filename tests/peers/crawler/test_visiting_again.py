@@ -16,8 +16,10 @@ from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
 from peers.crawler.pages_in_progress import FLUSH_S
 from peers.crawler.url_rows import UrlRow
 from peers.crawler.web_request import FailureReason
-from peers.storage.ledger import Ledger, Place, identity_of
+from peers.storage.ledger import Ledger
+from peers.storage.ledger_keys import identity_of
 from peers.storage.messages import PageStored, StorePage
+from peers.storage.place import Place
 from peers.storage.warc import read_records
 from tests.helpers import fetched, owned_by, parsed, redirect
 from tests.peers.crawler.desk import HOME, ORIGIN, Desk, asked, of_kind

@@ -38,7 +38,9 @@ from peers.importing.page import page_of_entry, page_of_record
 from peers.importing.unpacking import packing_of
 from peers.importing.warc_file import Record, read_warc
 from peers.storage.archive import Archive, segment_path
-from peers.storage.ledger import Ledger, Place, identity_of
+from peers.storage.ledger import Ledger
+from peers.storage.ledger_keys import identity_of
+from peers.storage.place import Place
 
 SLOTS = 50_000
 AT = 1_700_000_000.123456

@@ -51,7 +51,8 @@ from peers.storage.archive_twin import ArchiveTwin
 from peers.storage.cell import Cell
 from peers.storage.extent import Extent
 from peers.storage.indexing import IndexingSettings
-from peers.storage.ledger import Ledger, identity_of
+from peers.storage.ledger import Ledger
+from peers.storage.ledger_keys import identity_of
 from peers.storage.messages import (
     AppendBulk,
     AppendRecords,

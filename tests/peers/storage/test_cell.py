@@ -43,7 +43,7 @@ from peers.index.messages import (
 from peers.storage.cell import Cell
 from peers.storage.extent import Extent
 from peers.storage.indexing import IndexingSettings
-from peers.storage.ledger import Place, identity_of
+from peers.storage.ledger_keys import identity_of
 from peers.storage.messages import (
     AppendBulk,
     AppendRecords,
@@ -66,6 +66,7 @@ from peers.storage.messages import (
     UnindexedCounted,
 )
 from peers.storage.part_content import PageRow, Pages, VersionRow, encode_content
+from peers.storage.place import Place
 from peers.storage.scrubber import ScrubSettings
 from peers.storage.settings import CellSettings
 from peers.storage.wire_messages import (

@@ -28,10 +28,13 @@ from peers.index.messages import (
 )
 from peers.storage.cell_store import PART_RECORDS_BYTES, CellStore
 from peers.storage.extent import Extent
-from peers.storage.ledger import UNKNOWN_TEXTS, Ledger, Place, identity_of
+from peers.storage.index_marks import UNKNOWN_TEXTS
+from peers.storage.ledger import Ledger
+from peers.storage.ledger_keys import identity_of
 from peers.storage.link_texts import texts_digest
 from peers.storage.messages import AppendBulk, BulkAppended, ExtentsRead, ReadExtents
 from peers.storage.part_content import Documents, PageRow, Pages, VersionRow, decode_content, encode_content
+from peers.storage.place import Place
 from tests.helpers import seen
 from tests.peers.storage.dict_texts import DictTexts
 
@@ -69,7 +72,7 @@ class Side:
             url, at, 200, 1, extent.offset, extent.length, xxh3_64_intdigest(records), has_document=True
         )
         self.ledger.keep(identity(url), place)
-        self.ledger.note_texts_given(identity(url), texts_digest(anchors))
+        self.ledger.marks.note_texts_given(identity(url), texts_digest(anchors))
         return place
 
     def read(self, order: Message) -> ExtentsRead:
@@ -219,9 +222,9 @@ def test_pages_whose_documents_were_adopted_need_no_mark_and_the_others_do() -> 
         source.keep(url, 2.0, b"records", "text")
     # Of the third page the index got an older version, of the fourth none.
     exported(source, target, ((URLS[0], 2.0), (URLS[1], 2.0), (URLS[2], 1.0)))
-    marked = {each for each, _ in target.ledger.marked_pages(b"", 99)}
+    marked = {each for each, _ in target.ledger.marks.marked_pages(b"", 99)}
     assert marked == {identity(URLS[2]), identity(URLS[3])}
-    assert target.ledger.marked_texts(b"", 99) == []
+    assert target.ledger.marks.marked_texts(b"", 99) == []
     assert target.ledger.totals.adopted == 0
 
 
@@ -230,22 +233,22 @@ def test_link_texts_of_a_page_that_was_marked_at_the_source_are_indexed_anew(mar
     source, target = Side(), Side()
     source.keep(URLS[0], 2.0, b"records", "text")
     if mark == "page":
-        source.ledger.mark_page(identity(URLS[0]), seen(2.0))
+        source.ledger.marks.mark_page(identity(URLS[0]), seen(2.0))
     elif mark == "texts":
-        source.ledger.mark_texts(identity(URLS[0]))
+        source.ledger.marks.mark_texts(identity(URLS[0]))
     else:
         take_documents = source.store.take_documents
 
         def mark_then(answer: DocumentsExported) -> Part | None:
-            source.ledger.mark_texts(identity(URLS[0]))
-            source.ledger.unmark_texts(identity(URLS[0]))
+            source.ledger.marks.mark_texts(identity(URLS[0]))
+            source.ledger.marks.unmark_texts(identity(URLS[0]))
             return take_documents(answer)
 
         source.store.take_documents = mark_then  # type: ignore[method-assign]
     target.texts[identity(URLS[0])] = ("text",)
     exported(source, target, ((URLS[0], 2.0),))
-    assert target.ledger.marked_texts(b"", 99) == [identity(URLS[0])]
-    assert target.ledger.marked_pages(b"", 99) == []
+    assert target.ledger.marks.marked_texts(b"", 99) == [identity(URLS[0])]
+    assert target.ledger.marks.marked_pages(b"", 99) == []
 
 
 @pytest.mark.parametrize("known", [(), ("text",), ("other",)])
@@ -254,25 +257,25 @@ def test_adopted_document_gets_other_link_texts_only_where_others_are_known(know
     source.keep(URLS[0], 2.0, b"records", "text")
     target.texts[identity(URLS[0])] = known
     exported(source, target, ((URLS[0], 2.0),))
-    assert target.ledger.texts_given(identity(URLS[0])) == texts_digest(("text",))
-    assert bool(target.ledger.marked_texts(b"", 99)) == (known == ("other",))
+    assert target.ledger.marks.texts_given(identity(URLS[0])) == texts_digest(("text",))
+    assert bool(target.ledger.marks.marked_texts(b"", 99)) == (known == ("other",))
 
 
 def test_link_texts_that_are_not_known_here_are_not_told_to_others() -> None:
     source, target = Side(), Side()
     source.keep(URLS[0], 2.0)
-    source.ledger.note_texts_given(identity(URLS[0]), UNKNOWN_TEXTS)
+    source.ledger.marks.note_texts_given(identity(URLS[0]), UNKNOWN_TEXTS)
     exported(source, target, ((URLS[0], 2.0),))
-    assert target.ledger.texts_given(identity(URLS[0])) == UNKNOWN_TEXTS
+    assert target.ledger.marks.texts_given(identity(URLS[0])) == UNKNOWN_TEXTS
 
 
 def test_adopted_document_is_not_believed_when_an_older_version_was_given_to_the_indexer_since() -> None:
     source, target = Side(), Side()
     source.keep(URLS[0], 2.0)
     target.keep(URLS[0], 1.0)
-    target.ledger.mark_page(identity(URLS[0]), seen(1.0))
+    target.ledger.marks.mark_page(identity(URLS[0]), seen(1.0))
     exported(source, target, ((URLS[0], 2.0),))
-    assert (identity(URLS[0]), seen(2.0)) in target.ledger.marked_pages(b"", 99)
+    assert (identity(URLS[0]), seen(2.0)) in target.ledger.marks.marked_pages(b"", 99)
 
 
 def test_index_is_told_which_pages_it_must_not_adopt() -> None:
@@ -291,7 +294,7 @@ def test_version_without_a_document_takes_an_adopted_document_out() -> None:
     gone = msgspec.structs.replace(source.keep(URLS[0], 1.0), fetched_at=2.0, has_document=False)
     source.ledger.keep(identity(URLS[0]), gone)
     exported(source, target, ((URLS[0], 1.0),))
-    assert target.ledger.marked_pages(b"", 99) == [(identity(URLS[0]), seen(2.0))]
+    assert target.ledger.marks.marked_pages(b"", 99) == [(identity(URLS[0]), seen(2.0))]
     assert target.ledger.totals.adopted == 0
 
 
@@ -314,7 +317,7 @@ def test_export_that_nobody_takes_is_stopped() -> None:
     assert source.store.stop_abandoned() == [Send(SEGMENTS, StopExport(9))]
     assert source.store.stop_abandoned() == []
     assert source.store.take_documents(DocumentsExported(9, 0, b"late", False)) is None
-    assert source.ledger.marked_since == []
+    assert source.ledger.marks.since == []
 
 
 # --- What is not believed --------------------------------------------------------------------
@@ -388,7 +391,7 @@ def test_documents_of_a_part_that_the_index_refuses_leave_all_pages_to_be_marked
     source, target = Side(), Side()
     source.keep(URLS[0], 2.0)
     exported(source, target, ())
-    assert target.ledger.marked_pages(b"", 9) == [(identity(URLS[0]), seen(2.0))]
+    assert target.ledger.marks.marked_pages(b"", 9) == [(identity(URLS[0]), seen(2.0))]
 
 
 def test_page_as_large_as_the_fetcher_takes_fits_into_a_part() -> None:

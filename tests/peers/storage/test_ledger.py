@@ -16,17 +16,11 @@ from mesh.lmdb_table import LmdbTable
 from mesh.memory_table import MemoryTable
 from mesh.table import Table
 from peers.storage.extent import Extent
-from peers.storage.ledger import (
-    Kept,
-    Ledger,
-    Place,
-    identity_of,
-    last_extent,
-    mark_key,
-    place_in,
-    slot_in,
-)
+from peers.storage.index_marks import mark_key
+from peers.storage.ledger import Kept, Ledger, last_extent
+from peers.storage.ledger_keys import identity_of, slot_in
 from peers.storage.link_texts import texts_digest
+from peers.storage.place import Place, place_in
 from tests.helpers import seen
 
 URL = "http://host.example/"
@@ -59,8 +53,8 @@ def test_places_of_a_page_stand_together_newest_first(table: Table) -> None:
     assert ledger.version(IDENTITY, seen(2.0)) is None
     marks = Ledger(table)
     for at in times:
-        marks.mark_page(IDENTITY, seen(at))
-    assert [stamp.fetched_at for _, stamp in marks.marked_pages(b"", 99)] == times[::-1]
+        marks.marks.mark_page(IDENTITY, seen(at))
+    assert [stamp.fetched_at for _, stamp in marks.marks.marked_pages(b"", 99)] == times[::-1]
 
 
 def visited(visit: int, fetched_at: float, checksum: int = 4, *, has_document: bool = True) -> Place:
@@ -177,8 +171,8 @@ def test_everything_of_a_slot_stands_together(table: Table) -> None:
         for n in range(3):
             identity = identity_of(slot, f"{URL}{n}")
             ledger.keep(identity, place(float(n)))
-            ledger.mark_page(identity, seen(float(n)))
-            ledger.note_texts_given(identity, texts_digest(("a",)))
+            ledger.marks.mark_page(identity, seen(float(n)))
+            ledger.marks.note_texts_given(identity, texts_digest(("a",)))
     for kind in (b"p", b"u", b"t"):
         slots = [slot_in(key[len(kind) :]) for key, _ in table.scan_prefix(kind)]
         assert slots == [1] * 3 + [2] * 3 + [256] * 3 + [65_535] * 3
@@ -187,10 +181,10 @@ def test_everything_of_a_slot_stands_together(table: Table) -> None:
 def test_marks_are_walked_in_pieces_from_where_the_last_one_ended(table: Table) -> None:
     ledger = Ledger(table)
     for n in range(5):
-        ledger.mark_page(IDENTITY, seen(float(n)))
+        ledger.marks.mark_page(IDENTITY, seen(float(n)))
     walked: list[float] = []
     after = b""
-    while marks := ledger.marked_pages(after, 2):
+    while marks := ledger.marks.marked_pages(after, 2):
         walked += [stamp.fetched_at for _, stamp in marks]
         after = mark_key(*marks[-1])
     assert walked == [4.0, 3.0, 2.0, 1.0, 0.0]
@@ -199,32 +193,32 @@ def test_marks_are_walked_in_pieces_from_where_the_last_one_ended(table: Table) 
 def test_nothing_is_counted_twice(table: Table) -> None:
     ledger = Ledger(table)
     for _ in range(2):
-        ledger.mark_texts(IDENTITY)
-        ledger.mark_page(identity_of(7, f"{URL}2"), seen(1.0))
-    assert (ledger.totals.texts_marked, ledger.totals.pages_marked, ledger.marks_by_slot[7]) == (1, 1, 2)
+        ledger.marks.mark_texts(IDENTITY)
+        ledger.marks.mark_page(identity_of(7, f"{URL}2"), seen(1.0))
+    assert (ledger.totals.texts_marked, ledger.totals.pages_marked, ledger.marks.by_slot[7]) == (1, 1, 2)
     assert ledger.keep(IDENTITY, place(1.0)) is Kept.NEWEST
     assert ledger.keep(IDENTITY, place(1.0)) is Kept.KNOWN
     assert (ledger.totals.pages, ledger.totals.archive_bytes, ledger.totals.garbage_bytes) == (1, 3, 3)
     for _ in range(2):
-        ledger.unmark_texts(IDENTITY)
-        ledger.unmark_page(identity_of(7, f"{URL}2"), seen(1.0))
-    assert (ledger.totals.texts_marked, ledger.totals.pages_marked, ledger.marks_by_slot[7]) == (0, 0, 0)
+        ledger.marks.unmark_texts(IDENTITY)
+        ledger.marks.unmark_page(identity_of(7, f"{URL}2"), seen(1.0))
+    assert (ledger.totals.texts_marked, ledger.totals.pages_marked, ledger.marks.by_slot[7]) == (0, 0, 0)
 
 
 def test_digest_of_the_texts_that_the_index_has_is_remembered(table: Table) -> None:
     ledger = Ledger(table)
-    assert ledger.texts_given(IDENTITY) == b""
-    ledger.note_texts_given(IDENTITY, texts_digest(("a", "b")))
-    assert Ledger(table).texts_given(IDENTITY) == texts_digest(("a", "b"))
-    ledger.note_texts_given(IDENTITY, texts_digest(()))
-    assert (ledger.texts_given(IDENTITY), list(table.scan(b""))) == (b"", [])
+    assert ledger.marks.texts_given(IDENTITY) == b""
+    ledger.marks.note_texts_given(IDENTITY, texts_digest(("a", "b")))
+    assert Ledger(table).marks.texts_given(IDENTITY) == texts_digest(("a", "b"))
+    ledger.marks.note_texts_given(IDENTITY, texts_digest(()))
+    assert (ledger.marks.texts_given(IDENTITY), list(table.scan(b""))) == (b"", [])
 
 
 def test_items_of_two_ledgers_are_equal_whatever_the_places(table: Table) -> None:
     ledger, other = Ledger(table), Ledger(MemoryTable())
     ledger.keep(IDENTITY, place(1.0))
     ledger.keep(IDENTITY, place(2.0))
-    ledger.note_texts_given(IDENTITY, texts_digest(("a",)))
+    ledger.marks.note_texts_given(IDENTITY, texts_digest(("a",)))
     elsewhere = Place(URL, 2.0, 200, 7, 70, 3, 4, True)
     other.keep(IDENTITY, elsewhere)
     assert len(set(ledger.item_ids(7)) - set(other.item_ids(7))) == 1
@@ -236,12 +230,12 @@ def test_items_of_two_ledgers_are_equal_whatever_the_places(table: Table) -> Non
 def test_all_that_is_counted_is_found_again(table: Table) -> None:
     ledger = Ledger(table)
     ledger.keep(IDENTITY, place(1.0))
-    ledger.mark_page(IDENTITY, seen(1.0))
+    ledger.marks.mark_page(IDENTITY, seen(1.0))
     ledger.keep(identity_of(9, URL), place(0.5))
     ledger.save()
     again = Ledger(table)
     assert again.totals == ledger.totals
-    assert again.marks_by_slot[7] == 1
+    assert again.marks.by_slot[7] == 1
     assert [slot for slot in range(20) if again.filled[slot]] == [7, 9]
     assert last_extent(table) == Extent(1, 4, 1)
 
@@ -250,7 +244,7 @@ def test_damaged_version_gives_way_to_the_one_before_until_it_comes_back(table: 
     ledger = Ledger(table)
     for at in (1.0, 2.0, 3.0):
         ledger.keep(IDENTITY, place(at))
-    ledger.mark_page(IDENTITY, seen(3.0))
+    ledger.marks.mark_page(IDENTITY, seen(3.0))
     assert ledger.drop_damaged(IDENTITY, place(3.0))
     assert not ledger.drop_damaged(IDENTITY, place(3.0))
     assert ledger.newest(IDENTITY) == place(2.0)
@@ -278,14 +272,14 @@ def test_slot_is_forgotten_in_pieces_and_nothing_of_others(table: Table) -> None
             identity = identity_of(slot, f"{URL}{n}")
             ledger.keep(identity, place(1.0))
             ledger.keep(identity, place(2.0))
-            ledger.mark_page(identity, seen(2.0))
-            ledger.note_texts_given(identity, texts_digest(("a",)))
-            ledger.mark_texts(identity)
+            ledger.marks.mark_page(identity, seen(2.0))
+            ledger.marks.note_texts_given(identity, texts_digest(("a",)))
+            ledger.marks.mark_texts(identity)
     before = ledger.totals.pages_marked
     counts: list[int] = []
     while not counts or counts[-1] == 4:
         counts.append(ledger.forget(7, 4))
-        assert all(ledger.newest(identity) for identity, _ in ledger.marked_pages(b"", 99))
+        assert all(ledger.newest(identity) for identity, _ in ledger.marks.marked_pages(b"", 99))
     assert sum(counts) == 3 * 5
     totals = ledger.totals
     assert (totals.pages, totals.pages_marked, totals.texts_marked, before) == (6, 6, 6, 9)
@@ -300,26 +294,26 @@ def test_segment_is_dead_when_nothing_in_it_is_referred_to_unless_it_is_the_last
         ledger.keep(identity_of(segment, URL), Place(URL, 1.0, 200, segment, 0, 10, 0, has_document=False))
     ledger.forget(1, 99)
     ledger.forget(3, 99)
-    assert ledger.dead_segments() == [1]
+    assert ledger.segments.dead() == [1]
     ledger.save()
     again = Ledger(table)
-    assert again.dead_segments() == [1]
-    again.drop_segment(1)
+    assert again.segments.dead() == [1]
+    again.segments.drop(1)
     again.save()
-    assert (Ledger(table).dead_segments(), Ledger(table).totals.garbage_bytes) == ([], 10)
+    assert (Ledger(table).segments.dead(), Ledger(table).totals.garbage_bytes) == ([], 10)
 
 
 def test_adopted_version_is_believed_once_and_not_after_one_was_given_to_the_indexer(table: Table) -> None:
     ledger = Ledger(table)
     ledger.adopt(IDENTITY, seen(2.0), b"exported")
-    assert ledger.take_adopted(IDENTITY, seen(2.0)) == b"exported"
-    assert ledger.take_adopted(IDENTITY, seen(2.0)) is None
+    assert ledger.marks.take_adopted(IDENTITY, seen(2.0)) == b"exported"
+    assert ledger.marks.take_adopted(IDENTITY, seen(2.0)) is None
     ledger.adopt(IDENTITY, seen(2.0), b"exported")
     ledger.keep(IDENTITY, place(1.0))
-    ledger.mark_page(IDENTITY, seen(1.0))
-    assert ledger.take_adopted(IDENTITY, seen(2.0)) is None
+    ledger.marks.mark_page(IDENTITY, seen(1.0))
+    assert ledger.marks.take_adopted(IDENTITY, seen(2.0)) is None
     ledger.adopt(IDENTITY, seen(2.0), b"exported")
-    assert (ledger.take_adopted(IDENTITY, seen(2.0)), ledger.totals.adopted) == (None, 0)
+    assert (ledger.marks.take_adopted(IDENTITY, seen(2.0)), ledger.totals.adopted) == (None, 0)
 
 
 def test_table_of_an_earlier_version_is_refused_in_one_sentence(table: Table) -> None:

@@ -1,0 +1,74 @@
+"""How many bytes of each segment of the archive are referred to, and how many are not."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mesh.table import Table
+from peers.storage.extent import Extent
+from peers.storage.ledger_keys import SEGMENT, segment_key
+from peers.storage.totals import Totals
+
+
+class SegmentCounts:
+    """The entries "s" of a cell's table, of which memory has a copy."""
+
+    def __init__(self, table: Table, totals: Totals) -> None:
+        """Take up what the table has.
+
+        Args:
+          totals: of the ledger, which writes them.
+        """
+        self._table = table
+        self._totals = totals
+        self._segments = {
+            int.from_bytes(key[1:], "big"): list(_decode_counts(value))
+            for key, value in table.scan_prefix(SEGMENT)
+        }
+        self._changed: set[int] = set()
+        self.has_dead = True  # there may be some: `dead` tells
+
+    def save(self) -> None:
+        """Write what has changed."""
+        for number in self._changed:
+            self._table.put(segment_key(number), _encode(self._segments[number]))
+        self._changed.clear()
+
+    def count_garbage(self, extent: Extent) -> None:
+        """Count what was appended and is not referred to."""
+        self._counts_of(extent)[1] += extent.length
+        self._totals.garbage_bytes += extent.length
+
+    def dead(self) -> list[int]:
+        """Return the segments that nothing refers to, without the last one known."""
+        last = max(self._segments, default=0)
+        return [number for number, (live, _) in self._segments.items() if not live and number != last]
+
+    def drop(self, number: int) -> None:
+        """Forget a segment that was removed."""
+        live, dead = self._segments.pop(number, (0, 0))
+        assert not live, f"segment {number} was removed with {live} bytes in use"
+        self._totals.garbage_bytes -= dead
+        self._changed.discard(number)
+        self._table.delete(segment_key(number))
+
+    def count(self, extent: Extent, sign: int) -> None:
+        """Count an extent as in use from now on, or (-1) as garbage."""
+        counts = self._counts_of(extent)
+        counts[0] += sign * extent.length
+        assert counts[0] >= 0, extent
+        self._totals.archive_bytes += sign * extent.length
+        if sign < 0:
+            self.count_garbage(extent)
+            self.has_dead |= not counts[0]
+
+    def _counts_of(self, extent: Extent) -> list[int]:
+        self._changed.add(extent.segment)
+        totals = self._totals
+        if (extent.segment, extent.end) > (totals.last_segment, totals.last_end):
+            totals.last_segment, totals.last_end = extent.segment, extent.end
+        return self._segments.setdefault(extent.segment, [0, 0])
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_counts = msgspec.msgpack.Decoder(tuple[int, int]).decode
