@@ -15,7 +15,7 @@ Actors
     `table`        the ordered key-value view that actors keep state in
                    (`memory_table`, `lmdb_table` with `lmdb_reader` beside it, `sorted_map`)
     `delivery`     what must arrive: repeated, paced, bounded, given up; `durable_delivery` from a table
-    `lives`        numbers that no other life of a peer has
+    `lives`        numbers that no other life of a peer has; `layout` of its table, so that none is misread
     `port`         the code that may block, addressed like an actor
 
 Membership

@@ -17,7 +17,7 @@ from mesh.actor import Message
 from mesh.errors import RemoteProtocolError
 from mesh.wire_fields import Name
 
-PROTOCOL_VERSION: Final = 2
+PROTOCOL_VERSION: Final = 3
 
 FRAME_BYTES_MAX: Final = 16 << 20  # the largest page with its records and text, and slack
 

@@ -25,6 +25,7 @@ from mesh.door_port import DoorPort
 from mesh.errors import ConfigError
 from mesh.identity import Identity
 from mesh.key_file import load_identity
+from mesh.layout import check_layout, note_layout
 from mesh.lives import begin_life
 from mesh.lmdb_table import LmdbTable
 from mesh.membership.balance import BalanceSettings
@@ -64,7 +65,7 @@ class Member:
 
         Raises:
           ConfigError: no usable key or certificate, or an address that cannot be bound.
-          StorageError: the table cannot be written.
+          StorageError: the table cannot be written, or another version of this program wrote it.
         """
         self.identity: Identity = load_identity(folder / config.key_file)
         self.table = table
@@ -188,6 +189,8 @@ class Member:
 
 
 def _begin_life(table: LmdbTable) -> int:
+    check_layout(table)
+    note_layout(table)
     life = begin_life(table, SystemRandom())
     table.commit()
     return life

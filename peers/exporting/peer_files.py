@@ -12,6 +12,7 @@ from xxhash import xxh3_64_intdigest
 
 from mesh.config import load_config
 from mesh.key_file import load_identity
+from mesh.layout import check_layout
 from mesh.lmdb_reader import LmdbReader
 from mesh.table import TableSection
 from peers.actors import CELL_SECTION
@@ -40,6 +41,7 @@ class PeerFiles:
 
         Raises:
           ConfigError: there are none, or they are not ours to read.
+          StorageError: another version of this program wrote them.
         """
         config = load_config(config_file, PeerConfig)
         folder = config_file.parent
@@ -47,9 +49,11 @@ class PeerFiles:
         self.peer = load_identity(folder / config.member.key_file).peer_id
         self._archive = data / "archive"
         self._files: dict[int, int] = {}  # by segment; descriptors
-        self._closing = ExitStack()
-        self._table = self._closing.enter_context(LmdbReader(data / "table"))
-        self._ledger = Ledger(TableSection(self._table, CELL_SECTION))
+        with ExitStack() as opening:
+            self._table = opening.enter_context(LmdbReader(data / "table"))
+            check_layout(self._table)
+            self._ledger = Ledger(TableSection(self._table, CELL_SECTION))
+            self._closing = opening.pop_all()
 
     def close(self) -> None:
         for descriptor in self._files.values():

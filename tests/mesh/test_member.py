@@ -17,7 +17,7 @@ from bootstrap.provision import MeshFolder, create_mesh, write_bootstrap, write_
 from bootstrap.rendezvous import run_bootstrap
 from mesh.actor import Actor, Address, Message, Send
 from mesh.config import DoorConfig, load_config
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, StorageError
 from mesh.lmdb_table import LmdbTable
 from mesh.member import Member
 from mesh.membership.messages import CrawlLicensed
@@ -243,6 +243,17 @@ async def test_what_is_announced_is_the_address_of_a_name(mesh: MeshFolder) -> N
 async def test_a_name_that_leads_nowhere_is_not_announced(mesh: MeshFolder) -> None:
     with pytest.raises(ConfigError, match=r"member\.announce: 'no\.such\.name\.invalid' leads to no address"):
         member_of(mesh, 1, config_of(mesh, 1, announce="no.such.name.invalid"))
+
+
+def test_a_table_that_another_version_wrote_is_refused_and_left_as_it_is(mesh: MeshFolder) -> None:
+    table = LmdbTable(mesh.folder / "peer-1" / "table")
+    table.put(b"\x00life", b"\0\0\0\7")
+    table.commit()
+    config = config_of(mesh, 1)
+    with pytest.raises(StorageError, match="start with an empty data folder"):
+        Member(mesh.folder / "peer-1", config.mesh, config.member, table)
+    assert list(table.scan(b"")) == [(b"\x00life", b"\0\0\0\7")]
+    table.close()
 
 
 def test_a_table_in_use_is_named(mesh: MeshFolder, tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 from xxhash import xxh3_64_intdigest
 
 from bootstrap.provision import create_mesh, write_peer
-from mesh.errors import ConfigError
+from mesh.errors import ConfigError, StorageError
 from mesh.key_file import load_identity
+from mesh.layout import note_layout
 from mesh.lmdb_table import LmdbTable
 from mesh.slots import slot_of
 from mesh.table import TableSection
@@ -70,6 +71,7 @@ class Shelf:
     def keep(self, *pages: ImportedPage) -> None:
         """Store pages as the cell does, and commit."""
         table = LmdbTable(self.data / "table")
+        note_layout(table)
         ledger = Ledger(TableSection(table, CELL_SECTION))
         with Archive(self.data / "archive", self.peer, None) as archive:
             for page in pages:
@@ -309,6 +311,16 @@ def test_a_peer_is_named_by_its_configuration_or_a_folder_around_it(shelf: Shelf
         configs_in([peer / "data"])
     with pytest.raises(ConfigError, match="no table"):
         PeerFiles(_config_without_data(shelf.config))
+
+
+def test_files_that_another_version_wrote_are_refused(shelf: Shelf) -> None:
+    table = LmdbTable(shelf.data / "table")
+    table.delete(b"\x00layout")
+    table.put(b"key", b"value")
+    table.commit()
+    table.close()
+    with pytest.raises(StorageError, match="export its pages with that version"):
+        PeerFiles(shelf.config)
 
 
 def _config_without_data(config: Path) -> Path:
