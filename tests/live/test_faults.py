@@ -13,7 +13,7 @@ from bootstrap.toml_edit import with_settings
 from mesh.config import DoorConfig
 from tests.live.lab_process import node, tianmesh
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.live, pytest.mark.timed, pytest.mark.timeout(60)]
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.live.lab_process import search, up
 from tests.live.reachable import reachable
 from tests.live.web import ServedWeb, served_web, unavailable
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.live, pytest.mark.timed, pytest.mark.timeout(180)]
 
 HOSTS = ("www.debian.org", "anarchism.pageabode.com")  # 500 pages, which need some 20 MB
 SMALL, LARGE = "12m", "256m"

@@ -18,7 +18,7 @@ from tests.live.searching import failures, misses, percentile_s, searching, told
 from tests.live.truth import Truth
 from tests.live.web import DEV_HOSTS, ServedWeb, served_web
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.timed, pytest.mark.timeout(300)]
 
 MOVED_MAX = 1.02  # of the share that a newcomer must get
 OVERLOAD_S = 6.0

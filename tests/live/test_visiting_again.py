@@ -13,7 +13,7 @@ import pytest
 from tests.live.lab_process import get, search, up, wait_for
 from tests.live.raw_web import answer, served
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.live, pytest.mark.timed, pytest.mark.timeout(240)]
 
 AGAIN_S: Final = 6.0
 HOSTS: Final = ("first.test", "second.test")  # which need not be of one peer

@@ -10,6 +10,7 @@ nginx listens on a port that needs no privileges. The URLs have none: the crawle
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -104,6 +105,14 @@ def web_packages() -> Path:
     if shutil.which("apt-get") is None:
         unavailable("no apt-get on this machine to fetch the pages of the test web with")
     packages.mkdir(parents=True, exist_ok=True)
+    with (packages / ".lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one process of tests at a time
+        if not all((packages / name).is_dir() for name in wanted):
+            _fetch_into(packages)
+    return packages
+
+
+def _fetch_into(packages: Path) -> None:
     for half_unpacked in packages.glob("*.part"):  # by a run that was interrupted
         shutil.rmtree(half_unpacked)
     fetched = _fetch(packages)
@@ -112,7 +121,6 @@ def web_packages() -> Path:
         fetched = _fetch(packages)
     if fetched.returncode:
         unavailable(f"cannot fetch the packages of the test web: {fetched.stderr.strip()[-300:]}")
-    return packages
 
 
 @contextmanager
