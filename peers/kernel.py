@@ -93,8 +93,10 @@ def read_only(array: Array) -> Array:
 def leaf(function: Kernel) -> Kernel:
     """Make a function that kernels call. It makes no arrays, but views of those that it is given.
 
-    So it is compiled without counting references to arrays: in inner loops that would cost more than the
-    work, whenever a row is taken of an array or an array of a record.
+    Nor does it return any, be it in a record: nobody would count that reference, and the heap is damaged when
+    the array goes; what does is an `allocating_leaf`. It is compiled without counting references because in
+    inner loops that would cost more than the work, whenever a row is taken of an array or an array of a
+    record.
     """
     options: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
     compiled: Kernel = njit(**options)(function)
