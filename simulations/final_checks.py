@@ -12,6 +12,7 @@ from mesh.errors import CorruptionError
 from mesh.ownership import Ownership
 from mesh.table import TableSection
 from mesh.urls import fingerprint, host_of
+from peers.crawler.frontier_keys import url_key
 from peers.storage.extent import Extent
 from peers.storage.ledger import Ledger
 from peers.storage.ledger_keys import identity_of
@@ -90,7 +91,7 @@ def _states(
     """
     for url in run.watch.last:
         slot = ownership.slot_of(host_of(url))
-        key = b"Cf" + slot.to_bytes(2, "big") + b"u" + fingerprint(url)
+        key = b"Cf" + url_key(slot, fingerprint(url))
         rows = {}
         for peer in ownership.team_of(slot):
             machine = by_peer[peer]

@@ -31,6 +31,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from mesh.urls import fingerprint, host_of, origin_of
+from peers.crawler.frontier_keys import HOST, URL, kind_in, name_in
 from peers.crawler.url_rows import QUEUED, UrlRow, row_in
 from simulations.machine import Machine
 from simulations.web import Served, Web
@@ -49,8 +50,6 @@ VIOLATIONS_MAX: Final = 20
 _PASSING: Final = frozenset((0, 408, 425, 429, 500, 502, 503, 504))
 
 _URL_ROWS: Final = b"Cf"  # sections of the controller and of its frontier
-_HOST: Final = ord("h")
-_URL: Final = ord("u")
 
 
 class Asked(NamedTuple):
@@ -266,9 +265,10 @@ class Watch:
             if not key.startswith(_URL_ROWS) or len(key) < 6:
                 continue
             value = table.get(key)
-            if key[4] == _URL:
-                self._note_url(machine, key[5:], value)
-            elif key[4] == _HOST:
+            row_key = key.removeprefix(_URL_ROWS)
+            if kind_in(row_key) == URL:
+                self._note_url(machine, name_in(row_key), value)
+            elif kind_in(row_key) == HOST:
                 self._note_clock(machine, key, value, was_deleted=key in table.deleted)
 
     def _note_url(self, machine: Machine, key: bytes, value: bytes | None) -> None:

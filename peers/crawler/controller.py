@@ -29,6 +29,7 @@ from mesh.port import DiskFilled
 from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.table import Table, TableSection
 from peers.crawler.frontier import Frontier
+from peers.crawler.frontier_keys import slot_in
 from peers.crawler.frontier_store import FrontierStore
 from peers.crawler.links import Links
 from peers.crawler.messages import ChangeSettings, PageParsed, ParseFailed, StopCrawl
@@ -338,7 +339,7 @@ class Controller(StoreActor):
             return []
         busy = self._visits.slots() | self._pages.slots()
         for key in list(self._store.held_back):
-            slot = int.from_bytes(key[:2], "big")
+            slot = slot_in(key)
             if self._stopping.get(slot, inf) + STOP_PATIENCE_S <= now:
                 self._release(key)
             else:

@@ -3,16 +3,8 @@
 Theory of operation
 ===================
 The truth is in the table. Each URL has a row that says how often it was visited, what came of it, and when it
-is due (`url_rows`); unless that is never, it also stands in the queue of its host. All keys begin with the
-slot, so that everything that belongs to a slot is one range:
-
-    slot(2) "h" host(8)                                      -> HostRecord
-    slot(2) "r" host(8) origin(8)                            -> robots.txt of an origin of the host
-    slot(2) "q" host(8) due(4) depth(2) attempts(1) fingerprint(16) -> hops(1) url
-    slot(2) "u" fingerprint(16)                              -> row of the URL, see `url_rows`
-    slot(2) "a" fingerprint(16)                              -> texts of the links that point to the URL
-    slot(2) "d" fingerprint(16)                              -> URL of a stored page of whose link texts the
-                                                                cell of this peer has not heard
+is due (`url_rows`); unless that is never, it also stands in the queue of its host. The shape of the keys
+is in `frontier_keys`.
 
 Rows are items that only grow (`frontier_items`): what another peer knows of a slot is merged in any order.
 The key of a queued URL follows from its row alone, so two peers that queue it have the same. Only "d" is a
@@ -64,6 +56,35 @@ from peers.crawler.frontier_items import (
     robots_in,
     robots_row,
 )
+from peers.crawler.frontier_keys import (
+    FIRST_AGAIN,
+    HOST,
+    ITEM_KINDS,
+    KIND_AT,
+    QUEUE_END,
+    URL,
+    all_changed,
+    all_queued,
+    all_robots,
+    attempts_in,
+    changed_key,
+    depth_in,
+    due_s_in,
+    host_in,
+    host_key,
+    is_new,
+    is_queued,
+    kept_range,
+    kind_in,
+    mark_in,
+    queue_key,
+    queue_of,
+    robots_key,
+    slot_in,
+    slot_key,
+    texts_key,
+    url_key,
+)
 from peers.crawler.politeness import HostRecord
 from peers.crawler.robots import RobotsRules, product_token, rules_for_status
 from peers.crawler.settings import CrawlSettings
@@ -84,11 +105,6 @@ from peers.handover.slot_digests import WatchedTable
 WINDOW_URLS: Final = 64
 
 _COMPLETE: Final = None  # a window bound: nothing is in the table that is not in the window
-_DUE_AT: Final = 11  # in the key of a queue entry: whole seconds, 0 for a new URL
-_DEPTH_AT: Final = 15
-_ATTEMPTS_AT: Final = 17
-_FINGERPRINT_AT: Final = 18
-_FIRST_AGAIN: Final = (1).to_bytes(4, "big")  # where in a queue those begin that were visited
 
 
 class QueuedUrl(NamedTuple):
@@ -160,7 +176,7 @@ class Frontier:
 
     def __init__(self, table: Table, settings: CrawlSettings) -> None:
         """Find out which slots have anything; hold none."""
-        self._table = WatchedTable(table, kind_at=2, kinds=b"ahru")
+        self._table = WatchedTable(table, kind_at=KIND_AT, kinds=ITEM_KINDS)
         self._settings = settings
         self._hosts: dict[str, HostState] = {}
         self._by_slot: dict[int, dict[bytes, HostState]] = {}  # of held slots that have hosts; by hash
@@ -198,7 +214,7 @@ class Frontier:
         """Queue a URL unless it is known; tell whether it was new. A known one may get less depth."""
         self._fill(slot)
         mark = fingerprint(url)
-        key = _slot_key(slot) + b"u" + mark
+        key = url_key(slot, mark)
         row = self._table.get(key)
         if row is None:
             state, digest = self._host(host, slot)
@@ -219,7 +235,7 @@ class Frontier:
     def add_stored(self, url: str, slot: int) -> None:
         """Note that a page is stored that nobody here has fetched; if it was queued, it is so no more."""
         mark = fingerprint(url)
-        key = _slot_key(slot) + b"u" + mark
+        key = url_key(slot, mark)
         before = self._table.get(key)
         imported = UrlRow(host_hash(host_of(url)), 0, 0, 0, "D200", 1, inf, url=url)
         self.merge_visited(slot, mark, imported, url)
@@ -230,7 +246,7 @@ class Frontier:
         """Remember what a link tells of a page, known or not; see `peers.engine.linkers.entries_of`."""
         self._fill(slot)
         mark = fingerprint(url)
-        key = _slot_key(slot) + b"a" + mark
+        key = texts_key(slot, mark)
         stored = self._table.get(key)
         texts = _anchors_decoder.decode(stored) if stored else ()
         if all(entry in texts for entry in entries):
@@ -244,7 +260,7 @@ class Frontier:
 
     def anchors_of(self, url: str, slot: int) -> tuple[str, ...]:
         """The distinct texts of the links that are known to point to a page, sorted."""
-        stored = self._table.get(_url_key(slot, b"a", url))
+        stored = self._table.get(texts_key(slot, fingerprint(url)))
         return _anchors_decoder.decode(stored) if stored else ()
 
     def mark_anchors_changed(self, url: str, slot: int) -> None:
@@ -255,7 +271,7 @@ class Frontier:
         """Return and forget up to `limit` (url, slot) of stored pages with new anchors."""
         taken: list[tuple[str, int]] = []
         for slot in list(self._changed_anchors):
-            rows = list(self._table.scan_prefix(_slot_key(slot) + b"d", limit=limit - len(taken)))
+            rows = list(self._table.scan_prefix(all_changed(slot), limit=limit - len(taken)))
             for key, value in rows:
                 self._table.delete(key)
                 taken.append((value.decode(), slot))
@@ -302,21 +318,21 @@ class Frontier:
         """Take what has been due longest of that which was visited, and note what is due after that."""
         if state.again_s > now:
             return None
-        queue = _slot_key(state.slot) + b"q" + state.hash
+        queue = queue_of(state.slot, state.hash)
         later = (int(min(now, DUE_S_MAX)) + 1).to_bytes(4, "big")
-        for key, value in self._table.scan(queue + _FIRST_AGAIN, queue + later):
-            if key[_FINGERPRINT_AT:] not in self._taken:
-                state.again_s = _due_s(key)
-                row = self._table.get(_slot_key(state.slot) + b"u" + key[_FINGERPRINT_AT:])
+        for key, value in self._table.scan(queue + FIRST_AGAIN, queue + later):
+            if mark_in(key) not in self._taken:
+                state.again_s = due_s_in(key)
+                row = self._table.get(url_key(state.slot, mark_in(key)))
                 assert row is not None, "what is queued has a row"
                 return self._take(key, value[1:].decode(), value[0], row_in(row))
         state.again_s = self._due_from(state, later)
         return None
 
     def _take(self, key: bytes, url: str, hops: int, before: UrlRow | None) -> QueuedUrl:
-        self._taken[key[_FINGERPRINT_AT:]] = key
-        depth = int.from_bytes(key[_DEPTH_AT:_ATTEMPTS_AT], "big")
-        return QueuedUrl(url, key, depth, key[_ATTEMPTS_AT], hops, before)
+        self._taken[mark_in(key)] = key
+        depth = depth_in(key)
+        return QueuedUrl(url, key, depth, attempts_in(key), hops, before)
 
     def release(self, state: HostState, now: float) -> None:
         """Give a host back, to be asked again at its `next_fetch_s` if anything is queued."""
@@ -326,20 +342,20 @@ class Frontier:
     def save(self, state: HostState, record: HostRecord) -> None:
         """Let another record hold for a host, here and in the table."""
         if self.save_quietly(state, record):
-            self.note_change(_slot_key(state.slot) + b"h" + state.hash)
+            self.note_change(host_key(state.slot, state.hash))
 
     def save_quietly(self, state: HostState, record: HostRecord) -> bool:
         """Do the same, but let others hear of it with its next change; tell whether it is one."""
         if record == state.record:
             return False
         self._take_over(state, record)
-        self._table.put(_slot_key(state.slot) + b"h" + state.hash, _encode(record))
+        self._table.put(host_key(state.slot, state.hash), _encode(record))
         return True
 
     def save_robots(self, state: HostState, record: RobotsRecord) -> None:
         """Keep what an origin of a host has answered to the question for its robots.txt."""
         origins = self.origins_of(state)
-        key = _robots_key(state.slot, state.hash, record.origin)
+        key = robots_key(state.slot, state.hash, record.origin)
         self._table.put(key, robots_row(record))
         self.note_change(key)
         origins[record.origin] = self._rules_in(record)
@@ -347,7 +363,7 @@ class Frontier:
     def origins_of(self, state: HostState) -> dict[str, OriginRules]:
         """The rules of all origins of a host that were asked for their robots.txt, expired ones too."""
         if state.origins is None:
-            rows = self._table.scan_prefix(_slot_key(state.slot) + b"r" + state.hash)
+            rows = self._table.scan_prefix(all_robots(state.slot, state.hash))
             records = [robots_in(row) for _, row in rows]
             state.origins = {record.origin: self._rules_in(record) for record in records}
         return state.origins
@@ -369,8 +385,8 @@ class Frontier:
 
     def settle_quietly(self, state: HostState, taken: QueuedUrl, conclusion: Conclusion) -> bytes:
         """Do the same, but let nobody hear of it before `note_change` of the key that is returned."""
-        mark = taken.key[_FINGERPRINT_AT:]
-        key = _slot_key(state.slot) + b"u" + mark
+        mark = mark_in(taken.key)
+        key = url_key(state.slot, mark)
         stored = self._table.get(key)
         assert stored is not None, "what was taken has a row"
         before = row_in(stored)
@@ -391,10 +407,10 @@ class Frontier:
 
     def retry(self, state: HostState, taken: QueuedUrl) -> None:
         """Queue a URL that was taken once more, behind the others of its depth."""
-        mark = taken.key[_FINGERPRINT_AT:]
+        mark = mark_in(taken.key)
         if self._taken.pop(mark, None) is None:
             return
-        key = _slot_key(state.slot) + b"u" + mark
+        key = url_key(state.slot, mark)
         row = self._table.get(key)
         assert row is not None, "what is queued has a row"
         before = row_in(row)
@@ -404,7 +420,7 @@ class Frontier:
 
     def put_back(self, state: HostState, taken: QueuedUrl) -> None:
         """Undo `take_url`."""
-        queue_key = self._taken.pop(taken.key[_FINGERPRINT_AT:], None)
+        queue_key = self._taken.pop(mark_in(taken.key), None)
         if queue_key is not None:
             self._push(state, queue_key, taken.url, taken.hops)
 
@@ -487,17 +503,13 @@ class Frontier:
           url: its text; "" when that is not known, and the row neither queued nor stored.
         """
         joined = self._merge_row(slot, mark, row, url)
-        if (
-            joined is not None
-            and joined.is_stored
-            and self._table.get(_slot_key(slot) + b"a" + mark) is not None
-        ):
+        if joined is not None and joined.is_stored and self._table.get(texts_key(slot, mark)) is not None:
             self._mark_changed(slot, mark, joined.url)
 
     def _merge_row(self, slot: int, mark: bytes, row: UrlRow, url: str) -> UrlRow | None:
         """Return what comes of it; None when it is what was here before."""
         self._fill(slot)
-        stored = self._table.get(_slot_key(slot) + b"u" + mark)
+        stored = self._table.get(url_key(slot, mark))
         before = None if stored is None else row_in(stored)
         joined = row if before is None else join_rows(before, row)
         if joined == before:
@@ -518,14 +530,14 @@ class Frontier:
     def merge_anchors(self, slot: int, mark: bytes, texts: tuple[str, ...]) -> None:
         """Join link texts with those known here."""
         self._fill(slot)
-        key = _slot_key(slot) + b"a" + mark
+        key = texts_key(slot, mark)
         stored = self._table.get(key)
         before = _anchors_decoder.decode(stored) if stored else ()
         joined = join_anchors(before, texts)
         if joined == before:
             return
         self._table.put(key, _encode(joined))
-        row = self._table.get(_slot_key(slot) + b"u" + mark)
+        row = self._table.get(url_key(slot, mark))
         if row is not None and (url := row_in(row).url):
             self._mark_changed(slot, mark, url)
 
@@ -533,7 +545,7 @@ class Frontier:
         """Join a host with what is known of it here."""
         self._fill(slot)
         digest = host_hash(record.host)
-        key = _slot_key(slot) + b"h" + digest
+        key = host_key(slot, digest)
         state, stored = self._by_slot.get(slot, {}).get(digest), self._table.get(key)
         before = _record_decoder.decode(stored) if stored else HostRecord(record.host)
         if before.host != record.host:  # two hosts of one hash: the first one stays
@@ -550,7 +562,7 @@ class Frontier:
         """Join the robots.txt of an origin with what is known of it here."""
         self._fill(slot)
         state, digest = self._host(host_of(record.origin), slot, is_merge=True)
-        key = _robots_key(slot, digest, record.origin)
+        key = robots_key(slot, digest, record.origin)
         stored = self._table.get(key)
         if stored is not None:
             before = robots_in(stored)
@@ -565,7 +577,7 @@ class Frontier:
 
     def rows(self, slot: int, kind: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield keys and values of the rows of one kind, in order."""
-        return self._table.scan_prefix(_slot_key(slot) + kind)
+        return self._table.scan_prefix(slot_key(slot) + kind)
 
     def row(self, key: bytes) -> bytes | None:
         return self._table.get(key)
@@ -576,15 +588,15 @@ class Frontier:
 
     def key_of(self, state: HostState, taken: QueuedUrl) -> bytes:
         """The key of the row of a URL that was taken."""
-        return _slot_key(state.slot) + b"u" + taken.key[_FINGERPRINT_AT:]
+        return url_key(state.slot, mark_in(taken.key))
 
     def is_out(self, taken: QueuedUrl) -> bool:
         """Is the visit for which a URL was taken still to be made, as far as is known here?"""
-        return taken.key[_FINGERPRINT_AT:] in self._taken
+        return mark_in(taken.key) in self._taken
 
     def url_in_queue(self, slot: int, mark: bytes, row: UrlRow) -> str:
         """The text of a queued URL."""
-        entry = self._table.get(_queue_key(slot, mark, row))
+        entry = self._table.get(queue_key(slot, mark, row))
         assert entry is not None, "what is queued stands in a queue"
         return entry[1:].decode()
 
@@ -607,7 +619,7 @@ class Frontier:
 
     def row_of(self, url: str, slot: int) -> UrlRow | None:
         """All that is known of a URL."""
-        row = self._table.get(_url_key(slot, b"u", url))
+        row = self._table.get(url_key(slot, fingerprint(url)))
         return None if row is None else row_in(row)
 
     def longest_queues(self, count: int) -> tuple[tuple[str, int], ...]:
@@ -632,7 +644,7 @@ class Frontier:
         if state is not None:
             return state, state.hash
         digest = host_hash(host)
-        key = _slot_key(slot) + b"h" + digest
+        key = host_key(slot, digest)
         is_held = self._held[slot]
         if is_held or self._table.get(key) is None:
             record = HostRecord(host)
@@ -676,9 +688,9 @@ class Frontier:
         Args:
           is_out: it was taken until now.
         """
-        old = None if before is None or not before.is_queued else _queue_key(slot, mark, before)
-        new = _queue_key(slot, mark, after) if after.is_queued else None
-        self._table.put(_slot_key(slot) + b"u" + mark, row_bytes(after))
+        old = None if before is None or not before.is_queued else queue_key(slot, mark, before)
+        new = queue_key(slot, mark, after) if after.is_queued else None
+        self._table.put(url_key(slot, mark), row_bytes(after))
         if old is not None and old != new:
             self._table.delete(old)
         if new is not None:
@@ -686,7 +698,7 @@ class Frontier:
         state = self._by_slot.get(slot, {}).get(after.host)
         if state is None:
             return
-        self._count_queued(state, _is_new(new) - _is_new(old))
+        self._count_queued(state, is_new(new) - is_new(old))
         if mark in self._taken:
             assert before is not None
             if new is not None and after.visit == before.visit:
@@ -701,8 +713,8 @@ class Frontier:
 
     def _push(self, state: HostState, key: bytes, url: str, hops: int) -> None:
         """Put a queue entry into the window of its host if it belongs there."""
-        if not _is_new(key):
-            state.again_s = min(state.again_s, _due_s(key))
+        if not is_new(key):
+            state.again_s = min(state.again_s, due_s_in(key))
         elif state.bound is _COMPLETE or key < state.bound:
             heappush(state.window, (key, url, hops))
             if len(state.window) > 2 * WINDOW_URLS:
@@ -743,17 +755,17 @@ class Frontier:
 
     def _due_from(self, state: HostState, due: bytes) -> float:
         """When the first URL of a host is due that is so then or later, inf if none is."""
-        queue = _slot_key(state.slot) + b"q" + state.hash
-        first = next(self._table.scan(queue + due, queue + b"\xff" * 5, limit=1), None)
-        return inf if first is None else _due_s(first[0])
+        queue = queue_of(state.slot, state.hash)
+        first = next(self._table.scan(queue + due, queue + QUEUE_END, limit=1), None)
+        return inf if first is None else due_s_in(first[0])
 
     def _refill(self, state: HostState, start: bytes) -> None:
         """Read the next keys of new URLs, from the bound on, into an empty window."""
-        end = _slot_key(state.slot) + b"q" + state.hash + _FIRST_AGAIN
+        end = queue_of(state.slot, state.hash) + FIRST_AGAIN
         rows = list(self._table.scan(start, end, limit=WINDOW_URLS + 1))
         state.bound = rows[WINDOW_URLS][0] if len(rows) > WINDOW_URLS else _COMPLETE
         for key, value in rows[:WINDOW_URLS]:
-            if key[_FINGERPRINT_AT:] not in self._taken:
+            if mark_in(key) not in self._taken:
                 state.window.append((key, value[1:].decode(), value[0]))
 
     # --- details: slots ---
@@ -762,19 +774,19 @@ class Frontier:
         """Rebuild what is in memory of a slot from the table, in one pass over its keys."""
         states: dict[bytes, HostState] = {}
         n_urls = 0
-        for key, value in self._table.scan(_slot_key(slot) + b"h", _slot_key(slot) + b"v"):
-            kind = key[2:3]
-            if kind == b"u":
+        for key, value in self._table.scan(*kept_range(slot)):
+            kind = kind_in(key)
+            if kind == URL:
                 n_urls += 1
-            elif kind == b"q":  # "h" sorts before it
-                state = states[key[3:_DUE_AT]]
-                if _is_new(key):
+            elif is_queued(key):  # "h" sorts before it
+                state = states[host_in(key)]
+                if is_new(key):
                     state.bound = state.bound or key
                     self._count_queued(state, +1)
                 else:
-                    state.again_s = min(state.again_s, _due_s(key))
-            elif kind == b"h":
-                states[key[3:11]] = self._new_state(slot, key[3:11], _record_decoder.decode(value))
+                    state.again_s = min(state.again_s, due_s_in(key))
+            elif kind == HOST:
+                states[host_in(key)] = self._new_state(slot, host_in(key), _record_decoder.decode(value))
         self._count_url(slot, n_urls)
 
     def _find_filled(self) -> None:
@@ -784,10 +796,10 @@ class Frontier:
             first = next(self._table.scan(start, limit=1), None)
             if first is None:
                 return
-            slot = int.from_bytes(first[0][:2], "big")
+            slot = slot_in(first[0])
             self._fill(slot)
             self._find_changed(slot)
-            start = _slot_key(slot + 1) if slot + 1 < SLOTS_MAX else None
+            start = slot_key(slot + 1) if slot + 1 < SLOTS_MAX else None
 
     def _fill(self, slot: int) -> None:
         """Note that something of a slot is here; it must not be deleted any more."""
@@ -799,7 +811,7 @@ class Frontier:
                 self._find_changed(slot)  # what is left of it stays
 
     def _find_changed(self, slot: int) -> None:
-        self._count_changed(slot, sum(1 for _ in self._table.scan_prefix(_slot_key(slot) + b"d")))
+        self._count_changed(slot, sum(1 for _ in self._table.scan_prefix(all_changed(slot))))
 
     def _remove_from_heaps(self, slots: set[int]) -> None:
         """Take the hosts of some slots out of those that wait for being asked."""
@@ -824,12 +836,12 @@ class Frontier:
     def _forget(self, slot: int, limit: int) -> int:
         """Delete rows of a slot, the queued URLs first; return how many."""
         n_deleted = 0
-        for key, _ in list(self._table.scan_prefix(_slot_key(slot) + b"q", limit=limit)):
+        for key, _ in list(self._table.scan_prefix(all_queued(slot), limit=limit)):
             self._table.delete(key)
-            self._table.delete(_slot_key(slot) + b"u" + key[_FINGERPRINT_AT:])
+            self._table.delete(url_key(slot, mark_in(key)))
             n_deleted += 1
         rest = limit - n_deleted
-        for key, _ in list(self._table.scan_prefix(_slot_key(slot), limit=rest)):
+        for key, _ in list(self._table.scan_prefix(slot_key(slot), limit=rest)):
             self._table.delete(key)
             n_deleted += 1
         return n_deleted
@@ -850,13 +862,13 @@ class Frontier:
         self.changed_anchors_count += change
 
     def _mark_changed(self, slot: int, mark: bytes, url: str) -> None:
-        key = _slot_key(slot) + b"d" + mark
+        key = changed_key(slot, mark)
         if self._table.get(key) is None:
             self._table.put(key, url.encode())
             self._count_changed(slot, +1)
 
     def _is_stored(self, slot: int, mark: bytes) -> bool:
-        row = self._table.get(_slot_key(slot) + b"u" + mark)
+        row = self._table.get(url_key(slot, mark))
         return row is not None and row_in(row).is_stored
 
 
@@ -874,29 +886,3 @@ def _pull(state: HostState, key: bytes) -> None:
             window.pop()
             heapify(window)
             return
-
-
-def _slot_key(slot: int) -> bytes:
-    return slot.to_bytes(2, "big")
-
-
-def _url_key(slot: int, kind: bytes, url: str) -> bytes:
-    return slot.to_bytes(2, "big") + kind + fingerprint(url)
-
-
-def _robots_key(slot: int, host: bytes, origin: str) -> bytes:
-    return slot.to_bytes(2, "big") + b"r" + host + host_hash(origin)
-
-
-def _queue_key(slot: int, mark: bytes, row: UrlRow) -> bytes:
-    due, depth = int(row.due_s).to_bytes(4, "big"), row.depth.to_bytes(2, "big")
-    return b"%bq%b%b%b%c%b" % (slot.to_bytes(2, "big"), row.host, due, depth, row.attempts, mark)
-
-
-def _due_s(key: bytes) -> float:
-    return float(int.from_bytes(key[_DUE_AT:_DEPTH_AT], "big"))
-
-
-def _is_new(key: bytes | None) -> bool:
-    """Is a queue entry that of a URL that was never visited?"""
-    return key is not None and key[_DUE_AT:_DEPTH_AT] == bytes(4)

@@ -38,6 +38,7 @@ from peers.crawler.frontier_items import (
     robots_content,
     robots_in,
 )
+from peers.crawler.frontier_keys import HOST, ROBOTS, TEXTS, URL, content_name, kind_in, name_in, slot_in
 from peers.crawler.politeness import HostRecord
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_rows import row_in
@@ -47,8 +48,6 @@ from peers.handover.wire_messages import CHANGES_MAX
 
 PART_BYTES: Final = 128 << 10  # of items in a part: some 1,200, which take 10 ms to merge
 ITEM_BYTES: Final = 24  # of an item besides its texts
-
-_HOST, _ROBOTS = ord("h"), ord("r")
 
 
 class HeldBack(NamedTuple):
@@ -142,7 +141,7 @@ class FrontierStore:
         for slot in np.flatnonzero(slots).tolist():
             for key, row in self._rows(slot):
                 shown = self.held_back[key].row if key in self.held_back else row
-                if key[2] == _HOST or _id(key, shown) not in have:
+                if kind_in(key) == HOST or _id(key, shown) not in have:
                     self.gather(key, row, gathering)
                 if gathering.n_bytes >= PART_BYTES:
                     yield Part(gathering.take())
@@ -218,7 +217,7 @@ class FrontierStore:
         gathering, slots = Gathering(), set[int]()
         for key in keys:
             self.gather_key(key, gathering)
-            slots.add(int.from_bytes(key[:2], "big"))
+            slots.add(slot_in(key))
             if gathering.n_items >= CHANGES_MAX or gathering.n_bytes >= PART_BYTES:
                 yield gathering.shipment(slots)
                 slots = set()
@@ -240,13 +239,13 @@ class FrontierStore:
 
     def gather(self, key: bytes, row: bytes, gathering: Gathering) -> None:
         """Add the item of a row."""
-        slot, kind, mark = int.from_bytes(key[:2], "big"), key[2:3], key[3:]
+        slot, kind, mark = slot_in(key), kind_in(key), name_in(key)
         gathering.count(len(row))
-        if kind == b"u":
+        if kind == URL:
             self._gather_url(slot, key, row, gathering)
-        elif kind == b"a":
+        elif kind == TEXTS:
             gathering.anchors.append(AnchorsItem(slot, mark, _decode_texts(row)))
-        elif kind == b"h":
+        elif kind == HOST:
             host = _decode_record(row)
             gathering.hosts.append(
                 HostItem(host.host, host.next_fetch_s, host.fetched, host.failures, host.given_up)
@@ -268,12 +267,12 @@ class FrontierStore:
             row, url = held_back
         shown = row_in(row)
         if shown.is_queued:
-            url = url or self._frontier.url_in_queue(slot, key[3:], shown)
+            url = url or self._frontier.url_in_queue(slot, name_in(key), shown)
             gathering.n_bytes += len(url)
         if shown.visit == 0:
             gathering.queued.append(QueuedItem(url, shown.depth, shown.attempts, shown.hops))
         else:
-            gathering.visited.append(VisitedItem(slot, key[3:], row, url if shown.is_queued else ""))
+            gathering.visited.append(VisitedItem(slot, name_in(key), row, url if shown.is_queued else ""))
 
     def _id_shown(self, key: bytes) -> bytes | None:
         row = self._frontier.row(key)
@@ -284,17 +283,17 @@ class FrontierStore:
 
     def _rows(self, slot: int) -> Iterator[tuple[bytes, bytes]]:
         if self._frontier.is_filled(slot):
-            for kind in (b"a", b"h", b"r", b"u"):
+            for kind in (TEXTS, HOST, ROBOTS, URL):
                 yield from self._frontier.rows(slot, kind)
 
 
 def _id(key: bytes, row: bytes) -> bytes:
     """The id of an item: XXH3-64 over kind, name and what of the content does not depend on a clock."""
-    if key[2] == _HOST:
+    if kind_in(key) == HOST:
         row = b""
-    elif key[2] == _ROBOTS:
+    elif kind_in(key) == ROBOTS:
         row = robots_content(row)
-    digest: bytes = xxh3_64_digest(key[2:] + row)
+    digest: bytes = xxh3_64_digest(content_name(key) + row)
     return digest
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from mesh.table import Table
+from peers.crawler.frontier_keys import slot_in, texts_key
 
 _decode = msgspec.msgpack.Decoder(tuple[str, ...]).decode
 
@@ -18,10 +19,5 @@ class KeptTexts:
 
     def of(self, identity: bytes) -> tuple[str, ...]:
         """Return what is known of the links to a page; see `LinkTexts`."""
-        row = self._table.get(texts_key(identity[:2], identity[2:]))
+        row = self._table.get(texts_key(slot_in(identity), identity[2:]))
         return _decode(row) if row else ()
-
-
-def texts_key(slot: bytes, mark: bytes) -> bytes:
-    """Return the key of a row "a", see `frontier`."""
-    return slot + b"a" + mark
