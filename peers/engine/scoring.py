@@ -41,7 +41,6 @@ _MOST = 1e300  # of what an occurrence or a posting counts: no infinity, of whic
 K1, WEIGHT, BASE, SLOPE, MODEL_SIZE = 0, 1, 1 + FIELD_COUNT, 1 + 2 * FIELD_COUNT, 1 + 3 * FIELD_COUNT
 
 FLOATS_2D = types.float64[:, ::1]
-IN_FLOATS_2D = types.Array(types.float64, 2, "C", readonly=True)
 
 
 @kernel(IN_LENGTHS, IN_FLOATS, FLOATS_2D)

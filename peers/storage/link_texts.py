@@ -20,7 +20,7 @@ class LinkTexts(Protocol):
         """Return texts, linkers and uses as `peers.engine.linkers` has them, sorted; () when none are known.
 
         Args:
-          identity: slot and fingerprint of the page, as `ledger.identity_of` makes it.
+          identity: slot and fingerprint of the page, as `ledger_keys.identity_of` makes it.
         """
 
 
