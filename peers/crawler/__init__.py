@@ -2,9 +2,10 @@
 
 Actor: `controller` decides what is fetched when. It has `visits` (whom to ask, and what answers mean; with
 `host_clocks` and `robots_files`), `pages_in_progress` (from being fetched to being done) and `links` (to
-their owners, through the `outbox`), all over the `frontier` (URLs as `url_rows`, hosts, origins; the shape of
-its keys is in `frontier_keys`). What we owe hosts is `politeness`; how we crawl is `settings`, which can be
-replaced at any time; its messages are `messages`, and `wire_messages` to other controllers.
+their owners, through the `outbox`), all over the `frontier`: URLs as `url_rows`, hosts in memory as
+`host_state`, who of them is next by `host_turns`; the shape of its keys is in `frontier_keys`. What we owe
+hosts is `politeness`; how we crawl is `settings`, which can be replaced at any time; its messages are
+`messages`, and `wire_messages` to other controllers.
 
 The frontier is kept by several peers: as `frontier_items`, which `frontier_store` reads and merges for the
 handover, and which `peers.handover.mirror` ships to the team as they change. The cell of the same peer reads

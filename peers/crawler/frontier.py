@@ -20,9 +20,8 @@ again. The counters are over these slots. A URL that was taken stays queued in t
 so a crash repeats at most what was in flight.
 
 Order of what was never visited: breadth-first within a host, a URL that has been tried behind the others of
-its depth, else by fingerprint, which is as good as any order that does not depend on the peer. Among the
-hosts that may be asked now, those of which no page has been asked come first, so that every known host gives
-one page before any gives its second, as in WebCrawler (Pinkerton 1994).
+its depth, else by fingerprint, which is as good as any order that does not depend on the peer. Which host is
+next is said by `host_turns`.
 
 What was visited comes again in the order in which it is due, and never before. New and known pages share the
 turns of their host: as long as there are both, each gets every second one, so that neither waits for the end
@@ -35,7 +34,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from heapq import heapify, heappop, heappush, nlargest
+from heapq import heappop, nlargest
 from math import inf
 from typing import Final, NamedTuple
 
@@ -85,8 +84,10 @@ from peers.crawler.frontier_keys import (
     texts_key,
     url_key,
 )
+from peers.crawler.host_state import COMPLETE, HostState, OriginRules
+from peers.crawler.host_turns import HostTurns
 from peers.crawler.politeness import HostRecord
-from peers.crawler.robots import RobotsRules, product_token, rules_for_status
+from peers.crawler.robots import product_token, rules_for_status
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_rows import (
     ATTEMPTS_MAX,
@@ -103,8 +104,6 @@ from peers.handover.slot_digests import WatchedTable
 
 # Queue entries of a host held in memory, at most twice as many: one scan per so many fetches.
 WINDOW_URLS: Final = 64
-
-_COMPLETE: Final = None  # a window bound: nothing is in the table that is not in the window
 
 
 class QueuedUrl(NamedTuple):
@@ -123,75 +122,28 @@ class QueuedUrl(NamedTuple):
         return self.before is not None and self.before.is_stored
 
 
-class OriginRules(NamedTuple):
-    """What is known of an origin in memory."""
-
-    status: int  # of the answer to a question for its robots.txt; 0 when there was none
-    expires_s: float  # mesh clock
-    rules: RobotsRules
-
-
-class HostState:
-    """A host in memory. `record` says what survives a restart; the rest follows from the table."""
-
-    __slots__ = (
-        "again_s",
-        "bound",
-        "hash",
-        "is_again",
-        "is_busy",
-        "origins",
-        "queued",
-        "record",
-        "slot",
-        "ticket",
-        "turn_s",
-        "window",
-    )
-
-    def __init__(self, slot: int, record: HostRecord, digest: bytes) -> None:
-        self.slot = slot
-        self.record = record
-        self.hash = digest
-        # By origin that was asked for its robots.txt; read from the table when first needed.
-        self.origins: dict[str, OriginRules] | None = None
-        self.queued = 0  # new URLs
-        self.again_s = inf  # nothing that was visited is due before; what is may be later
-        self.is_again = False  # the next turn is one of those, if there are both
-        self.is_busy = False  # it stands in the heap or among the ready, or is taken
-        self.ticket = 0  # of its valid entry in the heap; 0 when it has none
-        self.turn_s = inf  # the time of that
-        # A heap of all keys of new URLs below the bound that are not taken; the bound is _COMPLETE when there
-        # are no others.
-        self.window: list[tuple[bytes, str, int]] = []
-        self.bound: bytes | None = _COMPLETE
-
-    @property
-    def host(self) -> str:
-        return self.record.host
-
-
 class Frontier:
     """URLs that are known and those that are due, over a table that outlives the process."""
 
-    def __init__(self, table: Table, settings: CrawlSettings) -> None:
-        """Find out which slots have anything; hold none."""
+    def __init__(self, table: Table, settings: CrawlSettings, window_urls: int = WINDOW_URLS) -> None:
+        """Find out which slots have anything; hold none.
+
+        Args:
+          window_urls: smaller in tests.
+        """
+        self._window_urls = window_urls
         self._table = WatchedTable(table, kind_at=KIND_AT, kinds=ITEM_KINDS)
         self._settings = settings
         self._hosts: dict[str, HostState] = {}
         self._by_slot: dict[int, dict[bytes, HostState]] = {}  # of held slots that have hosts; by hash
         self._held = bytearray(SLOTS_MAX)
-        self._stopped: set[int] = set()  # held slots of which no host is given out
         self._filled = bytearray(SLOTS_MAX)
         self._asked_s = array("d", [-inf]) * SLOTS_MAX  # when all hosts of a slot count as asked
         self._url_counts: dict[int, int] = {}
         self._changed_anchors: dict[int, int] = {}  # of all slots that have any; number of "d" rows
         self.forgetting: deque[int] = deque()  # slots of which the rows are being deleted
-        self._waiting: list[tuple[float, int, HostState]] = []  # heap by time of the next turn, and ticket
-        self._ready_new: deque[HostState] = deque()  # may be asked now, no page asked so far
-        self._ready: deque[HostState] = deque()
+        self._turns = HostTurns()
         self._taken: dict[bytes, bytes] = {}  # URLs that are out: fingerprint to queue key
-        self._tickets = 0
         self.url_count = 0
         self.queued_count = 0
         self.given_up_count = 0  # queued URLs of hosts that were given up
@@ -222,7 +174,7 @@ class Frontier:
             self.note_change(key)
             self._count_url(slot, +1)
             if state is not None:
-                self._schedule(state, now)
+                self._turns.schedule(state, now)
             return True
         if row[:1] == QUEUED:
             before = row_in(row)
@@ -284,20 +236,7 @@ class Frontier:
 
     def take_host(self, now: float) -> HostState | None:
         """A host that may be asked now and has something due; it is ours until `release`."""
-        while self._waiting and self._waiting[0][0] <= now:
-            _, ticket, state = heappop(self._waiting)
-            if ticket == state.ticket:
-                state.ticket = 0
-                (self._ready if state.record.fetched else self._ready_new).append(state)
-        for ready in (self._ready_new, self._ready):
-            while ready:
-                state = ready.popleft()
-                at_s = self._turn_s(state)
-                if at_s <= now:
-                    return state
-                state.is_busy = False  # its clock was put forward meanwhile, or nothing is left
-                self._schedule(state, now)
-        return None
+        return self._turns.take(now)
 
     def take_url(self, state: HostState, now: float) -> QueuedUrl | None:
         """The next URL of a host; it stays queued in the table until `settle` or `retry`."""
@@ -307,7 +246,7 @@ class Frontier:
         return taken
 
     def _take_new(self, state: HostState, now: float) -> QueuedUrl | None:
-        while not state.window and state.bound is not _COMPLETE:
+        while not state.window and state.bound is not COMPLETE:
             self._refill(state, state.bound)
         if not state.window:
             return None
@@ -337,7 +276,7 @@ class Frontier:
     def release(self, state: HostState, now: float) -> None:
         """Give a host back, to be asked again at its `next_fetch_s` if anything is queued."""
         state.is_busy = False
-        self._schedule(state, now)
+        self._turns.schedule(state, now)
 
     def save(self, state: HostState, record: HostRecord) -> None:
         """Let another record hold for a host, here and in the table."""
@@ -397,7 +336,7 @@ class Frontier:
             visited = taken.before or UrlRow(state.hash, taken.depth, 0, taken.hops)
             after = join_rows(before, after_visit(visited, taken.url, conclusion))
             self._put(state.slot, mark, taken.url, before, after)
-        self._schedule(state, conclusion.at_s)
+        self._turns.schedule(state, conclusion.at_s)
         return key
 
     def note_change(self, key: bytes) -> None:
@@ -422,7 +361,7 @@ class Frontier:
         """Undo `take_url`."""
         queue_key = self._taken.pop(mark_in(taken.key), None)
         if queue_key is not None:
-            self._push(state, queue_key, taken.url, taken.hops)
+            state.push(queue_key, taken.url, taken.hops)
 
     # --- slots ---
 
@@ -438,22 +377,20 @@ class Frontier:
                 self._held[slot] = True
                 if self._filled[slot]:
                     self._load(slot)
-            self._stopped.discard(slot)
+            self._turns.stopped.discard(slot)
             for state in self._by_slot.get(slot, {}).values():
                 state.record = self._as_asked(slot, state.record)
-                self._schedule(state, -inf)
+                self._turns.schedule(state, -inf)
 
     def stop(self, slots: Iterable[int]) -> None:
         """Give out no more hosts of held slots."""
         stopped = {slot for slot in slots if self._held[slot]}
-        self._stopped |= stopped
-        self._remove_from_heaps(stopped)
+        self._turns.stop(stopped)
 
     def drop(self, slots: Iterable[int]) -> None:
         """Let slots go from memory; nothing of them may be out."""
         gone = {slot for slot in slots if self._held[slot]}
-        self._stopped -= gone
-        self._remove_from_heaps(gone)
+        self._turns.drop(gone)
         for slot in gone:
             self._held[slot] = False
             for state in self._by_slot.pop(slot, {}).values():
@@ -524,7 +461,7 @@ class Frontier:
             self._count_url(slot, +1)
         state = self._by_slot.get(slot, {}).get(joined.host)
         if state is not None:
-            self._schedule(state, -inf)
+            self._turns.schedule(state, -inf)
         return joined
 
     def merge_anchors(self, slot: int, mark: bytes, texts: tuple[str, ...]) -> None:
@@ -608,9 +545,7 @@ class Frontier:
 
     def next_time(self) -> float:
         """When a host may be asked next, mesh clock; -inf when one may now, inf when none ever."""
-        if self._ready_new or self._ready:
-            return -inf
-        return self._waiting[0][0] if self._waiting else inf
+        return self._turns.next_time()
 
     def state_of(self, url: str, slot: int) -> str | None:
         """What came of the last visit: Q, D200, Ftimeout, Xrobots; None for a URL never heard of."""
@@ -656,7 +591,7 @@ class Frontier:
         return state, digest
 
     def _new_state(self, slot: int, digest: bytes, record: HostRecord) -> HostState:
-        state = HostState(slot, self._as_asked(slot, record), digest)
+        state = HostState(slot, self._as_asked(slot, record), digest, self._window_urls)
         self._hosts[record.host] = state
         self._by_slot.setdefault(slot, {})[digest] = state
         return state
@@ -707,51 +642,15 @@ class Frontier:
             del self._taken[mark]
             is_out = True
         if old is not None and not is_out:
-            _pull(state, old)
+            state.pull(old)
         if new is not None:
-            self._push(state, new, url, after.hops)
-
-    def _push(self, state: HostState, key: bytes, url: str, hops: int) -> None:
-        """Put a queue entry into the window of its host if it belongs there."""
-        if not is_new(key):
-            state.again_s = min(state.again_s, due_s_in(key))
-        elif state.bound is _COMPLETE or key < state.bound:
-            heappush(state.window, (key, url, hops))
-            if len(state.window) > 2 * WINDOW_URLS:
-                state.window.sort()
-                state.bound = state.window[WINDOW_URLS][0]
-                del state.window[WINDOW_URLS:]
+            state.push(new, url, after.hops)
 
     def _count_queued(self, state: HostState, change: int) -> None:
         state.queued += change
         self.queued_count += change
         if state.record.given_up:
             self.given_up_count += change
-
-    def _turn_s(self, state: HostState) -> float:
-        """When a host is to be asked next: when its clock allows it and something is due; inf for never."""
-        if state.window or state.bound is not _COMPLETE:
-            return state.record.next_fetch_s
-        return max(state.record.next_fetch_s, state.again_s)
-
-    def _schedule(self, state: HostState, now: float) -> None:
-        at_s = self._turn_s(state)
-        if at_s == inf or state.slot in self._stopped:
-            return
-        if state.is_busy:
-            if state.ticket and at_s < state.turn_s:  # something new is due sooner than what it waits for
-                self._wait(state, at_s)
-        elif at_s <= now:
-            state.is_busy = True
-            (self._ready if state.record.fetched else self._ready_new).append(state)
-        else:
-            state.is_busy = True
-            self._wait(state, at_s)
-
-    def _wait(self, state: HostState, at_s: float) -> None:
-        self._tickets += 1
-        state.ticket, state.turn_s = self._tickets, at_s
-        heappush(self._waiting, (at_s, self._tickets, state))
 
     def _due_from(self, state: HostState, due: bytes) -> float:
         """When the first URL of a host is due that is so then or later, inf if none is."""
@@ -762,9 +661,9 @@ class Frontier:
     def _refill(self, state: HostState, start: bytes) -> None:
         """Read the next keys of new URLs, from the bound on, into an empty window."""
         end = queue_of(state.slot, state.hash) + FIRST_AGAIN
-        rows = list(self._table.scan(start, end, limit=WINDOW_URLS + 1))
-        state.bound = rows[WINDOW_URLS][0] if len(rows) > WINDOW_URLS else _COMPLETE
-        for key, value in rows[:WINDOW_URLS]:
+        rows = list(self._table.scan(start, end, limit=self._window_urls + 1))
+        state.bound = rows[self._window_urls][0] if len(rows) > self._window_urls else COMPLETE
+        for key, value in rows[: self._window_urls]:
             if mark_in(key) not in self._taken:
                 state.window.append((key, value[1:].decode(), value[0]))
 
@@ -813,26 +712,6 @@ class Frontier:
     def _find_changed(self, slot: int) -> None:
         self._count_changed(slot, sum(1 for _ in self._table.scan_prefix(all_changed(slot))))
 
-    def _remove_from_heaps(self, slots: set[int]) -> None:
-        """Take the hosts of some slots out of those that wait for being asked."""
-        if not slots:
-            return
-        waiting, self._waiting = self._waiting, []
-        for entry in waiting:
-            if entry[2].slot in slots:
-                entry[2].is_busy = False
-                entry[2].ticket = 0
-            else:
-                self._waiting.append(entry)
-        heapify(self._waiting)
-        for ready in (self._ready_new, self._ready):
-            for _ in range(len(ready)):
-                state = ready.popleft()
-                if state.slot in slots:
-                    state.is_busy = False
-                else:
-                    ready.append(state)
-
     def _forget(self, slot: int, limit: int) -> int:
         """Delete rows of a slot, the queued URLs first; return how many."""
         n_deleted = 0
@@ -875,14 +754,3 @@ class Frontier:
 _encode = msgspec.msgpack.Encoder().encode
 _record_decoder = msgspec.msgpack.Decoder(HostRecord)
 _anchors_decoder = msgspec.msgpack.Decoder(tuple[str, ...])
-
-
-def _pull(state: HostState, key: bytes) -> None:
-    """Take a queue entry out of the window of its host if it is there."""
-    window = state.window
-    for number, entry in enumerate(window):
-        if entry[0] == key:
-            window[number] = window[-1]
-            window.pop()
-            heapify(window)
-            return

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from peers.crawler import politeness
-from peers.crawler.frontier import Frontier, HostState
+from peers.crawler.frontier import Frontier
+from peers.crawler.host_state import HostState
 from peers.crawler.settings import CrawlSettings
 
 

@@ -17,8 +17,9 @@ from xxhash import xxh3_64_digest
 
 from mesh.actor import Address, Send
 from mesh.stamp import VISITS_MAX, Stamp
-from peers.crawler.frontier import Frontier, HostState, QueuedUrl
+from peers.crawler.frontier import Frontier, QueuedUrl
 from peers.crawler.frontier_store import FrontierStore, HeldBack
+from peers.crawler.host_state import HostState
 from peers.crawler.links import Links
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
 from peers.crawler.settings import CrawlSettings, Tuning

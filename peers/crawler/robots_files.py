@@ -6,9 +6,10 @@ from typing import Final, NamedTuple
 
 from mesh.urls import host_of, origin_of
 from peers.crawler import politeness
-from peers.crawler.frontier import Frontier, HostState, OriginRules, QueuedUrl
+from peers.crawler.frontier import Frontier, QueuedUrl
 from peers.crawler.frontier_items import RobotsRecord
 from peers.crawler.host_clocks import HostClocks
+from peers.crawler.host_state import HostState, OriginRules
 from peers.crawler.robots import beginning_of
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.web_request import FailureReason, PageFetched, header_of, location_of, status_name

@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 from mesh.actor import Address, Send
 from mesh.urls import host_of
 from peers.crawler import politeness
-from peers.crawler.frontier import Frontier, HostState, QueuedUrl
+from peers.crawler.frontier import Frontier, QueuedUrl
 from peers.crawler.host_clocks import HostClocks
+from peers.crawler.host_state import HostState
 from peers.crawler.pages_in_progress import PagesInProgress
 from peers.crawler.politeness import Blame
 from peers.crawler.robots import ROBOTS_BYTES_MAX

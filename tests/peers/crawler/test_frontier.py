@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from mesh.memory_table import MemoryTable
 from mesh.urls import fingerprint
-from peers.crawler import frontier as frontier_module
 from peers.crawler import politeness
-from peers.crawler.frontier import Frontier, HostState, QueuedUrl
+from peers.crawler.frontier import WINDOW_URLS, Frontier, QueuedUrl
 from peers.crawler.frontier_items import ANCHORS_MAX, RobotsRecord
+from peers.crawler.host_state import HostState
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_rows import Conclusion
 
@@ -34,9 +34,12 @@ def url_of(path: int, host: str = HOST) -> str:
     return f"http://{host}/{path}"
 
 
-def held(table: MemoryTable) -> Frontier:
+SMALL_WINDOW = 2  # so that the windows of the hosts are filled and refilled
+
+
+def held(table: MemoryTable, window_urls: int = WINDOW_URLS) -> Frontier:
     """A frontier that holds every slot."""
-    frontier = Frontier(table, SETTINGS)
+    frontier = Frontier(table, SETTINGS, window_urls)
     frontier.hold(range(64))
     return frontier
 
@@ -93,18 +96,13 @@ class FrontierMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.window = frontier_module.WINDOW_URLS
-        frontier_module.WINDOW_URLS = 2  # type: ignore[misc]
         self.table = MemoryTable()
-        self.frontier = held(self.table)
+        self.frontier = held(self.table, SMALL_WINDOW)
         self.model: dict[str, ModelHost] = {}
         self.settled: dict[str, str] = {}
         self.out: list[HostState] = []
         self.now = 0.0
         self.number = 0
-
-    def teardown(self) -> None:
-        frontier_module.WINDOW_URLS = self.window  # type: ignore[misc]
 
     @rule(host=st.sampled_from(HOSTS), path=st.integers(0, 30), depth=st.integers(0, 3))
     def add(self, host: str, path: int, depth: int) -> None:
@@ -236,7 +234,7 @@ class FrontierMachine(RuleBasedStateMachine):
 
     @rule()
     def start_again(self) -> None:
-        self.frontier = held(self.table)
+        self.frontier = held(self.table, SMALL_WINDOW)
         self.out.clear()
         for host in self.model.values():
             host.is_out = False
@@ -265,7 +263,7 @@ class FrontierMachine(RuleBasedStateMachine):
         for name in self.model:
             state = self.frontier.find(name)
             assert state is not None
-            assert len(state.window) <= 2 * frontier_module.WINDOW_URLS
+            assert len(state.window) <= 2 * SMALL_WINDOW
 
     @invariant()
     def nobody_who_may_be_asked_is_slept_over(self) -> None:
@@ -308,7 +306,7 @@ def test_urls_come_breadth_first_then_those_not_tried_then_by_fingerprint() -> N
 
 
 def test_order_holds_beyond_the_window_whatever_comes_in_between() -> None:
-    n = 5 * frontier_module.WINDOW_URLS
+    n = 5 * WINDOW_URLS
     frontier = filled(n, depth=7)
     state = frontier.take_host(0.0)
     assert state is not None
@@ -500,12 +498,12 @@ def test_giving_up_twice_counts_once() -> None:
 
 def test_links_of_less_depth_do_not_make_the_window_grow() -> None:
     frontier = held(MemoryTable())
-    n = 20 * frontier_module.WINDOW_URLS
+    n = 20 * WINDOW_URLS
     for path in range(n):
         frontier.add(url_of(path), HOST, 0, n - path, 0, 0.0)
     state = frontier.take_host(0.0)
     assert state is not None
-    assert len(state.window) <= 2 * frontier_module.WINDOW_URLS
+    assert len(state.window) <= 2 * WINDOW_URLS
     depths = [taken.depth for _ in range(n) if (taken := frontier.take_url(state, 0.0))]
     assert depths == sorted(depths)
     assert len(depths) == n
@@ -515,13 +513,13 @@ def test_a_url_that_is_out_is_not_read_from_the_table_a_second_time() -> None:
     """Links of less depth push the window's bound below a URL that is out; refilling came to it again."""
     frontier = filled(3, depth=9)
     state, first = must_take(frontier)
-    for path in range(100, 100 + 4 * frontier_module.WINDOW_URLS):
+    for path in range(100, 100 + 4 * WINDOW_URLS):
         frontier.add(url_of(path), HOST, slot_of(HOST), 1, 0, 0.0)
     urls = []
     while (taken := frontier.take_url(state, 0.0)) is not None:
         urls.append(taken.url)
     assert first.url not in urls
-    assert len(urls) == len(set(urls)) == 2 + 4 * frontier_module.WINDOW_URLS
+    assert len(urls) == len(set(urls)) == 2 + 4 * WINDOW_URLS
 
 
 # --- Anchors ---

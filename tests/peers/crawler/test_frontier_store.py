@@ -17,7 +17,7 @@ from mesh.memory_table import MemoryTable
 from mesh.slot_set import SlotMask
 from mesh.slots import slot_of
 from mesh.urls import fingerprint, host_of
-from peers.crawler.frontier import Frontier, HostState, QueuedUrl
+from peers.crawler.frontier import Frontier, QueuedUrl
 from peers.crawler.frontier_items import (
     HostItem,
     Items,
@@ -29,6 +29,7 @@ from peers.crawler.frontier_items import (
     locate,
 )
 from peers.crawler.frontier_store import PART_BYTES, FrontierStore, HeldBack
+from peers.crawler.host_state import HostState
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_rows import Conclusion, row_in
 from peers.handover.store import Part, Store

@@ -1,0 +1,90 @@
+"""A host in memory: its clock, its rules, and the beginning of its queue."""
+
+from __future__ import annotations
+
+from heapq import heapify, heappush
+from math import inf
+from typing import Final, NamedTuple
+
+from peers.crawler.frontier_keys import due_s_in, is_new
+from peers.crawler.politeness import HostRecord
+from peers.crawler.robots import RobotsRules
+
+COMPLETE: Final = None  # a window bound: nothing is in the table that is not in the window
+
+
+class OriginRules(NamedTuple):
+    """What is known of an origin in memory."""
+
+    status: int  # of the answer to a question for its robots.txt; 0 when there was none
+    expires_s: float  # mesh clock
+    rules: RobotsRules
+
+
+class HostState:
+    """A host in memory. `record` says what survives a restart; the rest follows from the table."""
+
+    __slots__ = (
+        "again_s",
+        "bound",
+        "hash",
+        "is_again",
+        "is_busy",
+        "origins",
+        "queued",
+        "record",
+        "slot",
+        "ticket",
+        "turn_s",
+        "window",
+        "window_urls",
+    )
+
+    def __init__(self, slot: int, record: HostRecord, digest: bytes, window_urls: int) -> None:
+        self.window_urls = window_urls  # entries in the window, at most twice as many
+        self.slot = slot
+        self.record = record
+        self.hash = digest
+        # By origin that was asked for its robots.txt; read from the table when first needed.
+        self.origins: dict[str, OriginRules] | None = None
+        self.queued = 0  # new URLs
+        self.again_s = inf  # nothing that was visited is due before; what is may be later
+        self.is_again = False  # the next turn is one of those, if there are both
+        self.is_busy = False  # it stands in the heap or among the ready, or is taken
+        self.ticket = 0  # of its valid entry in the heap; 0 when it has none
+        self.turn_s = inf  # the time of that
+        # A heap of all keys of new URLs below the bound that are not taken; the bound is COMPLETE when there
+        # are no others.
+        self.window: list[tuple[bytes, str, int]] = []
+        self.bound: bytes | None = COMPLETE
+
+    @property
+    def host(self) -> str:
+        return self.record.host
+
+    def due_s(self) -> float:
+        """When the host is to be asked next: when its clock allows it and something is due; inf for never."""
+        if self.window or self.bound is not COMPLETE:
+            return self.record.next_fetch_s
+        return max(self.record.next_fetch_s, self.again_s)
+
+    def push(self, key: bytes, url: str, hops: int) -> None:
+        """Put a queue entry into the window if it belongs there."""
+        if not is_new(key):
+            self.again_s = min(self.again_s, due_s_in(key))
+        elif self.bound is COMPLETE or key < self.bound:
+            heappush(self.window, (key, url, hops))
+            if len(self.window) > 2 * self.window_urls:
+                self.window.sort()
+                self.bound = self.window[self.window_urls][0]
+                del self.window[self.window_urls :]
+
+    def pull(self, key: bytes) -> None:
+        """Take a queue entry out of the window if it is there."""
+        window = self.window
+        for number, entry in enumerate(window):
+            if entry[0] == key:
+                window[number] = window[-1]
+                window.pop()
+                heapify(window)
+                return
