@@ -3,7 +3,8 @@
 Actor: `controller` decides what is fetched when. It has `visits` (whom to ask, and what answers mean; with
 `host_clocks` and `robots_files`), `pages_in_progress` (from being fetched to being done) and `links` (to
 their owners, through the `outbox`), all over the `frontier`: URLs as `url_rows`, hosts in memory as
-`host_state`, who of them is next by `host_turns`; the shape of its keys is in `frontier_keys`. What we owe
+`host_state`, who of them is next by `host_turns`,
+`changed_texts` for the index; the shape of its keys is in `frontier_keys`. What we owe
 hosts is `politeness`; how we crawl is `settings`, which can be replaced at any time; its messages are
 `messages`, and `wire_messages` to other controllers.
 

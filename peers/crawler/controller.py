@@ -220,7 +220,7 @@ class Controller(StoreActor):
             in_progress=len(pages) + pages.finishing_count,
             bytes_in_progress=pages.n_bytes,
             outbox=links.waiting_count,
-            anchors_changed=frontier.changed_anchors_count,
+            anchors_changed=frontier.changed_texts.count,
             slots_held=0 if self._held is None else int(self._held.sum()),
             held_back=len(self._store.held_back),
             hot_hosts=frontier.longest_queues(HOT_HOSTS),
@@ -365,7 +365,7 @@ class Controller(StoreActor):
             or self._pages.finishing_count
             or self._frontier.next_time() <= self._store.now + IDLE_HORIZON_S
             or not self._links.is_idle
-            or self._frontier.changed_anchors_count
+            or self._frontier.changed_texts.count
             or not self._mirror.is_idle
             or self._has_slots_to_come()
         )
@@ -381,15 +381,15 @@ class Controller(StoreActor):
     def _anchors_due_s(self) -> float:
         """When changed link texts go to the index: at their interval, or once nothing is to be fetched."""
         frontier = self._frontier
-        if not frontier.changed_anchors_count or self._ownership is None:
+        if not frontier.changed_texts.count or self._ownership is None:
             return inf
         pages = self._pages
         is_quiet = not (frontier.due_count or len(self._visits) or len(pages) or pages.finishing_count)
         return min(self._links.quiet_s, self._anchors_at_s) if is_quiet else self._anchors_at_s
 
     def _tell_anchors(self, now: float) -> list[Send]:
-        changed = self._frontier.take_changed_anchors(ANCHORS_PER_TURN)
-        if not self._frontier.changed_anchors_count:
+        changed = self._frontier.changed_texts.take(ANCHORS_PER_TURN)
+        if not self._frontier.changed_texts.count:
             self._anchors_at_s = now + self._settings.anchors_interval_s
         return [Send(self._addresses["cell"], LinkTextsChanged(url, slot)) for url, slot in changed]
 

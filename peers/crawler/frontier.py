@@ -46,6 +46,7 @@ from mesh.slots import SLOTS_MAX
 from mesh.table import Table
 from mesh.urls import fingerprint, host_of
 from peers.crawler import politeness
+from peers.crawler.changed_texts import ChangedTexts
 from peers.crawler.frontier_items import (
     QueuedItem,
     RobotsRecord,
@@ -62,11 +63,9 @@ from peers.crawler.frontier_keys import (
     KIND_AT,
     QUEUE_END,
     URL,
-    all_changed,
     all_queued,
     all_robots,
     attempts_in,
-    changed_key,
     depth_in,
     due_s_in,
     host_in,
@@ -140,14 +139,13 @@ class Frontier:
         self._filled = bytearray(SLOTS_MAX)
         self._asked_s = array("d", [-inf]) * SLOTS_MAX  # when all hosts of a slot count as asked
         self._url_counts: dict[int, int] = {}
-        self._changed_anchors: dict[int, int] = {}  # of all slots that have any; number of "d" rows
         self.forgetting: deque[int] = deque()  # slots of which the rows are being deleted
         self._turns = HostTurns()
         self._taken: dict[bytes, bytes] = {}  # URLs that are out: fingerprint to queue key
         self.url_count = 0
         self.queued_count = 0
         self.given_up_count = 0  # queued URLs of hosts that were given up
-        self.changed_anchors_count = 0
+        self.changed_texts = ChangedTexts(table)
         # Keys of rows of kind u, a, h and r that were changed here, not by merging; None while nobody cares.
         self.changes: dict[bytes, None] | None = None
         self.filled: list[int] = []  # slots that had nothing, and have; whoever looks empties it
@@ -208,29 +206,12 @@ class Frontier:
             self._table.put(key, _encode(joined))
             self.note_change(key)
             if self._is_stored(slot, mark):
-                self._mark_changed(slot, mark, url)
+                self.changed_texts.mark(slot, mark, url)
 
     def anchors_of(self, url: str, slot: int) -> tuple[str, ...]:
         """The distinct texts of the links that are known to point to a page, sorted."""
         stored = self._table.get(texts_key(slot, fingerprint(url)))
         return _anchors_decoder.decode(stored) if stored else ()
-
-    def mark_anchors_changed(self, url: str, slot: int) -> None:
-        """Note that a page was stored with other anchors than are known now."""
-        self._mark_changed(slot, fingerprint(url), url)
-
-    def take_changed_anchors(self, limit: int) -> list[tuple[str, int]]:
-        """Return and forget up to `limit` (url, slot) of stored pages with new anchors."""
-        taken: list[tuple[str, int]] = []
-        for slot in list(self._changed_anchors):
-            rows = list(self._table.scan_prefix(all_changed(slot), limit=limit - len(taken)))
-            for key, value in rows:
-                self._table.delete(key)
-                taken.append((value.decode(), slot))
-            self._count_changed(slot, -len(rows))
-            if len(taken) == limit:
-                break
-        return taken
 
     # --- taking ---
 
@@ -403,7 +384,7 @@ class Frontier:
         for slot in slots:
             if self._filled[slot] and not self._held[slot]:
                 self._filled[slot] = False
-                self._count_changed(slot, -self._changed_anchors.get(slot, 0))
+                self.changed_texts.drop(slot)
                 self.forgetting.append(slot)
 
     def forget_some(self, limit: int) -> None:
@@ -441,7 +422,7 @@ class Frontier:
         """
         joined = self._merge_row(slot, mark, row, url)
         if joined is not None and joined.is_stored and self._table.get(texts_key(slot, mark)) is not None:
-            self._mark_changed(slot, mark, joined.url)
+            self.changed_texts.mark(slot, mark, joined.url)
 
     def _merge_row(self, slot: int, mark: bytes, row: UrlRow, url: str) -> UrlRow | None:
         """Return what comes of it; None when it is what was here before."""
@@ -476,7 +457,7 @@ class Frontier:
         self._table.put(key, _encode(joined))
         row = self._table.get(url_key(slot, mark))
         if row is not None and (url := row_in(row).url):
-            self._mark_changed(slot, mark, url)
+            self.changed_texts.mark(slot, mark, url)
 
     def merge_host(self, slot: int, record: HostRecord) -> None:
         """Join a host with what is known of it here."""
@@ -697,7 +678,7 @@ class Frontier:
                 return
             slot = slot_in(first[0])
             self._fill(slot)
-            self._find_changed(slot)
+            self.changed_texts.find(slot)
             start = slot_key(slot + 1) if slot + 1 < SLOTS_MAX else None
 
     def _fill(self, slot: int) -> None:
@@ -707,10 +688,7 @@ class Frontier:
             self.filled.append(slot)
             if slot in self.forgetting:
                 self.forgetting.remove(slot)
-                self._find_changed(slot)  # what is left of it stays
-
-    def _find_changed(self, slot: int) -> None:
-        self._count_changed(slot, sum(1 for _ in self._table.scan_prefix(all_changed(slot))))
+                self.changed_texts.find(slot)  # what is left of it stays
 
     def _forget(self, slot: int, limit: int) -> int:
         """Delete rows of a slot, the queued URLs first; return how many."""
@@ -731,20 +709,6 @@ class Frontier:
         if self._held[slot]:
             self._url_counts[slot] = self._url_counts.get(slot, 0) + change
             self.url_count += change
-
-    def _count_changed(self, slot: int, change: int) -> None:
-        if not change:
-            return
-        count = self._changed_anchors.pop(slot, 0) + change
-        if count:
-            self._changed_anchors[slot] = count
-        self.changed_anchors_count += change
-
-    def _mark_changed(self, slot: int, mark: bytes, url: str) -> None:
-        key = changed_key(slot, mark)
-        if self._table.get(key) is None:
-            self._table.put(key, url.encode())
-            self._count_changed(slot, +1)
 
     def _is_stored(self, slot: int, mark: bytes) -> bool:
         row = self._table.get(url_key(slot, mark))

@@ -17,6 +17,7 @@ from xxhash import xxh3_64_digest
 
 from mesh.actor import Address, Send
 from mesh.stamp import VISITS_MAX, Stamp
+from mesh.urls import fingerprint
 from peers.crawler.frontier import Frontier, QueuedUrl
 from peers.crawler.frontier_store import FrontierStore, HeldBack
 from peers.crawler.host_state import HostState
@@ -316,7 +317,7 @@ class PagesInProgress:
         if key not in self._store.held_back:
             self._frontier.note_change(key)
         if page.status == 200 and page.anchors != self._frontier.anchors_of(taken.url, state.slot):
-            self._frontier.mark_anchors_changed(taken.url, state.slot)
+            self._frontier.changed_texts.mark(state.slot, fingerprint(taken.url), taken.url)
         if not self.settings.is_recorded or not page.status:
             return []
         links = tuple(link.url for link in page.links)

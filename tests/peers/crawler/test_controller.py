@@ -1061,7 +1061,8 @@ def test_the_same_text_from_another_host_is_passed_on() -> None:
 def test_many_changed_anchors_are_handed_over_in_portions() -> None:
     desk = Desk()
     for number in range(ANCHORS_PER_TURN + 5):
-        desk.controller._frontier.mark_anchors_changed(f"{ORIGIN}/{number}", 0)
+        url = f"{ORIGIN}/{number}"
+        desk.controller._frontier.changed_texts.mark(0, fingerprint(url), url)
     assert desk.controller.wake_at() == -inf
     assert len(of_kind(desk.wake(), LinkTextsChanged)) == ANCHORS_PER_TURN
     assert desk.controller.wake_at() == -inf

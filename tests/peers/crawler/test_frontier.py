@@ -551,7 +551,7 @@ def stored_page(table: MemoryTable) -> Frontier:
     frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
     frontier.add_anchor(url_of(1), 0, "before")
     state, taken = must_take(frontier)
-    assert frontier.changed_anchors_count == 0
+    assert frontier.changed_texts.count == 0
     frontier.settle(state, taken, STORED)
     return frontier
 
@@ -560,14 +560,14 @@ def test_a_new_anchor_of_a_stored_page_is_noted_until_it_is_taken_restart_or_not
     table = MemoryTable()
     frontier = stored_page(table)
     frontier.add_anchor(url_of(1), 0, "before")
-    assert frontier.changed_anchors_count == 0
+    assert frontier.changed_texts.count == 0
     frontier.add_anchor(url_of(1), 0, "after")
     frontier.add_anchor(url_of(1), 0, "later")
     again = held(table)
-    assert again.changed_anchors_count == 1
-    assert again.take_changed_anchors(10) == [(url_of(1), 0)]
-    assert again.take_changed_anchors(10) == []
-    assert held(table).changed_anchors_count == 0
+    assert again.changed_texts.count == 1
+    assert again.changed_texts.take(10) == [(url_of(1), 0)]
+    assert again.changed_texts.take(10) == []
+    assert held(table).changed_texts.count == 0
     assert again.anchors_of(url_of(1), 0) == ("after", "before", "later")
 
 
@@ -577,27 +577,27 @@ def test_anchors_of_what_is_no_stored_page_change_nothing(outcome: str) -> None:
     state, taken = must_take(frontier)
     frontier.settle(state, taken, Conclusion(outcome))
     frontier.add_anchor(url_of(0), slot_of(HOST), "text")
-    assert frontier.changed_anchors_count == 0
+    assert frontier.changed_texts.count == 0
 
 
 def test_changed_anchors_of_slots_that_are_forgotten_are_not_told() -> None:
     table = MemoryTable()
     frontier = Frontier(table, SETTINGS)
     for path in range(3):
-        frontier.mark_anchors_changed(url_of(path), 0)
+        frontier.changed_texts.mark(0, fingerprint(url_of(path)), url_of(path))
         frontier.add_anchor(url_of(path), 0, "text")
     frontier.forget_later([0])
-    assert (frontier.changed_anchors_count, frontier.take_changed_anchors(9)) == (0, [])
+    assert (frontier.changed_texts.count, frontier.changed_texts.take(9)) == (0, [])
     frontier.forget_some(1)
     frontier.add_anchor(url_of(7), 0, "something new, so the rest stays")
-    assert frontier.changed_anchors_count == Frontier(table, SETTINGS).changed_anchors_count > 0
+    assert frontier.changed_texts.count == Frontier(table, SETTINGS).changed_texts.count > 0
 
 
 def test_changed_anchors_are_taken_in_portions() -> None:
     frontier = held(MemoryTable())
     for path in range(5):
-        frontier.mark_anchors_changed(url_of(path), 0)
-    assert [len(frontier.take_changed_anchors(2)) for _ in range(4)] == [2, 2, 1, 0]
+        frontier.changed_texts.mark(0, fingerprint(url_of(path)), url_of(path))
+    assert [len(frontier.changed_texts.take(2)) for _ in range(4)] == [2, 2, 1, 0]
 
 
 def test_the_longest_queues_are_shown_first_and_empty_ones_not_at_all() -> None:

@@ -109,7 +109,7 @@ class Side:
             assert each.url_count == sum(len(list(mine.rows(slot, b"u"))) for slot in range(SLOT_COUNT))
         assert mine.queued_count == again.queued_count
         assert mine.given_up_count == again.given_up_count
-        assert mine.changed_anchors_count == again.changed_anchors_count
+        assert mine.changed_texts.count == again.changed_texts.count
         assert {host: state.queued for host, state in mine._hosts.items()} == {
             host: state.queued for host, state in again._hosts.items()
         }
@@ -348,14 +348,14 @@ def test_of_texts_that_come_for_a_stored_page_the_cell_hears_wherever_it_is_kept
     one.add(f"{ORIGIN}/1", text="before")
     state, taken = one.take()
     one.frontier.settle(state, taken, STORED)
-    assert one.frontier.changed_anchors_count == 0
+    assert one.frontier.changed_texts.count == 0
     other.pull(one)
-    assert other.frontier.changed_anchors_count == 1, "what its cell was given with the page it cannot know"
-    assert other.frontier.take_changed_anchors(9) == [(f"{ORIGIN}/1", SLOT)]
+    assert other.frontier.changed_texts.count == 1, "what its cell was given with the page it cannot know"
+    assert other.frontier.changed_texts.take(9) == [(f"{ORIGIN}/1", SLOT)]
     one.add(f"{ORIGIN}/1", text="after")
-    one.frontier.take_changed_anchors(9)
+    one.frontier.changed_texts.take(9)
     other.pull(one)
-    assert other.frontier.take_changed_anchors(9) == [(f"{ORIGIN}/1", SLOT)]
+    assert other.frontier.changed_texts.take(9) == [(f"{ORIGIN}/1", SLOT)]
     assert other.frontier.anchors_of(f"{ORIGIN}/1", SLOT) == ("after", "before")
 
 
