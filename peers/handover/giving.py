@@ -20,7 +20,7 @@ import numpy as np
 from mesh.actor import Address, Send
 from mesh.errors import RemoteProtocolError
 from mesh.ownership import Ownership
-from mesh.slot_set import SlotMask, decode_slots, encode_slots
+from mesh.slot_set import SlotMask, decode_slots, encode_slot_list, encode_slots
 from peers.handover.item_ids import item_ids_in
 from peers.handover.messages import SlotsDiffer
 from peers.handover.part_checksum import checksum_of
@@ -88,23 +88,20 @@ class Giving:
           RemoteProtocolError: it is not one digest a slot, or these are no slots.
         """
         slots = self._decode(question.slots)
-        if len(question.digests) != DIGEST_BYTES * int(slots.sum()):
-            raise RemoteProtocolError(
-                f"{len(question.digests)} bytes of digests for {int(slots.sum())} slots"
-            )
-        unready = slots & self._unready()
-        differing = np.zeros_like(slots)
         numbers = np.flatnonzero(slots)
+        if len(question.digests) != DIGEST_BYTES * len(numbers):
+            raise RemoteProtocolError(f"{len(question.digests)} bytes of digests for {len(numbers)} slots")
+        unready = slots & self._unready()
         theirs = np.frombuffer(question.digests, "<u8")
         is_filled = self._store.filled_mask(len(slots))[numbers]
-        for number in np.flatnonzero((is_filled | (theirs != 0)) & ~unready[numbers]).tolist():
-            slot = int(numbers[number])
-            differing[slot] = not self._has_digest(slot, theirs[number].tobytes())
-        self.slots_compared += int(slots.sum())
-        self.slots_differing += int(differing.sum())
-        encoded = encode_slots(differing)
+        looked_at = np.flatnonzero((is_filled | (theirs != 0)) & ~unready[numbers])
+        told = zip(numbers[looked_at].tolist(), theirs[looked_at], strict=True)
+        differing = [slot for slot, digest in told if not self._has_digest(slot, digest.tobytes())]
+        self.slots_compared += len(numbers)
+        self.slots_differing += len(differing)
+        encoded = encode_slot_list(differing, len(slots))
         sends = [Send(source, SlotsCompared(question.request, encoded, encode_slots(unready)))]
-        if differing.any():
+        if differing:
             sends.append(Send(self._handover, SlotsDiffer(source.peer, encoded)))
         return sends
 
