@@ -32,9 +32,12 @@ class RunKind(IntEnum):
     OTHER_CJK = 3
 
 
+_LETTERS_END = 0x40000  # Unicode has none from plane 4 on: not worth a look at each start of a command
+
+
 def _kinds_of_characters() -> bytes:
     kinds = bytearray(sys.maxunicode + 1)
-    for run in RUN.finditer("".join(map(chr, range(sys.maxunicode + 1)))):
+    for run in RUN.finditer("".join(map(chr, range(_LETTERS_END)))):
         first = run[0][0]
         kind = RunKind.OTHER_CJK if re.match(f"[{_OTHER_CJK}]", first) else RunKind.WORD
         kinds[run.start() : run.end()] = bytes([kind]) * len(run[0])
