@@ -99,9 +99,8 @@ def host_of(url: str) -> str:
     Source: Li, Yan, Wang 2004, section 6.2.
     """
     authority = url.split("/", 3)[2]
-    name_end = authority.rfind(":")
-    if name_end >= 0 and authority[-1] != "]":
-        authority = authority[:name_end]
+    if ":" in authority and authority[-1] != "]":
+        authority = authority[: authority.rindex(":")]
     return authority.removesuffix(".")
 
 

@@ -48,7 +48,10 @@ def linker_of(source: str, target: str) -> str:
 
     Hosts of one site: of the same name, also with `www.`, or one a subdomain of the other.
     """
-    one, other = _site_name(source), _site_name(target)
+    source_host, target_host = host_of(source), host_of(target)
+    if source_host == target_host:  # as most links are
+        return ""
+    one, other = source_host.removeprefix("www."), target_host.removeprefix("www.")
     if one == other or one.endswith("." + other) or other.endswith("." + one):
         return ""
     return _hashed(one)
@@ -149,10 +152,6 @@ def _weighted(entries: tuple[str, ...]) -> tuple[str, ...]:
 
 def _use_of(text: str, linker: str) -> str:
     return USE_PREFIX + text_hash(linker + text) + text_hash(text)
-
-
-def _site_name(url: str) -> str:
-    return host_of(url).removeprefix("www.")
 
 
 @lru_cache(maxsize=1_024)
