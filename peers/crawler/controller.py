@@ -235,17 +235,22 @@ class Controller(StoreActor):
         if self._mirror.has_pledges:
             sends += self._redeem(self._mirror.redeem())
         sends += self._keeper.end_turn(now)
-        if self._is_mismeasured() and self._measure_at_s <= now:
-            self._measured, self._measure_at_s = self._frontier.due_count, now + self._measure_s
-            pages = self._frontier.url_count - self._frontier.queued_count
-            sends.append(Send(self._addresses["membership"], QueueMeasured(self._measured, pages)))
         self._measure_due_s = self._measure_at_s if self._is_mismeasured() else inf
+        if self._measure_due_s <= now:
+            sends.append(self._measure(now))
         return sends
 
     def _is_mismeasured(self) -> bool:
         """Is the queue much longer or shorter than the membership knows?"""
         measured = self._measured
         return abs(self._frontier.due_count - measured) * MEASURE_SHARE > measured
+
+    def _measure(self, now: float) -> Send:
+        frontier = self._frontier
+        self._measured = frontier.due_count
+        self._measure_at_s, self._measure_due_s = now + self._measure_s, inf
+        pages = frontier.url_count - frontier.queued_count
+        return Send(self._addresses["membership"], QueueMeasured(self._measured, pages))
 
     def _change_settings(self, settings: CrawlSettings) -> list[Send]:
         self._settings = self._store.settings = self._pages.settings = settings
@@ -258,7 +263,8 @@ class Controller(StoreActor):
 
     def _begin_visits(self, now: float) -> list[Send]:
         if now < self._licensed_until_s:
-            return self._visits.begin(now) if self._may_fetch() else []
+            is_due = self._visits.next_time() <= now
+            return self._visits.begin(now) if is_due and self._may_fetch() else []
         has_run_out = self._licensed_until_s > -inf
         self._licensed_until_s = -inf  # nothing to wake up for before there is another one
         return self._visits.abandon() if has_run_out else []

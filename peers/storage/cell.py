@@ -151,10 +151,14 @@ class Cell(StoreActor):
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         sends = self._react(source, message, now)
-        return self._end_turn(sends + self._intake.wake(now), now)
+        if self._intake.wake_at() <= now:
+            sends += self._intake.wake(now)
+        return self._end_turn(sends, now)
 
     def wake(self, now: float) -> list[Send]:
-        sends = self._intake.wake(now)
+        sends: list[Send] = []
+        if self._intake.wake_at() <= now:
+            sends += self._intake.wake(now)
         if self._keeper.wake_at() <= now:
             sends += self._hold(self._keeper.wake(now), now)
         if self._marking.wake_at() <= now:

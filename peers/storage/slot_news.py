@@ -38,7 +38,7 @@ class SlotNews:
         self._held: list[_Held] = []
 
     def wake_at(self) -> float:
-        return min((held.until for held in self._held), default=inf)
+        return min(held.until for held in self._held) if self._held else inf
 
     def hold(self, told: Send, slots: SlotMask, until: float) -> None:
         """Have something told when no page of these slots is marked, or at that time at the latest."""
