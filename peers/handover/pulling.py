@@ -27,7 +27,7 @@ import numpy as np
 
 from mesh.actor import Address, Send
 from mesh.errors import RemoteProtocolError
-from mesh.slot_set import SlotMask, decode_slots, encode_slots
+from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
 from peers.handover.messages import SlotsSynchronised, SynchroniseSlots
 from peers.handover.part_checksum import checksum_of
 from peers.handover.settings import ExchangeSettings
@@ -120,11 +120,14 @@ class Pulling:
         task = self._by_request.get(answer.request)
         if task is None or task.peer != peer or task.state != _State.COMPARING:
             return []
+        task.tries = 0
+        if answer.differing == answer.unready == NO_SLOTS:  # as nearly always
+            task.done |= task.group
+            return self._next_group(task, now)
         differing = decode_slots(answer.differing, len(task.group)) & task.group
         unready = decode_slots(answer.unready, len(task.group)) & task.group
         task.done |= task.group & ~differing & ~unready
         task.group = differing & ~unready
-        task.tries = 0
         if not task.group.any():
             return self._next_group(task, now)
         task.state = _State.RECEIVING
