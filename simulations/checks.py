@@ -87,7 +87,7 @@ def reachable(web: Web) -> dict[str, None]:
         links = [served.location] if served.location else []
         if served.status == 200:
             pages[url] = None
-            links += [link.url for link in web.links(url)]
+            links += web.targets(url)
         new = [link for link in links if link not in found]
         found.update(dict.fromkeys(new))
         waiting += new

@@ -62,7 +62,10 @@ class TraceWeb:
         return Served(0, ERROR_SECONDS, 0, failure=FailureReason.DNS)
 
     def links(self, url: str) -> tuple[FoundLink, ...]:
-        return tuple([FoundLink(link) for link in self._pages[url].links])
+        return tuple([FoundLink(link) for link in self.targets(url)])
+
+    def targets(self, url: str) -> tuple[str, ...]:
+        return self._pages[url].links
 
     def crawl_delay_s(self, origin: str) -> float:
         """A trace has no robots.txt."""

@@ -26,6 +26,7 @@ link to, which the crawler's caches absorb and which teaches a simulation nothin
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import exp, log
 from typing import Final, NamedTuple, Protocol
@@ -75,6 +76,9 @@ class Web(Protocol):
 
     def links(self, url: str) -> tuple[FoundLink, ...]:
         """The links of a page that answers with status 200, in canonical form, each once."""
+
+    def targets(self, url: str) -> Iterable[str]:
+        """Where these links lead."""
 
     def crawl_delay_s(self, origin: str) -> float:
         """What robots.txt of an origin asks for between two requests; 0 when it says nothing."""
@@ -157,20 +161,23 @@ class SyntheticWeb:
         return Served(200, seconds, self._length(draw))
 
     def links(self, url: str) -> tuple[FoundLink, ...]:
-        name_end = url.index("/", 8)
-        host = self._host_index[url[:name_end]]
-        origin = self._first_origins[host]
-        page = page_of(url[name_end + 1 :])
+        page = page_of(url[url.index("/", 8) + 1 :])
         assert page is not None
         # A page is called by its own name, but every eighth links to others in words of its own.
         words = "page" if page & 7 else f"see {page}"
         return tuple(
             [
                 FoundLink(link, f"{words} {link[8:]}", linker=linker_of(url, link))
-                for link in self._targets(url, origin, host, page)
-                if link != url
+                for link in self.targets(url)
             ]
         )
+
+    def targets(self, url: str) -> list[str]:
+        name_end = url.index("/", 8)
+        host = self._host_index[url[:name_end]]
+        page = page_of(url[name_end + 1 :])
+        assert page is not None
+        return [link for link in self._draw_links(url, self._first_origins[host], host, page) if link != url]
 
     def crawl_delay_s(self, origin: str) -> float:
         host = self._host_index.get(origin)
@@ -192,7 +199,7 @@ class SyntheticWeb:
         second = self._second_origins.get(host) if page & 1 else None
         return self._first_origins[host] if second is None else second
 
-    def _targets(self, url: str, origin: str, host: int, page: int) -> dict[str, None]:
+    def _draw_links(self, url: str, origin: str, host: int, page: int) -> dict[str, None]:
         """The links of a page, in order; a dict serves as the ordered set."""
         size = self.sizes[host]
         first = CHILDREN * page + 1
