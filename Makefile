@@ -12,7 +12,7 @@ demo: .venv
 
 # What is timed goes one by one: it needs the machine for itself.
 test: quick
-	$(BIN)/pytest -m 'live and not timed' --numprocesses 2 --dist worksteal --durations 20
+	$(BIN)/pytest -m 'live and not timed' --numprocesses 2 --dist loadfile --durations 20
 	$(BIN)/pytest -m timed --durations 20
 
 quick: lint kernels
