@@ -57,12 +57,16 @@ def parse_records(url: str, stamp: Stamp, records: bytes) -> tuple[ParsedPage, D
 
     Raises:
       CorruptionError: there is no sound response among them.
-      NotHtml: it is no page by the rules of this program.
+      NotHtml: it is no page by the rules of this program, or a version that took a page away.
     """
-    record = next((each for each in read_records(records) if each.kind == "response"), None)
-    if record is None:
+    by_kind = {record.kind: record for record in read_records(records)}
+    if "response" not in by_kind:
+        if "metadata" in by_kind:  # see `warc.absence_record`
+            raise NotHtml("nothing")
         raise CorruptionError(f"no response among the records of {url}")
-    response = parse_response(record)
+    response = parse_response(by_kind["response"])
+    if response.status != 200:
+        raise NotHtml(str(response.status))
     page = parse_page(url, response.body, response.header("content-type"), response.header("x-robots-tag"))
     return page, document_of(page, stamp, response.header("last-modified"))
 

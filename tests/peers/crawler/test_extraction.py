@@ -11,8 +11,9 @@ from peers.crawler.web_request import FailureReason
 from peers.crawler.wire_messages import FoundLink
 from peers.engine.document import Document
 from peers.engine.linkers import linker_of
+from peers.exporting.rows import Order, take_apart
 from peers.storage.messages import ParseRecords, RecordsParsed
-from peers.storage.warc import parse_response, read_records, visit_in
+from peers.storage.warc import absence_record, parse_response, read_records, visit_in
 from tests.helpers import fetched, seen
 
 URL = "http://a.test/page"
@@ -68,6 +69,15 @@ def test_noindex_in_the_page_or_its_header_makes_no_document_now_or_later() -> N
         assert parsed.document is None
         assert parsed.records
         assert extract_again(ParseRecords(URL, seen(1.0), parsed.records)).document is None
+
+
+def test_what_took_a_page_away_is_no_page_when_it_is_read_back() -> None:
+    gone = extracted(b"<title>404</title> nothing here", status=404)
+    absent = absence_record(URL, "robots", seen(2.0, 2))
+    for records in (gone.records, absent):
+        assert extract_again(ParseRecords(URL, seen(2.0, 2), records)).document is None
+        taken = take_apart(Order([(URL, seen(2.0, 2), records)]))
+        assert (taken.rows, taken.links, taken.n_without_text, taken.n_damaged) == ([], [], 1, 0)
 
 
 def test_binary_under_the_name_of_text_is_no_page() -> None:
