@@ -43,10 +43,11 @@ from peers.crawler.politeness import HostRecord
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_rows import row_in
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests
-from peers.handover.store import Part, Shipment
+from peers.handover.store import PAUSE, Part, Shipment
 from peers.handover.wire_messages import CHANGES_MAX
 
 PART_BYTES: Final = 128 << 10  # of items in a part: some 1,200, which take 10 ms to merge
+ROWS_PER_TURN: Final = 4_000  # that are looked through for what another peer lacks: some 8 ms
 ITEM_BYTES: Final = 24  # of an item besides its texts
 
 
@@ -138,13 +139,19 @@ class FrontierStore:
     def parts(self, ticket: int, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:
         """Yield all items of these slots whose ids are not in `have`, and all hosts."""
         gathering = Gathering()
+        n_looked_at = 0
         for slot in np.flatnonzero(slots).tolist():
             for key, row in self._rows(slot):
+                n_looked_at += 1
                 shown = self.held_back[key].row if key in self.held_back else row
                 if kind_in(key) == HOST or _id(key, shown) not in have:
                     self.gather(key, row, gathering)
                 if gathering.n_bytes >= PART_BYTES:
                     yield Part(gathering.take())
+                    n_looked_at = 0
+                elif n_looked_at == ROWS_PER_TURN:
+                    yield PAUSE
+                    n_looked_at = 0
         if gathering.n_items:
             yield Part(gathering.take())
 

@@ -120,7 +120,7 @@ class Exchange:
 
     def wake(self, now: float) -> list[Send]:
         sends = self._pulling.wake(now)
-        self._giving.wake(now)
+        sends += self._giving.wake(now)
         self._plan()
         return sends
 

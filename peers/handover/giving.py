@@ -26,7 +26,7 @@ from peers.handover.messages import SlotsDiffer
 from peers.handover.part_checksum import checksum_of
 from peers.handover.settings import ExchangeSettings
 from peers.handover.slot_digests import EMPTY
-from peers.handover.store import Part, Store
+from peers.handover.store import PAUSE, Part, Store
 from peers.handover.wire_messages import DIGEST_BYTES, CompareSlots, ItemsSent, SendItems, SlotsCompared
 
 
@@ -41,6 +41,7 @@ class _Transfer:
     next_part: int = 0
     in_flight: int = 0
     is_waiting: bool = False  # for a port
+    is_paused: bool = False  # until the next turn
     is_ended: bool = False
     forget_at: float = inf
 
@@ -143,13 +144,20 @@ class Giving:
         transfer.is_waiting = False
         return [self._part_to(transfer, part, now), *self._pump(transfer, now)]
 
-    def wake(self, now: float) -> None:
-        """Forget transfers that nobody takes."""
-        for transfer in [each for each in self._transfers.values() if each.forget_at <= now]:
-            self._end_transfer(transfer)
+    def wake(self, now: float) -> list[Send]:
+        """Go on with what has paused, and forget transfers that nobody takes."""
+        sends: list[Send] = []
+        for transfer in list(self._transfers.values()):
+            if transfer.is_paused:
+                transfer.is_paused = False
+                sends += self._pump(transfer, now)
+            elif transfer.forget_at <= now:
+                self._end_transfer(transfer)
+        return sends
 
     def wake_at(self) -> float:
-        return min((transfer.forget_at for transfer in self._transfers.values()), default=inf)
+        times = (-inf if each.is_paused else each.forget_at for each in self._transfers.values())
+        return min(times, default=inf)
 
     @property
     def n_transfers(self) -> int:
@@ -179,15 +187,15 @@ class Giving:
         """Send parts while there is leave to."""
         sends: list[Send] = []
         transfer.forget_at = now + self._settings.idle_s
-        while (
-            transfer.in_flight < self._settings.parts_in_flight_max
-            and not transfer.is_waiting
-            and not transfer.is_ended
+        while transfer.in_flight < self._settings.parts_in_flight_max and not (
+            transfer.is_waiting or transfer.is_paused or transfer.is_ended
         ):
             item = next(transfer.parts, None)
             if item is None:
                 transfer.is_ended = True
                 sends.append(self._part_to(transfer, Part(b""), now))
+            elif item is PAUSE:
+                transfer.is_paused = True
             elif isinstance(item, Part):
                 sends.append(self._part_to(transfer, item, now))
             else:

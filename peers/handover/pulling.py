@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from itertools import islice
 from math import inf, isfinite
 from typing import Final
 
@@ -34,6 +35,7 @@ from peers.handover.settings import ExchangeSettings
 from peers.handover.store import Part, Store
 from peers.handover.wire_messages import (
     DIGEST_BYTES,
+    ITEM_ID_BYTES,
     ITEM_IDS_MAX,
     CompareSlots,
     ItemsSent,
@@ -43,11 +45,13 @@ from peers.handover.wire_messages import (
 )
 
 GROUP_ITEMS: Final = 20_000  # a group of slots ends when it has so many: some 20 ms to walk over
+IDS_PER_TURN: Final = 10_000  # of items that are here, which take some 10 ms to look up
 PARTS_WAITING_MAX: Final = 8  # received and not merged: a sender that has no leave for more is refused
 
 
 class _State(Enum):
     COMPARING = auto()  # the group: waits for `SlotsCompared`
+    LISTING = auto()  # what is here of the part of the group that differs: goes on with the next turn
     RECEIVING = auto()  # what of the group differs: waits for `ItemsSent`
     PACING = auto()  # the group has been received; waits until the pace allows the next one
 
@@ -64,6 +68,8 @@ class _Task:
     group: SlotMask  # compared or transferred now
     state: _State = _State.COMPARING
     request: int = 0
+    listing: Iterator[bytes] = iter(())  # the ids of what is here, still to come
+    listed: bytearray = field(default_factory=bytearray)
     next_part: int = 0
     merging: int | None = None  # ticket of the part that is being merged
     parts: deque[ItemsSent] = field(default_factory=deque)  # received, not yet merged, in order
@@ -130,8 +136,7 @@ class Pulling:
         task.group = differing & ~unready
         if not task.group.any():
             return self._next_group(task, now)
-        task.state = _State.RECEIVING
-        return self._ask_for_items(task, now)
+        return self._begin_listing(task, now)
 
     def take_part(self, peer: str, part: ItemsSent, now: float) -> list[Send]:
         """Have a part merged when it is the next one and as it was sent."""
@@ -167,7 +172,9 @@ class Pulling:
         sends: list[Send] = []
         for task in list(self._tasks.values()):
             sends += self._give_leave(task, now)
-            if task.state == _State.PACING and not task.taken:
+            if task.state == _State.LISTING:
+                sends += self._list_some(task, now)
+            elif task.state == _State.PACING and not task.taken:
                 sends += self._next_group(task, now)
             elif task.again_at <= now:
                 sends += self._try_again(task, now)
@@ -216,11 +223,30 @@ class Pulling:
         task.again_at = now + self._settings.again_s * 2.0**task.tries
         return task.request
 
+    def _begin_listing(self, task: _Task, now: float) -> list[Send]:
+        slots = np.flatnonzero(task.group).tolist()
+        task.listing = (each for slot in slots for each in self._store.item_ids(slot))
+        task.listed.clear()
+        task.state = _State.LISTING
+        return self._list_some(task, now)
+
+    def _list_some(self, task: _Task, now: float) -> list[Send]:
+        """Look up more of what is here of a group; ask for the rest when all of that is known."""
+        some = b"".join(islice(task.listing, IDS_PER_TURN))
+        task.listed += some
+        if len(some) < IDS_PER_TURN * ITEM_ID_BYTES:
+            task.state = _State.RECEIVING
+            return self._ask_for_items(task, now)
+        task.again_at = -inf
+        return []
+
     def _ask_for_items(self, task: _Task, now: float) -> list[Send]:
-        ids = [each for slot in np.flatnonzero(task.group).tolist() for each in self._store.item_ids(slot)]
+        ids = np.frombuffer(task.listed, ">u8").astype(np.uint64)
         ids.sort()
         task.next_part = 0
-        have = b"".join(ids[:ITEM_IDS_MAX])  # of what is beyond, some comes that is here already
+        have = (
+            ids[:ITEM_IDS_MAX].astype(">u8").tobytes()
+        )  # of what is beyond, some comes that is here already
         message = SendItems(self._ask(task, now), encode_slots(task.group), have)
         return [Send(self._at(task.peer), message)]
 
@@ -233,7 +259,7 @@ class Pulling:
         if task.tries >= self._settings.tries_max:
             return self._give_up(task, now)
         if task.state == _State.RECEIVING:
-            return self._ask_for_items(task, now)
+            return self._begin_listing(task, now)
         task.todo |= task.group
         return self._next_group(task, now)
 

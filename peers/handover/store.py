@@ -88,6 +88,9 @@ class Part(NamedTuple):
     bulk: bytes = b""  # what they describe (WARC records, an index segment), at most BULK_BYTES_MAX
 
 
+PAUSE: Final = Part(b"")  # in the place of a part: none so far, and enough for one turn
+
+
 class Store(Protocol):
     """What a `keeper.Keeper` sees of an actor's content."""
 
@@ -116,7 +119,8 @@ class Store(Protocol):
         """Yield, lazily, all items of these slots whose ids are not in `have`.
 
         A `Send` in the place of a part is an order to a port of this peer that the part needs; the actor
-        hands `Keeper.give_part` the ticket and the part that came of it.
+        hands `Keeper.give_part` the ticket and the part that came of it. `PAUSE` lets other messages have
+        their turn, where much was looked through without a part.
         """
 
     def merge(

@@ -28,11 +28,11 @@ from peers.crawler.frontier_items import (
     encode_items,
     locate,
 )
-from peers.crawler.frontier_store import PART_BYTES, FrontierStore, HeldBack
+from peers.crawler.frontier_store import PART_BYTES, ROWS_PER_TURN, FrontierStore, HeldBack
 from peers.crawler.host_state import HostState
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_rows import Conclusion, row_in
-from peers.handover.store import Part, Store
+from peers.handover.store import PAUSE, Part, Store
 
 # What another peer tells of a clock or of a robots.txt is believed 1,000 s and 100 s ahead.
 SETTINGS = CrawlSettings(
@@ -243,6 +243,17 @@ def test_parts_are_small() -> None:
         assert len(part.items) <= 1.1 * PART_BYTES
     assert other.pull(one) > 5
     assert other.ids() == one.ids()
+
+
+def test_looking_through_what_another_has_already_pauses() -> None:
+    one, other = Side(), Side()
+    for path in range(2 * ROWS_PER_TURN):
+        one.add(f"{ORIGIN}/{path}")
+    other.pull(one)
+    *pauses, part = one.store.parts(1, ALL, other.ids())
+    assert pauses == [PAUSE, PAUSE]
+    assert isinstance(part, Part)  # hosts, which are always sent
+    assert part.items
 
 
 def test_nothing_is_believed_of_slots_that_were_not_asked_for() -> None:

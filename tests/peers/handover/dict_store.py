@@ -13,7 +13,7 @@ from mesh.actor import Address, Message, Send
 from mesh.errors import RemoteProtocolError
 from mesh.slot_set import SlotMask
 from peers.handover.slot_digests import SlotDigest, SlotDigests
-from peers.handover.store import Part
+from peers.handover.store import PAUSE, Part
 
 Item = tuple[int, str]  # slot and text
 
@@ -89,6 +89,8 @@ class DictStore:
     def parts(self, ticket: int, slots: SlotMask, have: Collection[bytes]) -> Iterator[Part | Send]:
         for slot in np.flatnonzero(slots).tolist():
             texts = [text for each, text in list(self.items.get(slot, {}).items()) if each not in have]
+            if not texts and self.items.get(slot):
+                yield PAUSE
             for at in range(0, len(texts), self._items_per_part):
                 items = [(slot, text) for text in texts[at : at + self._items_per_part]]
                 part = Part(msgspec.msgpack.encode(items), b"bulk" * len(items))

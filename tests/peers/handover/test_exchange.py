@@ -26,7 +26,7 @@ from peers.handover.exchange import Exchange
 from peers.handover.item_ids import FEW, item_ids_in
 from peers.handover.messages import SlotsDiffer, SlotsSynchronised, StopSynchronising, SynchroniseSlots
 from peers.handover.part_checksum import checksum_of
-from peers.handover.pulling import PARTS_WAITING_MAX
+from peers.handover.pulling import IDS_PER_TURN, PARTS_WAITING_MAX
 from peers.handover.settings import ExchangeSettings
 from peers.handover.store import Part
 from peers.handover.wire_messages import (
@@ -222,6 +222,39 @@ def test_what_is_here_already_is_not_sent_again() -> None:
             pump.sides[ANN].store.put(0, f"{number}")
     synchronise(pump, ANN)
     assert pump.sides[BEN].exchange.observe().parts_sent == 2  # one, and the empty last one
+
+
+def test_a_long_list_of_what_is_here_is_made_in_several_turns() -> None:
+    ann = Side(ANN, has_port=False)
+    for number in range(2 * IDS_PER_TURN + 1):
+        ann.store.put(0, f"{number}")
+    order = SynchroniseSlots(1, BEN, slots(0), inf)
+    [comparing] = ann.exchange.receive(Address(ANN, "handover"), order, 0.0)
+    assert isinstance(comparing.message, CompareSlots)
+    answer = SlotsCompared(comparing.message.request, slots(0), NO_SLOTS)
+    turns = [ann.exchange.receive(Address(BEN, "cell"), answer, 0.0)]
+    while ann.exchange.wake_at() == -inf:
+        turns.append(ann.exchange.wake(0.0))
+    [first, second, [asking]] = turns
+    assert first == second == []
+    assert isinstance(asking.message, SendItems)
+    assert list(item_ids_in(asking.message.have)) == sorted(ann.store.item_ids(0))
+
+
+def test_a_transfer_that_pauses_lets_other_messages_have_their_turn() -> None:
+    ben = Side(BEN, has_port=False)
+    ben.store.put(0, "same")
+    ben.store.put(1, "more")
+    have = id_of("same")
+    question = SendItems(7, slots(0, 1), have)
+    assert ben.exchange.receive(Address(ANN, "cell"), question, 0.0) == []
+    assert ben.exchange.wake_at() == -inf
+    sent = [send.message for send in ben.exchange.wake(0.0)]
+    assert [(each.part, each.is_last) for each in sent if isinstance(each, ItemsSent)] == [
+        (0, False),
+        (1, True),
+    ]
+    assert ben.exchange.wake_at() == SETTINGS.idle_s
 
 
 def test_a_store_that_has_nothing_is_not_compared_item_by_item() -> None:
