@@ -68,7 +68,7 @@ class _Task:
     group: SlotMask  # compared or transferred now
     state: _State = _State.COMPARING
     request: int = 0
-    listing: Iterator[bytes] = iter(())  # the ids of what is here, still to come
+    listing: Iterator[bytes] | None = None  # the ids of what is here, still to come
     listed: bytearray = field(default_factory=bytearray)
     next_part: int = 0
     merging: int | None = None  # ticket of the part that is being merged
@@ -232,6 +232,7 @@ class Pulling:
 
     def _list_some(self, task: _Task, now: float) -> list[Send]:
         """Look up more of what is here of a group; ask for the rest when all of that is known."""
+        assert task.listing is not None, "a list was begun"
         some = b"".join(islice(task.listing, IDS_PER_TURN))
         task.listed += some
         if len(some) < IDS_PER_TURN * ITEM_ID_BYTES:
@@ -244,9 +245,7 @@ class Pulling:
         ids = np.frombuffer(task.listed, ">u8").astype(np.uint64)
         ids.sort()
         task.next_part = 0
-        have = (
-            ids[:ITEM_IDS_MAX].astype(">u8").tobytes()
-        )  # of what is beyond, some comes that is here already
+        have = ids[:ITEM_IDS_MAX].astype(">u8").tobytes()  # some of the rest comes again
         message = SendItems(self._ask(task, now), encode_slots(task.group), have)
         return [Send(self._at(task.peer), message)]
 
