@@ -308,8 +308,7 @@ class FaultRun:
             url = self._random.choice(findable)
             slowest = max(each.disk.factor for each in self.machines)
             stored_s = self.watch.findable[url]
-            # Who is cut off from a majority cannot know what that has stored since.
-            is_known = stored_s + FRESH_S < self.watch.isolated_since(machine)
+            is_known = self.watch.may_know(machine, stored_s + FRESH_S)
             self.users.search(machine, url, stored_s if is_known else inf, fresh_s=slowest * FRESH_S)
 
     def some_gateway(self) -> Machine | None:

@@ -173,11 +173,11 @@ class Machine:
         """Have it give its slots away, or take its share again."""
         self._tell("membership", DrainPeer(is_draining))
 
-    def leave(self) -> None:
-        """Have it leave for good, once others have all that it has."""
+    def leave(self, has_left: Callable[[], None]) -> None:
+        """Have it leave for good, once others have all that it has; then call `has_left`."""
         self.is_leaving = True
         self.drain(is_draining=True)
-        self._leave_when_empty(self._world.now + LEAVE_S_MAX)
+        self._leave_when_empty(self._world.now + LEAVE_S_MAX, has_left)
 
     def change_settings(self, settings: CrawlSettings) -> None:
         """Have it crawl by other settings, in this life and in those that come."""
@@ -260,7 +260,7 @@ class Machine:
         self._end()
         has_ended()
 
-    def _leave_when_empty(self, until: float) -> None:
+    def _leave_when_empty(self, until: float, has_left: Callable[[], None]) -> None:
         world = self._world
         if self.is_gone or world.now > until:
             self.is_leaving = False
@@ -272,8 +272,9 @@ class Machine:
                 world.stop(self.peer)
                 self._end()
                 self.is_gone = True
+                has_left()
                 return
-        world.plan(world.now + 1.0, lambda: self._leave_when_empty(until))
+        world.plan(world.now + 1.0, lambda: self._leave_when_empty(until, has_left))
 
     def _is_reachable(self, peer: str) -> bool:
         """Does a connection to a peer come about?"""

@@ -152,7 +152,7 @@ class Nemesis:
             case Pause():
                 self._disturb(fault.for_s, peer)
                 machine.pause()
-                self._hold("pause", peer, fault.for_s, machine.resume)
+                self._hold("pause", peer, fault.for_s, lambda: self._resume(machine))
             case SlowDisk():
                 self._disturb(fault.for_s, peer)
                 self._slow(peer, fault.factor)
@@ -163,7 +163,7 @@ class Nemesis:
                 self._hold("full", peer, fault.for_s, machine.disk.free)
             case Leave():
                 self._watch.members_changed()
-                machine.leave()
+                machine.leave(self._look_at_links)
             case Drain():
                 self._draining.add(peer)
                 machine.drain(is_draining=True)
@@ -217,6 +217,10 @@ class Nemesis:
         self._machines[peer].start()
         self._look_at_links()
 
+    def _resume(self, machine: Machine) -> None:
+        self._watch.goes_on(machine)
+        machine.resume()
+
     def _heal_machine(self, machine: Machine) -> None:
         machine.disk.free()
         machine.disk.factor = 1.0
@@ -226,7 +230,7 @@ class Nemesis:
             self._world.slow_disk(machine.peer, 1.0)
             self._world.put_out_fuse(machine.peer)
             if not machine.is_running:
-                machine.resume()
+                self._resume(machine)
             self._end_drain(machine.number)
         else:
             self._bring_back(machine.number)

@@ -117,6 +117,7 @@ class Watch:
         self._hosts: dict[str, _HostClock] = {}
         self._clocks: dict[int, dict[bytes, float]] = {}
         self._isolated_since: dict[int, float] = {}
+        self._untold: dict[int, tuple[float, float]] = {}  # since when, and until when it may not know
         self._stored_apart: dict[int, list[str]] = {}  # by machine: what it stored while it was isolated
         self._members_changed_s = -inf
 
@@ -186,15 +187,34 @@ class Watch:
             twice = 2 * len(reached)
             has_tie = twice == len(members) and any(other.peer == smallest for other in reached)
             if machine.is_running and (twice > len(members) or has_tie):
-                self._isolated_since.pop(machine.number, None)
+                self._note_return(machine, now)
                 for url in self._stored_apart.pop(machine.number, ()):
                     self.findable[url] = now + TOLD_S
             else:
                 self._isolated_since.setdefault(machine.number, now)
 
-    def isolated_since(self, machine: Machine) -> float:
-        """Since when it has reached no majority; inf when it does."""
-        return self._isolated_since.get(machine.number, inf)
+    def _note_return(self, machine: Machine, now: float) -> None:
+        since = self._isolated_since.pop(machine.number, None)
+        if since is None:
+            return
+        before, told_s = self._untold.get(machine.number, (inf, -inf))
+        self._untold[machine.number] = (min(since, before) if since < told_s else since, now + TOLD_S)
+
+    def may_know(self, machine: Machine, at_s: float) -> bool:
+        """Can it have been told of what others have stored since then?
+
+        Not while it is cut off from a majority, nor before it has been told what it missed.
+        """
+        since, told_s = self._untold.get(machine.number, (inf, -inf))
+        isolated_since = self._isolated_since.get(machine.number, inf)
+        is_untold = min(self._now(), isolated_since) < told_s
+        return at_s < (min(since, isolated_since) if is_untold else isolated_since)
+
+    def goes_on(self, machine: Machine) -> None:
+        """It stood still until now: if for long, it will read no answer to what it had asked."""
+        unread_s = machine.changed_s + STILL_S
+        if unread_s < self._now():
+            self._end_requests(machine, unread_s)
 
     def violate(self, sentence: str) -> None:
         """Note that something is that must not be."""

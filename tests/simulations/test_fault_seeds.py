@@ -48,6 +48,13 @@ def test_seed_in_which_a_clock_set_back_made_the_older_version_rule_passes(seed:
     assert_passes(seed, Sizes(peers, peers))
 
 
+# Nobody looked at the links when a peer had left through which alone another one was told of things (83);
+# what a peer had asked before it stood still counted until it went on and broke it off (87).
+@pytest.mark.parametrize(("seed", "peers"), [(83, 6), (87, 9)])
+def test_seed_that_was_once_judged_wrongly_passes(seed: int, peers: int) -> None:
+    assert_passes(seed, Sizes(peers, peers))
+
+
 def test_fresh_seeds_pass() -> None:
     first = 1_000_000 + int.from_bytes(os.urandom(4), "big")
     print(f"fresh seeds from {first}")
