@@ -140,7 +140,7 @@ class Searcher(Actor):
 
     def wake_at(self) -> float:
         early_s = self._early[0][0] if self._early else inf
-        return min((errand.wake_at() for errand in self._errands.values()), default=early_s)
+        return min(early_s, min((errand.wake_at() for errand in self._errands.values()), default=inf))
 
     def observe(self) -> SearcherStatistics:
         own = SearcherStatistics(
