@@ -51,6 +51,7 @@ class Decoder:
           TypeError: two of them have the same tag, or one of several has none.
         """
         self._decoder: msgspec.msgpack.Decoder[Envelope[Message]]
+        # The type checker knows no union that is made while the program runs.
         self._decoder = msgspec.msgpack.Decoder(Envelope[reduce(operator.or_, types)])  # type: ignore[misc]
 
     def decode(self, frame: bytes) -> Envelope[Message]:

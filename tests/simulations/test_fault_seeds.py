@@ -12,7 +12,7 @@ import pytest
 from simulations.fault_runs import Sizes, run_all
 from simulations.report import FAILURES_SHOWN
 
-FRESH = 2
+FRESH = 4
 
 
 def assert_passes(seed: int, peers: Sizes, *, has_revisits: bool = True, count: int = 1) -> None:
