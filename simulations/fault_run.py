@@ -205,7 +205,7 @@ class FaultRun:
         self.world.run(until=start + self.plan.healed_s)
         self.nemesis.heal()
         for planned in late:
-            self._rest(self._nothing_is_missing, "bring everything where it belongs")
+            self._rest(self._all_settled(), "bring everything where it belongs")
             self.nemesis.cause(planned.fault)
             self.world.run(until=self.world.now + 60.0)
             self.nemesis.heal()
@@ -275,13 +275,27 @@ class FaultRun:
         )
 
     def _nothing_is_missing(self) -> bool:
-        present = self.present()
-        if any(machine.is_leaving for machine in present) or not self._all_know_each_other():
-            return False
-        return all(
-            machine.handover().is_quiet and not machine.handover().differing and machine.has_stored_all()
-            for machine in present
-        )
+        return self._are_together() and all(machine.has_settled() for machine in self.present())
+
+    def _all_settled(self) -> Callable[[], bool]:
+        """Make the question whether each machine has settled by now, though not all at one moment.
+
+        While pages are visited again there is hardly a moment at which nothing is on its way anywhere.
+        """
+        settled: set[Machine] = set()
+
+        def have_all_settled() -> bool:
+            if not self._are_together():
+                settled.clear()
+                return False
+            present = self.present()
+            settled.update(machine for machine in present if machine.has_settled())
+            return settled.issuperset(present)
+
+        return have_all_settled
+
+    def _are_together(self) -> bool:
+        return not any(machine.is_leaving for machine in self.present()) and self._all_know_each_other()
 
     def _is_at_rest(self) -> bool:
         return self._nothing_is_missing() and all(machine.crawl().is_idle for machine in self.present())

@@ -196,6 +196,11 @@ class Machine:
         cell = self.cell()
         return not (cell.pending or cell.unindexed or cell.anchors_unindexed or cell.replicas_waiting)
 
+    def has_settled(self) -> bool:
+        """Is everything where it belongs that is its to bring, keep or store?"""
+        handover = self.handover()
+        return handover.is_quiet and not handover.differing and self.has_stored_all()
+
     def would_crawl(self, host: str) -> bool:
         """Does it hold the slot of a host, under a licence?"""
         controller = self._controller

@@ -17,7 +17,8 @@ begins no fetch later than `MINORITY_S` after it has lost them.
 lost with, or locked up in, a peer to which something happened: who asks again must not have a row in its own
 table that is not due by its own clock, nor may a peer that has been up and connected for `TOLD_S` have one;
 and the peer that got the answer must have been disturbed between its request and `SETTLE_S` after its answer,
-or some fault must have kept it from telling.
+or some fault must have kept it from telling. Of visits that two made who knew nothing of each other the one
+with the later time is the newest, whoever's clock said so: when that one is due, so is the URL.
 
 *Clocks.* The time at which a host may be asked never goes back in the table of a peer.
 """
@@ -269,6 +270,8 @@ class Watch:
                 return
         asker = before.machine
         entry = self.settled[asker.number].get(key)
+        if own is not None and entry is not None and entry.since > before.at and own.visit >= entry.visit:
+            return  # two were cut off from each other; by the order of visits its own is the newest, and due
         since = entry.since if entry is not None and entry.since > before.at else before.until
         if self._is_calm(asker, before.at, now):
             self.violate(f"{machine.name} asked {url} again, though nothing happened to {asker.name}")
