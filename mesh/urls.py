@@ -61,7 +61,8 @@ def canonical(url: str, base: str | None = None) -> str | None:
     credentials_end = parsed.rfind("@", 0, path_at)
     if credentials_end >= 0:
         parsed = f"{parsed[: parsed.index('/') + 2]}{parsed[credentials_end + 1 :]}"
-    if path_at > LABEL_CHARS_MAX and not _has_possible_name(parsed):
+    may_be_odd = path_at > LABEL_CHARS_MAX or ".." in parsed or "/." in parsed
+    if may_be_odd and not _has_possible_name(parsed):
         return None
     if "%" in parsed:
         parsed = _PERCENT.sub(_normal_escape, parsed)
@@ -144,8 +145,9 @@ def looks_like_trap(url: str) -> bool:
 
 
 def _has_possible_name(url: str) -> bool:
+    """RFC 1035, 2.3.4; an empty label is the root's alone."""
     host = host_of(url)
-    return len(host) <= HOST_CHARS_MAX and max(map(len, host.split("."))) <= LABEL_CHARS_MAX
+    return len(host) <= HOST_CHARS_MAX and all(0 < len(label) <= LABEL_CHARS_MAX for label in host.split("."))
 
 
 def _normal_escape(match: re.Match[str]) -> str:
