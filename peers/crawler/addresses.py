@@ -15,25 +15,26 @@ from typing import Final, TypeAlias
 
 Network: TypeAlias = IPv4Network | IPv6Network
 
-# What `ipaddress` of Python 3.11 takes for global though nobody serves the web there, or though the
-# address merely wraps an IPv4 address that a gateway would unwrap.
+# All that is allocated of IPv6: whatever wraps an IPv4 address (NAT64, mapped, compatible), what is of a site
+# or a link, multicast, and what nobody has so far is elsewhere. IANA, IPv6 Global Unicast Allocations.
+_GLOBAL_UNICAST: Final = IPv6Network("2000::/3")
+
+# What `ipaddress` of Python 3.11 takes for global though nobody serves the web there, though the address
+# wraps an IPv4 address that a gateway would unwrap, or though whichever machine is nearest to us answers:
+# IANA, Special-Purpose Address Registries.
 _NOT_PUBLIC: Final = tuple(
     ip_network(network)
     for network in (
+        "192.0.0.0/24",  # protocol assignments; in it the anycast of PCP and TURN, RFC 7723 and 8155
+        "192.31.196.0/24",  # anycast of AS112, RFC 7535
+        "192.52.193.0/24",  # anycast of AMT relays, RFC 7450
         "192.88.99.0/24",  # 6to4 relays, RFC 7526
+        "192.175.48.0/24",  # anycast of AS112, RFC 7534
         "224.0.0.0/4",  # multicast
-        "64:ff9b::/96",  # NAT64, RFC 6052
-        "64:ff9b:1::/48",  # NAT64 of a site, RFC 8215
-        "100::/64",  # discard, RFC 6666
-        "2001::/23",  # Teredo, benchmarking, ORCHID: RFC 2928
+        "2001::/23",  # Teredo, benchmarking, ORCHID, anycast of PCP, TURN, AMT and AS112: RFC 2928
         "2002::/16",  # 6to4
+        "2620:4f:8000::/48",  # anycast of AS112, RFC 7534
         "3fff::/20",  # documentation, RFC 9637
-        "5f00::/16",  # segment routing, RFC 9602
-        "fec0::/10",  # site-local, RFC 3879
-        "ff00::/8",  # multicast
-        "::/96",  # IPv4-compatible
-        "::ffff:0:0/96",  # IPv4-mapped
-        "::ffff:0:0:0/96",  # IPv4-translated, RFC 2765
     )
 )
 
@@ -51,13 +52,15 @@ BAD_PORTS: Final = frozenset([
 def is_public(address: str) -> bool:
     """Tell whether an IP address, as text, belongs to a machine of the public Internet.
 
-    False for private, loopback, link-local, multicast, reserved and documentation addresses, for all that
-    wrap an IPv4 address (NAT64, 6to4, Teredo, mapped), for scoped ones (`fe80::1%eth0`) and for what is no
-    address at all.
+    False for private, loopback, link-local, multicast, reserved and documentation addresses, for the anycast
+    of protocols that are not the web's, for all that wrap an IPv4 address (NAT64, 6to4, Teredo, mapped), for
+    scoped ones (`fe80::1%eth0`) and for what is no address at all.
     """
     try:
         parsed = ip_address(address)
     except ValueError:
+        return False
+    if isinstance(parsed, IPv6Address) and parsed not in _GLOBAL_UNICAST:
         return False
     return parsed.is_global and not any(_contains(network, parsed) for network in _NOT_PUBLIC)
 

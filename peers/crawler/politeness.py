@@ -161,12 +161,6 @@ def with_courage(host: HostRecord) -> HostRecord:
     return msgspec.structs.replace(host, given_up=False, failures=0) if host.given_up else host
 
 
-def retry_after_s(value: str | None) -> float:
-    """Return the seconds that a Retry-After header asks for; dates are left to the back-off."""
-    is_number = value is not None and value.isascii() and value.isdigit() and len(value) < 8
-    return float(value) if value is not None and is_number else 0.0
-
-
 def origin_pause_s(settings: CrawlSettings, retry_after_s: float) -> float:
     """Return how long an origin is left alone whose robots.txt cannot be had while others of its host can."""
     return max(settings.backoff_max_s, min(retry_after_s, settings.retry_after_max_s))

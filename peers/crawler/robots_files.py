@@ -10,9 +10,9 @@ from peers.crawler.frontier import Frontier, QueuedUrl
 from peers.crawler.frontier_items import RobotsRecord
 from peers.crawler.host_clocks import HostClocks
 from peers.crawler.host_state import HostState, OriginRules
-from peers.crawler.robots import beginning_of
+from peers.crawler.robots import ROBOTS_BYTES_MAX, beginning_of
 from peers.crawler.settings import CrawlSettings
-from peers.crawler.web_request import FailureReason, PageFetched, header_of, location_of, status_name
+from peers.crawler.web_request import FailureReason, PageFetched, location_of, retry_after_s, status_name
 
 HOPS_MAX: Final = 5  # RFC 9309, 2.3.1.2: at least five redirects, even to another authority
 
@@ -70,8 +70,11 @@ class RobotsFiles:
             self._moved[origin] = RobotsQuestion(origin, target, question.hops + 1)
             return None
         if status >= 500 or status == 429:
-            self._unreachable(state, origin, now, politeness.retry_after_s(header_of(fetched, "retry-after")))
+            self._unreachable(state, origin, now, retry_after_s(fetched))
             return f"robots_{status_name(status)}"
+        if 200 <= status < 300 and _is_damaged(fetched):
+            self.note_unreadable(state, origin, now)
+            return f"robots_{FailureReason.DECODING}"
         kept = beginning_of(fetched.body) if 200 <= status < 300 else b""
         self._frontier.save_robots(
             state, RobotsRecord(origin, status, now + self.settings.robots_ttl_s, kept)
@@ -100,3 +103,8 @@ class RobotsFiles:
             return
         pause_s = politeness.origin_pause_s(self.settings, retry_after_s)
         self._frontier.save_robots(state, RobotsRecord(origin, 0, now + pause_s, b""))
+
+
+def _is_damaged(fetched: PageFetched) -> bool:
+    """Has less come than is read of a robots.txt, though there was more? Nobody knows what that forbids."""
+    return not fetched.is_whole and len(fetched.body) <= ROBOTS_BYTES_MAX

@@ -24,7 +24,7 @@ from peers.crawler.web_request import (
     FailureReason,
     FetchPage,
     PageFetched,
-    header_of,
+    retry_after_s,
     status_name,
 )
 
@@ -214,9 +214,7 @@ class Visits:
     ) -> list[Send]:
         status = fetched.status
         if politeness.may_pass(status):
-            self._clocks.back_off(
-                state, now, politeness.retry_after_s(header_of(fetched, "retry-after")), taken.attempts
-            )
+            self._clocks.back_off(state, now, retry_after_s(fetched), taken.attempts)
             self._retry_or_fail(state, taken, str(status), now)
             return []
         self._clocks.forgive(state)

@@ -6,6 +6,8 @@ Nothing here does I/O; `fetcher.py` does. The controller sends `FetchPage` and g
 
 from __future__ import annotations
 
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -119,6 +121,36 @@ def location_of(fetched: PageFetched) -> str | None:
     except UnicodeDecodeError:
         pass
     return canonical(location, fetched.url)
+
+
+def retry_after_s(fetched: PageFetched) -> float:
+    """Return the seconds for which the server asks to be left alone; 0.0 when it names no time to come.
+
+    A date is held against the server's own clock if it tells that, else against the time of its answer.
+
+    Source: RFC 9110, 10.2.3.
+    """
+    value = header_of(fetched, "retry-after") or ""
+    if value.isascii() and value.isdigit():
+        return float(value) if len(value) <= _DELAY_DIGITS_MAX else 0.0
+    until = _moment(value)
+    if until is None:
+        return 0.0
+    now = _moment(header_of(fetched, "date") or "")
+    return max(0.0, until - (fetched.started_at + fetched.seconds if now is None else now))
+
+
+def _moment(date: str) -> float | None:
+    """Seconds since the epoch of an HTTP date in any of its three forms, RFC 9110, 5.6.7."""
+    try:
+        parsed = parsedate_to_datetime(date[:_DATE_CHARS_MAX])
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return parsed.replace(tzinfo=parsed.tzinfo or UTC).timestamp()
+
+
+_DELAY_DIGITS_MAX: Final = 7  # four months; who writes more means nothing
+_DATE_CHARS_MAX: Final = 64  # twice the longest of the three forms
 
 
 def response_head(fetched: PageFetched) -> bytes:

@@ -14,6 +14,11 @@ NOT_PUBLIC = [
     "::", "::1", "::7f00:1", "::ffff:127.0.0.1", "::ffff:8.8.8.8", "::ffff:0:127.0.0.1", "64:ff9b::7f00:1",
     "64:ff9b:1::1", "100::1", "2001::1", "2001:db8::1", "2002:7f00:1::", "3fff::1", "5f00::1", "fc00::1",
     "fd12:3456::1", "fe80::1", "fe80::1%eth0", "fec0::1", "ff02::1",
+    # Outside of what IANA has allocated, and so nobody's.
+    "4000::1", "1fff::1", "a000::1", "e000::1", "200::1", "64:ff9c::808:808", "100:0:0:1::1",
+    # Anycast for special use: the nearest machine answers, perhaps one of ours.
+    "192.0.0.9", "192.0.0.10", "192.31.196.1", "192.52.193.1", "192.175.48.1",
+    "2001:1::1", "2001:1::2", "2001:3::1", "2001:4:112::1", "2620:4f:8000::1",
 ]  # fmt: skip
 
 
@@ -23,7 +28,7 @@ def test_addresses_of_nobody_on_the_internet_are_not_public(address: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "address", ["8.8.8.8", "93.184.216.34", "1.1.1.1", "2606:4700::1111", "2a00:1450::1"]
+    "address", ["8.8.8.8", "93.184.216.34", "1.1.1.1", "2606:4700::1111", "2a00:1450::1", "2620:4f::1"]
 )
 def test_addresses_of_the_internet_are_public(address: str) -> None:
     assert is_public(address)

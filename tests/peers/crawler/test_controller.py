@@ -134,6 +134,17 @@ def test_rfc9309_2_3_1_4_a_robots_txt_that_cannot_be_read_forbids_all(reason: Fa
     assert desk.observe().fetch_status == {str(reason): 5}
 
 
+def test_rfc9309_2_3_1_4_a_robots_txt_of_which_only_a_part_can_be_decoded_forbids_all() -> None:
+    """What was lost of it may be what forbids: a gzip file that ends early is no whole robots.txt."""
+    desk = Desk()
+    desk.seed(HOME)
+    part = fetched(ROBOTS, body=b"User-agent: *\nDisallow: /a\n", is_whole=False)
+    assert asked(desk.tell(part)) == []
+    assert asked(desk.wake(29.9)) == []
+    assert asked(desk.wake(0.1)) == [ROBOTS]
+    assert desk.observe().fetch_status == {"robots_decoding": 1}
+
+
 def test_the_product_token_of_the_configured_user_agent_chooses_the_group() -> None:
     robots = b"User-agent: tianmesh\nDisallow: /\n\nUser-agent: otherbot\nDisallow: /private\n"
     desk = Desk(user_agent="OtherBot/3.1 (+https://other.example/)")
@@ -540,12 +551,22 @@ def test_statuses_that_may_pass_are_tried_again(status: int) -> None:
 
 @pytest.mark.parametrize(
     ("value", "pause_s"),
-    [("120", 120.0), ("5", 30.0), ("999999", 3_600.0), ("9999999999999", 30.0), ("-5", 30.0), ("١٢٠", 30.0)],
+    [
+        ("120", 120.0),
+        ("5", 30.0),
+        ("999999", 3_600.0),
+        ("9999999999999", 30.0),
+        ("-5", 30.0),
+        ("١٢٠", 30.0),
+        ("Thu, 01 Jan 1970 00:20:00.1 GMT", 30.0),  # an HTTP date has no fractions
+        ("Thu, 01 Jan 1970 00:20:00 GMT", 199.9),  # the answer came 1,000.1 s after the epoch
+        ("Thu, 01 Jan 2026 00:00:00 GMT", 3_600.0),
+    ],
 )
 def test_retry_after_makes_the_pause_longer_within_limits(value: str, pause_s: float) -> None:
     desk = Desk().with_home_asked()
     desk.tell(fetched(HOME, 503, headers=(("Retry-After", value),)))
-    assert desk.controller.wake_at() == desk.now + pause_s
+    assert desk.controller.wake_at() == pytest.approx(desk.now + pause_s)
 
 
 @pytest.mark.parametrize("reason", [FailureReason.DNS, FailureReason.PRIVATE_ADDRESS])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import inf
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,13 +76,6 @@ def test_a_page_that_has_failed_before_says_nothing_new_of_its_host() -> None:
     once = politeness.after_failure(HOST, SETTINGS, 2.0, NOW)
     assert politeness.after_failure(once, SETTINGS, 2.0, NOW, attempts=1).failures == 1
     assert politeness.after_failure(HOST, SETTINGS, 2.0, NOW, attempts=1).failures == 1
-
-
-@pytest.mark.parametrize(
-    ("value", "seconds"), [("120", 120.0), (None, 0.0), ("-5", 0.0), ("Wed, 21 Oct", 0.0), ("9" * 8, 0.0)]
-)
-def test_retry_after_is_read_in_seconds(value: str | None, seconds: float) -> None:
-    assert politeness.retry_after_s(value) == seconds
 
 
 def test_every_reason_has_who_is_to_blame() -> None:
