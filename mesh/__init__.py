@@ -2,7 +2,7 @@
 
 Agreement
     `config`       the constitution of a mesh, and how one member is reached
-    `urls`         the canonical form of URLs, hosts, fingerprints
+    `urls`         the canonical form of URLs, hosts, fingerprints; `domains` who registered a host
     `slots`        host -> slot -> owner and standbys: the two-level mapping; `slot_ranking` who wins a slot
     `ownership`    one peer's view of that at one epoch; `slot_set` slots in messages
     `stamp`        what orders the versions of a page

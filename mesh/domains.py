@@ -1,0 +1,35 @@
+"""Registrable domains: what somebody has registered, and answers for with all names below it.
+
+The Public Suffix List says under which names anybody may register one (`cn`, `edu.cn`, `github.io`). It
+comes with its library; a list of another day changes few names, and no two peers have to agree on it.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from publicsuffixlist import PublicSuffixList
+
+DOMAINS_REMEMBERED: Final = 1 << 16  # 12 MB; finding one takes 6 us
+
+
+@lru_cache(DOMAINS_REMEMBERED)
+def registrable_domain(host: str) -> str:
+    """Return the registrable domain of a host: the host itself for an address or a public suffix.
+
+    Args:
+      host: as given by `urls.host_of`.
+    """
+    if host.startswith("[") or host[-1:].isdigit():  # no top-level domain ends in a digit
+        return host
+    return _suffixes().privatesuffix(host) or host
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    """Load the list: 0.13 s, once it is needed."""
+    from publicsuffixlist import PublicSuffixList
+
+    return PublicSuffixList()

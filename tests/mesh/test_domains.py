@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+
+from mesh.domains import registrable_domain
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [
+        ("www.pku.edu.cn", "pku.edu.cn"),
+        ("a.b.c.pku.edu.cn", "pku.edu.cn"),
+        ("pku.edu.cn", "pku.edu.cn"),
+        ("one.github.io", "one.github.io"),  # who registers there answers for it alone
+        ("www.xn--55qx5d.cn", "www.xn--55qx5d.cn"),
+        ("edu.cn", "edu.cn"),
+        ("localhost", "localhost"),
+        ("x.y.lab", "y.lab"),  # a top-level domain that nobody has heard of
+        ("127.0.0.1", "127.0.0.1"),
+        ("[2001:db8::1]", "[2001:db8::1]"),
+    ],
+)
+def test_registrable_domain_is_what_somebody_registered(host: str, domain: str) -> None:
+    assert registrable_domain(host) == domain
