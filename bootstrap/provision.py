@@ -23,7 +23,7 @@ import msgspec
 from bootstrap.rendezvous import BootstrapConfig
 from bootstrap.toml_edit import with_settings
 from bootstrap.toml_text import toml_of
-from mesh.certificate import RootKey, issue
+from mesh.certificate import issue
 from mesh.config import WEIGHT_DEFAULT, DoorConfig, MeshConfig, load_config, parse_config
 from mesh.errors import ConfigError
 from mesh.identity import Identity
@@ -35,6 +35,7 @@ from mesh.key_file import (
     save_identity,
     save_root_key,
 )
+from mesh.signing_key import SigningKey
 from mesh.slots import SlotTable, slot_of
 from peers.config import PeerConfig
 
@@ -53,7 +54,7 @@ class MeshFolder:
 
     folder: Path
     mesh: MeshConfig
-    root: RootKey
+    root: SigningKey
 
     @property
     def peers(self) -> list[Path]:

@@ -22,6 +22,7 @@ Membership
     `membership`   a package with a map of its own: the actor `membership`, joining, failure
                    detection, gossip, licences, weights by queue length, leaving
     `credentials`, `identity`, `certificate`, `key_file`: keys and who may be a member
+    `decree`       what the owner of the mesh has the last word on, signed with a `signing_key`
 
 Live [io]
     `runtime`      a node under trio: time, messages, commits; `watchdog` sees what holds its loop

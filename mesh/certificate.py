@@ -6,33 +6,13 @@ which is in the `MeshConfig`, to tell a member's key from a stranger's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from dataclasses import dataclass
 
 from mesh.errors import ConfigError
-from mesh.identity import SECRET_BYTES, is_curve_key, verify_signature
+from mesh.identity import is_curve_key, verify_signature
+from mesh.signing_key import SigningKey
 
 PURPOSE = b"tianmesh certificate 1\x00"  # no other thing that the root signs begins like this
-
-
-@dataclass(frozen=True, slots=True)
-class RootKey:
-    """The key that makes members. `of_secret` makes one from 32 secret bytes."""
-
-    public: bytes  # Ed25519, 32 bytes
-    secret: bytes = field(repr=False)
-    _signing_key: Ed25519PrivateKey = field(repr=False, compare=False)
-
-    @staticmethod
-    def of_secret(secret: bytes) -> RootKey:
-        assert len(secret) == SECRET_BYTES, f"secret of {len(secret)} bytes"
-        signing_key = Ed25519PrivateKey.from_private_bytes(secret)
-        return RootKey(signing_key.public_key().public_bytes_raw(), secret, signing_key)
-
-    def sign(self, data: bytes) -> bytes:
-        """Return the Ed25519 signature of `data`, 64 bytes."""
-        return self._signing_key.sign(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +31,7 @@ class Certificate:
         )
 
 
-def issue(root: RootKey, mesh_id: bytes, curve_public: bytes, signing_public: bytes) -> Certificate:
+def issue(root: SigningKey, mesh_id: bytes, curve_public: bytes, signing_public: bytes) -> Certificate:
     """Sign a peer's keys into the mesh.
 
     Raises:

@@ -8,9 +8,9 @@ import tomllib
 from pathlib import Path
 from typing import Final
 
-from mesh.certificate import RootKey
 from mesh.errors import ConfigError
 from mesh.identity import SECRET_BYTES, Identity
+from mesh.signing_key import SigningKey
 
 PEER_FIELD: Final = "peer_secret"
 ROOT_FIELD: Final = "root_secret"
@@ -21,8 +21,8 @@ def new_identity() -> Identity:
     return Identity.of_secret(secrets.token_bytes(SECRET_BYTES))
 
 
-def new_root_key() -> RootKey:
-    return RootKey.of_secret(secrets.token_bytes(SECRET_BYTES))
+def new_root_key() -> SigningKey:
+    return SigningKey.of_secret(secrets.token_bytes(SECRET_BYTES))
 
 
 def save_identity(path: Path, identity: Identity) -> None:
@@ -43,14 +43,14 @@ def load_identity(path: Path) -> Identity:
     return Identity.of_secret(_load(path, PEER_FIELD))
 
 
-def save_root_key(path: Path, root: RootKey) -> None:
+def save_root_key(path: Path, root: SigningKey) -> None:
     """Write the mesh root's secret, as `save_identity` does."""
     _save(path, ROOT_FIELD, root.secret, f"the root key {root.public.hex()} of a mesh")
 
 
-def load_root_key(path: Path) -> RootKey:
+def load_root_key(path: Path) -> SigningKey:
     """Read what `save_root_key` wrote, as `load_identity` does."""
-    return RootKey.of_secret(_load(path, ROOT_FIELD))
+    return SigningKey.of_secret(_load(path, ROOT_FIELD))
 
 
 def _save(path: Path, field: str, secret: bytes, what: str) -> None:

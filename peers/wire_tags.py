@@ -14,6 +14,9 @@ from typing import Final
 
 from mesh.actor import Message
 from mesh.membership.wire_messages import (
+    DecreesNamed,
+    DecreesTold,
+    DecreesWanted,
     DrainPeer,
     JoinMesh,
     JoinRefused,
@@ -71,6 +74,9 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         8: MembersTold,
         9: RumoursSpread,
         10: DrainPeer,
+        11: DecreesNamed,
+        12: DecreesWanted,
+        13: DecreesTold,
         # Links, and what changes in a store
         20: LinksFound,
         21: LinksAccepted,

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from mesh.actor import Actor, Address, Message
-from mesh.certificate import RootKey, issue
+from mesh.certificate import issue
 from mesh.config import WEIGHT_DEFAULT, MeshConfig
 from mesh.credentials import PeerCredentials
 from mesh.errors import LocalProtocolError
@@ -20,6 +20,7 @@ from mesh.membership.joiner import Door
 from mesh.membership.membership import Membership
 from mesh.membership.messages import AnswerDoor, DoorKnocked, Knock, Knocked
 from mesh.membership.wire_messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
+from mesh.signing_key import SigningKey
 from mesh.table import Table
 from simulations.chance import random_of
 from simulations.world import Answer
@@ -37,7 +38,7 @@ class Members:
 
     def __init__(self, seed: int, count: int, replicas: int, slot_count: int = SLOT_COUNT_DEFAULT) -> None:
         self._seed = seed
-        self._root = RootKey.of_secret(_secret(seed, "root"))
+        self._root = SigningKey.of_secret(_secret(seed, "root"))
         self.config = MeshConfig(
             name=f"simulation {seed}",
             root_key=self._root.public.hex(),

@@ -21,6 +21,10 @@ How it finds out, and tells
     healing      exchanging all, trying the dead: how those who lost sight of each other meet again
     outbox       what is said in one turn
 
+What the owner of the mesh says
+    decrees      which of them are in force, kept on disk
+    proclaiming  how they reach everybody, and who is told here
+
 How strangers come in
     joining      knocking from door to door, in the order of `joiner`; doors: those that are known
     admission    who is let in at the door of this peer

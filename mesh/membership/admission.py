@@ -7,6 +7,7 @@ from mesh.membership.learning import Learning
 from mesh.membership.members import MemberList, State
 from mesh.membership.messages import AnswerDoor, DoorKnocked
 from mesh.membership.outbox import Outbox
+from mesh.membership.proclaiming import Proclaiming
 from mesh.membership.standing import Standing
 from mesh.membership.wire_messages import MEMBERS_MAX, JoinMesh, JoinRefused, Rumour, Welcomed
 
@@ -20,6 +21,7 @@ class Admission:
         members: MemberList,
         credentials: Credentials,
         learning: Learning,
+        proclaiming: Proclaiming,
         standing: Standing,
         outbox: Outbox,
     ) -> None:
@@ -29,6 +31,7 @@ class Admission:
         self._members = members
         self._credentials = credentials
         self._learning = learning
+        self._proclaiming = proclaiming
         self._standing = standing
         self._outbox = outbox
 
@@ -50,7 +53,8 @@ class Admission:
             return
         self.n_admitted += 1
         self._learning.learn(Rumour(knock.join.record, State.ALIVE), now)
-        self._outbox.tell("door", AnswerDoor(knock.handle, Welcomed(tuple(self._members))))
+        welcome = Welcomed(tuple(self._members), self._proclaiming.welcome())
+        self._outbox.tell("door", AnswerDoor(knock.handle, welcome))
 
     def _may_admit(self, peer: str) -> bool:
         """Whoever counts already may come in; newcomers might make a majority out of those who have none."""

@@ -12,6 +12,7 @@ from mesh.membership.members import MemberList, State, is_live
 from mesh.membership.others import Others
 from mesh.membership.outbox import Outbox
 from mesh.membership.prober import Prober
+from mesh.membership.proclaiming import Proclaiming
 from mesh.membership.swim_settings import SwimSettings
 from mesh.membership.wire_messages import MembersWanted, Rumour, RumoursSpread
 
@@ -29,6 +30,7 @@ class Healing:
         prober: Prober,
         gossip: Gossip,
         learning: Learning,
+        proclaiming: Proclaiming,
         outbox: Outbox,
         settings: SwimSettings,
     ) -> None:
@@ -38,6 +40,7 @@ class Healing:
         self._prober = prober
         self._gossip = gossip
         self._learning = learning
+        self._proclaiming = proclaiming
         self._outbox = outbox
         self._settings = settings
         self._synchronise_at = inf
@@ -110,3 +113,4 @@ class Healing:
 
     def _ask(self, peer: str) -> None:
         self._outbox.send(peer, MembersWanted(tuple(self._members)))
+        self._proclaiming.name_all(peer)

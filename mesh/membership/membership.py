@@ -35,6 +35,8 @@ that nothing is lost is for who orders it to see to, by draining first. One that
 so that its standbys take over at once. The dead are remembered and count for the majority. A machine that
 never comes back is written off by an order (`DrainPeer`): then it has left.
 
+*Decrees.* What the owner of the mesh has signed spreads beside the rumours, and is kept (`mesh.decree`).
+
 *Weights.* A peer writes its own: what a person wants, 0 while it is drained, more or less by the
 lengths of the queues (`balance`), which ride on pings.
 
@@ -44,18 +46,21 @@ refutes, and nothing else. What a record says of its own peer is not doubted her
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import inf
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.config import MeshConfig
 from mesh.credentials import Credentials
+from mesh.decree import Authority
 from mesh.errors import LocalProtocolError
 from mesh.membership.admission import Admission
 from mesh.membership.announcing import Announcing
 from mesh.membership.balance import BalanceSettings
 from mesh.membership.connections import Connections
+from mesh.membership.decrees import Decrees
 from mesh.membership.detecting import Detecting
 from mesh.membership.doors import Doors
 from mesh.membership.gossip import Gossip
@@ -67,10 +72,12 @@ from mesh.membership.licensing import Licensing
 from mesh.membership.members import MemberList, State, is_live
 from mesh.membership.memory import Memory
 from mesh.membership.messages import (
+    DecreePublished,
     DoorKnocked,
     Knocked,
     LeaveMesh,
     MembershipEnded,
+    PublishDecree,
     QueueMeasured,
     ServeSlots,
     StopMembership,
@@ -79,6 +86,7 @@ from mesh.membership.others import Others
 from mesh.membership.outbox import Outbox
 from mesh.membership.own_record import OwnRecord
 from mesh.membership.prober import Prober
+from mesh.membership.proclaiming import Proclaiming
 from mesh.membership.queues import Queues
 from mesh.membership.refuting import Refuting
 from mesh.membership.rumours import RumourQueue
@@ -86,6 +94,9 @@ from mesh.membership.standing import Standing
 from mesh.membership.suspicions import Suspicions
 from mesh.membership.swim_settings import SwimSettings
 from mesh.membership.wire_messages import (
+    DecreesNamed,
+    DecreesTold,
+    DecreesWanted,
     DrainPeer,
     JoinRefused,
     MemberRecord,
@@ -105,6 +116,8 @@ if TYPE_CHECKING:
 
 # Until others have heard of us and let us in; to probe them sooner would make suspects.
 GRACE_S: Final = 1.0
+
+NO_FOLLOWERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
 
 FAREWELLS: Final = 4  # members told at once by one that goes; they tell the rest
 
@@ -136,6 +149,7 @@ class MembershipStatistics(Statistics, frozen=True):
     joins_admitted: int  # at the door of this peer
     joins_refused: int
     records_refused: int  # forged, of another key, or beyond the limit of members
+    decrees_refused: int  # signed by nobody who may
     strangers_refused: int  # messages from who is no member
 
 
@@ -144,7 +158,18 @@ class Membership(Actor):
 
     name = "membership"
     remote_messages = frozenset(
-        {Ping, PingAnswered, PingRequested, MembersWanted, MembersTold, RumoursSpread, DrainPeer}
+        {
+            Ping,
+            PingAnswered,
+            PingRequested,
+            MembersWanted,
+            MembersTold,
+            RumoursSpread,
+            DrainPeer,
+            DecreesNamed,
+            DecreesWanted,
+            DecreesTold,
+        }
     )
 
     def __init__(
@@ -158,6 +183,7 @@ class Membership(Actor):
         settings: SwimSettings | None = None,
         balance: BalanceSettings | None = None,
         listeners: tuple[str, ...] = (),
+        followers: Mapping[str, tuple[str, ...]] = NO_FOLLOWERS,
     ) -> None:
         """Begin as a stranger to the mesh, or as the member that the table remembers.
 
@@ -167,6 +193,7 @@ class Membership(Actor):
           doors: of bootstrap nodes; none makes this peer the first of its mesh.
           listeners: actors of this peer to be told of `OwnershipChanged`; of them the controller is told of
             its licence, too, and the handover when what it holds is void.
+          followers: by kind of decree those of the listeners that are told which are in force.
 
         Raises:
           ConfigError: the table belongs to another peer.
@@ -189,6 +216,17 @@ class Membership(Actor):
         self._announcing = Announcing(self.me, config, self._members, self._outbox)
         self._connect_beliefs(credentials, memory)
         self._connect_detector()
+        authority = Authority(bytes.fromhex(config.root_key), config.digest())
+        self._proclaiming = Proclaiming(
+            authority,
+            Decrees(table),
+            self._members,
+            self._others,
+            self._standing,
+            self._outbox,
+            self._settings,
+            followers,
+        )
         self._connect_doors(doors, config.digest(), credentials)
 
     def _connect_beliefs(self, credentials: Credentials, memory: Memory) -> None:
@@ -242,9 +280,19 @@ class Membership(Actor):
         outbox, standing, settings = self._outbox, self._standing, self._settings
         known_doors = Doors(doors, mesh_digest, own, members, outbox, self._random)
         self._joining = Joining(own, members, others, known_doors, learning, standing, settings, self._random)
-        self._admission = Admission(mesh_digest, members, credentials, learning, standing, outbox)
+        self._admission = Admission(
+            mesh_digest, members, credentials, learning, self._proclaiming, standing, outbox
+        )
         self._healing = Healing(
-            members, others, known_doors, self._prober, self._gossip, learning, outbox, settings
+            members,
+            others,
+            known_doors,
+            self._prober,
+            self._gossip,
+            learning,
+            self._proclaiming,
+            outbox,
+            settings,
         )
 
     # --- The actor -------------------------------------------------------------------------------
@@ -268,6 +316,7 @@ class Membership(Actor):
             self._healing.reconnect(now)
             self._healing.synchronise(now)
             self._gossip.spread(now)
+            self._proclaiming.wake(now)
             self._queues.follow(now)
         return self._flush()
 
@@ -276,7 +325,7 @@ class Membership(Actor):
             return 0.0
         if self._standing.is_ended:
             return inf
-        parts = (self._joining, self._detecting, self._healing, self._gossip, self._queues)
+        parts = (self._joining, self._detecting, self._healing, self._gossip, self._queues, self._proclaiming)
         return min(part.wake_at() for part in parts)
 
     def observe(self) -> MembershipStatistics:
@@ -307,6 +356,7 @@ class Membership(Actor):
             joins_admitted=self._admission.n_admitted,
             joins_refused=self._admission.n_refused,
             records_refused=self._learning.n_refused + self._refuting.n_forged,
+            decrees_refused=self._proclaiming.n_refused,
             strangers_refused=self._n_strangers,
         )
 
@@ -322,6 +372,9 @@ class Membership(Actor):
                 self._queues.note(self.me, message)
             case DrainPeer():
                 self._drain(message, now)
+            case PublishDecree(decree):
+                refusal = self._proclaiming.publish(decree, now)
+                self._outbox.answer(source, DecreePublished(decree.name, refusal))
             case MembersWanted():
                 self._outbox.answer(source, MembersTold(tuple(self._members)))
             case LeaveMesh():
@@ -354,6 +407,7 @@ class Membership(Actor):
             case MembersWanted(members):
                 self._learning.learn_all(members, now)
                 self._outbox.send(peer, MembersTold(tuple(self._members)))
+                self._proclaiming.name_all(peer)
             case MembersTold(members):
                 self._gossip.hear(peer, members, now)
                 self._healing.end_synchronising(now)
@@ -361,6 +415,12 @@ class Membership(Actor):
                 self._gossip.hear(peer, gossip, now)
             case DrainPeer():
                 self._drain(message, now)
+            case DecreesNamed(names):
+                self._proclaiming.hear_names(peer, names, now)
+            case DecreesWanted(names):
+                self._proclaiming.tell(peer, names)
+            case DecreesTold(decrees):
+                self._proclaiming.learn_all(decrees, now)
             case _:
                 raise LocalProtocolError(f"membership took a {type(message).__name__} of {peer}")
         self._healing.show_past(known)
@@ -392,6 +452,8 @@ class Membership(Actor):
     def _hear_door(self, answer: Welcomed | JoinRefused | None, now: float) -> None:
         if self._standing.is_ended:
             return
+        if isinstance(answer, Welcomed):
+            self._proclaiming.learn_all(answer.decrees, now)
         if self._standing.is_member:
             if isinstance(answer, Welcomed):
                 self._healing.hear_door(answer.members, now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mesh.actor import Message
+from mesh.decree import Decree, DecreeName
 from mesh.membership.wire_messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
 
 
@@ -75,6 +76,26 @@ class QueueMeasured(Message, frozen=True):
 
     length: int
     pages: int = 0  # fetched and kept here, of the slots that are ours
+
+
+class PublishDecree(Message, frozen=True):
+    """Gateway to membership: have the whole mesh know this. Answered by `DecreePublished`."""
+
+    decree: Decree
+
+
+class DecreePublished(Message, frozen=True):
+    """Membership to who published it: it is known here and on its way to all, or counts nowhere."""
+
+    name: DecreeName
+    refusal: str = ""  # why it does not count
+
+
+class DecreesInForce(Message, frozen=True):
+    """Membership to those who follow a kind of decree: of it this, and nothing else, is in force now."""
+
+    kind: str
+    decrees: tuple[Decree, ...]  # one for each subject
 
 
 class LeaveMesh(Message, frozen=True):

@@ -7,11 +7,13 @@ from typing import Annotated, Final, TypeAlias
 from msgspec import Meta
 
 from mesh.actor import Message
+from mesh.decree import Decree, DecreeName
 from mesh.wire_fields import Count, Key, Name
 
 GOSSIP_MAX: Final = 64  # rumours that ride on one probe; the rest go with the next ones
 ACCUSERS_MAX: Final = 8  # of one suspect; more make no difference
 MEMBERS_MAX: Final = 4_096  # members of a mesh in one welcome
+NAMES_MAX: Final = 512  # of decrees in one message
 
 Endpoint: TypeAlias = Annotated[str, Meta(max_length=300)]
 
@@ -84,6 +86,7 @@ class Welcomed(Message, frozen=True, array_like=True, tag=5):
     """The member at the door to the newcomer: all it knows of the mesh."""
 
     members: Annotated[tuple[Rumour, ...], Meta(max_length=MEMBERS_MAX)]
+    decrees: Annotated[tuple[Decree, ...], Meta(max_length=NAMES_MAX)] = ()
 
 
 class JoinRefused(Message, frozen=True, array_like=True, tag=6):
@@ -119,3 +122,21 @@ class DrainPeer(Message, frozen=True, array_like=True, tag=10):
 
     is_draining: bool = True
     peer: Annotated[str, Meta(max_length=64)] = ""  # "" is the receiver itself
+
+
+class DecreesNamed(Message, frozen=True, array_like=True, tag=11):
+    """Any member to another: I know these. Who lacks one asks for it by `DecreesWanted`."""
+
+    names: Annotated[tuple[DecreeName, ...], Meta(max_length=NAMES_MAX)]
+
+
+class DecreesWanted(Message, frozen=True, array_like=True, tag=12):
+    """A member to one that has named these decrees: tell me. Answered by `DecreesTold`."""
+
+    names: Annotated[tuple[DecreeName, ...], Meta(max_length=NAMES_MAX)]
+
+
+class DecreesTold(Message, frozen=True, array_like=True, tag=13):
+    """Answer to `DecreesWanted`: those that fit into one message."""
+
+    decrees: Annotated[tuple[Decree, ...], Meta(max_length=NAMES_MAX)]

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from mesh.actor import Actor, Address, Message, Send
 from mesh.codec import encode
 from mesh.config import MeshConfig
+from mesh.decree import POLICY, Decree
 from mesh.membership.balance import BalanceSettings
 from mesh.membership.joiner import Door
 from mesh.membership.members import State
@@ -28,6 +29,8 @@ from mesh.membership.messages import (
     AnswerDoor,
     ConnectPeer,
     CrawlLicensed,
+    DecreePublished,
+    DecreesInForce,
     DisconnectPeer,
     DoorKnocked,
     HoldingsRevoked,
@@ -41,9 +44,11 @@ from mesh.membership.wire_messages import MemberRecord
 from mesh.memory_table import MemoryTable
 from mesh.node import Node, Outgoing
 from mesh.ownership import Ownership, OwnershipChanged
+from mesh.signing_key import SigningKey
 from tests.frames import decode
 
-CONFIG = MeshConfig(name="test", root_key="00" * 32, slot_count=512)
+ROOT = SigningKey.of_secret(b"r" * 32)
+CONFIG = MeshConfig(name="test", root_key=ROOT.public.hex(), slot_count=512)
 DOOR_TIMEOUT_S = 2.0
 
 
@@ -87,6 +92,7 @@ class Listener(Actor):
     def __init__(self) -> None:
         self.ownerships: list[Ownership] = []
         self.licences: list[float] = []
+        self.policy: tuple[Decree, ...] = ()  # in force
 
     @property
     def licensed_until(self) -> float:
@@ -101,6 +107,8 @@ class Listener(Actor):
                 self.licences.append(until)
             case HoldingsRevoked():
                 pass
+            case DecreesInForce(_, decrees):
+                self.policy = decrees
             case _:
                 raise AssertionError(f"the controller does not take {message}")
         return []
@@ -144,6 +152,7 @@ class Machine:
     paused_until: float = 0.0
     armed_at: float = -1.0  # the wake that the world has noted
     events: list[Message] = field(default_factory=list)  # what the network port was told
+    published: list[DecreePublished] = field(default_factory=list)
 
     @property
     def ownership(self) -> Ownership | None:
@@ -204,6 +213,7 @@ class World:
             self.settings,
             self.balance,
             listeners=("controller", "handover"),
+            followers={POLICY: ("controller",)},
         )
         node = Node(peer, [membership, listener, holder])
         self.machines[peer] = Machine(membership, listener, holder, node, record, table, tuple(doors), config)
@@ -335,6 +345,8 @@ class World:
             case DisconnectPeer(peer):
                 del machine.connected[peer]
                 machine.events.append(message)
+            case DecreePublished():
+                machine.published.append(message)
             case MembershipRefused(reason):
                 machine.refusal = reason
             case MembershipEnded():

@@ -9,7 +9,7 @@ import zmq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mesh.certificate import RootKey, issue
+from mesh.certificate import issue
 from mesh.errors import ConfigError
 from mesh.identity import (
     PUBLISHED_CURVE_KEYS,
@@ -28,9 +28,10 @@ from mesh.key_file import (
     save_identity,
     save_root_key,
 )
+from mesh.signing_key import SigningKey
 
 PEER = Identity.of_secret(b"p" * 32)
-ROOT = RootKey.of_secret(b"r" * 32)
+ROOT = SigningKey.of_secret(b"r" * 32)
 MESH_ID = b"m" * 16
 
 

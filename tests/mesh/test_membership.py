@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mesh.actor import Address, Message, Send
-from mesh.certificate import RootKey, issue
+from mesh.certificate import issue
 from mesh.config import MeshConfig
 from mesh.credentials import PeerCredentials
 from mesh.errors import ConfigError, LocalProtocolError, RemoteProtocolError
@@ -62,6 +62,7 @@ from mesh.membership.wire_messages import (
 from mesh.memory_table import MemoryTable
 from mesh.node import Node
 from mesh.ownership import OwnershipChanged
+from mesh.signing_key import SigningKey
 from mesh.slots import SlotTable
 from peers.crawler.wire_messages import LinksAccepted
 from tests.mesh.membership_world import CONFIG, TrustingCredentials, World, door_of, record_of
@@ -947,7 +948,7 @@ def test_every_member_is_probed_once_a_round_while_others_come_and_go() -> None:
 
 
 def test_real_records_are_genuine_and_nothing_else_is() -> None:
-    root = RootKey.of_secret(bytes(32))
+    root = SigningKey.of_secret(bytes(32))
     config = MeshConfig(name="real", root_key=root.public.hex())
     identity, other = (Identity.of_secret(bytes([i]) * 32) for i in (1, 2))
     credentials = PeerCredentials(identity, config)

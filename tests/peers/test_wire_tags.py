@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import typing
 from enum import Enum
 from pathlib import Path
@@ -17,6 +18,7 @@ from msgspec import Meta
 
 from mesh.actor import Message
 from mesh.codec import PROTOCOL_VERSION, encode
+from mesh.decree import DecreeName
 from mesh.errors import RemoteProtocolError
 from mesh.stamp import Stamp
 from mesh.urls import URL_CHARS_MAX
@@ -52,6 +54,9 @@ TAGS = {
     "MembersTold": 8,
     "RumoursSpread": 9,
     "DrainPeer": 10,
+    "DecreesNamed": 11,
+    "DecreesWanted": 12,
+    "DecreesTold": 13,
     "LinksFound": 20,
     "LinksAccepted": 21,
     "ItemsChanged": 22,
@@ -102,9 +107,9 @@ def values_of(annotation: Any) -> st.SearchStrategy[Any]:
         return structs_of(annotation)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return st.sampled_from(annotation)
-    if annotation is Stamp:
-        hints = typing.get_type_hints(Stamp, include_extras=True)
-        return st.builds(Stamp, *(values_of(hints[name]) for name in Stamp._fields))
+    if annotation in (Stamp, DecreeName):
+        hints = typing.get_type_hints(annotation, include_extras=True)
+        return st.builds(annotation, *(values_of(hints[name]) for name in annotation._fields))
     plain: dict[Any, st.SearchStrategy[Any]] = {
         int: st.integers(-(2**63), 2**63),
         str: st.text(max_size=20),
@@ -121,6 +126,8 @@ def limited(annotation: Any, meta: Meta) -> st.SearchStrategy[Any]:
         above = None if meta.lt is None else int(meta.lt) - 1
         most = 2**63 if meta.le is None else int(meta.le)
         return st.integers(int(meta.ge or 0), most if above is None else above)
+    if meta.pattern is not None:
+        return st.from_regex(re.compile(meta.pattern.replace("$", r"\Z"), re.ASCII))
     if annotation in (str, bytes):
         values = st.text if annotation is str else st.binary
         return values(min_size=meta.min_length or 0, max_size=min(meta.max_length or 20, 20))

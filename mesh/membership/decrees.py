@@ -1,0 +1,124 @@
+"""The decrees that one peer knows: which are in force, on disk and in memory; see `mesh.decree`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+from typing import Final
+
+import msgspec
+
+from mesh.decree import REVOCATION, Decree, DecreeName
+from mesh.table import Table
+
+_HELD: Final = b"decree/"  # prefix of the keys of what is in force, or will be
+_PAST: Final = b"past decree/"  # and of what was
+PENDING_MAX: Final = 8  # of one kind about one subject, the one in force among them; the lowest numbers go
+PAST_MAX: Final = 64  # of one kind about one subject, the oldest go first
+
+
+class Decrees:
+    """Of every kind and subject the decree in force and those to come; what they replaced is on disk only."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._held: dict[tuple[str, str], dict[DecreeName, Decree]] = {}
+        self._revoked: set[str] = set()  # whose keys, in hexadecimal, or who; in force or to come
+        for _, value in table.scan_prefix(_HELD):
+            self._hold(_decoded(value))
+
+    def __iter__(self) -> Iterator[Decree]:
+        for pending in self._held.values():
+            yield from pending.values()
+
+    def names(self) -> list[DecreeName]:
+        return [name for pending in self._held.values() for name in pending]
+
+    def get(self, name: DecreeName) -> Decree | None:
+        return self._held.get((name.kind, name.subject), {}).get(name)
+
+    def is_wanted(self, name: DecreeName, now: float) -> bool:
+        """Would a decree of this name be new, and count now or later?"""
+        pending = self._held.get((name.kind, name.subject), {})
+        begun = [each.rank for each, decree in pending.items() if decree.is_begun(now)]
+        return name not in pending and (not begun or name.rank > max(begun))
+
+    def add(self, decree: Decree, now: float) -> bool:
+        """Keep a decree that has been judged; tell whether it was new and may count."""
+        name = decree.name
+        if not self.is_wanted(name, now) or decree.signer.hex() in self._revoked:
+            return False
+        self._table.put(_key(_HELD, name), msgspec.msgpack.encode(decree))
+        self._hold(decree)
+        if decree.kind == REVOCATION:
+            self._void(decree.subject)
+        self.clear_replaced(now)
+        return self.get(name) is not None
+
+    def in_force(self, kind: str, now: float) -> dict[str, Decree]:
+        """By subject the decrees of a kind that are to be obeyed now."""
+        return {
+            subject: ruling
+            for (each, subject), pending in self._held.items()
+            if each == kind and (ruling := _ruling(pending, now)) is not None and not ruling.is_over(now)
+        }
+
+    def changes_at(self, now: float) -> float:
+        """When the passing of time changes what is in force, inf for never."""
+        times = (time for decree in self for time in (decree.effective_from, decree.valid_until))
+        return min((time for time in times if time > now), default=inf)
+
+    def past(self, kind: str) -> Iterator[Decree]:
+        """Those of a kind that others have replaced, of each subject the oldest first."""
+        for _, value in self._table.scan_prefix(_PAST + kind.encode() + b"\x00"):
+            yield _decoded(value)
+
+    def clear_replaced(self, now: float) -> None:
+        """Lay aside what another decree has replaced for good."""
+        for pending in list(self._held.values()):
+            ruling = _ruling(pending, now)
+            ranked = sorted(pending, key=lambda name: name.rank)
+            for name in ranked:
+                is_replaced = ruling is not None and name.rank < ruling.name.rank
+                if is_replaced or name in ranked[:-PENDING_MAX]:
+                    self._lay_aside(pending[name])
+
+    def _hold(self, decree: Decree) -> None:
+        self._held.setdefault((decree.kind, decree.subject), {})[decree.name] = decree
+        if decree.kind == REVOCATION:
+            self._revoked.add(decree.subject)
+
+    def _void(self, signer: str) -> None:
+        """Lay aside all that this key, in hexadecimal, has signed."""
+        for decree in [decree for decree in self if decree.signer.hex() == signer]:
+            self._lay_aside(decree)
+
+    def _lay_aside(self, decree: Decree) -> None:
+        name = decree.name
+        pending = self._held[name.kind, name.subject]
+        del pending[name]
+        if not pending:
+            del self._held[name.kind, name.subject]
+        self._table.delete(_key(_HELD, name))
+        self._table.put(_key(_PAST, name), msgspec.msgpack.encode(decree))
+        past = [key for key, _ in self._table.scan_prefix(_prefix(_PAST, name))]
+        for key in past[:-PAST_MAX]:
+            self._table.delete(key)
+
+
+def _ruling(pending: dict[DecreeName, Decree], now: float) -> Decree | None:
+    """The highest of those whose time has come; it may be over."""
+    begun = [name for name, decree in pending.items() if decree.is_begun(now)]
+    return pending[max(begun, key=lambda name: name.rank)] if begun else None
+
+
+def _prefix(section: bytes, name: DecreeName) -> bytes:
+    return b"".join((section, name.kind.encode(), b"\x00", name.subject.encode(), b"\x00"))
+
+
+def _key(section: bytes, name: DecreeName) -> bytes:
+    return _prefix(section, name) + name.number.to_bytes(8, "big") + name.digest
+
+
+def _decoded(value: bytes) -> Decree:
+    return msgspec.msgpack.decode(value, type=Decree)

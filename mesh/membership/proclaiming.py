@@ -1,0 +1,160 @@
+"""How decrees reach every member: named by gossip, asked for by who lacks them, told to who follows them.
+
+Names are short and decrees may be long, so news is the name only: whoever hears one that it lacks asks the
+teller for the decree. Two members that exchange all they believe name all they have, and a newcomer gets them
+with its welcome: so who was away has them before others reckon with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from math import inf
+from typing import Final
+
+import msgspec
+
+from mesh.decree import Authority, Decree, DecreeName
+from mesh.membership.decrees import Decrees
+from mesh.membership.members import MemberList
+from mesh.membership.messages import DecreesInForce
+from mesh.membership.others import Others
+from mesh.membership.outbox import Outbox
+from mesh.membership.standing import Standing
+from mesh.membership.swim_settings import SwimSettings
+from mesh.membership.wire_messages import NAMES_MAX, DecreesNamed, DecreesTold, DecreesWanted
+
+TOLD_BYTES_MAX: Final = 1 << 20  # of decrees in one message, and one decree at least
+
+Follow = Callable[[Mapping[str, Decree], float], None]  # by subject what is in force; the time
+
+
+class Proclaiming:
+    """Learns decrees, tells others, and has those who follow a kind know what is in force."""
+
+    def __init__(
+        self,
+        authority: Authority,
+        decrees: Decrees,
+        members: MemberList,
+        others: Others,
+        standing: Standing,
+        outbox: Outbox,
+        settings: SwimSettings,
+        followers: Mapping[str, tuple[str, ...]],
+    ) -> None:
+        """Args: followers: by kind the actors of this peer that are told of `DecreesInForce`."""
+        self.n_refused = 0  # count: decrees that were not those of this mesh
+        self._authority = authority
+        self._decrees = decrees
+        self._members = members
+        self._others = others
+        self._standing = standing
+        self._outbox = outbox
+        self._settings = settings
+        self._follows: dict[str, list[Follow]] = {}
+        for kind, actors in followers.items():
+            for actor in actors:
+                self.follow(kind, _teller(outbox, kind, actor))
+        self._last: dict[str, Mapping[str, Decree]] = {}  # by kind, what those who follow it know
+        self._news: dict[DecreeName, int] = {}  # how often each has been told
+        self._spread_at = 0.0
+        self._changes_at = 0.0
+
+    def follow(self, kind: str, follow: Follow) -> None:
+        """Call this whenever what is in force of a kind is not what it was; nothing is at first."""
+        self._follows.setdefault(kind, []).append(follow)
+
+    def wake_at(self) -> float:
+        return min(self._changes_at, self._spread_at if self._news and self._standing.is_member else inf)
+
+    def wake(self, now: float) -> None:
+        """Tell news, and follow the time."""
+        if now >= self._changes_at:
+            self._settle(now)
+        if self._news and self._standing.is_member and now >= self._spread_at:
+            self._spread(now)
+
+    def publish(self, decree: Decree, now: float) -> str:
+        """Learn a decree of a person; tell why it does not count, "" when it does."""
+        refusal = self._authority.refusal_of(decree)
+        if not refusal and self._decrees.get(decree.name) is None and not self._learn(decree, now):
+            return "a newer decree has replaced it, or its signer's key has been revoked"
+        return refusal
+
+    def welcome(self) -> tuple[Decree, ...]:
+        """All that a newcomer is told at the door, as far as there is room; the shortest first."""
+        return _cut(sorted(self._decrees, key=lambda decree: len(decree.body)))
+
+    def learn_all(self, decrees: Iterable[Decree], now: float) -> None:
+        for decree in decrees:
+            if not self._decrees.is_wanted(decree.name, now):
+                continue
+            if self._authority.refusal_of(decree):
+                self.n_refused += 1
+            else:
+                self._learn(decree, now)
+
+    def name_all(self, peer: str) -> None:
+        """Let a member ask for what it lacks."""
+        names = self._decrees.names()
+        for start in range(0, len(names), NAMES_MAX):
+            self._outbox.send(peer, DecreesNamed(tuple(names[start : start + NAMES_MAX])))
+
+    def hear_names(self, teller: str, names: Iterable[DecreeName], now: float) -> None:
+        wanted = tuple(name for name in names if self._decrees.is_wanted(name, now))
+        if wanted:
+            self._outbox.send(teller, DecreesWanted(wanted))
+
+    def tell(self, asker: str, names: Iterable[DecreeName]) -> None:
+        """Send these, as far as one message goes; for the rest it will ask again."""
+        held = [decree for name in names if (decree := self._decrees.get(name)) is not None]
+        if held:
+            self._outbox.send(asker, DecreesTold(_cut(held)))
+
+    def _learn(self, decree: Decree, now: float) -> bool:
+        is_new = self._decrees.add(decree, now)
+        if is_new:
+            self._news[decree.name] = 0
+            self._settle(now)
+        return is_new
+
+    def _settle(self, now: float) -> None:
+        """Have everybody here know what is in force now."""
+        self._decrees.clear_replaced(now)
+        self._changes_at = self._decrees.changes_at(now)
+        for kind, follows in self._follows.items():
+            in_force = self._decrees.in_force(kind, now)
+            if in_force != self._last.get(kind, {}):
+                self._last[kind] = in_force
+                for follow in follows:
+                    follow(in_force, now)
+
+    def _spread(self, now: float) -> None:
+        self._spread_at = now + self._settings.gossip_interval_s
+        names = tuple(self._news)[:NAMES_MAX]
+        for peer in self._others.some(self._settings.gossip_fanout):
+            self._outbox.send(peer, DecreesNamed(names))
+        times_max = self._settings.transmissions_max(len(self._members.live()))
+        for name in names:
+            self._news[name] += 1
+            if self._news[name] >= times_max:
+                del self._news[name]
+
+
+def _teller(outbox: Outbox, kind: str, actor: str) -> Follow:
+    def tell(in_force: Mapping[str, Decree], now: float) -> None:
+        outbox.tell(actor, DecreesInForce(kind, tuple(in_force.values())))
+
+    return tell
+
+
+def _cut(decrees: Iterable[Decree]) -> tuple[Decree, ...]:
+    """The first of them that fit into one message."""
+    taken: list[Decree] = []
+    size = 0
+    for decree in decrees:
+        size += len(msgspec.msgpack.encode(decree))
+        if taken and size > TOLD_BYTES_MAX:
+            break
+        taken.append(decree)
+    return tuple(taken)

@@ -1,0 +1,158 @@
+"""Decrees reach every member by gossip, also those that were away, and nobody else's word does."""
+
+from __future__ import annotations
+
+from random import Random
+
+from mesh.actor import Address, Message, Send
+from mesh.decree import POLICY, Decree, Signer
+from mesh.membership.members import State
+from mesh.membership.membership import Membership
+from mesh.membership.messages import DecreePublished, PublishDecree
+from mesh.membership.wire_messages import (
+    DecreesNamed,
+    DecreesTold,
+    DecreesWanted,
+    MembersWanted,
+    Rumour,
+    RumoursSpread,
+)
+from mesh.memory_table import MemoryTable
+from mesh.signing_key import SigningKey
+from tests.mesh.membership_world import CONFIG, ROOT, TrustingCredentials, World, door_of, record_of
+
+BY_ROOT = Signer(ROOT, CONFIG.digest())
+BY_EVE = Signer(SigningKey.of_secret(b"e" * 32), CONFIG.digest())
+
+
+def policy(number: int, signer: Signer = BY_ROOT, **times: float) -> Decree:
+    return signer.decree(POLICY, "", number, bytes(1000), **times)
+
+
+def known(world: World) -> dict[str, tuple[Decree, ...]]:
+    return {peer: machine.listener.policy for peer, machine in world.machines.items() if machine.is_up}
+
+
+def test_a_decree_is_everywhere_within_two_seconds_though_messages_get_lost() -> None:
+    world = World(1, loss=0.1)
+    world.mesh(20, until=20.0)
+    world.say("peer03", PublishDecree(policy(1)))
+    assert world.machines["peer03"].published == [DecreePublished(policy(1).name)]
+    world.run(22.0)
+    assert set(known(world).values()) == {(policy(1),)}
+    world.run(30.0)
+    assert not any(machine.membership._proclaiming._news for machine in world.up()), "news comes to an end"
+
+
+def test_who_was_away_has_it_before_it_is_a_member_again() -> None:
+    world = World(2)
+    world.mesh(4, until=10.0)
+    world.crash("peer02")
+    world.run(12.0)
+    world.say("peer00", PublishDecree(policy(1)))
+    world.run(20.0)
+    world.say("peer00", PublishDecree(policy(2)))
+    world.run(30.0)
+    machine = world.restart("peer02")
+    while not machine.observe().is_member:
+        world.run(world.now + 0.01)
+    assert machine.listener.policy == (policy(2),)
+
+
+def test_a_newcomer_is_told_at_the_door() -> None:
+    world = World(3)
+    world.mesh(2, until=10.0)
+    world.say("peer00", PublishDecree(policy(1)))
+    world.run(15.0)
+    newcomer = world.add("late", [door_of("boot")])
+    while not newcomer.observe().is_member:
+        world.run(world.now + 0.01)
+    assert newcomer.listener.policy == (policy(1),)
+
+
+def test_both_sides_of_a_partition_have_the_newer_one_after_it() -> None:
+    world = World(4)
+    world.mesh(6, until=10.0)
+    sides = ["boot", "peer00", "peer01", "peer02"], ["peer03", "peer04", "peer05"]
+    world.partition(*sides)
+    world.say("peer00", PublishDecree(policy(1)))
+    world.say("peer05", PublishDecree(policy(2)))
+    world.run(30.0)
+    assert known(world)["peer01"] == (policy(1),)
+    assert known(world)["peer04"] == (policy(2),)
+    world.heal()
+    world.run(100.0)
+    assert set(known(world).values()) == {(policy(2),)}
+
+
+def test_a_decree_for_later_and_its_end_need_no_message() -> None:
+    world = World(5)
+    world.mesh(2, until=10.0)
+    world.say("peer00", PublishDecree(policy(1, effective_from=20.0, valid_until=30.0)))
+    world.run(19.9)
+    assert set(known(world).values()) == {()}
+    world.run(20.1)
+    assert set(known(world).values()) == {(policy(1, effective_from=20.0, valid_until=30.0),)}
+    world.run(30.1)
+    assert set(known(world).values()) == {()}
+
+
+def test_it_is_obeyed_after_a_restart_without_anybody_else() -> None:
+    world = World(6)
+    world.add("alone")
+    world.run(1.0)
+    world.say("alone", PublishDecree(policy(1)))
+    world.crash("alone")
+    world.restart("alone")
+    world.run(2.0)
+    assert known(world) == {"alone": (policy(1),)}
+
+
+def test_a_forged_decree_is_refused_wherever_it_comes_from() -> None:
+    world = World(7)
+    machine, _ = world.mesh(2, until=10.0)
+    world.say("peer00", PublishDecree(policy(1, BY_EVE)))
+    assert "neither the root" in machine.published[0].refusal
+    membership = machine.membership
+    membership.receive(Address("peer01", "membership"), DecreesTold((policy(1, BY_EVE),)), world.now)
+    assert membership.observe().decrees_refused == 1
+    world.run(15.0)
+    assert set(known(world).values()) == {()}
+
+
+def test_an_old_decree_told_again_changes_nothing() -> None:
+    world = World(8)
+    machine, _ = world.mesh(2, until=10.0)
+    world.say("peer00", PublishDecree(policy(2)))
+    world.say("peer00", PublishDecree(policy(1)))
+    assert "newer" in machine.published[1].refusal
+    machine.membership.receive(Address("peer01", "membership"), DecreesTold((policy(1),)), world.now)
+    assert machine.listener.policy == (policy(2),)
+
+
+def test_who_lacks_a_decree_asks_who_named_it_and_strangers_are_told_nothing() -> None:
+    membership = Membership(
+        record_of("me"), CONFIG, Random(1), MemoryTable(), TrustingCredentials(), listeners=()
+    )
+    membership.wake(0.0)
+    ann, stranger = Address("ann", "membership"), Address("eve", "membership")
+    names = (policy(1).name,)
+    assert membership.receive(stranger, DecreesNamed(names), 1.0) == []
+    membership.receive(Address("me", "http"), PublishDecree(policy(1)), 1.0)
+    assert membership.receive(stranger, DecreesWanted(names), 1.0) == []
+    membership._learning.learn(Rumour(record_of("ann"), State.ALIVE), 1.0)
+    [answer] = _to(membership.receive(ann, DecreesWanted(names), 1.0), ann)
+    assert answer == DecreesTold((policy(1),))
+    [question] = _to(membership.receive(ann, DecreesNamed((policy(2).name,)), 1.0), ann)
+    assert question == DecreesWanted((policy(2).name,))
+    assert _to(membership.receive(ann, DecreesNamed(names), 1.0), ann) == []
+    told = _to(membership.receive(ann, MembersWanted(()), 2.0), ann)
+    assert DecreesNamed(names) in told
+
+
+def _to(sends: list[Send], address: Address) -> list[Message]:
+    return [
+        send.message
+        for send in sends
+        if send.target == address and not isinstance(send.message, RumoursSpread)
+    ]
