@@ -194,4 +194,4 @@ def error_count(fetch_status: dict[str, int]) -> int:
     )
 
 
-_LEFT_OUT: Final = ("robots", "host_budget", "busy")  # by rules of the site or of ours
+_LEFT_OUT: Final = ("robots", "host_budget", "domain_budget", "busy")  # by rules of the site or of ours

@@ -28,6 +28,7 @@ from mesh.ownership import Ownership, OwnershipChanged
 from mesh.port import DiskFilled
 from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.table import Table, TableSection
+from peers.crawler.domain_budgets import DomainBudgets
 from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_keys import slot_in
 from peers.crawler.frontier_store import FrontierStore
@@ -110,7 +111,8 @@ class Controller(StoreActor):
         outbox = Outbox(TableSection(table, b"o"), life, settings.outbox_links_max)
         self._links = Links(me, self.name, self._frontier, outbox, self._mirror, settings, tuning)
         self._pages = PagesInProgress(me, self._frontier, self._store, self._links, stored, settings, tuning)
-        self._visits = Visits(me, self._frontier, self._pages, settings)
+        budgets = DomainBudgets(TableSection(table, b"b"))
+        self._visits = Visits(me, self._frontier, self._pages, budgets, settings)
         self._addresses = {name: Address(me, name) for name in ("cell", "membership", "handover")}
         self._ownership: Ownership | None = None
         self._licensed_until_s = inf

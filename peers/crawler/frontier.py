@@ -140,7 +140,7 @@ class Frontier:
         self._asked_s = array("d", [-inf]) * SLOTS_MAX  # when all hosts of a slot count as asked
         self._url_counts: dict[int, int] = {}
         self.forgetting: deque[int] = deque()  # slots of which the rows are being deleted
-        self._turns = HostTurns()
+        self._turns = HostTurns(settings.fetches_per_domain_max)
         self._taken: dict[bytes, bytes] = {}  # URLs that are out: fingerprint to queue key
         self.url_count = 0
         self.queued_count = 0
@@ -157,6 +157,7 @@ class Frontier:
             for state in self._hosts.values():
                 state.origins = None  # other groups of their robots.txt may speak to us now
         self._settings = settings
+        self._turns.hosts_out_max = settings.fetches_per_domain_max
 
     # --- adding ---
 
@@ -256,8 +257,7 @@ class Frontier:
 
     def release(self, state: HostState, now: float) -> None:
         """Give a host back, to be asked again at its `next_fetch_s` if anything is queued."""
-        state.is_busy = False
-        self._turns.schedule(state, now)
+        self._turns.release(state, now)
 
     def save(self, state: HostState, record: HostRecord) -> None:
         """Let another record hold for a host, here and in the table."""
@@ -376,6 +376,7 @@ class Frontier:
             self._held[slot] = False
             for state in self._by_slot.pop(slot, {}).values():
                 del self._hosts[state.host]
+                self._turns.forget(state)
                 self._count_queued(state, -state.queued)
             self.url_count -= self._url_counts.pop(slot, 0)
 
@@ -572,7 +573,10 @@ class Frontier:
         return state, digest
 
     def _new_state(self, slot: int, digest: bytes, record: HostRecord) -> HostState:
-        state = HostState(slot, self._as_asked(slot, record), digest, self._window_urls)
+        domain = self._turns.domain_of(record.host)
+        domain.host_count += 1
+        domain.was_asked = domain.was_asked or record.fetched > 0
+        state = HostState(slot, self._as_asked(slot, record), digest, domain, self._window_urls)
         self._hosts[record.host] = state
         self._by_slot.setdefault(slot, {})[digest] = state
         return state

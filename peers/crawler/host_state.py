@@ -1,7 +1,9 @@
-"""A host in memory: its clock, its rules, and the beginning of its queue."""
+"""A host in memory: its clock, its rules, and the beginning of its queue; and its registrable domain."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Set
 from heapq import heapify, heappush
 from math import inf
 from typing import Final, NamedTuple
@@ -27,6 +29,7 @@ class HostState:
     __slots__ = (
         "again_s",
         "bound",
+        "domain",
         "hash",
         "is_again",
         "is_busy",
@@ -40,7 +43,10 @@ class HostState:
         "window_urls",
     )
 
-    def __init__(self, slot: int, record: HostRecord, digest: bytes, window_urls: int) -> None:
+    def __init__(
+        self, slot: int, record: HostRecord, digest: bytes, domain: DomainState, window_urls: int
+    ) -> None:
+        self.domain = domain
         self.window_urls = window_urls  # entries in the window, at most twice as many
         self.slot = slot
         self.record = record
@@ -88,3 +94,40 @@ class HostState:
                 window.pop()
                 heapify(window)
                 return
+
+
+class DomainState:
+    """The hosts of one registrable domain that are in memory, as far as their turns go."""
+
+    __slots__ = ("host_count", "is_in_turn", "known", "name", "new", "out_count", "was_asked")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.host_count = 0  # in memory
+        self.out_count = 0  # of these, given out to be asked and not given back
+        self.was_asked = False  # for a page, at one host or another
+        self.is_in_turn = False  # it stands in the queue of domains
+        # Hosts that may be asked now; of the first no page has been asked so far.
+        self.new: deque[HostState] = deque()
+        self.known: deque[HostState] = deque()
+
+    @property
+    def is_ready(self) -> bool:
+        """May a host of it be asked now, as far as that host is concerned?"""
+        return bool(self.new or self.known)
+
+    def add(self, state: HostState) -> None:
+        """Let a host be among those that may be asked now."""
+        (self.known if state.record.fetched else self.new).append(state)
+
+    def next_host(self) -> HostState:
+        """Take out a host: one of which no page has been asked if there is any."""
+        return (self.new or self.known).popleft()
+
+    def take_out(self, slots: Set[int]) -> list[HostState]:
+        """Take the hosts of some slots out of those that may be asked now; return them."""
+        gone = [state for state in (*self.new, *self.known) if state.slot in slots]
+        if gone:
+            self.new = deque(state for state in self.new if state.slot not in slots)
+            self.known = deque(state for state in self.known if state.slot not in slots)
+        return gone

@@ -1,6 +1,13 @@
 """Which host may be asked next.
 
-Among the hosts that may be asked now, those of which no page has been asked come first, so that every known
+Turns go by registrable domains, and within a domain by hosts. Who owns a domain can have as many host names
+as they like, each of them new, for nothing; so a wildcard domain with a million hosts that may be asked gets
+no more turns than a site of one, and no more than some of the fetches under way, however slow its servers
+are. What others leave it may have.
+
+Domains that may be asked take turns one after the other; those of which no page has been asked so far get
+every second one if there are any, so that new sites are found early and no number of them keeps the known
+ones waiting for long. Within a domain those hosts come first of which no page has been asked, so that every
 host gives one page before any gives its second, as in WebCrawler (Pinkerton 1994).
 """
 
@@ -11,22 +18,41 @@ from collections.abc import Set
 from heapq import heapify, heappop, heappush
 from math import inf
 
-from peers.crawler.host_state import HostState
+from mesh.domains import registrable_domain
+from peers.crawler.host_state import DomainState, HostState
 
 
 class HostTurns:
     """The hosts that have something to come: by the time of their turn, or ready for it."""
 
-    def __init__(self) -> None:
+    def __init__(self, hosts_out_max: int) -> None:
+        """Begin without hosts.
+
+        Args:
+          hosts_out_max: of one domain that are asked at a time; may be replaced.
+        """
+        self.hosts_out_max = hosts_out_max
         self.stopped: set[int] = set()  # slots of which no host is given out
         self._waiting: list[tuple[float, int, HostState]] = []  # heap by time of the next turn, and ticket
-        self._ready_new: deque[HostState] = deque()  # may be asked now, no page asked so far
-        self._ready: deque[HostState] = deque()
         self._tickets = 0
+        self._domains: dict[str, DomainState] = {}  # of the hosts in memory
+        # Domains with hosts that may be asked now and less than the most of them out; the first ones have
+        # given no page so far.
+        self._new_domains: deque[DomainState] = deque()
+        self._known_domains: deque[DomainState] = deque()
+        self._is_turn_of_new = True  # if there are both
+
+    def domain_of(self, host: str) -> DomainState:
+        """Return the domain of a host that comes into memory."""
+        name = registrable_domain(host)
+        domain = self._domains.get(name)
+        if domain is None:
+            domain = self._domains[name] = DomainState(name)
+        return domain
 
     def next_time(self) -> float:
         """When a host may be asked next, mesh clock; -inf when one may now, inf when none ever."""
-        if self._ready_new or self._ready:
+        if self._new_domains or self._known_domains:
             return -inf
         return self._waiting[0][0] if self._waiting else inf
 
@@ -36,15 +62,27 @@ class HostTurns:
             _, ticket, state = heappop(self._waiting)
             if ticket == state.ticket:
                 state.ticket = 0
-                (self._ready if state.record.fetched else self._ready_new).append(state)
-        for ready in (self._ready_new, self._ready):
-            while ready:
-                state = ready.popleft()
-                if state.due_s() <= now:
-                    return state
-                state.is_busy = False  # its clock was put forward meanwhile, or nothing is left
-                self.schedule(state, now)
+                self._let_be_asked(state)
+        while self._new_domains or self._known_domains:
+            domain = self._next_domain()
+            state = domain.next_host()
+            if state.due_s() <= now:
+                domain.out_count += 1
+                self._queue(domain)
+                return state
+            self._queue(domain)
+            state.is_busy = False  # its clock was put forward meanwhile, or nothing is left
+            self.schedule(state, now)
         return None
+
+    def release(self, state: HostState, now: float) -> None:
+        """Take back a host that was given out, and give it its next turn."""
+        domain = state.domain
+        domain.out_count -= 1
+        domain.was_asked = domain.was_asked or state.record.fetched > 0
+        state.is_busy = False
+        self._queue(domain)
+        self.schedule(state, now)
 
     def schedule(self, state: HostState, now: float) -> None:
         """Give a host its turn, or an earlier one, if something is to come of it."""
@@ -54,11 +92,11 @@ class HostTurns:
         if state.is_busy:
             if state.ticket and at_s < state.turn_s:  # something new is due sooner than what it waits for
                 self._wait(state, at_s)
-        elif at_s <= now:
-            state.is_busy = True
-            (self._ready if state.record.fetched else self._ready_new).append(state)
+            return
+        state.is_busy = True
+        if at_s <= now:
+            self._let_be_asked(state)
         else:
-            state.is_busy = True
             self._wait(state, at_s)
 
     def stop(self, slots: Set[int]) -> None:
@@ -71,10 +109,36 @@ class HostTurns:
         self.stopped -= slots
         self._remove(slots)
 
+    def forget(self, state: HostState) -> None:
+        """Let a host go from memory that has no turn."""
+        domain = state.domain
+        domain.host_count -= 1
+        if not domain.host_count:
+            del self._domains[domain.name]
+
     def _wait(self, state: HostState, at_s: float) -> None:
         self._tickets += 1
         state.ticket, state.turn_s = self._tickets, at_s
         heappush(self._waiting, (at_s, self._tickets, state))
+
+    def _let_be_asked(self, state: HostState) -> None:
+        state.domain.add(state)
+        self._queue(state.domain)
+
+    def _queue(self, domain: DomainState) -> None:
+        """Give a domain its turn, behind the others, if it may have one."""
+        if domain.is_in_turn or not domain.is_ready or domain.out_count >= self.hosts_out_max:
+            return
+        domain.is_in_turn = True
+        (self._known_domains if domain.was_asked else self._new_domains).append(domain)
+
+    def _next_domain(self) -> DomainState:
+        is_new = self._is_turn_of_new if self._known_domains else True
+        domains = self._new_domains if is_new and self._new_domains else self._known_domains
+        domain = domains.popleft()
+        self._is_turn_of_new = domains is self._known_domains
+        domain.is_in_turn = False
+        return domain
 
     def _remove(self, slots: Set[int]) -> None:
         """Take the hosts of some slots out of those that wait for being asked."""
@@ -88,10 +152,13 @@ class HostTurns:
             else:
                 self._waiting.append(entry)
         heapify(self._waiting)
-        for ready in (self._ready_new, self._ready):
-            for _ in range(len(ready)):
-                state = ready.popleft()
-                if state.slot in slots:
-                    state.is_busy = False
-                else:
-                    ready.append(state)
+        for domain in self._domains.values():
+            for state in domain.take_out(slots):
+                state.is_busy = False
+        self._new_domains = self._still_ready(self._new_domains)
+        self._known_domains = self._still_ready(self._known_domains)
+
+    def _still_ready(self, domains: deque[DomainState]) -> deque[DomainState]:
+        for domain in domains:
+            domain.is_in_turn = domain.is_ready
+        return deque(domain for domain in domains if domain.is_ready)

@@ -188,9 +188,15 @@ def free_after_question_s(now: float) -> float:
 # --- Budgets ---
 
 
-def budget_reason(host: HostRecord, settings: CrawlSettings) -> str | None:
-    """Say why no further page of a host is asked for; None when it may be."""
-    return "host_budget" if host.fetched >= settings.pages_per_host_max else None
+def budget_reason(host: HostRecord, domain_asked: int, settings: CrawlSettings) -> str | None:
+    """Say why no further page of a host is asked for; None when it may be.
+
+    Args:
+      domain_asked: questions asked so far of all hosts of its registrable domain.
+    """
+    if host.fetched >= settings.pages_per_host_max:
+        return "host_budget"
+    return "domain_budget" if domain_asked >= settings.requests_per_domain_max else None
 
 
 def origins_reason(origin_count: int, settings: CrawlSettings) -> str | None:

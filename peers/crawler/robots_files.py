@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from mesh.urls import host_of, origin_of
 from peers.crawler import politeness
+from peers.crawler.domain_budgets import DomainBudgets
 from peers.crawler.frontier import Frontier, QueuedUrl
 from peers.crawler.frontier_items import RobotsRecord
 from peers.crawler.host_clocks import HostClocks
@@ -28,10 +29,13 @@ class RobotsQuestion(NamedTuple):
 class RobotsFiles:
     """Keeps the robots.txts of the origins of hosts in the frontier."""
 
-    def __init__(self, frontier: Frontier, clocks: HostClocks, settings: CrawlSettings) -> None:
+    def __init__(
+        self, frontier: Frontier, clocks: HostClocks, budgets: DomainBudgets, settings: CrawlSettings
+    ) -> None:
         self.settings = settings  # may be replaced
         self._frontier = frontier
         self._clocks = clocks
+        self._budgets = budgets
         self._moved: dict[str, RobotsQuestion] = {}  # by origin
 
     def known(self, state: HostState, url: str, now: float) -> OriginRules | None:
@@ -42,8 +46,7 @@ class RobotsFiles:
     def reason_to_exclude(self, state: HostState, taken: QueuedUrl, known: OriginRules | None) -> str | None:
         """Say why a URL is not asked for; None when it may be, as soon as its robots.txt is known."""
         url = taken.url
-        reason = None if taken.is_stored else politeness.budget_reason(state.record, self.settings)
-        if reason is not None:
+        if not taken.is_stored and (reason := self._budget_reason(state)) is not None:
             return reason
         if known is None:
             origins = self._frontier.origins_of(state)
@@ -53,6 +56,10 @@ class RobotsFiles:
             return FailureReason.ROBOTS if known.status else FailureReason.UNREACHABLE
         is_honoured = politeness.is_honoured(known.rules.crawl_delay_s, self.settings)
         return None if is_honoured else FailureReason.CRAWL_DELAY
+
+    def _budget_reason(self, state: HostState) -> str | None:
+        asked_count = self._budgets.asked_count(state.domain.name)
+        return politeness.budget_reason(state.record, asked_count, self.settings)
 
     def question(self, url: str) -> RobotsQuestion:
         """Return what to ask before a URL may be asked for."""

@@ -75,6 +75,17 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     pages_per_host_max: Annotated[
         Limit, Meta(description="requests to one host: what traps can cost us at most")
     ] = 100_000
+    fetches_per_domain_max: Annotated[
+        Limit,
+        Meta(
+            description="fetches at a time from the hosts of one registrable domain: what slow servers under "
+            "a wildcard name can hold of all"
+        ),
+    ] = 50
+    requests_per_domain_max: Annotated[
+        Limit,
+        Meta(description="requests of this peer to all hosts of one registrable domain, robots.txts too"),
+    ] = 1_000_000
     origins_per_host_max: Annotated[
         Limit,
         Meta(description="schemes and ports of one name; the rest is left out, real names have two or three"),

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from mesh.actor import Address, Send
 from mesh.urls import host_of
 from peers.crawler import politeness
+from peers.crawler.domain_budgets import DomainBudgets
 from peers.crawler.frontier import Frontier, QueuedUrl
 from peers.crawler.host_clocks import HostClocks
 from peers.crawler.host_state import HostState
@@ -44,13 +45,21 @@ class Visit(NamedTuple):
 class Visits:
     """Fetches under way, at most one of each host."""
 
-    def __init__(self, me: str, frontier: Frontier, pages: PagesInProgress, settings: CrawlSettings) -> None:
+    def __init__(
+        self,
+        me: str,
+        frontier: Frontier,
+        pages: PagesInProgress,
+        budgets: DomainBudgets,
+        settings: CrawlSettings,
+    ) -> None:
         self._settings = settings
         self._fetcher = Address(me, "fetcher")
         self._frontier = frontier
         self._pages = pages
         self._clocks = HostClocks(frontier, settings)
-        self.robots = RobotsFiles(frontier, self._clocks, settings)
+        self._budgets = budgets
+        self.robots = RobotsFiles(frontier, self._clocks, budgets, settings)
         self._visits: dict[str, Visit] = {}  # by URL
         self._asked: set[str] = set()  # hosts of these
         self._paused_until_s = -inf
@@ -169,6 +178,7 @@ class Visits:
     def _ask(self, request: FetchPage, visit: Visit, now: float) -> FetchPage:
         self._visits[request.url] = visit
         self._asked.add(host_of(request.url))
+        self._budgets.count_question(visit.state.domain.name)
         self._clocks.note_question(self._hosts_of(request.url, visit.state), now)
         return request
 

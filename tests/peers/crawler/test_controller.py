@@ -299,6 +299,19 @@ def test_pages_of_all_origins_count_for_the_budget_of_their_host() -> None:
     assert desk.state_of(f"{SECURE}/") == "Xhost_budget"
 
 
+def test_all_hosts_of_a_domain_share_a_budget_of_questions_over_all_lives() -> None:
+    names = [f"http://x{number}.trap.test" for number in range(4)]
+    desk = Desk(requests_per_domain_max=3)
+    assert asked(desk.seed(f"{names[0]}/")) == [f"{names[0]}/robots.txt"]
+    assert asked(desk.allow(names[0])) == [f"{names[0]}/"]
+    desk.tell(fetched(f"{names[0]}/", 404))
+    desk.start()
+    assert asked(desk.seed(f"{names[1]}/")) == [f"{names[1]}/robots.txt"]
+    desk.allow(names[1])
+    assert asked(desk.seed(f"{names[2]}/", HOME)) == [ROBOTS]
+    assert [desk.state_of(f"{name}/") for name in names[1:3]] == ["Xdomain_budget"] * 2
+
+
 def test_origins_of_a_host_are_limited() -> None:
     desk = Desk(origins_per_host_max=2).with_home_asked(f"{SECURE}/", f"{PORT_81}/")
     desk.tell(fetched(HOME, 404))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import count, islice
 from typing import Any
 
 import pytest
@@ -88,7 +91,7 @@ class ModelHost:
         return sorted(free, key=lambda each: (each.depth, each.attempts, fingerprint(each.url)))
 
 
-HOSTS = ["a.test", "bb.test", "ccc.test", "d.test"]
+HOSTS = ["a.one.test", "bb.one.test", "ccc.two.test", "d.two.test"]
 
 
 class FrontierMachine(RuleBasedStateMachine):
@@ -129,11 +132,11 @@ class FrontierMachine(RuleBasedStateMachine):
 
     @rule()
     def take_host(self) -> None:
-        may = [
-            host
-            for host in self.model.values()
+        may = {
+            name: host
+            for name, host in self.model.items()
             if not host.is_out and host.untaken() and host.clock <= self.now
-        ]
+        }
         state = self.frontier.take_host(self.now)
         if state is None:
             assert not may
@@ -141,8 +144,9 @@ class FrontierMachine(RuleBasedStateMachine):
         host = self.model[state.host]
         assert not host.is_out
         assert host.clock <= self.now
-        if any(each.fetched == 0 for each in may):
-            assert host.fetched == 0, "a host without any page had to come first"
+        of_domain = [each for name, each in may.items() if name[-9:] == state.host[-9:]]
+        if any(each.fetched == 0 for each in of_domain):
+            assert host.fetched == 0, "a host of the domain without any page had to come first"
         host.is_out = True
         if host.given_up:
             host.given_up = False
@@ -324,25 +328,81 @@ def test_order_holds_beyond_the_window_whatever_comes_in_between() -> None:
     assert frontier.queued_count == n / 10
 
 
-def test_webcrawler_every_known_host_gives_a_page_before_any_gives_its_second() -> None:
+def with_pages(hosts: Iterable[str], n: int) -> Frontier:
+    """A frontier with so many pages of each host."""
     frontier = held(MemoryTable())
-    for path in range(3):
-        for number in range(20):
-            host = f"h{number}.test"
-            frontier.add(url_of(path, host), host, number, 0, 0, 0.0)
-    order = []
-    while (state := frontier.take_host(0.0)) is not None:
+    for path in range(n):
+        for number, host in enumerate(hosts):
+            frontier.add(url_of(path, host), host, number % 64, 0, 0, 0.0)
+    return frontier
+
+
+def turns(frontier: Frontier, late: str = "", n: int | None = None) -> Iterator[str]:
+    """Fetch a page of one host after the other, and tell of which; before the n-th a late one is found."""
+    for number in count():
+        if number == n:
+            frontier.add(f"http://{late}/", late, 1, 9, 0, 0.0)
+        state = frontier.take_host(0.0)
+        if state is None:
+            return
         taken = frontier.take_url(state, 0.0)
         assert taken is not None
-        order.append(state.host)
         frontier.save(state, replace(state.record, fetched=state.record.fetched + 1))
         frontier.settle(state, taken, STORED)
         frontier.release(state, 0.0)
-        if len(order) == 25:
-            frontier.add("http://late.test/", "late.test", 1, 9, 0, 0.0)
+        yield state.host
+
+
+def test_webcrawler_every_host_of_a_domain_gives_a_page_before_any_gives_its_second() -> None:
+    order = list(turns(with_pages([f"h{n}.one.test" for n in range(20)], 3), "late.one.test", 25))
     assert len(set(order[:20])) == 20
-    assert order[25] == "late.test"
+    assert order[25] == "late.one.test"
     assert len(order) == 61
+
+
+def test_a_domain_of_many_new_hosts_has_the_turns_of_a_site_of_one() -> None:
+    sites = [f"site{n}.test" for n in range(4)]
+    order = list(turns(with_pages([*(f"x{n}.trap.test" for n in range(500)), *sites], 10)))
+    assert Counter(order[:50]) == dict.fromkeys(sites, 10) | {
+        host: 1 for host in order if host.endswith(".trap.test") and host in order[:50]
+    }
+    assert len(order) == 5_040
+
+
+def test_new_domains_have_every_second_turn_and_keep_no_known_one_waiting() -> None:
+    frontier = with_pages([f"old{n}.test" for n in range(3)], 20)
+    assert len(list(islice(turns(frontier), 9))) == 9
+    for number in range(1_000):
+        frontier.add(f"http://new{number}.test/", f"new{number}.test", number % 64, 0, 0, 0.0)
+    order = list(islice(turns(frontier), 60))
+    known = [host.startswith("old") for host in order]
+    assert known == [known[0], not known[0]] * 30
+    assert set(Counter(host for host in order if host.startswith("old")).values()) == {10}
+
+
+def test_of_a_domain_only_so_many_hosts_are_out_at_a_time() -> None:
+    frontier = with_pages([*(f"x{n}.trap.test" for n in range(300)), "site.test"], 2)
+    out = []
+    while (state := frontier.take_host(0.0)) is not None:
+        assert frontier.take_url(state, 0.0) is not None
+        out.append(state)
+    limit = SETTINGS.fetches_per_domain_max
+    assert Counter(state.domain.name for state in out) == {"trap.test": limit, "site.test": 1}
+    assert frontier.next_time() == float("inf")
+    frontier.release(out[0], 0.0)
+    assert frontier.next_time() == -float("inf")
+    assert frontier.take_host(0.0) is not None
+    assert frontier.take_host(0.0) is None
+
+
+def test_a_stopped_slot_takes_its_hosts_out_of_the_turns_of_their_domain() -> None:
+    frontier = with_pages(["a.one.test", "b.one.test", "c.two.test"], 2)  # in slots 0, 1 and 2
+    frontier.stop({0, 2})
+    assert set(turns(frontier)) == {"b.one.test"}
+    frontier.drop({0, 2})
+    assert frontier.next_time() == float("inf")
+    frontier.hold({0, 2})
+    assert set(turns(frontier)) == {"a.one.test", "c.two.test"}
 
 
 def test_a_host_that_is_out_is_not_given_to_anybody_else() -> None:

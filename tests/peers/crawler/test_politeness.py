@@ -91,9 +91,10 @@ def test_every_reason_has_who_is_to_blame() -> None:
 
 
 def test_budgets_have_reasons() -> None:
-    settings = CrawlSettings(pages_per_host_max=3, origins_per_host_max=2)
-    assert politeness.budget_reason(HostRecord("a.test", fetched=2), settings) is None
-    assert politeness.budget_reason(HostRecord("a.test", fetched=3), settings) == "host_budget"
+    settings = CrawlSettings(pages_per_host_max=3, requests_per_domain_max=9, origins_per_host_max=2)
+    assert politeness.budget_reason(HostRecord("a.test", fetched=2), 8, settings) is None
+    assert politeness.budget_reason(HostRecord("a.test", fetched=2), 9, settings) == "domain_budget"
+    assert politeness.budget_reason(HostRecord("a.test", fetched=3), 0, settings) == "host_budget"
     assert politeness.origins_reason(1, settings) is None
     assert politeness.origins_reason(2, settings) == "host_origins"
 

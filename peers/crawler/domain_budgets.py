@@ -1,0 +1,26 @@
+"""How often this peer has asked the hosts of each registrable domain, in all of its lives.
+
+A peer's own: what other peers have asked of other hosts of the domain they count themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mesh.table import Table
+
+_COUNT_BYTES: Final = 8
+
+
+class DomainBudgets:
+    """Counts by name of the domain, in a table."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def asked_count(self, domain: str) -> int:
+        """Return how many questions were asked, for pages and for robots.txts."""
+        return int.from_bytes(self._table.get(domain.encode()) or b"", "big")
+
+    def count_question(self, domain: str) -> None:
+        self._table.put(domain.encode(), (self.asked_count(domain) + 1).to_bytes(_COUNT_BYTES, "big"))
