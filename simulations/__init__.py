@@ -4,7 +4,8 @@
 `network`       delay, loss and partitions; `chance` makes all generators from the seed
 `ports`         the virtual twins of a peer's ports; `revertible_table` for peers that crash
 `members`       simulated members with real keys, and their doors
-`web`, `trace`  a synthetic web, and a recorded one that is played back; `changing_web` for visits again
+`web`, `trace`  a synthetic web, and a recorded one that is played back; `changing_web` for visits again,
+                `wildcard_web` with names without an end
 `crawl`         one crawl from seeds to rest; `checks` what must hold after it
 `experiments`   a crawl, and the book's first experiment; `balance`, `results`, `report`
 `cli`           the commands `tianmesh sim crawl`, `sim replay` and `sim faults`

@@ -110,10 +110,7 @@ class SimulatedCrawl:
           RuntimeError: the members do not find together, or the peers go on sending messages without
             fetching anything.
         """
-        self._wait_for_members()
-        first = self.peers[0]
-        order = AddSeeds(ticket=1, urls=self.web.seeds)
-        self.world.deliver(Address(first, "http"), Address(first, "searcher"), order)
+        self._begin()
         before: tuple[int, ...] = ()
         pages = events = 0
         while True:
@@ -131,6 +128,17 @@ class SimulatedCrawl:
             if progress is not None:
                 copies = sum(len(archive.pages) for archive in self.archives.values())
                 progress(copies // min(self.table.replicas, len(self.peers)), self.web.pages)
+
+    def run_for(self, seconds: float) -> None:
+        """Start from the web's seeds and go on for so long, of virtual time, whatever is left to do then."""
+        self._begin()
+        self.world.run(until=self.world.now + seconds)
+
+    def _begin(self) -> None:
+        self._wait_for_members()
+        first = self.peers[0]
+        order = AddSeeds(ticket=1, urls=self.web.seeds)
+        self.world.deliver(Address(first, "http"), Address(first, "searcher"), order)
 
     def plan_crash(self, peer: str, at_s: float, down_s: float) -> None:
         """Have a peer killed at a time, and started again on its disk after it was down for a while."""

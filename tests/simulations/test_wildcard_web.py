@@ -1,0 +1,46 @@
+"""Names under a wildcard cost nothing: they must not cost others anything either."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from mesh.urls import canonical, host_of
+from peers.crawler.settings import CrawlSettings
+from simulations.checks import impolite, reachable
+from simulations.crawl import SimulatedCrawl
+from simulations.wildcard_web import WildcardShape, WildcardWeb, is_of_trap
+
+SITES, PAGES, NAMES = 24, 20, 600
+SETTINGS = CrawlSettings(fetches_in_flight_max=20, fetches_per_domain_max=5)
+QUIET = WildcardShape(sites=SITES, pages_per_site=PAGES, trap_pages=0)
+# The trap answers as late as it may, and from as many names as could keep 20 fetchers busy for hours.
+TRAP = WildcardShape(
+    sites=SITES, pages_per_site=PAGES, trap_pages=3, names_per_trap_page=NAMES // 3, trap_seconds=29.0
+)
+
+
+def test_every_page_can_be_reached() -> None:
+    web = WildcardWeb(TRAP)
+    pages = list(reachable(web))
+    assert len(pages) == web.pages
+    assert len({host_of(url) for url in pages if is_of_trap(url)}) == NAMES + 1
+    assert [canonical(url) for url in pages] == pages
+
+
+@pytest.mark.parametrize("peers", [1, 3])
+def test_sites_get_their_pages_crawled_beside_a_wildcard_domain_as_fast_as_without_it(peers: int) -> None:
+    """Before turns went by domains each site had given a single page after an hour."""
+    quiet = SimulatedCrawl(WildcardWeb(QUIET), peers=peers, seed=1, settings=SETTINGS)
+    quiet.run()
+    seconds = max(request.until_s for request in quiet.log if request.status == 200)
+    beside = SimulatedCrawl(WildcardWeb(TRAP), peers=peers, seed=1, settings=SETTINGS)
+    beside.run_for(1.2 * seconds + 5.0)
+    pages = Counter(host_of(request.url) for request in beside.log if request.status == 200)
+    assert {host: count for host, count in pages.items() if host.startswith("site")} == {
+        f"site{number}.test": PAGES for number in range(SITES)
+    }
+    trapped = [request for request in beside.log if is_of_trap(request.url)]
+    assert len(trapped) > seconds / 29.0, "what sites leave, the domain may have"
+    assert impolite(beside.log, lambda _: SETTINGS.delay_s) == []
