@@ -136,6 +136,7 @@ def init(
         write_peer(mesh_folder, number, {**address, **ports, "member.doors": (door,), **gateway})
     console.print(f"mesh [bold]{escape(mesh_folder.mesh.name)}[/bold] in {escape(str(folder))}")
     console.print(f"keep {escape(str(folder / 'root.key'))} safe: it admits new peers")
+    console.print(f"{escape(str(folder / 'admin.key'))} signs orders to its peers: `tianmesh drain --key`")
     console.print("copy a peer's folder to its machine, set member.announce there to its address, and run")
     console.print(f"  tianmesh bootstrap --config {escape(str(folder / BOOTSTRAP / 'config.toml'))}")
     for number in range(1, peers + 1):

@@ -2,6 +2,7 @@
 
     FOLDER/mesh.toml            what all peers agree on
     FOLDER/root.key             signs certificates; keep it safe, no peer needs it to run
+    FOLDER/admin.key            signs orders and the policy; no peer needs it either
     FOLDER/bootstrap/           config.toml, peer.key: the node whose door newcomers find
     FOLDER/peer-1/ ...          config.toml, peer.key, data/
 
@@ -25,13 +26,15 @@ from bootstrap.toml_edit import with_settings
 from bootstrap.toml_text import toml_of
 from mesh.certificate import issue
 from mesh.config import WEIGHT_DEFAULT, DoorConfig, MeshConfig, load_config, parse_config
+from mesh.decree import Signer, appoint
 from mesh.errors import ConfigError
 from mesh.identity import Identity
 from mesh.key_file import (
     load_identity,
     load_root_key,
     new_identity,
-    new_root_key,
+    new_signing_key,
+    save_administrator,
     save_identity,
     save_root_key,
 )
@@ -71,7 +74,7 @@ def create_mesh(folder: Path, name: str, replicas: int) -> MeshFolder:
     """
     if (folder / "mesh.toml").exists():
         raise ConfigError(f"{folder} holds a mesh already: name another folder, or leave out what founds one")
-    root = new_root_key()
+    root = new_signing_key()
     try:
         mesh = msgspec.convert(
             {"name": name, "root_key": root.public.hex(), "replicas": replicas}, MeshConfig
@@ -79,8 +82,14 @@ def create_mesh(folder: Path, name: str, replicas: int) -> MeshFolder:
     except msgspec.ValidationError as error:
         raise ConfigError(f"no peer would take part in such a mesh: {error}; choose another value") from error
     save_root_key(folder / "root.key", root)
+    save_administrator(folder / "admin.key", _administrator_of(mesh, root))
     _write(folder / "mesh.toml", toml_of(mesh))
     return MeshFolder(folder, mesh, root)
+
+
+def _administrator_of(mesh: MeshConfig, root: SigningKey) -> Signer:
+    key, mesh_id = new_signing_key(), mesh.digest()
+    return Signer(key, mesh_id, appoint(root, mesh_id, key.public))
 
 
 def open_mesh(folder: Path) -> MeshFolder:

@@ -16,10 +16,10 @@ a copy, and one for next month leaves the one of today in force until then.
 an administrator's cannot expel its owner. A `REVOCATION` about an administrator's public key makes void
 whatever that key has signed, whenever that was.
 
-*A new kind* is a constant here, a meaning of the body (at most `BODY_BYTES_MAX`) in the file of whoever obeys
-it, and the names of the actors that are to be told: `Membership(followers={POLICY: ("controller",)})`. They
-hear `DecreesInForce` when the peer starts, and whenever what is in force has changed, by news or by time. A
-command signs with `Signer.decree`, and posts the bytes of it to any gateway (`/api/decrees`).
+*A new kind* is a constant here, a meaning of the body (`DECREE_BYTES_MAX` at most) in the file of whoever
+obeys it, and the names of the actors that are to be told: `Membership(followers={POLICY: ("controller",)})`.
+They hear `DecreesInForce` when the peer starts, and whenever what is in force has changed, by news or by
+time. A command signs with `Signer.decree`, and posts the bytes of it to any gateway (`/api/decrees`).
 """
 
 from __future__ import annotations
@@ -37,12 +37,14 @@ from mesh.signing_key import SigningKey
 from mesh.wire_fields import Key
 
 REVOCATION: Final = "revocation"  # of a member, by its id, or of an administrator's key, in hexadecimal
+DRAIN: Final = "drain"  # order to the peer of this id, once: 1 to give its slots away, 0 to take its share
+WRITE_OFF: Final = "write-off"  # of the dead peer of this id: whatever it said up to an incarnation
 POLICY: Final = "policy"  # of the whole mesh; the subject is ""
 
-KINDS: Final = frozenset({REVOCATION, POLICY})
+KINDS: Final = frozenset({REVOCATION, DRAIN, WRITE_OFF, POLICY})
 ROOT_KINDS: Final = frozenset({REVOCATION})  # what no administrator may sign
 
-BODY_BYTES_MAX: Final = 256 << 10  # a policy of 2,000 rules
+DECREE_BYTES_MAX: Final = 256 << 10  # of the body; a policy of 2,000 rules
 NUMBER_MAX: Final = (1 << 63) - 1
 DIGEST_BYTES: Final = 8  # tells decrees of one number apart, which only their own issuer can make
 
@@ -76,7 +78,7 @@ class Decree(msgspec.Struct, frozen=True, array_like=True):
     number: Number
     effective_from: float  # mesh clock
     valid_until: float  # mesh clock; inf for ever
-    body: Annotated[bytes, Meta(max_length=BODY_BYTES_MAX)]
+    body: Annotated[bytes, Meta(max_length=DECREE_BYTES_MAX)]
     signer: Key  # public Ed25519 key
     warrant: Key  # the root's signature over that key; empty when the root itself signed
     signature: Key = b""  # over all fields before
@@ -116,6 +118,16 @@ class Signer:
             kind, subject, number, effective_from, valid_until, body, self.key.public, self.warrant
         )
         return msgspec.structs.replace(plain, signature=self.key.sign(_signed(plain, self.mesh_id)))
+
+
+def number_body(number: int) -> bytes:
+    """The body of a decree that says one number."""
+    return number.to_bytes(8, "big")
+
+
+def number_of(decree: Decree) -> int:
+    """Read `number_body`; a body of another length says another number, and nothing worse."""
+    return int.from_bytes(decree.body[:8], "big")
 
 
 def appoint(root: SigningKey, mesh_id: bytes, administrator: bytes) -> bytes:

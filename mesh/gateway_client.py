@@ -11,6 +11,7 @@ from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
+from mesh.decree import Decree
 from mesh.errors import ConfigError, TianmeshError
 
 TIMEOUT_S: Final = 15.0  # a mesh with dead peers answers within its deadlines, about 3 s
@@ -116,7 +117,16 @@ class GatewayClient:
           token: of the gateway's configuration; "" does on its own machine when it has none.
         """
         body = json.dumps({"peer": peer, "is_draining": is_draining}).encode()
-        return self._ask("POST", "/api/drain", body, {"Authorization": f"Bearer {token}"} if token else {})
+        return self._ask("POST", "/api/drain", body, _bearing(token))
+
+    def next_number(self, kind: str, subject: str, token: str = "") -> int:
+        """Ask for the number of a decree that shall replace all those of a kind about a subject."""
+        query = urlencode({"kind": kind, "subject": subject})
+        return int(self._ask("GET", f"/api/decrees?{query}", None, _bearing(token))["next_number"])
+
+    def publish(self, decree: Decree, token: str = "") -> None:
+        """Have the whole mesh know a decree."""
+        self._ask("POST", "/api/decrees", msgspec.msgpack.encode(decree), _bearing(token))
 
     def import_pages(self, body: bytes, token: str = "") -> dict[str, Any]:
         """Give pages of files to their owners; return what /api/import answers.
@@ -125,7 +135,7 @@ class GatewayClient:
           body: MessagePack of `peers.importing.messages.ImportedPage`; of none, to ask for leave.
           token: as for `drain`.
         """
-        return self._ask("POST", "/api/import", body, {"Authorization": f"Bearer {token}"} if token else {})
+        return self._ask("POST", "/api/import", body, _bearing(token))
 
     def close(self) -> None:
         self._connection.close()
@@ -192,6 +202,10 @@ def error_count(fetch_status: dict[str, int]) -> int:
         for what, count in fetch_status.items()
         if not what.startswith(("2", "3")) and what not in _LEFT_OUT
     )
+
+
+def _bearing(token: str) -> Mapping[str, str]:
+    return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 _LEFT_OUT: Final = ("robots", "host_budget", "domain_budget", "busy")  # by rules of the site or of ours

@@ -5,15 +5,21 @@ from __future__ import annotations
 import os
 import secrets
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
+from mesh.decree import Signer
 from mesh.errors import ConfigError
 from mesh.identity import SECRET_BYTES, Identity
 from mesh.signing_key import SigningKey
 
 PEER_FIELD: Final = "peer_secret"
 ROOT_FIELD: Final = "root_secret"
+ADMIN_FIELD: Final = "admin_secret"
+WARRANT_FIELD: Final = "warrant"  # the root's word for it
+MESH_FIELD: Final = "mesh"  # its id
 FILE_BYTES_MAX = 4096  # a key file has under 200
 
 
@@ -21,7 +27,7 @@ def new_identity() -> Identity:
     return Identity.of_secret(secrets.token_bytes(SECRET_BYTES))
 
 
-def new_root_key() -> SigningKey:
+def new_signing_key() -> SigningKey:
     return SigningKey.of_secret(secrets.token_bytes(SECRET_BYTES))
 
 
@@ -53,8 +59,28 @@ def load_root_key(path: Path) -> SigningKey:
     return SigningKey.of_secret(_load(path, ROOT_FIELD))
 
 
-def _save(path: Path, field: str, secret: bytes, what: str) -> None:
+def save_administrator(path: Path, administrator: Signer) -> None:
+    """Write an administrator's secret with what makes it count, as `save_identity` does."""
+    beside = {WARRANT_FIELD: administrator.warrant.hex(), MESH_FIELD: administrator.mesh_id.hex()}
+    what = f"the key {administrator.key.public.hex()} of an administrator"
+    _save(path, ADMIN_FIELD, administrator.key.secret, what, beside)
+
+
+def load_administrator(path: Path) -> Signer:
+    """Read what `save_administrator` wrote, as `load_identity` does."""
+    values = _load_all(path)
+    try:
+        warrant, mesh_id = (bytes.fromhex(values[name]) for name in (WARRANT_FIELD, MESH_FIELD))
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{path} is no key file of an administrator: take the one of `init`") from error
+    return Signer(SigningKey.of_secret(_secret_in(values, ADMIN_FIELD, path)), mesh_id, warrant)
+
+
+def _save(
+    path: Path, field: str, secret: bytes, what: str, beside: Mapping[str, str] = MappingProxyType({})
+) -> None:
     text = f'# This is {what}. Whoever can read it can act as it.\n{field} = "{secret.hex()}"\n'
+    text += "".join(f'{name} = "{value}"\n' for name, value in beside.items())
     part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,6 +99,10 @@ def _save(path: Path, field: str, secret: bytes, what: str) -> None:
 
 
 def _load(path: Path, field: str) -> bytes:
+    return _secret_in(_load_all(path), field, path)
+
+
+def _load_all(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
@@ -82,7 +112,14 @@ def _load(path: Path, field: str) -> bytes:
     if mode & 0o077:
         raise ConfigError(f"others can read the key file {path}: run `chmod 600 {path}`")
     try:
-        secret = bytes.fromhex(tomllib.loads(text.decode())[field])
+        return tomllib.loads(text.decode())
+    except ValueError as error:
+        raise ConfigError(f"{path} is no key file: restore it, or make a new one") from error
+
+
+def _secret_in(values: Mapping[str, Any], field: str, path: Path) -> bytes:
+    try:
+        secret = bytes.fromhex(values[field])
     except (ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"{path} is no key file with a {field}: restore it, or make a new one") from error
     if len(secret) != SECRET_BYTES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
@@ -10,6 +11,11 @@ import typer
 GATEWAY: Final = "http://127.0.0.1:8017"
 
 GatewayOption = Annotated[str, typer.Option("--gateway", help="Gateway of any peer, http://host:port.")]
+KEY: Final = Path("tianmesh-data/admin.key")
+KeyOption = Annotated[
+    Path,
+    typer.Option("--key", envvar="TIANMESH_ADMIN_KEY", help="The administrator's key, as `init` makes it."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 TokenOption = Annotated[
     str, typer.Option(envvar="TIANMESH_ADMIN_TOKEN", help="gateway.admin_token of the gateway, if set.")

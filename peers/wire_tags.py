@@ -17,7 +17,6 @@ from mesh.membership.wire_messages import (
     DecreesNamed,
     DecreesTold,
     DecreesWanted,
-    DrainPeer,
     JoinMesh,
     JoinRefused,
     MembersTold,
@@ -63,7 +62,7 @@ from peers.storage.wire_messages import (
 
 WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
     {
-        # Membership: members among themselves, strangers at a door
+        # Membership: members among themselves, strangers at a door; 10 was an order that anybody could give
         1: Ping,
         2: PingAnswered,
         3: PingRequested,
@@ -73,7 +72,6 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         7: MembersWanted,
         8: MembersTold,
         9: RumoursSpread,
-        10: DrainPeer,
         11: DecreesNamed,
         12: DecreesWanted,
         13: DecreesTold,

@@ -10,8 +10,7 @@ from mesh.actor import Address, Message, Statistics
 from mesh.config import MeshConfig
 from mesh.lives import begin_life
 from mesh.membership.membership import MembershipStatistics
-from mesh.membership.messages import LeaveMesh, MembershipRefused, StopMembership
-from mesh.membership.wire_messages import DrainPeer
+from mesh.membership.messages import DrainPeer, LeaveMesh, MembershipRefused, StopMembership
 from mesh.node import Node
 from mesh.ownership import Ownership
 from mesh.table import TableSection

@@ -68,10 +68,14 @@ class Decrees:
         times = (time for decree in self for time in (decree.effective_from, decree.valid_until))
         return min((time for time in times if time > now), default=inf)
 
-    def past(self, kind: str) -> Iterator[Decree]:
-        """Those of a kind that others have replaced, of each subject the oldest first."""
-        for _, value in self._table.scan_prefix(_PAST + kind.encode() + b"\x00"):
-            yield _decoded(value)
+    def past(self, kind: str, subject: str) -> list[Decree]:
+        """Those that others have replaced, the lowest number first."""
+        return [_decoded(value) for _, value in self._table.scan_prefix(_prefix(_PAST, kind, subject))]
+
+    def of(self, kind: str, subject: str) -> list[Decree]:
+        """Those in force or to come, the lowest number first."""
+        pending = self._held.get((kind, subject), {})
+        return [pending[name] for name in sorted(pending, key=lambda name: name.rank)]
 
     def clear_replaced(self, now: float) -> None:
         """Lay aside what another decree has replaced for good."""
@@ -101,7 +105,7 @@ class Decrees:
             del self._held[name.kind, name.subject]
         self._table.delete(_key(_HELD, name))
         self._table.put(_key(_PAST, name), msgspec.msgpack.encode(decree))
-        past = [key for key, _ in self._table.scan_prefix(_prefix(_PAST, name))]
+        past = [key for key, _ in self._table.scan_prefix(_prefix(_PAST, name.kind, name.subject))]
         for key in past[:-PAST_MAX]:
             self._table.delete(key)
 
@@ -112,12 +116,12 @@ def _ruling(pending: dict[DecreeName, Decree], now: float) -> Decree | None:
     return pending[max(begun, key=lambda name: name.rank)] if begun else None
 
 
-def _prefix(section: bytes, name: DecreeName) -> bytes:
-    return b"".join((section, name.kind.encode(), b"\x00", name.subject.encode(), b"\x00"))
+def _prefix(section: bytes, kind: str, subject: str) -> bytes:
+    return b"".join((section, kind.encode(), b"\x00", subject.encode(), b"\x00"))
 
 
 def _key(section: bytes, name: DecreeName) -> bytes:
-    return _prefix(section, name) + name.number.to_bytes(8, "big") + name.digest
+    return _prefix(section, name.kind, name.subject) + name.number.to_bytes(8, "big") + name.digest
 
 
 def _decoded(value: bytes) -> Decree:

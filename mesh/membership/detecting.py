@@ -106,4 +106,5 @@ class Detecting:
         """Say that a member did not answer us."""
         known = self._members.get(peer)
         if known is not None and is_live(known):
+            self._learning.hearsay.note_silent(peer, known.record.incarnation)
             self._learning.learn(Rumour(known.record, State.SUSPECT, (self._own.peer,)), now)

@@ -74,7 +74,7 @@ class Gossip:
 
         Their refutation may have got lost on its way to it, and is not spread any more.
         """
-        self._learning.learn_all(rumours, now)
+        self._learning.learn_all(rumours, now, teller=teller)
         corrections = [
             known
             for rumour in rumours

@@ -16,6 +16,7 @@ from mesh.membership.proclaiming import Proclaiming
 from mesh.membership.swim_settings import SwimSettings
 from mesh.membership.wire_messages import MembersWanted, Rumour, RumoursSpread
 
+_DOOR: Final = "door"  # teller of what is heard there; no peer is called so
 ALONE_PINGS: Final = 8  # dead members that one without live ones tries at a time
 
 
@@ -106,7 +107,7 @@ class Healing:
 
     def hear_door(self, members: tuple[Rumour, ...], now: float) -> None:
         """We, a member, knocked as the door's opener was held for dead; telling that side lets it refute."""
-        self._learning.learn_all(members, now, is_news=False)
+        self._learning.learn_all(members, now, teller=_DOOR, is_news=False)
         believed = {rumour.record.peer for rumour in members if is_live(rumour)}
         returned = [peer for peer in self._members.in_state(State.DEAD) if peer in believed]
         self.synchronise_with(returned or self._others.all())

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
 
 from mesh.credentials import Credentials
+from mesh.decree import Decree, number_of
 from mesh.membership.connections import Connections
+from mesh.membership.hearsay import Hearsay
 from mesh.membership.members import MemberList, State, beats, is_live
 from mesh.membership.memory import Memory
 from mesh.membership.queues import Queues
@@ -32,6 +36,8 @@ class Learning:
     ) -> None:
         self.n_refused = 0  # count: records that were forged, of another key, or beyond the limit
         self.n_false_suspicions = 0  # count: suspects that turned out to be alive
+        self.hearsay = Hearsay(me)
+        self._struck: dict[str, int] = {}  # by member that is written off, up to which incarnation
         self._me = me
         self._members = members
         self._rumours = rumours
@@ -42,27 +48,68 @@ class Learning:
         self._queues = queues
         self._refuting = refuting
 
-    def learn_all(self, rumours: Iterable[Rumour], now: float, *, is_news: bool = True) -> None:
+    def learn_all(
+        self, rumours: Iterable[Rumour], now: float, *, teller: str = "", is_news: bool = True
+    ) -> None:
         for rumour in rumours:
-            self.learn(rumour, now, is_news=is_news)
+            self.learn(rumour, now, teller=teller, is_news=is_news)
 
-    def learn(self, rumour: Rumour, now: float, *, is_news: bool = True) -> None:
+    def learn(self, rumour: Rumour, now: float, *, teller: str = "", is_news: bool = True) -> None:
         """Believe a rumour if it is newer than what is believed and its record is genuine.
 
         Args:
+          teller: the member that told it, whose word alone is not enough for everything (`hearsay`); "" when
+            we found it out ourselves, or it is the first that we hear of the mesh.
           is_news: whether others may not have heard it.
         """
-        record = rumour.record
-        if record.peer == self._me:
+        if rumour.record.peer == self._me:
             self._refuting.hear(rumour, now)
             return
-        known = self._members.get(record.peer)
+        known = self._members.get(rumour.record.peer)
         if known is not None and not beats(rumour, known):
             self._hear_accusers(rumour, known, now)
             return
-        if not self._is_acceptable(record, known):
+        if not self._is_acceptable(rumour.record, known):
             self.n_refused += 1
             return
+        rumour = self._settled(rumour, known, teller, now)
+        if known is None or beats(rumour, known):
+            self._believe(rumour, known, now, is_news=is_news)
+        else:
+            self._hear_accusers(rumour, known, now)
+
+    def note_struck(self, decrees: Mapping[str, Decree], now: float) -> None:
+        """Learn who is written off by decree."""
+        self._struck = {peer: number_of(decree) for peer, decree in decrees.items()}
+
+    def strike_off(self, now: float) -> None:
+        """Hold those for gone that are dead and written off; only with most members in sight.
+
+        A side without a majority would become one by striking off the other.
+        """
+        for peer in self._struck:
+            known = self._members.get(peer)
+            if known is None or known.state != State.DEAD or not self._is_struck(known.record):
+                continue
+            if self._members.has_majority():
+                self._believe(Rumour(known.record, State.LEFT), known, now, is_news=True)
+
+    def _settled(self, rumour: Rumour, known: Rumour | None, teller: str, now: float) -> Rumour:
+        """What is to be believed, whatever was said: who goes says so itself, or a decree does."""
+        record = rumour.record
+        state = max(rumour.state, record.parting)
+        if state == State.LEFT and record.parting != State.LEFT and not self._is_struck(record):
+            self.n_refused += 1
+            state = known.state if known is not None and known.record == record else State.ALIVE
+        rumour = replace(rumour, state=state)
+        if not teller or teller == record.peer:
+            return rumour
+        return self.hearsay.weighed(rumour, known, teller, now, len(self._members))
+
+    def _is_struck(self, record: MemberRecord) -> bool:
+        return record.incarnation <= self._struck.get(record.peer, -1)
+
+    def _believe(self, rumour: Rumour, known: Rumour | None, now: float, *, is_news: bool) -> None:
         self._members.merge(rumour)
         self._follow(rumour, known, now)
         self._memory.keep(rumour)
@@ -95,9 +142,11 @@ class Learning:
         peer = rumour.record.peer
         if rumour.state == State.DEAD:
             self._suspicions.end_in_death(peer, now)
+            self.hearsay.forget(peer)
             return
         was_suspect = self._suspicions.end(peer)
         if rumour.state == State.SUSPECT:
             self._suspicions.accuse(peer, rumour.accusers, now, len(self._members.live()))
-        elif was_suspect and rumour.state == State.ALIVE:
-            self.n_false_suspicions += 1
+        else:
+            self.hearsay.forget(peer)
+            self.n_false_suspicions += was_suspect and rumour.state == State.ALIVE

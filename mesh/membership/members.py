@@ -25,12 +25,15 @@ from mesh.membership.wire_messages import MemberRecord, Rumour
 
 
 class State(IntEnum):
-    """What is believed of a member. The order is that of precedence; the numbers are on the wire."""
+    """What is believed of a member. The order is that of precedence; the numbers are on the wire.
+
+    Nobody says of another that it left: that follows from the record or from a decree.
+    """
 
     ALIVE = 0
     SUSPECT = 1  # did not answer; counts as alive until the time to refute is over
     DEAD = 2  # down; remembered, since it may be back
-    LEFT = 3  # gone of its own will
+    LEFT = 3  # gone for good, by its own word or a decree
 
 
 _LIVE: Final = frozenset((State.ALIVE, State.SUSPECT))

@@ -30,18 +30,19 @@ it believes of them, so that they refute. A dead member that speaks is sent the 
 sides of a partition find together by the first message that gets through, and each learns what it was
 held for.
 
-*Going.* A leaver says that it has left and is dropped from the tables and from the count of the majority;
-that nothing is lost is for who orders it to see to, by draining first. One that stops says that it is dead,
+*Going.* A leaver signs that it has left and is dropped from the tables and from the count of the majority;
+that nothing is lost is for who orders it to see to, by draining first. One that stops signs that it is down,
 so that its standbys take over at once. The dead are remembered and count for the majority. A machine that
-never comes back is written off by an order (`DrainPeer`): then it has left.
+never comes back is written off by decree: then it has left.
 
 *Decrees.* What the owner of the mesh has signed spreads beside the rumours, and is kept (`mesh.decree`).
 
-*Weights.* A peer writes its own: what a person wants, 0 while it is drained, more or less by the
-lengths of the queues (`balance`), which ride on pings.
+*Weights.* A peer writes its own: what a person wants, 0 while it is drained (by a decree, or by its own
+driver), more or less by the lengths of the queues (`balance`), which ride on pings.
 
 Every record is written and signed by its peer alone, so others can deny that a member is alive, which it
-refutes, and nothing else. What a record says of its own peer is not doubted here.
+refutes, and nothing else; one of them alone only accuses (`hearsay`). What a record says of its own peer is
+not doubted here.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ from typing import TYPE_CHECKING, Final
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.config import MeshConfig
 from mesh.credentials import Credentials
-from mesh.decree import Authority
+from mesh.decree import DRAIN, WRITE_OFF, Authority, Decree
 from mesh.errors import LocalProtocolError
 from mesh.membership.admission import Admission
 from mesh.membership.announcing import Announcing
@@ -69,11 +70,13 @@ from mesh.membership.joiner import Door
 from mesh.membership.joining import Joining
 from mesh.membership.learning import Learning
 from mesh.membership.licensing import Licensing
-from mesh.membership.members import MemberList, State, is_live
+from mesh.membership.members import MemberList, State
 from mesh.membership.memory import Memory
 from mesh.membership.messages import (
+    AskDecrees,
     DecreePublished,
     DoorKnocked,
+    DrainPeer,
     Knocked,
     LeaveMesh,
     MembershipEnded,
@@ -97,7 +100,6 @@ from mesh.membership.wire_messages import (
     DecreesNamed,
     DecreesTold,
     DecreesWanted,
-    DrainPeer,
     JoinRefused,
     MemberRecord,
     MembersTold,
@@ -105,7 +107,6 @@ from mesh.membership.wire_messages import (
     Ping,
     PingAnswered,
     PingRequested,
-    Rumour,
     RumoursSpread,
     Welcomed,
 )
@@ -165,7 +166,6 @@ class Membership(Actor):
             MembersWanted,
             MembersTold,
             RumoursSpread,
-            DrainPeer,
             DecreesNamed,
             DecreesWanted,
             DecreesTold,
@@ -227,6 +227,8 @@ class Membership(Actor):
             self._settings,
             followers,
         )
+        self._proclaiming.follow(DRAIN, self._obey)
+        self._proclaiming.follow(WRITE_OFF, self._learning.note_struck)
         self._connect_doors(doors, config.digest(), credentials)
 
     def _connect_beliefs(self, credentials: Credentials, memory: Memory) -> None:
@@ -313,6 +315,7 @@ class Membership(Actor):
             self._joining.knock(now)
             self._detecting.probe(now)
             self._detecting.bury(now)
+            self._learning.strike_off(now)
             self._healing.reconnect(now)
             self._healing.synchronise(now)
             self._gossip.spread(now)
@@ -370,11 +373,13 @@ class Membership(Actor):
                 self._own.serve()
             case QueueMeasured():
                 self._queues.note(self.me, message)
-            case DrainPeer():
-                self._drain(message, now)
-            case PublishDecree(decree):
+            case DrainPeer(is_draining):
+                self._own.set_draining(is_draining)
+            case AskDecrees():
+                self._outbox.answer(source, self._proclaiming.held(message))
+            case PublishDecree(ticket, decree):
                 refusal = self._proclaiming.publish(decree, now)
-                self._outbox.answer(source, DecreePublished(decree.name, refusal))
+                self._outbox.answer(source, DecreePublished(ticket, decree.name, refusal))
             case MembersWanted():
                 self._outbox.answer(source, MembersTold(tuple(self._members)))
             case LeaveMesh():
@@ -405,7 +410,7 @@ class Membership(Actor):
                 self._gossip.tell(peer, PingAnswered(sequence, self.me))
                 self._detecting.ping_for(peer, message, now)
             case MembersWanted(members):
-                self._learning.learn_all(members, now)
+                self._learning.learn_all(members, now, teller=peer)
                 self._outbox.send(peer, MembersTold(tuple(self._members)))
                 self._proclaiming.name_all(peer)
             case MembersTold(members):
@@ -413,8 +418,6 @@ class Membership(Actor):
                 self._healing.end_synchronising(now)
             case RumoursSpread(gossip):
                 self._gossip.hear(peer, gossip, now)
-            case DrainPeer():
-                self._drain(message, now)
             case DecreesNamed(names):
                 self._proclaiming.hear_names(peer, names, now)
             case DecreesWanted(names):
@@ -479,24 +482,16 @@ class Membership(Actor):
         )
         self._queues.begin(now, phase)
 
-    def _drain(self, order: DrainPeer, now: float) -> None:
-        """Carry out the order, pass it on, or write off a member that is dead."""
-        if order.peer in ("", self.me):
-            self._own.set_draining(order.is_draining)
-            return
-        target = self._members.get(order.peer)
-        if target is None:
-            return
-        if is_live(target):
-            self._outbox.send(order.peer, order)
-        elif target.state == State.DEAD and order.is_draining and self._members.has_majority():
-            self._learning.learn(Rumour(target.record, State.LEFT), now)
+    def _obey(self, orders: Mapping[str, Decree], now: float) -> None:
+        """Carry out the order to this peer, if there is one."""
+        if self.me in orders:
+            self._own.obey(orders[self.me])
 
     def _end(self, source: Address, state: State) -> None:
         """Say that we have left, or are down for a while, and fall silent."""
         if self._standing.is_member and not self._standing.is_ended:
-            farewell = Rumour(self._own.record, state)
+            self._own.part(state)
             for peer in self._others.some(FAREWELLS):
-                self._outbox.send(peer, RumoursSpread((farewell,)))
+                self._outbox.send(peer, RumoursSpread((self._own.rumour,)))
         self._standing.end()
         self._outbox.answer(source, MembershipEnded())

@@ -7,11 +7,13 @@ from typing import Final
 
 import msgspec
 
+from mesh.decree import DecreeName
 from mesh.errors import ConfigError
 from mesh.membership.wire_messages import MemberRecord, Rumour
 from mesh.table import Table
 
 _ME: Final = b"me"  # key of our own record
+_OBEYED: Final = b"obeyed"  # key of the order to this peer that was carried out last
 _MEMBER: Final = b"member/"  # prefix of the keys of rumours about the others
 
 
@@ -45,6 +47,13 @@ class Memory:
 
     def keep(self, rumour: Rumour) -> None:
         self._table.put(_MEMBER + rumour.record.peer.encode(), msgspec.msgpack.encode(rumour))
+
+    def note_obeyed(self, order: DecreeName) -> bool:
+        """Note that an order is carried out; tell whether it was not before."""
+        digest = order.number.to_bytes(8, "big") + order.digest
+        is_new = self._table.get(_OBEYED) != digest
+        self._table.put(_OBEYED, digest)
+        return is_new
 
     def keep_own(self, record: MemberRecord) -> None:
         self._table.put(_ME, msgspec.msgpack.encode(record))

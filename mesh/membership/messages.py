@@ -78,15 +78,45 @@ class QueueMeasured(Message, frozen=True):
     pages: int = 0  # fetched and kept here, of the slots that are ours
 
 
+class DrainPeer(Message, frozen=True):
+    """Driver or gateway to membership: give all slots of this peer away, or (False) take its share again.
+
+    Others are ordered to by a decree.
+    """
+
+    is_draining: bool = True
+
+
+class AskDecrees(Message, frozen=True):
+    """Gateway to membership: what is known of these? Answered by `DecreesHeld`."""
+
+    ticket: int
+    kind: str
+    subject: str
+
+
+class DecreesHeld(Message, frozen=True):
+    """Membership to who asked."""
+
+    ticket: int
+    kind: str
+    subject: str
+    decrees: tuple[Decree, ...]  # in force or to come, the lowest number first
+    past: tuple[Decree, ...]  # what they have replaced, the lowest number first
+    next_number: int  # for one that shall replace all these
+
+
 class PublishDecree(Message, frozen=True):
     """Gateway to membership: have the whole mesh know this. Answered by `DecreePublished`."""
 
+    ticket: int
     decree: Decree
 
 
 class DecreePublished(Message, frozen=True):
     """Membership to who published it: it is known here and on its way to all, or counts nowhere."""
 
+    ticket: int
     name: DecreeName
     refusal: str = ""  # why it does not count
 

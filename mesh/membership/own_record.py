@@ -8,6 +8,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from mesh.credentials import Credentials
+from mesh.decree import Decree, number_of
 from mesh.membership.members import MemberList, State
 from mesh.membership.memory import Memory
 from mesh.membership.rumours import RumourQueue
@@ -53,7 +54,7 @@ class OwnRecord:
     @property
     def rumour(self) -> Rumour:
         """What others are to believe of this peer."""
-        return Rumour(self.record, State.ALIVE)
+        return Rumour(self.record, self.record.parting)
 
     def enter(self) -> None:
         """Say it to the mesh from now on, and remember it."""
@@ -70,6 +71,15 @@ class OwnRecord:
         if self.record.is_draining != is_draining and not self._standing.is_ended:
             weight = 0 if is_draining else self.weight_wanted
             self._rewrite(replace(self.record, weight=weight, is_draining=is_draining))
+
+    def part(self, state: State) -> None:
+        """Say that this peer goes, for a while or for good: nobody else can say so for it."""
+        self._rewrite(replace(self.record, parting=state))
+
+    def obey(self, order: Decree) -> None:
+        """Carry out an order to drain, or to drain no more, once: a person may change it here later."""
+        if self._memory.note_obeyed(order.name):
+            self.set_draining(number_of(order) != 0)
 
     def set_weight(self, weight: int) -> None:
         self._rewrite(replace(self.record, weight=weight))

@@ -13,10 +13,10 @@ from typing import Final
 
 import msgspec
 
-from mesh.decree import Authority, Decree, DecreeName
+from mesh.decree import NUMBER_MAX, Authority, Decree, DecreeName
 from mesh.membership.decrees import Decrees
 from mesh.membership.members import MemberList
-from mesh.membership.messages import DecreesInForce
+from mesh.membership.messages import AskDecrees, DecreesHeld, DecreesInForce
 from mesh.membership.others import Others
 from mesh.membership.outbox import Outbox
 from mesh.membership.standing import Standing
@@ -80,6 +80,15 @@ class Proclaiming:
         if not refusal and self._decrees.get(decree.name) is None and not self._learn(decree, now):
             return "a newer decree has replaced it, or its signer's key has been revoked"
         return refusal
+
+    def held(self, question: AskDecrees) -> DecreesHeld:
+        """What is known of a kind about a subject, and the number for one that shall replace all that."""
+        kind, subject = question.kind, question.subject
+        held, past = self._decrees.of(kind, subject), self._decrees.past(kind, subject)
+        number = max((decree.number for decree in (*held, *past)), default=0)
+        return DecreesHeld(
+            question.ticket, kind, subject, tuple(held), tuple(past), min(number + 1, NUMBER_MAX)
+        )
 
     def welcome(self) -> tuple[Decree, ...]:
         """All that a newcomer is told at the door, as far as there is room; the shortest first."""

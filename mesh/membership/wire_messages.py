@@ -33,6 +33,8 @@ class MemberRecord(Message, frozen=True, array_like=True):
     weight: Annotated[int, Meta(ge=0, le=65_536)]  # share of the slots to crawl and keep, 0 for none
     serving: Annotated[int, Meta(ge=0, le=65_536)] = 0  # share to answer for; follows the weight when ready
     is_draining: bool = False  # it gives its slots away and takes none
+    # members.State: alive; dead when it goes down and means to come back; left when it goes for good.
+    parting: Annotated[int, Meta(ge=0, le=3)] = 0
     signature: Key = b""  # by signing_key over all fields before
 
 
@@ -111,17 +113,6 @@ class RumoursSpread(Message, frozen=True, array_like=True, tag=9):
     """Any member to a few others while it has news; not answered, the news comes from others too."""
 
     gossip: Annotated[tuple[Rumour, ...], Meta(max_length=GOSSIP_MAX)]
-
-
-class DrainPeer(Message, frozen=True, array_like=True, tag=10):
-    """A gateway to any membership: have a peer give all its slots away, or (False) take its share again.
-
-    It is passed on to that peer. If that is dead, and we are with the majority, it is written off: it
-    counts as one that has left.
-    """
-
-    is_draining: bool = True
-    peer: Annotated[str, Meta(max_length=64)] = ""  # "" is the receiver itself
 
 
 class DecreesNamed(Message, frozen=True, array_like=True, tag=11):

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from mesh.decree import DRAIN, WRITE_OFF
 from mesh.gateway_client import GatewayClient, GatewayError
+from mesh.key_file import load_administrator
 from peers.gateway.status import PeerState
-from peers.options import GATEWAY, GatewayOption, JsonOption, TokenOption, print_json
+from peers.options import GATEWAY, KEY, GatewayOption, JsonOption, KeyOption, TokenOption, print_json
 
 DRAIN_POLL_S: Final = 0.5
+OBEYED_S: Final = 15.0  # news takes about one second
 DRAIN_SILENCE_S: Final = 15.0  # a peer that is busy misses a report now and then
 EPILOG: Final = "Examples: tianmesh drain k3v2   tianmesh drain k3v2 --cancel"
 
 
 def drain(
     peer: Annotated[str, typer.Argument(help="Id of the peer, or its first letters.")],
+    key: KeyOption = KEY,
     cancel: Annotated[bool, typer.Option("--cancel", help="Have it take its share again.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until nothing depends on it.")] = True,
     token: TokenOption = "",
@@ -31,7 +37,7 @@ def drain(
     A peer that is down for good is struck off instead. Ctrl-C ends the waiting, not the draining.
     """
     with GatewayClient(gateway) as client:
-        answer = client.drain(peer, token, is_draining=not cancel)
+        answer = order(client, peer, key, token, is_draining=not cancel)
         whole = answer["peer"]
         is_waited_for = wait and not cancel and not answer["is_written_off"]
         if is_waited_for:
@@ -46,6 +52,41 @@ def drain(
         Console().print(f"{whole} is empty: stop it whenever you like")
     else:
         Console().print(f"{whole} gives away what it has; `tianmesh status` says when it is drained")
+
+
+def order(
+    client: GatewayClient, peer: str, key: Path, token: str, *, is_draining: bool, obeyed_s: float = OBEYED_S
+) -> dict[str, Any]:
+    """Have a peer drain, or drain no more; return what the gateway says when that is known.
+
+    Raises:
+      GatewayError: it was not obeyed in time.
+      ConfigError: it takes a decree, and the key to sign it is not there.
+    """
+    answer = client.drain(peer, token, is_draining=is_draining)
+    to_decree = answer.pop("to_decree")
+    if to_decree is None:
+        return answer
+    _decree(client, answer["peer"], to_decree, key, token)
+    until = time.monotonic() + obeyed_s
+    while time.monotonic() < until:
+        answer = client.drain(answer["peer"], token, is_draining=is_draining)
+        if answer.pop("to_decree") is None:
+            return answer
+        time.sleep(DRAIN_POLL_S)
+    raise GatewayError(
+        f"the mesh knows of the order, and {answer['peer']} has not followed in {obeyed_s:g} s: it does when "
+        "it hears of it; a dead peer is only written off by a side that sees most of the members"
+    )
+
+
+def _decree(client: GatewayClient, subject: str, to_decree: Mapping[str, str], key: Path, token: str) -> None:
+    """Sign what the gateway says has to be decreed, after a look at it: only what drains this one peer."""
+    kind, body = to_decree["kind"], bytes.fromhex(to_decree["body"])
+    if kind not in (DRAIN, WRITE_OFF):
+        raise GatewayError(f"the gateway wants a decree of kind {kind!r} signed, which is no order to drain")
+    number = client.next_number(kind, subject, token)
+    client.publish(load_administrator(key).decree(kind, subject, number, body), token)
 
 
 def wait_until_drained(

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from mesh.actor import Address, Message, Send
+from mesh.decree import DRAIN, WRITE_OFF, number_body
 from mesh.membership.members import State, is_live
-from mesh.membership.wire_messages import DrainPeer, MembersTold, MembersWanted, Rumour
+from mesh.membership.messages import DrainPeer
+from mesh.membership.wire_messages import MembersTold, MembersWanted, Rumour
 from peers.gateway.errand import Errand
 from peers.gateway.messages import DrainOrder, DrainOrdered, DrainRefused
 
@@ -19,8 +21,8 @@ NAMED_MAX: Final = 20  # members in a refusal
 class Draining(Errand):
     """Answers one `DrainOrder` by one `DrainOrdered`, when the mesh knows of it, or `DrainRefused`.
 
-    The order goes to the membership of this peer, which passes it on or, if the member is dead, writes it
-    off; what became of it is read from the records there.
+    To drain this peer is for its own gateway to order. For all others the answer is what has to be decreed;
+    whether that has been obeyed is read from the records.
     """
 
     def __init__(self, number: int, me: str, order: DrainOrder) -> None:
@@ -66,7 +68,7 @@ class Draining(Errand):
         if not self._order.is_draining:
             reason = f"peer {target.record.peer} is down: when it is back it drains or not as it did before"
             return self._end(DrainRefused(self.ticket, reason, is_known=True))
-        return self._give_order(target.record.peer)
+        return self._ask_for_decree(target, WRITE_OFF, target.record.incarnation)
 
     def _consider_gone(self, named: list[Rumour], members: tuple[Rumour, ...]) -> list[Send]:
         """Who is written off has left; there is no other peer of that name."""
@@ -87,16 +89,16 @@ class Draining(Errand):
         if is_draining and not any(each.record.weight for each in others):
             reason = f"there is no other live peer to take what {peer} has: start one first"
             return self._end(DrainRefused(self.ticket, reason, is_known=True))
-        return self._give_order(peer)
+        if peer == self._me:
+            return [Send(self._membership, DrainPeer(is_draining))]
+        return self._ask_for_decree(target, DRAIN, is_draining)
 
-    def _give_order(self, peer: str) -> list[Send]:
-        return [Send(self._membership, DrainPeer(self._order.is_draining, peer))]
+    def _ask_for_decree(self, target: Rumour, kind: str, number: int) -> list[Send]:
+        body, is_draining = number_body(number), self._order.is_draining
+        return self._end(DrainOrdered(self.ticket, target.record.peer, is_draining, kind=kind, body=body))
 
 
-_TOO_LATE: Final = (
-    f"the mesh has not carried out the order in {DRAINING_S_MAX:g} s; a dead peer is only written off by a "
-    "side that sees most of the members: ask again, or ask a gateway there"
-)
+_TOO_LATE: Final = f"this peer has not carried out the order in {DRAINING_S_MAX:g} s: ask again"
 
 
 def _names(members: Iterable[Rumour]) -> str:

@@ -13,6 +13,7 @@ import trio
 
 from mesh.actor import Address, Message
 from mesh.errors import ConfigError, LocalProtocolError
+from mesh.membership.messages import DecreePublished, DecreesHeld
 from mesh.port import Deliver
 from peers.gateway.asgi import ReadBody, Request, Response, respond
 from peers.gateway.http_server import HttpServer
@@ -111,6 +112,8 @@ class Http:
             case PagesFound() | PageFound() | StatusGathered() | SeedsAdded() | RequestRefused():
                 self._hand_over(message.ticket, message)
             case DrainOrdered() | DrainRefused() | ReadinessTold() | PagesImported() | ImportDeferred():
+                self._hand_over(message.ticket, message)
+            case DecreesHeld() | DecreePublished():
                 self._hand_over(message.ticket, message)
             case ChangeGateway(settings):
                 self.settings = settings

@@ -169,12 +169,15 @@ class DrainOrder(Message, frozen=True):
 
 
 class DrainOrdered(Message, frozen=True):
-    """Searcher to HTTP: the mesh knows. It drains until its status says `drained`."""
+    """Searcher to HTTP: the mesh knows, or waits for a decree. It drains until its status says `drained`."""
 
     ticket: int
     peer: str  # the whole id
     is_draining: bool
     is_written_off: bool = False  # it was down, and does not belong to the mesh any more
+    # What has to be decreed about it, by somebody who may, before anything happens; "" for nothing.
+    kind: str = ""
+    body: bytes = b""
 
 
 class DrainRefused(Message, frozen=True):

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import aclosing
 from hmac import compare_digest
 from ipaddress import ip_address
+from math import isinf
 from typing import Annotated, Any, Final, Protocol, TypeVar
 
 import msgspec
@@ -25,7 +26,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from mesh.actor import Message
+from mesh.decree import DECREE_BYTES_MAX, Decree
 from mesh.errors import CorruptionError, RemoteProtocolError
+from mesh.membership.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
 from mesh.urls import canonical
 from peers.engine.query import Order
 from peers.gateway import metrics, pages
@@ -57,6 +60,7 @@ from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
 logger = logging.getLogger(__name__)
 
 BODY_BYTES_MAX: Final = 1 << 20  # of seeds: 10,000 URLs of 100 characters
+POSTED_DECREE_MAX: Final = DECREE_BYTES_MAX + 1_024  # names, times, keys and signatures have under 600
 IMPORT_BYTES_MAX: Final = 32 << 20  # of pages of files: some of the largest
 SEEDS_MAX: Final = 10_000  # in one request
 INVALID_SHOWN_MAX: Final = 100  # of the seeds that are no URLs
@@ -115,12 +119,46 @@ class _Seeded(msgspec.Struct, frozen=True, omit_defaults=True):
     error: str = ""
 
 
+class _ToDecree(msgspec.Struct, frozen=True):
+    """What an administrator has to decree, about the peer named beside it."""
+
+    kind: str
+    body: str  # hexadecimal
+
+
+class _Decrees(msgspec.Struct, frozen=True):
+    """The JSON of GET /api/decrees."""
+
+    next_number: int  # for a decree that shall replace all these
+    decrees: tuple[_DecreeJson, ...]  # in force or to come
+    past: tuple[_DecreeJson, ...]
+
+
+class _DecreeJson(msgspec.Struct, frozen=True):
+    kind: str
+    subject: str
+    number: int
+    effective_from: float
+    valid_until: float | None  # None for ever
+    body: str  # hexadecimal
+    signer: str  # public key, hexadecimal
+
+
+class _Published(msgspec.Struct, frozen=True):
+    """The JSON of POST /api/decrees."""
+
+    kind: str
+    subject: str
+    number: int
+
+
 class _Drained(msgspec.Struct, frozen=True):
     """The JSON of POST /api/drain."""
 
     peer: str
     is_draining: bool
     is_written_off: bool
+    to_decree: _ToDecree | None = None  # before anything happens
 
 
 class _Imported(msgspec.Struct, frozen=True):
@@ -252,7 +290,28 @@ class _Routes:
         done = await self._backend.ask(
             lambda ticket: DrainOrder(ticket, order.peer, order.is_draining), DrainOrdered
         )
-        return _json(_Drained(done.peer, done.is_draining, done.is_written_off))
+        to_decree = _ToDecree(done.kind, done.body.hex()) if done.kind else None
+        return _json(_Drained(done.peer, done.is_draining, done.is_written_off, to_decree))
+
+    async def api_decrees(self, request: Request) -> Response:
+        """Tell what has been decreed, or take a decree, in MessagePack, whose signature decides."""
+        self._check_admin(request)
+        if request.method == "POST":
+            return await self._publish(_decree_in(await _body(request, POSTED_DECREE_MAX, "shorten it")))
+        kind, subject = request.query_params.get("kind", ""), request.query_params.get("subject", "")
+        held = await self._backend.ask(
+            lambda ticket: AskDecrees(ticket, kind, subject), DecreesHeld, actor="membership"
+        )
+        told = (tuple(map(_decree_json, decrees)) for decrees in (held.decrees, held.past))
+        return _json(_Decrees(held.next_number, *told))
+
+    async def _publish(self, decree: Decree) -> Response:
+        done = await self._backend.ask(
+            lambda ticket: PublishDecree(ticket, decree), DecreePublished, actor="membership"
+        )
+        if done.refusal:
+            raise _Refusal(409, f"the decree does not count: {done.refusal}")
+        return _json(_Published(decree.kind, decree.subject, decree.number))
 
     async def api_import(self, request: Request) -> Response:
         """Take pages that `tianmesh import` has read, in MessagePack; none asks only for leave."""
@@ -304,6 +363,7 @@ def application(backend: Backend) -> Starlette:
             Route("/api/status", routes.api_status),
             Route("/api/seeds", routes.api_seeds, methods=["POST"]),
             Route("/api/drain", routes.api_drain, methods=["POST"]),
+            Route("/api/decrees", routes.api_decrees, methods=["GET", "POST"]),
             Route("/api/import", routes.api_import, methods=["POST"]),
             Route("/healthz", routes.healthz),
             Route("/readyz", routes.readyz),
@@ -503,6 +563,25 @@ def _drain_in(body: bytes) -> _Drain:
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         hint = 'post {"peer": "the id of a peer, or its beginning", "is_draining": true}'
         raise _Refusal(400, f"the JSON is not understood ({error}); {hint}") from error
+
+
+def _decree_in(body: bytes) -> Decree:
+    try:
+        return msgspec.msgpack.decode(body, type=Decree)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise _Refusal(400, f"this is no decree of this version of tianmesh: {error}") from error
+
+
+def _decree_json(decree: Decree) -> _DecreeJson:
+    return _DecreeJson(
+        decree.kind,
+        decree.subject,
+        decree.number,
+        decree.effective_from,
+        None if isinf(decree.valid_until) else decree.valid_until,
+        decree.body.hex(),
+        decree.signer.hex(),
+    )
 
 
 # --- Responses -----------------------------------------------------------------------------------

@@ -23,7 +23,9 @@ from bootstrap.provision import (
 from bootstrap.rendezvous import BootstrapConfig
 from mesh.certificate import Certificate
 from mesh.config import DoorConfig, load_config
+from mesh.decree import POLICY, Authority
 from mesh.errors import ConfigError
+from mesh.key_file import load_administrator
 from mesh.slots import SlotTable, slot_of
 from peers.config import PeerConfig
 from peers.crawler.settings import CrawlSettings
@@ -53,6 +55,7 @@ def test_the_files_are_where_they_are_said_to_be(mesh: MeshFolder) -> None:
         write_peer(mesh, number)
     files = sorted(str(path.relative_to(mesh.folder)) for path in mesh.folder.rglob("*") if path.is_file())
     assert files == [
+        "admin.key",
         "bootstrap/config.toml",
         "bootstrap/peer.key",
         "mesh.toml",
@@ -260,3 +263,12 @@ def test_a_place_where_nothing_can_be_written_is_named(tmp_path: Path) -> None:
 def test_a_setting_that_is_no_text_is_refused(mesh: MeshFolder) -> None:
     with pytest.raises(ConfigError, match="a setting is no text but bytes"):
         write_peer(mesh, 1, {"web.resolver": "\udcff"})
+
+
+def test_the_administrator_of_a_new_mesh_may_decree_there_and_nowhere_else(mesh: MeshFolder) -> None:
+    administrator = load_administrator(mesh.folder / "admin.key")
+    decree = administrator.decree(POLICY, "", 1, b"rules")
+    root = bytes.fromhex(mesh.mesh.root_key)
+    assert Authority(root, mesh.mesh.digest()).refusal_of(decree) == ""
+    assert Authority(root, bytes(16)).refusal_of(decree)
+    assert (mesh.folder / "admin.key").stat().st_mode & 0o077 == 0

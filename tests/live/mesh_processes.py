@@ -233,7 +233,14 @@ class Mesh:
     def drain(self, number: int) -> None:
         """`tianmesh drain`, through the gateway of another peer."""
         other = next(each for each in self.running() if each != number)
-        done = tianmesh("drain", self.peer_id(number), "--gateway", self.gateway(other))
+        done = tianmesh(
+            "drain",
+            self.peer_id(number),
+            "--gateway",
+            self.gateway(other),
+            "--key",
+            str(self.folder / "admin.key"),
+        )
         assert done.returncode == 0, done.stderr
 
     def seed(self) -> None:

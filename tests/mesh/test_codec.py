@@ -15,7 +15,7 @@ from mesh.errors import RemoteProtocolError
 from mesh.membership.wire_messages import (
     GOSSIP_MAX,
     MEMBERS_MAX,
-    DrainPeer,
+    DecreesNamed,
     JoinRefused,
     Ping,
     PingAnswered,
@@ -43,7 +43,7 @@ def test_a_message_comes_back_as_it_went(message: Message) -> None:
 
 def test_a_message_that_is_not_expected_is_refused() -> None:
     with pytest.raises(RemoteProtocolError, match="undecodable"):
-        decode(encode("here", "there", DrainPeer()))
+        decode(encode("here", "there", DecreesNamed(())))
 
 
 def test_one_type_may_be_all_that_is_expected() -> None:

@@ -95,7 +95,7 @@ def test_the_highest_number_rules_and_an_older_one_never_returns() -> None:
     assert decrees.add(policy(3), 5.0)
     assert bodies(decrees, 5.0) == {"": b"rules 3"}
     assert not decrees.is_wanted(policy(2).name, 5.0)
-    assert [decree.number for decree in decrees.past(POLICY)] == [2]
+    assert [decree.number for decree in decrees.past(POLICY, "")] == [2]
 
 
 def test_one_for_later_leaves_the_present_one_in_force_until_then() -> None:
@@ -147,7 +147,7 @@ def test_what_is_to_come_and_what_was_stay_few() -> None:
     assert [decree.number for decree in decrees] == list(range(200 - PENDING_MAX, 200))
     for number in range(200, 400):
         decrees.add(policy(number), 0.0)
-    assert len(list(decrees.past(POLICY))) == PAST_MAX
+    assert len(decrees.past(POLICY, "")) == PAST_MAX
     assert len(list(table.scan_prefix(b""))) == PAST_MAX + 1
 
 

@@ -24,7 +24,7 @@ from mesh.key_file import (
     load_identity,
     load_root_key,
     new_identity,
-    new_root_key,
+    new_signing_key,
     save_identity,
     save_root_key,
 )
@@ -112,7 +112,7 @@ def test_published_and_malformed_curve_keys_get_no_certificate(key: bytes) -> No
 
 
 def test_keys_come_back_from_files_that_only_their_owner_reads(tmp_path: Path) -> None:
-    peer, root = new_identity(), new_root_key()
+    peer, root = new_identity(), new_signing_key()
     save_identity(tmp_path / "new" / "peer.key", peer)
     save_root_key(tmp_path / "root.key", root)
     assert load_identity(tmp_path / "new" / "peer.key") == peer

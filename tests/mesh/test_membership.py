@@ -19,6 +19,7 @@ from mesh.actor import Address, Message, Send
 from mesh.certificate import issue
 from mesh.config import MeshConfig
 from mesh.credentials import PeerCredentials
+from mesh.decree import DRAIN, WRITE_OFF, Signer, number_body
 from mesh.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from mesh.identity import Identity
 from mesh.membership.admission import refusal_of
@@ -30,11 +31,13 @@ from mesh.membership.messages import (
     ConnectPeer,
     DisconnectPeer,
     DoorKnocked,
+    DrainPeer,
     Knock,
     Knocked,
     LeaveMesh,
     MembershipEnded,
     MembershipRefused,
+    PublishDecree,
     QueueMeasured,
     ServeSlots,
     StopMembership,
@@ -46,7 +49,7 @@ from mesh.membership.swim_settings import SwimSettings
 from mesh.membership.wire_messages import (
     GOSSIP_MAX,
     MEMBERS_MAX,
-    DrainPeer,
+    DecreesTold,
     JoinMesh,
     JoinRefused,
     MemberRecord,
@@ -65,9 +68,10 @@ from mesh.ownership import OwnershipChanged
 from mesh.signing_key import SigningKey
 from mesh.slots import SlotTable
 from peers.crawler.wire_messages import LinksAccepted
-from tests.mesh.membership_world import CONFIG, TrustingCredentials, World, door_of, record_of
+from tests.mesh.membership_world import CONFIG, ROOT, TrustingCredentials, World, door_of, record_of
 
 SEEDS = range(3)
+BY_ROOT = Signer(ROOT, CONFIG.digest())
 
 
 # --- Joining -----------------------------------------------------------------------------------
@@ -304,8 +308,8 @@ def test_a_member_that_lost_its_disk_comes_back_in_a_later_life() -> None:
     assert len(world.epochs()) == 1
 
 
-@pytest.mark.parametrize("source", [Address("a", "membership"), Address("me", "driver")])
-def test_a_drained_peer_has_no_weight_until_it_is_told_to_take_its_share_again(source: Address) -> None:
+def test_a_drained_peer_has_no_weight_until_it_is_told_to_take_its_share_again() -> None:
+    source = Address("me", "driver")
     membership = founder(record_of("a"))
     membership.receive(local("handover"), ServeSlots(), 1.0)
     membership.receive(source, DrainPeer(), 2.0)
@@ -336,23 +340,63 @@ def test_draining_outlives_a_restart() -> None:
     assert back.observe().weight == 100
 
 
-def test_an_order_to_drain_finds_its_peer() -> None:
+def order(kind: str, peer: str, number: int, value: int, signer: Signer = BY_ROOT) -> PublishDecree:
+    return PublishDecree(1, signer.decree(kind, peer, number, number_body(value)))
+
+
+def test_an_order_to_drain_finds_its_peer_and_is_carried_out_once() -> None:
     world = World(10)
     world.mesh(3, until=10.0)
-    world.say("peer00", DrainPeer(peer="peer02"))
+    world.say("peer00", order(DRAIN, "peer02", 1, 1))
     world.run(11.0)
     assert world.machines["peer02"].observe().is_draining
     assert not world.machines["peer00"].observe().is_draining
+    world.say("peer02", DrainPeer(is_draining=False))
+    world.crash("peer02")
+    back = world.restart("peer02")
+    world.run(20.0)
+    assert not back.observe().is_draining, "a person there has said otherwise since"
+    world.say("peer00", order(DRAIN, "peer02", 2, 1))
+    world.run(21.0)
+    assert back.observe().is_draining
+    world.say("boot", order(DRAIN, "peer02", 3, 0))
+    world.run(22.0)
+    assert not back.observe().is_draining
 
 
-def test_a_machine_that_never_comes_back_is_written_off_by_order() -> None:
+def test_an_order_is_obeyed_by_one_that_was_down_when_it_was_given() -> None:
+    world = World(10)
+    world.mesh(3, until=10.0)
+    world.crash("peer02")
+    world.say("peer00", order(DRAIN, "peer02", 1, 1))
+    world.run(20.0)
+    back = world.restart("peer02")
+    world.run(25.0)
+    assert back.observe().is_draining
+
+
+def test_no_member_can_order_another_to_drain() -> None:
+    """A member that did owned 512 slots of 512 within seconds."""
+    world = World(10)
+    world.mesh(3, until=10.0)
+    eve = Signer(SigningKey.of_secret(b"e" * 32), CONFIG.digest())
+    forged = order(DRAIN, "peer02", 1, 1, eve).decree
+    victim = world.machines["peer02"].node
+    victim.receive_remote(Address("peer00", "membership"), "membership", DecreesTold((forged,)), 10.0)
+    with pytest.raises(RemoteProtocolError):
+        victim.receive_remote(Address("peer00", "membership"), "membership", DrainPeer(), 10.0)
+    world.run(12.0)
+    assert not world.machines["peer02"].observe().is_draining
+
+
+def test_a_machine_that_never_comes_back_is_written_off_by_decree() -> None:
     world = World(11)
     first, *_ = world.mesh(4, until=10.0)
     world.crash("peer03")
     world.run_until_all_believe("peer03", State.DEAD, within=6.0)
-    world.say("peer00", DrainPeer(is_draining=False, peer="peer03"))
-    assert world.states_of("peer03")["peer00"] == State.DEAD
-    world.say("peer00", DrainPeer(peer="peer03"))
+    known = first.membership._members.get("peer03")
+    assert known is not None
+    world.say("peer00", order(WRITE_OFF, "peer03", 1, known.record.incarnation))
     world.run_until_all_believe("peer03", State.LEFT, within=2.0)
     assert "peer03" not in first.connected
     back = world.restart("peer03")
@@ -361,12 +405,20 @@ def test_a_machine_that_never_comes_back_is_written_off_by_order() -> None:
     assert not back.observe().is_draining
 
 
+def test_who_is_alive_is_not_written_off() -> None:
+    world = World(11)
+    world.mesh(4, until=10.0)
+    world.say("peer00", order(WRITE_OFF, "peer03", 1, 0))
+    world.run(20.0)
+    assert set(world.states_of("peer03").values()) == {State.ALIVE}
+
+
 def test_nobody_is_written_off_without_a_majority() -> None:
     membership = founder(record_of("a"), record_of("b"))
     for peer in ("a", "b"):
-        dead = RumoursSpread((Rumour(record_of(peer), State.DEAD),))
-        membership.receive(Address("b", "membership"), dead, 1.0)
-    membership.receive(local("driver"), DrainPeer(peer="a"), 2.0)
+        membership.receive(Address(peer, "membership"), dead(record_of(peer)), 1.0)
+    membership.receive(local("driver"), order(WRITE_OFF, "a", 1, 0), 2.0)
+    membership.wake(3.0)
     assert membership.observe().dead == 2
     assert membership.observe().left == 0
 
@@ -388,7 +440,7 @@ def test_the_dead_are_in_neither_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dead", "missed"),
+    ("down", "missed"),
     [
         (record_of("b"), 1),
         (replace(record_of("b"), weight=0, serving=100), 1),
@@ -397,9 +449,9 @@ def test_the_dead_are_in_neither_table() -> None:
     ],
     ids=["crawls", "answers", "drains", "a bootstrap node"],
 )
-def test_who_is_down_and_may_have_something_is_missed(dead: MemberRecord, missed: int) -> None:
-    membership = founder(dead)
-    membership.receive(Address("b", "membership"), RumoursSpread((Rumour(dead, State.DEAD),)), 1.0)
+def test_who_is_down_and_may_have_something_is_missed(down: MemberRecord, missed: int) -> None:
+    membership = founder(down)
+    membership.receive(Address("b", "membership"), dead(down), 1.0)
     assert membership._announcing.ownership is not None
     assert membership._announcing.ownership.missed == missed
 
@@ -734,7 +786,7 @@ def test_a_lone_member_does_not_wake_to_tell_news_to_nobody() -> None:
 def test_strangers_and_leavers_are_not_listened_to() -> None:
     membership = founder(record_of("a"), record_of("b"))
     assert membership.receive(Address("stranger", "membership"), Ping(1), 1.0) == []
-    left = RumoursSpread((Rumour(record_of("a"), State.LEFT),))
+    left = RumoursSpread((Rumour(record_of("a", incarnation=1, parting=State.LEFT), State.LEFT),))
     membership.receive(Address("b", "membership"), left, 1.0)
     assert membership.receive(Address("a", "membership"), Ping(1), 1.0) == []
     assert membership.observe().strangers_refused == 2
@@ -766,8 +818,7 @@ def test_local_orders_are_not_taken_from_other_peers() -> None:
 
 def test_a_dead_member_that_speaks_is_sent_everything() -> None:
     membership = founder(record_of("a"), record_of("b"))
-    dead = RumoursSpread((Rumour(record_of("a"), State.DEAD),))
-    membership.receive(Address("b", "membership"), dead, 1.0)
+    membership.receive(Address("a", "membership"), dead(record_of("a")), 1.0)
     sends = membership.receive(Address("a", "membership"), Ping(1), 2.0)
     wanted, answer = (send.message for send in sends)
     assert isinstance(wanted, MembersWanted)
@@ -1012,6 +1063,11 @@ def founder(*members: MemberRecord) -> Membership:
 
 def knock_of(record: MemberRecord) -> DoorKnocked:
     return DoorKnocked(7, record.curve_key, JoinMesh(record, CONFIG.digest()))
+
+
+def dead(record: MemberRecord) -> RumoursSpread:
+    """What a peer that goes down says of itself."""
+    return RumoursSpread((Rumour(record, State.DEAD),))
 
 
 def local(name: str) -> Address:

@@ -218,7 +218,7 @@ def test_a_suspect_keeps_what_it_holds() -> None:
 def test_who_was_dead_is_told_by_those_who_hear_it_first() -> None:
     membership = member_of(record_of("a"), record_of("b"))
     dead = Rumour(record_of("a"), State.DEAD)
-    membership.receive(Address("b", "membership"), RumoursSpread((dead,)), 1.0)
+    membership.receive(Address("a", "membership"), RumoursSpread((dead,)), 1.0)
     membership.receive(Address("a", "membership"), Ping(1), 1.9)  # the whole list has just been sent
     back = Rumour(record_of("a", incarnation=1), State.ALIVE)
     sends = membership.receive(Address("a", "membership"), Ping(2, (back,)), 2.0)

@@ -36,8 +36,8 @@ def known(world: World) -> dict[str, tuple[Decree, ...]]:
 def test_a_decree_is_everywhere_within_two_seconds_though_messages_get_lost() -> None:
     world = World(1, loss=0.1)
     world.mesh(20, until=20.0)
-    world.say("peer03", PublishDecree(policy(1)))
-    assert world.machines["peer03"].published == [DecreePublished(policy(1).name)]
+    world.say("peer03", PublishDecree(1, policy(1)))
+    assert world.machines["peer03"].published == [DecreePublished(1, policy(1).name)]
     world.run(22.0)
     assert set(known(world).values()) == {(policy(1),)}
     world.run(30.0)
@@ -49,9 +49,9 @@ def test_who_was_away_has_it_before_it_is_a_member_again() -> None:
     world.mesh(4, until=10.0)
     world.crash("peer02")
     world.run(12.0)
-    world.say("peer00", PublishDecree(policy(1)))
+    world.say("peer00", PublishDecree(1, policy(1)))
     world.run(20.0)
-    world.say("peer00", PublishDecree(policy(2)))
+    world.say("peer00", PublishDecree(1, policy(2)))
     world.run(30.0)
     machine = world.restart("peer02")
     while not machine.observe().is_member:
@@ -62,7 +62,7 @@ def test_who_was_away_has_it_before_it_is_a_member_again() -> None:
 def test_a_newcomer_is_told_at_the_door() -> None:
     world = World(3)
     world.mesh(2, until=10.0)
-    world.say("peer00", PublishDecree(policy(1)))
+    world.say("peer00", PublishDecree(1, policy(1)))
     world.run(15.0)
     newcomer = world.add("late", [door_of("boot")])
     while not newcomer.observe().is_member:
@@ -75,8 +75,8 @@ def test_both_sides_of_a_partition_have_the_newer_one_after_it() -> None:
     world.mesh(6, until=10.0)
     sides = ["boot", "peer00", "peer01", "peer02"], ["peer03", "peer04", "peer05"]
     world.partition(*sides)
-    world.say("peer00", PublishDecree(policy(1)))
-    world.say("peer05", PublishDecree(policy(2)))
+    world.say("peer00", PublishDecree(1, policy(1)))
+    world.say("peer05", PublishDecree(1, policy(2)))
     world.run(30.0)
     assert known(world)["peer01"] == (policy(1),)
     assert known(world)["peer04"] == (policy(2),)
@@ -88,7 +88,7 @@ def test_both_sides_of_a_partition_have_the_newer_one_after_it() -> None:
 def test_a_decree_for_later_and_its_end_need_no_message() -> None:
     world = World(5)
     world.mesh(2, until=10.0)
-    world.say("peer00", PublishDecree(policy(1, effective_from=20.0, valid_until=30.0)))
+    world.say("peer00", PublishDecree(1, policy(1, effective_from=20.0, valid_until=30.0)))
     world.run(19.9)
     assert set(known(world).values()) == {()}
     world.run(20.1)
@@ -101,7 +101,7 @@ def test_it_is_obeyed_after_a_restart_without_anybody_else() -> None:
     world = World(6)
     world.add("alone")
     world.run(1.0)
-    world.say("alone", PublishDecree(policy(1)))
+    world.say("alone", PublishDecree(1, policy(1)))
     world.crash("alone")
     world.restart("alone")
     world.run(2.0)
@@ -111,7 +111,7 @@ def test_it_is_obeyed_after_a_restart_without_anybody_else() -> None:
 def test_a_forged_decree_is_refused_wherever_it_comes_from() -> None:
     world = World(7)
     machine, _ = world.mesh(2, until=10.0)
-    world.say("peer00", PublishDecree(policy(1, BY_EVE)))
+    world.say("peer00", PublishDecree(1, policy(1, BY_EVE)))
     assert "neither the root" in machine.published[0].refusal
     membership = machine.membership
     membership.receive(Address("peer01", "membership"), DecreesTold((policy(1, BY_EVE),)), world.now)
@@ -123,8 +123,8 @@ def test_a_forged_decree_is_refused_wherever_it_comes_from() -> None:
 def test_an_old_decree_told_again_changes_nothing() -> None:
     world = World(8)
     machine, _ = world.mesh(2, until=10.0)
-    world.say("peer00", PublishDecree(policy(2)))
-    world.say("peer00", PublishDecree(policy(1)))
+    world.say("peer00", PublishDecree(1, policy(2)))
+    world.say("peer00", PublishDecree(1, policy(1)))
     assert "newer" in machine.published[1].refusal
     machine.membership.receive(Address("peer01", "membership"), DecreesTold((policy(1),)), world.now)
     assert machine.listener.policy == (policy(2),)
@@ -138,7 +138,7 @@ def test_who_lacks_a_decree_asks_who_named_it_and_strangers_are_told_nothing() -
     ann, stranger = Address("ann", "membership"), Address("eve", "membership")
     names = (policy(1).name,)
     assert membership.receive(stranger, DecreesNamed(names), 1.0) == []
-    membership.receive(Address("me", "http"), PublishDecree(policy(1)), 1.0)
+    membership.receive(Address("me", "http"), PublishDecree(1, policy(1)), 1.0)
     assert membership.receive(stranger, DecreesWanted(names), 1.0) == []
     membership._learning.learn(Rumour(record_of("ann"), State.ALIVE), 1.0)
     [answer] = _to(membership.receive(ann, DecreesWanted(names), 1.0), ann)

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
+from mesh.decree import Decree
 from peers.engine.explanation import Explanation
 from peers.engine.query_language import Oddity, Remark
 from peers.gateway.found_json import found_json
@@ -66,6 +67,8 @@ class FakeGateway:
         self.found_nothing = False
         self.refusal: tuple[int, str] | None = None
         self.is_written_off = False
+        self.to_decree: dict[str, str] | None = None  # before an order to drain is carried out
+        self.decrees: list[Decree] = []
         self.orders: list[tuple[str, dict[str, Any], str]] = []
         self.searches: list[dict[str, str]] = []
         gateway = self
@@ -82,17 +85,27 @@ class FakeGateway:
                     readiness = _next(gateway.readiness)
                     self._answer(200 if readiness.status == "ready" else 503, msgspec.to_builtins(readiness))
                     return
+                if self.path.startswith("/api/decrees?"):
+                    self._answer(200, {"next_number": 7, "decrees": [], "past": []})
+                    return
                 assert self.path == "/api/status"
                 self._answer(200, msgspec.to_builtins(_next(gateway.reports)))
 
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                posted = self.rfile.read(int(self.headers["Content-Length"]))
+                if self.path == "/api/decrees":
+                    gateway.decrees.append(msgspec.msgpack.decode(posted, type=Decree))
+                    gateway.to_decree = None
+                    self._answer(200, {})
+                    return
+                body = json.loads(posted)
                 gateway.orders.append((self.path, body, self.headers.get("Authorization", "")))
                 if gateway.refusal:
                     self._answer(gateway.refusal[0], {"error": gateway.refusal[1]})
                 else:
                     written_off = gateway.is_written_off
                     done = {"peer": ME, "is_draining": body["is_draining"], "is_written_off": written_off}
+                    done["to_decree"] = gateway.to_decree
                     self._answer(200, done)
 
             def _answer(self, status: int, value: dict[str, Any]) -> None:

@@ -53,7 +53,6 @@ TAGS = {
     "MembersWanted": 7,
     "MembersTold": 8,
     "RumoursSpread": 9,
-    "DrainPeer": 10,
     "DecreesNamed": 11,
     "DecreesWanted": 12,
     "DecreesTold": 13,
@@ -89,7 +88,7 @@ TAGS = {
     "OfferSlots": 69,
 }
 
-RETIRED_TAGS = {32, 33}
+RETIRED_TAGS = {10, 32, 33}
 
 
 def values_of(annotation: Any) -> st.SearchStrategy[Any]:

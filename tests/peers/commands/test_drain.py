@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from mesh.decree import DRAIN, POLICY, Authority, Signer, appoint, number_body
+from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient, GatewayError
+from mesh.key_file import new_signing_key, save_administrator
+from mesh.signing_key import SigningKey
 from peers.commands.drain import wait_until_drained
 from peers.gateway.status import PeerState, PeerStatus, Report, SlotCounts, report_of
 from tests.peers.commands.running import run
 from tests.peers.fake_gateway import ME, FakeGateway, fake_gateway
+
+ROOT = SigningKey.of_secret(b"r" * 32)
 
 
 @pytest.fixture
@@ -67,6 +74,39 @@ def test_drain_is_cancelled(gateway: FakeGateway) -> None:
 def test_peer_that_is_down_is_written_off_without_waiting(gateway: FakeGateway) -> None:
     gateway.is_written_off = True
     assert "does not belong to the mesh any more" in run(gateway, "drain", "abc")
+
+
+def test_order_to_another_peer_is_signed_by_the_administrator(gateway: FakeGateway, tmp_path: Path) -> None:
+    administrator = create_mesh_key(tmp_path / "admin.key")
+    gateway.to_decree = {"kind": DRAIN, "body": number_body(1).hex()}
+    run(gateway, "drain", "abc", "--no-wait", "--key", str(tmp_path / "admin.key"))
+    assert gateway.decrees == [administrator.decree(DRAIN, ME, 7, number_body(1))]
+    authority = Authority(ROOT.public, administrator.mesh_id)
+    assert authority.refusal_of(gateway.decrees[0]) == ""
+
+
+def test_without_the_administrators_key_it_is_said_what_is_missing(
+    gateway: FakeGateway, tmp_path: Path
+) -> None:
+    gateway.to_decree = {"kind": DRAIN, "body": number_body(1).hex()}
+    with pytest.raises(ConfigError, match=r"admin\.key"):
+        run(gateway, "drain", "abc", "--no-wait", "--key", str(tmp_path / "admin.key"))
+    assert gateway.decrees == []
+
+
+def test_a_gateway_gets_nothing_else_signed(gateway: FakeGateway, tmp_path: Path) -> None:
+    create_mesh_key(tmp_path / "admin.key")
+    gateway.to_decree = {"kind": POLICY, "body": ""}
+    with pytest.raises(GatewayError, match="no order to drain"):
+        run(gateway, "drain", "abc", "--no-wait", "--key", str(tmp_path / "admin.key"))
+    assert gateway.decrees == []
+
+
+def create_mesh_key(path: Path) -> Signer:
+    key, mesh_id = new_signing_key(), bytes(16)
+    administrator = Signer(key, mesh_id, appoint(ROOT, mesh_id, key.public))
+    save_administrator(path, administrator)
+    return administrator
 
 
 def test_token_is_sent(gateway: FakeGateway) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from mesh.actor import Address, Message, Send
+from mesh.decree import DRAIN, WRITE_OFF, number_body
 from mesh.membership.members import State
-from mesh.membership.wire_messages import DrainPeer, MemberRecord, MembersTold, MembersWanted, Rumour
+from mesh.membership.messages import DrainPeer
+from mesh.membership.wire_messages import MemberRecord, MembersTold, MembersWanted, Rumour
 from peers.gateway.draining import DRAINING_S_MAX, REPEAT_S
 from peers.gateway.messages import DrainOrder, DrainOrdered, DrainRefused
 from tests.peers.gateway.mesh_of_three import Conversation
@@ -39,32 +41,40 @@ class Order:
 ANN, BOB, BEA = member("ann"), member("bob-1"), member("bea-2")
 
 
-def test_order_goes_to_our_membership_and_is_done_when_the_record_says_so() -> None:
-    order = Order("bo")
-    assert order.told(ANN, BOB) == [Send(MEMBERSHIP, DrainPeer(True, "bob-1"))]
+def test_order_to_drain_this_peer_is_carried_out_and_done_when_the_record_says_so() -> None:
+    order = Order("an")
+    assert order.told(ANN, BOB) == [Send(MEMBERSHIP, DrainPeer(True))]
     assert order.talk.wait(REPEAT_S) == LOOK
-    drained = member("bob-1", weight=0, is_draining=True)
-    assert answer_of(order.told(ANN, drained)) == DrainOrdered(9, "bob-1", True)
+    drained = member("ann", weight=0, is_draining=True)
+    assert answer_of(order.told(BOB, drained)) == DrainOrdered(9, "ann", True)
     assert order.talk.searcher.observe().in_flight == 0
 
 
 def test_order_is_repeated_while_the_record_does_not_say_so() -> None:
-    order = Order("bob-1")
+    order = Order("ann")
     for _ in range(3):
-        assert order.told(ANN, BOB) == [Send(MEMBERSHIP, DrainPeer(True, "bob-1"))]
+        assert order.told(ANN, BOB) == [Send(MEMBERSHIP, DrainPeer(True))]
         assert order.talk.wait(REPEAT_S) == LOOK
 
 
-def test_drain_is_cancelled_likewise() -> None:
-    order = Order("bob", is_draining=False)
+def test_order_to_another_peer_takes_a_decree() -> None:
+    to_decree = DrainOrdered(9, "bob-1", True, kind=DRAIN, body=number_body(1))
+    assert answer_of(Order("bo").told(ANN, BOB)) == to_decree
     drained = member("bob-1", weight=0, is_draining=True)
-    assert order.told(ANN, drained) == [Send(MEMBERSHIP, DrainPeer(False, "bob-1"))]
-    assert answer_of(order.told(ANN, BOB)) == DrainOrdered(9, "bob-1", False)
+    assert answer_of(Order("bo").told(ANN, drained)) == DrainOrdered(9, "bob-1", True)
 
 
-def test_dead_peer_is_written_off() -> None:
+def test_drain_is_cancelled_likewise() -> None:
+    drained = member("bob-1", weight=0, is_draining=True)
+    to_decree = DrainOrdered(9, "bob-1", False, kind=DRAIN, body=number_body(0))
+    assert answer_of(Order("bob", is_draining=False).told(ANN, drained)) == to_decree
+    assert answer_of(Order("bob", is_draining=False).told(ANN, BOB)) == DrainOrdered(9, "bob-1", False)
+
+
+def test_dead_peer_is_written_off_by_decree_up_to_what_it_said_last() -> None:
+    to_decree = DrainOrdered(9, "bob-1", True, kind=WRITE_OFF, body=number_body(1))
+    assert answer_of(Order("bob").told(ANN, member("bob-1", State.DEAD))) == to_decree
     order = Order("bob")
-    assert order.told(ANN, member("bob-1", State.DEAD)) == [Send(MEMBERSHIP, DrainPeer(True, "bob-1"))]
     gone = answer_of(order.told(ANN, member("bob-1", State.LEFT)))
     assert gone == DrainOrdered(9, "bob-1", True, is_written_off=True)
 
@@ -88,9 +98,9 @@ def test_beginning_of_several_is_refused_with_these() -> None:
 
 
 def test_peer_that_has_left_does_not_make_a_beginning_ambiguous() -> None:
-    assert Order("b").told(ANN, BOB, member("bea-2", State.LEFT)) == [
-        Send(MEMBERSHIP, DrainPeer(True, "bob-1"))
-    ]
+    ordered = answer_of(Order("b").told(ANN, BOB, member("bea-2", State.LEFT)))
+    assert isinstance(ordered, DrainOrdered)
+    assert ordered.peer == "bob-1"
 
 
 def test_last_peer_that_has_a_share_is_not_drained() -> None:
@@ -108,11 +118,11 @@ def test_bootstrap_node_has_nothing_to_give_away() -> None:
 
 
 def test_order_that_is_not_carried_out_in_time_is_refused() -> None:
-    order = Order("bob")
-    order.told(ANN, member("bob-1", State.DEAD))
+    order = Order("ann")
+    order.told(ANN, BOB)
     refusal = answer_of(order.talk.wait(DRAINING_S_MAX))
     assert isinstance(refusal, DrainRefused)
-    assert "only written off by a side that sees most" in refusal.reason
+    assert "has not carried out the order" in refusal.reason
 
 
 def test_members_told_by_another_peer_are_not_believed() -> None:

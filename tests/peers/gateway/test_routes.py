@@ -6,10 +6,14 @@ import json
 from collections.abc import Callable, Mapping
 from urllib.parse import quote
 
+import msgspec
 import pytest
 from starlette.applications import Starlette
 
 from mesh.actor import Message
+from mesh.decree import POLICY, Signer
+from mesh.membership.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
+from mesh.signing_key import SigningKey
 from peers.engine.query import Order
 from peers.engine.reading import QUERY_CHARS_MAX
 from peers.gateway.messages import (
@@ -481,7 +485,12 @@ async def drain(gateway: Starlette, body: bytes = b'{"peer": "bob"}', **headers:
 async def test_programs_on_this_machine_may_drain(gateway: Starlette, backend: FakeBackend) -> None:
     reply = await drain(gateway)
     assert backend.orders == [DrainOrder(7, "bob", True)]
-    assert reply.json == {"peer": "bob-whole", "is_draining": True, "is_written_off": False}
+    assert reply.json == {
+        "peer": "bob-whole",
+        "is_draining": True,
+        "is_written_off": False,
+        "to_decree": None,
+    }
     await drain(gateway, b'{"peer": "bob", "is_draining": false}')
     assert backend.orders[-1] == DrainOrder(7, "bob", False)
 
@@ -534,6 +543,35 @@ async def test_drain_order_that_is_none_is_told_what_to_post(gateway: Starlette,
     reply = await drain(gateway, body)
     assert reply.status == 400
     assert 'post {"peer"' in reply.json["error"]
+
+
+async def test_a_decree_goes_to_the_membership_and_its_refusal_comes_back() -> None:
+    decree = Signer(SigningKey.of_secret(b"a" * 32), b"mesh").decree(POLICY, "", 3, b"rules")
+    refusals = iter(["", "it is forged"])
+    backend = FakeBackend(lambda order: DecreePublished(7, decree.name, next(refusals)))
+    body = msgspec.msgpack.encode(decree)
+    done = await ask(application(backend), "/api/decrees", "POST", {}, body)
+    assert done.json == {"kind": POLICY, "subject": "", "number": 3}
+    assert backend.orders == [PublishDecree(7, decree)]
+    refused = await ask(application(backend), "/api/decrees", "POST", {}, body)
+    assert refused.status == 409
+    assert "it is forged" in refused.json["error"]
+
+
+async def test_what_is_decreed_is_told_to_administrators() -> None:
+    decree = Signer(SigningKey.of_secret(b"a" * 32), b"mesh").decree(POLICY, "", 3, b"rules")
+    backend = FakeBackend(lambda order: DecreesHeld(7, POLICY, "", (decree,), (), 4))
+    reply = await ask(application(backend), "/api/decrees?kind=policy")
+    assert backend.orders == [AskDecrees(7, POLICY, "")]
+    assert reply.json["next_number"] == 4
+    assert bytes.fromhex(reply.json["decrees"][0]["body"]) == b"rules"
+    assert reply.json["decrees"][0]["valid_until"] is None
+    assert (await ask(application(backend), "/api/decrees", client="192.0.2.7")).status == 403
+
+
+async def test_what_is_no_decree_is_refused(gateway: Starlette, backend: FakeBackend) -> None:
+    assert (await ask(gateway, "/api/decrees", "POST", {}, b"rules")).status == 400
+    assert backend.orders == []
 
 
 @pytest.mark.parametrize(("is_known", "status"), [(True, 409), (False, 404)])

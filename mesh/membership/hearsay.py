@@ -1,0 +1,91 @@
+"""What is made of bad news that others tell of a member: one that lies must not be able to bury anybody.
+
+Theory of operation. Gossip carries what others believe, and any member can lie. Of that somebody *left*
+nothing but its own signature or a decree convinces (`learning`). That somebody is *dead* is believed of
+others at once only
+
+* when the member itself has signed that it goes down,
+* when a probe of our own found it silent, too, or
+* when a second member says the same of the same incarnation.
+
+Otherwise it is an accusation: the member is a suspect here, as if the teller had found it silent, and has
+time to refute. All who heard of the suspicion bury a member that has really crashed by their own clocks,
+within the time that the news took; so its death is known hardly later than if it were believed at once.
+
+Every piece of bad news costs its teller some of an allowance that comes back with time: enough for a
+partition that takes half of the mesh, and too little to keep everybody busy with refuting.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from mesh.membership.members import State, is_live
+from mesh.membership.wire_messages import Rumour
+
+WITNESSES: Final = 2  # members that have to say that one is dead
+ALLOWANCE_S: Final = 60.0  # in which a teller's allowance comes back
+ALLOWED_PER_MEMBER: Final = 2  # pieces of bad news: suspect, then dead
+ALLOWED_MIN: Final = 16
+
+
+class Hearsay:
+    """Who has said what bad of whom of late, and whom we found silent ourselves."""
+
+    def __init__(self, me: str) -> None:
+        self.n_doubted = 0  # count: deaths that were taken for accusations
+        self.n_unheard = 0  # count: bad news from who had told too much of it
+        self._me = me
+        self._silent: dict[str, int] = {}  # the incarnation under which our own probe found it silent
+        self._buriers: dict[str, tuple[int, set[str]]] = {}  # incarnation, and who says that it is dead
+        self._spent: dict[str, tuple[float, float]] = {}  # by teller how much, and when
+
+    def note_silent(self, peer: str, incarnation: int) -> None:
+        """Our own probe of this member had no answer."""
+        self._silent[peer] = incarnation
+
+    def forget(self, peer: str) -> None:
+        """The member is alive, or dead beyond doubt."""
+        self._silent.pop(peer, None)
+        self._buriers.pop(peer, None)
+
+    def weighed(
+        self, rumour: Rumour, known: Rumour | None, teller: str, now: float, member_count: int
+    ) -> Rumour:
+        """Return what is to be made of a rumour that would be news to us.
+
+        Args:
+          known: what is believed so far.
+          teller: the member that told it, which may be wrong or lie.
+        """
+        record = rumour.record
+        is_bad = rumour.state in (State.SUSPECT, State.DEAD) and record.parting < rumour.state
+        if not is_bad or known is None or not is_live(known):
+            return rumour
+        if not self._may_tell(teller, now, member_count):
+            self.n_unheard += 1
+            return Rumour(record, State.ALIVE)
+        if rumour.state == State.DEAD and not self._is_certain(rumour, teller):
+            self.n_doubted += 1
+            return Rumour(record, State.SUSPECT, (teller,))
+        others = tuple(accuser for accuser in rumour.accusers if accuser != self._me)
+        return replace(rumour, accusers=others or (teller,)) if rumour.state == State.SUSPECT else rumour
+
+    def _is_certain(self, rumour: Rumour, teller: str) -> bool:
+        peer, incarnation = rumour.record.peer, rumour.record.incarnation
+        said_of, buriers = self._buriers.get(peer, (incarnation, set()))
+        if said_of != incarnation:
+            buriers = set()
+        buriers.add(teller)
+        self._buriers[peer] = incarnation, buriers
+        return self._silent.get(peer) == incarnation or len(buriers) >= WITNESSES
+
+    def _may_tell(self, teller: str, now: float, member_count: int) -> bool:
+        allowed = max(ALLOWED_MIN, ALLOWED_PER_MEMBER * member_count)
+        spent, at = self._spent.get(teller, (0.0, now))
+        spent = max(0.0, spent - (now - at) * allowed / ALLOWANCE_S)
+        may_tell = spent + 1.0 <= allowed
+        self._spent[teller] = (spent + 1.0 if may_tell else spent, now)
+        return may_tell
