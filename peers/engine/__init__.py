@@ -48,7 +48,8 @@ What is where
              it is not deleted, at the next commit and at the last
   searching  `query`, made by `reading` of what is typed in the language of `query_language`; `snapshot`
              (views of some slots: search, statistics, facets), which searches one segment after the other
-             (`segment_search`); `matching` and `facets` (which documents, and how many of what)
+             (`segment_search`); `matching` and `facets` (which documents, and how many of what); `effort` is
+             what a question may cost, `matching_cost` what it does
   ranking    `ranking` (BM25F), `explanation` of a score; `model` (what is added to the scores of the best,
              made of their `features`, `proximity` among them)
   showing    `snippet` (excerpts; `windows` chooses them)

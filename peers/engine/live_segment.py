@@ -42,14 +42,20 @@ class LiveSegment:
         keep(self._views, key, view)
         return view
 
-    def norms(self, model: Floats) -> Floats:
-        """Return `normalise` of all documents, 40 bytes each; the last ones made are kept for all views."""
+    def kept_norms(self, model: Floats) -> Floats | None:
+        """Return `norms` if they are those made last."""
         kept = self._norms
         if kept is not None and (kept[0] is model or np.array_equal(kept[0], model)):
             return kept[1]
-        norms = np.empty((FIELD_COUNT, self.segment.document_count))
-        normalise(self.segment.lengths, model, norms)
-        self._norms = model, norms
+        return None
+
+    def norms(self, model: Floats) -> Floats:
+        """Return `normalise` of all documents, 40 bytes each; the last ones made are kept for all views."""
+        norms = self.kept_norms(model)
+        if norms is None:
+            norms = np.empty((FIELD_COUNT, self.segment.document_count))
+            normalise(self.segment.lengths, model, norms)
+            self._norms = model, norms
         return norms
 
 

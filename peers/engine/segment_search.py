@@ -9,10 +9,12 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from peers.engine.effort import Effort
 from peers.engine.entries import Entries
 from peers.engine.kernels import FIELD_COUNT
 from peers.engine.live_segment import SegmentView
 from peers.engine.matching import Found, found_by, holding, is_range, located
+from peers.engine.matching_cost import clauses_cost, matching_cost
 from peers.engine.packed_strings import packed
 from peers.engine.query import Kind, Literal, Mode, Order, Query
 from peers.engine.ranking import RankingWeights, Statistics, idfs_of, in_scoring_order, length_normalisation
@@ -118,33 +120,40 @@ def _model(
 Answer: TypeAlias = tuple[int, bool, list[int], list[float]]
 
 
-def search_segment(view: SegmentView, plan: Plan, floor: float) -> Answer:
+def search_segment(view: SegmentView, plan: Plan, floor: float, effort: Effort) -> Answer:
     """Find the best documents of a segment; those with a score below `floor` may be left out.
 
     Raises:
       DamagedSegmentError.
+      EffortSpentError: nothing was found with what is left. When less than all was looked at, it `is_spent`.
     """
     query = plan.query
     if query.order is Order.DATE:
-        return _latest(view, plan)
+        return _latest(view, plan, effort)
     if plan.phrase is not _NO_PHRASE or (query.mode is Mode.AND and query.required and not query.clauses):
-        return _best_of_all(view, plan, floor)
+        return _best_of_all(view, plan, floor, effort)
     if query.mode is Mode.AND or not query.terms:
-        return _best_of(view, plan, found_by(view, query), floor)
+        return _best_of(view, plan, _found_by(view, query, effort), floor, effort)
     allowed = view.allowed
     if query.clauses:
+        effort.spend(clauses_cost(view, query))
         found = holding(view, None, query.clauses)
         assert found is not None
         if len(found.documents) < _FEW * len(allowed):
-            return _best_of(view, plan, found_by(view, query), floor)
+            return _best_of(view, plan, _found_by(view, query, effort), floor, effort)
         marks = np.zeros_like(allowed)
         marks[found.documents] = 1
         allowed = marks & allowed
-    return _best_of_any(view, plan, allowed, floor)
+    return _best_of_any(view, plan, allowed, floor, effort)
 
 
-def _latest(view: SegmentView, plan: Plan) -> Answer:
-    found = found_by(view, plan.query).documents
+def _found_by(view: SegmentView, query: Query, effort: Effort) -> Found:
+    effort.spend(matching_cost(view, query))
+    return found_by(view, query)
+
+
+def _latest(view: SegmentView, plan: Plan, effort: Effort) -> Answer:
+    found = _found_by(view, plan.query, effort).documents
     size = min(plan.k, len(found))
     best, dates = np.empty(size, np.int64), np.empty(size)
     n = select(found, view.segment.dates.astype(np.float64), *_limits(view.segment, plan), best, dates)
@@ -152,9 +161,18 @@ def _latest(view: SegmentView, plan: Plan) -> Answer:
 
 
 def _goal(
-    view: SegmentView, plan: Plan, factors: Floats, allowed: Bytes, floor: float, *, is_whole: bool
+    view: SegmentView,
+    plan: Plan,
+    factors: Floats,
+    allowed: Bytes,
+    floor: float,
+    effort: Effort,
+    *,
+    is_whole: bool,
 ) -> Goal:
     """Return what a kernel is to find, and room for its answer."""
+    if view.live.kept_norms(plan.model) is None:
+        effort.spend(view.segment.document_count)
     # One more than there can be: full means that something may have been left out.
     size = min(plan.k, view.document_count + 1)
     ceiling, first = _limits(view.segment, plan)
@@ -170,6 +188,7 @@ def _goal(
         best=np.empty(size, np.int64),
         best_scores=np.empty(size),
         told=np.empty(TOLD_SIZE, np.int64),
+        effort=effort.cells,
     )
 
 
@@ -180,21 +199,22 @@ def _answer(segment: Segment, goal: Goal, n: int) -> Answer:
     return total, is_exact == 1, goal.best[:n].tolist(), goal.best_scores[:n].tolist()
 
 
-def _best_of(view: SegmentView, plan: Plan, found: Found, floor: float) -> Answer:
+def _best_of(view: SegmentView, plan: Plan, found: Found, floor: float, effort: Effort) -> Answer:
     """Score the documents found."""
     segment, documents = view.segment, found.documents
     if not len(documents):
         return 0, True, [], []
     known, indexes, rows, factors = _lists(segment, found, plan)
-    goal = _goal(view, plan, factors, view.allowed, floor, is_whole=True)  # all that were found are allowed
+    # All that were found are allowed.
+    goal = _goal(view, plan, factors, view.allowed, floor, effort, is_whole=True)
     n = rank(segment.lists, known.found, documents, indexes, rows, goal)
     return _answer(segment, goal, n)
 
 
-def _best_of_all(view: SegmentView, plan: Plan, floor: float) -> Answer:
+def _best_of_all(view: SegmentView, plan: Plan, floor: float, effort: Effort) -> Answer:
     """Find the best documents with all of the required entries."""
     segment = view.segment
-    goal = _goal(view, plan, plan.factors, view.allowed, floor, is_whole=view.is_whole)
+    goal = _goal(view, plan, plan.factors, view.allowed, floor, effort, is_whole=view.is_whole)
     n = search_all(
         segment.lists,
         *segment.lexicon,
@@ -229,11 +249,11 @@ def _lists(segment: Segment, found: Found, plan: Plan) -> tuple[Entries, Ints, I
     return known, indexes, np.array(rows, np.int64), plan.factors[present]
 
 
-def _best_of_any(view: SegmentView, plan: Plan, allowed: Bytes, floor: float) -> Answer:
+def _best_of_any(view: SegmentView, plan: Plan, allowed: Bytes, floor: float, effort: Effort) -> Answer:
     """Find the best documents with one of the terms at least."""
     segment = view.segment
     is_whole = view.is_whole and allowed is view.allowed
-    goal = _goal(view, plan, plan.factors, allowed, floor, is_whole=is_whole)
+    goal = _goal(view, plan, plan.factors, allowed, floor, effort, is_whole=is_whole)
     n = search_any(segment.lists, *segment.lexicon, *packed(plan.terms), goal)
     return _answer(segment, goal, n)
 

@@ -20,6 +20,7 @@ from xxhash import xxh3_128_digest
 
 from mesh.slot_set import SlotMask
 from peers.engine.document import Document
+from peers.engine.effort import Effort, EffortSpentError
 from peers.engine.entries import Entries
 from peers.engine.exporting import DEFAULT_SIZES, Export, ExportSizes
 from peers.engine.facets import Facets, facets_of, sum_facets
@@ -27,6 +28,7 @@ from peers.engine.kernels import FIELD_COUNT
 from peers.engine.live_segment import LiveSegment, SegmentView, keep
 from peers.engine.locating import count
 from peers.engine.matching import matching
+from peers.engine.matching_cost import matching_cost
 from peers.engine.query import Query
 from peers.engine.ranking import RankingWeights, Statistics
 from peers.engine.segment import Segment
@@ -34,6 +36,8 @@ from peers.engine.segment_search import Place, plan_of, search_segment
 from peers.kernel import Ints
 
 _DEFAULT_WEIGHTS = RankingWeights()
+# A document has a host, a language, a type and a year.
+_FACETS_VISITS = 4
 
 # The best documents of a segment, the best first and ties by number, and their scores.
 _BestOfSegment: TypeAlias = tuple[SegmentView, list[int], list[float]]
@@ -93,15 +97,18 @@ class View:
         totals = [sum(view.field_lengths[field] for view in self._segments) for field in range(FIELD_COUNT)]
         self._field_lengths = (totals[0], totals[1], totals[2], totals[3], totals[4])
 
-    def statistics(self, terms: Sequence[str]) -> Statistics:
+    def statistics(self, terms: Sequence[str], effort: Effort | None = None) -> Statistics:
         """Count the documents, the lengths of their fields, and the documents with each term.
 
         Raises:
           DamagedSegmentError.
+          EffortSpentError: half a count is none.
         """
         doc_freqs = np.zeros(len(terms), np.int64)
         for view in self._segments:
             known = view.segment.look_up(terms)
+            if effort is not None and not view.is_whole:
+                effort.spend(int(known.doc_freqs.sum()))
             doc_freqs += known.doc_freqs if view.is_whole else _count_allowed(view, known)
         return Statistics(
             self.document_count,
@@ -117,6 +124,7 @@ class View:
         weights: RankingWeights = _DEFAULT_WEIGHTS,
         after: Place | None = None,
         floor: float = -inf,
+        effort: Effort | None = None,
     ) -> tuple[int, bool, list[Hit]]:
         """Find the k best documents.
 
@@ -124,6 +132,7 @@ class View:
           statistics: of all documents that are searched anywhere, for `query.terms`.
           after: only hits behind this one are wanted; the total counts all.
           floor: hits with a lower score may be left out: k better ones are known from elsewhere.
+          effort: when it `is_spent`, these are the best of what could be looked at with it.
 
         Returns:
           (documents that match, whether that is all of them or at least so many, hits by falling score
@@ -134,7 +143,7 @@ class View:
           ValueError: the query is beyond its limits.
           DamagedSegmentError: something that the search needs is damaged.
         """
-        total, is_exact, found = self._find(query, statistics, k, weights, after, floor)
+        total, is_exact, found = self._find(query, statistics, k, weights, after, floor, effort or Effort())
         if len(found) == 1:  # as is usual when all is merged
             view, documents, scores = found[0]
             segment = view.segment
@@ -152,9 +161,10 @@ class View:
         weights: RankingWeights = _DEFAULT_WEIGHTS,
         after: Place | None = None,
         floor: float = -inf,
+        effort: Effort | None = None,
     ) -> tuple[int, bool, list[Best]]:
         """Do as `search`, and tell where the documents are."""
-        total, is_exact, found = self._find(query, statistics, k, weights, after, floor)
+        total, is_exact, found = self._find(query, statistics, k, weights, after, floor, effort or Effort())
         return total, is_exact, _merged(found, k)
 
     def _find(
@@ -165,6 +175,7 @@ class View:
         weights: RankingWeights,
         after: Place | None,
         floor: float,
+        effort: Effort,
     ) -> tuple[int, bool, list[_BestOfSegment]]:
         query.check_limits()
         if query.is_empty or k < 0:
@@ -174,7 +185,10 @@ class View:
         found: list[_BestOfSegment] = []
         best_scores: list[float] = []
         for view in self._segments:
-            n, is_all, documents, scores = search_segment(view, plan, floor)
+            try:
+                n, is_all, documents, scores = search_segment(view, plan, floor, effort)
+            except EffortSpentError:
+                break
             total += n
             is_exact &= is_all
             if not documents:
@@ -183,19 +197,20 @@ class View:
             found.append((view, documents, scores))
             if len(best_scores) == k:
                 floor = max(floor, best_scores[-1])
-        return total, is_exact, found
+        return total, is_exact and not effort.is_spent, found
 
-    def facets(self, query: Query) -> Facets:
+    def facets(self, query: Query, effort: Effort | None = None) -> Facets:
         """Count all documents that match by host, language, type and year.
 
         Raises:
           ValueError: the query is beyond its limits.
           DamagedSegmentError.
+          EffortSpentError.
         """
         query.check_limits()
         if query.is_empty:
             return Facets()
-        return sum_facets(facets_of(view.segment, matching(view, query)) for view in self._segments)
+        return sum_facets(_facets_of(view, query, effort or Effort()) for view in self._segments)
 
     def stored(self, url: str) -> Document | None:
         """Return the document of a URL, None when the view has none. DamagedSegmentError."""
@@ -226,6 +241,11 @@ class View:
         for view in self._segments:
             for document in np.flatnonzero(view.allowed):
                 yield view.segment.url(int(document)).decode()
+
+
+def _facets_of(view: SegmentView, query: Query, effort: Effort) -> Facets:
+    effort.spend(matching_cost(view, query) + _FACETS_VISITS * view.segment.document_count)
+    return facets_of(view.segment, matching(view, query))
 
 
 def _count_allowed(view: SegmentView, known: Entries) -> Ints:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
+from peers.engine.effort import IS_STOPPED, LEFT
 from peers.engine.kernels import BODY
 from peers.engine.lists import (
     Lists,
@@ -63,11 +64,12 @@ class Goal(NamedTuple):
     best: Ints
     best_scores: Floats
     told: Ints  # what `TOTAL` and so on say
+    effort: Ints  # what is left of it, see `effort`
 
 
 GOAL = record(
     Goal, MUTABLE_FLOATS, MUTABLE_BYTES, types.int64, types.float64[:, ::1], MUTABLE_FLOATS,
-    types.float64, types.float64, types.int64, MUTABLE_INTS, MUTABLE_FLOATS, MUTABLE_INTS,
+    types.float64, types.float64, types.int64, MUTABLE_INTS, MUTABLE_FLOATS, MUTABLE_INTS, MUTABLE_INTS,
 )  # fmt: skip
 
 
@@ -86,7 +88,14 @@ def with_factors(goal: Goal, factors: Floats) -> Goal:
         goal.best,
         goal.best_scores,
         goal.told,
+        goal.effort,
     )
+
+
+@inlined
+def may_go_on(goal: Goal) -> bool:
+    """Tell whether any effort is left. Another thread may have stopped it."""
+    return bool(goal.effort[LEFT] > 0 and goal.effort[IS_STOPPED] == 0)
 
 
 NOT_ENOUGH = -np.inf
@@ -170,11 +179,12 @@ def narrow(batch: Batch, n: int, n_lists: int, limit: float) -> int:
     kept = 0
     for i in range(n):
         if batch.totals[i] > limit:
-            batch.documents[kept] = batch.documents[i]
-            batch.totals[kept] = batch.totals[i]
-            for row in range(n_lists):
-                batch.indexes[row, kept] = batch.indexes[row, i]
-                batch.values[row, kept] = batch.values[row, i]
+            if kept < i:
+                batch.documents[kept] = batch.documents[i]
+                batch.totals[kept] = batch.totals[i]
+                for row in range(n_lists):
+                    batch.indexes[row, kept] = batch.indexes[row, i]
+                    batch.values[row, kept] = batch.values[row, i]
             kept += 1
     return kept
 

@@ -17,6 +17,7 @@ from peers.engine.dictionary import (
     PLACE_END,
     found_entries,
 )
+from peers.engine.effort import LEFT
 from peers.engine.lists import (
     N_BLOCKS,
     N_POSTINGS,
@@ -47,6 +48,7 @@ from peers.engine.searching.batch import (
     empty_batch,
     keep_allowed,
     limit_of,
+    may_go_on,
     narrow,
     score,
 )
@@ -59,6 +61,9 @@ from peers.kernel import (
     kernel,
     leaf,
 )
+
+# Positions of an atom in a document are read for about as much as so many visits.
+PHRASE_VISITS = 8
 
 
 @leaf
@@ -121,6 +126,9 @@ def _search_all(
     size = 0
     may_skip = n_required == 1 and goal.is_whole != 0 and not is_short(lists, lead) and not len(phrase.rows)
     for block in range(state[N_BLOCKS]):
+        if not may_go_on(goal):
+            break
+        goal.effort[LEFT] -= 1
         if may_skip:
             most = bound_at(postings, lists, lead, block * BLOCK, goal, batch)
             if most + optional_most <= limit_of(goal, size):
@@ -129,15 +137,19 @@ def _search_all(
         n = _enter_lead(postings, lists, goal, batch, lead, block)
         if lists.damage[0] >= 0:
             return 0
+        goal.effort[LEFT] -= n
         for place in range(1, n_required):
             row = batch.order[place]
+            goal.effort[LEFT] -= n
             locate_all(postings, lists, row, batch.documents, n, batch.indexes[row])
             n = keep_located(batch.documents, batch.indexes, batch.order, place, n)
         if len(phrase.rows):
+            goal.effort[LEFT] -= n * len(phrase.rows) * PHRASE_VISITS
             n = _keep_with_phrase(postings, lists, known, phrase, batch, n)
         goal.told[TOTAL] += n
         if n and n_required < n_lists:
             n = _locate_optional(postings, lists, known, is_required, goal, batch, n, size, optional_most)
+        goal.effort[LEFT] -= n * n_lists
         size = score(postings, lists, goal, batch, n, size)
         if lists.damage[0] >= 0:
             return 0

@@ -18,6 +18,7 @@ import numpy as np
 from numba import types
 
 from peers.engine.dictionary import NUMBER, found_entries
+from peers.engine.effort import LEFT
 from peers.engine.lists import (
     AT,
     AT_BLOCK,
@@ -56,6 +57,7 @@ from peers.engine.searching.batch import (
     empty_batch,
     keep_allowed,
     limit_of,
+    may_go_on,
     narrow,
     offer_all,
     value_row,
@@ -296,6 +298,7 @@ def _probe(
             break
         row = window.turn[place]
         enough = limit - window.before[place]
+        goal.effort[LEFT] -= n
         _bound_ahead(postings, lists, goal, batch, row, n, enough)
         n = narrow(batch, n, n_lists, NOT_ENOUGH)
         locate_all(postings, lists, row, batch.documents, n, batch.indexes[row])
@@ -337,6 +340,7 @@ def _search_window(
     if not goal.is_whole:
         n = keep_allowed(goal.allowed, batch, rows, n)
     goal.told[TOTAL] += n
+    goal.effort[LEFT] -= n * n_lists
     batch.totals[:n] = 0.0
     for row in range(n_lists):
         batch.values[row, :n] = 0.0
@@ -361,7 +365,7 @@ def _search_any(postings: Postings, lists: Lists, goal: Goal, batch: Batch, wind
     n_weak = 0
     weak_most = 0.0
     document = int64(0)  # all before it are done
-    while lists.damage[0] < 0:
+    while lists.damage[0] < 0 and may_go_on(goal):
         limit = limit_of(goal, size)
         while n_weak < n_lists and weak_most + window.most[window.order[n_weak]] <= limit:
             weak_most += window.most[window.order[n_weak]]
@@ -370,6 +374,7 @@ def _search_any(postings: Postings, lists: Lists, goal: Goal, batch: Batch, wind
         if end == NO_DOCUMENT:
             break
         n_turn = _take_turns(window, n_weak)
+        goal.effort[LEFT] -= n_lists + ((n_turn - n_weak) * n_turn >> 2)
         n_probed = n_weak
         while n_probed < n_turn and window.before[n_probed + 1] <= limit:
             n_probed += 1

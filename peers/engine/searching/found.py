@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numba import types
 
+from peers.engine.effort import LEFT
 from peers.engine.lists import (
     POSTINGS,
     Postings,
@@ -23,6 +24,7 @@ from peers.engine.searching.batch import (
     Goal,
     conclude,
     empty_batch,
+    may_go_on,
     score,
 )
 from peers.kernel import (
@@ -52,9 +54,10 @@ def rank(postings: Postings, known: Ints, found: Ints, indexes: Ints, rows: Ints
     for row in range(n_lists):
         open_list(postings, lists, row, known[row])
     for start in range(0, len(found), BLOCK):
-        if lists.damage[0] >= 0:
+        if lists.damage[0] >= 0 or not may_go_on(goal):
             break
         n = min(BLOCK, len(found) - start)
+        goal.effort[LEFT] -= n * n_lists
         batch.documents[:n] = found[start : start + n]
         for row in range(n_lists):
             batch.indexes[row, :n] = indexes[rows[row], start : start + n]
