@@ -16,7 +16,8 @@ from peers.handover.handover import Handover
 from peers.handover.settings import HandoverSettings
 from peers.handover.store import StoreActor
 from peers.importing.importer import Importer
-from peers.index.indexer import Indexer, IndexView
+from peers.index.answering import IndexView
+from peers.index.indexer import Indexer
 from peers.storage.cell import Cell
 from peers.storage.stored_versions import StoredVersions
 

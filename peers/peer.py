@@ -33,6 +33,7 @@ from peers.gateway.http import Http, listen
 from peers.gateway.meter import Meter
 from peers.gateway.status import PeerStatus
 from peers.index.index_reader import IndexReader
+from peers.index.questions_port import QuestionsPort
 from peers.index.segments_port import SegmentsPort
 from peers.memory_keeper import MemoryKeeper, giver_back
 from peers.storage.archive import Archive
@@ -82,14 +83,14 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
     # Only what is behind it is looked through, and may be cut as torn.
     durable = last_extent(TableSection(table, CELL_SECTION))
     with Archive(data / "archive", me, durable) as archive, Index.open(data / "index") as index:
-        actors = make_actors(
-            me, table, config.crawl, IndexReader(index), member.life, config.handover, config.gateway
-        )
+        reader = IndexReader(index)
+        actors = make_actors(me, table, config.crawl, reader, member.life, config.handover, config.gateway)
         ports: list[Port] = [
             FetcherPort(me, _fetcher(folder, config.web)),
             ParserPort(me, config.web.parsers),
             ArchivePort(me, archive),
             SegmentsPort(me, index, config.mesh.slot_count),
+            QuestionsPort(me, reader, config.mesh.slot_count),
             Meter(me, measure),
             Http(me, listener, statistics, config.gateway),
             MemoryKeeper(giver_back()),

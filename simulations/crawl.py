@@ -34,6 +34,7 @@ from simulations.ports import (
     VirtualArchive,
     VirtualFetcher,
     VirtualParser,
+    VirtualQuestions,
     VirtualRecorder,
     VirtualSegments,
 )
@@ -184,6 +185,7 @@ class SimulatedCrawl:
             VirtualParser(self.web),
             self.archives[peer],
             VirtualSegments(index),
+            VirtualQuestions(index, self.table.slot_count),
             VirtualRecorder(self._trace) if self._trace is not None else Listener("recorder"),
             *map(Listener, ("http", "meter")),
         ]

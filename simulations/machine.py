@@ -27,7 +27,7 @@ from simulations.clock import VirtualClock
 from simulations.disks import Disk, DiskArchive, DiskSegments
 from simulations.members import Members, VirtualDoor
 from simulations.overheard import Overheard
-from simulations.ports import Listener, VirtualFetcher
+from simulations.ports import Listener, VirtualFetcher, VirtualQuestions
 from simulations.web import Served, Web
 from simulations.words import WordyParser
 from simulations.world import Answer, VirtualPort, World
@@ -117,9 +117,8 @@ class Machine:
         index = Index.open(disk.storage)
         life = begin_life(disk.table, self._members.chance_of(peer, self._starts))
         disk.table.commit()
-        actors = make_actors(
-            peer, disk.table, self._settings, IndexReader(index), life, further=self._further
-        )
+        reader = IndexReader(index)
+        actors = make_actors(peer, disk.table, self._settings, reader, life, further=self._further)
         controller, *others = actors
         self._controller = Overheard(controller)
         membership = self._members.membership(peer, TableSection(disk.table, b"M"), self._starts, actors)
@@ -129,6 +128,7 @@ class Machine:
             WordyParser(self._web),
             DiskArchive(peer, disk),
             segments,
+            VirtualQuestions(reader, self.config.slot_count),
             VirtualDoor(peer, self._doors, self._is_reachable),
             _Network(self),
             _Gateway(self, self._told),

@@ -16,7 +16,8 @@ from mesh.trace import TracedPage
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
 from peers.crawler.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage, PageFetched
 from peers.engine.document import Document
-from peers.index.messages import AdoptDocuments, CommitDocuments
+from peers.index.answering import Answerer, IndexView
+from peers.index.messages import AdoptDocuments, AnswerQuestion, CommitDocuments
 from peers.storage.extent import Extent
 from peers.storage.messages import (
     AppendBulk,
@@ -195,6 +196,21 @@ class VirtualSegments:
             Answer(seconds, Address(source.peer, actor), answer)
             for actor, answer in self._twin.receive(message)
         ]
+
+
+class VirtualQuestions:
+    """Port `questions`: answers each at once, with all the effort that it may cost."""
+
+    name = "questions"
+
+    def __init__(self, index: IndexView, slot_count: int) -> None:
+        self._answerer = Answerer(index, slot_count)
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        match message:
+            case AnswerQuestion():
+                return (Answer(0.0, source, self._answerer.answer(message).message),)
+        raise _misunderstood(self, message)
 
 
 class VirtualRecorder:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from peers.engine.kernels import FIELD_COUNT
 from peers.gateway.plan import Share
-from peers.index.indexer import COUNT_MAX
+from peers.index.answering import COUNT_MAX
 from peers.index.wire_messages import HitsFound, TermsCounted
 
 TERMS_CACHED_MAX: Final = 20_000  # a share; 2 MB each; the oldest go first

@@ -12,6 +12,7 @@ from mesh.actor import Message
 from mesh.errors import LocalProtocolError
 from mesh.slot_set import SlotMask, decode_any_slots
 from mesh.stamp import BEFORE_ALL, Stamp
+from peers.engine.effort import Effort
 from peers.engine.query import Query
 from peers.engine.ranking import Statistics
 from peers.engine.segment_search import Place
@@ -37,7 +38,7 @@ _Pages = list[tuple[int, str, Stamp]]  # slot, URL, version
 class CountingIndex:
     """For large simulations: an index and its port in one, which knows URLs and finds nothing.
 
-    It is its own `indexer.IndexView` and `indexer.SlotsView`. What it exports are the encoded URLs.
+    It is its own `answering.IndexView` and `answering.SlotsView`. What it exports are the encoded URLs.
     """
 
     def __init__(self) -> None:
@@ -111,7 +112,7 @@ class CountingIndex:
     def over(self, slots: SlotMask) -> CountingIndex:
         return self
 
-    def statistics(self, terms: Sequence[str]) -> Statistics:
+    def statistics(self, terms: Sequence[str], effort: Effort | None = None) -> Statistics:
         return Statistics(0, _NO_LENGTHS, {})
 
     def search(
@@ -121,13 +122,18 @@ class CountingIndex:
         k: int,
         after: Place | None = None,
         floor: float = -inf,
+        effort: Effort | None = None,
     ) -> tuple[int, bool, list[Hit]]:
         return 0, True, []
 
-    def facets(self, query: Query) -> FacetCounts:
+    def facets(self, query: Query, effort: Effort | None = None) -> FacetCounts:
         return FacetCounts()
 
     def excerpts(
-        self, query: Query, urls: Sequence[str], explained_by: Statistics | None = None
+        self,
+        query: Query,
+        urls: Sequence[str],
+        explained_by: Statistics | None = None,
+        effort: Effort | None = None,
     ) -> list[Excerpt]:
         return []

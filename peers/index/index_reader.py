@@ -1,4 +1,4 @@
-"""The committed part of an index as the indexer searches it: an `indexer.IndexView`."""
+"""The committed part of an index as the indexer searches it: an `answering.IndexView`. Any thread may."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from mesh.slot_set import SlotMask
 from peers.engine.document import Document
+from peers.engine.effort import Effort, EffortSpentError
 from peers.engine.explanation import explain
 from peers.engine.features import features_of_best
 from peers.engine.index import Index
@@ -34,6 +35,9 @@ SHOWN_BYTES_MAX: Final = 20 << 20
 KEPT_BLOCKS_BYTES_MAX: Final = 20 << 20
 # Excerpts are asked for of what was found a moment before: a hit of 64 bytes is found 60 us faster.
 FOUND_MAX: Final = 4_096
+# What an excerpt costs, in visits: reading a page, then looking through its text.
+PAGE_VISITS: Final = 5_000
+CHARS_PER_VISIT: Final = 4
 
 
 class ShownPage(NamedTuple):
@@ -57,18 +61,22 @@ class IndexReader:
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._generation = -1
-        self._forget()
+        self._remembered = _Remembered(-1)
 
     def over(self, slots: SlotMask) -> SnapshotReader:
         """Return the documents of the slots that are True, as of the last commit."""
         snapshot = self._index.snapshot()
-        if snapshot.generation != self._generation:
-            self._generation = snapshot.generation
-            self._forget()
-        return SnapshotReader(self, snapshot, slots)
+        remembered = self._remembered
+        if remembered.generation != snapshot.generation:
+            remembered = self._remembered = _Remembered(snapshot.generation)
+        return SnapshotReader(remembered, snapshot, slots)
 
-    def _forget(self) -> None:
+
+class _Remembered:
+    """What was read of one generation. Threads may race: at worst something is read twice."""
+
+    def __init__(self, generation: int) -> None:
+        self.generation = generation
         self.shown = SizedCache[str, ShownPage](SHOWN_BYTES_MAX)  # by URL
         self.blocks = SizedCache[tuple[str, int], list[msgspec.Raw]](KEPT_BLOCKS_BYTES_MAX)  # by their place
         self.found: dict[str, tuple[Segment, int]] = {}  # where the pages of these URLs are
@@ -81,15 +89,15 @@ class IndexReader:
 
 
 class SnapshotReader:
-    """Reads the documents of some slots at one commit: an `indexer.SlotsView`."""
+    """Reads the documents of some slots at one commit: an `answering.SlotsView`."""
 
-    def __init__(self, reader: IndexReader, snapshot: Snapshot, slots: SlotMask) -> None:
+    def __init__(self, reader: _Remembered, snapshot: Snapshot, slots: SlotMask) -> None:
         self.generation = snapshot.generation
         self._reader = reader
         self._view = snapshot.responsible(slots)
 
-    def statistics(self, terms: Sequence[str]) -> Statistics:
-        return self._view.statistics(terms)
+    def statistics(self, terms: Sequence[str], effort: Effort | None = None) -> Statistics:
+        return self._view.statistics(terms, effort)
 
     def search(
         self,
@@ -98,8 +106,9 @@ class SnapshotReader:
         k: int,
         after: Place | None = None,
         floor: float = -inf,
+        effort: Effort | None = None,
     ) -> tuple[int, bool, list[Hit]]:
-        total, is_exact, best = self._view.best(query, statistics, k, after=after, floor=floor)
+        total, is_exact, best = self._view.best(query, statistics, k, after=after, floor=floor, effort=effort)
         self._reader.note_found(best)
         # What is asked for behind a place, or by date, is not ordered by the model.
         n_candidates = MODEL_DEPTH if after is None and query.order is Order.SCORE else 0
@@ -107,17 +116,27 @@ class SnapshotReader:
         found = [Hit(hit.url, hit.score, each) for hit, each in zip(best, features, strict=False)]
         return total, is_exact, found + [Hit(hit.url, hit.score) for hit in best[n_candidates:]]
 
-    def facets(self, query: Query) -> FacetCounts:
-        return facet_counts(self._view.facets(query))
+    def facets(self, query: Query, effort: Effort | None = None) -> FacetCounts:
+        return facet_counts(self._view.facets(query, effort))
 
     def excerpts(
-        self, query: Query, urls: Sequence[str], explained_by: Statistics | None = None
+        self,
+        query: Query,
+        urls: Sequence[str],
+        explained_by: Statistics | None = None,
+        effort: Effort | None = None,
     ) -> list[Excerpt]:
-        pages = self._pages(urls)
-        excerpts = [_excerpt(query, url, pages[url]) for url in urls if url in pages]
-        if explained_by is None:
-            return excerpts
-        return [self._explained(excerpt, query, explained_by) for excerpt in excerpts]
+        effort = effort or Effort()
+        excerpts: list[Excerpt] = []
+        try:
+            pages = self._pages(urls, effort)
+            for url, page in ((url, pages[url]) for url in urls if url in pages):
+                effort.spend(len(page.text.text) // CHARS_PER_VISIT)
+                excerpt = _excerpt(query, url, page)
+                excerpts.append(self._explained(excerpt, query, explained_by) if explained_by else excerpt)
+        except EffortSpentError:
+            pass  # these are those that could be made
+        return excerpts
 
     def _explained(self, excerpt: Excerpt, query: Query, statistics: Statistics) -> Excerpt:
         """Add where the score of a page comes from; nothing when that is longer than may be sent."""
@@ -128,11 +147,12 @@ class SnapshotReader:
         fits = len(explanation) <= EXPLANATION_BYTES_MAX
         return msgspec.structs.replace(excerpt, explanation=explanation if fits else b"")
 
-    def _pages(self, urls: Sequence[str]) -> dict[str, ShownPage]:
+    def _pages(self, urls: Sequence[str], effort: Effort) -> dict[str, ShownPage]:
         """Return what excerpts of these pages are made of, as far as they are here."""
         shown = {url: self._reader.shown.find(url) for url in urls}
         pages = {url: page for url, page in shown.items() if page is not None}
         for url, segment, document in self._located([url for url in shown if url not in pages]):
+            effort.spend(PAGE_VISITS)
             page = pages[url] = _shown_page(_decode_document(self._encoded(segment, document)))
             self._reader.shown.keep(url, page, page.size_bytes)
         return pages

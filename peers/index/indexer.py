@@ -8,25 +8,23 @@ document or the order to take the page out; the older ones count as indexed with
 more with what is committed. What was taken out leaves no trace in an index, so the last of these orders are
 remembered here, for what was under way when they came; what comes later the cell compares with its ledger.
 
-Queries are answered here, synchronously, from memory-mapped segments, although an actor does no I/O: a
-query takes 0.1 to 0.5 ms, a hop to a thread and back costs as much, and the pages of a segment that is
-searched are in memory. So the `IndexView` is an argument, as a table is. In a simulation it is the same
-index in memory, or `counting_index.CountingIndex`, which finds nothing.
+Questions of gateways are answered by the port "questions", which may take a thread for one that costs much;
+here is decided over which slots. The `IndexView` is an argument, as a table is; here only its documents are
+counted.
 
 A question is about the slots that this peer answers for (by the serving table), or about those that it
 answers for while others are absent. Of these it answers for the *complete* ones, of which the handover says
 that all is here, and tells how many it had to leave out. Slots that lost documents with a damaged segment
-are not complete until the cell says that they are repaired; when damage is met while answering, the answer
-is made anew without them, and the port is told to give the segment up.
+are not complete until the cell says that they are repaired; when damage is met while answering, the question
+is asked anew without them, and the port "segments" is told to give the segment up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from math import inf
-from typing import ClassVar, Final, NamedTuple, Protocol
+from typing import ClassVar, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -34,91 +32,33 @@ import numpy as np
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError
 from mesh.ownership import Ownership, OwnershipChanged
-from mesh.slot_set import NO_SLOTS, SlotMask, decode_any_slots, decode_slots
+from mesh.slot_set import NO_SLOTS, SlotMask, decode_any_slots, decode_slots, encode_slots
 from mesh.slots import SLOTS_MAX
 from mesh.stamp import BEFORE_ALL, Stamp
-from peers.engine import ranking
 from peers.engine.document import Document
-from peers.engine.errors import DamagedSegmentError
-from peers.engine.kernels import FIELD_COUNT
 from peers.engine.linkers import with_anchors
-from peers.engine.query import Query
 from peers.handover.messages import ForgetSlots, SlotsComplete
+from peers.index.answering import IndexView
 from peers.index.messages import (
+    AnswerQuestion,
     CommitDocuments,
+    DamageMet,
     DocumentsCommitted,
     GiveUpSegment,
     IndexAnchors,
     IndexPage,
     PagesIndexed,
+    QuestionAnswered,
     RemovePage,
     SlotsDamaged,
     SlotsRepaired,
 )
-from peers.index.wire_messages import (
-    CountTerms,
-    Excerpt,
-    ExcerptsRead,
-    FacetCounts,
-    Hit,
-    HitsFound,
-    ReadExcerpts,
-    SearchSlots,
-    TermsCounted,
-)
+from peers.index.wire_messages import CountTerms, ReadExcerpts, SearchSlots
 
-QUERY_BYTES_MAX: Final = 65_536  # encoded; the longest one that `parse_query` makes has some 20 kB
-COUNT_MAX: Final = 1 << 50  # of documents or tokens in a mesh; sums stay exact in doubles
 # Sets of absent peers whose slots are remembered: one or two while peers are down, more if gateways disagree.
 ABSENT_KEPT: Final = 4
 
 _NO_SLOTS: Final = np.zeros(SLOTS_MAX, np.bool_)
-
-
-class SlotsView(Protocol):
-    """The documents of some slots at one commit.
-
-    What is read from a medium may be damaged: all but `generation` raise DamagedSegmentError then, and not
-    again when asked over slots without those of the segment.
-    """
-
-    generation: int
-
-    def statistics(self, terms: Sequence[str]) -> ranking.Statistics: ...
-
-    def search(
-        self,
-        query: Query,
-        statistics: ranking.Statistics,
-        k: int,
-        after: tuple[float, str] | None = None,
-        floor: float = -inf,
-    ) -> tuple[int, bool, Sequence[Hit]]:
-        """Return how many match, whether there may be more, and the k best by falling score, ties by URL.
-
-        Args:
-          after: score and URL of a hit: only those behind it are wanted.
-          floor: hits with a lower score may be left out.
-        """
-
-    def facets(self, query: Query) -> FacetCounts:
-        """Count all pages that match."""
-
-    def excerpts(
-        self, query: Query, urls: Sequence[str], explained_by: ranking.Statistics | None = None
-    ) -> list[Excerpt]:
-        """Return what to show of these pages, in this order; those not there are left out.
-
-        Args:
-          explained_by: the statistics of the search, when its scores are to be explained.
-        """
-
-
-class IndexView(Protocol):
-    """What is committed; any thread may commit more at any time."""
-
-    def over(self, slots: SlotMask) -> SlotsView:
-        """Return the documents of the slots that are True, as of the last commit."""
 
 
 class IndexerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -171,10 +111,18 @@ class _Batch:
     done: PagesIndexed
 
 
+class _Slots:
+    """Slots, as a mask and as they are told to others."""
+
+    def __init__(self, mask: SlotMask) -> None:
+        self.mask = mask
+        self.encoded = encode_slots(mask)
+
+
 class _Answered(NamedTuple):
     """What a question is answered over."""
 
-    slots: SlotMask
+    slots: _Slots
     missing: int  # slots that were asked for but are not complete
 
 
@@ -194,7 +142,7 @@ class Indexer(Actor):
         self._suspected: SlotMask = _NO_SLOTS
         # By the peers that are absent: what was worked out since those four changed, used last behind.
         self._answered: dict[frozenset[str], _Answered] = {}
-        self._readable: SlotMask | None = None  # all slots but those with damage, likewise
+        self._readable: _Slots | None = None  # all slots but those with damage, likewise
         self._pages: dict[str, _Page] = {}  # by URL, in the order of coming
         self._anchors: dict[str, IndexAnchors] = {}  # of pages that are not in _pages
         self._removed: dict[str, Stamp] = {}  # pages taken out lately, by which version; the last one behind
@@ -207,6 +155,7 @@ class Indexer(Actor):
         self._queries_answered = 0
         self._queries_refused = 0
         self._segments = Address(peer, "segments")
+        self._questions = Address(peer, "questions")
         self._cell = Address(peer, "cell")
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
@@ -223,7 +172,11 @@ class Indexer(Actor):
             case DocumentsCommitted(number, generation):
                 return self._note_committed(number, generation, now)
             case CountTerms() | SearchSlots() | ReadExcerpts():
-                return self._answer(source, message)
+                return self._ask(source, message)
+            case QuestionAnswered(gateway, answer):
+                return self._pass_on(gateway, answer)
+            case DamageMet():
+                return self._give_up(message)
             case OwnershipChanged(ownership):
                 self._ownership = ownership
                 self._slots_changed()
@@ -267,7 +220,7 @@ class Indexer(Actor):
         )
 
     def _document_count(self) -> int:
-        return self._index.over(self._slots_answered().slots).statistics(()).document_count
+        return self._index.over(self._slots_answered().slots.mask).statistics(()).document_count
 
     # --- Gathering and committing
 
@@ -379,7 +332,7 @@ class Indexer(Actor):
     # --- Which slots
 
     def _slots_answered(self, absent: frozenset[str] = frozenset()) -> _Answered:
-        """Return what is answered over; the same mask again until something changes, and so the same view."""
+        """Return what is answered over; worked out anew when something has changed."""
         assert self._ownership is not None
         absent = absent & frozenset(self._ownership.serving.peers) or absent
         answered = self._answered.pop(absent, None) or self._work_out(self._ownership, absent)
@@ -389,13 +342,14 @@ class Indexer(Actor):
         return answered
 
     def _work_out(self, ownership: Ownership, absent: frozenset[str]) -> _Answered:
-        complete = decode_slots(self._complete, ownership.table.slot_count) & self._readable_slots(ownership)
+        readable = self._readable_slots(ownership).mask
+        complete = decode_slots(self._complete, ownership.table.slot_count) & readable
         asked = ownership.answered_instead(ownership.me, absent) if absent else ownership.answers
-        return _Answered(asked & complete, int((asked & ~complete).sum()))
+        return _Answered(_Slots(asked & complete), int((asked & ~complete).sum()))
 
-    def _readable_slots(self, ownership: Ownership) -> SlotMask:
+    def _readable_slots(self, ownership: Ownership) -> _Slots:
         if self._readable is None:
-            self._readable = ~(self._damaged | self._suspected)[: ownership.table.slot_count]
+            self._readable = _Slots(~(self._damaged | self._suspected)[: ownership.table.slot_count])
         return self._readable
 
     def _slots_changed(self) -> None:
@@ -404,106 +358,34 @@ class Indexer(Actor):
 
     # --- Answering
 
-    def _answer(self, gateway: Address, question: CountTerms | SearchSlots | ReadExcerpts) -> list[Send]:
+    def _ask(self, gateway: Address, question: CountTerms | SearchSlots | ReadExcerpts) -> list[Send]:
+        """Have a question answered, over what this peer answers for at this moment."""
+        ownership = self._ownership
+        if ownership is None:
+            self._queries_refused += 1
+            return []
+        if isinstance(question, ReadExcerpts):  # whatever is here: also for the absent
+            slots, missing = self._readable_slots(ownership).encoded, 0
+        else:
+            answered = self._slots_answered(frozenset(question.absent))
+            slots, missing = answered.slots.encoded, answered.missing
+        order = AnswerQuestion(gateway, question, slots, missing, ownership.serving_epoch)
+        return [Send(self._questions, order)]
+
+    def _pass_on(self, gateway: Address, answer: Message | None) -> list[Send]:
         """Answer a gateway, or not at all: what is wrong with a question is its sender's fault."""
-        sends: list[Send] = []
-        while True:
-            try:
-                answer = self._answer_to(question)
-                break
-            except DamagedSegmentError as damage:
-                sends += self._give_up(damage)
         if answer is None:
             self._queries_refused += 1
-            return sends
+            return []
         self._queries_answered += 1
-        return [*sends, Send(gateway, answer)]
+        return [Send(gateway, answer)]
 
-    def _give_up(self, damage: DamagedSegmentError) -> list[Send]:
-        """Leave the slots of a segment out from now on, and have it put aside."""
-        slots = np.zeros(SLOTS_MAX, np.bool_)
-        slots[damage.slots] = True
-        assert (slots & ~self._damaged & ~self._suspected).any(), "it was read although it is left out"
-        self._suspected = self._suspected | slots
-        self._slots_changed()
-        return [Send(self._segments, GiveUpSegment(damage.segment))]
-
-    def _answer_to(self, question: CountTerms | SearchSlots | ReadExcerpts) -> Message | None:
-        if self._ownership is None:
-            return None
-        if isinstance(question, CountTerms):
-            return self._count(question, self._ownership)
-        query = query_of(question.query)
-        if query is None:
-            return None
-        if isinstance(question, SearchSlots):
-            return self._search(question, query, self._ownership)
-        return self._read(question, query, self._ownership)
-
-    def _count(self, question: CountTerms, ownership: Ownership) -> Message:
-        answered = self._slots_answered(frozenset(question.absent))
-        view = self._index.over(answered.slots)
-        statistics = view.statistics(question.terms)
-        doc_freqs = tuple(statistics.doc_freqs.get(term, 0) for term in question.terms)
-        return TermsCounted(
-            question.request,
-            ownership.serving_epoch,
-            view.generation,
-            statistics.document_count,
-            statistics.field_lengths,
-            doc_freqs,
-            answered.missing,
-        )
-
-    def _search(self, question: SearchSlots, query: Query, ownership: Ownership) -> Message | None:
-        statistics = statistics_in(question)
-        if statistics is None:
-            return None
-        answered = self._slots_answered(frozenset(question.absent))
-        view = self._index.over(answered.slots)
-        has_place = question.after_score < inf  # NaN is no place either
-        after = (question.after_score, question.after_url) if has_place else None
-        floor = question.floor if question.floor < inf else -inf
-        total, is_exact, hits = view.search(query, statistics, question.k, after, floor)
-        return HitsFound(
-            question.request,
-            ownership.serving_epoch,
-            view.generation,
-            total,
-            tuple(hits),
-            answered.missing,
-            is_exact,
-            view.facets(query) if question.wants_facets else None,
-        )
-
-    def _read(self, question: ReadExcerpts, query: Query, ownership: Ownership) -> Message:
-        view = self._index.over(self._readable_slots(ownership))  # whatever is here: also for the absent
-        statistics = statistics_in(question) if question.terms else None
-        return ExcerptsRead(question.request, tuple(view.excerpts(query, question.urls, statistics)))
-
-
-def query_of(encoded: bytes) -> Query | None:
-    """Decode a query from another peer; None when it is none or over the limits of a query."""
-    if len(encoded) > QUERY_BYTES_MAX:
-        return None
-    try:
-        query = _decode_query(encoded)
-        query.check_limits()
-    except (ValueError, RecursionError):  # DecodeError and UnicodeDecodeError are ValueErrors
-        return None
-    return query
-
-
-def statistics_in(question: SearchSlots | ReadExcerpts) -> ranking.Statistics | None:
-    """Return the statistics that came with a query; None when they cannot be those of a mesh."""
-    lengths, doc_freqs = question.field_lengths, question.doc_freqs
-    if len(lengths) != FIELD_COUNT or len(doc_freqs) != len(question.terms):
-        return None
-    if max(question.document_count, *lengths, *doc_freqs) > COUNT_MAX:
-        return None
-    field_lengths = (lengths[0], lengths[1], lengths[2], lengths[3], lengths[4])
-    by_term = dict(zip(question.terms, doc_freqs, strict=True))
-    return ranking.Statistics(question.document_count, field_lengths, by_term)
-
-
-_decode_query = msgspec.msgpack.Decoder(Query).decode
+    def _give_up(self, damage: DamageMet) -> list[Send]:
+        """Leave the slots of a segment out from now on, have it put aside, and the question answered."""
+        slots = decode_any_slots(damage.slots)
+        sends: list[Send] = []
+        if (slots & ~self._damaged & ~self._suspected).any():  # else another question has met it as well
+            self._suspected = self._suspected | slots
+            self._slots_changed()
+            sends.append(Send(self._segments, GiveUpSegment(damage.segment)))
+        return sends + self._ask(damage.order.gateway, damage.order.question)

@@ -1,4 +1,4 @@
-"""What is said between the indexer, the cell and the segments port.
+"""What is said between the indexer, the cell and the ports of the index.
 
 Slots are in sets as `mesh.slot_set` encodes them. The port carries out what changes the index in the order
 of its coming: what is forgotten before it is adopted again stays.
@@ -6,10 +6,11 @@ of its coming: what is forgotten before it is adopted again stays.
 
 from __future__ import annotations
 
-from mesh.actor import Message
+from mesh.actor import Address, Message
 from mesh.slot_set import NO_SLOTS
 from mesh.stamp import Stamp
 from peers.engine.document import Document
+from peers.index.wire_messages import CountTerms, ReadExcerpts, SearchSlots
 
 
 class IndexPage(Message, frozen=True):
@@ -71,6 +72,34 @@ class GiveUpSegment(Message, frozen=True):
     """
 
     segment: str
+
+
+class AnswerQuestion(Message, frozen=True):
+    """Indexer to questions: answer a gateway over these slots, as of now.
+
+    Answered by `QuestionAnswered`, or by `DamageMet`.
+    """
+
+    gateway: Address
+    question: CountTerms | SearchSlots | ReadExcerpts
+    slots: bytes
+    missing: int  # slots that were asked for and are not among them
+    epoch: bytes  # the serving epoch that this follows from
+
+
+class QuestionAnswered(Message, frozen=True):
+    """Questions to indexer: this is for the gateway; None when the question was none."""
+
+    gateway: Address
+    answer: Message | None
+
+
+class DamageMet(Message, frozen=True):
+    """Questions to indexer: a segment with these slots is damaged, so there is no answer over them."""
+
+    order: AnswerQuestion
+    segment: str
+    slots: bytes
 
 
 class CommitDocuments(Message, frozen=True):

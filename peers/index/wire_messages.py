@@ -100,6 +100,7 @@ class HitsFound(Message, frozen=True, array_like=True, tag=43):
     missing: Count = 0  # as in `TermsCounted`: slots that were not searched
     is_exact: bool = True  # False: more may have matched than `total`
     facets: FacetCounts | None = None  # where they were asked for
+    is_cut: bool = False  # True: it cost too much, and these are the best of what was looked at
 
 
 class Excerpt(Message, frozen=True, array_like=True):

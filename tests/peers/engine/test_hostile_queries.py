@@ -13,7 +13,7 @@ from peers.engine.query_language import REMARKS_MAX
 from peers.engine.reading import parse_query, read_query
 from peers.engine.snapshot import View
 from peers.engine.snippet import snippet_of
-from peers.index.indexer import QUERY_BYTES_MAX, query_of
+from peers.index.answering import QUERY_BYTES_MAX, query_of
 from peers.index.wire_messages import TERMS_MAX
 from tests.peers.engine.samples import index_of, random_documents
 from tests.peers.text.samples import WORDS

@@ -19,7 +19,7 @@ from peers.engine.ranking import RankingWeights, Statistics, sum_statistics
 from peers.engine.reading import parse_query
 from peers.engine.snapshot import Hit
 from peers.engine.storage import MemoryStorage
-from peers.index.indexer import query_of
+from peers.index.answering import query_of
 from peers.text.analysis import atoms
 from peers.text.folding import fold
 from peers.text.runs import RunKind, kind_of, runs_of

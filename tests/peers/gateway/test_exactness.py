@@ -30,8 +30,10 @@ from peers.engine.storage import MemoryStorage
 from peers.gateway.messages import PagesFound, SearchPages
 from peers.gateway.searcher import Searcher
 from peers.handover.messages import SlotsComplete
+from peers.index.answering import Answerer
 from peers.index.index_reader import IndexReader
 from peers.index.indexer import Indexer
+from peers.index.messages import AnswerQuestion
 from peers.index.wire_messages import CountTerms, Hit, HitsFound, SearchSlots, TermsCounted
 from tests.frames import decode
 
@@ -65,6 +67,9 @@ class Mesh:
             peer: Node(peer, [Indexer(peer, IndexReader(index)), Searcher(peer)])
             for peer, index in self.indexes.items()
         }
+        self.answerers = {
+            peer: Answerer(IndexReader(index), SLOT_COUNT) for peer, index in self.indexes.items()
+        }
         self.answers: list[PagesFound] = []
         self.now = 0.0
         self.change_alive(self.indexes)
@@ -95,6 +100,14 @@ class Mesh:
         [answer] = self.answers
         return answer
 
+    def ask(self, peer: str, question: Message) -> Message:
+        """What the indexer of a peer answers."""
+        [(_, _, order)] = self.nodes[peer].receive(GATEWAY, "indexer", question, self.now)
+        assert isinstance(order, AnswerQuestion)
+        message = self.answerers[peer].answer(order).message
+        [(_, _, answer)] = self.nodes[peer].receive(Address(peer, "questions"), "indexer", message, self.now)
+        return answer
+
     def _deliver(self, peer: str, source: Address, actor: str, message: Message) -> None:
         queue = deque([(peer, source, actor, message)])
         while queue:
@@ -107,6 +120,10 @@ class Mesh:
         if target == Address(peer, "http"):
             assert isinstance(message, PagesFound)
             self.answers.append(message)
+            return
+        if target == Address(peer, "questions"):
+            assert isinstance(message, AnswerQuestion)
+            yield peer, target, source.actor, self.answerers[peer].answer(message).message
             return
         envelope = decode(encode(source.actor, target.actor, message))
         for other in self.alive - {peer} if target.peer == EVERYBODY else {target.peer}:
@@ -356,7 +373,7 @@ def ask_to_search(mesh: Mesh, peer: str, text: str, k: int, floor: float = -inf)
     query = parse_query(text)
     counts: list[TermsCounted] = []
     for each in mesh.nodes:
-        [(_, _, counted)] = mesh.nodes[each].receive(GATEWAY, "indexer", CountTerms(1, query.terms), 0.0)
+        counted = mesh.ask(each, CountTerms(1, query.terms))
         assert isinstance(counted, TermsCounted)
         counts.append(counted)
     question = SearchSlots(
@@ -369,7 +386,7 @@ def ask_to_search(mesh: Mesh, peer: str, text: str, k: int, floor: float = -inf)
         k=k,
         floor=floor,
     )
-    [(_, _, found)] = mesh.nodes[peer].receive(GATEWAY, "indexer", question, 0.0)
+    found = mesh.ask(peer, question)
     assert isinstance(found, HitsFound)
     return found
 

@@ -40,7 +40,7 @@ from peers.gateway.seeding import REPEAT_S, SEEDING_S_MAX
 from peers.gateway.stage import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
 from peers.gateway.status import PeerStatus, encode
 from peers.gateway.wire_messages import StatusTold, StatusWanted
-from peers.index.indexer import COUNT_MAX, query_of
+from peers.index.answering import COUNT_MAX, query_of
 from peers.index.wire_messages import HITS_MAX, CountTerms, HitsFound, ReadExcerpts, SearchSlots
 from peers.storage.wire_messages import PageRead, ReadPage
 from tests.peers.gateway.mesh_of_three import (

@@ -25,10 +25,12 @@ from peers.engine.query import Kind, Literal, Mode, Order, Query
 from peers.engine.reading import parse_query
 from peers.engine.storage import MemoryStorage
 from peers.handover.messages import ForgetSlots, SlotsComplete
+from peers.index.answering import Answerer, IndexView, query_of
 from peers.index.counting_index import CountingIndex
 from peers.index.index_reader import IndexReader
-from peers.index.indexer import ABSENT_KEPT, Indexer, IndexerSettings, IndexView, query_of
+from peers.index.indexer import ABSENT_KEPT, Indexer, IndexerSettings
 from peers.index.messages import (
+    AnswerQuestion,
     CommitDocuments,
     DocumentsCommitted,
     GiveUpSegment,
@@ -61,18 +63,27 @@ def _plain_terms() -> Iterator[None]:
 
 ME, OTHER = "a", "b"
 SLOTS = 16
+QUESTIONS = Address(ME, "questions")
 CELL, SEGMENTS, GATEWAY = Address(ME, "cell"), Address(ME, "segments"), Address(OTHER, "searcher")
 
 
 class Driven:
-    """An indexer and a clock."""
+    """An indexer, its port "questions", and a clock."""
 
     def __init__(self, index: IndexView | None = None, settings: IndexerSettings | None = None) -> None:
         self.indexer = Indexer(ME, index or CountingIndex(), settings)
+        self.answerer = Answerer(index or CountingIndex(), SLOTS)
         self.now = 100.0
 
     def tell(self, message: Message, source: Address = CELL) -> list[Send]:
-        return self.indexer.receive(source, message, self.now)
+        sends: list[Send] = []
+        for send in self.indexer.receive(source, message, self.now):
+            if send.target == QUESTIONS:
+                assert isinstance(send.message, AnswerQuestion)
+                sends += self.tell(self.answerer.answer(send.message).message, QUESTIONS)
+            else:
+                sends.append(send)
+        return sends
 
     def wake(self, after: float) -> list[Send]:
         self.now += after

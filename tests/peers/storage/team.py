@@ -34,8 +34,9 @@ from peers.handover.messages import (
     SlotsSynchronised,
     SynchroniseSlots,
 )
+from peers.index.answering import SlotsView
 from peers.index.counting_index import CountingIndex
-from peers.index.indexer import Indexer, IndexerSettings, SlotsView
+from peers.index.indexer import Indexer, IndexerSettings
 from peers.index.messages import (
     AdoptDocuments,
     CommitDocuments,

@@ -1,0 +1,148 @@
+"""The port "questions": answers what gateways ask, and holds nobody up with it. [io]
+
+Theory of operation
+===================
+Most questions cost less than a thread would (some 100 us to get there and back), so each is first tried on
+the event loop, with little effort, as long as the loop has not spent more than `LOOP_SHARE` of its time so.
+What needs more goes to a thread, where kernels leave the interpreter to the loop; there it has all the effort
+that a question may cost, until it is too late for the gateway. Then the best so far is the answer, and says
+that it is that.
+"""
+
+from __future__ import annotations
+
+import os
+from time import perf_counter
+from typing import ClassVar, Final
+
+import trio
+
+from mesh.actor import Address, Message
+from mesh.errors import LocalProtocolError
+from mesh.port import Deliver
+from peers.engine.effort import Effort
+from peers.index.answering import Answer, Answerer, IndexView, effort_for
+from peers.index.messages import AnswerQuestion, DamageMet
+from peers.index.question_queue import QuestionQueue, WaitingQuestion
+
+AT_ONCE_VISITS_MAX: Final = 100_000  # some 1.5 ms
+LOOP_SHARE: Final = 0.2  # of the time of the event loop
+LOOP_BURST_S: Final = 0.02
+# Half of what a gateway waits for hits: then an answer that is not whole still comes in time.
+DEADLINE_S: Final = 0.5
+
+
+class QuestionsPort:
+    """Answers questions over one index.
+
+    Attributes:
+      n_at_once: answered on the event loop.
+      n_in_threads: those for which that was not enough.
+      n_cut: of these, answered with the best so far, or not at all, because they took too long.
+    """
+
+    name: ClassVar[str] = "questions"
+
+    def __init__(
+        self, me: str, index: IndexView, slot_count: int, *, at_once_visits_max: int = AT_ONCE_VISITS_MAX
+    ) -> None:
+        self.n_at_once = self.n_in_threads = self.n_cut = 0
+        self._address = Address(me, self.name)
+        self._answerer = Answerer(index, slot_count)
+        self._at_once_visits_max = at_once_visits_max
+        self._loop_time = _LoopTime()
+        self._queue = QuestionQueue()
+        self._has_more = trio.Event()
+        self._deliver: Deliver | None = None
+        # A core is left to the event loop.
+        self._n_threads = max(1, (os.cpu_count() or 1) - 1)
+
+    def receive(self, source: Address, message: Message) -> None:
+        match message:
+            case AnswerQuestion():
+                so_far = self._try_at_once(message)
+                if so_far is None or not so_far.is_whole:
+                    self._let_wait(WaitingQuestion(message, trio.current_time() + DEADLINE_S, so_far))
+            case _:
+                raise LocalProtocolError(f"questions does not understand {type(message).__name__}")
+
+    async def run(self, deliver: Deliver) -> None:
+        """Answer until cancelled; what a thread is at ends at once."""
+        self._deliver = deliver
+        async with trio.open_nursery() as nursery:
+            for _ in range(self._n_threads):
+                nursery.start_soon(self._answer_forever)
+
+    def _try_at_once(self, order: AnswerQuestion) -> Answer | None:
+        """Answer on the event loop if that is soon done; return what there is, None if it was not tried."""
+        began_s = perf_counter()
+        if self._deliver is None or not self._loop_time.is_left(began_s):
+            return None
+        answer = self._answerer.answer(order, Effort(self._at_once_visits_max))
+        self._loop_time.spend(perf_counter() - began_s)
+        if answer.is_whole:
+            self.n_at_once += 1
+            self._say(answer)
+        return answer
+
+    def _let_wait(self, question: WaitingQuestion) -> None:
+        given_up = self._queue.add(question)
+        if given_up is not None:
+            self._cut(given_up)
+        self._has_more.set()
+
+    async def _answer_forever(self) -> None:
+        while True:
+            question = self._queue.take()
+            if question is None:
+                self._has_more = trio.Event()
+                await self._has_more.wait()
+            elif trio.current_time() >= question.until_s:
+                self._cut(question)
+            else:
+                await self._answer_in_thread(question)
+
+    async def _answer_in_thread(self, question: WaitingQuestion) -> None:
+        effort = effort_for(question.order)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_stop_at, question.until_s, effort)
+            answer = await trio.to_thread.run_sync(self._answerer.answer, question.order, effort)
+            nursery.cancel_scope.cancel()
+        self.n_in_threads += 1
+        self.n_cut += not answer.is_whole
+        self._say(answer)
+
+    def _cut(self, question: WaitingQuestion) -> None:
+        self.n_cut += 1
+        if question.so_far is not None:
+            self._say(question.so_far)
+
+    def _say(self, answer: Answer) -> None:
+        assert self._deliver is not None
+        message = answer.message
+        if answer.is_whole or isinstance(message, DamageMet) or message.answer is not None:
+            self._deliver(self._address, "indexer", message)
+
+
+class _LoopTime:
+    """How long the event loop may yet be held: it grows with the time, and is used up by answers."""
+
+    def __init__(self) -> None:
+        self._left_s = LOOP_BURST_S
+        self._at_s = perf_counter()
+
+    def is_left(self, now_s: float) -> bool:
+        self._left_s = min(self._left_s + LOOP_SHARE * (now_s - self._at_s), LOOP_BURST_S)
+        self._at_s = now_s
+        return self._left_s > 0.0
+
+    def spend(self, seconds: float) -> None:
+        self._left_s -= seconds
+
+
+async def _stop_at(until_s: float, effort: Effort) -> None:
+    """Stop the thread at a time, or as soon as this is cancelled."""
+    try:
+        await trio.sleep_until(until_s)
+    finally:
+        effort.stop()
