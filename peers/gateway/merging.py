@@ -14,6 +14,7 @@ from mesh.urls import host_of
 from peers.engine.explanation import Explanation
 from peers.engine.model import Candidate, explain_mix, scale_of
 from peers.engine.query import Order
+from peers.engine.query_language import Oddity, Remark
 from peers.engine.ranking import Statistics
 from peers.gateway.hit_list import HitList, RankedHit
 from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed
@@ -101,11 +102,22 @@ class Merging:
             hits=tuple(self._found_page(each, excerpt_of) for each in self.page),
             is_exact=all(answer.is_exact for answer in self._found.values()),
             relaxed=Relaxed(step.nowhere, step.is_any, with_all),
-            remarks=task.remarks,
+            remarks=task.remarks + tuple(self._remarks()),
             facets=_facets(self._found) if task.order.wants_facets else None,
             next=self._next,
             order=task.order.order,
         )
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a share has not looked at all there is."""
+        return any(answer.is_cut for answer in self._found.values())
+
+    def _remarks(self) -> Iterator[Remark]:
+        if self._step.has_left_out:
+            yield Remark(Oddity.COMMONEST_LEFT_OUT)
+        if self.is_cut:
+            yield Remark(Oddity.CUT_SHORT)
 
     def _cursor_behind(self, end: int, step_number: int) -> str:
         """The cursor behind the hit before `end`, "" when nothing is there."""

@@ -222,7 +222,7 @@ class Search(Errand):
         self._view.cache.misses += 1
         seconds = now - self._task.started
         answer = self._merged.answer(stage.excerpt_of, coverage, self._with_all, seconds)
-        if not coverage.missing and not plan.absent and stage.is_read():
+        if not coverage.missing and not plan.absent and stage.is_read() and not self._merged.is_cut:
             editions = {share: edition_of(found) for share, found in searched.found_by(plan).items()}
             self._view.cache.keep(self._task.order, answer, editions)
         return self._end(answer)

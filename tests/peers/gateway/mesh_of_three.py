@@ -89,11 +89,15 @@ class Conversation:
         epoch: bytes | None = None,
         request: int | None = None,
         missing: int = 0,
+        is_cut: bool = False,
     ) -> list[Send]:
         n = len(hits) if total is None else total
         request = self.request if request is None else request
         found = tuple(Hit(url, score) for url, score in hits)
-        return self.from_peer(peer, HitsFound(request, self.epoch(epoch), generation, n, found, missing))
+        answer = HitsFound(
+            request, self.epoch(epoch), generation, n, found, missing, not is_cut, is_cut=is_cut
+        )
+        return self.from_peer(peer, answer)
 
     def read(self, peer: str, *urls: str, title: str = "") -> list[Send]:
         excerpts = tuple(

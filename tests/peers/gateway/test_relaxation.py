@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from peers.engine.query import Mode, Query, term_query
 from peers.engine.reading import parse_query
-from peers.gateway.relaxation import ENOUGH, Step, steps_of
+from peers.gateway.relaxation import ENOUGH, SCORED_MAX, Step, steps_of
 
 
 def test_all_words_are_searched_first_and_any_if_these_are_few() -> None:
@@ -44,3 +44,30 @@ def test_other_forms_are_searched_where_the_word_itself_is_nowhere() -> None:
     query = Query(required=("ab",), scoring=("ab", "a"), weights=(1.0, 0.5))
     assert steps_of(query, {"a": 7}) == (Step(query.with_mode(Mode.OR), ("ab",), is_any=True),)
     assert steps_of(query, {}) == (Step(query, ("ab",)),)
+
+
+def test_of_very_many_words_the_rarest_score_in_the_order_in_which_they_were_typed() -> None:
+    entries = tuple(f"e{n}" for n in range(SCORED_MAX + 10))
+    query = Query(
+        required=entries[-3:], scoring=entries, weights=tuple(map(float, range(1, len(entries) + 1)))
+    )
+    doc_freqs = {entry: 1_000 - n for n, entry in enumerate(entries)}
+    all_of, any_of = steps_of(query, doc_freqs)
+    assert all_of.has_left_out
+    assert all_of.query.scoring == any_of.query.scoring == entries[10:]
+    assert all_of.query.weights == tuple(map(float, range(11, len(entries) + 1)))
+    assert all_of.query.required == query.required
+
+
+def test_a_word_that_is_left_out_must_still_occur_where_all_must_and_never_suffices() -> None:
+    entries = tuple(f"e{n}" for n in range(SCORED_MAX + 1))
+    query = Query(required=entries[:2], scoring=entries, weights=(1.0,) * len(entries))
+    all_of, any_of = steps_of(query, {"e0": 5_000} | dict.fromkeys(entries[1:], 100))
+    assert all_of.query.required == ("e0", "e1")
+    assert any_of.query.required == ("e1",)
+
+
+def test_as_many_words_as_may_score_are_left_alone() -> None:
+    entries = tuple(f"e{n}" for n in range(SCORED_MAX))
+    [step] = steps_of(Query(scoring=entries, weights=(1.0,) * SCORED_MAX), {})
+    assert (step.query.scoring, step.has_left_out) == (entries, False)

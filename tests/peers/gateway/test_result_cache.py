@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from mesh.actor import Address, Send
+from peers.engine.query_language import Oddity, Remark
 from peers.gateway.messages import ChangeGateway, Coverage, PagesFound, SearchPages
 from peers.gateway.plan import NOBODY_ABSENT, Share
 from peers.gateway.result_cache import FRESH_S, ResultCache
@@ -30,6 +31,19 @@ def shown() -> Conversation:
 
 def messages(sends: list[Send]) -> list[type]:
     return [type(send.message) for send in sends]
+
+
+def test_page_of_a_search_that_was_cut_short_says_so_and_is_not_shown_again() -> None:
+    talk = Conversation()
+    talk.search("crawler")
+    talk.all_counted(1)
+    talk.found("ann")
+    talk.found("bob", (URL, 2.5), is_cut=True)
+    talk.found("cyd")
+    talk.read("bob", URL)
+    assert talk.answer().remarks == (Remark(Oddity.CUT_SHORT),)
+    assert not talk.answer().is_exact
+    assert talk.searcher.observe().cache_pages == 0
 
 
 def test_page_is_shown_again_without_asking_anybody() -> None:
