@@ -3,7 +3,8 @@
 Agreement
     `config`       the constitution of a mesh, and how one member is reached
     `urls`         the canonical form of URLs, hosts, fingerprints; `domains` who registered a host
-    `slots`        host -> slot -> owner and standbys: the two-level mapping; `slot_ranking` who wins a slot
+    `slots`        host -> slot -> owner and standbys: the two-level mapping; `slot_ranking` who wins a slot,
+                   `slot_limits` how many there can be
     `ownership`    one peer's view of that at one epoch; `slot_set` slots in messages
     `stamp`        what orders the versions of a page
 
@@ -29,6 +30,8 @@ Live [io]
     `transport`    ZeroMQ with CURVE (`zmq_socket`, `zap`, `door`, `tcp_endpoint`)
     `network_port`, `door_port`: what the membership orders of the transport
     `member`       all that as one running member; `process` as a process of its own
+    `workshop`     processes in which hostile content is worked on (`workshop_process`); `memory` how much
+                   this process has
     `gateway_client`, `trace`: what users' commands and labs share
 
 Errors are in `errors`, sorted by whose fault they are.

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from mesh.errors import ConfigError
-from mesh.slots import SLOTS_MAX
+from mesh.slot_limits import SLOTS_MAX
 
 Port = Annotated[int, Meta(ge=0, le=65_535)]
 

@@ -13,9 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mesh.errors import RemoteProtocolError
-from mesh.slots import SLOTS_MAX
-
-SLOT_SET_BYTES_MAX: Final = 1 + SLOTS_MAX // 8  # a list that would be longer is sent as a mask
+from mesh.slot_limits import SLOTS_MAX
 
 SlotMask: TypeAlias = npt.NDArray[np.bool_]
 

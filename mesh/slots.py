@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_ranking import NOBODY, rank_peers, scores_of
 
-SLOTS_MAX: Final = 65_536  # a slot fits an unsigned 16-bit number in keys and index segments
 RECENT_MAX: Final = 8  # tables remembered in a process: the two of an ownership, and those before and after
 CHANGE_COST: Final = 8  # to change one peer's weight takes as long as to rank so many peers anew
 

@@ -10,8 +10,7 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta
 
-from mesh.slot_set import SLOT_SET_BYTES_MAX
-from mesh.slots import SLOTS_MAX
+from mesh.slot_limits import SLOT_SET_BYTES_MAX, SLOTS_MAX
 from mesh.urls import URL_CHARS_MAX
 
 Url: TypeAlias = Annotated[str, Meta(min_length=1, max_length=URL_CHARS_MAX)]

@@ -27,7 +27,7 @@ class WebConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     allow_private: Annotated[
         tuple[str, ...], Meta(description="host names that may lead to private addresses")
     ] = ()
-    parsers: Annotated[int, Meta(ge=1, le=64, description="threads that take pages apart")] = 1
+    parsers: Annotated[int, Meta(ge=1, le=64, description="processes that take pages apart, at most")] = 1
     trace: Annotated[str, Meta(description="file to record every page and its links in, for simulations")] = (
         ""
     )

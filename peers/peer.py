@@ -18,12 +18,14 @@ from mesh.port import Port
 from mesh.process import Tell
 from mesh.runtime import Runtime
 from mesh.table import TableSection
+from mesh.workshop import Workshop
 from peers.actors import CELL_SECTION, make_actors
 from peers.config import PeerConfig, WebConfig
+from peers.crawler import page_process
 from peers.crawler.addresses import AddressPolicy
 from peers.crawler.controller import CrawlStatistics
 from peers.crawler.fetcher import Fetcher
-from peers.crawler.fetcher_port import FetcherPort
+from peers.crawler.fetcher_port import FetcherPort, decoding_in
 from peers.crawler.messages import StopCrawl
 from peers.crawler.parser_port import ParserPort
 from peers.crawler.recorder import TraceRecorder
@@ -67,6 +69,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
     table = LmdbTable(data / "table")
     member = Member(folder, config.mesh, config.member, table, gateway)
     me = member.peer_id
+    workshop = Workshop(page_process.COMMAND, processes_max=config.web.parsers)
 
     # Two ports tell of the whole peer; they are asked when all of it is there.
     def statistics() -> dict[str, object]:
@@ -74,6 +77,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
             **runtime.observe(),
             "runtime": runtime.statistics(),
             "loop": runtime.watchdog.observe(),
+            "workshop": workshop.observe(),
             "transport": member.transport.observe(),
         }
 
@@ -86,8 +90,8 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
         reader = IndexReader(index)
         actors = make_actors(me, table, config.crawl, reader, member.life, config.handover, config.gateway)
         ports: list[Port] = [
-            FetcherPort(me, _fetcher(folder, config.web)),
-            ParserPort(me, config.web.parsers),
+            FetcherPort(me, _fetcher(folder, config.web, workshop)),
+            ParserPort(me, workshop),
             ArchivePort(me, archive),
             SegmentsPort(me, index, config.mesh.slot_count),
             QuestionsPort(me, reader, config.mesh.slot_count),
@@ -98,7 +102,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
         if config.web.trace:
             ports.append(TraceRecorder(folder / config.web.trace))
         runtime = member.assemble(actors, ports, Decoder(WIRE_TAGS.values()), config.balance)
-        vitals = Vitals(member, runtime, index, gateway)
+        vitals = Vitals(member, runtime, index, workshop, gateway)
         tell({"id": me, "endpoint": member.record.endpoint, "gateway": gateway})
         await member.run(stop, before_stop=lambda: _finish_pages(me, runtime))
 
@@ -132,9 +136,10 @@ async def _finish_pages(me: str, runtime: Runtime) -> None:
     logger.warning("pages in progress left to the next start")
 
 
-def _fetcher(folder: Path, config: WebConfig) -> Fetcher:
+def _fetcher(folder: Path, config: WebConfig, workshop: Workshop) -> Fetcher:
     return Fetcher(
         _resolver(folder, config),
+        decode_beginning=decoding_in(workshop),
         addresses=AddressPolicy(allowed_names=frozenset(config.allow_private)),
     )
 

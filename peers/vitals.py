@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
-import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -13,7 +11,9 @@ from typing import Final, NamedTuple
 from mesh.actor import Statistics
 from mesh.member import Member
 from mesh.membership.membership import MembershipStatistics
+from mesh.memory import resident_bytes
 from mesh.runtime import Runtime
+from mesh.workshop import Workshop
 from peers.crawler.controller import CrawlStatistics
 from peers.engine.index import Index
 from peers.gateway.searcher import SearcherStatistics
@@ -36,10 +36,13 @@ SPEED_S: Final = 4.0  # over which the speed of moving slots is taken
 class Vitals:
     """Takes the status of one peer; now and then even if nobody asks, so that speeds are those of now."""
 
-    def __init__(self, member: Member, runtime: Runtime, index: Index, gateway: str) -> None:
+    def __init__(
+        self, member: Member, runtime: Runtime, index: Index, workshop: Workshop, gateway: str
+    ) -> None:
         self._member = member
         self._runtime = runtime
         self._index = index
+        self._workshop = workshop
         self._gateway = gateway
         self._started = time.monotonic()
         self._moved = Speed(self._started)
@@ -55,6 +58,7 @@ class Vitals:
         moved = sum(store.bytes_received for store in stores.values())
         slots = _slot_counts(handover, searcher)
         snapshot = self._index.snapshot()
+        workshop = self._workshop.observe()
         return PeerStatus(
             id=self._member.peer_id,
             pid=os.getpid(),
@@ -71,9 +75,9 @@ class Vitals:
             messages_sent=sent.messages_sent + sent.multicasts_sent,
             bytes_sent=sent.bytes_sent + sent.multicast_bytes_sent,
             seconds=seconds,
-            cpu_seconds=time.process_time(),
+            cpu_seconds=time.process_time() + workshop.cpu_seconds,
             pages_per_second=crawl.pages_fetched / seconds,
-            rss_bytes=_rss_bytes(),
+            rss_bytes=resident_bytes() + workshop.rss_bytes,
             documents=snapshot.document_count,
             index_bytes=snapshot.index_bytes,
             archive_bytes=cell.archive_bytes,
@@ -199,13 +203,3 @@ def _activity(crawl: CrawlStatistics, cell: CellStatistics, indexer: IndexerStat
     fetches = sum(crawl.fetch_status.values())
     links = crawl.links_found + crawl.links_sent + crawl.links_received
     return fetches + links + crawl.urls_seen + cell.stored + cell.replicated + indexer.committed
-
-
-def _rss_bytes() -> int:
-    """Resident memory now on Linux; elsewhere the most there ever was."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * resource.getpagesize()
-    except OSError:
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return most if sys.platform == "darwin" else most * 1024

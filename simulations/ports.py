@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol
 
+from xxhash import xxh3_64_digest
+
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError
 from mesh.stamp import Stamp
@@ -114,7 +116,8 @@ class VirtualParser:
                 is_there = page.status == 200
                 document = self.document(url, stamp, page.body) if is_there else None
                 links = self._web.links(url) if is_there else ()
-                parsed = PageParsed(url, self.records(url, stamp, page.body), document, links)
+                digest = xxh3_64_digest(page.body)
+                parsed = PageParsed(url, self.records(url, stamp, page.body), document, links, digest)
                 return (Answer(PARSE_S, source, parsed),)
             case ParseRecords(url, stamp, records):
                 document = self.document(url, stamp, self.body_in(records))

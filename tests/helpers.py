@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from xxhash import xxh3_64_digest
+
 from mesh.memory_table import MemoryTable
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slot_set import NO_SLOTS, encode_slots
@@ -77,5 +79,6 @@ def parsed(url: str, *links: str | FoundLink, **changes: Any) -> PageParsed:
         "records": b"records of " + url.encode(),
         "document": Document(url, title="title", text="text"),
         "links": tuple(FoundLink(link) if isinstance(link, str) else link for link in links),
+        "digest": xxh3_64_digest(b""),
     }
     return PageParsed(**(values | changes))

@@ -17,6 +17,7 @@ from typing import Final, cast
 import h11
 import trio
 
+from peers.crawler.decoding import BODY_BYTES_MAX
 from peers.crawler.response_lines import head_end, readable_head
 from peers.crawler.tls_records import TlsRecords
 from peers.crawler.web_request import FailureReason
@@ -37,7 +38,7 @@ class FetchLimits:
     )
     header_count_max: int = 5_000  # as curl; real sites send 600
     informational_max: int = 8  # 1xx answers before the real one; browsers see one or two
-    body_bytes_max: int = 8 << 20  # encoded, and again decoded; between Nutch (1 MiB) and Marginalia (32)
+    body_bytes_max: int = BODY_BYTES_MAX  # encoded, and again decoded
     # Parsing costs about 10 us per piece whatever its size: bodies in pieces of a byte are an attack.
     body_pieces_max: int = 16_384
     keep_alive_s: float = 15.0  # idle; nginx closes after 75 s, Apache after 5

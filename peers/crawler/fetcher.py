@@ -1,7 +1,8 @@
-"""Fetch pages over HTTP: look up, check the address, connect or reuse, ask, decode. [io]
+"""Fetch pages over HTTP: look up, check the address, connect or reuse, ask. [io]
 
-Follows no redirects, keeps no cookies and knows no robots.txt or politeness: the controller decides what
-is fetched when. It keeps at most one idle connection per host, to the origin that was asked last.
+Bodies stay in their content codings, but for beginnings, as of a robots.txt. Follows no redirects, keeps no
+cookies and knows no robots.txt or politeness: the controller decides what is fetched when. It keeps at most
+one idle connection per host, to the origin that was asked last.
 """
 
 from __future__ import annotations
@@ -9,22 +10,25 @@ from __future__ import annotations
 import ssl
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import h11
 import trio
 
 from mesh.urls import host_of, hostname_of, origin_of
-from peers.crawler import decoding
 from peers.crawler.addresses import BAD_PORTS, AddressPolicy
 from peers.crawler.connection import Answer, Connection, ExchangeError, FetchLimits, StaleConnection, connect
+from peers.crawler.decoding import Decoded, Undecodable, decode_beginning
 from peers.crawler.resolver import LookupFailed, NoSuchName, Resolver
 from peers.crawler.web_request import FailureReason, FetchFailed, FetchPage, FetchResult, PageFetched
 
 ACCEPT: Final = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
 ACCEPT_ENCODING: Final = "gzip, br, zstd"
+
+# decode_beginning(body, codings, n_bytes), see `decoding`
+DecodeBeginning: TypeAlias = Callable[[bytes, str, int], Awaitable[Decoded]]
 
 
 class Fetcher:
@@ -37,12 +41,20 @@ class Fetcher:
         limits: FetchLimits | None = None,
         addresses: AddressPolicy | None = None,
         tls: ssl.SSLContext | None = None,
+        decode_beginning: DecodeBeginning | None = None,
     ) -> None:
-        """Make a fetcher; `tls` as from `tls_context`, by default with the system's authorities."""
+        """Make a fetcher.
+
+        Args:
+          tls: as from `tls_context`, by default with the system's authorities.
+          decode_beginning: does what `decoding.decode_beginning` does, where that holds nobody up; by
+            default in a thread.
+        """
         self._resolver = resolver
         self._limits = limits or FetchLimits()
         self._addresses = addresses or AddressPolicy()
         self._tls = tls or tls_context()
+        self._decode_beginning = decode_beginning or _decode_in_a_thread
         self._idle: OrderedDict[str, Connection] = OrderedDict()  # by host, longest idle first
 
     async def fetch(self, request: FetchPage) -> FetchResult:
@@ -52,11 +64,17 @@ class Fetcher:
             with trio.fail_after(self._limits.total_s):
                 message = self._message(request)
                 connection, answer = await self._exchange(request, message)
-            body, is_whole = self._decoded(answer, request.beginning_bytes)
+            codings = _codings_of(answer)
+            body, is_whole = answer.body, answer.is_whole
+            if codings and request.beginning_bytes:
+                body, is_whole = await self._decode_beginning(body, codings, request.beginning_bytes)
+                codings = ""
         except trio.TooSlowError:
             return FetchFailed(request.url, FailureReason.TIMEOUT, f"not done in {self._limits.total_s:g} s")
         except ExchangeError as error:
             return FetchFailed(request.url, error.reason, error.detail)
+        except Undecodable as error:
+            return FetchFailed(request.url, FailureReason.DECODING, str(error))
         return PageFetched(
             url=request.url,
             status=answer.status,
@@ -70,6 +88,7 @@ class Fetcher:
             seconds=trio.current_time() - started,
             bytes_received=answer.bytes_received,
             is_whole=is_whole,
+            codings=codings,
         )
 
     @property
@@ -188,25 +207,20 @@ class Fetcher:
 
         return check
 
-    def _decoded(self, answer: Answer, beginning_bytes: int) -> decoding.Decoded:
-        codings = ",".join(value for name, value in answer.headers if name.lower() == "content-encoding")
-        if not codings:
-            return decoding.Decoded(answer.body, answer.is_whole)
-        try:
-            if beginning_bytes:
-                return decoding.decode_beginning(answer.body, codings, beginning_bytes)
-            return decoding.decode(answer.body, codings, self._limits.body_bytes_max)
-        except decoding.TooLarge as error:
-            raise ExchangeError(FailureReason.BODY_TOO_LARGE, str(error)) from error
-        except decoding.Undecodable as error:
-            raise ExchangeError(FailureReason.DECODING, str(error)) from error
-
 
 def tls_context(authorities: Path | None = None) -> ssl.SSLContext:
     """Make a context that checks certificates and names, against a file of authorities or the system's."""
     context = ssl.create_default_context(cafile=authorities)
     context.set_alpn_protocols(["http/1.1"])
     return context
+
+
+async def _decode_in_a_thread(body: bytes, codings: str, n_bytes: int) -> Decoded:
+    return await trio.to_thread.run_sync(decode_beginning, body, codings, n_bytes)
+
+
+def _codings_of(answer: Answer) -> str:
+    return ",".join(value for name, value in answer.headers if name.lower() == "content-encoding")
 
 
 def _port_of(origin: str, default: int) -> int:

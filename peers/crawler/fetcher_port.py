@@ -10,7 +10,11 @@ import trio
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError
 from mesh.port import Deliver
-from peers.crawler.fetcher import Fetcher
+from mesh.workshop import Answer, Fault, Workshop
+from peers.crawler import page_orders
+from peers.crawler.decoding import Decoded, Undecodable
+from peers.crawler.fetcher import DecodeBeginning, Fetcher
+from peers.crawler.page_orders import BeginningDecoded, NotDecoded, decode_answer, encode
 from peers.crawler.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage, FetchResult
 
 CLEANING_S = 5.0  # how often idle connections are looked through when nothing is fetched
@@ -68,3 +72,24 @@ class FetcherPort:
         while True:
             await trio.sleep(CLEANING_S)
             self._fetcher.close_idle()
+
+
+def decoding_in(workshop: Workshop) -> DecodeBeginning:
+    """Return what undoes content codings in the processes of a workshop."""
+
+    async def decode_beginning(body: bytes, codings: str, n_bytes: int) -> Decoded:
+        answers: list[Answer] = []
+        await workshop.carry_out(
+            [encode(page_orders.DecodeBeginning(body, codings, n_bytes))], answers.append
+        )
+        (answer,) = answers
+        if isinstance(answer, Fault):
+            raise Undecodable(f"its decoding ended by {answer}")
+        match decode_answer(answer):
+            case BeginningDecoded(body, is_whole):
+                return Decoded(body[:n_bytes], is_whole)
+            case NotDecoded(detail):
+                raise Undecodable(detail)
+        raise Undecodable("its process talks nonsense")
+
+    return decode_beginning

@@ -41,8 +41,8 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
+from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import SlotMask
-from mesh.slots import SLOTS_MAX
 from mesh.table import Table
 from mesh.urls import fingerprint, host_of
 from peers.crawler import politeness

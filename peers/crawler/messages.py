@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from msgspec import Meta
+
 from mesh.actor import Message
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.web_request import FailureReason, PageFetched
@@ -15,6 +19,10 @@ class ParsePage(Message, frozen=True):
     page: PageFetched
     visit: int  # which one of the page it was, for its records and its document
 
+    @property
+    def url(self) -> str:
+        return self.page.url
+
 
 class PageParsed(Message, frozen=True):
     """Parser to controller: what the page says, and its WARC records ready to be kept."""
@@ -23,10 +31,11 @@ class PageParsed(Message, frozen=True):
     records: bytes  # gzip members: response, request
     document: Document | None  # without anchors; None when the page asks not to be indexed
     links: tuple[FoundLink, ...]  # canonical, without nofollow; depth 0, the controller knows it
+    digest: Annotated[bytes, Meta(min_length=8, max_length=8)]  # of the decoded body, XXH3-64
 
 
 class ParseFailed(Message, frozen=True):
-    """Parser to controller: not a page (binary under the name of text, over a limit), and why."""
+    """Parser to controller: not a page (in no coding it names, binary, over a limit), and why."""
 
     url: str
     reason: FailureReason

@@ -13,7 +13,6 @@ from math import inf
 from typing import Final
 
 import msgspec
-from xxhash import xxh3_64_digest
 
 from mesh.actor import Address, Send
 from mesh.stamp import VISITS_MAX, Stamp
@@ -53,9 +52,9 @@ class Page(msgspec.Struct):
     seconds: float
     bytes_received: int
     body_bytes: int
-    digest: bytes  # of the body, XXH3-64
     etag: str
     last_modified: str
+    digest: bytes = b""  # of the decoded body, XXH3-64, once it was parsed
     links: tuple[FoundLink, ...] = ()
     anchors: tuple[str, ...] = ()  # texts of links to it that were known before it was given to the cell
 
@@ -147,7 +146,7 @@ class PagesInProgress:
           outcome: of the visit, as `url_rows` has it.
         """
         stamp = Stamp(self._visit(state, taken), round(now, 6))
-        page = Page(state, taken, stamp, 0, outcome, 0.0, 0, 0, b"", "", "")
+        page = Page(state, taken, stamp, 0, outcome, 0.0, 0, 0, "", "")
         self._take_in(page)
         return [self._have_stored(page, absence_record(taken.url, outcome[1:], stamp), None)]
 
@@ -170,7 +169,6 @@ class PagesInProgress:
             seconds=fetched.seconds,
             bytes_received=fetched.bytes_received,
             body_bytes=len(fetched.body),
-            digest=xxh3_64_digest(fetched.body),
             etag=header_of(fetched, "etag") or "",
             last_modified=header_of(fetched, "last-modified") or "",
         )
@@ -202,6 +200,7 @@ class PagesInProgress:
         page = self._pages.get(parsed.url)
         if page is None:
             return []
+        page.digest = parsed.digest
         if page.status == 200:
             page.links = parsed.links
         page.anchors = self._frontier.anchors_of(parsed.url, page.state.slot)

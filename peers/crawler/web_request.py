@@ -36,6 +36,7 @@ class FailureReason(StrEnum):
     DECODING = "decoding"  # Content-Encoding unknown, too deep, or not what the body is in, and that no text
     NOT_HTML = "not_html"  # a media type nobody asked for, or binary data under the name of text
     PARSER = "parser"  # our parser failed on it: a bug, with a traceback in the log
+    EXHAUSTING = "exhausting"  # to take it apart takes more time or memory than a page may have, or crashes
     FETCHER = "fetcher"  # and the same of our fetcher
     UNLICENSED = "unlicensed"  # given up by us: others may hold the slot by now
     LOCAL = "local"  # this machine is out of sockets or ports: not the host's fault
@@ -65,8 +66,8 @@ class PageFetched(Message, frozen=True):
     reason_phrase: str
     http_version: str  # "1.1" or "1.0"
     headers: tuple[tuple[str, str], ...]  # as received: case, order, repeats; bytes as Latin-1
-    # Decoded; as received when there was no Content-Encoding, or it is text in spite of one. At most the
-    # `beginning_bytes` of the request, if it named a number.
+    # As received, in the content codings that `codings` names; `extraction` undoes them where a bomb harms
+    # nobody. Decoded already, and at most that long, when the request named `beginning_bytes`.
     body: bytes
     request_head: bytes  # as sent, blank line included
     ip: str
@@ -75,6 +76,7 @@ class PageFetched(Message, frozen=True):
     bytes_received: int  # on the wire, head and framing included, TLS not
     # False: the encoded body ended early or its checksum is wrong, and `body` is what came before that.
     is_whole: bool = True
+    codings: str = ""  # as Content-Encoding has them; "" when `body` is decoded, or was in none
 
 
 class AbandonFetches(Message, frozen=True):

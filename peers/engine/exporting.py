@@ -18,8 +18,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import SlotMask
-from mesh.slots import SLOTS_MAX
 from peers.engine.dictionary import Dictionary
 from peers.engine.errors import DamagedSegmentError
 from peers.engine.live_segment import LiveSegment

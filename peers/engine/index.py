@@ -27,8 +27,8 @@ from typing import Final
 
 import numpy as np
 
+from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
-from mesh.slots import SLOTS_MAX
 from mesh.stamp import BEFORE_ALL, Stamp
 from peers.engine.adoption import check_segment
 from peers.engine.builder import IndexedDocument, build_segment, prepared

@@ -88,9 +88,9 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     messages_sent: Count = 0  # to other peers
     bytes_sent: Count = 0  # to other peers
     seconds: Amount = 0.0  # since the start
-    cpu_seconds: Amount = 0.0  # of the process, user and system
+    cpu_seconds: Amount = 0.0  # user and system, of the process and those that work for it
     pages_per_second: Amount = 0.0
-    rss_bytes: Count = 0
+    rss_bytes: Count = 0  # likewise
     documents: Count = 0  # in the index, those of other owners included
     index_bytes: Count = 0
     archive_bytes: Count = 0

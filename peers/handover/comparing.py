@@ -9,8 +9,8 @@ from math import ceil, inf
 
 import numpy as np
 
+from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import SlotMask
-from mesh.slots import SLOTS_MAX
 from peers.handover.bringing import Bringing
 from peers.handover.settings import HandoverSettings
 from peers.handover.standing import Standing

@@ -19,8 +19,8 @@ from xxhash import xxh3_64_digest
 
 from mesh.actor import Send
 from mesh.errors import RemoteProtocolError
+from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import SlotMask
-from mesh.slots import SLOTS_MAX
 from mesh.table import Table
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests
 from peers.handover.store import Part, Shipment

@@ -16,9 +16,8 @@ from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
 from mesh.urls import canonical, hostname_of, looks_like_trap
 from peers.crawler.addresses import is_public
-from peers.crawler.connection import FetchLimits
 from peers.crawler.dates import precise_seconds_of
-from peers.crawler.decoding import TooLarge, Undecodable, decode
+from peers.crawler.decoding import BODY_BYTES_MAX, TooLarge, Undecodable, decode
 from peers.crawler.extraction import document_of
 from peers.crawler.parser import NotHtml, parse_page
 from peers.crawler.web_request import PAGE_MEDIA_TYPES, PageFetched, header_of, response_head
@@ -37,7 +36,6 @@ from peers.storage.warc import (
     visit_in,
 )
 
-BODY_BYTES_MAX: Final = FetchLimits().body_bytes_max  # as the fetcher takes
 _CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[^\r\n]*\r?\n")
 _GZIP_NAMES: Final = ("gzip", "x-gzip")
 # Kinds of records that are no pages and are nobody's fault.

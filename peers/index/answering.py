@@ -13,8 +13,8 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from mesh.actor import Message
+from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
-from mesh.slots import SLOTS_MAX
 from peers.engine import ranking
 from peers.engine.effort import Effort, EffortSpentError
 from peers.engine.errors import DamagedSegmentError

@@ -32,8 +32,8 @@ import numpy as np
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError
 from mesh.ownership import Ownership, OwnershipChanged
+from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_any_slots, decode_slots, encode_slots
-from mesh.slots import SLOTS_MAX
 from mesh.stamp import BEFORE_ALL, Stamp
 from peers.engine.document import Document
 from peers.engine.linkers import with_anchors

@@ -37,8 +37,8 @@ from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
 from mesh.actor import Address, Send
 from mesh.errors import RemoteProtocolError
+from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import SlotMask, decode_any_slots, encode_slot_list, encode_slots
-from mesh.slots import SLOTS_MAX
 from peers.handover.slot_digests import SlotDigest
 from peers.handover.store import Part
 from peers.handover.wire_messages import BULK_BYTES_MAX

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from mesh.slots import SLOTS_MAX
+from mesh.slot_limits import SLOTS_MAX
 from mesh.stamp import Stamp
 from mesh.table import Table, prefix_end
 from peers.storage.ledger_keys import (

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from xxhash import xxh3_64_intdigest
 
 from mesh.errors import StorageError
-from mesh.slots import SLOTS_MAX
+from mesh.slot_limits import SLOTS_MAX
 from mesh.stamp import BEFORE_ALL, Stamp
 from mesh.table import Table, prefix_end
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests, WatchedTable

@@ -8,15 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mesh.errors import RemoteProtocolError
+from mesh.slot_limits import SLOT_SET_BYTES_MAX, SLOTS_MAX
 from mesh.slot_set import (
     NO_SLOTS,
-    SLOT_SET_BYTES_MAX,
     SlotMask,
     decode_slots,
     encode_slot_list,
     encode_slots,
 )
-from mesh.slots import SLOTS_MAX
 
 
 def mask_of(slot_count: int, slots: set[int]) -> SlotMask:

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_ranking import NOBODY, WEIGHT_MAX
-from mesh.slots import _RECENT, RECENT_MAX, SLOTS_MAX, SlotTable, slot_of, slot_table
+from mesh.slots import _RECENT, RECENT_MAX, SlotTable, slot_of, slot_table
 
 SLOTS = 5_000
 PEERS = {f"peer{i}": weight for i, weight in enumerate((100, 100, 50, 200, 1, WEIGHT_MAX, 0))}

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
+import zlib
 from typing import Any
 
-from peers.crawler.extraction import extract, extract_again
+import brotli
+import pytest
+import zstandard
+from xxhash import xxh3_64_digest
+
+from peers.crawler.decoding import BODY_BYTES_MAX
+from peers.crawler.extraction import decoded, extract, extract_again
 from peers.crawler.messages import PageParsed, ParseFailed
 from peers.crawler.web_request import FailureReason
 from peers.crawler.wire_messages import FoundLink
@@ -15,6 +23,7 @@ from peers.exporting.rows import Order, take_apart
 from peers.storage.messages import ParseRecords, RecordsParsed
 from peers.storage.warc import absence_record, parse_response, read_records, visit_in
 from tests.helpers import fetched, seen
+from tests.shared_data import shared
 
 URL = "http://a.test/page"
 HTML = b"""<html lang=en><head><title>The title</title></head><body><h1>Heading</h1><p>Some text</p>
@@ -89,3 +98,69 @@ def test_a_page_that_broke_off_says_so_in_the_archive() -> None:
     parsed = extracted(is_whole=False)
     assert b"WARC-Truncated: disconnect" in gzip.decompress(parsed.records)
     assert b"WARC-Truncated" not in gzip.decompress(extracted().records)
+
+
+# --- A3: content coding ---
+
+TEXT = b"<p>" + b"some text, and more of it. " * 500
+
+
+@pytest.mark.parametrize(
+    ("codings", "encoded"),
+    [
+        ("gzip", gzip.compress(TEXT)),
+        ("x-gzip", gzip.compress(TEXT)),
+        ("GZIP", gzip.compress(TEXT)),
+        ("br", brotli.compress(TEXT)),
+        ("zstd", zstandard.compress(TEXT)),
+        ("deflate", zlib.compress(TEXT)),
+        ("gzip, br", brotli.compress(gzip.compress(TEXT))),
+        ("identity", TEXT),
+        ("", TEXT),
+    ],
+)
+def test_the_body_is_decoded(codings: str, encoded: bytes) -> None:
+    parsed = extracted(encoded, codings=codings)
+    assert parsed == extracted(TEXT)
+    assert parsed.digest == xxh3_64_digest(TEXT)
+
+
+def test_the_body_of_a_page_that_is_gone_is_kept_decoded() -> None:
+    parsed = extracted(gzip.compress(TEXT), status=410, codings="gzip")
+    assert parse_response(next(iter(read_records(parsed.records)))).body == TEXT
+
+
+@pytest.mark.parametrize(
+    ("file", "codings"),
+    [
+        ("bomb-gzip.bin", "gzip"),
+        ("bomb-deflate.bin", "deflate"),
+        ("bomb-br.bin", "br"),
+        ("bomb-zstd.bin", "zstd"),
+    ],
+)
+def test_a_bomb_takes_no_more_memory_than_the_limit(file: str, codings: str) -> None:
+    bomb = shared(f"suites/scrapy-bombs/compressed/{file}").read_bytes()
+    page = fetched(URL, body=bomb, codings=codings)
+    tracemalloc.start()
+    try:
+        assert extract(page, 1) == ParseFailed(URL, FailureReason.BODY_TOO_LARGE)
+        assert tracemalloc.get_traced_memory()[1] < 4 * BODY_BYTES_MAX
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("codings", ["gzip", "br", "zstd", "compress", "gzip, gzip, gzip, gzip, gzip, gzip"])
+def test_what_is_not_in_its_coding_is_a_decoding_failure(codings: str) -> None:
+    page = fetched(URL, body=b"\1\2\3binary", codings=codings)
+    assert extract(page, 1) == ParseFailed(URL, FailureReason.DECODING)
+
+
+def test_a_truncated_gzip_yields_its_beginning_and_says_so() -> None:
+    cut = fetched(URL, body=gzip.compress(TEXT)[:-20], codings="gzip")
+    assert TEXT.startswith(decoded(cut).body)
+    assert decoded(cut).body
+    assert not decoded(cut).is_whole
+    parsed = extract(cut, 1)
+    assert isinstance(parsed, PageParsed)
+    assert b"WARC-Truncated: disconnect" in gzip.decompress(parsed.records)

@@ -3,20 +3,17 @@ from __future__ import annotations
 import gzip
 import socket
 import ssl
-import tracemalloc
-import zlib
 from collections.abc import AsyncIterator
 from ipaddress import ip_network
 from pathlib import Path
 
-import brotli
 import pytest
 import trio
 import trustme
-import zstandard
 
 from peers.crawler.addresses import ALLOW_ALL, AddressPolicy
 from peers.crawler.connection import FetchLimits
+from peers.crawler.extraction import decoded
 from peers.crawler.fetcher import Fetcher, tls_context
 from peers.crawler.resolver import Endpoints, FixedEndpoint, FixedResolver, LookupFailed, SystemResolver
 from peers.crawler.robots import ROBOTS_BYTES_MAX
@@ -42,7 +39,6 @@ from tests.peers.crawler.web_host import (
     repeating,
     saying,
 )
-from tests.shared_data import shared
 
 HELLO = page(b"<title>hello</title>")
 SHORT = FetchLimits(connect_s=0.3, total_s=0.3)
@@ -484,38 +480,26 @@ async def test_a_connection_with_half_a_body_is_not_used_again(nursery: trio.Nur
         assert (host.connection_count, fetcher.idle_connections) == (count, 0)
 
 
-# --- A3: content coding ---------------------------------------------------------------------------------
+# --- A3: content coding; what is in one is decoded elsewhere, see `test_extraction` --------------------
 
 TEXT = b"<p>" + b"some text, and more of it. " * 500
 
 
-@pytest.mark.parametrize(
-    ("coding", "encoded"),
-    [
-        ("gzip", gzip.compress(TEXT)),
-        ("x-gzip", gzip.compress(TEXT)),
-        ("GZIP", gzip.compress(TEXT)),
-        ("br", brotli.compress(TEXT)),
-        ("zstd", zstandard.compress(TEXT)),
-        ("deflate", zlib.compress(TEXT)),
-        ("gzip, br", brotli.compress(gzip.compress(TEXT))),
-        ("identity", TEXT),
-        ("", TEXT),
-    ],
-)
-async def test_the_body_is_decoded(nursery: trio.Nursery, coding: str, encoded: bytes) -> None:
+@pytest.mark.parametrize("coding", ["gzip", "gzip, br", "compress", ""])
+async def test_a_body_stays_in_its_content_codings(nursery: trio.Nursery, coding: str) -> None:
+    encoded = gzip.compress(TEXT)
     result = await fetch_from(nursery, saying(page(encoded, f"Content-Encoding: {coding}")))
     assert isinstance(result, PageFetched)
-    assert result.body == TEXT
+    assert result.body == encoded
+    assert result.codings == coding
     assert result.is_whole
-    assert result.bytes_received < len(encoded) + 200
 
 
 async def test_the_archived_head_is_true_of_the_decoded_body(nursery: trio.Nursery) -> None:
     answer = page(gzip.compress(TEXT), "content-encoding: gzip", "ETag: x")
     result = await fetch_from(nursery, saying(answer))
     assert isinstance(result, PageFetched)
-    assert response_head(result) == (
+    assert response_head(decoded(result)) == (
         b"HTTP/1.1 200 OK\r\n"
         b"Content-Type: text/html\r\n"
         b"X-Crawler-Content-Length: %d\r\n"
@@ -525,42 +509,10 @@ async def test_the_archived_head_is_true_of_the_decoded_body(nursery: trio.Nurse
     )
 
 
-@pytest.mark.parametrize(
-    ("file", "coding"),
-    [
-        ("bomb-gzip.bin", "gzip"),
-        ("bomb-deflate.bin", "deflate"),
-        ("bomb-br.bin", "br"),
-        ("bomb-zstd.bin", "zstd"),
-    ],
-)
-async def test_a_bomb_takes_no_more_memory_than_the_limit(
-    nursery: trio.Nursery, file: str, coding: str
-) -> None:
-    bomb = shared(f"suites/scrapy-bombs/compressed/{file}").read_bytes()
-    behaviour = saying(page(bomb, f"Content-Encoding: {coding}"))
-    limits = FetchLimits(body_bytes_max=1 << 20)
-    tracemalloc.start()
-    try:
-        assert reason_of(await fetch_from(nursery, behaviour, limits)) is FailureReason.BODY_TOO_LARGE
-        assert tracemalloc.get_traced_memory()[1] < 4 << 20
-    finally:
-        tracemalloc.stop()
-
-
-async def test_what_is_not_in_its_coding_is_a_decoding_failure(nursery: trio.Nursery) -> None:
-    for coding in ("gzip", "br", "zstd", "compress", "gzip, gzip, gzip, gzip, gzip, gzip"):
-        result = await fetch_from(nursery, saying(page(b"\1\2\3binary", f"Content-Encoding: {coding}")))
-        assert reason_of(result) is FailureReason.DECODING
-
-
-async def test_a_truncated_gzip_yields_its_beginning_and_says_so(nursery: trio.Nursery) -> None:
-    cut = gzip.compress(TEXT)[:-20]
-    result = await fetch_from(nursery, saying(page(cut, "Content-Encoding: gzip")))
-    assert isinstance(result, PageFetched)
-    assert TEXT.startswith(result.body)
-    assert result.body
-    assert not result.is_whole
+async def test_a_beginning_that_is_not_in_its_coding_is_a_decoding_failure(nursery: trio.Nursery) -> None:
+    host = WebHost(saying(page(b"\1\2\3binary", "Content-Encoding: gzip")))
+    await host.start(nursery)
+    assert reason_of(await fetcher_for(host).fetch(ROBOTS_REQUEST)) is FailureReason.DECODING
 
 
 # --- A12: media types -----------------------------------------------------------------------------------

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import logging
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import cast
 
@@ -14,12 +16,14 @@ from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError
 from mesh.membership.wire_messages import Ping
 from mesh.port import Port
-from peers.crawler import parser_port
+from mesh.workshop import Answer, Workshop
+from peers.crawler import page_process
+from peers.crawler.decoding import Decoded, Undecodable
 from peers.crawler.extraction import extract
 from peers.crawler.fetcher import Fetcher
-from peers.crawler.fetcher_port import CLEANING_S, FetcherPort
+from peers.crawler.fetcher_port import CLEANING_S, FetcherPort, decoding_in
 from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
-from peers.crawler.parser_port import PAGES_PER_TRIP, ParserPort
+from peers.crawler.parser_port import BYTES_PER_TRIP, PAGES_PER_TRIP, ParserPort
 from peers.crawler.web_request import (
     AbandonFetches,
     FailureReason,
@@ -70,9 +74,27 @@ async def running(port: Port) -> AsyncIterator[Inbox]:
 # --- Parser ---
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-async def test_pages_are_taken_apart_for_who_ordered_it(threads: int) -> None:
-    port = ParserPort(ME, threads)
+def parser_port(processes_max: int = 1, command: Sequence[str] = page_process.COMMAND) -> ParserPort:
+    return ParserPort(ME, Workshop(command, processes_max=processes_max))
+
+
+def crashing_port(pattern: bytes) -> ParserPort:
+    """A port whose processes crash at pages that contain `pattern`, as by a bug in libxml2."""
+    program = f"""
+import os
+from peers.crawler import page_process
+def carry_out(order):
+    if {pattern!r} in order:
+        os.abort()
+    return page_process.carry_out(order)
+page_process.serve(carry_out, page_process.LIMITS)
+"""
+    return parser_port(command=(sys.executable, "-c", program))
+
+
+@pytest.mark.parametrize("processes_max", [1, 3])
+async def test_pages_are_taken_apart_for_who_ordered_it(processes_max: int) -> None:
+    port = parser_port(processes_max)
     n = 5 * PAGES_PER_TRIP + 3
     async with running(port) as inbox:
         for number in range(n):
@@ -86,8 +108,25 @@ async def test_pages_are_taken_apart_for_who_ordered_it(threads: int) -> None:
         }
 
 
-async def test_one_thread_answers_in_the_order_of_the_orders() -> None:
-    port = ParserPort(ME, 1)
+async def test_a_process_says_of_a_page_what_the_extraction_says() -> None:
+    port = parser_port()
+    head = (("Content-Type", "text/html"), ("Content-Encoding", "gzip"), ("X-Latin", "\xe9\x80"))
+    pages = [
+        fetched(url_of(1), body=HTML),
+        fetched(url_of(2), body=gzip.compress(HTML), headers=head, codings="gzip"),
+        fetched(url_of(3), body=b"%PDF-1.7"),
+        fetched(url_of(4), 404, body=b"\xff\xfe nothing"),
+        fetched(url_of(5), body="<p>\U0001f600 &#xD800; \ufffe</p>".encode()),
+        fetched(url_of(6), body=b"\1\2", headers=head, codings="gzip"),
+    ]
+    async with running(port) as inbox:
+        for page in pages:
+            port.receive(CONTROLLER, ParsePage(page, 7))
+        assert await inbox.holds(len(pages)) == [extract(page, 7) for page in pages]
+
+
+async def test_one_process_answers_in_the_order_of_the_orders() -> None:
+    port = parser_port()
     async with running(port) as inbox:
         for number in range(20):
             port.receive(CONTROLLER, ParsePage(fetched(url_of(number), body=HTML), 1))
@@ -95,8 +134,26 @@ async def test_one_thread_answers_in_the_order_of_the_orders() -> None:
     assert [cast(PageParsed, message).url for message in messages] == [url_of(number) for number in range(20)]
 
 
+async def test_large_pages_do_not_travel_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    port = parser_port()
+    carry_out, trips = Workshop.carry_out, []
+
+    async def noted(self: Workshop, orders: Sequence[bytes], take: Callable[[Answer], None]) -> None:
+        trips.append(sum(map(len, orders)))
+        await carry_out(self, orders, take)
+
+    monkeypatch.setattr(Workshop, "carry_out", noted)
+    async with running(port) as inbox:
+        for number in range(6):
+            body = HTML + b"<!--" + b"x" * BYTES_PER_TRIP
+            port.receive(CONTROLLER, ParsePage(fetched(url_of(number), body=body), 1))
+        await inbox.holds(6)
+    assert len(trips) == 6
+    assert max(trips) < BYTES_PER_TRIP + 1_000
+
+
 async def test_records_are_taken_apart_for_the_cell() -> None:
-    port = ParserPort(ME, 1)
+    port = parser_port()
     page = extract(fetched(url_of(1), body=HTML), 1)
     assert isinstance(page, PageParsed)
     async with running(port) as inbox:
@@ -109,37 +166,57 @@ async def test_records_are_taken_apart_for_the_cell() -> None:
     assert answer.document.title == "t"
 
 
-async def test_a_page_that_breaks_the_parser_costs_that_page_only(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def breaks(page: PageFetched, visit: int) -> PageParsed | ParseFailed:
-        if page.url == url_of(1):
-            raise ZeroDivisionError("a bug of ours")
-        return extract(page, visit)
-
-    monkeypatch.setattr(parser_port, "extract", breaks)
-    port = ParserPort(ME, 1)
-    with caplog.at_level(logging.ERROR):
+async def test_a_page_that_crashes_the_parser_costs_that_page_only(caplog: pytest.LogCaptureFixture) -> None:
+    port = crashing_port(b"<killer>")
+    with caplog.at_level(logging.WARNING):
         async with running(port) as inbox:
             for number in range(3):
-                port.receive(CONTROLLER, ParsePage(fetched(url_of(number), body=HTML), 1))
-            messages = await inbox.holds(3)
-    assert messages[1] == ParseFailed(url_of(1), FailureReason.PARSER)
+                body = HTML + b"<killer>" * (number == 1)
+                port.receive(CONTROLLER, ParsePage(fetched(url_of(number), body=body), 1))
+            port.receive(Address(ME, "cell"), ParseRecords(url_of(3), seen(7.0), b"<killer>"))
+            messages = await inbox.holds(4)
+    assert messages[1] == ParseFailed(url_of(1), FailureReason.EXHAUSTING)
     assert isinstance(messages[0], PageParsed)
     assert isinstance(messages[2], PageParsed)
-    assert "page not parsed url=http://a.test/1" in caplog.text
-    assert "ZeroDivisionError" in caplog.text
+    assert messages[3] == RecordsParsed(url_of(3), seen(7.0), None)
+    assert "page ended the process that took it apart url=http://a.test/1" in caplog.text
 
 
-async def test_records_that_break_the_parser_have_nothing_to_index(caplog: pytest.LogCaptureFixture) -> None:
-    port = ParserPort(ME, 1)
+LYING = """
+from mesh.workshop_process import serve
+from peers.crawler.messages import PageParsed
+from peers.crawler.page_orders import decode_order, encode
+from peers.crawler.page_process import LIMITS
+from peers.engine.document import Document
+def carry_out(order):
+    page = decode_order(order).page
+    if page.url.endswith("/1"):
+        return encode(PageParsed("http://bank.test/", b"", None, (), bytes(8)))
+    if page.url.endswith("/2"):
+        return encode(PageParsed(page.url, b"", Document("http://bank.test/"), (), bytes(8)))
+    return b"nonsense"
+serve(carry_out, LIMITS)
+"""
+
+
+async def test_a_process_that_a_page_took_over_cannot_speak_of_other_pages() -> None:
+    port = parser_port(command=(sys.executable, "-c", LYING))
+    async with running(port) as inbox:
+        for number in range(4):
+            port.receive(CONTROLLER, ParsePage(fetched(url_of(number), body=HTML), 1))
+        messages = await inbox.holds(4)
+    assert messages == [ParseFailed(url_of(number), FailureReason.PARSER) for number in range(4)]
+
+
+async def test_records_that_break_the_parser_have_nothing_to_index() -> None:
+    port = parser_port()
     async with running(port) as inbox:
         port.receive(Address(ME, "cell"), ParseRecords(url_of(1), seen(7.0), b"no records"))
         assert await inbox.holds(1) == [RecordsParsed(url_of(1), seen(7.0), None)]
 
 
 async def test_the_parser_ends_when_it_is_told_with_orders_left_over() -> None:
-    port = ParserPort(ME, 1)
+    port = parser_port()
     with trio.fail_after(30):
         async with running(port) as inbox:
             for number in range(200):
@@ -148,8 +225,29 @@ async def test_the_parser_ends_when_it_is_told_with_orders_left_over() -> None:
     assert len(inbox.delivered) < 200
 
 
+# --- Decoding of beginnings ---
+
+
+async def test_beginnings_are_decoded_in_a_process() -> None:
+    workshop = Workshop(page_process.COMMAND)
+    decode_beginning = decoding_in(workshop)
+    async with running(ParserPort(ME, workshop)):
+        assert await decode_beginning(gzip.compress(HTML), "gzip", 1_000) == Decoded(HTML, True)
+        assert await decode_beginning(gzip.compress(HTML), "gzip", 5) == Decoded(HTML[:5], False)
+        with pytest.raises(Undecodable, match="unknown content coding"):
+            await decode_beginning(b"\1\2", "compress", 1_000)
+        assert workshop.observe().orders == 3
+
+
+async def test_a_beginning_that_ends_the_process_is_not_decodable() -> None:
+    port = crashing_port(b"killer")
+    async with running(port):
+        with pytest.raises(Undecodable, match="crash"):
+            await decoding_in(port._workshop)(b"killer", "gzip", 1_000)
+
+
 def test_orders_that_no_port_knows_are_our_bug() -> None:
-    ports: list[Port] = [ParserPort(ME, 1), FetcherPort(ME, cast(Fetcher, FakeFetcher()))]
+    ports: list[Port] = [parser_port(), FetcherPort(ME, cast(Fetcher, FakeFetcher()))]
     for port in ports:
         with pytest.raises(LocalProtocolError, match="got a Ping"):
             port.receive(CONTROLLER, Ping(1))

@@ -157,7 +157,7 @@ def test_a_page_remembers_what_its_server_said_of_its_version() -> None:
     desk = Desk(revisit_after_s=AGAIN_S, robots_ttl_s=1e9).with_home_asked()
     for body in (b"one", b"one", b"other"):
         desk.tell(fetched(HOME, body=body, headers=headers, started_at=desk.now))
-        (stored,) = of_kind(desk.tell(parsed(HOME), "parser"), StorePage)
+        (stored,) = of_kind(desk.tell(parsed(HOME, digest=xxh3_64_digest(body)), "parser"), StorePage)
         desk.tell(PageStored(HOME, stored.page.stamp), "cell")
         desk.wake(FLUSH_S)
         row = row_at(desk, HOME)

@@ -1,0 +1,65 @@
+"""A process of the crawler's `mesh.workshop`: `python -m peers.crawler.page_process`. [io]
+
+It takes pages apart and undoes content codings. It loads neither numpy nor anything of the network: a
+process has 18 MB of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Final
+
+from mesh.workshop_process import LOG_FORMAT, WorkLimits, serve
+from peers.crawler.decoding import Undecodable, decode_beginning
+from peers.crawler.extraction import extract, extract_again
+from peers.crawler.messages import ParsePage
+from peers.crawler.page_orders import (
+    Answer,
+    BeginningDecoded,
+    DecodeBeginning,
+    NotDecoded,
+    Order,
+    decode_order,
+    encode,
+    given_up,
+)
+from peers.crawler.web_request import FailureReason
+from peers.storage.messages import ParseRecords
+
+COMMAND: Final = (sys.executable, "-P", "-m", "peers.crawler.page_process")
+# The dearest pages that the limits of `parser` and `decoding` let through take about a second.
+LIMITS: Final = WorkLimits(cpu_s=10.0, memory_bytes=1 << 30)
+
+logger = logging.getLogger(__name__)
+
+
+def carry_out(encoded: bytes) -> bytes:
+    """Answer one order. Never raises: what breaks our code must cost one page, and not the process."""
+    order = decode_order(encoded)
+    try:
+        return encode(_answer(order))
+    except MemoryError:
+        reason = FailureReason.EXHAUSTING
+    except Exception:
+        logger.exception("page not worked on url=%s", getattr(order, "url", "robots.txt"))
+        reason = FailureReason.PARSER
+    return encode(NotDecoded(reason) if isinstance(order, DecodeBeginning) else given_up(order, reason))
+
+
+def _answer(order: Order) -> Answer:
+    match order:
+        case ParsePage(page, visit):
+            return extract(page, visit)
+        case ParseRecords():
+            return extract_again(order)
+        case DecodeBeginning(body, codings, n_bytes):
+            try:
+                return BeginningDecoded(*decode_beginning(body, codings, n_bytes))
+            except Undecodable as error:
+                return NotDecoded(str(error))
+
+
+if __name__ == "__main__":
+    logging.basicConfig(format=LOG_FORMAT)
+    serve(carry_out, LIMITS)
