@@ -70,6 +70,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
     member = Member(folder, config.mesh, config.member, table, gateway)
     me = member.peer_id
     workshop = Workshop(page_process.COMMAND, processes_max=config.web.parsers)
+    fetcher = _fetcher(folder, config.web, workshop)
 
     # Two ports tell of the whole peer; they are asked when all of it is there.
     def statistics() -> dict[str, object]:
@@ -78,6 +79,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
             "runtime": runtime.statistics(),
             "loop": runtime.watchdog.observe(),
             "workshop": workshop.observe(),
+            "fetcher": fetcher.observe(),
             "transport": member.transport.observe(),
         }
 
@@ -90,7 +92,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
         reader = IndexReader(index)
         actors = make_actors(me, table, config.crawl, reader, member.life, config.handover, config.gateway)
         ports: list[Port] = [
-            FetcherPort(me, _fetcher(folder, config.web, workshop)),
+            FetcherPort(me, fetcher),
             ParserPort(me, workshop),
             ArchivePort(me, archive),
             SegmentsPort(me, index, config.mesh.slot_count),

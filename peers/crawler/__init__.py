@@ -12,9 +12,9 @@ The frontier is kept by several peers: as `frontier_items`, which `frontier_stor
 handover, and which `peers.handover.mirror` ships to the team as they change. The cell of the same peer reads
 link texts there (`link_texts`).
 
-Ports [io]: `fetcher_port` over `fetcher` (`connection`, `tls_records`, `resolver`), `parser_port` over
-the processes of a workshop: `page_process`, asked in `page_orders`, which has the `extraction` (`parser`,
-`charset`, `language`, `dates`); `recorder` for traces.
+Ports [io]: `fetcher_port` over `fetcher` (`connection`, `body_budget`, `tls_records`, `resolver`),
+`parser_port` over the processes of a workshop: `page_process`, asked in `page_orders`, which has the
+`extraction` (`parser`, `charset`, `language`, `dates`); `recorder` for traces.
 
 Pure leaves: `web_request` (one question to a web server and what came of it), `addresses` (what may be
 connected to), `decoding` (content codings within limits), `response_lines` (heads as servers write them),

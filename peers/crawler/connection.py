@@ -12,11 +12,13 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, cast
 
 import h11
 import trio
 
+from peers.crawler.body_budget import BodyBudget
 from peers.crawler.decoding import BODY_BYTES_MAX
 from peers.crawler.response_lines import head_end, readable_head
 from peers.crawler.tls_records import TlsRecords
@@ -42,6 +44,7 @@ class FetchLimits:
     # Parsing costs about 10 us per piece whatever its size: bodies in pieces of a byte are an attack.
     body_pieces_max: int = 16_384
     keep_alive_s: float = 15.0  # idle; nginx closes after 75 s, Apache after 5
+    bodies_bytes_max: int = 64 << 20  # of all that are coming in; 200 ordinary pages make 20 MB
     connections_idle_max: int = 512  # well below the 1,024 file descriptors a process gets by default
 
 
@@ -98,13 +101,18 @@ class Connection:
         self._is_at_end = False
 
     async def ask(
-        self, request: h11.Request, wants_body: Callable[[h11.Response], None], beginning_bytes: int = 0
+        self,
+        request: h11.Request,
+        wants_body: Callable[[h11.Response], None],
+        budget: BodyBudget,
+        beginning_bytes: int = 0,
     ) -> Answer:
         """Send a request without body and return its answer.
 
         Args:
           wants_body: called with the final response head before the body is read; raises `ExchangeError`
             when the body is not wanted.
+          budget: of all bodies that are coming in.
           beginning_bytes: so much of the body is wanted, and no more read; 0 wants all, within the limit.
 
         Raises:
@@ -118,7 +126,11 @@ class Connection:
             await self._send_all((head or b"") + (end or b""))
             response = await self._read_head()
             wants_body(response)
-            body, is_whole = await self._read_body(beginning_bytes)
+            with budget.body() as incoming:
+                count = partial(budget.count, incoming)
+                body, is_whole = await self._read_body(beginning_bytes, count)
+            if incoming.scope.cancelled_caught:
+                raise ExchangeError(FailureReason.CROWDED, f"the largest, {incoming.n_bytes} bytes had come")
         except h11.RemoteProtocolError as error:
             raise self._translated(error) from error
         except (OSError, trio.BrokenResourceError) as error:
@@ -200,13 +212,14 @@ class Connection:
                 raise ExchangeError(FailureReason.RESET, "closed before the answer was complete")
             head += data
 
-    async def _read_body(self, beginning_bytes: int) -> tuple[bytes, bool]:
+    async def _read_body(self, beginning_bytes: int, count: Callable[[int], None]) -> tuple[bytes, bool]:
         """Return the body and whether it is whole; what is longer than wanted is cut."""
         bytes_max = beginning_bytes or self._limits.body_bytes_max
         pieces: list[bytes] = []
         size = 0
         while isinstance(event := await self._next_event(), h11.Data):
             size += len(event.data)
+            count(len(event.data))
             pieces.append(event.data)
             if size > bytes_max and beginning_bytes:
                 return b"".join(pieces)[:beginning_bytes], False

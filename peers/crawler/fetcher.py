@@ -17,8 +17,10 @@ from typing import Final, TypeAlias
 import h11
 import trio
 
+from mesh.actor import Statistics
 from mesh.urls import host_of, hostname_of, origin_of
 from peers.crawler.addresses import BAD_PORTS, AddressPolicy
+from peers.crawler.body_budget import BodyBudget
 from peers.crawler.connection import Answer, Connection, ExchangeError, FetchLimits, StaleConnection, connect
 from peers.crawler.decoding import Decoded, Undecodable, decode_beginning
 from peers.crawler.resolver import LookupFailed, NoSuchName, Resolver
@@ -29,6 +31,13 @@ ACCEPT_ENCODING: Final = "gzip, br, zstd"
 
 # decode_beginning(body, codings, n_bytes), see `decoding`
 DecodeBeginning: TypeAlias = Callable[[bytes, str, int], Awaitable[Decoded]]
+
+
+class FetcherStatistics(Statistics, frozen=True):
+    """What there is now."""
+
+    connections_idle: int
+    bytes_coming_in: int  # memory of bodies that are not complete
 
 
 class Fetcher:
@@ -55,6 +64,7 @@ class Fetcher:
         self._addresses = addresses or AddressPolicy()
         self._tls = tls or tls_context()
         self._decode_beginning = decode_beginning or _decode_in_a_thread
+        self._bodies = BodyBudget(self._limits.bodies_bytes_max)
         self._idle: OrderedDict[str, Connection] = OrderedDict()  # by host, longest idle first
 
     async def fetch(self, request: FetchPage) -> FetchResult:
@@ -95,6 +105,9 @@ class Fetcher:
     def idle_connections(self) -> int:
         """How many connections are kept open for a next request."""
         return len(self._idle)
+
+    def observe(self) -> FetcherStatistics:
+        return FetcherStatistics(len(self._idle), self._bodies.n_bytes)
 
     def close_idle(self, seconds: float | None = None) -> None:
         """Close the connections that are idle for so long; by default for `FetchLimits.keep_alive_s`.
@@ -138,7 +151,9 @@ class Fetcher:
         self, connection: Connection, host: str, request: FetchPage, message: h11.Request
     ) -> Answer:
         try:
-            answer = await connection.ask(message, self._body_check(request), request.beginning_bytes)
+            answer = await connection.ask(
+                message, self._body_check(request), self._bodies, request.beginning_bytes
+            )
         except BaseException:
             connection.close()
             raise

@@ -63,6 +63,7 @@ _BLAMES: Final = {
     FailureReason.RESET: Blame.HOST,
     FailureReason.TLS: Blame.HOST,
     FailureReason.FETCHER: Blame.HOST,
+    FailureReason.CROWDED: Blame.HOST,
 }
 
 

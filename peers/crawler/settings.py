@@ -59,7 +59,7 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         ),
     ] = 256
     page_bytes_in_progress_max: Annotated[
-        Limit, Meta(description="bytes of their decoded bodies; ordinary pages make 10 MB")
+        Limit, Meta(description="bytes of their bodies as received; ordinary pages make 10 MB")
     ] = 256 << 20
     pages_held_back_max: Annotated[
         Limit,

@@ -39,6 +39,7 @@ class FailureReason(StrEnum):
     EXHAUSTING = "exhausting"  # to take it apart takes more time or memory than a page may have, or crashes
     FETCHER = "fetcher"  # and the same of our fetcher
     UNLICENSED = "unlicensed"  # given up by us: others may hold the slot by now
+    CROWDED = "crowded"  # it was the largest of bodies that took too much memory together while they came in
     LOCAL = "local"  # this machine is out of sockets or ports: not the host's fault
     ROBOTS = "robots"  # by the controller: the site asks not to
     CRAWL_DELAY = "crawl_delay"  # by the controller: the site wants longer pauses than we wait
