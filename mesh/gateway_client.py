@@ -208,4 +208,5 @@ def _bearing(token: str) -> Mapping[str, str]:
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
-_LEFT_OUT: Final = ("robots", "host_budget", "domain_budget", "busy")  # by rules of the site or of ours
+# By rules of the site or of ours.
+_LEFT_OUT: Final = ("robots", "host_budget", "domain_budget", "address_busy", "busy")

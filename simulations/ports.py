@@ -15,6 +15,8 @@ from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError
 from mesh.stamp import Stamp
 from mesh.trace import TracedPage
+from mesh.urls import host_of
+from peers.crawler.address_turns import AddressTurns
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
 from peers.crawler.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage, PageFetched
 from peers.engine.document import Document
@@ -67,24 +69,33 @@ class VirtualFetcher:
         self._web = web
         self._log = log
         self._n_fetches = 0
-        self._fetching: dict[int, Answer] = {}  # by number: what is to be said at the end
+        self._fetching: dict[int, tuple[str, Answer]] = {}  # by number: where, and what is said at the end
+        self._turns = AddressTurns(lambda address: True)
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
         match message:
-            case FetchPage(url):
+            case FetchPage(url, delay_s=delay_s):
                 served = self._web.serve(url)
+                if served.ip and not self._turns.take(served.ip, host_of(url), delay_s, now):
+                    pause_s = self._turns.book((served.ip,), host_of(url), delay_s, now)
+                    return (Answer(0.0, source, FetchFailed(url, FailureReason.ADDRESS_BUSY, "", pause_s)),)
                 self._log.append(Request(now, now + served.seconds, url, self._here.peer, served.status))
                 result: Message = _fetched(url, served, now)
                 if served.failure is not None:
                     result = FetchFailed(url, served.failure)
                 self._n_fetches += 1
-                self._fetching[self._n_fetches] = Answer(0.0, source, result)
+                self._fetching[self._n_fetches] = served.ip, Answer(0.0, source, result)
                 return (Answer(served.seconds, self._here, _FetchEnds(self._n_fetches)),)
             case _FetchEnds(number):
-                answer = self._fetching.pop(number, None)
-                return () if answer is None else (answer,)
+                if number not in self._fetching:
+                    return ()
+                ip, answer = self._fetching.pop(number)
+                self._turns.release(ip, now)
+                return (answer,)
             case AbandonFetches():
-                abandoned = [_url_of(answer.message) for answer in self._fetching.values()]
+                abandoned = [_url_of(answer.message) for _, answer in self._fetching.values()]
+                for ip, _ in self._fetching.values():
+                    self._turns.release(ip, now)
                 self._fetching.clear()
                 return [Answer(0.0, source, FetchFailed(url, _ABANDONED)) for url in abandoned]
         raise _misunderstood(self, message)

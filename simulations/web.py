@@ -58,6 +58,7 @@ class Served(NamedTuple):
     location: str = ""  # of a redirect, absolute
     body: bytes = b""  # of robots.txt; pages have none
     failure: FailureReason | None = None  # when status is 0
+    ip: str = ""  # of a machine that serves several hosts; "" when each has one of its own
 
 
 class Web(Protocol):

@@ -33,6 +33,7 @@ class WildcardShape:
     names_per_trap_page: int = 6_000
     pages_per_name: int = 3
     trap_seconds: float = 10.0  # an answer of the trap takes; a fetcher waits for 30
+    trap_ip: str = ""  # of the one machine behind all names; "" when each has one of its own
 
 
 class WildcardWeb:
@@ -53,12 +54,12 @@ class WildcardWeb:
         return ("http://site0.test/",)
 
     def serve(self, url: str) -> Served:
-        seconds = self.shape.trap_seconds if is_of_trap(url) else self.shape.site_seconds
-        if url.endswith("/robots.txt"):
-            return Served(404, seconds, 500)
+        shape = self.shape
+        seconds, ip = (shape.trap_seconds, shape.trap_ip) if is_of_trap(url) else (shape.site_seconds, "")
         page = _page_in(url)
-        is_there = page is not None and page < self._size_of(url)
-        return Served(200 if is_there else 404, seconds, 12_000 if is_there else 500)
+        if page is None or page >= self._size_of(url):  # robots.txt, too
+            return Served(404, seconds, 500, ip=ip)
+        return Served(200, seconds, 12_000, ip=ip)
 
     def links(self, url: str) -> tuple[FoundLink, ...]:
         return tuple(FoundLink(link, "link", linker=linker_of(url, link)) for link in self.targets(url))

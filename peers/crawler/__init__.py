@@ -17,6 +17,6 @@ Ports [io]: `fetcher_port` over `fetcher` (`connection`, `body_budget`, `tls_rec
 `extraction` (`parser`, `charset`, `language`, `dates`); `recorder` for traces.
 
 Pure leaves: `web_request` (one question to a web server and what came of it), `addresses` (what may be
-connected to), `decoding` (content codings within limits), `response_lines` (heads as servers write them),
-`robots` and `path_rules` (RFC 9309).
+connected to) and `address_turns` (when), `decoding` (content codings within limits), `response_lines` (heads
+as servers write them), `robots` and `path_rules` (RFC 9309).
 """

@@ -264,27 +264,23 @@ class Connection:
 
 
 async def connect(
-    addresses: tuple[str, ...], port: int, limits: FetchLimits, tls: ssl.SSLContext | None, server_name: str
+    address: str, port: int, limits: FetchLimits, tls: ssl.SSLContext | None, server_name: str
 ) -> Connection:
-    """Open a connection to the first of the addresses that takes it, with TLS when given a context.
+    """Open a connection to an address, with TLS when given a context.
 
     Args:
       server_name: the name the certificate must be for.
 
     Raises:
-      ExchangeError: none took it, with the reason of the last tried; or TLS failed with one, since another
-        address of the same host will hardly do better.
+      ExchangeError: it does not take it; by reason of TLS, another address of the host will hardly do better.
     """
-    failure = ExchangeError(FailureReason.DNS, "no address")
-    for address in addresses[: limits.addresses_tried_max]:
-        try:
-            with trio.fail_after(limits.connect_s):
-                return await _connect_to(address, port, limits, tls, server_name)
-        except trio.TooSlowError:
-            failure = ExchangeError(FailureReason.TIMEOUT, f"no connection in {limits.connect_s:g} s")
-        except OSError as error:
-            failure = ExchangeError(_reason_of(error), error.strerror or str(error))
-    raise failure
+    try:
+        with trio.fail_after(limits.connect_s):
+            return await _connect_to(address, port, limits, tls, server_name)
+    except trio.TooSlowError as error:
+        raise ExchangeError(FailureReason.TIMEOUT, f"no connection in {limits.connect_s:g} s") from error
+    except OSError as error:
+        raise ExchangeError(_reason_of(error), error.strerror or str(error)) from error
 
 
 async def _connect_to(

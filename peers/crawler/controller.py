@@ -135,8 +135,8 @@ class Controller(StoreActor):
             case PageStored(url, stamp):
                 self._pages.stored(url, stamp, now)
                 sends = self._flush(now) if self._flush_due_s() <= now else []
-            case FetchFailed(url, reason):
-                sends = self._visits.failed(url, reason, now)
+            case FetchFailed():
+                sends = self._visits.failed(message, now)
             case ParseFailed(url, reason):
                 sends = self._lose(url, reason, now)
             case PageRefused(url, stamp):

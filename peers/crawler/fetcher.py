@@ -2,7 +2,8 @@
 
 Bodies stay in their content codings, but for beginnings, as of a robots.txt. Follows no redirects, keeps no
 cookies and knows no robots.txt or politeness: the controller decides what is fetched when. It keeps at most
-one idle connection per host, to the origin that was asked last.
+one idle connection per host, to the origin that was asked last, and asks each public address one thing at a
+time (`address_turns`): only here it is known which hosts share one.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ import trio
 
 from mesh.actor import Statistics
 from mesh.urls import host_of, hostname_of, origin_of
+from peers.crawler.address_turns import AddressTurns
 from peers.crawler.addresses import BAD_PORTS, AddressPolicy
 from peers.crawler.body_budget import BodyBudget
 from peers.crawler.connection import Answer, Connection, ExchangeError, FetchLimits, StaleConnection, connect
 from peers.crawler.decoding import Decoded, Undecodable, decode_beginning
-from peers.crawler.resolver import LookupFailed, NoSuchName, Resolver
+from peers.crawler.resolver import Endpoints, LookupFailed, NoSuchName, Resolver
 from peers.crawler.web_request import FailureReason, FetchFailed, FetchPage, FetchResult, PageFetched
 
 ACCEPT: Final = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
@@ -40,6 +42,14 @@ class FetcherStatistics(Statistics, frozen=True):
     bytes_coming_in: int  # memory of bodies that are not complete
 
 
+class AddressBusy(Exception):
+    """All addresses of a host have their turns with others."""
+
+    def __init__(self, pause_s: float) -> None:
+        super().__init__(f"its turn is in {pause_s:.1f} s")
+        self.pause_s = pause_s
+
+
 class Fetcher:
     """Fetches for any number of tasks at once; the caller sees to one fetch per host at a time."""
 
@@ -51,6 +61,7 @@ class Fetcher:
         addresses: AddressPolicy | None = None,
         tls: ssl.SSLContext | None = None,
         decode_beginning: DecodeBeginning | None = None,
+        turns: AddressTurns | None = None,
     ) -> None:
         """Make a fetcher.
 
@@ -65,6 +76,7 @@ class Fetcher:
         self._tls = tls or tls_context()
         self._decode_beginning = decode_beginning or _decode_in_a_thread
         self._bodies = BodyBudget(self._limits.bodies_bytes_max)
+        self._turns = turns or AddressTurns()
         self._idle: OrderedDict[str, Connection] = OrderedDict()  # by host, longest idle first
 
     async def fetch(self, request: FetchPage) -> FetchResult:
@@ -79,6 +91,8 @@ class Fetcher:
             if codings and request.beginning_bytes:
                 body, is_whole = await self._decode_beginning(body, codings, request.beginning_bytes)
                 codings = ""
+        except AddressBusy as busy:
+            return FetchFailed(request.url, FailureReason.ADDRESS_BUSY, str(busy), busy.pause_s)
         except trio.TooSlowError:
             return FetchFailed(request.url, FailureReason.TIMEOUT, f"not done in {self._limits.total_s:g} s")
         except ExchangeError as error:
@@ -128,11 +142,14 @@ class Fetcher:
         self.close_idle()
         connection = self._idle_to(host, origin)
         if connection is not None:
+            if not self._turns.take(connection.ip, hostname_of(origin), request.delay_s, trio.current_time()):
+                self._keep(host, connection)
+                raise self._busy((connection.ip,), hostname_of(origin), request.delay_s)
             try:
                 return connection, await self._ask(connection, host, request, message)
             except StaleConnection:
                 pass  # closed by the server while idle: its right, and no fault
-        connection = await self._connect(origin)
+        connection = await self._connect(origin, request.delay_s)
         connection.origin = origin
         return connection, await self._ask(connection, host, request, message)
 
@@ -154,9 +171,13 @@ class Fetcher:
             answer = await connection.ask(
                 message, self._body_check(request), self._bodies, request.beginning_bytes
             )
-        except BaseException:
+        except BaseException as error:
             connection.close()
+            if isinstance(error, StaleConnection):
+                self._turns.give_back(connection.ip)
             raise
+        finally:
+            self._turns.release(connection.ip, trio.current_time())
         if connection.rearm():
             self._keep(host, connection)
         else:
@@ -172,7 +193,8 @@ class Fetcher:
         if len(self._idle) > self._limits.connections_idle_max:
             self._idle.popitem(last=False)[1].close()
 
-    async def _connect(self, origin: str) -> Connection:
+    async def _connect(self, origin: str, delay_s: float) -> Connection:
+        """Open a connection to an origin, with the turn of its address."""
         hostname = hostname_of(origin)
         is_secure = origin.startswith("https:")
         port = _port_of(origin, 443 if is_secure else 80)
@@ -188,7 +210,35 @@ class Fetcher:
         if refusal is not None:
             raise ExchangeError(FailureReason.PRIVATE_ADDRESS, refusal)
         tls = self._tls if is_secure else None
-        return await connect(endpoints.addresses, endpoints.port, self._limits, tls, hostname)
+        return await self._connect_in_turn(endpoints, tls, hostname, delay_s)
+
+    async def _connect_in_turn(
+        self, endpoints: Endpoints, tls: ssl.SSLContext | None, hostname: str, delay_s: float
+    ) -> Connection:
+        """Open a connection to the first of the addresses that takes one and has no turn with others."""
+        addresses = endpoints.addresses[: self._limits.addresses_tried_max]
+        failure: ExchangeError | None = None
+        for address in addresses:
+            if not self._turns.take(address, hostname, delay_s, trio.current_time()):
+                continue
+            self._close_idle_at(address)
+            try:
+                return await connect(address, endpoints.port, self._limits, tls, hostname)
+            except BaseException as error:
+                self._turns.release(address, trio.current_time())
+                if not isinstance(error, ExchangeError) or error.reason is FailureReason.TLS:
+                    raise
+                failure = error
+        raise failure or self._busy(addresses, hostname, delay_s)
+
+    def _close_idle_at(self, address: str) -> None:
+        """Close the idle connections to an address to which another one is going to be opened."""
+        if self._turns.is_shared(address):
+            for host in [host for host, connection in self._idle.items() if connection.ip == address]:
+                self._idle.pop(host).close()
+
+    def _busy(self, addresses: tuple[str, ...], host: str, delay_s: float) -> AddressBusy:
+        return AddressBusy(self._turns.book(addresses, host, delay_s, trio.current_time()))
 
     def _message(self, request: FetchPage) -> h11.Request:
         scheme, separator, rest = request.url.partition("://")

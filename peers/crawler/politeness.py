@@ -53,6 +53,7 @@ class Blame(Enum):
 
 _BLAMES: Final = {
     FailureReason.UNLICENSED: Blame.NOBODY,
+    FailureReason.ADDRESS_BUSY: Blame.NOBODY,
     FailureReason.LOCAL: Blame.US,
     FailureReason.DNS: Blame.HOPELESS_HOST,
     FailureReason.PRIVATE_ADDRESS: Blame.HOPELESS_HOST,

@@ -21,8 +21,10 @@ from peers.crawler.robots_files import RobotsFiles, RobotsQuestion
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_rows import Conclusion, concluded, due_at
 from peers.crawler.web_request import (
+    PAGE_MEDIA_TYPES,
     AbandonFetches,
     FailureReason,
+    FetchFailed,
     FetchPage,
     PageFetched,
     retry_after_s,
@@ -137,10 +139,7 @@ class Visits:
             if excluded is None and known is None:
                 return self._ask_for_robots(state, taken, now)
             if excluded is None:
-                if not taken.is_stored:
-                    self._clocks.count_page(state)
-                request = FetchPage(taken.url, user_agent=self._settings.user_agent)
-                return self._ask(request, Visit(state, taken), now)
+                return self._ask(self._question(taken.url), Visit(state, taken), now)
             self.outcomes[excluded] += 1
             if self._pages.is_withdrawn(state, taken, excluded):
                 sends += self._pages.withdraw_unseen(state, taken, f"X{excluded}", now)
@@ -164,8 +163,14 @@ class Visits:
             self._clocks.wait(state, free_s)
             return None
         # A byte more than is read of it tells that it was cut.
-        request = FetchPage(question.url, (), ROBOTS_BYTES_MAX + 1, self._settings.user_agent)
+        request = self._question(question.url, (), ROBOTS_BYTES_MAX + 1)
         return self._ask(request, Visit(state, taken, question), now)
+
+    def _question(
+        self, url: str, media_types: tuple[str, ...] = PAGE_MEDIA_TYPES, beginning_bytes: int = 0
+    ) -> FetchPage:
+        settings = self._settings
+        return FetchPage(url, media_types, beginning_bytes, settings.user_agent, settings.delay_s)
 
     def _free_s(self, url: str, state: HostState, now: float) -> float:
         """When the host of a URL may be asked on behalf of another one."""
@@ -178,7 +183,6 @@ class Visits:
     def _ask(self, request: FetchPage, visit: Visit, now: float) -> FetchPage:
         self._visits[request.url] = visit
         self._asked.add(host_of(request.url))
-        self._budgets.count_question(visit.state.domain.name)
         self._clocks.note_question(self._hosts_of(request.url, visit.state), now)
         return request
 
@@ -197,6 +201,9 @@ class Visits:
         visit = self._visits.pop(url, None)
         if visit is not None:
             self._asked.remove(host_of(url))
+            self._budgets.count_question(visit.state.domain.name)
+            if visit.robots is None and not visit.taken.is_stored:
+                self._clocks.count_page(visit.state)
             self._clocks.note_answer(self._hosts_of(url, visit.state), now)
         return visit
 
@@ -242,8 +249,12 @@ class Visits:
             self._pages.follow(state, taken, fetched, now)
         return []
 
-    def failed(self, url: str, reason: FailureReason, now: float) -> list[Send]:
+    def failed(self, failed: FetchFailed, now: float) -> list[Send]:
         """Take in that there is no answer."""
+        url, reason = failed.url, failed.reason
+        if reason is FailureReason.ADDRESS_BUSY:
+            self._was_not_asked(url, now + failed.pause_s, now)
+            return []
         visit = self._answered(url, now)
         if visit is None:
             return []
@@ -260,6 +271,16 @@ class Visits:
             sends = self._page_failed(visit.state, visit.taken, reason, blame, now)
         self._frontier.release(visit.state, now)
         return sends
+
+    def _was_not_asked(self, url: str, again_s: float, now: float) -> None:
+        """Let a host wait for the turn of its address."""
+        visit = self._visits.pop(url, None)
+        if visit is not None:
+            self._asked.remove(host_of(url))
+            self.outcomes[FailureReason.ADDRESS_BUSY] += 1
+            self._frontier.put_back(visit.state, visit.taken)
+            self._clocks.wait(visit.state, again_s)
+            self._frontier.release(visit.state, now)
 
     def _robots_failed(
         self, state: HostState, taken: QueuedUrl, origin: str, blame: Blame, now: float

@@ -27,6 +27,7 @@ class FailureReason(StrEnum):
     PRIVATE_ADDRESS = "private_address"  # the name leads to an address of ours or of nobody
     REFUSED = "refused"
     UNREACHABLE = "unreachable"
+    ADDRESS_BUSY = "address_busy"  # not asked: other hosts at its address have their turn before
     TIMEOUT = "timeout"
     RESET = "reset"  # the connection broke, or closed before the answer was complete
     TLS = "tls"
@@ -57,6 +58,7 @@ class FetchPage(Message, frozen=True):
     media_types: tuple[str, ...] = PAGE_MEDIA_TYPES
     beginning_bytes: int = 0  # of the body, when no more is wanted; 0 wants all, up to the fetcher's limit
     user_agent: str = USER_AGENT
+    delay_s: float = 0.0  # for which its address is left alone after the answer
 
 
 class PageFetched(Message, frozen=True):
@@ -93,6 +95,7 @@ class FetchFailed(Message, frozen=True):
     url: str
     reason: FailureReason
     detail: str = ""  # for people
+    pause_s: float = 0.0  # until it is the turn of a host whose address is busy
 
 
 FetchResult: TypeAlias = PageFetched | FetchFailed

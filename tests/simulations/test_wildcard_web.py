@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
 from mesh.urls import canonical, host_of
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.web_request import FailureReason
 from simulations.checks import impolite, reachable
 from simulations.crawl import SimulatedCrawl
 from simulations.wildcard_web import WildcardShape, WildcardWeb, is_of_trap
@@ -44,3 +46,19 @@ def test_sites_get_their_pages_crawled_beside_a_wildcard_domain_as_fast_as_witho
     trapped = [request for request in beside.log if is_of_trap(request.url)]
     assert len(trapped) > seconds / 29.0, "what sites leave, the domain may have"
     assert impolite(beside.log, lambda _: SETTINGS.delay_s) == []
+
+
+def test_a_machine_behind_many_names_is_asked_one_thing_at_a_time_after_the_delay() -> None:
+    """Of 300 names at one address 200 were asked at once."""
+    shape = WildcardShape(
+        sites=1, trap_pages=1, names_per_trap_page=300, trap_seconds=0.5, trap_ip="203.0.113.7"
+    )
+    run = SimulatedCrawl(WildcardWeb(shape), peers=1, seed=1)
+    run.run_for(900.0)
+    asked = sorted((request.at_s, request.until_s) for request in run.log if is_of_trap(request.url))
+    gaps = [after[0] - before[1] for before, after in pairwise(asked)]
+    assert min(gaps) >= run.settings.delay_s - 1e-6
+    assert len(asked) > 0.8 * 900.0 / (run.settings.delay_s + shape.trap_seconds), "no turn is lost for long"
+    (statistics,) = run.crawl_statistics().values()
+    assert statistics.fetch_status[FailureReason.ADDRESS_BUSY] < 10 * len(asked)
+    assert len({host_of(request.url) for request in run.log if is_of_trap(request.url)}) > 150

@@ -42,7 +42,7 @@ def test_robots_txt_comes_first_and_whatever_type_it_has() -> None:
     desk = Desk()
     assert desk.seed(HOME) == [
         Send(Address(ME, "searcher"), LinksAccepted(1)),
-        Send(Address(ME, "fetcher"), FetchPage(ROBOTS, (), ROBOTS_BYTES_MAX + 1)),
+        Send(Address(ME, "fetcher"), FetchPage(ROBOTS, (), ROBOTS_BYTES_MAX + 1, delay_s=2.0)),
     ]
     assert asked(desk.allow()) == [HOME]
 
@@ -580,6 +580,21 @@ def test_retry_after_makes_the_pause_longer_within_limits(value: str, pause_s: f
     desk = Desk().with_home_asked()
     desk.tell(fetched(HOME, 503, headers=(("Retry-After", value),)))
     assert desk.controller.wake_at() == pytest.approx(desk.now + pause_s)
+
+
+def test_a_host_whose_address_is_busy_waits_for_its_turn_and_counts_as_not_asked() -> None:
+    desk = Desk(pages_per_host_max=1, requests_per_domain_max=2)
+    desk.seed(HOME)
+    for question in (ROBOTS, HOME):
+        for pause_s in (7.0, 0.5):
+            desk.tell(FetchFailed(question, FailureReason.ADDRESS_BUSY, pause_s=pause_s))
+            assert asked(desk.wake(max(pause_s, 2.0) - 0.1)) == []
+            assert asked(desk.wake(0.1)) == [question]
+        if question == ROBOTS:
+            assert asked(desk.allow()) == [HOME]
+    desk.tell(fetched(HOME, 404))
+    assert desk.state_of(HOME) == "F404"
+    assert desk.observe().fetch_status == {"address_busy": 4, "404": 1}
 
 
 @pytest.mark.parametrize("reason", [FailureReason.DNS, FailureReason.PRIVATE_ADDRESS])

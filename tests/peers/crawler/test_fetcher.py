@@ -5,12 +5,14 @@ import socket
 import ssl
 from collections.abc import AsyncIterator
 from ipaddress import ip_network
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import trio
 import trustme
 
+from peers.crawler.address_turns import AddressTurns
 from peers.crawler.addresses import ALLOW_ALL, AddressPolicy
 from peers.crawler.connection import FetchLimits
 from peers.crawler.extraction import decoded
@@ -673,6 +675,73 @@ async def test_a_listener_that_never_accepts_times_out() -> None:
         for client in waiting:
             client.close()
     assert reason_of(result) is FailureReason.TIMEOUT
+
+
+# --- Addresses ------------------------------------------------------------------------------------------
+
+
+def everywhere() -> AddressTurns:
+    return AddressTurns(lambda address: True)
+
+
+async def test_an_address_is_asked_one_thing_at_a_time_whatever_names_it_has(nursery: trio.Nursery) -> None:
+    """Of 300 names at one address 200 were asked at once."""
+    open_now: list[int] = []
+
+    async def behave(stream: trio.abc.Stream, head: bytes) -> None:
+        open_now.append(host.open_count)
+        await trio.sleep(0.05)
+        await stream.send_all(HELLO)
+
+    host = WebHost(behave)
+    await host.start(nursery)
+    fetcher = fetcher_for(*[host] * 12, turns=everywhere())
+    results: list[FetchResult] = []
+
+    async def fetch(number: int) -> None:
+        results.append(await fetcher.fetch(FetchPage(f"http://h{number}.test/", delay_s=0.1)))
+
+    async with trio.open_nursery() as fetches:
+        for number in range(10):
+            fetches.start_soon(fetch, number)
+    assert sum(isinstance(result, PageFetched) for result in results) == 1
+    busy = [result for result in results if isinstance(result, FetchFailed)]
+    assert {result.reason for result in busy} == {FailureReason.ADDRESS_BUSY}
+    pauses = [result.pause_s for result in busy]
+    assert all(after - before >= 0.09 for before, after in pairwise([0.0, *pauses]))
+    await trio.sleep(0.15)
+    body_of(await fetcher.fetch(FetchPage(busy[0].url, delay_s=0.1)))
+    assert open_now == [1, 1], "an idle connection of another host is closed before"
+
+
+async def test_a_connection_closed_while_idle_does_not_cost_its_host_the_turn(nursery: trio.Nursery) -> None:
+    host = WebHost(saying(HELLO, close=True))
+    await host.start(nursery)
+    fetcher = fetcher_for(host, turns=everywhere())
+    for _ in range(2):
+        body_of(await fetcher.fetch(FetchPage("http://h0.test/", delay_s=0.1)))
+        await trio.sleep(0.15)
+
+
+async def test_an_address_that_refuses_is_free_again_after_the_delay() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # bound but not listening
+        host = WebHost(saying(HELLO))
+        host.port = unused.getsockname()[1]
+        fetcher = fetcher_for(host, turns=everywhere())
+        question = FetchPage("http://h0.test/", delay_s=0.2)
+        assert reason_of(await fetcher.fetch(question)) is FailureReason.REFUSED
+        assert reason_of(await fetcher.fetch(question)) is FailureReason.ADDRESS_BUSY
+        await trio.sleep(0.25)
+        assert reason_of(await fetcher.fetch(question)) is FailureReason.REFUSED
+
+
+async def test_addresses_that_are_not_public_are_not_held_back(nursery: trio.Nursery) -> None:
+    host = WebHost(saying(HELLO))
+    await host.start(nursery)
+    fetcher = fetcher_for(host, host, host)
+    for number in range(3):
+        body_of(await fetcher.fetch(FetchPage(f"http://h{number}.test/", delay_s=9.0)))
 
 
 async def test_a_cancelled_fetch_closes_its_connection(nursery: trio.Nursery) -> None:

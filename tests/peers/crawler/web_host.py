@@ -8,6 +8,7 @@ from functools import partial
 
 import trio
 
+from peers.crawler.address_turns import AddressTurns
 from peers.crawler.addresses import ALLOW_ALL, AddressPolicy
 from peers.crawler.connection import FetchLimits
 from peers.crawler.fetcher import Fetcher
@@ -104,12 +105,15 @@ def fetcher_for(
     limits: FetchLimits = QUICK,
     addresses: AddressPolicy = ALLOW_ALL,
     tls: ssl.SSLContext | None = None,
+    turns: AddressTurns | None = None,
 ) -> Fetcher:
     """A fetcher that finds the hosts under the names h0.test, h1.test ..."""
     table = {
         f"h{index}.test": FixedEndpoint("127.0.0.1", host.port, host.port) for index, host in enumerate(hosts)
     }
-    return closed_later(Fetcher(FixedResolver(table), limits=limits, addresses=addresses, tls=tls))
+    return closed_later(
+        Fetcher(FixedResolver(table), limits=limits, addresses=addresses, tls=tls, turns=turns)
+    )
 
 
 def closed_later(fetcher: Fetcher) -> Fetcher:
