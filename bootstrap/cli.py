@@ -27,7 +27,7 @@ from bootstrap.lab import Lab, LabOptions, Report, gateway_of, running_lab
 from bootstrap.provision import (
     BOOTSTRAP,
     create_mesh,
-    draw_keys,
+    draw_serials,
     identity_in,
     open_mesh,
     ports_from,
@@ -329,7 +329,7 @@ async def _demo(once: bool, screen: Screen, is_shown: bool) -> dict[str, Any]:
             }
             gateway = "127.0.0.1:0" if once else _demo_gateway()
             data = Path(folder) / "demo"
-            draw_keys(create_mesh(data, "demo", replicas=2), LAB_PEERS, list(served.resolver))
+            draw_serials(create_mesh(data, "demo", replicas=2), LAB_PEERS, list(served.resolver))
             options = LabOptions(data, LAB_PEERS, 2, settings, gateway=gateway)
             async with _lab_on(screen, options) as lab:
                 await lab.add_seeds(served.seeds)

@@ -12,6 +12,7 @@ the door of the bootstrap node.
 
 from __future__ import annotations
 
+import time
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ import msgspec
 from bootstrap.rendezvous import BootstrapConfig
 from bootstrap.toml_edit import with_settings
 from bootstrap.toml_text import toml_of
-from mesh.certificate import issue
+from mesh.certificate import WEIGHT_MAX_DEFAULT, Grant, issue
 from mesh.config import WEIGHT_DEFAULT, DoorConfig, MeshConfig, load_config, parse_config
 from mesh.decree import Signer, appoint
 from mesh.errors import ConfigError
@@ -33,16 +34,22 @@ from mesh.key_file import (
     load_identity,
     load_root_key,
     new_identity,
+    new_serial,
     new_signing_key,
     save_administrator,
     save_identity,
     save_root_key,
 )
 from mesh.signing_key import SigningKey
+from mesh.slot_ranking import WEIGHT_MAX
 from mesh.slots import SlotTable, slot_of
 from peers.config import PeerConfig
 
 BOOTSTRAP: Final = "bootstrap"
+SERIAL_FILE: Final = (
+    "serial"  # in the folder of a peer whose id was drawn before its configuration is written
+)
+CERTIFICATE_DAYS: Final = 3_650.0  # for which a certificate is valid, unless somebody says otherwise
 
 # By `table.key` as in the configuration file; whatever is not named has its default, or stays as it is.
 Settings: TypeAlias = Mapping[str, object]
@@ -110,10 +117,10 @@ def identity_in(folder: Path) -> Identity:
     return load_identity(key_file)
 
 
-def draw_keys(mesh_folder: MeshFolder, peers: int, hosts: Sequence[str]) -> None:
-    """Make keys for new peers with which each of them owns one of these hosts at least.
+def draw_serials(mesh_folder: MeshFolder, peers: int, hosts: Sequence[str]) -> None:
+    """Draw ids for new peers with which each of them owns one of these hosts at least.
 
-    Keys decide who owns what. With a handful of hosts chance would leave one of three peers without any
+    Ids decide who owns what. With a handful of hosts chance would leave one of three peers without any
     in every third mesh, which shows nobody how a mesh shares its work.
     """
     assert len(hosts) >= peers
@@ -121,12 +128,24 @@ def draw_keys(mesh_folder: MeshFolder, peers: int, hosts: Sequence[str]) -> None
     slots = [slot_of(host, mesh.slot_count) for host in hosts]
     owners: set[str] = set()
     while len(owners) < peers:
-        identities = [new_identity() for _ in range(peers)]
-        weights = dict.fromkeys((identity.peer_id for identity in identities), WEIGHT_DEFAULT)
-        table = SlotTable(weights, mesh.slot_count, replicas=1)
+        serials = [new_serial() for _ in range(peers)]
+        table = SlotTable(dict.fromkeys(serials, WEIGHT_DEFAULT), mesh.slot_count, replicas=1)
         owners = {table.team_of(slot)[0] for slot in slots}
-    for number, identity in enumerate(identities, 1):
-        save_identity(mesh_folder.folder / f"peer-{number}" / "peer.key", identity)
+    for number, serial in enumerate(serials, 1):
+        keep_serial(mesh_folder, number, serial)
+
+
+def keep_serial(mesh_folder: MeshFolder, number: int, serial: str) -> None:
+    """Have peer `number` be given this id when its configuration is written for the first time."""
+    _write(mesh_folder.folder / f"peer-{number}" / SERIAL_FILE, serial)
+
+
+def grant_for(serial: str, weight: object, days: float = CERTIFICATE_DAYS) -> Grant:
+    """What a peer that shall have this weight is granted: twice that, by queues; a bootstrap node nothing."""
+    valid_until = time.time() + days * 86_400
+    if not isinstance(weight, int) or weight <= 0:
+        return Grant(serial, valid_until, rights=0, weight_max=0)
+    return Grant(serial, valid_until, weight_max=min(max(WEIGHT_MAX_DEFAULT, 2 * weight), WEIGHT_MAX))
 
 
 def write_bootstrap(mesh_folder: MeshFolder, settings: Settings = NO_SETTINGS) -> Identity:
@@ -172,17 +191,22 @@ def _write_node(mesh_folder: MeshFolder, name: str, settings: Settings, kind: ty
         load_config(path, kind)  # a slip of a person is told before anything is changed
         text = with_settings(path.read_text(encoding="utf-8"), settings, str(path))
     else:
-        text = _new_text(mesh_folder, identity, settings, kind)
+        drawn = folder / SERIAL_FILE
+        serial = drawn.read_text(encoding="utf-8") if drawn.exists() else new_serial()
+        text = _new_text(mesh_folder, identity, serial, settings, kind)
     parse_config(text, kind, str(path))
     _write(path, text)
     return identity
 
 
-def _new_text(mesh_folder: MeshFolder, identity: Identity, settings: Settings, kind: type[Config]) -> str:
-    mesh_id = mesh_folder.mesh.digest()
-    certificate = issue(mesh_folder.root, mesh_id, identity.curve_public, identity.signing_public)
+def _new_text(
+    mesh_folder: MeshFolder, identity: Identity, serial: str, settings: Settings, kind: type[Config]
+) -> str:
+    grant = grant_for(serial, settings.get("member.weight", WEIGHT_DEFAULT))
+    keys = identity.curve_public, identity.signing_public
+    certificate = issue(mesh_folder.root, mesh_folder.mesh.digest(), *keys, grant)
     values: dict[str, Any] = {"mesh": msgspec.to_builtins(mesh_folder.mesh)}
-    for name, value in {"member.certificate": certificate.signature.hex(), **settings}.items():
+    for name, value in {"member.certificate": certificate.encoded().hex(), **settings}.items():
         *path, key = name.split(".")
         table = values
         for each in path:

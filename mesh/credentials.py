@@ -8,9 +8,9 @@ from typing import Final, Protocol
 import msgspec
 from msgspec.structs import astuple, replace
 
-from mesh.certificate import Certificate
+from mesh.certificate import Certificate, Grant, read_certificate
 from mesh.config import MeshConfig
-from mesh.identity import Identity, peer_id_of, verify_signature
+from mesh.identity import Identity, verify_signature
 from mesh.membership.wire_messages import MEMBERS_MAX, MemberRecord
 
 PURPOSE: Final = b"tianmesh member record 1\x00"  # nothing else that a peer signs begins like this
@@ -19,7 +19,7 @@ _SIGNED_FIELDS: Final = MemberRecord.__struct_fields__.index("signature")  # tho
 
 
 class Credentials(Protocol):
-    """The keys of one peer and the root key of its mesh, behind two questions."""
+    """The keys of one peer and the root key of its mesh, behind three questions."""
 
     def sign(self, record: MemberRecord) -> MemberRecord:
         """Return this peer's own record with a signature over all other fields."""
@@ -27,9 +27,12 @@ class Credentials(Protocol):
     def is_genuine(self, record: MemberRecord) -> bool:
         """Tell whether its peer wrote this record and the mesh has admitted that peer.
 
-        That is: the id follows from the CURVE key, the certificate is the mesh root's over both keys,
-        and the signature is the signing key's over the record. Never raises, whatever the bytes.
+        That is: the certificate is the mesh root's, over both keys and this id, it allows the weights, and
+        the signature is the signing key's over the record. Never raises, whatever the bytes.
         """
+
+    def grant_of(self, record: MemberRecord) -> Grant:
+        """What the certificate of a genuine record grants; the time of its end is not asked."""
 
 
 class PeerCredentials:
@@ -41,16 +44,26 @@ class PeerCredentials:
         self._root_public = bytes.fromhex(config.root_key)
 
     def sign(self, record: MemberRecord) -> MemberRecord:
-        assert record.peer == self._identity.peer_id, "a peer writes its own record only"
+        assert record.curve_key == self._identity.curve_public, "a peer writes its own record only"
         return replace(record, signature=self._identity.sign(_signed(record)))
 
     def is_genuine(self, record: MemberRecord) -> bool:
-        certificate = Certificate(self._mesh_id, record.curve_key, record.signing_key, record.certificate)
+        certificate = _certificate(self._mesh_id, record.curve_key, record.signing_key, record.certificate)
         return (
-            record.peer == peer_id_of(record.curve_key)
+            certificate is not None
+            and certificate.grant.serial == record.peer
+            and certificate.grant.allows(record.weight, record.serving)
             and _is_valid(certificate, self._root_public)
             and _is_signed(record.signing_key, _signed(record), record.signature)
         )
+
+    def grant_of(self, record: MemberRecord) -> Grant:
+        certificate = _certificate(self._mesh_id, record.curve_key, record.signing_key, record.certificate)
+        assert certificate is not None, "only genuine records are asked about"
+        return certificate.grant
+
+
+_certificate = lru_cache(maxsize=MEMBERS_MAX)(read_certificate)
 
 
 @lru_cache(maxsize=MEMBERS_MAX)

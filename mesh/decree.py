@@ -37,12 +37,13 @@ from mesh.signing_key import SigningKey
 from mesh.wire_fields import Key
 
 REVOCATION: Final = "revocation"  # of a member, by its id, or of an administrator's key, in hexadecimal
+RENEWAL: Final = "renewal"  # of the certificate of the peer of this id: `certificate.Certificate.encoded`
 DRAIN: Final = "drain"  # order to the peer of this id, once: 1 to give its slots away, 0 to take its share
 WRITE_OFF: Final = "write-off"  # of the dead peer of this id: whatever it said up to an incarnation
 POLICY: Final = "policy"  # of the whole mesh; the subject is ""
 
-KINDS: Final = frozenset({REVOCATION, DRAIN, WRITE_OFF, POLICY})
-ROOT_KINDS: Final = frozenset({REVOCATION})  # what no administrator may sign
+KINDS: Final = frozenset({REVOCATION, RENEWAL, DRAIN, WRITE_OFF, POLICY})
+ROOT_KINDS: Final = frozenset({REVOCATION, RENEWAL})  # what no administrator may sign
 
 DECREE_BYTES_MAX: Final = 256 << 10  # of the body; a policy of 2,000 rules
 NUMBER_MAX: Final = (1 << 63) - 1

@@ -2,12 +2,12 @@
 
 Both follow from one secret of 32 bytes, so that a key file holds one number and a simulated peer can
 be made from a seed. CURVE proves who is at the other end of a connection; a signature proves who wrote
-a record that came through third parties.
+a record that came through third parties. The id of a peer is not in its keys: the mesh's root draws it
+(`certificate`).
 """
 
 from __future__ import annotations
 
-from base64 import b32encode
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -17,7 +17,6 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 
 SECRET_BYTES = 32
 CURVE_KEY_CHARS = 40  # Z85 of 32 bytes, the form in which ZeroMQ takes CURVE keys
-PEER_ID_BYTES = 10  # 80 bits, 16 characters: a second key with the id of a given peer takes 2^80 tries
 Z85_DIGITS = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 
 # The key pairs printed in the manual page zmq_curve(7): their secrets are known to everybody.
@@ -30,7 +29,6 @@ PUBLISHED_CURVE_KEYS = frozenset(
 class Identity:
     """The keys of one peer. `of_secret` makes one."""
 
-    peer_id: str  # follows from curve_public
     curve_public: bytes  # Z85, 40 characters
     signing_public: bytes  # Ed25519, 32 bytes
     curve_secret: bytes = field(repr=False)  # Z85, 40 characters
@@ -47,7 +45,6 @@ class Identity:
         )
         signing_key = Ed25519PrivateKey.from_private_bytes(_derived(secret, b"signing"))
         return Identity(
-            peer_id=peer_id_of(curve_public),
             curve_public=curve_public,
             signing_public=signing_key.public_key().public_bytes_raw(),
             curve_secret=z85_of(curve_secret),
@@ -80,11 +77,6 @@ def verify_signature(signing_public: bytes, data: bytes, signature: bytes) -> bo
     except (InvalidSignature, ValueError):
         return False
     return True
-
-
-def peer_id_of(curve_public: bytes) -> str:
-    """Name the peer that has this CURVE key (Z85): 16 characters of lower-case base32."""
-    return b32encode(blake2b(curve_public, digest_size=PEER_ID_BYTES).digest()).decode().lower()
 
 
 def is_curve_key(key: bytes) -> bool:

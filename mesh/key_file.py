@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import secrets
 import tomllib
+from base64 import b32encode
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from mesh.certificate import SERIAL_CHARS
 from mesh.decree import Signer
 from mesh.errors import ConfigError
 from mesh.identity import SECRET_BYTES, Identity
@@ -21,6 +23,11 @@ ADMIN_FIELD: Final = "admin_secret"
 WARRANT_FIELD: Final = "warrant"  # the root's word for it
 MESH_FIELD: Final = "mesh"  # its id
 FILE_BYTES_MAX = 4096  # a key file has under 200
+
+
+def new_serial() -> str:
+    """Draw the id of a new member."""
+    return b32encode(secrets.token_bytes(SERIAL_CHARS * 5 // 8)).decode().lower()
 
 
 def new_identity() -> Identity:
@@ -37,7 +44,7 @@ def save_identity(path: Path, identity: Identity) -> None:
     Raises:
       ConfigError: the file exists, or cannot be written.
     """
-    _save(path, PEER_FIELD, identity.secret, f"the secret key of peer {identity.peer_id}")
+    _save(path, PEER_FIELD, identity.secret, "the secret key of a peer")
 
 
 def load_identity(path: Path) -> Identity:

@@ -18,6 +18,7 @@ from typing import Final
 import trio
 
 from mesh.actor import Actor, Address
+from mesh.certificate import read_certificate
 from mesh.codec import Decoder
 from mesh.config import MemberConfig, MeshConfig
 from mesh.credentials import PeerCredentials
@@ -67,7 +68,9 @@ class Member:
           ConfigError: no usable key or certificate, or an address that cannot be bound.
           StorageError: the table cannot be written, or another version of this program wrote it.
         """
+        self._mesh = mesh
         self.identity: Identity = load_identity(folder / config.key_file)
+        self.peer_id = self._named_by(config.certificate)
         self.table = table
         self.life = _begin_life(table)
         listen = config.listen
@@ -77,7 +80,6 @@ class Member:
             multicast_endpoint=f"tcp://{listen}:{config.multicast_port}",
             door_endpoint=f"tcp://{listen}:{config.door_port}",
         )
-        self._mesh = mesh
         self._config = config
         try:
             self.record = self._own_record(gateway)
@@ -87,10 +89,6 @@ class Member:
             raise
         self.network = NetworkPort(self.transport)
         self.runtime: Runtime | None = None
-
-    @property
-    def peer_id(self) -> str:
-        return self.identity.peer_id
 
     def assemble(
         self,
@@ -147,6 +145,17 @@ class Member:
             await self.transport.aclose()
             self.table.close()
 
+    def _named_by(self, certificate: str) -> str:
+        """The id that the mesh's root has given to the holder of our keys."""
+        keys = self.identity.curve_public, self.identity.signing_public
+        named = read_certificate(self._mesh.digest(), *keys, bytes.fromhex(certificate))
+        if named is None or not named.is_valid(bytes.fromhex(self._mesh.root_key)):
+            raise ConfigError(
+                f"the certificate of this peer is not from mesh {self._mesh.name!r} for its key: "
+                "copy config.toml and peer.key together, or make both anew with `tianmesh init`"
+            )
+        return named.grant.serial
+
     def _own_record(self, gateway: str) -> MemberRecord:
         door = self.transport.door_endpoint
         assert door is not None, "every member opens its door"
@@ -179,12 +188,13 @@ class Member:
         return endpoint_of((host, port))
 
     def _check_certificate(self) -> None:
-        """Find out before the others do that this key is none of the mesh's."""
+        """Find out before the others do that this peer wants more than it may."""
         credentials = PeerCredentials(self.identity, self._mesh)
         if not credentials.is_genuine(credentials.sign(self.record)):
+            grant = credentials.grant_of(self.record)
             raise ConfigError(
-                f"the certificate of peer {self.peer_id} is not from mesh {self._mesh.name!r}: "
-                "copy config.toml and peer.key together, or make both anew with `tianmesh init`"
+                f"the certificate of peer {self.peer_id} allows a weight of {grant.weight_allowed}: set "
+                "member.weight to that, or have the holder of the root key renew it with a larger one"
             )
 
 

@@ -6,12 +6,13 @@ the real ones.
 
 from __future__ import annotations
 
+from base64 import b32encode
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from mesh.actor import Actor, Address, Message
-from mesh.certificate import issue
+from mesh.certificate import SERIAL_CHARS, Grant, issue
 from mesh.config import WEIGHT_DEFAULT, MeshConfig
 from mesh.credentials import PeerCredentials
 from mesh.errors import LocalProtocolError
@@ -46,7 +47,7 @@ class Members:
             replicas=replicas,
         )
         identities = [Identity.of_secret(_secret(seed, f"peer {number}")) for number in range(count)]
-        self.identities = {identity.peer_id: identity for identity in identities}
+        self.identities = {_serial_of(identity): identity for identity in identities}
         self.peers = tuple(self.identities)
 
     def chance_of(self, peer: str, start: int) -> Random:
@@ -62,22 +63,22 @@ class Members:
         there yet: later, with an empty disk and no door, it would begin a mesh of its own.
         """
         identity = self.identities[peer]
-        doors = [self.identities[each] for each in self.peers if each != peer]
+        doors = [each for each in self.peers if each != peer]
         if peer == self.peers[0] and start == 1:
             doors = []
         return Membership(
-            self._record(identity),
+            self._record(peer),
             self.config,
             random_of(self._seed, f"membership of {peer} at start {start}"),
             table,
             PeerCredentials(identity, self.config),
-            [Door(door_endpoint(each.peer_id), each.curve_public) for each in doors],
+            [Door(door_endpoint(each), self.identities[each].curve_public) for each in doors],
             listeners=tuple(actor.name for actor in listeners),
         )
 
-    def _record(self, identity: Identity) -> MemberRecord:
+    def _record(self, peer: str) -> MemberRecord:
+        identity = self.identities[peer]
         keys = identity.curve_public, identity.signing_public
-        peer = identity.peer_id
         return MemberRecord(
             peer=peer,
             endpoint=f"tcp://{peer}:1",
@@ -86,7 +87,7 @@ class Members:
             gateway="",
             curve_key=identity.curve_public,
             signing_key=identity.signing_public,
-            certificate=issue(self._root, self.config.digest(), *keys).signature,
+            certificate=issue(self._root, self.config.digest(), *keys, Grant(peer)).encoded(),
             incarnation=0,
             weight=WEIGHT_DEFAULT,
         )
@@ -155,6 +156,13 @@ class VirtualDoor:
 def door_endpoint(peer: str) -> str:
     """The address of a peer's door, which in a simulation follows from its id."""
     return f"tcp://{peer}:3"
+
+
+def _serial_of(identity: Identity) -> str:
+    """The id that the root gives: by the keys, so that a mesh of the same seed has the same peers."""
+    return (
+        b32encode(blake2b(identity.curve_public, digest_size=SERIAL_CHARS * 5 // 8).digest()).decode().lower()
+    )
 
 
 def _secret(seed: int, purpose: str) -> bytes:

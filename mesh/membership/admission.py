@@ -46,10 +46,11 @@ class Admission:
             mesh_digest=self._mesh_digest,
             members=self._members,
             credentials=self._credentials,
-        )
+        ) or self._learning.why_not(knock.join.record, now)
         if reason:
             self.n_refused += 1
-            self._outbox.tell("door", AnswerDoor(knock.handle, JoinRefused(reason)))
+            proof = self._proclaiming.expulsion_of(knock.join.record.peer, now)
+            self._outbox.tell("door", AnswerDoor(knock.handle, JoinRefused(reason, proof)))
             return
         self.n_admitted += 1
         self._learning.learn(Rumour(knock.join.record, State.ALIVE), now)

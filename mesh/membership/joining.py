@@ -73,7 +73,7 @@ class Joining:
         match answer:
             case Welcomed(members):
                 return self._hear_welcome(members, now)
-            case JoinRefused(reason):
+            case JoinRefused(reason, _):
                 self._standing.give_up(reason)
                 return None
             case None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import inf
 
 from msgspec.structs import replace
 
@@ -38,6 +39,8 @@ class Learning:
         self.n_false_suspicions = 0  # count: suspects that turned out to be alive
         self.hearsay = Hearsay(me)
         self._struck: dict[str, int] = {}  # by member that is written off, up to which incarnation
+        self._expelled: frozenset[str] = frozenset()
+        self._ends_at = -inf  # mesh clock; the next certificate ends then, or it is to be found out when
         self._me = me
         self._members = members
         self._rumours = rumours
@@ -73,6 +76,7 @@ class Learning:
             self.n_refused += 1
             return
         rumour = self._settled(rumour, known, teller, now)
+        self._ends_at = min(self._ends_at, self._credentials.grant_of(rumour.record).valid_until)
         if known is None or beats(rumour, known):
             self._believe(rumour, known, now, is_news=is_news)
         else:
@@ -82,11 +86,39 @@ class Learning:
         """Learn who is written off by decree."""
         self._struck = {peer: number_of(decree) for peer, decree in decrees.items()}
 
-    def strike_off(self, now: float) -> None:
-        """Hold those for gone that are dead and written off; only with most members in sight.
+    def note_expelled(self, decrees: Mapping[str, Decree], now: float) -> None:
+        """Learn who is expelled by decree, and have nothing to do with them from now on."""
+        self._expelled = frozenset(decrees)
+        for peer in self._expelled:
+            known = self._members.get(peer)
+            if known is not None and known.state != State.LEFT and peer != self._me:
+                self._believe(Rumour(known.record, State.LEFT), known, now, is_news=True)
 
-        A side without a majority would become one by striking off the other.
-        """
+    def why_not(self, record: MemberRecord, now: float) -> str:
+        """Tell why the peer with this genuine record is no member any more, "" when it is one."""
+        if record.peer in self._expelled:
+            return f"peer {record.peer} was expelled from the mesh: it takes new keys and a new certificate"
+        if self._credentials.grant_of(record).valid_until <= now:
+            return f"the certificate of peer {record.peer} has ended: the holder of the root key can renew it"
+        return ""
+
+    def strike_off(self, now: float) -> None:
+        """Hold those for gone whose certificates have ended, or that are dead and written off."""
+        if now >= self._ends_at:
+            self._end_certificates(now)
+        self._write_off(now)
+
+    def _end_certificates(self, now: float) -> None:
+        remaining = [self._members.get(peer) for peer in self._members.remaining() if peer != self._me]
+        for known in filter(None, remaining):
+            if self._credentials.grant_of(known.record).valid_until <= now:
+                self._believe(Rumour(known.record, State.LEFT), known, now, is_news=False)
+        there = (self._members.get(peer) for peer in self._members.remaining() if peer != self._me)
+        ends = (self._credentials.grant_of(known.record).valid_until for known in filter(None, there))
+        self._ends_at = min(ends, default=inf)
+
+    def _write_off(self, now: float) -> None:
+        """Only with most members in sight: a side without them would become most by writing off others."""
         for peer in self._struck:
             known = self._members.get(peer)
             if known is None or known.state != State.DEAD or not self._is_struck(known.record):
@@ -97,8 +129,9 @@ class Learning:
     def _settled(self, rumour: Rumour, known: Rumour | None, teller: str, now: float) -> Rumour:
         """What is to be believed, whatever was said: who goes says so itself, or a decree does."""
         record = rumour.record
-        state = max(rumour.state, record.parting)
-        if state == State.LEFT and record.parting != State.LEFT and not self._is_struck(record):
+        state = State.LEFT if self.why_not(record, now) else max(rumour.state, record.parting)
+        is_left = record.parting == State.LEFT or self._is_struck(record) or self.why_not(record, now)
+        if state == State.LEFT and not is_left:
             self.n_refused += 1
             state = known.state if known is not None and known.record == record else State.ALIVE
         rumour = replace(rumour, state=state)

@@ -55,7 +55,7 @@ from typing import TYPE_CHECKING, Final
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.config import MeshConfig
 from mesh.credentials import Credentials
-from mesh.decree import DRAIN, WRITE_OFF, Authority, Decree
+from mesh.decree import DRAIN, RENEWAL, REVOCATION, WRITE_OFF, Authority, Decree
 from mesh.errors import LocalProtocolError
 from mesh.membership.admission import Admission
 from mesh.membership.announcing import Announcing
@@ -227,6 +227,9 @@ class Membership(Actor):
             self._settings,
             followers,
         )
+        self._proclaiming.follow(REVOCATION, self._learning.note_expelled)
+        self._proclaiming.follow(REVOCATION, self._hear_revocations)
+        self._proclaiming.follow(RENEWAL, self._hear_renewals)
         self._proclaiming.follow(DRAIN, self._obey)
         self._proclaiming.follow(WRITE_OFF, self._learning.note_struck)
         self._connect_doors(doors, config.digest(), credentials)
@@ -310,6 +313,8 @@ class Membership(Actor):
     def wake(self, now: float) -> list[Send]:
         self._wake_up(now)
         if not self._standing.is_ended:
+            self._proclaiming.wake(now)
+        if not self._standing.is_ended:
             if self._joining.has_waited_in_vain(now):
                 self._hear_door(None, now)
             self._joining.knock(now)
@@ -319,7 +324,6 @@ class Membership(Actor):
             self._healing.reconnect(now)
             self._healing.synchronise(now)
             self._gossip.spread(now)
-            self._proclaiming.wake(now)
             self._queues.follow(now)
         return self._flush()
 
@@ -455,8 +459,10 @@ class Membership(Actor):
     def _hear_door(self, answer: Welcomed | JoinRefused | None, now: float) -> None:
         if self._standing.is_ended:
             return
-        if isinstance(answer, Welcomed):
+        if answer is not None:
             self._proclaiming.learn_all(answer.decrees, now)
+        if self._standing.is_ended:
+            return
         if self._standing.is_member:
             if isinstance(answer, Welcomed):
                 self._healing.hear_door(answer.members, now)
@@ -481,6 +487,14 @@ class Membership(Actor):
             now if self._own.is_remembered else now + phase * settings.reconnect_interval_s,
         )
         self._queues.begin(now, phase)
+
+    def _hear_revocations(self, expelled: Mapping[str, Decree], now: float) -> None:
+        if self.me in expelled and not self._standing.is_ended:
+            self._standing.give_up(self._learning.why_not(self._own.record, now))
+
+    def _hear_renewals(self, renewals: Mapping[str, Decree], now: float) -> None:
+        if self.me in renewals and not self._standing.is_ended:
+            self._own.renew(renewals[self.me].body)
 
     def _obey(self, orders: Mapping[str, Decree], now: float) -> None:
         """Carry out the order to this peer, if there is one."""

@@ -69,7 +69,7 @@ class OwnRecord:
     def set_draining(self, is_draining: bool) -> None:
         """Give away all slots, or take the share again that a person wants."""
         if self.record.is_draining != is_draining and not self._standing.is_ended:
-            weight = 0 if is_draining else self.weight_wanted
+            weight = 0 if is_draining else min(self.weight_wanted, self._weight_allowed())
             self._rewrite(replace(self.record, weight=weight, is_draining=is_draining))
 
     def part(self, state: State) -> None:
@@ -82,7 +82,22 @@ class OwnRecord:
             self.set_draining(number_of(order) != 0)
 
     def set_weight(self, weight: int) -> None:
-        self._rewrite(replace(self.record, weight=weight))
+        """Take so much, or as much of it as the certificate allows."""
+        self._rewrite(replace(self.record, weight=min(weight, self._weight_allowed())))
+
+    def renew(self, certificate: bytes) -> None:
+        """Have the certificate of a renewal, unless it is for other keys or ends before our own."""
+        renewed = self._credentials.sign(replace(self.record, certificate=certificate, weight=0, serving=0))
+        if certificate == self.record.certificate or not self._credentials.is_genuine(renewed):
+            return
+        own, new = self._credentials.grant_of(self.record), self._credentials.grant_of(renewed)
+        if new.valid_until >= own.valid_until:
+            most = new.weight_allowed
+            weight, serving = min(self.record.weight, most), min(self.record.serving, most)
+            self._rewrite(replace(self.record, certificate=certificate, weight=weight, serving=serving))
+
+    def _weight_allowed(self) -> int:
+        return self._credentials.grant_of(self.record).weight_allowed
 
     def outdo(self, incarnation: int) -> None:
         """Say the same anew, so that it beats whatever is said of us in this incarnation."""

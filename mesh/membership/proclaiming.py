@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from mesh.decree import NUMBER_MAX, Authority, Decree, DecreeName
+from mesh.decree import NUMBER_MAX, REVOCATION, Authority, Decree, DecreeName
 from mesh.membership.decrees import Decrees
 from mesh.membership.members import MemberList
 from mesh.membership.messages import AskDecrees, DecreesHeld, DecreesInForce
@@ -93,6 +93,11 @@ class Proclaiming:
     def welcome(self) -> tuple[Decree, ...]:
         """All that a newcomer is told at the door, as far as there is room; the shortest first."""
         return _cut(sorted(self._decrees, key=lambda decree: len(decree.body)))
+
+    def expulsion_of(self, peer: str, now: float) -> tuple[Decree, ...]:
+        """The decree that expels a peer, if there is one."""
+        expelled = self._decrees.in_force(REVOCATION, now)
+        return (expelled[peer],) if peer in expelled else ()
 
     def learn_all(self, decrees: Iterable[Decree], now: float) -> None:
         for decree in decrees:

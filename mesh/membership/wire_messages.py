@@ -95,6 +95,8 @@ class JoinRefused(Message, frozen=True, array_like=True, tag=6):
     """The member at the door to a stranger it does not admit."""
 
     reason: Annotated[str, Meta(max_length=300)]
+    # What proves it to a member that has lost sight of the others since it was expelled.
+    decrees: Annotated[tuple[Decree, ...], Meta(max_length=1)] = ()
 
 
 class MembersWanted(Message, frozen=True, array_like=True, tag=7):

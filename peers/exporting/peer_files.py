@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
+from mesh.certificate import peer_in
 from mesh.config import load_config
-from mesh.key_file import load_identity
 from mesh.layout import check_layout
 from mesh.lmdb_reader import LmdbReader
 from mesh.table import TableSection
@@ -46,7 +46,7 @@ class PeerFiles:
         config = load_config(config_file, PeerConfig)
         folder = config_file.parent
         data = folder / config.storage.folder
-        self.peer = load_identity(folder / config.member.key_file).peer_id
+        self.peer = peer_in(config.member.certificate)
         self._archive = data / "archive"
         self._files: dict[int, int] = {}  # by segment; descriptors
         with ExitStack() as opening:

@@ -13,7 +13,7 @@ from bootstrap.provision import (
     MeshFolder,
     create_mesh,
     doors_of,
-    draw_keys,
+    draw_serials,
     identity_in,
     open_mesh,
     ports_from,
@@ -21,7 +21,7 @@ from bootstrap.provision import (
     write_peer,
 )
 from bootstrap.rendezvous import BootstrapConfig
-from mesh.certificate import Certificate
+from mesh.certificate import WEIGHT_MAX_DEFAULT, peer_in, read_certificate
 from mesh.config import DoorConfig, load_config
 from mesh.decree import POLICY, Authority
 from mesh.errors import ConfigError
@@ -177,32 +177,33 @@ def test_the_bootstrap_node_has_a_configuration_of_its_own(mesh: MeshFolder) -> 
     identity = write_bootstrap(mesh, ports_from(7_400))
     config = load_config(mesh.folder / "bootstrap" / "config.toml", BootstrapConfig)
     assert (config.mesh, config.member.weight, config.member.door_port) == (mesh.mesh, 0, 7_402)
-    assert identity_in(mesh.folder / "bootstrap").peer_id == identity.peer_id
+    assert identity_in(mesh.folder / "bootstrap") == identity
 
 
 def test_certificates_are_from_this_mesh(mesh: MeshFolder) -> None:
     identity = write_peer(mesh, 1)
-    certificate = Certificate(
-        mesh.mesh.digest(),
-        identity.curve_public,
-        identity.signing_public,
-        bytes.fromhex(peer_config(mesh).member.certificate),
-    )
+    keys = identity.curve_public, identity.signing_public
+    encoded = bytes.fromhex(peer_config(mesh).member.certificate)
+    certificate = read_certificate(mesh.mesh.digest(), *keys, encoded)
+    assert certificate is not None
     assert certificate.is_valid(mesh.root.public)
+    assert certificate.grant.weight_allowed == WEIGHT_MAX_DEFAULT
 
 
 def test_writing_a_peer_again_keeps_its_key(mesh: MeshFolder) -> None:
     first = write_peer(mesh, 1)
     second = write_peer(mesh, 1, {"crawl.delay_s": 0.0})
-    assert first.peer_id == second.peer_id
+    assert first == second
     assert peer_config(mesh).crawl.delay_s == 0.0
-    assert write_peer(mesh, 2).peer_id != first.peer_id
+    assert write_peer(mesh, 2) != first
 
 
-def test_keys_can_be_drawn_so_that_every_peer_owns_a_host(mesh: MeshFolder) -> None:
+def test_ids_can_be_drawn_so_that_every_peer_owns_a_host(mesh: MeshFolder) -> None:
     hosts = ["a.test", "b.test", "c.test", "d.test"]
-    draw_keys(mesh, 3, hosts)
-    peers = [write_peer(mesh, number).peer_id for number in (1, 2, 3)]
+    draw_serials(mesh, 3, hosts)
+    for number in (1, 2, 3):
+        write_peer(mesh, number)
+    peers = [peer_in(peer_config(mesh, number).member.certificate) for number in (1, 2, 3)]
     table = SlotTable(dict.fromkeys(peers, 100), mesh.mesh.slot_count, mesh.mesh.replicas)
     owners = {table.owner_of(slot_of(host, mesh.mesh.slot_count)) for host in hosts}
     assert owners == set(peers)

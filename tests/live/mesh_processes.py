@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import time
+from base64 import b32encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,14 +24,14 @@ from bootstrap.provision import (
     MeshFolder,
     Settings,
     create_mesh,
+    keep_serial,
     ports_from,
     write_bootstrap,
     write_peer,
 )
 from mesh.config import WEIGHT_DEFAULT, DoorConfig
 from mesh.gateway_client import GatewayClient, GatewayError
-from mesh.identity import Identity
-from mesh.key_file import load_identity, save_identity
+from mesh.key_file import load_identity
 from mesh.slots import SlotTable, slot_of
 from tests.live.lab_process import COMMAND, START_S, tianmesh, wait_for
 from tests.live.place import Place
@@ -69,7 +70,7 @@ class Mesh:
             "web.resolver": str(web.resolver),
             "web.allow_private": tuple(web.addresses),
         }
-        _draw_keys(self._mesh, len(places), list(web.addresses), key_seed)
+        _draw_serials(self._mesh, len(places), list(web.addresses), key_seed)
         if has_bootstrap:
             write_bootstrap(self._mesh)
             self._launch(0)
@@ -346,24 +347,26 @@ def _is_settled(slots: Mapping[str, int]) -> bool:
     )
 
 
-def _draw_keys(mesh: MeshFolder, peers: int, hosts: Sequence[str], key_seed: int) -> None:
-    """Make keys by which the hosts are shared out about evenly once all peers are there.
+def _draw_serials(mesh: MeshFolder, peers: int, hosts: Sequence[str], key_seed: int) -> None:
+    """Draw ids by which the hosts are shared out about evenly once all peers are there.
 
     There are few hosts: left to chance, a peer that is killed would often have had nothing to do.
     """
     slots = [slot_of(host, mesh.mesh.slot_count) for host in hosts]
     random = Random(key_seed)
 
-    def unevenness(identities: list[Identity]) -> int:
-        weights = {identity.peer_id: WEIGHT_DEFAULT for identity in identities}
-        table = SlotTable(weights, mesh.mesh.slot_count, replicas=1)
+    def unevenness(serials: list[str]) -> int:
+        table = SlotTable(dict.fromkeys(serials, WEIGHT_DEFAULT), mesh.mesh.slot_count, replicas=1)
         shares = Counter(table.team_of(slot)[0] for slot in slots)
-        return max(shares.values()) - min(shares[peer] for peer in weights)
+        return max(shares.values()) - min(shares[peer] for peer in serials)
 
-    draws = [[Identity.of_secret(random.randbytes(32)) for _ in range(peers)] for _ in range(DRAWS)]
-    best: list[Identity] = min(draws, key=unevenness)
-    for number, identity in enumerate(best, 1):
-        save_identity(mesh.folder / f"peer-{number}" / "peer.key", identity)
+    def serial() -> str:
+        return b32encode(random.randbytes(10)).decode().lower()
+
+    draws = [[serial() for _ in range(peers)] for _ in range(DRAWS)]
+    best: list[str] = min(draws, key=unevenness)
+    for number, each in enumerate(best, 1):
+        keep_serial(mesh, number, each)
 
 
 @contextmanager

@@ -15,9 +15,11 @@ from math import inf
 from random import Random
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from mesh.actor import Actor, Address, Message, Send
+from mesh.certificate import Grant
 from mesh.codec import encode
 from mesh.config import MeshConfig
 from mesh.decree import POLICY, Decree
@@ -45,6 +47,7 @@ from mesh.memory_table import MemoryTable
 from mesh.node import Node, Outgoing
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.signing_key import SigningKey
+from mesh.slot_ranking import WEIGHT_MAX
 from tests.frames import decode
 
 ROOT = SigningKey.of_secret(b"r" * 32)
@@ -60,6 +63,12 @@ class TrustingCredentials:
 
     def is_genuine(self, record: MemberRecord) -> bool:
         return record.signature == record.peer.encode()
+
+    def grant_of(self, record: MemberRecord) -> Grant:
+        """What stands in the certificate, for ever and any weight if nothing does."""
+        if record.certificate:
+            return msgspec.msgpack.decode(record.certificate, type=Grant)
+        return Grant("a" * 16, weight_max=WEIGHT_MAX)
 
 
 def record_of(peer: str, **changes: Any) -> MemberRecord:

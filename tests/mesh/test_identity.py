@@ -2,21 +2,22 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import pytest
 import zmq
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace as struct_replace
 
-from mesh.certificate import issue
+from mesh.certificate import Grant, Right, issue, read_certificate
 from mesh.errors import ConfigError
 from mesh.identity import (
     PUBLISHED_CURVE_KEYS,
     Identity,
     bytes_of_z85,
     is_curve_key,
-    peer_id_of,
     verify_signature,
     z85_of,
 )
@@ -24,6 +25,7 @@ from mesh.key_file import (
     load_identity,
     load_root_key,
     new_identity,
+    new_serial,
     new_signing_key,
     save_identity,
     save_root_key,
@@ -33,6 +35,7 @@ from mesh.signing_key import SigningKey
 PEER = Identity.of_secret(b"p" * 32)
 ROOT = SigningKey.of_secret(b"r" * 32)
 MESH_ID = b"m" * 16
+GRANT = Grant("abcdefghijklmnop", 1e9, int(Right.CRAWL | Right.ANSWER), 7)
 
 
 def test_zeromq_finds_the_same_public_curve_key() -> None:
@@ -67,9 +70,10 @@ def test_no_secret_is_shared_with_a_key_of_low_order() -> None:
     assert PEER.secret_shared_with(z85_of(bytes([1]) + bytes(31))) is None
 
 
-def test_peer_id_is_short_stable_and_follows_from_the_curve_key() -> None:
-    assert PEER.peer_id == peer_id_of(PEER.curve_public) == "bxiijo4uzy7otqys"
-    assert new_identity().peer_id != new_identity().peer_id
+def test_an_id_is_drawn_by_the_root_and_follows_from_no_key() -> None:
+    assert new_serial() != new_serial()
+    assert Grant(new_serial()).serial.isalnum()
+    assert len(new_serial()) == 16
 
 
 def test_secrets_do_not_show_in_the_text_of_an_identity() -> None:
@@ -92,7 +96,7 @@ def test_malformed_keys_and_signatures_are_refused_without_an_error(key: bytes, 
 
 
 def test_a_certificate_is_valid_for_its_mesh_root_and_keys_only() -> None:
-    certificate = issue(ROOT, MESH_ID, PEER.curve_public, PEER.signing_public)
+    certificate = issue(ROOT, MESH_ID, PEER.curve_public, PEER.signing_public, GRANT)
     assert certificate.is_valid(ROOT.public)
     assert not certificate.is_valid(PEER.signing_public)
     other = Identity.of_secret(b"o" * 32)
@@ -100,14 +104,37 @@ def test_a_certificate_is_valid_for_its_mesh_root_and_keys_only() -> None:
     assert not replace(certificate, curve_public=other.curve_public).is_valid(ROOT.public)
     assert not replace(certificate, signing_public=other.signing_public).is_valid(ROOT.public)
     assert not replace(certificate, signature=bytes(64)).is_valid(ROOT.public)
+    for changes in ({"serial": "b" * 16}, {"valid_until": inf}, {"rights": 7}, {"weight_max": 8}):
+        assert not replace(certificate, grant=struct_replace(GRANT, **changes)).is_valid(ROOT.public), changes
+
+
+def test_a_certificate_comes_back_from_what_records_tell_of_it() -> None:
+    keys = PEER.curve_public, PEER.signing_public
+    certificate = issue(ROOT, MESH_ID, *keys, GRANT)
+    assert len(certificate.encoded()) <= 128
+    assert read_certificate(MESH_ID, *keys, certificate.encoded()) == certificate
+
+
+@given(st.binary(max_size=130))
+def test_malformed_certificates_are_none(encoded: bytes) -> None:
+    read_certificate(MESH_ID, PEER.curve_public, PEER.signing_public, encoded)
+
+
+def test_without_the_right_to_crawl_and_answer_no_weight_is_allowed() -> None:
+    assert GRANT.weight_allowed == 7
+    assert GRANT.allows(7, 7)
+    assert not GRANT.allows(8, 0)
+    assert not GRANT.allows(0, 8)
+    for rights in (0, Right.CRAWL, Right.ANSWER, Right.IMPORT):
+        assert struct_replace(GRANT, rights=int(rights)).weight_allowed == 0
 
 
 @pytest.mark.parametrize("key", [*sorted(PUBLISHED_CURVE_KEYS), b"", b"x" * 39, b"x" * 41, b'"' * 40])
 def test_published_and_malformed_curve_keys_get_no_certificate(key: bytes) -> None:
     assert not is_curve_key(key)
     with pytest.raises(ConfigError, match="published test key"):
-        issue(ROOT, MESH_ID, key, PEER.signing_public)
-    forged = replace(issue(ROOT, MESH_ID, PEER.curve_public, PEER.signing_public), curve_public=key)
+        issue(ROOT, MESH_ID, key, PEER.signing_public, GRANT)
+    forged = replace(issue(ROOT, MESH_ID, PEER.curve_public, PEER.signing_public, GRANT), curve_public=key)
     assert not forged.is_valid(ROOT.public)
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mesh.actor import Address, Message, Send
-from mesh.certificate import issue
+from mesh.certificate import Grant, issue
 from mesh.config import MeshConfig
 from mesh.credentials import PeerCredentials
 from mesh.decree import DRAIN, WRITE_OFF, Signer, number_body
@@ -1002,15 +1002,17 @@ def test_real_records_are_genuine_and_nothing_else_is() -> None:
     root = SigningKey.of_secret(bytes(32))
     config = MeshConfig(name="real", root_key=root.public.hex())
     identity, other = (Identity.of_secret(bytes([i]) * 32) for i in (1, 2))
+    serials = {identity.curve_public: "a" * 16, other.curve_public: "b" * 16}
     credentials = PeerCredentials(identity, config)
 
     def record(who: Identity, certified: MeshConfig = config) -> MemberRecord:
-        certificate = issue(root, certified.digest(), who.curve_public, who.signing_public)
+        grant = Grant(serials[who.curve_public], weight_max=100)
+        certificate = issue(root, certified.digest(), who.curve_public, who.signing_public, grant)
         return record_of(
-            who.peer_id,
+            grant.serial,
             curve_key=who.curve_public,
             signing_key=who.signing_public,
-            certificate=certificate.signature,
+            certificate=certificate.encoded(),
         )
 
     genuine = credentials.sign(record(identity))
@@ -1018,7 +1020,7 @@ def test_real_records_are_genuine_and_nothing_else_is() -> None:
     changes: list[dict[str, Any]] = [
         {"weight": 1},
         {"incarnation": 1},
-        {"peer": other.peer_id},
+        {"peer": serials[other.curve_public]},
         {"serving": 1},
         {"is_draining": True},
         {"signature": b""},
@@ -1029,6 +1031,11 @@ def test_real_records_are_genuine_and_nothing_else_is() -> None:
     ]
     for change in changes:
         assert not credentials.is_genuine(replace(genuine, **change)), change
+    assert not credentials.is_genuine(credentials.sign(replace(genuine, weight=101))), "more than is granted"
+    assert not credentials.is_genuine(credentials.sign(replace(genuine, serving=101)))
+    assert not credentials.is_genuine(credentials.sign(replace(genuine, peer="c" * 16))), (
+        "an id of its choice"
+    )
     elsewhere = MeshConfig(name="elsewhere", root_key=root.public.hex())
     assert not credentials.is_genuine(credentials.sign(record(identity, certified=elsewhere)))
 

@@ -17,14 +17,16 @@ from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 from xxhash import xxh3_64_intdigest
 
 from bootstrap.provision import create_mesh, write_peer
+from mesh.certificate import peer_in
+from mesh.config import load_config
 from mesh.errors import ConfigError, StorageError
-from mesh.key_file import load_identity
 from mesh.layout import note_layout
 from mesh.lmdb_table import LmdbTable
 from mesh.slots import slot_of
 from mesh.table import TableSection
 from mesh.urls import host_of
 from peers.actors import CELL_SECTION
+from peers.config import PeerConfig
 from peers.crawler.wire_messages import LinkUse
 from peers.engine.document import Document
 from peers.exporting.command import configs_in
@@ -66,7 +68,7 @@ class Shelf:
     def __init__(self, home: Path) -> None:
         self.config = home / "config.toml"
         self.data = home / "data"
-        self.peer = load_identity(home / "peer.key").peer_id
+        self.peer = peer_in(load_config(home / "config.toml", PeerConfig).member.certificate)
 
     def keep(self, *pages: ImportedPage) -> None:
         """Store pages as the cell does, and commit."""
