@@ -22,6 +22,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from bootstrap import governing
 from bootstrap.demo_web import serve_demo_web
 from bootstrap.lab import Lab, LabOptions, Report, gateway_of, running_lab
 from bootstrap.provision import (
@@ -105,6 +106,7 @@ def register(app: typer.Typer) -> None:
         "tianmesh up --seeds seeds.txt --data lab --once --report report.json"
     )(up)
     app.command(epilog="Example: tianmesh demo --once --json")(demo)
+    governing.register(app)
 
 
 def init(

@@ -3,6 +3,7 @@
     FOLDER/mesh.toml            what all peers agree on
     FOLDER/root.key             signs certificates; keep it safe, no peer needs it to run
     FOLDER/admin.key            signs orders and the policy; no peer needs it either
+    FOLDER/members/             of every member the public keys, so that its certificate can be renewed
     FOLDER/bootstrap/           config.toml, peer.key: the node whose door newcomers find
     FOLDER/peer-1/ ...          config.toml, peer.key, data/
 
@@ -25,7 +26,7 @@ import msgspec
 from bootstrap.rendezvous import BootstrapConfig
 from bootstrap.toml_edit import with_settings
 from bootstrap.toml_text import toml_of
-from mesh.certificate import WEIGHT_MAX_DEFAULT, Grant, issue
+from mesh.certificate import WEIGHT_MAX_DEFAULT, Certificate, Grant, Right, issue, read_certificate
 from mesh.config import WEIGHT_DEFAULT, DoorConfig, MeshConfig, load_config, parse_config
 from mesh.decree import Signer, appoint
 from mesh.errors import ConfigError
@@ -46,6 +47,7 @@ from mesh.slots import SlotTable, slot_of
 from peers.config import PeerConfig
 
 BOOTSTRAP: Final = "bootstrap"
+MEMBERS: Final = "members"
 SERIAL_FILE: Final = (
     "serial"  # in the folder of a peer whose id was drawn before its configuration is written
 )
@@ -148,6 +150,53 @@ def grant_for(serial: str, weight: object, days: float = CERTIFICATE_DAYS) -> Gr
     return Grant(serial, valid_until, weight_max=min(max(WEIGHT_MAX_DEFAULT, 2 * weight), WEIGHT_MAX))
 
 
+def note_member(mesh_folder: MeshFolder, certificate: Certificate) -> None:
+    """Remember the public keys of a member, and what it was granted last."""
+    grant = certificate.grant
+    rights = " ".join(right.name.lower() for right in Right if right & grant.rights and right.name)
+    text = (
+        f"# what was granted to {grant.serial} last: a weight of {grant.weight_allowed} at most; {rights}\n"
+        f'curve_key = "{certificate.curve_public.hex()}"\n'
+        f'signing_key = "{certificate.signing_public.hex()}"\n'
+        f'certificate = "{certificate.encoded().hex()}"\n'
+    )
+    _write(mesh_folder.folder / MEMBERS / f"{grant.serial}.toml", text)
+
+
+def certificate_of(mesh_folder: MeshFolder, peer: str) -> Certificate:
+    """The last certificate of the member whose id begins so.
+
+    Raises:
+      ConfigError: there is none such, or several.
+    """
+    files = sorted((mesh_folder.folder / MEMBERS).glob(f"{peer}*.toml")) if peer.isalnum() else []
+    if len(files) != 1:
+        known = ", ".join(path.stem for path in files) or "none"
+        raise ConfigError(f"{peer!r} has to be the beginning of the id of one member; {known} begin so")
+    try:
+        values = tomllib.loads(files[0].read_text(encoding="utf-8"))
+        fields = [bytes.fromhex(values[name]) for name in ("curve_key", "signing_key", "certificate")]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{files[0]} is damaged: {error}; restore it from a copy") from error
+    found = read_certificate(mesh_folder.mesh.digest(), *fields)
+    if found is None:
+        raise ConfigError(f"{files[0]} is damaged: restore it from a copy")
+    return found
+
+
+def renewed(mesh_folder: MeshFolder, old: Certificate, days: float, weight_max: int | None) -> Certificate:
+    """Issue a certificate for the same member that is valid for so many days from now."""
+    valid_until = time.time() + days * 86_400
+    grant = msgspec.structs.replace(
+        old.grant,
+        valid_until=valid_until,
+        weight_max=old.grant.weight_max if weight_max is None else weight_max,
+    )
+    new = issue(mesh_folder.root, old.mesh_id, old.curve_public, old.signing_public, grant)
+    note_member(mesh_folder, new)
+    return new
+
+
 def write_bootstrap(mesh_folder: MeshFolder, settings: Settings = NO_SETTINGS) -> Identity:
     """Write the bootstrap node's configuration and its key; see `write_peer`."""
     return _write_node(mesh_folder, BOOTSTRAP, {"member.weight": 0, **settings}, BootstrapConfig)
@@ -162,6 +211,15 @@ def write_peer(mesh_folder: MeshFolder, number: int, settings: Settings = NO_SET
       ConfigError: there is no such setting, or its value is out of range.
     """
     return _write_node(mesh_folder, f"peer-{number}", settings, PeerConfig)
+
+
+def write_config(path: Path, mesh: MeshConfig, settings: Settings, kind: type[Config]) -> None:
+    """Write a new configuration with these settings.
+
+    Raises:
+      ConfigError: there is no such setting, or its value is out of range.
+    """
+    _write(path, _text_of(mesh, settings, kind))
 
 
 def ports_from(first: int) -> Settings:
@@ -205,8 +263,13 @@ def _new_text(
     grant = grant_for(serial, settings.get("member.weight", WEIGHT_DEFAULT))
     keys = identity.curve_public, identity.signing_public
     certificate = issue(mesh_folder.root, mesh_folder.mesh.digest(), *keys, grant)
-    values: dict[str, Any] = {"mesh": msgspec.to_builtins(mesh_folder.mesh)}
-    for name, value in {"member.certificate": certificate.encoded().hex(), **settings}.items():
+    note_member(mesh_folder, certificate)
+    return _text_of(mesh_folder.mesh, {"member.certificate": certificate.encoded().hex(), **settings}, kind)
+
+
+def _text_of(mesh: MeshConfig, settings: Settings, kind: type[Config]) -> str:
+    values: dict[str, Any] = {"mesh": msgspec.to_builtins(mesh)}
+    for name, value in settings.items():
         *path, key = name.split(".")
         table = values
         for each in path:

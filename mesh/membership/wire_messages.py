@@ -96,7 +96,7 @@ class JoinRefused(Message, frozen=True, array_like=True, tag=6):
 
     reason: Annotated[str, Meta(max_length=300)]
     # What proves it to a member that has lost sight of the others since it was expelled.
-    decrees: Annotated[tuple[Decree, ...], Meta(max_length=1)] = ()
+    decrees: Annotated[tuple[Decree, ...], Meta(max_length=NAMES_MAX)] = ()
 
 
 class MembersWanted(Message, frozen=True, array_like=True, tag=7):

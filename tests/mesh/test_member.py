@@ -17,10 +17,11 @@ from bootstrap.provision import MeshFolder, create_mesh, write_bootstrap, write_
 from bootstrap.rendezvous import run_bootstrap
 from mesh.actor import Actor, Address, Message, Send
 from mesh.config import DoorConfig, load_config
+from mesh.decree import REVOCATION, Signer
 from mesh.errors import ConfigError, StorageError
 from mesh.lmdb_table import LmdbTable
 from mesh.member import Member
-from mesh.membership.messages import CrawlLicensed
+from mesh.membership.messages import CrawlLicensed, DecreePublished, PublishDecree
 from mesh.ownership import Ownership, OwnershipChanged
 from peers.config import PeerConfig
 from tests.frames import DECODER
@@ -43,6 +44,8 @@ class Listener(Actor):
                 self.ownership = ownership
             case CrawlLicensed(until):
                 self.licensed_until = until
+            case DecreePublished(_, _, refusal):
+                assert not refusal
             case _:
                 raise AssertionError(f"the controller does not take {message}")
         return []
@@ -171,6 +174,38 @@ async def test_what_is_to_be_finished_is_finished_while_everything_runs(mesh: Me
     assert steps == ["controller is up"]
 
 
+async def test_an_expelled_member_is_gone_from_all_and_ends_and_who_was_away_never_hears_it(
+    mesh: MeshFolder,
+) -> None:
+    ended: list[pytest.ExceptionInfo[BaseExceptionGroup[BaseException]]] = []
+
+    async def be_guest(guest: Member) -> None:
+        with pytest.raises(BaseExceptionGroup) as caught:
+            await guest.run(trio.Event())
+        ended.append(caught)
+
+    async with AsyncExitStack() as stack:
+        door = await stack.enter_async_context(bootstrapped(mesh))
+        one, hears_one, _ = await stack.enter_async_context(running(mesh, 1, door))
+        guest = member_of(mesh, 3, config_of(mesh, 3, door))
+        guest.assemble([Listener()], [], DECODER)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(be_guest, guest)
+            async with running(mesh, 2, door) as (two, hears_two, _):
+                await until(lambda: guest.peer_id in hears_one.alive & hears_two.alive)
+            await until(lambda: two.peer_id not in hears_one.alive)
+            expulsion = Signer(mesh.root, mesh.mesh.digest()).decree(REVOCATION, guest.peer_id, 1, b"")
+            assert one.runtime is not None
+            one.runtime.deliver(Address(one.peer_id, "controller"), "membership", PublishDecree(1, expulsion))
+            await until(lambda: guest.peer_id not in hears_one.alive)
+            async with running(mesh, 2, door) as (_, hears_again, _):
+                await until(lambda: bool(hears_again.alive))
+                assert guest.peer_id not in hears_again.alive
+                await until(lambda: one.peer_id in hears_again.alive)
+            await until(lambda: bool(ended))
+    assert ended[0].group_contains(ConfigError, match="was expelled from the mesh")
+
+
 # --- What is wrong is one sentence ---
 
 
@@ -189,8 +224,17 @@ async def test_a_certificate_of_another_mesh_is_found_out_before_the_start(
 ) -> None:
     other = create_mesh(tmp_path / "other", "other", replicas=2)
     theirs = config_of(other, 1).member.certificate
-    with pytest.raises(ConfigError, match=r"certificate of peer .* is not from mesh 'test': copy"):
+    with pytest.raises(
+        ConfigError, match=r"certificate of this peer is not from mesh 'test' for its key: copy"
+    ):
         member_of(mesh, 1, config_of(mesh, 1, certificate=theirs))
+
+
+async def test_more_weight_than_the_certificate_allows_is_found_out_before_the_start(
+    mesh: MeshFolder,
+) -> None:
+    with pytest.raises(ConfigError, match=r"allows a weight of 1000: set member\.weight to that"):
+        member_of(mesh, 1, config_of(mesh, 1, weight=1_001))
 
 
 @pytest.mark.parametrize(
