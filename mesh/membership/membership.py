@@ -216,22 +216,7 @@ class Membership(Actor):
         self._announcing = Announcing(self.me, config, self._members, self._outbox)
         self._connect_beliefs(credentials, memory)
         self._connect_detector()
-        authority = Authority(bytes.fromhex(config.root_key), config.digest())
-        self._proclaiming = Proclaiming(
-            authority,
-            Decrees(table),
-            self._members,
-            self._others,
-            self._standing,
-            self._outbox,
-            self._settings,
-            followers,
-        )
-        self._proclaiming.follow(REVOCATION, self._learning.note_expelled)
-        self._proclaiming.follow(REVOCATION, self._hear_revocations)
-        self._proclaiming.follow(RENEWAL, self._hear_renewals)
-        self._proclaiming.follow(DRAIN, self._obey)
-        self._proclaiming.follow(WRITE_OFF, self._learning.note_struck)
+        self._connect_decrees(config, table, followers)
         self._connect_doors(doors, config.digest(), credentials)
 
     def _connect_beliefs(self, credentials: Credentials, memory: Memory) -> None:
@@ -278,6 +263,27 @@ class Membership(Actor):
             self._licensing,
             self._settings,
         )
+
+    def _connect_decrees(
+        self, config: MeshConfig, table: Table, followers: Mapping[str, tuple[str, ...]]
+    ) -> None:
+        """Make what learns decrees, and have those obeyed that are about members."""
+        authority = Authority(bytes.fromhex(config.root_key), config.digest())
+        self._proclaiming = Proclaiming(
+            authority,
+            Decrees(table),
+            self._members,
+            self._others,
+            self._standing,
+            self._outbox,
+            self._settings,
+            followers,
+        )
+        self._proclaiming.follow(REVOCATION, self._learning.note_expelled)
+        self._proclaiming.follow(REVOCATION, self._hear_revocations)
+        self._proclaiming.follow(RENEWAL, self._hear_renewals)
+        self._proclaiming.follow(DRAIN, self._obey)
+        self._proclaiming.follow(WRITE_OFF, self._learning.note_struck)
 
     def _connect_doors(self, doors: Iterable[Door], mesh_digest: bytes, credentials: Credentials) -> None:
         """Make what brings members together: a stranger in, strangers in here, the lost back."""
