@@ -41,6 +41,7 @@ from mesh.key_file import (
     save_identity,
     save_root_key,
 )
+from mesh.private_files import make_private_folder, write_private_text
 from mesh.signing_key import SigningKey
 from mesh.slot_ranking import WEIGHT_MAX
 from mesh.slots import SlotTable, slot_of
@@ -283,8 +284,8 @@ def _text_of(mesh: MeshConfig, settings: Settings, kind: type[Config]) -> str:
 
 def _write(path: Path, text: str) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        make_private_folder(path.parent)
+        write_private_text(path, text)
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror}; choose a folder of yours") from error
     except UnicodeEncodeError as error:

@@ -31,7 +31,8 @@ Live [io]
     `network_port`, `door_port`: what the membership orders of the transport
     `member`       all that as one running member; `process` as a process of its own
     `workshop`     processes in which hostile content is worked on (`workshop_process`); `memory` how much
-                   this process has
+                   this process has, `descriptors` some of which are kept for the disk; `private_files`
+                   only their user can read
     `gateway_client`, `trace`: what users' commands and labs share
 
 Errors are in `errors`, sorted by whose fault they are.

@@ -15,6 +15,7 @@ from mesh.certificate import SERIAL_CHARS
 from mesh.decree import Signer
 from mesh.errors import ConfigError
 from mesh.identity import SECRET_BYTES, Identity
+from mesh.private_files import FILE_MODE, make_private_folder
 from mesh.signing_key import SigningKey
 
 PEER_FIELD: Final = "peer_secret"
@@ -90,8 +91,8 @@ def _save(
     text += "".join(f'{name} = "{value}"\n' for name, value in beside.items())
     part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        make_private_folder(path.parent)
+        file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
         try:
             os.write(file, text.encode())
             os.fsync(file)

@@ -30,6 +30,7 @@ from typing import Final
 import lmdb
 
 from mesh.errors import ConfigError, StorageError
+from mesh.private_files import FILE_MODE, make_private_folder
 from mesh.sorted_map import SortedMap
 from mesh.table import KEY_BYTES_MAX, prefix_end
 
@@ -80,7 +81,7 @@ class LmdbTable:
         """
         self._lock_fd = _lock(folder)
         try:
-            self._env = lmdb.open(str(folder), map_size=map_bytes, max_spare_txns=1)
+            self._env = lmdb.open(str(folder), map_size=map_bytes, max_spare_txns=1, mode=FILE_MODE)
         except lmdb.Error as error:
             os.close(self._lock_fd)
             raise ConfigError(f"cannot open the table in {folder}, move the folder away: {error}") from error
@@ -278,7 +279,7 @@ def _apply(changes: list[tuple[bytes, bytes | None]], transaction: lmdb.Transact
 def _lock(folder: Path) -> int:
     """Make sure that no other process has the overlay that belongs to this table."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         lock_fd = os.open(folder / "owner.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise ConfigError(f"cannot write in {folder}, choose another data folder: {error}") from error

@@ -6,7 +6,6 @@ import gc
 import json
 import logging
 import os
-import resource
 import signal
 import sys
 from collections.abc import Awaitable, Callable
@@ -14,6 +13,7 @@ from typing import Final, TypeAlias
 
 import trio
 
+from mesh.descriptors import keep_reserve
 from mesh.errors import TianmeshError
 
 Tell: TypeAlias = Callable[[dict[str, object]], None]
@@ -26,6 +26,8 @@ SWITCH_INTERVAL_S: Final = 0.0005
 # Objects made between two passes of the cyclic collector. Python's 700 has it walk a crawl's young
 # objects all the time, 6 % of its processor time; hardly any of them is in a cycle.
 GC_THRESHOLDS: Final = (50_000, 50, 100)
+
+PRIVATE: Final = 0o077  # whatever a node writes is for its user alone: folders 0700, files 0600
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +45,8 @@ def run_node(main: Main, *, while_stdin: bool, verbose: bool) -> int:
         stream=sys.stderr,
     )
     sys.setswitchinterval(SWITCH_INTERVAL_S)
-    _raise_file_limit()
+    os.umask(PRIVATE)
+    keep_reserve()
     gc.freeze()  # what is imported stays, the collector need not look at it
     gc.set_threshold(*GC_THRESHOLDS)
     exit_code = 0
@@ -62,13 +65,6 @@ def first_error(group: BaseExceptionGroup[TianmeshError]) -> TianmeshError:
         error = error.exceptions[0]
     assert isinstance(error, TianmeshError)
     return error
-
-
-def _raise_file_limit() -> None:
-    """Take all the file descriptors we may have: every connection to a member or a host is one."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 async def _run(main: Main, while_stdin: bool) -> None:

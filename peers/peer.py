@@ -15,6 +15,7 @@ from mesh.errors import ConfigError
 from mesh.lmdb_table import LmdbTable
 from mesh.member import Member
 from mesh.port import Port
+from mesh.private_files import FOLDER_MODE, make_private_folder
 from mesh.process import Tell
 from mesh.runtime import Runtime
 from mesh.table import TableSection
@@ -66,6 +67,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
     gateway_host, _, gateway_port = config.gateway.listen.rpartition(":")
     listener = listen(gateway_host, int(gateway_port))
     gateway = f"http://{gateway_host}:{listener.getsockname()[1]}"
+    _make_private(data)
     table = LmdbTable(data / "table")
     member = Member(folder, config.mesh, config.member, table, gateway)
     me = member.peer_id
@@ -107,6 +109,17 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
         vitals = Vitals(member, runtime, index, workshop, gateway)
         tell({"id": me, "endpoint": member.record.endpoint, "gateway": gateway})
         await member.run(stop, before_stop=lambda: _finish_pages(me, runtime))
+
+
+def _make_private(data: Path) -> None:
+    """Close the folder of a peer to others, also one that an earlier version has left open."""
+    try:
+        make_private_folder(data)
+        data.chmod(FOLDER_MODE)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot write in {data} ({error.strerror}), choose another folder in storage.folder"
+        ) from error
 
 
 def _check_analysis(config_file: Path, mesh: MeshConfig) -> None:

@@ -44,6 +44,7 @@ LIBRARIES = {
         "peers.engine.",
         "peers.text.",
         "peers.kernel",
+        "mesh.descriptors",
         "mesh.slot_limits",
         "mesh.slot_set",
         "mesh.slots",

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from mesh.descriptors import for_disk
 from peers.engine.storage import Buffer
 
 _LOCK_NAME = "lock"
@@ -36,8 +37,9 @@ class DirectoryStorage:
         """
         path.mkdir(parents=True, exist_ok=True)
         self.path = path
-        self._directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._lock = os.open(path / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        with for_disk():
+            self._directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            self._lock = os.open(path / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -52,10 +54,11 @@ class DirectoryStorage:
                 self.remove(name)
 
     def names(self) -> list[str]:
-        return sorted(name for name in os.listdir(self.path) if name != _LOCK_NAME)
+        with for_disk():
+            return sorted(name for name in os.listdir(self.path) if name != _LOCK_NAME)
 
     def read(self, name: str) -> memoryview:
-        with open(self.path / name, "rb") as file:
+        with for_disk(), open(self.path / name, "rb") as file:
             if os.fstat(file.fileno()).st_size == 0:
                 return memoryview(b"")
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
@@ -77,7 +80,7 @@ class DirectoryStorage:
         (self.path / name).unlink(missing_ok=True)
 
     def scratch(self, n_bytes: int) -> memoryview:
-        with tempfile.TemporaryFile(dir=self.path) as file:
+        with for_disk(), tempfile.TemporaryFile(dir=self.path) as file:
             # Now: on a disk that is full when a page is written out, the system would kill the process.
             os.posix_fallocate(file.fileno(), 0, n_bytes)
             return memoryview(mmap.mmap(file.fileno(), n_bytes))
@@ -89,7 +92,9 @@ class DirectoryStorage:
             os.close(self._directory)
 
     def _write_durably(self, name: str, parts: Iterable[Buffer]) -> None:
-        with open(self.path / name, "wb") as file:
+        with for_disk():
+            file = open(self.path / name, "wb")  # noqa: SIM115  # closed below
+        with file:
             n_unsynced = 0
             for part in parts:
                 file.write(part)

@@ -30,6 +30,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, TypeAlias
 
+from mesh.descriptors import for_disk
 from mesh.errors import ConfigError, CorruptionError, StorageError, StorageFull
 from peers.storage.extent import Extent
 from peers.storage.warc import is_sound, parse_record, unpack_member, warcinfo_record
@@ -130,7 +131,8 @@ class Archive:
           StorageError: it cannot be read now, as when too many files are open.
         """
         try:
-            file = os.open(self._path(extent.segment), os.O_RDONLY | os.O_CLOEXEC)
+            with for_disk():
+                file = os.open(self._path(extent.segment), os.O_RDONLY | os.O_CLOEXEC)
             try:
                 # The size is asked first: a wrong length must not reserve memory.
                 if extent.end <= os.fstat(file).st_size:
@@ -247,7 +249,8 @@ class Archive:
         fields = {"software": "tianmesh", "format": "WARC File Format 1.1", "isPartOf": self._peer}
         data = warcinfo_record(path.name, time.time(), fields)
         # There may be a file of an attempt that failed: nothing in it was ever told.
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        with for_disk():
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
             write_all(file, data, 0)
             sync(file)
@@ -301,7 +304,8 @@ def segment_path(folder: Path, peer: str, number: int) -> Path:
 def open_folder(folder: Path) -> int:
     """Open a folder, made if need be, for this process alone; the lock ends with the descriptor."""
     folder.mkdir(parents=True, exist_ok=True)
-    file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    with for_disk():
+        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

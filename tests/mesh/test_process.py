@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from mesh.errors import ConfigError, StorageError
 from mesh.process import first_error
 
 PROGRAM = """
-import sys, trio
+import os, sys, trio
 from mesh.errors import ConfigError, StorageError
 from mesh.process import run_node
 
@@ -30,6 +31,10 @@ async def main(stop, tell):
             nursery.start_soon(trio.sleep_forever)
     if how == "bug":
         raise ZeroDivisionError("a bug")
+    if how == "writes":
+        os.mkdir(os.path.join(sys.argv[2], "folder"))
+        open(os.path.join(sys.argv[2], "file"), "w").close()
+        return
     tell({"id": "x"})
     await stop.wait()
     if how == "stuck":
@@ -114,3 +119,10 @@ def test_the_first_of_several_errors_is_told() -> None:
     inner = BaseExceptionGroup("", [ConfigError("first"), StorageError("second")])
     group: Any = BaseExceptionGroup("", [inner, StorageError("third")])
     assert str(first_error(group)) == "first"
+
+
+def test_what_a_node_writes_is_for_its_user_alone(tmp_path: Path) -> None:
+    with started("writes", str(tmp_path)) as process:
+        assert process.wait(WAIT_S) == 0
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert modes == {"folder": 0o700, "file": 0o600}
