@@ -296,7 +296,7 @@ async def _watch(lab: Lab, once: bool, screen: Screen) -> tuple[Report, bool]:
 
                 nursery.start_soon(stop_on_signal)
                 if once:
-                    await lab.wait_until_done(keep_and_show)
+                    await lab.wait_until_done(keep_and_show, screen.warn)
                     is_done = True
                     nursery.cancel_scope.cancel()
                 else:

@@ -48,6 +48,10 @@ class LabError(TianmeshError):
     """A node of the lab ended or did not do what it should; the text has the end of its log."""
 
 
+class NoReport(LabError):
+    """No gateway has answered just now; that may pass."""
+
+
 @dataclass(frozen=True, slots=True)
 class LabOptions:
     """What `tianmesh up` was told."""
@@ -70,6 +74,7 @@ class Lab:
         self._options = options
         self._nodes: dict[str, trio.Process] = {}
         self._log_starts: dict[str, int] = {}  # bytes that earlier runs left in a node's log
+        self._is_silent = False  # no gateway has answered the last poll
         self._lost: set[str] = set()  # peers that have ended on their own while others go on
         self.descriptions: dict[str, dict[str, Any]] = {}
         self.mesh_folder = self._found_or_open()
@@ -88,7 +93,7 @@ class Lab:
         """The status of the whole mesh, asked of the first gateway that answers.
 
         Raises:
-          LabError: none does.
+          NoReport: none does.
         """
         for url in self.gateways:
             with GatewayClient(url) as client:
@@ -96,15 +101,18 @@ class Lab:
                     return await trio.to_thread.run_sync(client.status)
                 except GatewayError:
                     continue
-        raise LabError("no peer answers any more" + self._ends_of_logs())
+        raise NoReport("no peer answers")
 
     async def add_seeds(self, urls: list[str]) -> dict[str, Any]:
         """Hand seeds to their owners through the first gateway."""
         with GatewayClient(self.gateways[0]) as client:
             return await trio.to_thread.run_sync(client.add_seeds, urls)
 
-    async def wait_until_done(self, show: Callable[[Report], None]) -> Report:
+    async def wait_until_done(self, show: Callable[[Report], None], tell: Callable[[str], None]) -> Report:
         """Wait until nothing is due any more anywhere; return the last report.
+
+        Args:
+          tell: of gateways that do not answer for a while.
 
         Two rounds in a row must find every peer idle, the same peers, and nothing that happened in
         between (Mattern 1987, the four counter method): then no message can have been on its way.
@@ -112,7 +120,10 @@ class Lab:
         before: Report | None = None
         while True:
             self.check()
-            report = await self.report()
+            report = await self._report_if_any(tell)
+            if report is None:
+                await trio.sleep(POLL_S)
+                continue
             show(report)
             if before is not None and self._is_done(before, report):
                 return report
@@ -135,8 +146,22 @@ class Lab:
                     tell(f"{self._how_it_ended(name)}; the others go on, and {again}")
             if self._lost.issuperset(self.peers):
                 raise LabError("all peers have ended; start again with the same --data to go on")
-            show(await self.report())
+            report = await self._report_if_any(tell)
+            if report is not None:
+                show(report)
             await trio.sleep(POLL_S)
+
+    async def _report_if_any(self, tell: Callable[[str], None]) -> Report | None:
+        """Ask for a report; one that does not come is told of, once until one comes again."""
+        try:
+            report = await self.report()
+        except NoReport as error:
+            if not self._is_silent:
+                tell(f"{error}: the status is asked for again until one does, the mesh goes on")
+            self._is_silent = True
+            return None
+        self._is_silent = False
+        return report
 
     def check(self) -> None:
         """Raise LabError when a node has ended on its own."""

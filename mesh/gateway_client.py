@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 from collections.abc import Mapping
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, Final, Self
 from urllib.parse import urlencode, urlsplit
@@ -14,6 +16,8 @@ import msgspec
 from mesh.decree import Decree
 from mesh.errors import ConfigError, TianmeshError
 
+# A client that asks more than a gateway lets it is told to come back; a run of many queries then goes slower.
+PATIENCE_S: Final = 120.0
 TIMEOUT_S: Final = 15.0  # a mesh with dead peers answers within its deadlines, about 3 s
 ANSWER_BYTES_MAX: Final = 64 << 20
 SEARCH_K_MAX: Final = 100  # hits in one answer of a gateway
@@ -145,7 +149,8 @@ class GatewayClient:
     ) -> dict[str, Any]:
         status, answer = self._answer(method, path, body, more_headers)
         if status >= 400:
-            kind = GatewayBusy if status == 503 else GatewayError
+            is_busy = status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS)
+            kind = GatewayBusy if is_busy else GatewayError
             raise kind(str(answer.get("error", f"{self.url} answered {status}")))
         return answer
 
@@ -177,12 +182,26 @@ class GatewayClient:
     def _exchange(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str]
     ) -> tuple[int, bytes]:
-        self._connection.request(method, path, body, headers)
-        response = self._connection.getresponse()
-        return response.status, response.read(ANSWER_BYTES_MAX)
+        """Ask, again when it is told to come back (RFC 6585, 4)."""
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            self._connection.request(method, path, body, headers)
+            response = self._connection.getresponse()
+            answer = response.read(ANSWER_BYTES_MAX)
+            pause_s = _pause_of(response)
+            if pause_s is None or time.monotonic() + pause_s > until:
+                return response.status, answer
+            time.sleep(pause_s)
 
 
 _decoder = msgspec.json.Decoder(dict[str, Any])
+
+
+def _pause_of(response: http.client.HTTPResponse) -> float | None:
+    """In how many seconds to ask again; None when not."""
+    after = response.getheader("Retry-After", "")
+    is_told = response.status == HTTPStatus.TOO_MANY_REQUESTS and after.isascii() and after.isdigit()
+    return float(after[:6]) if is_told else None
 
 
 def _host_and_port(url: str) -> tuple[str, int]:

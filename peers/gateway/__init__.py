@@ -8,7 +8,8 @@ order (`merging`, `hit_list`) that can be gone on with (`cursor`), or shown agai
 `view`. Other errands: the stored copy of a page (`page_lookup`), seeds (`seeding`), the status of all peers
 (`status_roundup`, `status`), draining (`draining`), and whether the whole mesh answers (`readiness`).
 
-Ports [io]: `http` and `meter`. Under `http` are a server (`http_server`, `http_connection`,
+Ports [io]: `http` and `meter`. `http` asks who a request is from (`rights`) and what that client has left
+(`quotas`). Under it are a server (`http_server`, `http_connection`,
 `memory_budget`) and an application (`asgi`; Starlette with `routes`, `pages`, `found_json`,
 `readiness_json`, `texts`, `stored_page`, `metrics`, `templates/`, `static/`). What a person may
 set is `settings`. Messages between ports and actor are in `messages`, those between gateways in

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import socket
+from collections import Counter
 from collections.abc import Callable, Mapping
+from math import ceil
 from typing import ClassVar, Final, TypeVar
 
 import msgspec
@@ -28,6 +30,8 @@ from peers.gateway.messages import (
     SeedsAdded,
     StatusGathered,
 )
+from peers.gateway.quotas import Quotas, client_of
+from peers.gateway.rights import bears_token, client_behind
 from peers.gateway.routes import Busy, Refused, application
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.stored_page import StoredPage, stored_page
@@ -44,6 +48,10 @@ SEARCHES_IN_FLIGHT_MAX: Final = 16
 ASK_S_MAX: Final = 15.0  # over the sum of the searcher's own limits: only a bug gets here
 STORED_READERS_MAX: Final = 2  # threads that unpack stored pages: up to 64 MB each
 BACKLOG: Final = 256
+# What costs nothing, and what is for administrators alone: others are refused before their body is read.
+FREE_PATHS: Final = frozenset(
+    (b"/healthz", b"/static/style.css", b"/robots.txt", b"/api/import", b"/api/drain", b"/api/decrees")
+)
 PORT_MAX: Final = 65_535
 
 Answer = TypeVar("Answer", bound=Message)
@@ -93,9 +101,11 @@ class Http:
         """
         self.port: int = listener.getsockname()[1]  # the real one, also after binding port 0
         self._address = Address(me, self.name)
-        self._server = HttpServer(listener, self._respond)
+        self._server = HttpServer(listener, self._respond, client_limit=self._connections_of)
         self._statistics = statistics
         self.settings = settings or GatewaySettings()
+        self._quotas = Quotas(self.settings)
+        self._under_way: Counter[str] = Counter()  # requests by client
         self._application = application(self)
         self._deliver: Deliver | None = None
         self._waiting: dict[int, _Waiter] = {}
@@ -117,6 +127,7 @@ class Http:
                 self._hand_over(message.ticket, message)
             case ChangeGateway(settings):
                 self.settings = settings
+                self._quotas.change_settings(settings)
             case _:
                 raise LocalProtocolError(f"the gateway got {type(message).__name__} from {source}")
 
@@ -197,10 +208,14 @@ class Http:
     def now(self) -> float:
         return trio.current_time()
 
+    def take_seeds(self, client: str, count: int) -> float:
+        return self._quotas.take_seeds(client, count, self.now())
+
     def statistics(self) -> Mapping[str, object]:
         own = {"requests": self._requests, "seconds": self._seconds, "busy": self._busy}
         server = msgspec.structs.asdict(self._server.observe())
-        return {**self._statistics(), self.name: {**own, "waiting": self._asks, **server}}
+        quotas = {"clients": len(self._quotas), "over_quota": self._quotas.refused}
+        return {**self._statistics(), self.name: {**own, "waiting": self._asks, **quotas, **server}}
 
     # --- The server ------------------------------------------------------------------------------
 
@@ -210,11 +225,53 @@ class Http:
 
     async def _respond(self, request: Request, read_body: ReadBody) -> Response:
         began = trio.current_time()
-        response = await respond(self._application, request, read_body)
+        response = await self._respond_within_quota(request, read_body)
         kind = f"{response.status // 100}xx"
         self._requests[kind] = self._requests.get(kind, 0) + 1
         self._seconds += trio.current_time() - began
         return response
+
+    def _connections_of(self, client: str) -> int:
+        """How many a client may have; 0 for any number."""
+        is_proxy = client in map(client_of, self.settings.proxies)
+        return 0 if is_proxy else self.settings.client_connections_max
+
+    async def _respond_within_quota(self, request: Request, read_body: ReadBody) -> Response:
+        if self._is_free(request):
+            return await respond(self._application, request, read_body)
+        client = client_behind(request.client[0], request.headers, self.settings.proxies)
+        wait_s = self._wait_of(client)
+        if wait_s:
+            return _come_back(wait_s)
+        received = 0
+
+        async def read_and_count() -> bytes:
+            nonlocal received
+            part = await read_body()
+            received += len(part)
+            return part
+
+        self._under_way[client] += 1
+        try:
+            response = await respond(self._application, request, read_and_count)
+        finally:
+            self._under_way[client] -= 1
+            self._under_way += Counter()  # forgets who has none
+        self._quotas.note_bytes(client, received + len(response.body), self.now())
+        return response
+
+    def _is_free(self, request: Request) -> bool:
+        """Does it not count, or come from who may change the mesh anyhow?"""
+        path = request.target.partition(b"?")[0]
+        return path in FREE_PATHS or bears_token(request.headers, self.settings.admin_token)
+
+    def _wait_of(self, client: str) -> float:
+        """In how many seconds a request of this client can be taken; 0.0 when it was."""
+        limit = self.settings.client_requests_max
+        if limit and self._under_way[client] >= limit:
+            return 1.0
+        now = self.now()
+        return self._quotas.wait_for_bytes(client, now) or self._quotas.take_query(client, now)
 
 
 class _Waiter:
@@ -223,6 +280,13 @@ class _Waiter:
     def __init__(self) -> None:
         self.is_answered = trio.Event()
         self.answer: Message | None = None
+
+
+def _come_back(wait_s: float) -> Response:
+    """What who asks too much is told. RFC 6585, 4."""
+    seconds = b"%d" % ceil(wait_s)
+    body = b'{"error":"this client asks too much: come back in %s s"}' % seconds
+    return Response(429, [(b"content-type", b"application/json"), (b"retry-after", seconds)], body)
 
 
 def _reason(error: Exception) -> str:

@@ -18,7 +18,7 @@ it is after a request whose body nobody has read: where the next one begins is n
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
@@ -28,7 +28,7 @@ from typing import Final, TypeAlias
 import h11
 import trio
 
-from peers.gateway.asgi import ReadBody, Request, Response
+from peers.gateway.asgi import Header, ReadBody, Request, Response
 from peers.gateway.memory_budget import MemoryBudget
 
 HEAD_BYTES_MAX: Final = 16 << 10  # as node.js; a query of 500 Chinese characters has 4,500 bytes
@@ -94,9 +94,9 @@ class HttpConnection:
         """Answer request after request."""
         await self._carry_out(self._serve())
 
-    async def decline(self, status: HTTPStatus) -> None:
+    async def decline(self, status: HTTPStatus, come_back_s: int) -> None:
         """Answer before anything has been read, and close."""
-        await self._carry_out(self._refuse(status))
+        await self._carry_out(self._refuse(status, [(b"retry-after", b"%d" % come_back_s)]))
 
     def close(self) -> None:
         """Close as soon as the request under way is answered, if there is one."""
@@ -127,12 +127,13 @@ class HttpConnection:
             await self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
             await self._linger()
 
-    async def _refuse(self, status: HTTPStatus) -> None:
+    async def _refuse(self, status: HTTPStatus, more_headers: Sequence[Header] = ()) -> None:
         """Answer, whatever was asked, if that can still be done."""
         if self._protocol.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self._is_last = True
             body = f"{status} {status.phrase.lower()}\n".encode()
-            await self._write(Response(status, [(b"content-type", b"text/plain")], body))
+            headers = [(b"content-type", b"text/plain"), *more_headers]
+            await self._write(Response(status, headers, body))
 
     async def _answer_next(self) -> bool:
         """Answer a request; tell whether there may be another."""

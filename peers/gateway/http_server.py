@@ -2,7 +2,7 @@
 
 As many clients as `HttpLimits.connections_max` are connected at a time. One more takes the place of the one
 that has been without a request for the longest, so that idlers lose; if all have requests under way it is
-told to come back.
+told to come back. The same holds among the connections of one client, which may only have so many.
 
 Own, on h11, because it measured better than what there is for trio: Hypercorn 0.18 took 386 us of CPU for
 an answer to /healthz, of which 18 are the application's; this 160. httptools in the place of h11 took 81, but
@@ -12,7 +12,9 @@ would have the rules of keep-alive, of bodies and their ends to be written here.
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
+from typing import Final
 
 import msgspec
 import trio
@@ -20,6 +22,9 @@ import trio
 from mesh.actor import Statistics
 from peers.gateway.http_connection import HttpConnection, Respond
 from peers.gateway.memory_budget import MemoryBudget
+from peers.gateway.quotas import client_of
+
+COME_BACK_S: Final = 5  # what who found no room is told to wait
 
 
 class HttpLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +42,7 @@ class HttpServerStatistics(Statistics, frozen=True):
     accepted: int = 0
     turned_out: int = 0  # idle, to make room
     refused: int = 0  # no idle one to make room
+    refused_to_clients: int = 0  # of one client that had too many
     malformed: int = 0  # what came was no HTTP, or over a limit on heads
     slow: int = 0  # a request or the reading of its answer took too long
     without_memory: int = 0  # requests refused because all clients together held too much
@@ -45,14 +51,27 @@ class HttpServerStatistics(Statistics, frozen=True):
 class HttpServer:
     """Serves one listener; `serve` must run."""
 
-    def __init__(self, listener: socket.socket, respond: Respond, limits: HttpLimits | None = None) -> None:
-        """Take over a socket that listens; `serve` closes it."""
+    def __init__(
+        self,
+        listener: socket.socket,
+        respond: Respond,
+        limits: HttpLimits | None = None,
+        client_limit: Callable[[str], int] = lambda client: 0,
+    ) -> None:
+        """Take over a socket that listens; `serve` closes it.
+
+        Args:
+          client_limit: how many connections a client (`quotas.client_of`) may have; 0 for any number.
+        """
         self._listener = listener
         self._respond = respond
         self._limits = limits = limits or HttpLimits()
         self._budget = MemoryBudget(limits.held_bytes_max)
         self._connections: dict[HttpConnection, None] = {}  # in the order they came
+        self._client_limit = client_limit
+        self._of_clients: dict[str, dict[HttpConnection, None]] = {}
         self._accepted = self._turned_out = self._refused = self._malformed = self._slow = 0
+        self._refused_to_clients = 0
 
     async def serve(self, stopping: trio.Event) -> None:
         """Serve until `stopping`; then take no more, and let requests under way end for a moment."""
@@ -71,6 +90,7 @@ class HttpServer:
             accepted=self._accepted,
             turned_out=self._turned_out,
             refused=self._refused,
+            refused_to_clients=self._refused_to_clients,
             malformed=self._malformed,
             slow=self._slow,
             without_memory=self._budget.refused,
@@ -90,28 +110,45 @@ class HttpServer:
             await trio.aclose_forcefully(stream)
             return
         connection = HttpConnection(stream, client, server, self._respond, self._budget)
-        if len(self._connections) < self._limits.connections_max or self._turn_out():
-            await self._serve(connection)
+        owner = client_of(client[0])
+        if not self._has_room_for(owner):
+            self._refused_to_clients += 1
+            await connection.decline(HTTPStatus.TOO_MANY_REQUESTS, COME_BACK_S)
+        elif len(self._connections) < self._limits.connections_max or self._turn_out(self._connections):
+            await self._serve(connection, owner)
         else:
             self._refused += 1
-            await connection.decline(HTTPStatus.SERVICE_UNAVAILABLE)
+            await connection.decline(HTTPStatus.SERVICE_UNAVAILABLE, COME_BACK_S)
 
-    async def _serve(self, connection: HttpConnection) -> None:
+    def _has_room_for(self, owner: str) -> bool:
+        """Has this client fewer connections than it may have, or an idle one that makes room?"""
+        limit = self._client_limit(owner)
+        own = self._of_clients.get(owner, {})
+        return not limit or len(own) < limit or self._turn_out(own)
+
+    async def _serve(self, connection: HttpConnection, owner: str) -> None:
         self._connections[connection] = None
+        own = self._of_clients.setdefault(owner, {})
+        own[connection] = None
         try:
             await connection.serve()
         finally:
             self._connections.pop(connection, None)
+            own.pop(connection, None)
+            if not own:
+                self._of_clients.pop(owner, None)
             self._malformed += connection.is_malformed
             self._slow += connection.is_slow
 
-    def _turn_out(self) -> bool:
-        """Close the connection that has been idle the longest; tell whether there was one."""
-        idle = [connection for connection in self._connections if connection.is_idle]
+    def _turn_out(self, connections: Mapping[HttpConnection, None]) -> bool:
+        """Close the one of these that has been idle the longest; tell whether there was one."""
+        idle = [connection for connection in connections if connection.is_idle]
         if not idle:
             return False
         oldest = min(idle, key=lambda connection: connection.idle_since)
         oldest.close()
-        del self._connections[oldest]
+        self._connections.pop(oldest, None)
+        for own in self._of_clients.values():
+            own.pop(oldest, None)
         self._turned_out += 1
         return True

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import aclosing
 from hmac import compare_digest
 from ipaddress import ip_address
-from math import isinf
+from math import ceil, isinf
 from typing import Annotated, Any, Final, Protocol, TypeVar
 
 import msgspec
@@ -49,6 +49,7 @@ from peers.gateway.messages import (
 )
 from peers.gateway.pages import HITS_PER_PAGE, PAGES_MAX, Reader, Wish
 from peers.gateway.readiness_json import ReadinessJson, readiness_json
+from peers.gateway.rights import bears_token, client_behind
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.status import Report, decode, report_of
 from peers.gateway.stored_page import StoredPage
@@ -103,6 +104,9 @@ class Backend(Protocol):
 
     async def read_stored(self, url: str, records: bytes) -> StoredPage:
         """Call `stored_page` where it does not hold up others. CorruptionError."""
+
+    def take_seeds(self, client: str, count: int) -> float:
+        """Count seeds of a client (see `quotas`); 0.0, or in how many seconds they can be."""
 
     def now(self) -> float:
         """Seconds of a clock that only goes forward."""
@@ -171,10 +175,11 @@ class _Imported(msgspec.Struct, frozen=True):
 class _Refusal(Exception):
     """A request that cannot be answered as it is."""
 
-    def __init__(self, status_code: int, detail: str) -> None:
+    def __init__(self, status_code: int, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
         self.status_code = status_code
         self.detail = detail
+        self.headers = headers or {}
 
 
 class _Routes:
@@ -277,6 +282,7 @@ class _Routes:
             )
             return _json(seeded, 400)
         order = tuple(urls)
+        self._count_seeds(request, len(order))
         added = await self._backend.ask(lambda ticket: AddSeeds(ticket, order), SeedsAdded)
         seeded = _Seeded(added.accepted, invalid[:INVALID_SHOWN_MAX])
         if added.accepted < len(urls):
@@ -337,6 +343,17 @@ class _Routes:
     async def metrics(self, request: Request) -> Response:
         text = metrics.exposition(self._backend.statistics())
         return Response(text, media_type=metrics.MEDIA_TYPE, headers=_SAFE_HEADERS)
+
+    def _count_seeds(self, request: Request, count: int) -> None:
+        settings = self._backend.settings
+        headers = request.headers.raw
+        if request.client is None or bears_token(headers, settings.admin_token):
+            return
+        client = client_behind(request.client.host, headers, settings.proxies)
+        wait_s = self._backend.take_seeds(client, count)
+        if wait_s:
+            hint = f"a client may give {settings.client_seeds_per_hour:,} seeds an hour here"
+            raise _Refusal(429, hint, {"Retry-After": str(ceil(wait_s))})
 
     def _check_admin(self, request: Request) -> None:
         """Refuse an order to the mesh from who may not give it."""
@@ -635,7 +652,9 @@ def _error(request: Request, status_code: int, detail: str, key: str) -> Respons
 
 async def _on_refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, _Refusal)
-    return _json({"error": error.detail}, error.status_code)
+    response = _json({"error": error.detail}, error.status_code)
+    response.headers.update(error.headers)
+    return response
 
 
 async def _on_busy(request: Request, error: Exception) -> Response:

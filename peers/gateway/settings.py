@@ -36,3 +36,37 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
             description="of pages of results that are kept to be shown again, about 10 kB each; 0 keeps none",
         ),
     ] = 16 << 20
+    client_connections_max: Annotated[
+        int,
+        Meta(ge=0, description="of one client: an IPv4 address, or the /64 of an IPv6 one; 0 for no limit"),
+    ] = 64
+    client_requests_max: Annotated[
+        int,
+        Meta(ge=0, description="of one client under way at a time, as it waits for answers; 0 for no limit"),
+    ] = 16
+    client_queries_per_s: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="requests of one client, on average, of any kind but /healthz; four seconds' worth "
+            "at once; 0 for no limit",
+        ),
+    ] = 20.0
+    client_bytes_per_s: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="that one client sends and is sent, on average; ten seconds' worth at once; 0 for "
+            "no limit",
+        ),
+    ] = 4 << 20
+    client_seeds_per_hour: Annotated[
+        int, Meta(ge=0, description="that one client gives, as many at once; 0 for no limit")
+    ] = 20_000
+    proxies: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="addresses of reverse proxies that are trusted to name the client, last in "
+            "X-Forwarded-For; they may have any number of connections"
+        ),
+    ] = ()

@@ -38,6 +38,9 @@ class KnownPages:
     async def read_stored(self, url: str, records: bytes) -> StoredPage:
         raise AssertionError("nobody asks for it")
 
+    def take_seeds(self, client: str, count: int) -> float:
+        return 0.0
+
     def now(self) -> float:
         return trio.current_time()
 

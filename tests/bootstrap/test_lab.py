@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
+import trio
+import trio.testing
 
-from bootstrap.lab import Lab, LabOptions
+from bootstrap.lab import Lab, LabOptions, NoReport, Report
 from bootstrap.provision import write_bootstrap
 from mesh.config import DoorConfig, load_config
 from peers.config import PeerConfig
@@ -72,3 +76,30 @@ def test_a_trace_of_a_persons_own_goes_on(tmp_path: Path) -> None:
     configured(tmp_path, peers=1, settings={"web.trace": "mine", "crawl.is_recorded": True})
     (config,) = configured(tmp_path, peers=1)
     assert (config.crawl.is_recorded, config.web.trace) == (True, "mine")
+
+
+async def test_a_status_that_does_not_come_is_a_line_on_the_screen(
+    tmp_path: Path, autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Lab(LabOptions(tmp_path, 1, 1))
+    silence = NoReport("no peer answers")
+    polls: Iterator[Report | NoReport] = iter([silence, silence, {"n": 1}, silence, {"n": 2}])
+
+    async def report() -> Report:
+        poll = next(polls, None)
+        if poll is None:
+            raise KeyboardInterrupt
+        if isinstance(poll, NoReport):
+            raise poll
+        return poll
+
+    monkeypatch.setattr(lab, "report", report)
+    monkeypatch.setattr(lab, "_nodes", {})
+    lab.descriptions = {"peer-1": {}}
+    shown: list[Report] = []
+    told: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        await lab.watch(shown.append, told.append)
+    assert shown == [{"n": 1}, {"n": 2}]
+    assert len(told) == 2
+    assert told[0].startswith("no peer answers")

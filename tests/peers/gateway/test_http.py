@@ -21,13 +21,16 @@ from tests.peers.gateway.fake_searcher import HEAD, FakeSearcher, answer_to
 
 pytestmark = pytest.mark.live
 
+UNLIMITED = GatewaySettings(
+    client_connections_max=0, client_requests_max=0, client_queries_per_s=0, client_bytes_per_s=0
+)
 STORED_CHARS = 3_900_000  # more than the socket buffers of both sides hold
 
 
 @asynccontextmanager
-async def running(searcher: FakeSearcher) -> AsyncIterator[Http]:
+async def running(searcher: FakeSearcher, settings: GatewaySettings = UNLIMITED) -> AsyncIterator[Http]:
     """A gateway on a free port of loopback."""
-    http = Http("ann", listen("127.0.0.1", 0), lambda: {"searcher": {"searches": 3}})
+    http = Http("ann", listen("127.0.0.1", 0), lambda: {"searcher": {"searches": 3}}, settings)
     searcher.http = http
     async with trio.open_nursery() as nursery:
         nursery.start_soon(http.run, searcher.deliver)
@@ -245,3 +248,57 @@ async def test_settings_are_replaced_while_it_runs() -> None:
 def test_message_that_is_not_for_it_is_refused() -> None:
     with listen("127.0.0.1", 0) as listener, pytest.raises(LocalProtocolError):
         Http("ann", listener, dict).receive(Address("ann", "searcher"), Message())
+
+
+# --- Quotas ----------------------------------------------------------------------------------
+
+
+def head_of(reply: bytes) -> tuple[bytes, dict[bytes, bytes]]:
+    """Status line and headers."""
+    first, *lines = reply.partition(b"\r\n\r\n")[0].split(b"\r\n")
+    return first, {name.lower(): value for name, _, value in (line.partition(b": ") for line in lines)}
+
+
+async def test_a_client_that_asks_too_often_is_told_when_to_come_back() -> None:
+    settings = GatewaySettings(client_queries_per_s=0.5)  # two at once
+    async with running(FakeSearcher(), settings) as http:
+        for _ in range(2):
+            assert head_of(await get(http.port, "/api/search?q=crawler"))[0].endswith(b" 200 ")
+        reply = await get(http.port, "/search?q=crawler")
+        status, headers = head_of(reply)
+        assert b" 429 " in status
+        assert 1 <= int(headers[b"retry-after"]) <= 2
+        assert b"200" in head_of(await get(http.port, "/healthz"))[0]
+        own = http.statistics()["http"]
+        assert isinstance(own, dict)
+        assert own["over_quota"] == 1
+
+
+async def test_who_bears_the_token_is_not_counted() -> None:
+    settings = GatewaySettings(client_queries_per_s=0.5, admin_token="t" * 16)
+    async with running(FakeSearcher(), settings) as http:
+        request = f"GET /api/search?q=crawler HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {'t' * 16}\r\n"
+        for _ in range(6):
+            reply = await exchange(http.port, request + "Connection: close\r\n\r\n")
+            assert b" 200 " in head_of(reply)[0]
+
+
+async def test_a_client_has_only_so_many_requests_under_way() -> None:
+    settings = GatewaySettings(client_requests_max=3)
+    async with running(FakeSearcher(lambda _: None), settings) as http, trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(get, http.port, "/api/search?q=crawler")
+        await until_waiting(http, 3)
+        status, headers = head_of(await get(http.port, "/api/search?q=crawler"))
+        assert b" 429 " in status
+        assert headers[b"retry-after"] == b"1"
+        nursery.cancel_scope.cancel()
+
+
+async def test_large_answers_are_paid_for_by_who_gets_them() -> None:
+    settings = GatewaySettings(client_bytes_per_s=10)
+    async with running(FakeSearcher(), settings) as http:
+        assert b" 200 " in head_of(await get(http.port, "/api/search?q=crawler"))[0]
+        status, headers = head_of(await get(http.port, "/api/search?q=crawler"))
+        assert b" 429 " in status
+        assert int(headers[b"retry-after"]) > 1

@@ -21,10 +21,10 @@ HELLO = b"hello"
 class Running:
     """A server on a free port of loopback whose answers can be held back."""
 
-    def __init__(self, limits: HttpLimits | None) -> None:
+    def __init__(self, limits: HttpLimits | None, client_limit: int) -> None:
         listener = listen("127.0.0.1", 0)
         self.port: int = listener.getsockname()[1]
-        self.server = HttpServer(listener, self._respond, limits)
+        self.server = HttpServer(listener, self._respond, limits, lambda client: client_limit)
         self.stopping = trio.Event()
         self.asked = 0
         self.may_answer = trio.Event()
@@ -36,9 +36,9 @@ class Running:
             await self.may_answer.wait()
         return Response(200, [], HELLO)
 
-    async def client(self) -> trio.SocketStream:
+    async def client(self, address: str = "127.0.0.1") -> trio.SocketStream:
         """Somebody who has connected; closed with the server, whatever the test leaves open."""
-        stream = await trio.open_tcp_stream("127.0.0.1", self.port)
+        stream = await trio.open_tcp_stream("127.0.0.1", self.port, local_address=address)
         self._clients.append(stream)
         return stream
 
@@ -53,8 +53,8 @@ class Running:
 
 
 @asynccontextmanager
-async def running(limits: HttpLimits | None = None) -> AsyncIterator[Running]:
-    it = Running(limits)
+async def running(limits: HttpLimits | None = None, client_limit: int = 0) -> AsyncIterator[Running]:
+    it = Running(limits, client_limit)
     with trio.fail_after(20):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(it.server.serve, it.stopping)
@@ -172,3 +172,39 @@ async def test_stopping_server_does_not_wait_for_ever() -> None:
             await trio.lowlevel.checkpoint()
         it.stopping.set()
     assert it.server.observe().connections == 0
+
+
+async def test_half_sent_requests_of_one_client_leave_room_for_others() -> None:
+    """As those who send the beginning of a body and no more: one of them filled the server."""
+    async with running(HttpLimits(connections_max=64), client_limit=8) as it:
+        for _ in range(8):
+            await (await it.client()).send_all(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
+        while it.asked < 8:
+            await trio.lowlevel.checkpoint()
+        refused = await answer(await it.client())
+        assert refused.startswith(b"HTTP/1.1 429 ")
+        assert b"retry-after: " in refused.lower()
+        assert (await answer(await it.client("127.0.0.2"))).endswith(HELLO)
+        assert it.server.observe().refused_to_clients == 1
+        it.may_answer.set()
+
+
+async def test_an_idle_connection_of_a_client_makes_room_for_its_next_one() -> None:
+    async with running(client_limit=2) as it:
+        first = await it.client()
+        await answer(first)
+        for _ in range(3):
+            assert (await answer(await it.client())).endswith(HELLO)
+        assert it.server.observe().turned_out == 2
+        assert it.server.observe().connections == 2
+
+
+async def test_connections_of_a_client_are_forgotten_when_they_close() -> None:
+    async with running(client_limit=2) as it:
+        for _ in range(5):
+            stream = await it.client()
+            assert (await answer(stream)).endswith(HELLO)
+            await stream.aclose()
+            await it.until(connections=0)
+        assert it.server.observe().turned_out == 0
+        assert not it.server._of_clients

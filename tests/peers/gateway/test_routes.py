@@ -63,6 +63,9 @@ class FakeBackend:
     async def read_stored(self, url: str, records: bytes) -> StoredPage:
         return stored_page(url, records)
 
+    def take_seeds(self, client: str, count: int) -> float:
+        return 0.0
+
     def now(self) -> float:
         return 100.0
 
