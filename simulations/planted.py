@@ -18,11 +18,12 @@ from mesh.membership import learning, members, refuting
 from mesh.membership.messages import CrawlLicensed
 from mesh.membership.wire_messages import Rumour
 from peers.crawler.controller import Controller
-from peers.crawler.frontier import Frontier, QueuedUrl
+from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_items import Located
 from peers.crawler.frontier_store import FrontierStore
 from peers.crawler.host_state import HostState
 from peers.crawler.pages_in_progress import PagesInProgress
+from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import concluded
 from peers.crawler.web_request import PageFetched
 from peers.storage.replication import Replications

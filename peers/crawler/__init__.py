@@ -2,8 +2,9 @@
 
 Actor: `controller` decides what is fetched when. It has `visits` (whom to ask, and what answers mean; with
 `host_clocks` and `robots_files`), `pages_in_progress` (from being fetched to being done) and `links` (to
-their owners, through the `outbox`), all over the `frontier`: URLs as `url_rows`, hosts in memory and
-their registrable domains as `host_state`, who of them is next by `host_turns`, `changed_texts` for the index;
+their owners, through the `outbox`), all over the `frontier`: URLs as `url_rows` in `url_queues`,
+`held_hosts` (one of them and its registrable domain: `host_state`), who of them is next by `host_turns`,
+`filled_slots`, `changed_texts` for the index;
 the shape of its keys is in `frontier_keys`. What we owe hosts is `politeness`; what was asked of a domain is
 in `domain_budgets`; how we crawl is `settings`, which can be replaced at any time; its messages are
 `messages`, and `wire_messages` to other controllers.

@@ -383,7 +383,7 @@ class Controller(StoreActor):
         ownership = self._ownership
         if ownership is None:
             return False
-        ours = ownership.owned & self._frontier.filled_mask(ownership.table.slot_count)
+        ours = ownership.owned & self._frontier.slots.mask(ownership.table.slot_count)
         return bool((ours if self._held is None else ours & ~self._held).any())
 
     def _anchors_due_s(self) -> float:

@@ -108,11 +108,11 @@ class FrontierStore:
         self.held_back: dict[bytes, HeldBack] = {}  # by key of the URL's row
         self._digests = SlotDigests(0, self.item_ids, self._id_shown)
         frontier.tell_changes(self._digests.note)
-        self.newly_filled = frontier.filled
+        self.newly_filled = frontier.slots.newly_filled
 
     def filled_mask(self, slot_count: int) -> SlotMask:
         """Return where anything is."""
-        return self._frontier.filled_mask(slot_count)
+        return self._frontier.slots.mask(slot_count)
 
     def item_ids(self, slot: int) -> Iterable[bytes]:
         """Yield the ids of all items of a slot."""
@@ -124,7 +124,7 @@ class FrontierStore:
 
     def digest_of(self, slot: int) -> SlotDigest:
         """See `handover.store.Store`."""
-        return self._digests.of(slot) if self._frontier.is_filled(slot) else NOTHING
+        return self._digests.of(slot) if slot in self._frontier.slots else NOTHING
 
     def hold_back(self, key: bytes, held_back: HeldBack) -> None:
         """Show others a row as it was before."""
@@ -188,7 +188,7 @@ class FrontierStore:
 
     @property
     def is_forgetting(self) -> bool:
-        return bool(self._frontier.forgetting)
+        return bool(self._frontier.slots.forgetting)
 
     def forget_later(self, slots: SlotMask) -> None:
         """See `handover.store.Store`."""
@@ -196,7 +196,7 @@ class FrontierStore:
 
     def forget_some(self, entries_max: int) -> None:
         """See `handover.store.Store`."""
-        self._frontier.forget_some(entries_max)
+        self._frontier.slots.forget_some(entries_max)
 
     # --- Changes, for the mirror
 
@@ -289,7 +289,7 @@ class FrontierStore:
         return _id(key, row if held_back is None else held_back.row)
 
     def _rows(self, slot: int) -> Iterator[tuple[bytes, bytes]]:
-        if self._frontier.is_filled(slot):
+        if slot in self._frontier.slots:
             for kind in (TEXTS, HOST, ROBOTS, URL):
                 yield from self._frontier.rows(slot, kind)
 

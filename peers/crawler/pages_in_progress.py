@@ -17,12 +17,13 @@ import msgspec
 from mesh.actor import Address, Send
 from mesh.stamp import VISITS_MAX, Stamp
 from mesh.urls import fingerprint
-from peers.crawler.frontier import Frontier, QueuedUrl
+from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_store import FrontierStore, HeldBack
 from peers.crawler.host_state import HostState
 from peers.crawler.links import Links
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
 from peers.crawler.settings import CrawlSettings, Tuning
+from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import Conclusion, concluded
 from peers.crawler.web_request import FailureReason, PageFetched, header_of, location_of
 from peers.crawler.wire_messages import FoundLink

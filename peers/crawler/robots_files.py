@@ -7,12 +7,13 @@ from typing import Final, NamedTuple
 from mesh.urls import host_of, origin_of
 from peers.crawler import politeness
 from peers.crawler.domain_budgets import DomainBudgets
-from peers.crawler.frontier import Frontier, QueuedUrl
+from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_items import RobotsRecord
 from peers.crawler.host_clocks import HostClocks
 from peers.crawler.host_state import HostState, OriginRules
 from peers.crawler.robots import ROBOTS_BYTES_MAX, beginning_of
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.web_request import FailureReason, PageFetched, location_of, retry_after_s, status_name
 
 HOPS_MAX: Final = 5  # RFC 9309, 2.3.1.2: at least five redirects, even to another authority

@@ -11,7 +11,7 @@ from mesh.actor import Address, Send
 from mesh.urls import host_of
 from peers.crawler import politeness
 from peers.crawler.domain_budgets import DomainBudgets
-from peers.crawler.frontier import Frontier, QueuedUrl
+from peers.crawler.frontier import Frontier
 from peers.crawler.host_clocks import HostClocks
 from peers.crawler.host_state import HostState
 from peers.crawler.pages_in_progress import PagesInProgress
@@ -19,6 +19,7 @@ from peers.crawler.politeness import Blame
 from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.robots_files import RobotsFiles, RobotsQuestion
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import Conclusion, concluded, due_at
 from peers.crawler.web_request import (
     PAGE_MEDIA_TYPES,

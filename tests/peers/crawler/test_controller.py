@@ -1271,4 +1271,4 @@ def test_everything_it_remembers_is_let_go() -> None:
     assert not controller._visits._asked
     assert not controller._pages
     assert not controller._visits.robots._moved
-    assert not controller._frontier._taken
+    assert not controller._frontier._queues.taken

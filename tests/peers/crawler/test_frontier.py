@@ -17,10 +17,11 @@ from msgspec.structs import replace
 from mesh.memory_table import MemoryTable
 from mesh.urls import fingerprint
 from peers.crawler import politeness
-from peers.crawler.frontier import WINDOW_URLS, Frontier, QueuedUrl
+from peers.crawler.frontier import WINDOW_URLS, Frontier
 from peers.crawler.frontier_items import ANCHORS_MAX, RobotsRecord
 from peers.crawler.host_state import HostState
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import Conclusion
 
 SETTINGS = CrawlSettings(delay_s=0.0)
@@ -258,7 +259,7 @@ class FrontierMachine(RuleBasedStateMachine):
         alive = [each for host in self.model.values() if not host.given_up for each in host.queue]
         assert self.frontier.due_count == len(alive)
         assert self.frontier.host_count == len(self.model)
-        assert {state.record.host: state.queued for state in self.frontier._hosts.values()} == {
+        assert {state.record.host: state.queued for state in self.frontier._hosts} == {
             host: len(mine.queue) for host, mine in self.model.items()
         }
 
@@ -648,7 +649,7 @@ def test_changed_anchors_of_slots_that_are_forgotten_are_not_told() -> None:
         frontier.add_anchor(url_of(path), 0, "text")
     frontier.forget_later([0])
     assert (frontier.changed_texts.count, frontier.changed_texts.take(9)) == (0, [])
-    frontier.forget_some(1)
+    frontier.slots.forget_some(1)
     frontier.add_anchor(url_of(7), 0, "something new, so the rest stays")
     assert frontier.changed_texts.count == Frontier(table, SETTINGS).changed_texts.count > 0
 

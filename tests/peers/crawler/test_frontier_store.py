@@ -17,7 +17,7 @@ from mesh.memory_table import MemoryTable
 from mesh.slot_set import SlotMask
 from mesh.slots import slot_of
 from mesh.urls import fingerprint, host_of
-from peers.crawler.frontier import Frontier, QueuedUrl
+from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_items import (
     HostItem,
     Items,
@@ -31,6 +31,7 @@ from peers.crawler.frontier_items import (
 from peers.crawler.frontier_store import PART_BYTES, ROWS_PER_TURN, FrontierStore, HeldBack
 from peers.crawler.host_state import HostState
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import Conclusion, row_in
 from peers.handover.store import PAUSE, Part, Store
 
@@ -110,8 +111,8 @@ class Side:
         assert mine.queued_count == again.queued_count
         assert mine.given_up_count == again.given_up_count
         assert mine.changed_texts.count == again.changed_texts.count
-        assert {host: state.queued for host, state in mine._hosts.items()} == {
-            host: state.queued for host, state in again._hosts.items()
+        assert {state.host: state.queued for state in mine._hosts} == {
+            state.host: state.queued for state in again._hosts
         }
         queues, urls = [], []
         for slot in range(SLOT_COUNT):
@@ -467,8 +468,8 @@ def test_slots_are_forgotten_row_by_row_and_nothing_is_left() -> None:
     side.frontier.forget_later([SLOT])
     assert not list(side.store.item_ids(SLOT))
     turns = 0
-    while side.frontier.forgetting:
-        side.frontier.forget_some(10)
+    while side.frontier.slots.forgetting:
+        side.frontier.slots.forget_some(10)
         turns += 1
     assert (len(side.table), turns) == (0, 5)
 
@@ -477,19 +478,19 @@ def test_a_slot_that_is_held_is_not_forgotten() -> None:
     side = forgetful()
     side.frontier.hold([SLOT])
     side.frontier.forget_later([SLOT])
-    assert not side.frontier.forgetting
+    assert not side.frontier.slots.forgetting
 
 
 @pytest.mark.parametrize("n_forgotten", range(0, 65, 3))
 def test_something_new_ends_the_forgetting_wherever_it_is(n_forgotten: int) -> None:
     side = forgetful()
-    side.frontier.filled.clear()
+    side.frontier.slots.newly_filled.clear()
     side.frontier.forget_later([SLOT])
-    side.frontier.forget_some(n_forgotten)
+    side.frontier.slots.forget_some(n_forgotten)
     side.add(f"{ORIGIN}/7", text="new")
     for _ in range(9):
-        side.frontier.forget_some(100)
-    assert side.frontier.filled == ([SLOT])
+        side.frontier.slots.forget_some(100)
+    assert side.frontier.slots.newly_filled == ([SLOT])
     side.frontier.hold([SLOT])
     side.check()
     assert side.state_of(f"{ORIGIN}/7") == "Q"
@@ -502,11 +503,11 @@ def test_it_is_told_once_when_a_slot_gets_its_first_item() -> None:
     other = ORIGINS[1]
     frontier.add(f"{ORIGIN}/1", HOST, 7, 0, 0, NOW)
     frontier.add(f"{ORIGIN}/2", HOST, 7, 0, 0, NOW)
-    assert frontier.filled == [7]
+    assert frontier.slots.newly_filled == [7]
     frontier.add(f"{other}/2", host_of(other), 65_535, 0, 0, NOW)
     again = Frontier(table, SETTINGS)
-    assert again.filled == [7, 65_535]
-    assert np.flatnonzero(again.filled_mask(65_536)).tolist() == [7, 65_535]
+    assert again.slots.newly_filled == [7, 65_535]
+    assert np.flatnonzero(again.slots.mask(65_536)).tolist() == [7, 65_535]
 
 
 # --- Limits ---
@@ -522,4 +523,4 @@ def test_urls_are_counted_as_often_as_they_are_tried_up_to_what_a_row_holds() ->
         side.frontier.retry(state, taken)
         side.frontier.release(state, NOW)
     side.check()
-    assert fingerprint(f"{ORIGIN}/1") not in side.frontier._taken
+    assert fingerprint(f"{ORIGIN}/1") not in side.frontier._queues.taken

@@ -1,0 +1,176 @@
+"""The queues of hosts in the table: which of their URLs are to be visited, and which of these are out.
+
+The key of a queued URL follows from its row alone, so two peers that queue it have the same: `frontier_keys`.
+A URL that was taken stays queued until it is settled, so a crash repeats at most what was in flight.
+
+New and known pages share the turns of their host: as long as there are both, each gets every second one, so
+that neither waits for the end of the other. The window of a host is on new pages; what is due again is read
+from the table turn by turn.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop
+from math import inf
+from typing import NamedTuple
+
+from mesh.table import Table
+from peers.crawler.frontier_keys import (
+    FIRST_AGAIN,
+    QUEUE_END,
+    attempts_in,
+    depth_in,
+    due_s_in,
+    is_new,
+    mark_in,
+    queue_key,
+    queue_of,
+    url_key,
+)
+from peers.crawler.held_hosts import HeldHosts
+from peers.crawler.host_state import COMPLETE, HostState
+from peers.crawler.url_rows import ATTEMPTS_MAX, DUE_S_MAX, UrlRow, row_bytes, row_in
+
+
+class QueuedUrl(NamedTuple):
+    """A URL taken from the frontier; `key` is its place in the queue of its host."""
+
+    url: str
+    key: bytes
+    depth: int
+    attempts: int  # made before, for this visit
+    hops: int  # redirects followed in a row to get here
+    before: UrlRow | None = None  # of a URL that was visited before
+
+    @property
+    def is_stored(self) -> bool:
+        """Has the page been there, as far as is known?"""
+        return self.before is not None and self.before.is_stored
+
+
+class UrlQueues:
+    """Rows and queue entries of URLs, and what of them is in the windows of hosts in memory."""
+
+    def __init__(self, table: Table, hosts: HeldHosts, window_urls: int) -> None:
+        """Begin with nothing out.
+
+        Args:
+          window_urls: queue entries of a host held in memory, at most twice as many.
+        """
+        self._table = table
+        self._hosts = hosts
+        self._window_urls = window_urls
+        self.taken: dict[bytes, bytes] = {}  # URLs that are out: fingerprint to queue key
+
+    def take(self, state: HostState, now: float) -> QueuedUrl | None:
+        """The next URL of a host; it stays queued in the table."""
+        turns = (self._take_again, self._take_new) if state.is_again else (self._take_new, self._take_again)
+        taken = turns[0](state, now) or turns[1](state, now)
+        state.is_again = taken is not None and taken.before is None
+        return taken
+
+    def is_out(self, mark: bytes) -> bool:
+        return mark in self.taken
+
+    def end(self, mark: bytes) -> bytes | None:
+        """Note that a URL is not out any more; return its place in the queue, None if it was not out."""
+        return self.taken.pop(mark, None)
+
+    def put_back(self, state: HostState, taken: QueuedUrl) -> None:
+        """Undo `take`."""
+        key = self.end(mark_in(taken.key))
+        if key is not None:
+            state.push(key, taken.url, taken.hops)
+
+    def retry(self, state: HostState, taken: QueuedUrl) -> bool:
+        """Queue a URL that was taken behind the others of its depth; False if it was not out any more."""
+        mark = mark_in(taken.key)
+        if self.end(mark) is None:
+            return False
+        row = self._table.get(url_key(state.slot, mark))
+        assert row is not None, "what is queued has a row"
+        before = row_in(row)
+        again = before._replace(attempts=min(before.attempts + 1, ATTEMPTS_MAX))
+        self.put(state.slot, mark, taken.url, before, again, was_out=True)
+        return True
+
+    def put(
+        self,
+        slot: int,
+        mark: bytes,
+        url: str,
+        before: UrlRow | None,
+        after: UrlRow,
+        *,
+        was_out: bool = False,
+    ) -> None:
+        """Write the row of a URL, and have it stand in its queue where the row says, if anywhere.
+
+        Args:
+          was_out: until now.
+        """
+        old = None if before is None or not before.is_queued else queue_key(slot, mark, before)
+        new = queue_key(slot, mark, after) if after.is_queued else None
+        self._table.put(url_key(slot, mark), row_bytes(after))
+        if old is not None and old != new:
+            self._table.delete(old)
+        if new is not None:
+            self._table.put(new, bytes((after.hops,)) + url.encode())
+        state = self._hosts.at(slot, after.host)
+        if state is None:
+            return
+        self._hosts.count_queued(state, is_new(new) - is_new(old))
+        if mark in self.taken:
+            assert before is not None
+            if new is not None and after.visit == before.visit:
+                self.taken[mark] = new
+                return
+            del self.taken[mark]
+            was_out = True
+        if old is not None and not was_out:
+            state.pull(old)
+        if new is not None:
+            state.push(new, url, after.hops)
+
+    def url_of(self, slot: int, mark: bytes, row: UrlRow) -> str:
+        """The text of a queued URL."""
+        entry = self._table.get(queue_key(slot, mark, row))
+        assert entry is not None, "what is queued stands in a queue"
+        return entry[1:].decode()
+
+    def _take_new(self, state: HostState, now: float) -> QueuedUrl | None:
+        while not state.window and state.bound is not COMPLETE:
+            self._refill(state, state.bound)
+        if not state.window:
+            return None
+        key, url, hops = heappop(state.window)
+        return self._take(key, url, hops, None)
+
+    def _take_again(self, state: HostState, now: float) -> QueuedUrl | None:
+        """Take what has been due longest of that which was visited, and note what is due after that."""
+        if state.again_s > now:
+            return None
+        queue = queue_of(state.slot, state.hash)
+        later = (int(min(now, DUE_S_MAX)) + 1).to_bytes(4, "big")
+        for key, value in self._table.scan(queue + FIRST_AGAIN, queue + later):
+            if mark_in(key) not in self.taken:
+                state.again_s = due_s_in(key)
+                row = self._table.get(url_key(state.slot, mark_in(key)))
+                assert row is not None, "what is queued has a row"
+                return self._take(key, value[1:].decode(), value[0], row_in(row))
+        first = next(self._table.scan(queue + later, queue + QUEUE_END, limit=1), None)
+        state.again_s = inf if first is None else due_s_in(first[0])
+        return None
+
+    def _take(self, key: bytes, url: str, hops: int, before: UrlRow | None) -> QueuedUrl:
+        self.taken[mark_in(key)] = key
+        return QueuedUrl(url, key, depth_in(key), attempts_in(key), hops, before)
+
+    def _refill(self, state: HostState, start: bytes) -> None:
+        """Read the next keys of new URLs, from the bound on, into an empty window."""
+        end = queue_of(state.slot, state.hash) + FIRST_AGAIN
+        rows = list(self._table.scan(start, end, limit=self._window_urls + 1))
+        state.bound = rows[self._window_urls][0] if len(rows) > self._window_urls else COMPLETE
+        for key, value in rows[: self._window_urls]:
+            if mark_in(key) not in self.taken:
+                state.window.append((key, value[1:].decode(), value[0]))
