@@ -17,6 +17,7 @@ from mesh.config import MemberConfig, MeshConfig, load_config
 from mesh.lmdb_table import LmdbTable
 from mesh.member import Member
 from mesh.process import Tell
+from peers.damaged_data import set_aside_if_damaged
 from peers.wire_tags import WIRE_TAGS
 
 
@@ -35,6 +36,7 @@ async def run_bootstrap(config_file: Path, stop: trio.Event, tell: Tell) -> None
     """
     config = load_config(config_file, BootstrapConfig)
     folder = config_file.parent
+    await set_aside_if_damaged(folder / "data")
     table = LmdbTable(folder / "data" / "table")
     member = Member(folder, config.mesh, msgspec.structs.replace(config.member, weight=0), table)
     member.assemble([Yielder(member.peer_id)], [], Decoder(WIRE_TAGS.values()))

@@ -9,7 +9,7 @@ from mesh.table import Table
 
 # Raised whenever what stands under any key, or where a key stands, has another meaning than before:
 # slots and fingerprints of URLs, rows of the frontier and of the ledger, the membership's memory.
-LAYOUT: Final = 4
+LAYOUT: Final = 5
 _LAYOUT_KEY: Final = b"\x00layout"
 
 

@@ -15,6 +15,7 @@ from typing import Final
 import lmdb
 
 from mesh.errors import ConfigError
+from mesh.sealed_rows import opened
 from mesh.table import prefix_end
 
 # Address space above what the file has: how far it may grow until the reader has to be opened anew.
@@ -50,7 +51,8 @@ class LmdbReader:
         self._snapshot = self._env.begin()
 
     def get(self, key: bytes) -> bytes | None:
-        return self._snapshot.get(key)
+        row = self._snapshot.get(key)
+        return None if row is None else opened(key, row)
 
     def put(self, key: bytes, value: bytes) -> None:
         raise AssertionError("this table is another process's")
@@ -70,7 +72,7 @@ class LmdbReader:
         cursor = self._snapshot.cursor()
         if not (cursor.set_range(start) if start else cursor.first()):
             return
-        for key, value in cursor.iternext():
+        for key, row in cursor.iternext():
             if stop is not None and key >= stop:
                 return
-            yield key, value
+            yield key, opened(key, row)

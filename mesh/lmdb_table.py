@@ -11,6 +11,9 @@ Who wants to promise a change to somebody waits for step 3 of the commit that ho
 at any moment loses what was in no finished `Batch.write`, and never one change of a batch without the
 others.
 
+Rows carry a checksum (`sealed_rows`), which is made in the worker thread and looked at by every read. Damage
+to what is around them is looked for before a peer starts (`table_check`).
+
 LMDB's map is address space, not disk. `begin_commit` grows it beyond all that the batch can need, so
 that MDB_MAP_FULL cannot happen: growing moves the map under every open transaction, and at that point
 there is none but ours.
@@ -29,8 +32,9 @@ from typing import Final
 
 import lmdb
 
-from mesh.errors import ConfigError, StorageError
+from mesh.errors import ConfigError, CorruptionError, StorageError
 from mesh.private_files import FILE_MODE, make_private_folder
+from mesh.sealed_rows import opened, sealed
 from mesh.sorted_map import SortedMap
 from mesh.table import KEY_BYTES_MAX, prefix_end
 
@@ -98,7 +102,10 @@ class LmdbTable:
         value = self._overlay.get(key, _ABSENT)
         if value is _ABSENT:
             value = self._frozen.get(key, _ABSENT)
-        return self._snapshot.get(key) if value is _ABSENT else value
+        if value is not _ABSENT:
+            return value
+        row = self._snapshot.get(key)
+        return None if row is None else self._opened(key, row)
 
     def put(self, key: bytes, value: bytes) -> None:
         assert 0 < len(key) <= KEY_BYTES_MAX, f"key of {len(key)} bytes"
@@ -209,13 +216,19 @@ class LmdbTable:
         cursor = self._snapshot.cursor()
         if not (cursor.set_range(start) if start else cursor.first()):
             return
-        if stop is None:
-            yield from cursor.iternext()
-            return
-        for item in cursor.iternext():
-            if item[0] >= stop:
+        for key, row in cursor.iternext():
+            if stop is not None and key >= stop:
                 return
-            yield item
+            yield key, self._opened(key, row)
+
+    def _opened(self, key: bytes, row: bytes) -> bytes:
+        try:
+            return opened(key, row)
+        except CorruptionError as error:
+            raise CorruptionError(
+                f"the table in {self._env.path()} is damaged ({error}): start the peer again, it will set its"
+                " data aside, and what other peers have they bring back"
+            ) from error
 
     def _renew_snapshot(self) -> None:
         self._version += 1
@@ -269,7 +282,7 @@ def _apply(changes: list[tuple[bytes, bytes | None]], transaction: lmdb.Transact
         if value is None:
             transaction.delete(key)
         else:
-            puts.append((key, value))
+            puts.append((key, sealed(key, value)))
         if len(puts) == PUTS_PER_CALL:
             cursor.putmulti(puts)
             puts.clear()

@@ -14,7 +14,7 @@
     `wire_tags`  every message that peers send each other; each stands in `wire_messages` of its room
     `config`     the configuration file; `vitals` the status; `cli` and `commands/` the command
                  line, `options` what its commands share, `waiting` their patience, `workers` their processes;
-                 `memory_keeper` [io] gives memory back that was freed
+                 `memory_keeper` [io] gives memory back that was freed, `damaged_data` [io] begins anew
 
 The way of a page:
 

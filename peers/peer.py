@@ -31,6 +31,7 @@ from peers.crawler.messages import StopCrawl
 from peers.crawler.parser_port import ParserPort
 from peers.crawler.recorder import TraceRecorder
 from peers.crawler.resolver import FixedResolver, Resolver, SystemResolver
+from peers.damaged_data import set_aside_if_damaged
 from peers.engine.index import Index
 from peers.gateway.http import Http, listen
 from peers.gateway.meter import Meter
@@ -67,6 +68,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
     gateway_host, _, gateway_port = config.gateway.listen.rpartition(":")
     listener = listen(gateway_host, int(gateway_port))
     gateway = f"http://{gateway_host}:{listener.getsockname()[1]}"
+    await set_aside_if_damaged(data)
     _make_private(data)
     table = LmdbTable(data / "table")
     member = Member(folder, config.mesh, config.member, table, gateway)

@@ -1,0 +1,45 @@
+"""What becomes of a data folder whose table is damaged: it is set aside, and the peer begins anew. [io]
+
+A peer with an empty disk is still the same peer to the others: they bring it what they have of its slots.
+What only it had is in its archive, whose records have checksums of their own and can be imported.
+"""
+
+from __future__ import annotations
+
+import logging
+from itertools import count
+from pathlib import Path
+
+import trio
+
+from mesh.errors import ConfigError
+from mesh.table_check import check_table
+
+logger = logging.getLogger(__name__)
+
+
+async def set_aside_if_damaged(data: Path) -> Path | None:
+    """Look through the table of a peer that is about to start; return where its data was set aside.
+
+    Raises:
+      ConfigError: the folder cannot be renamed.
+      StorageError: as `check_table`.
+    """
+    damage = await trio.to_thread.run_sync(check_table, data / "table")
+    if damage is None:
+        return None
+    names = (data.with_name(f"{data.name}.damaged-{number}") for number in count(1))
+    aside = next(name for name in names if not name.exists())
+    try:
+        data.rename(aside)
+    except OSError as error:
+        raise ConfigError(f"the table in {data} is damaged ({damage}): move {data} away") from error
+    logger.error(
+        "the table in %s was damaged (%s): all of it is now in %s, what other peers have they bring back, and"
+        " `tianmesh import %s/archive/*.warc.gz` brings what only this one had",
+        data,
+        damage,
+        aside,
+        aside,
+    )
+    return aside
