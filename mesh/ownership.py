@@ -37,6 +37,7 @@ class Ownership:
         serving: SlotTable | None = None,
         has_majority: bool = True,
         missed: int = 0,
+        importers: Iterable[str] | None = None,
     ) -> None:
         """Note who is responsible.
 
@@ -47,6 +48,7 @@ class Ownership:
           has_majority: whether the live members are most of those known: only then may slots be taken.
           missed: how many members are down that may have something of slots. As long as these are fewer
             than the copies, the live ones together have everything that was acknowledged.
+          importers: live members that may bring pages of files; None for all of them.
         """
         self.me = me
         self.table = table
@@ -54,6 +56,7 @@ class Ownership:
         self.alive = frozenset(alive)
         self.has_majority = has_majority
         self.missed = missed
+        self.importers = self.alive if importers is None else frozenset(importers)
         self.epoch = self._digest()
         self._teams: dict[int, tuple[str, ...]] = {}
 

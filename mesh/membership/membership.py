@@ -213,7 +213,7 @@ class Membership(Actor):
         self._own = OwnRecord(record, credentials, self._members, self._rumours, memory, self._standing)
         self._others = Others(self.me, self._members, random)
         self._queues = Queues(self._own, self._members, balance or BalanceSettings())
-        self._announcing = Announcing(self.me, config, self._members, self._outbox)
+        self._announcing = Announcing(self.me, config, self._members, credentials, self._outbox)
         self._connect_beliefs(credentials, memory)
         self._connect_detector()
         self._connect_decrees(config, table, followers)

@@ -231,7 +231,7 @@ class Importer(Actor):
         outcomes = [LATE] * len(order.pages)
         begun = self._orders[order.ticket] = _Order(outcomes, now + self._settings.order_s)
         for index, page in enumerate(order.pages):
-            wrong = self._what_is_wrong(page, now)
+            wrong = self._why_not_of(self._me) or self._what_is_wrong(page, now)
             if wrong:
                 outcomes[index] = REFUSED + wrong
                 self._refused += 1
@@ -241,6 +241,12 @@ class Importer(Actor):
             return self._end_order(order.ticket, begun)
         self._limit_at = min(self._limit_at, begun.limit_at)
         return self._deliver(now)
+
+    def _why_not_of(self, peer: str) -> str:
+        """Why no pages are taken of a member; "" when they are."""
+        assert self._ownership is not None
+        is_known_not_to = peer in self._ownership.alive and peer not in self._ownership.importers
+        return f"the certificate of {peer} does not let it import" if is_known_not_to else ""
 
     def _what_is_wrong(self, page: ImportedPage, now: float) -> str:
         """Why a page cannot be kept; "" when it can."""
@@ -330,7 +336,7 @@ class Importer(Actor):
         page, ownership = message.page, self._ownership
         if ownership is None:
             return []
-        wrong = self._what_is_wrong(_as_given(message), now)
+        wrong = self._why_not_of(source.peer) or self._what_is_wrong(_as_given(message), now)
         if wrong or ownership.slot_of(host_of(page.url)) != page.slot:
             return [Send(source, ImportRefused(message.number, wrong or "its slot is another one"))]
         if ownership.owner_of(page.slot) != self._me:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from mesh.certificate import Grant
+from mesh.certificate import Grant, Right
 from mesh.decree import RENEWAL, REVOCATION, Decree, Signer
 from mesh.membership.members import State
 from mesh.membership.messages import PublishDecree
@@ -158,3 +158,16 @@ def test_the_expelled_do_not_count_for_the_majority() -> None:
     world.run(12.0)
     assert world.machines["peer00"].observe().has_majority
     assert set(weights_of(world.machines["peer00"])) == {"boot", "peer00"}
+
+
+def test_who_may_import_is_known_to_all_who_are_told_of_the_ownership() -> None:
+    world = World(10)
+    mesh_with(world, 1e9, weight=100)
+    world.add(
+        "reader", [door_of("boot")], certificate=certificate(1e9, rights=int(Right.CRAWL | Right.ANSWER))
+    )
+    world.run(20.0)
+    ownership = world.machines["peer00"].ownership
+    assert ownership is not None
+    assert "reader" in ownership.alive
+    assert ownership.importers == ownership.alive - {"reader"}

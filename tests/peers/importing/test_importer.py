@@ -26,6 +26,7 @@ from peers.importing.messages import (
 )
 from peers.importing.wire_messages import ImportPage, ImportRefused, PageImported
 from peers.storage.messages import CountUnindexed, PageRefused, PageStored, StorePage, UnindexedCounted
+from peers.storage.wire_messages import StoredPage
 from tests.helpers import seen
 
 ME, OTHER = "me", "other"
@@ -55,9 +56,12 @@ class Driven:
         self.importer = Importer(ME, 1, ImporterSettings(**settings))
         self.own(*(peers or (ME,)))
 
-    def own(self, *peers: str, alive: tuple[str, ...] | None = None) -> list[Send]:
+    def own(
+        self, *peers: str, alive: tuple[str, ...] | None = None, importers: tuple[str, ...] | None = None
+    ) -> list[Send]:
         table = SlotTable(dict.fromkeys(peers, 100), SLOTS, 1)
-        return self.tell(OwnershipChanged(Ownership(ME, table, alive or peers)), Address(ME, "membership"))
+        ownership = Ownership(ME, table, alive or peers, importers=importers)
+        return self.tell(OwnershipChanged(ownership), Address(ME, "membership"))
 
     def tell(self, message: Message, source: Address = HTTP) -> list[Send]:
         return self.importer.receive(source, message, self.now)
@@ -297,3 +301,17 @@ def test_a_page_that_comes_twice_is_stored_once_and_both_senders_are_told() -> N
 def test_what_is_for_nobody_is_refused() -> None:
     with pytest.raises(LocalProtocolError):
         Driven(ME).tell(CountUnindexed())
+
+
+def test_who_has_no_right_to_import_brings_nothing_to_others_and_takes_nothing_here() -> None:
+    driven = Driven()
+    driven.own(ME, OTHER, importers=(ME,))
+    url = url_of(ME)
+    page = StoredPage(url, slot_of(host_of(url), SLOTS), 5.0, 200, b"records", Document(url, fetched_at=5.0))
+    [refused] = driven.tell(ImportPage(7, page), Address(OTHER, "importer"))
+    assert isinstance(refused.message, ImportRefused)
+    assert "does not let it import" in refused.message.reason
+    driven.own(ME, OTHER, importers=(OTHER,))
+    [told] = driven.tell(ImportPages(1, (page_of(url),)), HTTP)
+    assert isinstance(told.message, PagesImported)
+    assert "does not let it import" in told.message.outcomes[0]
