@@ -88,6 +88,10 @@ class Node:
             self._ask_stirred()
         return min(self._wake_times.values())
 
+    def actor(self, name: str) -> Actor:
+        """One of the actors, for who wants to know more than it lets be seen."""
+        return self._actors[name]
+
     def observe(self) -> dict[str, Statistics]:
         """What each actor lets be seen, by actor name."""
         return {name: actor.observe() for name, actor in self._actors.items()}

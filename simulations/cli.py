@@ -129,6 +129,9 @@ def faults(
         bool,
         typer.Option("--revisits/--no-revisits", help="Pages change, vanish, hide, and are visited again."),
     ] = True,
+    byzantine: Annotated[
+        bool, typer.Option("--byzantine", help="One member lies, forges, repeats and floods.")
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print the transcript of a single run while it lasts.")
     ] = False,
@@ -148,13 +151,17 @@ def faults(
     if verbose:
         if seeds != 1:
             raise typer.BadParameter("a transcript is of one run: give --seeds 1", param_hint="--verbose")
-        result = sum_up([_told(first_seed, sizes.of(first_seed), only, has_revisits=revisits)], first_seed)
+        result = sum_up(
+            [_told(first_seed, sizes.of(first_seed), only, has_revisits=revisits, has_liar=byzantine)],
+            first_seed,
+        )
     else:
         with _progress("runs with faults") as progress:
             result = run_all(
                 range(first_seed, first_seed + seeds),
                 sizes,
                 has_revisits=revisits,
+                has_liar=byzantine,
                 progress=lambda done, total, failed: progress(done, total),
             )
     _print(result, faults_report(result), as_json)
@@ -162,7 +169,7 @@ def faults(
         raise typer.Exit(1)
 
 
-def _told(seed: int, peers: int, only: str, *, has_revisits: bool) -> Outcome:
+def _told(seed: int, peers: int, only: str, *, has_revisits: bool, has_liar: bool) -> Outcome:
     """One run, with its plan and its transcript on stderr."""
     from simulations.fault_run import run_faults
     from simulations.faults import plan_of
@@ -172,7 +179,7 @@ def _told(seed: int, peers: int, only: str, *, has_revisits: bool) -> Outcome:
         print(f"fault {number} at {planned.at_s:.3f} s: {planned.fault}", file=sys.stderr)
     chosen = frozenset(int(part) for part in only.split(",")) if only else None
     tell = partial(print, file=sys.stderr)
-    return run_faults(seed, peers, tell=tell, only=chosen, has_revisits=has_revisits)
+    return run_faults(seed, peers, tell=tell, only=chosen, has_revisits=has_revisits, has_liar=has_liar)
 
 
 def _sizes(text: str) -> Sizes:

@@ -23,6 +23,7 @@ from simulations.checks import reachable
 from simulations.clock import VirtualClock
 from simulations.faults import Flip, Plan, plan_of
 from simulations.final_checks import check_rest
+from simulations.liar import Liar
 from simulations.machine import Machine
 from simulations.members import Members, VirtualDoor
 from simulations.nemesis import Nemesis
@@ -54,6 +55,7 @@ class Outcome(msgspec.Struct, frozen=True):
     seed: int
     peers: int
     has_revisits: bool
+    has_liar: bool
     violations: tuple[str, ...]  # empty when all is well
     digest: str
     events: int
@@ -72,9 +74,10 @@ class Outcome(msgspec.Struct, frozen=True):
     @property
     def replay(self) -> str:
         """The command that does it again."""
-        revisits = "" if self.has_revisits else " --no-revisits"
+        options = "" if self.has_revisits else " --no-revisits"
+        options += " --byzantine" if self.has_liar else ""
         return (
-            f"tianmesh sim faults --seeds 1 --first-seed {self.seed} --peers {self.peers}{revisits} --verbose"
+            f"tianmesh sim faults --seeds 1 --first-seed {self.seed} --peers {self.peers}{options} --verbose"
         )
 
 
@@ -86,6 +89,7 @@ def run_faults(
     tell: Callable[[str], None] | None = None,
     only: frozenset[int] | None = None,
     has_revisits: bool = True,
+    has_liar: bool = False,
 ) -> Outcome:
     """Carry out the run of a seed.
 
@@ -95,6 +99,7 @@ def run_faults(
       tell: is told every line of the transcript.
       only: places, in the plan, of the faults to be had; None for all. For finding out which matter.
       has_revisits: have pages visited again, and the web change while it has the faults.
+      has_liar: have one of the first peers say what may do harm, as long as there are faults.
     """
     plan = plan_of(seed, peers)
     if only is not None:
@@ -102,16 +107,22 @@ def run_faults(
         plan = msgspec.structs.replace(plan, faults=faults)
     context: AbstractContextManager[object] = planted(bug) if bug is not None else ExitStack()
     with context:
-        return FaultRun(plan, tell, has_revisits=has_revisits).run()
+        return FaultRun(plan, tell, has_revisits=has_revisits, has_liar=has_liar).run()
 
 
 class FaultRun:
     """The machines of a plan, and all who look at them."""
 
     def __init__(
-        self, plan: Plan, tell: Callable[[str], None] | None = None, *, has_revisits: bool = True
+        self,
+        plan: Plan,
+        tell: Callable[[str], None] | None = None,
+        *,
+        has_revisits: bool = True,
+        has_liar: bool = False,
     ) -> None:
         self.plan = plan
+        self.has_liar = has_liar
         self.has_revisits = has_revisits
         seed = plan.seed
         self._random = random_of(seed, "users")
@@ -171,6 +182,7 @@ class FaultRun:
             seed=self.plan.seed,
             peers=self.plan.peers,
             has_revisits=self.has_revisits,
+            has_liar=self.has_liar,
             violations=tuple(self.watch.violations),
             digest=self.world.digest,
             events=self.world.n_events,
@@ -202,6 +214,8 @@ class FaultRun:
         self.nemesis.plan(early, start)
         self.world.plan(start, self._search_now_and_then)
         self.world.plan(start, self._seed_now_and_then)
+        if self.has_liar:
+            self._have_one_lie(until=start + self.plan.healed_s)
         self.world.run(until=start + self.plan.healed_s)
         self.nemesis.heal()
         for planned in late:
@@ -215,6 +229,12 @@ class FaultRun:
         self._rest(self._is_at_rest, "come to rest")
         if not self.watch.violations:
             check_rest(self)
+
+    def _have_one_lie(self, until: float) -> None:
+        random = random_of(self.plan.seed, "liar")
+        machine = self.machines[random.randrange(self.plan.peers)]
+        self.tell(f"{machine.name} is malicious")
+        Liar(machine, self.world, self.members, random, self.tell).lie(until)
 
     def _visit_once_more(self) -> None:
         """Let the web come to rest, and the crawl with it: each page has one visit to come, and no more."""

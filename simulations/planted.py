@@ -14,7 +14,10 @@ from typing import Any, Final, TypeAlias
 from msgspec.structs import replace
 
 from mesh.actor import Address, Message, Send
+from mesh.certificate import Grant
+from mesh.decree import Authority, Decree
 from mesh.membership import learning, members, refuting
+from mesh.membership.learning import Learning
 from mesh.membership.messages import CrawlLicensed
 from mesh.membership.wire_messages import Rumour
 from peers.crawler.controller import Controller
@@ -41,6 +44,10 @@ class Bug(StrEnum):
     OLD_INCARNATION = "old-incarnation"  # what was bad of a member beats what it says itself later
     ENDLESS_LICENCE = "endless-licence"  # who is cut off goes on crawling
     KEPT_REMOVALS = "kept-removals"  # a visit that finds a page gone is noted, and nobody else is told
+    # Found only where a member is malicious:
+    HEARSAY = "hearsay"  # what one member says of another is believed at once
+    FORGED_DECREES = "forged-decrees"  # nobody looks at who has signed a decree
+    BOUNDLESS_WEIGHT = "boundless-weight"  # a record may claim what its certificate does not allow
     EARLY_VISITS = "early-visits"  # with a page that is due, its host is asked for those that will be
 
 
@@ -125,11 +132,41 @@ def _early_visits() -> list[_Patch]:
     return [(Frontier, "take_url", take_early)]
 
 
+def _hearsay() -> list[_Patch]:
+    """Take a rumour for what it says."""
+
+    def settled(self: Learning, rumour: Rumour, *arguments: object) -> Rumour:
+        return rumour
+
+    return [(Learning, "_settled", settled)]
+
+
+def _forged_decrees() -> list[_Patch]:
+    """Find nothing wrong with a decree."""
+
+    def refusal_of(self: Authority, decree: Decree) -> str:
+        return ""
+
+    return [(Authority, "refusal_of", refusal_of)]
+
+
+def _boundless_weight() -> list[_Patch]:
+    """Allow any weight."""
+
+    def allows(self: Grant, weight: int, serving: int) -> bool:
+        return True
+
+    return [(Grant, "allows", allows)]
+
+
 _PATCHES: Final[dict[Bug, Callable[[], list[_Patch]]]] = {
     Bug.EARLY_ACKNOWLEDGEMENT: _early_acknowledgement,
     Bug.FORGOTTEN_CLOCKS: _forgotten_clocks,
     Bug.OLD_INCARNATION: _old_incarnation,
     Bug.ENDLESS_LICENCE: _endless_licence,
     Bug.KEPT_REMOVALS: _kept_removals,
+    Bug.HEARSAY: _hearsay,
+    Bug.FORGED_DECREES: _forged_decrees,
+    Bug.BOUNDLESS_WEIGHT: _boundless_weight,
     Bug.EARLY_VISITS: _early_visits,
 }

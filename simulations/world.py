@@ -171,6 +171,7 @@ class World:
         self._hash = xxhash.xxh3_128()
         self._names: dict[Address, bytes] = {}
         self._clogs: dict[tuple[str, str], list[_Event]] = {}
+        self._distrusted: set[str] = set()  # who may send what no honest peer would
         self._skews: dict[str, Callable[[bytes], bytes]] = {}
 
     @property
@@ -303,6 +304,16 @@ class World:
         assert peer.is_up, f"peer {target.peer} is down"
         self._hand_in(peer, source, target.actor, message)
 
+    def distrust(self, peer: str) -> None:
+        """Expect of a peer what no peer of our version would send; what is refused is counted."""
+        self._distrusted.add(peer)
+
+    def forge(self, peer: str, target: Address, message: Message) -> None:
+        """Send something in the name of a peer that its node does not send."""
+        source = Address(peer, target.actor)
+        frame = encode(source.actor, target.actor, message)
+        self._launch(source, target, type(message).__name__, frame, is_multicast=False)
+
     def plan(self, at: float, action: Callable[[], None]) -> None:
         """Have something done at a time of the virtual clock: a fault, a measurement."""
         self._push(max(at, self.now), action)
@@ -413,7 +424,7 @@ class World:
             now = self._now_of(peer)
             outgoing = peer.node.receive_remote(source, envelope.target, envelope.message, now)
         except RemoteProtocolError:
-            if source.peer not in self._skews:
+            if source.peer not in self._skews and source.peer not in self._distrusted:
                 raise  # a peer of our version has sent it: a bug
             self.traffic.refused += 1
             return

@@ -107,6 +107,7 @@ from mesh.membership.wire_messages import (
     Ping,
     PingAnswered,
     PingRequested,
+    Rumour,
     RumoursSpread,
     Welcomed,
 )
@@ -372,6 +373,10 @@ class Membership(Actor):
             decrees_refused=self._proclaiming.n_refused,
             strangers_refused=self._n_strangers,
         )
+
+    def believed(self) -> list[Rumour]:
+        """What this peer believes of all members."""
+        return list(self._members)
 
     def _receive_local(self, source: Address, message: Message, now: float) -> None:
         match message:

@@ -82,3 +82,12 @@ def test_a_planted_bug_of_visits_is_found_within_20_seeds(bug: Bug, sentence: st
     assert found is not None
     assert any(sentence in violation for violation in found.violations)
     assert run_faults(found.seed, found.peers).is_passed
+
+
+@pytest.mark.parametrize("bug", [Bug.HEARSAY, Bug.FORGED_DECREES, Bug.BOUNDLESS_WEIGHT])
+def test_a_defence_that_is_missing_is_found_by_a_malicious_member_within_10_seeds(bug: Bug) -> None:
+    runs = (run_faults(seed, 5, bug=bug, has_liar=True) for seed in range(1, 11))
+    found = next((run for run in runs if not run.is_passed), None)
+    assert found is not None
+    assert "--byzantine" in found.replay
+    assert run_faults(found.seed, 5, has_liar=True).is_passed

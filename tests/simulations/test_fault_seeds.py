@@ -15,9 +15,11 @@ from simulations.report import FAILURES_SHOWN
 FRESH = 4
 
 
-def assert_passes(seed: int, peers: Sizes, *, has_revisits: bool = True, count: int = 1) -> None:
+def assert_passes(
+    seed: int, peers: Sizes, *, has_revisits: bool = True, has_liar: bool = False, count: int = 1
+) -> None:
     """Run so many seeds from the first; what fails is told with the command that shows it again."""
-    result = run_all(range(seed, seed + count), peers, has_revisits=has_revisits)
+    result = run_all(range(seed, seed + count), peers, has_revisits=has_revisits, has_liar=has_liar)
     shown = result.failures[:FAILURES_SHOWN]
     assert not shown, "\n".join(f"{failure.replay}\n  {failure.violations}" for failure in shown)
     assert result.passed == count
@@ -55,6 +57,17 @@ def test_seed_in_which_a_clock_set_back_made_the_older_version_rule_passes(seed:
 @pytest.mark.parametrize(("seed", "peers"), [(83, 6), (87, 9), (274, 6), (309, 5)])
 def test_seed_that_was_once_judged_wrongly_passes(seed: int, peers: int) -> None:
     assert_passes(seed, Sizes(peers, peers))
+
+
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_fixed_seed_passes_beside_a_malicious_member(seed: int) -> None:
+    assert_passes(seed, Sizes(3, 9), has_liar=True)
+
+
+def test_fresh_seeds_pass_beside_a_malicious_member() -> None:
+    first = 1_000_000 + int.from_bytes(os.urandom(4), "big")
+    print(f"fresh seeds from {first}")
+    assert_passes(first, Sizes(3, 9), has_liar=True, count=2)
 
 
 def test_fresh_seeds_pass() -> None:
