@@ -28,7 +28,7 @@ Membership
 
 Live [io]
     `runtime`      a node under trio: time, messages, commits; `watchdog` sees what holds its loop
-    `transport`    ZeroMQ with CURVE (`zmq_socket`, `zap`, `door`, `tcp_endpoint`)
+    `transport`    ZeroMQ with CURVE (`zmq_socket`, `zap`, `inflow`, `door`, `tcp_endpoint`)
     `network_port`, `door_port`: what the membership orders of the transport
     `member`       all that as one running member; `process` as a process of its own
     `workshop`     processes in which hostile content is worked on (`workshop_process`); `memory` how much

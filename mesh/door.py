@@ -3,8 +3,8 @@
 Theory of operation. Who is no member yet cannot use the mesh's ZeroMQ sockets, and must not: libzmq
 puts no bound on a message of endlessly many parts (its high-water mark counts whole messages, its
 MAXMSGSIZE single parts), so anybody who gets through a handshake can fill our memory at the speed of
-the network. Members answer for that with their certificate; strangers come here, to a plain TCP
-listener with a limit on everything.
+the network until it is cut off (`inflow`). Members answer for that with their certificate; strangers
+come here, to a plain TCP listener with a limit on everything.
 
 A question is sealed to the door's CURVE key and by the stranger's, both static:
 

@@ -9,8 +9,7 @@ that connects to many publishers cannot tell whose message it has.)
 Sending never waits: a full queue refuses and counts, and the sender's actor tries again in its own
 time. No message is acknowledged here; a connection that breaks loses what was in flight.
 
-Known limit: a *member* that sends one message of endlessly many parts fills our memory, because libzmq
-counts whole messages; see `door.py` for why strangers cannot.
+A member that sends one message of endlessly many parts, which libzmq would keep, is cut off (`inflow`).
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Final, TypeAlias
 
 import msgspec
@@ -29,6 +29,7 @@ from zmq.utils.monitor import parse_monitor_message
 from mesh.door import Door, Visit, knock
 from mesh.errors import ConfigError
 from mesh.identity import Identity, is_curve_key
+from mesh.inflow import CHECK_S, Inflow, bytes_on_wire
 from mesh.tcp_endpoint import BACKLOG, bind_error, check_address, checked_own_endpoint
 from mesh.zap import KEYS_WAITING_MAX, AllowList, require_curve_server
 from mesh.zmq_socket import TrioSocket
@@ -42,6 +43,7 @@ QUEUE_MESSAGES = 1_000  # per connection and direction, libzmq's default; a full
 LARGE_FRAME_BYTES = 64 << 10  # from here on frames are not copied, and their bytes are counted
 LARGE_BYTES_QUEUED_MAX = 64 << 20  # per peer: queues count messages, so large ones need this bound
 SOCKETS_MAX = 8_192  # one DEALER per member; libzmq's default of 1,023 would bound the mesh
+EXCESS_BYTES_MAX: Final = 2 * FRAME_BYTES_MAX  # that a connection may bring of a message that is not whole
 PIECE_MESSAGES: Final = 8  # worked off between two looks at the time
 TURN_S: Final = 0.01  # of a loop that works off messages, before others have theirs: pings, answers of ports
 LINGER_MS = 500  # for the last messages of a peer that leaves
@@ -72,6 +74,7 @@ _OPTIONS = {
 # connection cannot take the place of another by claiming its routing id.
 
 HANDSHAKE_FAILURES = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+MONITORED = HANDSHAKE_FAILURES | zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED
 
 
 class TransportLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +99,7 @@ class TransportStatistics:
     messages_dropped: int = 0  # received, of a peer no longer allowed or with too many parts
     keys_refused: int = 0  # handshakes with a key that is not in the allow-list
     handshakes_failed: int = 0  # before a key was shown: no CURVE, wrong server key, noise
+    connections_cut: int = 0  # since a message came that had no end
     visitors_refused: int = 0  # at the door, without a proper question
     visitors_turned_out: int = 0  # at the door, to make room
 
@@ -149,8 +153,9 @@ class Transport:
         self._door: Door | None = None
         try:
             self._allowed = AllowList(self._context, self._limits.keys_waiting_max)
-            self._inbox, self.endpoint = self._bound(zmq.ROUTER, endpoint)
-            self._ear, self.multicast_endpoint = self._bound(zmq.SUB, multicast_endpoint)
+            self._inflows = [Inflow(EXCESS_BYTES_MAX) for _ in range(2)]  # of the two sockets
+            self._inbox, self.endpoint = self._bound(zmq.ROUTER, endpoint, self._inflows[0])
+            self._ear, self.multicast_endpoint = self._bound(zmq.SUB, multicast_endpoint, self._inflows[1])
             self._monitors = [_monitor(each.socket) for each in (self._inbox, self._ear)]
             self._publisher = self._connecting(zmq.PUB)
             if door_endpoint is not None:
@@ -164,8 +169,9 @@ class Transport:
         """Admit members, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._allowed.serve)
-            for monitor in self._monitors:
-                nursery.start_soon(self._count_failures, monitor)
+            for monitor, inflow in zip(self._monitors, self._inflows, strict=True):
+                nursery.start_soon(self._follow, monitor, inflow)
+            nursery.start_soon(self._cut_endless)
             if self._door is not None:
                 nursery.start_soon(self._door.serve)
 
@@ -303,6 +309,7 @@ class Transport:
         return replace(
             counted,
             keys_refused=self._allowed.refused_count,
+            connections_cut=sum(inflow.n_cut for inflow in self._inflows),
             visitors_refused=0 if door is None else door.refused_count,
             visitors_turned_out=0 if door is None else door.turned_out_count,
         )
@@ -338,7 +345,7 @@ class Transport:
             del self._ears[multicast_endpoint]
         self._contested = [each for each in self._ears.values() if len(each) > 1]
 
-    def _bound(self, kind: int, endpoint: str) -> tuple[TrioSocket[Received | None], str]:
+    def _bound(self, kind: int, endpoint: str, inflow: Inflow) -> tuple[TrioSocket[Received | None], str]:
         socket = self._socket(kind)
         _allow_ipv6(socket, checked_own_endpoint(endpoint))
         require_curve_server(socket, self._identity.curve_secret)
@@ -346,7 +353,8 @@ class Transport:
             socket.bind(endpoint)
         except zmq.ZMQError as error:
             raise bind_error(endpoint, error.errno) from error
-        return TrioSocket(socket, _read_message), socket.getsockopt_string(zmq.LAST_ENDPOINT)
+        read = partial(_read_message, inflow=inflow, is_topic_first=kind == zmq.SUB)
+        return TrioSocket(socket, read), socket.getsockopt_string(zmq.LAST_ENDPOINT)
 
     def _connecting(self, kind: int) -> ZmqSocket:
         socket = self._socket(kind)
@@ -375,10 +383,23 @@ class Transport:
             self._counts["bytes_received"] += sum(len(part) for _, frames in batch for part in frames)
             await _hand_over(batch, take)  # `receive_batch` gives the others their turn, too
 
-    async def _count_failures(self, monitor: TrioSocket[list[bytes]]) -> None:
+    async def _follow(self, monitor: TrioSocket[list[bytes]], inflow: Inflow) -> None:
+        """Count handshakes that failed, and follow which connections there are."""
         while True:
-            events = [parse_monitor_message(each)["event"] for each in await monitor.receive_batch()]
-            self._counts["handshakes_failed"] += sum(1 for event in events if event & HANDSHAKE_FAILURES)
+            for message in await monitor.receive_batch():
+                told = parse_monitor_message(message)
+                if told["event"] & HANDSHAKE_FAILURES:
+                    self._counts["handshakes_failed"] += 1
+                else:
+                    inflow.note_event(told["event"], told["value"], time.monotonic())
+
+    async def _cut_endless(self) -> None:
+        """Shut down connections that bring messages without an end."""
+        while True:
+            await trio.sleep(CHECK_S)
+            for bound, inflow in zip((self._inbox, self._ear), self._inflows, strict=True):
+                if bound.is_idle():
+                    inflow.cut(time.monotonic())
 
 
 async def _hand_over(batch: list[Received], take: Callable[[list[Received]], object]) -> None:
@@ -391,18 +412,22 @@ async def _hand_over(batch: list[Received], take: Callable[[list[Received]], obj
             began_s = time.perf_counter()
 
 
-def _read_message(socket: ZmqSocket) -> Received | None:
+def _read_message(socket: ZmqSocket, *, inflow: Inflow, is_topic_first: bool) -> Received | None:
     """Read a message without its first part (routing id or topic); None when it has a wrong shape."""
     part = socket.recv(zmq.NOBLOCK, copy=False)
     sender = str(part.get("User-Id"))  # libzmq has it from our AllowList
+    descriptor = int(part.get(zmq.SRCFD))
+    n_bytes = bytes_on_wire(len(part)) if is_topic_first else 0  # a routing id does not come over the wire
     frames: list[bytes] = []
     is_too_long = False
     while part.more:
         part = socket.recv(zmq.NOBLOCK, copy=False)
+        n_bytes += bytes_on_wire(len(part))
         if len(frames) < FRAMES_MAX:
             frames.append(part.bytes)
         else:
             is_too_long = True
+    inflow.note_message(descriptor, n_bytes, time.monotonic())
     return None if is_too_long or not frames else (sender, frames)
 
 
@@ -445,7 +470,7 @@ def _allow_ipv6(socket: ZmqSocket, endpoint: str) -> None:
 
 
 def _monitor(socket: ZmqSocket) -> TrioSocket[list[bytes]]:
-    return TrioSocket(socket.get_monitor_socket(HANDSHAKE_FAILURES), _read_event)
+    return TrioSocket(socket.get_monitor_socket(MONITORED), _read_event)
 
 
 def _read_event(socket: ZmqSocket) -> list[bytes]:

@@ -61,6 +61,12 @@ class TrioSocket(Generic[Item]):
             self.wake_reader()
         return True
 
+    def is_idle(self) -> bool:
+        """Has all that has arrived been read?"""
+        is_idle = not self._is_readable()
+        self.wake_reader()
+        return is_idle
+
     def wake_reader(self) -> None:
         """Call this after any operation on `socket` that is not of this class (rule 2)."""
         if self._has_reader_waiting and self._is_readable():

@@ -16,6 +16,7 @@ import zmq
 
 from mesh.errors import ConfigError, RemoteProtocolError
 from mesh.identity import PUBLISHED_CURVE_KEYS, Identity
+from mesh.inflow import CHECK_S, HANDSHAKE_BYTES, _bytes_received
 from mesh.tcp_endpoint import host_and_port
 from mesh.transport import (
     FRAME_BYTES_MAX,
@@ -325,6 +326,35 @@ async def test_a_member_that_sends_too_large_a_frame_is_cut_off_and_others_are_n
         assert await hears_nothing(two)
         one.send(two, b"still here")
         assert await received(two, 1) == [(one.peer_id, [b"still here"])]
+
+
+async def test_a_member_whose_message_has_no_end_is_cut_off_and_others_are_not() -> None:
+    async with peers(3) as (one, bad, two):
+        introduce([one, bad, two])
+        bad.send(two, b"hello")
+        await received(two, 1)
+        bad.transport._links[two.peer_id].dealer.send_multipart([bytes(1 << 20)] * 400)  # is sent when whole
+        with trio.fail_after(20.0):
+            while not two.transport.observe().connections_cut:
+                await trio.sleep(0.01)
+        one.send(two, b"still here")
+        assert await received(two, 1) == [(one.peer_id, [b"still here"])]
+
+
+async def test_many_large_messages_are_no_message_without_an_end() -> None:
+    async with peers(2) as (one, two):
+        introduce([one, two])
+        for _ in range(20):
+            await until(lambda: one.send(two, bytes(8 << 20)))
+            await received(two, 1, within_s=10.0)
+        for _ in range(2_000):
+            await until(lambda: one.send(two, b"x", b"y" * 300))
+        await received(two, 2_000, within_s=10.0)
+        await trio.sleep(3 * CHECK_S)
+        assert two.transport.observe().connections_cut == 0
+        [connection] = two.transport._inflows[0]._connections.items()
+        descriptor, counted = connection
+        assert abs(_bytes_received(descriptor) - counted.delivered) < HANDSHAKE_BYTES, "the count is exact"
 
 
 async def test_messages_of_wrong_shape_are_dropped_and_counted() -> None:
