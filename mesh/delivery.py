@@ -176,6 +176,11 @@ class Delivery(Generic[Key, Item]):
         lane = self._lanes.get(receiver)
         return None if lane is None else self._take(receiver, lane, key)
 
+    def replace(self, receiver: str, key: Key, item: Item) -> None:
+        """Bring something else under the key of a parcel that waits, from the next time on that it leaves."""
+        lane = self._lanes[receiver]
+        (lane.under_way.get(key) or lane.queue[key]).item = item
+
     def remove_receiver(self, receiver: str) -> list[Parcel[Key, Item]]:
         """Take back whatever waits for a receiver, in the order of coming."""
         parcels = list(self.parcels_for(receiver))

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 START_S: Final = 1_000_000.0  # of the virtual clock: wall clocks may be hours behind it
 JOINED_S_MAX: Final = 120.0
 REST_S_MAX: Final = 900.0  # from healing to rest
+WRITE_OFF_S: Final = 300.0  # until a person gives up who is gone
 LOOK_S: Final = 2.0  # between two looks at whether the mesh is at rest
 LOOKS_AT_REST: Final = 3
 SEARCH_PAUSE_S: Final = 1.5  # mean
@@ -266,18 +267,32 @@ class FaultRun:
         raise RuntimeError(f"the members have not found together in {JOINED_S_MAX:g} virtual seconds")
 
     def _rest(self, is_reached: Callable[[], bool], what: str) -> None:
-        """Wait until something has been the case for some looks in a row."""
+        """Wait until something has been the case for some looks in a row.
+
+        Who is gone for good may have what nobody else has, so the others may wait for him; after a while a
+        person says that there is nothing to wait for.
+        """
         world = self.world
         until = world.now + REST_S_MAX
+        written_off_at = world.now + WRITE_OFF_S
         looks = 0
         while looks < LOOKS_AT_REST:
             world.run(until=world.now + LOOK_S)
             looks = looks + 1 if is_reached() else 0
+            if world.now >= written_off_at:
+                written_off_at = inf
+                self._write_off_who_is_gone()
             if world.now > until:
                 for machine in self.present():
                     self.tell(f"{machine.name}: {machine.trouble()}")
                 self.watch.violate(f"the mesh did not {what} within {REST_S_MAX:g} s after healing")
                 return
+
+    def _write_off_who_is_gone(self) -> None:
+        for machine in self.machines:
+            if machine.has_lived and machine.is_gone:
+                self.tell(f"{machine.name} is written off")
+                self.present()[0].write_off(machine)
 
     # --- Who is there, and what they do ---
 

@@ -10,7 +10,7 @@ from mesh.actor import Address, Message, Statistics
 from mesh.config import MeshConfig
 from mesh.lives import begin_life
 from mesh.membership.membership import MembershipStatistics
-from mesh.membership.messages import DrainPeer, LeaveMesh, MembershipRefused, StopMembership
+from mesh.membership.messages import DrainPeer, LeaveMesh, MembershipRefused, PublishDecree, StopMembership
 from mesh.node import Node
 from mesh.ownership import Ownership
 from mesh.table import TableSection
@@ -171,6 +171,10 @@ class Machine:
     def drain(self, *, is_draining: bool) -> None:
         """Have it give its slots away, or take its share again."""
         self._tell("membership", DrainPeer(is_draining))
+
+    def write_off(self, other: Machine) -> None:
+        """Have a person say to this one that another never comes back."""
+        self._tell("membership", PublishDecree(1, self._members.write_off(other.peer)))
 
     def leave(self, has_left: Callable[[], None]) -> None:
         """Have it leave for good, once others have all that it has; then call `has_left`."""

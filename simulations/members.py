@@ -15,6 +15,7 @@ from mesh.actor import Actor, Address, Message
 from mesh.certificate import SERIAL_CHARS, Grant, issue
 from mesh.config import WEIGHT_DEFAULT, MeshConfig
 from mesh.credentials import PeerCredentials
+from mesh.decree import NUMBER_MAX, WRITE_OFF, Decree, Signer, number_body
 from mesh.errors import LocalProtocolError
 from mesh.identity import Identity
 from mesh.membership.joiner import Door
@@ -75,6 +76,11 @@ class Members:
             [Door(door_endpoint(each), self.identities[each].curve_public) for each in doors],
             listeners=tuple(actor.name for actor in listeners),
         )
+
+    def write_off(self, peer: str) -> Decree:
+        """Decree that a member never comes back."""
+        owner = Signer(self._root, self.config.digest())
+        return owner.decree(WRITE_OFF, peer, 1, number_body(NUMBER_MAX))
 
     def _record(self, peer: str) -> MemberRecord:
         identity = self.identities[peer]

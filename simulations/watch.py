@@ -263,6 +263,8 @@ class Watch:
         is_calm = self._is_calm(None, now - TOLD_S, now)
         for other in self.machines:
             known = self.settled[other.number].get(key)
+            if known is not None and own is not None and own.visit >= known.visit:
+                continue  # by the order of visits its own is the newest, and due by its own clock
             if known is None or not other.is_running or other.local_time() >= known.due_s:
                 continue
             if is_calm and max(known.since, other.changed_s) < now - TOLD_S:

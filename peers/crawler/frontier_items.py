@@ -14,7 +14,7 @@ An item has a *join*: of two peers' versions it makes one, the same whichever co
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from math import isfinite
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
@@ -221,6 +221,21 @@ def locate(items: Items, slot_count: int) -> Located:
     robots = [(slot_in(host_of(each.origin)), each) for each in items.robots if _is_of_origin(each)]
     located = Located(queued, visited, anchors, hosts, robots, refused=0)
     return located._replace(refused=sum(map(len, astuple(items))) - located.item_count)
+
+
+def items_of(items: Items, slots: Container[int], slot_count: int) -> Items:
+    """Return our own items of some slots only."""
+
+    def is_of(host: str) -> bool:
+        return slot_of(host, slot_count) in slots
+
+    return Items(
+        tuple(item for item in items.queued if is_of(host_of(item.url))),
+        tuple(item for item in items.visited if item.slot in slots),
+        tuple(item for item in items.anchors if item.slot in slots),
+        tuple(item for item in items.hosts if is_of(item.host)),
+        tuple(item for item in items.robots if is_of(host_of(f"{item.origin}/"))),
+    )
 
 
 def _are_in_order(texts: tuple[str, ...]) -> bool:

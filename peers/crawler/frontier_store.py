@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec.structs import astuple
 from xxhash import xxh3_64_digest
 
 from mesh.actor import Send
@@ -34,6 +35,7 @@ from peers.crawler.frontier_items import (
     VisitedItem,
     decode_items,
     encode_items,
+    items_of,
     locate,
     robots_content,
     robots_in,
@@ -230,6 +232,11 @@ class FrontierStore:
                 slots = set()
         if gathering.n_items:
             yield gathering.shipment(slots)
+
+    def only(self, shipment: Shipment, slots: frozenset[int]) -> Shipment:
+        """See `handover.store.MirroredStore`."""
+        items = items_of(decode_items(shipment.items), slots, self.slot_count)
+        return Shipment(encode_items(items), sum(map(len, astuple(items))), slots)
 
     def merge_changes(self, items: bytes, is_taken: Callable[[int], bool], clock_offset_s: float) -> int:
         """See `handover.store.MirroredStore`."""

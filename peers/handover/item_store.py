@@ -168,6 +168,11 @@ class ItemStore:
         for some in _in_messages(items, self._part_bytes):
             yield Shipment(_encode(some), len(some), frozenset(item.slot for item in some))
 
+    def only(self, shipment: Shipment, slots: frozenset[int]) -> Shipment:
+        """See `MirroredStore`."""
+        items = [item for item in _decode(shipment.items) if item.slot in slots]
+        return Shipment(_encode(items), len(items), slots)
+
     def merge_changes(self, items: bytes, is_taken: Callable[[int], bool], clock_offset_s: float) -> int:
         """See `MirroredStore`."""
         return self._join_all(items, is_taken)

@@ -76,12 +76,19 @@ class Mirror:
         self.told_refused_count = 0  # items of ours that others have left out
 
     def change_ownership(self, ownership: Ownership) -> None:
-        """Forget shipments to who is not alive or not in the team any more."""
+        """Forget what is on its way to who is not alive or not in the team any more.
+
+        Of a shipment that has other slots, too, those go on: its receiver refuses what is not for it, and
+        with that the whole.
+        """
         self._ownership = ownership
         self._members.clear()
         for peer, number, shipment in self._delivery.parcels():
-            if all(peer not in self._members_of(slot) for slot in shipment.slots):
+            slots = frozenset(slot for slot in shipment.slots if peer in self._members_of(slot))
+            if not slots:
                 self._delivery.withdraw(peer, number)
+            elif slots != shipment.slots:
+                self._delivery.replace(peer, number, self._store.only(shipment, slots))
         self._store.note_changes(is_wanted=self.has_members)
 
     def receive(self, source: Address, message: ItemsChanged | ItemsKept, now: float) -> list[Send]:

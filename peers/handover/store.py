@@ -174,6 +174,9 @@ class MirroredStore(Store, Protocol):
     def shipments(self, keys: Iterable[bytes]) -> Iterator[Shipment]:
         """Yield the items of these rows as they are now."""
 
+    def only(self, shipment: Shipment, slots: frozenset[int]) -> Shipment:
+        """Return a shipment without what it has of other slots."""
+
     def merge_changes(self, items: bytes, is_taken: Callable[[int], bool], clock_offset_s: float) -> int:
         """Take in what changed at another peer; return how many items that were.
 

@@ -50,11 +50,16 @@ def test_seed_in_which_a_clock_set_back_made_the_older_version_rule_passes(seed:
     assert_passes(seed, Sizes(peers, peers))
 
 
+def test_seed_in_which_one_slot_of_a_shipment_held_up_all_others_passes() -> None:
+    assert_passes(872, Sizes(5, 5))
+
+
 # Nobody looked at the links when a peer had left through which alone another one was told of things (83);
 # what a peer had asked before it stood still counted until it went on and broke it off (87); rest was
 # waited for at all peers at one moment while pages were visited again (274); of two visits of the same
-# number the one by the clock that was ahead ruled, and was due (309).
-@pytest.mark.parametrize(("seed", "peers"), [(83, 6), (87, 9), (274, 6), (309, 5)])
+# number the one by the clock that was ahead ruled, and was due (309, 559); nobody told the mesh that who is
+# gone for good, with what a full disk had declined, does not come back (727).
+@pytest.mark.parametrize(("seed", "peers"), [(83, 6), (87, 9), (274, 6), (309, 5), (559, 7), (727, 4)])
 def test_seed_that_was_once_judged_wrongly_passes(seed: int, peers: int) -> None:
     assert_passes(seed, Sizes(peers, peers))
 

@@ -1,0 +1,52 @@
+"""What is shipped to the others of a team while the team changes."""
+
+from __future__ import annotations
+
+from mesh.actor import Address, Send
+from mesh.memory_table import MemoryTable
+from mesh.ownership import Ownership
+from mesh.slots import SlotTable
+from peers.handover.item_store import ItemStore
+from peers.handover.mirror import RESEND_S, SHIP_S, Mirror, Pledge
+from peers.handover.wire_messages import ItemsChanged, ItemsKept
+
+SLOTS = 64
+ANN, BOB, CYD = "ann", "bob", "cyd"
+
+
+def seen_by(me: str, **weights: int) -> Ownership:
+    return Ownership(me, SlotTable(weights, SLOTS, 2), weights)
+
+
+def peer(me: str, ownership: Ownership) -> tuple[Mirror, ItemStore]:
+    store = ItemStore(MemoryTable(), max)
+    mirror = Mirror(me, "toys", store, 1)
+    mirror.change_ownership(ownership)
+    return mirror, store
+
+
+def test_shipment_goes_on_without_the_slots_whose_team_its_receiver_has_left() -> None:
+    before, after = {ANN: 100, BOB: 100}, {ANN: 100, BOB: 50, CYD: 100}
+    ours, store = peer(ANN, seen_by(ANN, **before))
+    theirs, kept = peer(BOB, seen_by(BOB, **after))
+    new = seen_by(ANN, **after)
+    shared = [slot for slot in range(SLOTS) if {ANN, BOB} == set(new.team_of(slot))]
+    left = [slot for slot in range(SLOTS) if BOB not in new.team_of(slot) and ANN in new.team_of(slot)]
+    for slot in (shared[0], left[0]):
+        store.put(slot, b"name", b"value")
+    promise = Send(Address(CYD, "toys"), ItemsKept(7))
+    ours.pledge(Pledge(sends=(promise,)))
+    ours.plan(0.0)
+    [first] = ours.wake(SHIP_S)
+    assert isinstance(first.message, ItemsChanged)
+    assert theirs.receive(Address(ANN, "toys"), first.message, SHIP_S) == [], "bob is not in that team"
+
+    ours.change_ownership(new)
+    [again] = ours.wake(SHIP_S + RESEND_S)
+    assert isinstance(again.message, ItemsChanged)
+    assert again.message.batch == first.message.batch
+    [answer] = theirs.receive(Address(ANN, "toys"), again.message, SHIP_S + RESEND_S)
+    assert [item.slot for slot in range(SLOTS) for item in kept.items(slot)] == [shared[0]]
+    assert isinstance(answer.message, ItemsKept)
+    ours.receive(Address(BOB, "toys"), answer.message, 2.0)
+    assert [pledge.sends for pledge in ours.redeem()] == [(promise,)]
