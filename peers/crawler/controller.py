@@ -315,6 +315,7 @@ class Controller(StoreActor):
 
     def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
         self._ownership = ownership
+        self._frontier.know_slots(ownership.slot_of)
         self._store.slot_count = ownership.table.slot_count
         self._keeper.change_ownership(ownership, now)
         self._links.change_ownership(ownership, now)

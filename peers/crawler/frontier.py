@@ -54,10 +54,8 @@ from peers.crawler.frontier_keys import (
     KIND_AT,
     URL,
     all_robots,
-    due_s_in,
     host_in,
     host_key,
-    is_new,
     is_queued,
     kept_range,
     kind_in,
@@ -67,7 +65,7 @@ from peers.crawler.frontier_keys import (
     texts_key,
     url_key,
 )
-from peers.crawler.held_hosts import HeldHosts
+from peers.crawler.held_hosts import HeldHosts, record_in
 from peers.crawler.host_state import HostState, OriginRules
 from peers.crawler.host_turns import HostTurns
 from peers.crawler.politeness import HostRecord
@@ -112,7 +110,7 @@ class Frontier:
     def change_settings(self, settings: CrawlSettings) -> None:
         """Go by these settings from now on."""
         if settings.user_agent != self._settings.user_agent:
-            for state in self._hosts:
+            for state in self._hosts.in_memory():
                 state.origins = None  # other groups of their robots.txt may speak to us now
         self._settings = self._hosts.settings = settings
         self._turns.hosts_out_max = settings.fetches_per_domain_max
@@ -187,6 +185,7 @@ class Frontier:
     def release(self, state: HostState, now: float) -> None:
         """Give a host back, to be asked again at its `next_fetch_s` if anything is queued."""
         self._turns.release(state, now)
+        self._hosts.rest(state, now)
 
     def save(self, state: HostState, record: HostRecord) -> None:
         """Let another record hold for a host, here and in the table."""
@@ -235,14 +234,16 @@ class Frontier:
         stored = self._table.get(key)
         assert stored is not None, "what was taken has a row"
         before = row_in(stored)
-        if self._queues.end(mark) is not None:
+        if self._queues.end(state, mark) is not None:
             after = after_visit(before, taken.url, conclusion)
             self._queues.put(state.slot, mark, taken.url, before, after, was_out=True)
         else:  # a merge has settled it meanwhile
             visited = taken.before or UrlRow(state.hash, taken.depth, 0, taken.hops)
             after = join_rows(before, after_visit(visited, taken.url, conclusion))
             self._queues.put(state.slot, mark, taken.url, before, after)
-        self._turns.schedule(state, conclusion.at_s)
+        if self._hosts.at(state.slot, state.hash) is state:  # not if a merge has settled it long ago
+            self._turns.schedule(state, conclusion.at_s)
+            self._hosts.rest(state, conclusion.at_s)
         return key
 
     def note_change(self, key: bytes) -> None:
@@ -396,6 +397,10 @@ class Frontier:
         """The text of a queued URL."""
         return self._queues.url_of(slot, mark, row)
 
+    def know_slots(self, slot_of: Callable[[str], int]) -> None:
+        """Be told which slot a host belongs to."""
+        self._hosts.slot_of = slot_of
+
     # --- looking ---
 
     def find(self, host: str) -> HostState | None:
@@ -436,27 +441,23 @@ class Frontier:
 
     @property
     def host_count(self) -> int:
-        return len(self._hosts)
+        return self._hosts.host_count
 
     # --- details: slots ---
 
     def _load(self, slot: int) -> None:
         """Rebuild what is in memory of a slot from the table, in one pass over its keys."""
-        states: dict[bytes, HostState] = {}
+        records: dict[bytes, HostRecord] = {}
         n_urls = 0
         for key, value in self._table.scan(*kept_range(slot)):
             kind = kind_in(key)
             if kind == URL:
                 n_urls += 1
             elif is_queued(key):  # "h" sorts before it
-                state = states[host_in(key)]
-                if is_new(key):
-                    state.bound = state.bound or key
-                    self._hosts.count_queued(state, +1)
-                else:
-                    state.again_s = min(state.again_s, due_s_in(key))
+                self._hosts.load_entry(slot, records[host_in(key)], key)
             elif kind == HOST:
-                states[host_in(key)] = self._hosts.load_row(slot, host_in(key), value)
+                records[host_in(key)] = record_in(value)
+        self._hosts.count_hosts(slot, len(records))
         self._count_url(slot, n_urls)
 
     # --- details: bookkeeping ---

@@ -1,27 +1,47 @@
-"""The hosts of the slots that this peer crawls: their records in the table, and what of them is in memory."""
+"""The hosts of the slots that this peer crawls: their records in the table, and what of them is in memory.
+
+In memory are hosts that have something to come, and the latest of those that have not. Of one registrable
+domain only so many have a place: the others are *parked*, which means that they are in the table alone, and
+count in what is queued. When a host has nothing to come, or nothing soon, its place goes to the next one.
+So names under a wildcard cost memory up to a limit, and the disk what their rows take.
+"""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from heapq import nlargest
 from math import inf
+from typing import Final
 
 import msgspec
 
+from mesh.domains import registrable_domain
 from mesh.slot_limits import SLOTS_MAX
 from mesh.table import Table
 from peers.crawler import politeness
 from peers.crawler.frontier_items import host_hash
-from peers.crawler.frontier_keys import host_key
-from peers.crawler.host_state import HostState
+from peers.crawler.frontier_keys import (
+    FIRST_AGAIN,
+    HOST,
+    QUEUE_END,
+    due_s_in,
+    host_in,
+    host_key,
+    is_new,
+    queue_of,
+    slot_key,
+)
+from peers.crawler.host_state import DomainState, HostState
 from peers.crawler.host_turns import HostTurns
 from peers.crawler.politeness import HostRecord
 from peers.crawler.settings import CrawlSettings
 
+SOON_S: Final = 60.0  # a host that has its next turn later gives its place to others of its domain
+
 
 class HeldHosts:
-    """Hosts by name, and by slot and hash, with counts of what is queued on them."""
+    """Hosts by name, and by slot and hash, with counts of what is queued on them, parked ones too."""
 
     def __init__(self, table: Table, turns: HostTurns, settings: CrawlSettings, window_urls: int) -> None:
         """Hold no slot.
@@ -30,6 +50,7 @@ class HeldHosts:
           window_urls: queue entries of a host held in memory, at most twice as many.
         """
         self.settings = settings  # may be replaced
+        self.slot_of: Callable[[str], int] | None = None  # once that is known
         self._table = table
         self._turns = turns
         self._window_urls = window_urls
@@ -37,6 +58,9 @@ class HeldHosts:
         self._asked_s = array("d", [-inf]) * SLOTS_MAX  # when all hosts of a slot count as asked
         self._hosts: dict[str, HostState] = {}
         self._by_slot: dict[int, dict[bytes, HostState]] = {}  # of slots that have hosts; by hash
+        self._idle: dict[str, HostState] = {}  # some have got something to come since
+        self._counts: dict[int, tuple[int, int, int]] = {}  # by slot: hosts, queued, given up
+        self.host_count = 0
         self.queued_count = 0  # new URLs
         self.given_up_count = 0  # of these, on hosts that were given up
 
@@ -46,8 +70,23 @@ class HeldHosts:
         return bool(self._held[slot])
 
     def hold(self, slot: int) -> None:
-        """Count a slot as held; its hosts are told one by one, see `load`."""
+        """Count a slot as held; what is queued is told entry by entry, see `load_entry`."""
         self._held[slot] = True
+
+    def load_entry(self, slot: int, record: HostRecord, key: bytes) -> None:
+        """Take in an entry of the queue of a host, in order."""
+        digest = host_in(key)
+        state = self.at(slot, digest) or self._bring(slot, digest, record)
+        if is_new(key):
+            self._count(slot, 0, 1, int(record.given_up))
+        if state is not None and is_new(key):
+            state.queued += 1
+            state.bound = state.bound or key
+        elif state is not None:
+            state.again_s = min(state.again_s, due_s_in(key))
+
+    def count_hosts(self, slot: int, count: int) -> None:
+        self._count(slot, count, 0, 0)
 
     def count_as_asked(self, slot: int, at_s: float) -> None:
         """Let all hosts of a slot, known or not, count as asked at that time or later."""
@@ -60,63 +99,79 @@ class HeldHosts:
         return self._asked_s[slot]
 
     def drop(self, slot: int) -> None:
-        """Let a slot go from memory."""
+        """Let a slot go from memory; the hosts of it have no turns any more."""
         self._held[slot] = False
-        for state in self._by_slot.pop(slot, {}).values():
-            del self._hosts[state.host]
-            self._turns.forget(state)
-            self.count_queued(state, -state.queued)
+        domains = {state.domain for state in self.of_slot(slot)}
+        for state in list(self.of_slot(slot)):
+            self._let_go(state)
+        host_count, queued_count, given_up_count = self._counts.pop(slot, (0, 0, 0))
+        self.host_count -= host_count
+        self.queued_count -= queued_count
+        self.given_up_count -= given_up_count
+        for domain in domains:
+            self._fill_places(domain, -inf)
 
     # --- hosts ---
 
-    def __len__(self) -> int:
-        return len(self._hosts)
-
-    def __iter__(self) -> Iterator[HostState]:
-        return iter(self._hosts.values())
+    def in_memory(self) -> Iterable[HostState]:
+        return self._hosts.values()
 
     def find(self, host: str) -> HostState | None:
         """What is known of a host of a held slot; None when it was never heard of."""
-        return self._hosts.get(host)
+        state = self._hosts.get(host)
+        if state is None and self.slot_of is not None and self._held[slot := self.slot_of(host)]:
+            digest = host_hash(host)
+            row = self._table.get(host_key(slot, digest))
+            if row is not None:
+                state = self._idle[host] = self._read(slot, digest, record_in(row))
+                self._turns.schedule(state, -inf)
+        return state
 
     def at(self, slot: int, digest: bytes) -> HostState | None:
-        """The same by slot and hash."""
+        """A host in memory by slot and hash."""
         return self._by_slot.get(slot, {}).get(digest)
 
     def of_slot(self, slot: int) -> Iterable[HostState]:
+        """Those in memory."""
         return self._by_slot.get(slot, {}).values()
 
     def longest_queues(self, count: int) -> tuple[tuple[str, int], ...]:
-        """Hosts with most new URLs, and how many, longest first."""
-        longest = nlargest(count, self, key=lambda state: state.queued)
+        """Hosts in memory with most new URLs, and how many, longest first."""
+        longest = nlargest(count, self._hosts.values(), key=lambda state: state.queued)
         return tuple((state.host, state.queued) for state in longest if state.queued)
 
     def know(self, host: str, slot: int) -> tuple[HostState | None, bytes, bool]:
-        """The host in memory, if its slot is held, its hash, and whether it has a row only from now on."""
+        """The host in memory, if it has a place, its hash, and whether it has a row only from now on."""
         state = self._hosts.get(host)
         if state is not None:
             return state, state.hash, False
         digest = host_hash(host)
         key = host_key(slot, digest)
-        if not self._held[slot] and self._table.get(key) is not None:
-            return None, digest, False
-        record = HostRecord(host)
-        self._table.put(key, _encode(record))
-        return (self.load(slot, digest, record) if self._held[slot] else None), digest, True
+        row = self._table.get(key)
+        if row is None:
+            self._table.put(key, _encode(HostRecord(host)))
+        if not self._held[slot]:
+            return None, digest, row is None
+        if row is None:
+            self.count_hosts(slot, 1)
+            return self._bring(slot, digest, HostRecord(host)), digest, True
+        return self._bring(slot, digest, record_in(row), is_in_table=True), digest, False
 
-    def load(self, slot: int, digest: bytes, record: HostRecord) -> HostState:
-        """Bring a host into memory, of which nothing is queued as far as is told here."""
-        domain = self._turns.domain_of(record.host)
-        domain.host_count += 1
-        domain.was_asked = domain.was_asked or record.fetched > 0
-        state = HostState(slot, self._as_asked(slot, record), digest, domain, self._window_urls)
-        self._hosts[record.host] = state
-        self._by_slot.setdefault(slot, {})[digest] = state
-        return state
-
-    def load_row(self, slot: int, digest: bytes, row: bytes) -> HostState:
-        """Do the same with a record as it is kept."""
-        return self.load(slot, digest, _record_in(row))
+    def rest(self, state: HostState, now: float) -> None:
+        """Let a host go that has nothing to come, or nothing soon while others of its domain wait."""
+        due_s, domain = state.due_s(), state.domain
+        if not state.is_at_rest:
+            return
+        if domain.parked and due_s > now + SOON_S:
+            self._let_go(state)
+            self._fill_places(domain, now)
+        elif due_s == inf:
+            self._idle.pop(state.host, None)
+            self._idle[state.host] = state
+            if len(self._idle) > self.settings.hosts_idle_max:
+                oldest = self._idle.pop(next(iter(self._idle)))
+                if oldest.is_at_rest and oldest.due_s() == inf:
+                    self._let_go(oldest)
 
     # --- records ---
 
@@ -133,34 +188,134 @@ class HeldHosts:
         digest = host_hash(told.host)
         key = host_key(slot, digest)
         state, stored = self.at(slot, digest), self._table.get(key)
-        before = _record_in(stored) if stored else HostRecord(told.host)
+        before = record_in(stored) if stored else HostRecord(told.host)
         if before.host != told.host:  # two hosts of one hash: the first one stays
             return
         joined = politeness.join(before, told)
         if stored is None or joined != before:
             self._table.put(key, _encode(joined))
+        if stored is None and self._held[slot]:
+            self.count_hosts(slot, 1)
         if state is not None:
             self._take_over(state, politeness.join(state.record, joined))
-        elif self._held[slot] and stored is None:
-            self.load(slot, digest, joined)
+        elif self._held[slot] and joined.given_up != before.given_up:
+            queued_count, _ = self._new_entries(slot, digest)
+            self._count(slot, 0, 0, queued_count if joined.given_up else -queued_count)
 
-    def count_queued(self, state: HostState, change: int) -> None:
+    def count_queued(self, slot: int, digest: bytes, change: int) -> None:
         """Count new URLs that came into the queue of a host or left it."""
-        state.queued += change
-        self.queued_count += change
-        if state.record.given_up:
-            self.given_up_count += change
+        if not change or not self._held[slot]:
+            return
+        state = self.at(slot, digest)
+        if state is not None:
+            state.queued += change
+            record = state.record
+        else:
+            row = self._table.get(host_key(slot, digest))
+            assert row is not None, "what has URLs has a row"
+            record = record_in(row)
+        self._count(slot, 0, change, change if record.given_up else 0)
 
     def _take_over(self, state: HostState, record: HostRecord) -> None:
         """Let a record hold for a host in memory."""
         if record.given_up != state.record.given_up:
-            self.given_up_count += state.queued if record.given_up else -state.queued
+            self._count(state.slot, 0, 0, state.queued if record.given_up else -state.queued)
         state.record = record
 
     def _as_asked(self, slot: int, record: HostRecord) -> HostRecord:
         """The record of a host that counts as asked when its slot does."""
         return politeness.inherited(record, self._asked_s[slot], self.settings.delay_s)
 
+    def _count(self, slot: int, hosts: int, queued: int, given_up: int) -> None:
+        before = self._counts.get(slot, (0, 0, 0))
+        self._counts[slot] = before[0] + hosts, before[1] + queued, before[2] + given_up
+        self.host_count += hosts
+        self.queued_count += queued
+        self.given_up_count += given_up
 
+    # --- places in memory ---
+
+    def _bring(
+        self, slot: int, digest: bytes, record: HostRecord, *, is_in_table: bool = False
+    ) -> HostState | None:
+        """Give a host a place, if there is one in its domain; else it is parked.
+
+        Args:
+          is_in_table: what it has in its queue is there, and is not going to be told.
+        """
+        domain = self._turns.domain_of(record.host)
+        if domain.host_count >= self.settings.hosts_per_domain_max:
+            domain.parked.setdefault(slot, b"")
+            return None
+        return self._read(slot, digest, record) if is_in_table else self._place(slot, digest, record)
+
+    def _place(self, slot: int, digest: bytes, record: HostRecord) -> HostState:
+        """Bring a host into memory, without what is in its queue."""
+        domain = self._turns.domain_of(record.host)
+        domain.host_count += 1
+        domain.was_asked = domain.was_asked or record.fetched > 0
+        state = HostState(slot, self._as_asked(slot, record), digest, domain, self._window_urls)
+        self._hosts[record.host] = state
+        self._by_slot.setdefault(slot, {})[digest] = state
+        return state
+
+    def _read(self, slot: int, digest: bytes, record: HostRecord) -> HostState:
+        """Bring a host into memory with what is in its queue."""
+        state = self._place(slot, digest, record)
+        state.queued, state.bound = self._new_entries(slot, digest)
+        queue = queue_of(slot, digest)
+        again = next(self._table.scan(queue + FIRST_AGAIN, queue + QUEUE_END, limit=1), None)
+        state.again_s = inf if again is None else due_s_in(again[0])
+        return state
+
+    def _new_entries(self, slot: int, digest: bytes) -> tuple[int, bytes | None]:
+        """How many new URLs are in the queue of a host, and the key of the first."""
+        queue = queue_of(slot, digest)
+        keys = [key for key, _ in self._table.scan(queue, queue + FIRST_AGAIN)]
+        return len(keys), keys[0] if keys else None
+
+    def _let_go(self, state: HostState) -> None:
+        if state.due_s() < inf and self._held[state.slot]:
+            state.domain.parked.setdefault(state.slot, b"")
+        del self._hosts[state.host]
+        of_slot = self._by_slot[state.slot]
+        del of_slot[state.hash]
+        if not of_slot:
+            del self._by_slot[state.slot]
+        self._idle.pop(state.host, None)
+        self._turns.forget(state)
+
+    def _fill_places(self, domain: DomainState, now: float) -> None:
+        """Give the free places of a domain to hosts that are parked."""
+        while domain.parked and domain.host_count < self.settings.hosts_per_domain_max:
+            state = self._next_parked(domain)
+            if state is not None:
+                self._turns.schedule(state, now)
+        self._turns.tidy(domain)
+
+    def _next_parked(self, domain: DomainState) -> HostState | None:
+        """Bring the next parked host into memory; None if the next slot has none from where it was left."""
+        slot = next(iter(domain.parked))
+        after = domain.parked.pop(slot)
+        if not self._held[slot]:
+            return None
+        hosts = slot_key(slot) + HOST
+        for key, row in self._table.scan(hosts + after, slot_key(slot) + _AFTER_HOSTS):
+            digest = host_in(key)
+            if digest != after and self._is_parked(slot, digest, record := record_in(row), domain):
+                domain.parked[slot] = digest  # behind the other slots
+                return self._read(slot, digest, record)
+        if after:
+            domain.parked[slot] = b""
+        return None
+
+    def _is_parked(self, slot: int, digest: bytes, record: HostRecord, domain: DomainState) -> bool:
+        if self.at(slot, digest) is not None or registrable_domain(record.host) != domain.name:
+            return False
+        queue = queue_of(slot, digest)
+        return next(self._table.scan(queue, queue + QUEUE_END, limit=1), None) is not None
+
+
+_AFTER_HOSTS: Final = bytes((HOST[0] + 1,))
 _encode = msgspec.msgpack.Encoder().encode
-_record_in = msgspec.msgpack.Decoder(HostRecord).decode
+record_in: Callable[[bytes], HostRecord] = msgspec.msgpack.Decoder(HostRecord).decode

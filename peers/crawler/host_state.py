@@ -34,6 +34,7 @@ class HostState:
         "is_again",
         "is_busy",
         "origins",
+        "out_count",
         "queued",
         "record",
         "slot",
@@ -54,6 +55,7 @@ class HostState:
         # By origin that was asked for its robots.txt; read from the table when first needed.
         self.origins: dict[str, OriginRules] | None = None
         self.queued = 0  # new URLs
+        self.out_count = 0  # URLs that were taken, and are not settled
         self.again_s = inf  # nothing that was visited is due before; what is may be later
         self.is_again = False  # the next turn is one of those, if there are both
         self.is_busy = False  # it stands in the heap or among the ready, or is taken
@@ -73,6 +75,11 @@ class HostState:
         if self.window or self.bound is not COMPLETE:
             return self.record.next_fetch_s
         return max(self.record.next_fetch_s, self.again_s)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Is nobody concerned with it, nor will be before the end of its turn in the heap, if it has one?"""
+        return not self.out_count and (not self.is_busy or self.ticket > 0)
 
     def push(self, key: bytes, url: str, hops: int) -> None:
         """Put a queue entry into the window if it belongs there."""
@@ -99,7 +106,7 @@ class HostState:
 class DomainState:
     """The hosts of one registrable domain that are in memory, as far as their turns go."""
 
-    __slots__ = ("host_count", "is_in_turn", "known", "name", "new", "out_count", "was_asked")
+    __slots__ = ("host_count", "is_in_turn", "known", "name", "new", "out_count", "parked", "was_asked")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -107,6 +114,9 @@ class DomainState:
         self.out_count = 0  # of these, given out to be asked and not given back
         self.was_asked = False  # for a page, at one host or another
         self.is_in_turn = False  # it stands in the queue of domains
+        # Slots with hosts that have something to come and are in the table only, in the order in which they
+        # are looked at next; after which hash.
+        self.parked: dict[int, bytes] = {}
         # Hosts that may be asked now; of the first no page has been asked so far.
         self.new: deque[HostState] = deque()
         self.known: deque[HostState] = deque()

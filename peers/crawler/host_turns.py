@@ -35,6 +35,7 @@ class HostTurns:
         self.stopped: set[int] = set()  # slots of which no host is given out
         self._waiting: list[tuple[float, int, HostState]] = []  # heap by time of the next turn, and ticket
         self._tickets = 0
+        self._stale_count = 0  # entries of hosts that were let go, at most
         self._domains: dict[str, DomainState] = {}  # of the hosts in memory
         # Domains with hosts that may be asked now and less than the most of them out; the first ones have
         # given no page so far.
@@ -110,11 +111,21 @@ class HostTurns:
         self._remove(slots)
 
     def forget(self, state: HostState) -> None:
-        """Let a host go from memory that has no turn."""
-        domain = state.domain
-        domain.host_count -= 1
-        if not domain.host_count:
-            del self._domains[domain.name]
+        """Let a host go from memory that has no turn, or waits for one."""
+        if state.ticket:
+            state.ticket, state.is_busy = 0, False
+            self._stale_count += 1
+            if 2 * self._stale_count > len(self._waiting):
+                self._waiting = [entry for entry in self._waiting if entry[1] == entry[2].ticket]
+                heapify(self._waiting)
+                self._stale_count = 0
+        state.domain.host_count -= 1
+        self.tidy(state.domain)
+
+    def tidy(self, domain: DomainState) -> None:
+        """Let a domain go from memory of which there is no host there, and none waits for a place."""
+        if not domain.host_count and not domain.parked:
+            self._domains.pop(domain.name, None)
 
     def _wait(self, state: HostState, at_s: float) -> None:
         self._tickets += 1

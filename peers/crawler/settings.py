@@ -82,6 +82,19 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
             "a wildcard name can hold of all"
         ),
     ] = 50
+    hosts_per_domain_max: Annotated[
+        Limit,
+        Meta(
+            description="hosts of one registrable domain in memory, up to 40 kB each; the others wait in the "
+            "table for their places"
+        ),
+    ] = 1_000
+    hosts_idle_max: Annotated[
+        Limit,
+        Meta(
+            description="hosts in memory of which nothing is to come, for the next links to them; 1 kB each"
+        ),
+    ] = 10_000
     requests_per_domain_max: Annotated[
         Limit,
         Meta(description="requests of this peer to all hosts of one registrable domain, robots.txts too"),

@@ -72,20 +72,23 @@ class UrlQueues:
     def is_out(self, mark: bytes) -> bool:
         return mark in self.taken
 
-    def end(self, mark: bytes) -> bytes | None:
+    def end(self, state: HostState, mark: bytes) -> bytes | None:
         """Note that a URL is not out any more; return its place in the queue, None if it was not out."""
-        return self.taken.pop(mark, None)
+        key = self.taken.pop(mark, None)
+        if key is not None:
+            state.out_count -= 1
+        return key
 
     def put_back(self, state: HostState, taken: QueuedUrl) -> None:
         """Undo `take`."""
-        key = self.end(mark_in(taken.key))
+        key = self.end(state, mark_in(taken.key))
         if key is not None:
             state.push(key, taken.url, taken.hops)
 
     def retry(self, state: HostState, taken: QueuedUrl) -> bool:
         """Queue a URL that was taken behind the others of its depth; False if it was not out any more."""
         mark = mark_in(taken.key)
-        if self.end(mark) is None:
+        if self.end(state, mark) is None:
             return False
         row = self._table.get(url_key(state.slot, mark))
         assert row is not None, "what is queued has a row"
@@ -117,15 +120,15 @@ class UrlQueues:
         if new is not None:
             self._table.put(new, bytes((after.hops,)) + url.encode())
         state = self._hosts.at(slot, after.host)
+        self._hosts.count_queued(slot, after.host, is_new(new) - is_new(old))
         if state is None:
             return
-        self._hosts.count_queued(state, is_new(new) - is_new(old))
         if mark in self.taken:
             assert before is not None
             if new is not None and after.visit == before.visit:
                 self.taken[mark] = new
                 return
-            del self.taken[mark]
+            self.end(state, mark)
             was_out = True
         if old is not None and not was_out:
             state.pull(old)
@@ -144,7 +147,7 @@ class UrlQueues:
         if not state.window:
             return None
         key, url, hops = heappop(state.window)
-        return self._take(key, url, hops, None)
+        return self._take(state, key, url, hops, None)
 
     def _take_again(self, state: HostState, now: float) -> QueuedUrl | None:
         """Take what has been due longest of that which was visited, and note what is due after that."""
@@ -157,12 +160,13 @@ class UrlQueues:
                 state.again_s = due_s_in(key)
                 row = self._table.get(url_key(state.slot, mark_in(key)))
                 assert row is not None, "what is queued has a row"
-                return self._take(key, value[1:].decode(), value[0], row_in(row))
+                return self._take(state, key, value[1:].decode(), value[0], row_in(row))
         first = next(self._table.scan(queue + later, queue + QUEUE_END, limit=1), None)
         state.again_s = inf if first is None else due_s_in(first[0])
         return None
 
-    def _take(self, key: bytes, url: str, hops: int, before: UrlRow | None) -> QueuedUrl:
+    def _take(self, state: HostState, key: bytes, url: str, hops: int, before: UrlRow | None) -> QueuedUrl:
+        state.out_count += 1
         self.taken[mark_in(key)] = key
         return QueuedUrl(url, key, depth_in(key), attempts_in(key), hops, before)
 

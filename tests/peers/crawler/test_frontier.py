@@ -20,6 +20,7 @@ from peers.crawler import politeness
 from peers.crawler.frontier import WINDOW_URLS, Frontier
 from peers.crawler.frontier_items import ANCHORS_MAX, RobotsRecord
 from peers.crawler.host_state import HostState
+from peers.crawler.politeness import HostRecord
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import Conclusion
@@ -41,9 +42,10 @@ def url_of(path: int, host: str = HOST) -> str:
 SMALL_WINDOW = 2  # so that the windows of the hosts are filled and refilled
 
 
-def held(table: MemoryTable, window_urls: int = WINDOW_URLS) -> Frontier:
+def held(table: MemoryTable, window_urls: int = WINDOW_URLS, settings: CrawlSettings = SETTINGS) -> Frontier:
     """A frontier that holds every slot."""
-    frontier = Frontier(table, SETTINGS, window_urls)
+    frontier = Frontier(table, settings, window_urls)
+    frontier.know_slots(slot_of)
     frontier.hold(range(64))
     return frontier
 
@@ -98,10 +100,12 @@ HOSTS = ["a.one.test", "bb.one.test", "ccc.two.test", "d.two.test"]
 class FrontierMachine(RuleBasedStateMachine):
     """Every step on the frontier is made on the model too; then both must look alike."""
 
+    settings = replace(SETTINGS, hosts_idle_max=1)  # hosts leave memory and come back
+
     def __init__(self) -> None:
         super().__init__()
         self.table = MemoryTable()
-        self.frontier = held(self.table, SMALL_WINDOW)
+        self.frontier = held(self.table, SMALL_WINDOW, self.settings)
         self.model: dict[str, ModelHost] = {}
         self.settled: dict[str, str] = {}
         self.out: list[HostState] = []
@@ -239,7 +243,7 @@ class FrontierMachine(RuleBasedStateMachine):
 
     @rule()
     def start_again(self) -> None:
-        self.frontier = held(self.table, SMALL_WINDOW)
+        self.frontier = held(self.table, SMALL_WINDOW, self.settings)
         self.out.clear()
         for host in self.model.values():
             host.is_out = False
@@ -259,9 +263,8 @@ class FrontierMachine(RuleBasedStateMachine):
         alive = [each for host in self.model.values() if not host.given_up for each in host.queue]
         assert self.frontier.due_count == len(alive)
         assert self.frontier.host_count == len(self.model)
-        assert {state.record.host: state.queued for state in self.frontier._hosts} == {
-            host: len(mine.queue) for host, mine in self.model.items()
-        }
+        queues = {state.host: state.queued for state in self.frontier._hosts.in_memory() if state.queued}
+        assert queues == {host: len(mine.queue) for host, mine in self.model.items() if mine.queue}
 
     @invariant()
     def a_host_takes_a_window_of_memory(self) -> None:
@@ -555,6 +558,97 @@ def test_giving_up_twice_counts_once() -> None:
 
 
 # --- Memory ---
+
+
+def bounded(hosts: int, places: int, slots: int = 64) -> tuple[MemoryTable, Frontier]:
+    """A frontier of hosts under a wildcard, two pages each, with so many places."""
+    table = MemoryTable()
+    frontier = held(table, settings=replace(SETTINGS, hosts_per_domain_max=places, hosts_idle_max=5))
+    frontier.know_slots(lambda host: int(host.partition(".")[0].removeprefix("x")) % slots)
+    for path in range(2):
+        for number in range(hosts):
+            host = f"x{number}.trap.test"
+            frontier.add(url_of(path, host), host, number % slots, 0, 0, 0.0)
+    return table, frontier
+
+
+def n_in_memory(frontier: Frontier) -> int:
+    return len(list(frontier._hosts.in_memory()))
+
+
+@pytest.mark.parametrize("slots", [1, 7, 64])
+def test_of_a_domain_only_so_many_hosts_are_in_memory_and_all_have_their_turns(slots: int) -> None:
+    _, frontier = bounded(300, 10, slots)
+    assert (n_in_memory(frontier), frontier.host_count, frontier.queued_count) == (10, 300, 600)
+    order = []
+    for host in turns(frontier):
+        order.append(host)
+        assert n_in_memory(frontier) <= 10 + 5
+    assert Counter(order) == {f"x{number}.trap.test": 2 for number in range(300)}
+    assert (frontier.queued_count, frontier.host_count, n_in_memory(frontier)) == (0, 300, 5)
+    assert not frontier._turns._domains["trap.test"].parked
+
+
+def test_parked_hosts_are_found_again_after_a_restart_and_by_their_name() -> None:
+    table, before = bounded(100, 10)
+    first = next(turns(before))
+    settings = replace(SETTINGS, hosts_per_domain_max=20)
+    frontier = held(table, settings=settings)
+    assert (n_in_memory(frontier), frontier.host_count, frontier.queued_count) == (20, 100, 199)
+    frontier.know_slots(lambda host: int(host.partition(".")[0].removeprefix("x")) % 64)
+    state = frontier.find("x99.trap.test")
+    assert state is not None
+    assert (state.queued, n_in_memory(frontier)) == (2, 21)
+    rest = Counter(turns(frontier))
+    assert rest == {f"x{number}.trap.test": 2 for number in range(100)} | {first: 1}
+
+
+def test_a_host_that_has_to_wait_for_long_gives_its_place_to_one_that_is_parked() -> None:
+    _, frontier = bounded(30, 3)
+    seen = []
+    while (state := frontier.take_host(0.0)) is not None:
+        seen.append(state.host)
+        assert n_in_memory(frontier) <= 4
+        taken = frontier.take_url(state, 0.0)
+        assert taken is not None
+        frontier.put_back(state, taken)
+        frontier.save(state, replace(state.record, given_up=True, next_fetch_s=90_000.0))
+        frontier.release(state, 0.0)
+    assert sorted(seen) == sorted(f"x{number}.trap.test" for number in range(30))
+    assert (frontier.due_count, frontier.queued_count, frontier.given_up_count) == (0, 60, 60)
+    assert frontier.next_time() == 90_000.0
+    assert len(frontier._turns._waiting) <= 7
+    state = frontier.take_host(90_000.0)
+    assert state is not None
+    frontier.save(state, politeness.with_courage(state.record))
+    assert (frontier.due_count, frontier.given_up_count) == (2, 58)
+
+
+def test_a_parked_host_counts_as_what_other_peers_know_of_it() -> None:
+    _, frontier = bounded(5, 2)
+    parked = next(name for name in map("x{}.trap.test".format, range(5)) if not is_in_memory(frontier, name))
+    slot = int(parked[1])
+    frontier.merge_host(slot, HostRecord(parked, next_fetch_s=9.0, given_up=True))
+    assert (frontier.given_up_count, frontier.due_count) == (2, 8)
+    frontier.add(url_of(7, parked), parked, slot, 0, 0, 0.0)
+    assert (frontier.given_up_count, frontier.due_count) == (3, 8)
+    frontier.merge_host(slot, HostRecord(parked, next_fetch_s=10.0))
+    assert (frontier.given_up_count, frontier.due_count) == (0, 11)
+
+
+def is_in_memory(frontier: Frontier, host: str) -> bool:
+    return any(state.host == host for state in frontier._hosts.in_memory())
+
+
+def test_places_of_slots_that_are_dropped_go_to_hosts_of_others() -> None:
+    _, frontier = bounded(100, 10)
+    frontier.drop(range(10))  # those of the first hosts, which have the places
+    assert n_in_memory(frontier) == 10
+    left = {f"x{number}.trap.test" for number in range(100) if number % 64 >= 10}
+    assert (frontier.host_count, frontier.queued_count) == (len(left), 2 * len(left))
+    assert set(turns(frontier)) == left
+    frontier.hold(range(10))
+    assert len(set(turns(frontier))) == 100 - len(left)
 
 
 def test_links_of_less_depth_do_not_make_the_window_grow() -> None:

@@ -111,8 +111,8 @@ class Side:
         assert mine.queued_count == again.queued_count
         assert mine.given_up_count == again.given_up_count
         assert mine.changed_texts.count == again.changed_texts.count
-        assert {state.host: state.queued for state in mine._hosts} == {
-            state.host: state.queued for state in again._hosts
+        assert {state.host: state.queued for state in mine._hosts.in_memory() if state.queued} == {
+            state.host: state.queued for state in again._hosts.in_memory() if state.queued
         }
         queues, urls = [], []
         for slot in range(SLOT_COUNT):
