@@ -49,7 +49,7 @@ class Admission:
         ) or self._learning.why_not(knock.join.record, now)
         if reason:
             self.n_refused += 1
-            proof = self._proclaiming.expulsion_of(knock.join.record.peer, now)
+            proof = self._proclaiming.fate_of(knock.join.record.peer, now)
             self._outbox.tell("door", AnswerDoor(knock.handle, JoinRefused(reason, proof)))
             return
         self.n_admitted += 1

@@ -22,11 +22,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from mesh.membership.allowance import Allowance
 from mesh.membership.members import State, is_live
 from mesh.membership.wire_messages import Rumour
 
 WITNESSES: Final = 2  # members that have to say that one is dead
-ALLOWANCE_S: Final = 60.0  # in which a teller's allowance comes back
 ALLOWED_PER_MEMBER: Final = 2  # pieces of bad news: suspect, then dead
 ALLOWED_MIN: Final = 16
 
@@ -36,11 +36,10 @@ class Hearsay:
 
     def __init__(self, me: str) -> None:
         self.n_doubted = 0  # count: deaths that were taken for accusations
-        self.n_unheard = 0  # count: bad news from who had told too much of it
+        self.allowance = Allowance()  # of bad news
         self._me = me
         self._silent: dict[str, int] = {}  # the incarnation under which our own probe found it silent
         self._buriers: dict[str, tuple[int, set[str]]] = {}  # incarnation, and who says that it is dead
-        self._spent: dict[str, tuple[float, float]] = {}  # by teller how much, and when
 
     def note_silent(self, peer: str, incarnation: int) -> None:
         """Our own probe of this member had no answer."""
@@ -64,8 +63,8 @@ class Hearsay:
         is_bad = rumour.state in (State.SUSPECT, State.DEAD) and record.parting < rumour.state
         if not is_bad or known is None or not is_live(known):
             return rumour
-        if not self._may_tell(teller, now, member_count):
-            self.n_unheard += 1
+        allowed = max(ALLOWED_MIN, ALLOWED_PER_MEMBER * member_count)
+        if not self.allowance.spend(teller, 1.0, allowed, now):
             return Rumour(record, State.ALIVE)
         if rumour.state == State.DEAD and not self._is_certain(rumour, teller):
             self.n_doubted += 1
@@ -81,11 +80,3 @@ class Hearsay:
         buriers.add(teller)
         self._buriers[peer] = incarnation, buriers
         return self._silent.get(peer) == incarnation or len(buriers) >= WITNESSES
-
-    def _may_tell(self, teller: str, now: float, member_count: int) -> bool:
-        allowed = max(ALLOWED_MIN, ALLOWED_PER_MEMBER * member_count)
-        spent, at = self._spent.get(teller, (0.0, now))
-        spent = max(0.0, spent - (now - at) * allowed / ALLOWANCE_S)
-        may_tell = spent + 1.0 <= allowed
-        self._spent[teller] = (spent + 1.0 if may_tell else spent, now)
-        return may_tell

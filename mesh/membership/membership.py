@@ -151,6 +151,8 @@ class MembershipStatistics(Statistics, frozen=True):
     joins_admitted: int  # at the door of this peer
     joins_refused: int
     records_refused: int  # forged, of another key, or beyond the limit of members
+    deaths_doubted: int  # that a single member told, taken for accusations
+    news_unheard: int  # bad news from members that told too much of it
     decrees_refused: int  # signed by nobody who may
     strangers_refused: int  # messages from who is no member
 
@@ -370,6 +372,8 @@ class Membership(Actor):
             joins_admitted=self._admission.n_admitted,
             joins_refused=self._admission.n_refused,
             records_refused=self._learning.n_refused + self._refuting.n_forged,
+            deaths_doubted=self._learning.hearsay.n_doubted,
+            news_unheard=self._learning.hearsay.allowance.n_refused,
             decrees_refused=self._proclaiming.n_refused,
             strangers_refused=self._n_strangers,
         )
@@ -436,7 +440,7 @@ class Membership(Actor):
             case DecreesNamed(names):
                 self._proclaiming.hear_names(peer, names, now)
             case DecreesWanted(names):
-                self._proclaiming.tell(peer, names)
+                self._proclaiming.tell(peer, names, now)
             case DecreesTold(decrees):
                 self._proclaiming.learn_all(decrees, now)
             case _:
@@ -470,10 +474,13 @@ class Membership(Actor):
     def _hear_door(self, answer: Welcomed | JoinRefused | None, now: float) -> None:
         if self._standing.is_ended:
             return
+        certificate = self._own.record.certificate
         if answer is not None:
             self._proclaiming.learn_all(answer.decrees, now)
         if self._standing.is_ended:
             return
+        if isinstance(answer, JoinRefused) and self._own.record.certificate != certificate:
+            answer = None  # with the one that was renewed we may be let in: knock again
         if self._standing.is_member:
             if isinstance(answer, Welcomed):
                 self._healing.hear_door(answer.members, now)

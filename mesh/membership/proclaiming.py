@@ -13,7 +13,8 @@ from typing import Final
 
 import msgspec
 
-from mesh.decree import NUMBER_MAX, REVOCATION, Authority, Decree, DecreeName
+from mesh.decree import NUMBER_MAX, RENEWAL, REVOCATION, Authority, Decree, DecreeName
+from mesh.membership.allowance import Allowance
 from mesh.membership.decrees import Decrees
 from mesh.membership.members import MemberList
 from mesh.membership.messages import AskDecrees, DecreesHeld, DecreesInForce
@@ -23,6 +24,8 @@ from mesh.membership.standing import Standing
 from mesh.membership.swim_settings import SwimSettings
 from mesh.membership.wire_messages import NAMES_MAX, DecreesNamed, DecreesTold, DecreesWanted
 
+TOLD_BYTES_A_MINUTE: Final = 32 << 20  # to one member: all that a mesh should ever have, and slack
+DECREE_BYTES: Final = 512  # of a decree beside its body, about
 TOLD_BYTES_MAX: Final = 1 << 20  # of decrees in one message, and one decree at least
 
 Follow = Callable[[Mapping[str, Decree], float], None]  # by subject what is in force; the time
@@ -43,6 +46,7 @@ class Proclaiming:
         followers: Mapping[str, tuple[str, ...]],
     ) -> None:
         """Args: followers: by kind the actors of this peer that are told of `DecreesInForce`."""
+        self.allowance = Allowance()  # of bytes of decrees
         self.n_refused = 0  # count: decrees that were not those of this mesh
         self._authority = authority
         self._decrees = decrees
@@ -94,10 +98,10 @@ class Proclaiming:
         """All that a newcomer is told at the door, as far as there is room; the shortest first."""
         return _cut(sorted(self._decrees, key=lambda decree: len(decree.body)))
 
-    def expulsion_of(self, peer: str, now: float) -> tuple[Decree, ...]:
-        """The decree that expels a peer, if there is one."""
-        expelled = self._decrees.in_force(REVOCATION, now)
-        return (expelled[peer],) if peer in expelled else ()
+    def fate_of(self, peer: str, now: float) -> tuple[Decree, ...]:
+        """The decrees that expel a peer, or renew its certificate."""
+        ruling = (self._decrees.in_force(kind, now).get(peer) for kind in (REVOCATION, RENEWAL))
+        return tuple(decree for decree in ruling if decree is not None)
 
     def learn_all(self, decrees: Iterable[Decree], now: float) -> None:
         for decree in decrees:
@@ -119,11 +123,15 @@ class Proclaiming:
         if wanted:
             self._outbox.send(teller, DecreesWanted(wanted))
 
-    def tell(self, asker: str, names: Iterable[DecreeName]) -> None:
-        """Send these, as far as one message goes; for the rest it will ask again."""
-        held = [decree for name in names if (decree := self._decrees.get(name)) is not None]
-        if held:
-            self._outbox.send(asker, DecreesTold(_cut(held)))
+    def tell(self, asker: str, names: Iterable[DecreeName], now: float) -> None:
+        """Send these, as far as one message goes; for the rest it will ask again.
+
+        A question is short and its answer may be long, so there is only so much for each member.
+        """
+        told = _cut(decree for name in names if (decree := self._decrees.get(name)) is not None)
+        n_bytes = sum(len(decree.body) + DECREE_BYTES for decree in told)
+        if told and self.allowance.spend(asker, n_bytes, TOLD_BYTES_A_MINUTE, now):
+            self._outbox.send(asker, DecreesTold(told))
 
     def _learn(self, decree: Decree, now: float) -> bool:
         is_new = self._decrees.add(decree, now)

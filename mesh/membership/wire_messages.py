@@ -95,7 +95,7 @@ class JoinRefused(Message, frozen=True, array_like=True, tag=6):
     """The member at the door to a stranger it does not admit."""
 
     reason: Annotated[str, Meta(max_length=300)]
-    # What proves it to a member that has lost sight of the others since it was expelled.
+    # What proves to a member, which has lost sight of the others since, that it was expelled; or its renewal.
     decrees: Annotated[tuple[Decree, ...], Meta(max_length=NAMES_MAX)] = ()
 
 

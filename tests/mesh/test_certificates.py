@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
 from mesh.certificate import Grant, Right
 from mesh.decree import RENEWAL, REVOCATION, Decree, Signer
@@ -95,6 +96,23 @@ def test_a_renewed_member_may_start_again_with_the_old_certificate_in_its_config
     world.run(ENDS_AT + 25.0)
     assert not back.refusal
     assert set(world.states_of("guest").values()) == {State.ALIVE}
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_a_member_that_was_renewed_after_its_certificate_had_ended_comes_back(is_restarted: bool) -> None:
+    world = World(4)
+    mesh_with(world, ENDS_AT)
+    world.run(ENDS_AT + 10.0)
+    assert set(world.states_of("guest").values()) == {State.LEFT}
+    world.say("peer02", renewal("guest", 1, certificate(1_000.0)))
+    world.run(ENDS_AT + 12.0)
+    if is_restarted:
+        world.crash("guest")
+        world.restart("guest", certificate=certificate(ENDS_AT))
+    world.run(ENDS_AT + 70.0)
+    assert not world.machines["guest"].refusal
+    assert set(world.states_of("guest").values()) == {State.ALIVE}
+    assert len(world.epochs()) == 1
 
 
 def test_a_renewal_may_lower_the_weight_and_an_older_one_changes_nothing() -> None:

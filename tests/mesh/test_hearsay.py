@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from mesh.actor import Address
-from mesh.membership.hearsay import ALLOWANCE_S, ALLOWED_MIN, Hearsay
+from mesh.membership.allowance import ALLOWANCE_S
+from mesh.membership.hearsay import ALLOWED_MIN, Hearsay
 from mesh.membership.members import State
 from mesh.membership.messages import LeaveMesh, StopMembership
 from mesh.membership.wire_messages import MembersTold, Rumour, RumoursSpread

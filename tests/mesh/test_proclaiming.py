@@ -5,10 +5,11 @@ from __future__ import annotations
 from random import Random
 
 from mesh.actor import Address, Message, Send
-from mesh.decree import POLICY, Decree, Signer
+from mesh.decree import DECREE_BYTES_MAX, POLICY, Decree, Signer
 from mesh.membership.members import State
 from mesh.membership.membership import Membership
 from mesh.membership.messages import DecreePublished, PublishDecree
+from mesh.membership.proclaiming import TOLD_BYTES_A_MINUTE
 from mesh.membership.wire_messages import (
     DecreesNamed,
     DecreesTold,
@@ -156,3 +157,14 @@ def _to(sends: list[Send], address: Address) -> list[Message]:
         for send in sends
         if send.target == address and not isinstance(send.message, RumoursSpread)
     ]
+
+
+def test_a_member_that_asks_for_decrees_without_an_end_is_told_only_so_much() -> None:
+    world = World(9)
+    machine, _ = world.mesh(2, until=10.0)
+    long = BY_ROOT.decree(POLICY, "", 1, bytes(DECREE_BYTES_MAX))
+    world.say("peer00", PublishDecree(1, long))
+    ann, wanted = Address("peer01", "membership"), DecreesWanted((long.name,))
+    sends = [machine.membership.receive(ann, wanted, world.now) for _ in range(1_000)]
+    told = [message for each in sends for message in _to(each, ann) if isinstance(message, DecreesTold)]
+    assert 100 < len(told) <= TOLD_BYTES_A_MINUTE // DECREE_BYTES_MAX
