@@ -34,7 +34,7 @@ async def set_aside_if_damaged(data: Path) -> Path | None:
         data.rename(aside)
     except OSError as error:
         raise ConfigError(f"the table in {data} is damaged ({damage}): move {data} away") from error
-    logger.error(
+    logger.warning(
         "the table in %s was damaged (%s): all of it is now in %s, what other peers have they bring back, and"
         " `tianmesh import %s/archive/*.warc.gz` brings what only this one had",
         data,
