@@ -23,8 +23,7 @@ from bootstrap.provision import (
 )
 from mesh.config import DoorConfig
 from mesh.decree import RENEWAL, REVOCATION, Signer
-from mesh.gateway_client import GatewayClient
-from peers.options import GATEWAY, GatewayOption, TokenOption
+from peers.options import GATEWAY, GatewayOption, TokenOption, administrator_of
 
 DATA: Final = Path("tianmesh-data")
 INVITATION_DAYS: Final = 7.0
@@ -55,9 +54,9 @@ def expel(
     """Expel a member for ever: nothing is taken from it any more, and others take over what it has."""
     mesh_folder = open_mesh(data)
     whole = certificate_of(mesh_folder, peer).grant.serial
-    with GatewayClient(gateway) as client:
-        number = client.next_number(REVOCATION, whole, token)
-        client.publish(_root_of(mesh_folder).decree(REVOCATION, whole, number, reason.encode()), token)
+    with administrator_of(gateway, token, data) as client:
+        number = client.next_number(REVOCATION, whole)
+        client.publish(_root_of(mesh_folder).decree(REVOCATION, whole, number, reason.encode()))
     Console().print(
         f"{whole} is expelled: the mesh knows within seconds, members that are away when they are back"
     )
@@ -77,13 +76,13 @@ def renew(
         raise typer.BadParameter("name one member, or give --all")
     mesh_folder = open_mesh(data)
     members = sorted(path.stem for path in (data / MEMBERS).glob("*.toml")) if everybody else [peer]
-    with GatewayClient(gateway) as client:
+    with administrator_of(gateway, token, data) as client:
         for each in members:
             certificate = renewed(mesh_folder, certificate_of(mesh_folder, each), days, weight_max)
             whole = certificate.grant.serial
-            number = client.next_number(RENEWAL, whole, token)
+            number = client.next_number(RENEWAL, whole)
             decree = _root_of(mesh_folder).decree(RENEWAL, whole, number, certificate.encoded())
-            client.publish(decree, token)
+            client.publish(decree)
             Console().print(f"{whole} is a member for {days:g} days more")
 
 

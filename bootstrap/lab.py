@@ -28,6 +28,7 @@ from bootstrap.provision import (
     write_bootstrap,
     write_peer,
 )
+from mesh.admin_token import token_in
 from mesh.config import NAME_CHARS_MAX, DoorConfig, load_config
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient, GatewayError
@@ -96,7 +97,7 @@ class Lab:
           NoReport: none does.
         """
         for url in self.gateways:
-            with GatewayClient(url) as client:
+            with GatewayClient(url, token_in(self.mesh_folder.folder)) as client:
                 try:
                     return await trio.to_thread.run_sync(client.status)
                 except GatewayError:
@@ -105,7 +106,7 @@ class Lab:
 
     async def add_seeds(self, urls: list[str]) -> dict[str, Any]:
         """Hand seeds to their owners through the first gateway."""
-        with GatewayClient(self.gateways[0]) as client:
+        with GatewayClient(self.gateways[0], token_in(self.mesh_folder.folder)) as client:
             return await trio.to_thread.run_sync(client.add_seeds, urls)
 
     async def wait_until_done(self, show: Callable[[Report], None], tell: Callable[[str], None]) -> Report:

@@ -3,6 +3,7 @@
     FOLDER/mesh.toml            what all peers agree on
     FOLDER/root.key             signs certificates; keep it safe, no peer needs it to run
     FOLDER/admin.key            signs orders and the policy; no peer needs it either
+    FOLDER/admin.token          opens the gateways of these peers to who gives orders; a copy is beside each
     FOLDER/members/             of every member the public keys, so that its certificate can be renewed
     FOLDER/bootstrap/           config.toml, peer.key: the node whose door newcomers find
     FOLDER/peer-1/ ...          config.toml, peer.key, data/
@@ -26,6 +27,7 @@ import msgspec
 from bootstrap.rendezvous import BootstrapConfig
 from bootstrap.toml_edit import with_settings
 from bootstrap.toml_text import toml_of
+from mesh.admin_token import make_token
 from mesh.certificate import WEIGHT_MAX_DEFAULT, Certificate, Grant, Right, issue, read_certificate
 from mesh.config import WEIGHT_DEFAULT, DoorConfig, MeshConfig, load_config, parse_config
 from mesh.decree import Signer, appoint
@@ -93,6 +95,7 @@ def create_mesh(folder: Path, name: str, replicas: int) -> MeshFolder:
         raise ConfigError(f"no peer would take part in such a mesh: {error}; choose another value") from error
     save_root_key(folder / "root.key", root)
     save_administrator(folder / "admin.key", _administrator_of(mesh, root))
+    make_token(folder)
     _write(folder / "mesh.toml", toml_of(mesh))
     return MeshFolder(folder, mesh, root)
 
@@ -245,6 +248,8 @@ def private_names_in(config: Path) -> list[str]:
 def _write_node(mesh_folder: MeshFolder, name: str, settings: Settings, kind: type[Config]) -> Identity:
     folder = mesh_folder.folder / name
     identity = identity_in(folder)
+    if kind is PeerConfig:
+        make_token(folder, make_token(mesh_folder.folder))
     path = folder / "config.toml"
     if path.exists():
         load_config(path, kind)  # a slip of a person is told before anything is changed

@@ -5,9 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import time
-from collections.abc import Mapping
 from http import HTTPStatus
-from types import MappingProxyType
 from typing import Any, Final, Self
 from urllib.parse import urlencode, urlsplit
 
@@ -22,7 +20,6 @@ TIMEOUT_S: Final = 15.0  # a mesh with dead peers answers within its deadlines, 
 ANSWER_BYTES_MAX: Final = 64 << 20
 SEARCH_K_MAX: Final = 100  # hits in one answer of a gateway
 SEEDS_PER_REQUEST: Final = 1_000  # a gateway takes 1 MiB at once
-NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class GatewayError(TianmeshError):
@@ -40,8 +37,14 @@ class GatewayBusy(GatewayError):
 class GatewayClient:
     """One keep-alive connection to a gateway, closed by `with`. Blocking; not for two threads at once."""
 
-    def __init__(self, url: str) -> None:
-        """Args: url: http://host:port, also without the scheme."""
+    def __init__(self, url: str, token: str = "") -> None:
+        """Begin without a connection.
+
+        Args:
+          url: http://host:port, also without the scheme.
+          token: of the gateway's administrator, which goes with every request; "" for none.
+        """
+        self._rights = {"Authorization": f"Bearer {token}"} if token else {}
         host, port = _host_and_port(url)
         self.url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         self._connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_S)
@@ -62,7 +65,7 @@ class GatewayClient:
         Raises:
           GatewayError: this is no gateway of ours, or an older one.
         """
-        status, told = self._answer("GET", "/readyz", None, {})
+        status, told = self._answer("GET", "/readyz", None)
         if "waits_for" not in told:
             raise GatewayError(str(told.get("error", f"{self.url} answered {status}")))
         return told
@@ -113,52 +116,46 @@ class GatewayClient:
             answer["invalid"] += seeded["invalid"]
         return answer
 
-    def drain(self, peer: str, token: str = "", *, is_draining: bool = True) -> dict[str, Any]:
+    def drain(self, peer: str, *, is_draining: bool = True) -> dict[str, Any]:
         """Have a peer give its slots away, or take its share again; return what /api/drain answers.
 
         Args:
           peer: its id or the beginning of it.
-          token: of the gateway's configuration; "" does on its own machine when it has none.
         """
         body = json.dumps({"peer": peer, "is_draining": is_draining}).encode()
-        return self._ask("POST", "/api/drain", body, _bearing(token))
+        return self._ask("POST", "/api/drain", body)
 
-    def next_number(self, kind: str, subject: str, token: str = "") -> int:
+    def next_number(self, kind: str, subject: str) -> int:
         """Ask for the number of a decree that shall replace all those of a kind about a subject."""
         query = urlencode({"kind": kind, "subject": subject})
-        return int(self._ask("GET", f"/api/decrees?{query}", None, _bearing(token))["next_number"])
+        return int(self._ask("GET", f"/api/decrees?{query}")["next_number"])
 
-    def publish(self, decree: Decree, token: str = "") -> None:
+    def publish(self, decree: Decree) -> None:
         """Have the whole mesh know a decree."""
-        self._ask("POST", "/api/decrees", msgspec.msgpack.encode(decree), _bearing(token))
+        self._ask("POST", "/api/decrees", msgspec.msgpack.encode(decree))
 
-    def import_pages(self, body: bytes, token: str = "") -> dict[str, Any]:
+    def import_pages(self, body: bytes) -> dict[str, Any]:
         """Give pages of files to their owners; return what /api/import answers.
 
         Args:
           body: MessagePack of `peers.importing.messages.ImportedPage`; of none, to ask for leave.
-          token: as for `drain`.
         """
-        return self._ask("POST", "/api/import", body, _bearing(token))
+        return self._ask("POST", "/api/import", body)
 
     def close(self) -> None:
         self._connection.close()
 
-    def _ask(
-        self, method: str, path: str, body: bytes | None = None, more_headers: Mapping[str, str] = NO_HEADERS
-    ) -> dict[str, Any]:
-        status, answer = self._answer(method, path, body, more_headers)
+    def _ask(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
+        status, answer = self._answer(method, path, body)
         if status >= 400:
             is_busy = status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS)
             kind = GatewayBusy if is_busy else GatewayError
             raise kind(str(answer.get("error", f"{self.url} answered {status}")))
         return answer
 
-    def _answer(
-        self, method: str, path: str, body: bytes | None, more_headers: Mapping[str, str]
-    ) -> tuple[int, dict[str, Any]]:
+    def _answer(self, method: str, path: str, body: bytes | None) -> tuple[int, dict[str, Any]]:
         """The status and the JSON of an answer, whatever it says."""
-        headers = {"Accept": "application/json", **more_headers}
+        headers = {"Accept": "application/json", **self._rights}
         if body is not None:
             headers["Content-Type"] = "application/json"
         try:
@@ -221,10 +218,6 @@ def error_count(fetch_status: dict[str, int]) -> int:
         for what, count in fetch_status.items()
         if not what.startswith(("2", "3")) and what not in _LEFT_OUT
     )
-
-
-def _bearing(token: str) -> Mapping[str, str]:
-    return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 # By rules of the site or of ours.

@@ -8,6 +8,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from mesh.admin_token import token_in
+from mesh.gateway_client import GatewayClient
+
 GATEWAY: Final = "http://127.0.0.1:8017"
 
 GatewayOption = Annotated[str, typer.Option("--gateway", help="Gateway of any peer, http://host:port.")]
@@ -18,8 +21,26 @@ KeyOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 TokenOption = Annotated[
-    str, typer.Option(envvar="TIANMESH_ADMIN_TOKEN", help="gateway.admin_token of the gateway, if set.")
+    str,
+    typer.Option(
+        envvar="TIANMESH_ADMIN_TOKEN",
+        help="Of the gateway's administrator; without it, what stands in admin.token of --data.",
+    ),
 ]
+DATA: Final = Path("tianmesh-data")
+DataOption = Annotated[
+    Path,
+    typer.Option("--data", envvar="TIANMESH_DATA", help="Folder of the mesh, or of the peer that is asked."),
+]
+
+
+def administrator_of(gateway: str, token: str, data: Path) -> GatewayClient:
+    """Return a client with the rights of an administrator, as far as they are known.
+
+    Raises:
+      ConfigError: the gateway is none, or the file with the token is open to others.
+    """
+    return GatewayClient(gateway, token or token_in(data))
 
 
 def print_json(value: Any) -> None:

@@ -6,9 +6,11 @@ import logging
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import trio
 
 from mesh.actor import Address
+from mesh.admin_token import make_token
 from mesh.codec import Decoder
 from mesh.config import MeshConfig, load_config
 from mesh.errors import ConfigError
@@ -76,6 +78,9 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
     workshop = Workshop(page_process.COMMAND, processes_max=config.web.parsers)
     fetcher = _fetcher(folder, config.web, workshop)
 
+    token = config.gateway.admin_token or make_token(folder)
+    gateway_settings = msgspec.structs.replace(config.gateway, admin_token=token)
+
     # Two ports tell of the whole peer; they are asked when all of it is there.
     def statistics() -> dict[str, object]:
         return {
@@ -94,7 +99,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
     durable = last_extent(TableSection(table, CELL_SECTION))
     with Archive(data / "archive", me, durable) as archive, Index.open(data / "index") as index:
         reader = IndexReader(index)
-        actors = make_actors(me, table, config.crawl, reader, member.life, config.handover, config.gateway)
+        actors = make_actors(me, table, config.crawl, reader, member.life, config.handover, gateway_settings)
         ports: list[Port] = [
             FetcherPort(me, fetcher),
             ParserPort(me, workshop),
@@ -102,7 +107,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
             SegmentsPort(me, index, config.mesh.slot_count),
             QuestionsPort(me, reader, config.mesh.slot_count),
             Meter(me, measure),
-            Http(me, listener, statistics, config.gateway),
+            Http(me, listener, statistics, gateway_settings),
             MemoryKeeper(giver_back()),
         ]
         if config.web.trace:

@@ -15,7 +15,18 @@ from mesh.decree import DRAIN, WRITE_OFF
 from mesh.gateway_client import GatewayClient, GatewayError
 from mesh.key_file import load_administrator
 from peers.gateway.status import PeerState
-from peers.options import GATEWAY, KEY, GatewayOption, JsonOption, KeyOption, TokenOption, print_json
+from peers.options import (
+    DATA,
+    GATEWAY,
+    KEY,
+    DataOption,
+    GatewayOption,
+    JsonOption,
+    KeyOption,
+    TokenOption,
+    administrator_of,
+    print_json,
+)
 
 DRAIN_POLL_S: Final = 0.5
 OBEYED_S: Final = 15.0  # news takes about one second
@@ -29,6 +40,7 @@ def drain(
     cancel: Annotated[bool, typer.Option("--cancel", help="Have it take its share again.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until nothing depends on it.")] = True,
     token: TokenOption = "",
+    data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
@@ -36,8 +48,8 @@ def drain(
 
     A peer that is down for good is struck off instead. Ctrl-C ends the waiting, not the draining.
     """
-    with GatewayClient(gateway) as client:
-        answer = order(client, peer, key, token, is_draining=not cancel)
+    with administrator_of(gateway, token, data) as client:
+        answer = order(client, peer, key, is_draining=not cancel)
         whole = answer["peer"]
         is_waited_for = wait and not cancel and not answer["is_written_off"]
         if is_waited_for:
@@ -55,7 +67,7 @@ def drain(
 
 
 def order(
-    client: GatewayClient, peer: str, key: Path, token: str, *, is_draining: bool, obeyed_s: float = OBEYED_S
+    client: GatewayClient, peer: str, key: Path, *, is_draining: bool, obeyed_s: float = OBEYED_S
 ) -> dict[str, Any]:
     """Have a peer drain, or drain no more; return what the gateway says when that is known.
 
@@ -63,14 +75,14 @@ def order(
       GatewayError: it was not obeyed in time.
       ConfigError: it takes a decree, and the key to sign it is not there.
     """
-    answer = client.drain(peer, token, is_draining=is_draining)
+    answer = client.drain(peer, is_draining=is_draining)
     to_decree = answer.pop("to_decree")
     if to_decree is None:
         return answer
-    _decree(client, answer["peer"], to_decree, key, token)
+    _decree(client, answer["peer"], to_decree, key)
     until = time.monotonic() + obeyed_s
     while time.monotonic() < until:
-        answer = client.drain(answer["peer"], token, is_draining=is_draining)
+        answer = client.drain(answer["peer"], is_draining=is_draining)
         if answer.pop("to_decree") is None:
             return answer
         time.sleep(DRAIN_POLL_S)
@@ -80,13 +92,13 @@ def order(
     )
 
 
-def _decree(client: GatewayClient, subject: str, to_decree: Mapping[str, str], key: Path, token: str) -> None:
+def _decree(client: GatewayClient, subject: str, to_decree: Mapping[str, str], key: Path) -> None:
     """Sign what the gateway says has to be decreed, after a look at it: only what drains this one peer."""
     kind, body = to_decree["kind"], bytes.fromhex(to_decree["body"])
     if kind not in (DRAIN, WRITE_OFF):
         raise GatewayError(f"the gateway wants a decree of kind {kind!r} signed, which is no order to drain")
-    number = client.next_number(kind, subject, token)
-    client.publish(load_administrator(key).decree(kind, subject, number, body), token)
+    number = client.next_number(kind, subject)
+    client.publish(load_administrator(key).decree(kind, subject, number, body))
 
 
 def wait_until_drained(

@@ -8,19 +8,29 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from mesh.gateway_client import GatewayClient
-from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
+from peers.options import (
+    DATA,
+    GATEWAY,
+    DataOption,
+    GatewayOption,
+    JsonOption,
+    TokenOption,
+    administrator_of,
+    print_json,
+)
 
 EPILOG: Final = "Example: tianmesh seed https://www.pku.edu.cn/ https://www.debian.org/"
 
 
 def seed(
     urls: Annotated[list[str], typer.Argument(help="Pages to start from.")],
+    token: TokenOption = "",
+    data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
     """Give the mesh pages to start from."""
-    with GatewayClient(gateway) as client:
+    with administrator_of(gateway, token, data) as client:
         answer = client.add_seeds(urls)
     if as_json:
         print_json(answer)

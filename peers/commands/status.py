@@ -9,15 +9,29 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from mesh.gateway_client import GatewayClient, error_count
-from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
+from mesh.gateway_client import error_count
+from peers.options import (
+    DATA,
+    GATEWAY,
+    DataOption,
+    GatewayOption,
+    JsonOption,
+    TokenOption,
+    administrator_of,
+    print_json,
+)
 
 EPILOG: Final = "Example: tianmesh status --gateway http://10.0.0.5:8017 --json"
 
 
-def status(gateway: GatewayOption = GATEWAY, as_json: JsonOption = False) -> None:
-    """Show what every peer of the mesh is doing."""
-    with GatewayClient(gateway) as client:
+def status(
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    gateway: GatewayOption = GATEWAY,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what every peer of the mesh is doing; addresses and hosts are for administrators."""
+    with administrator_of(gateway, token, data) as client:
         report = client.status()
     if as_json:
         print_json(report)

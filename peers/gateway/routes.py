@@ -4,8 +4,10 @@ Nothing a client sends is trusted: queries, numbers and bodies have limits, `Hos
 an address, and only a page of this gateway itself may post (`_is_foreign`): a web page somewhere else
 must not make its reader's peer crawl.
 
-Whoever can reach a gateway may search and give seeds. Orders that change the mesh, and pages of files, are
-only taken from this machine, or from who knows the token of the configuration (`_is_admin`).
+Whoever can reach a gateway under a name of its own (`_HostCheck`) may search. Orders that change the mesh,
+pages of files, seeds (where they are not taken from anybody), metrics and all of the status are for
+administrators, who send the token of this peer (`rights`): also on this machine, for what a proxy there
+passes on looks the same.
 """
 
 from __future__ import annotations
@@ -13,17 +15,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping
 from contextlib import aclosing
-from hmac import compare_digest
 from ipaddress import ip_address
 from math import ceil, isinf
 from typing import Annotated, Any, Final, Protocol, TypeVar
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mesh.actor import Message
 from mesh.decree import DECREE_BYTES_MAX, Decree
@@ -51,7 +55,7 @@ from peers.gateway.pages import HITS_PER_PAGE, PAGES_MAX, Reader, Wish
 from peers.gateway.readiness_json import ReadinessJson, readiness_json
 from peers.gateway.rights import bears_token, client_behind
 from peers.gateway.settings import GatewaySettings
-from peers.gateway.status import Report, decode, report_of
+from peers.gateway.status import Report, decode, public_part, report_of
 from peers.gateway.stored_page import StoredPage
 from peers.gateway.texts import language_of
 from peers.importing.messages import PAGES_MAX as IMPORTED_PAGES_MAX
@@ -231,7 +235,7 @@ class _Routes:
     async def status(self, request: Request) -> Response:
         reader = _reader(request)
         try:
-            report = await self._report()
+            report = await self._report(request)
         except Busy:
             return _html(pages.message_page(reader, reader.say("busy")), 503)
         return _html(pages.status_page(reader, report))
@@ -262,11 +266,13 @@ class _Routes:
         return _json(found_json(query, found, self._backend.now() - began))
 
     async def api_status(self, request: Request) -> Response:
-        return _json(await self._report())
+        return _json(await self._report(request))
 
     async def api_seeds(self, request: Request) -> Response:
         if _is_foreign(request, self._backend.settings.names):
             raise _Refusal(403, "seeds are only taken from pages of this gateway and from programs")
+        if not self._backend.settings.takes_seeds:
+            self._check_admin(request)
         given = _seeds_in(await _body(request))
         urls: dict[str, None] = {}
         invalid: list[str] = []
@@ -340,16 +346,22 @@ class _Routes:
             readiness = ReadinessJson("waiting", waits_for=(str(error),))
         return _json(readiness, 200 if readiness.status == "ready" else 503)
 
+    async def robots(self, request: Request) -> Response:
+        """Keep crawlers out of what is made for each who asks: they would crawl it for ever."""
+        return Response(_ROBOTS, media_type="text/plain", headers=_SAFE_HEADERS)
+
     async def metrics(self, request: Request) -> Response:
+        self._check_admin(request)
         text = metrics.exposition(self._backend.statistics())
         return Response(text, media_type=metrics.MEDIA_TYPE, headers=_SAFE_HEADERS)
 
     def _count_seeds(self, request: Request, count: int) -> None:
+        """Let others than administrators give so many and no more."""
         settings = self._backend.settings
-        headers = request.headers.raw
-        if request.client is None or bears_token(headers, settings.admin_token):
+        if self._is_admin(request):
             return
-        client = client_behind(request.client.host, headers, settings.proxies)
+        address = request.client.host if request.client else ""
+        client = client_behind(address, request.headers.raw, settings.proxies)
         wait_s = self._backend.take_seeds(client, count)
         if wait_s:
             hint = f"a client may give {settings.client_seeds_per_hour:,} seeds an hour here"
@@ -358,12 +370,16 @@ class _Routes:
     def _check_admin(self, request: Request) -> None:
         """Refuse an order to the mesh from who may not give it."""
         settings = self._backend.settings
-        if _is_foreign(request, settings.names) or not _is_admin(request, settings.admin_token):
-            raise _Refusal(403, _ADMIN_HINT[bool(settings.admin_token)])
+        if _is_foreign(request, settings.names) or not self._is_admin(request):
+            raise _Refusal(403, _ADMIN_HINT)
 
-    async def _report(self) -> Report:
+    def _is_admin(self, request: Request) -> bool:
+        return bears_token(request.headers.raw, self._backend.settings.admin_token)
+
+    async def _report(self, request: Request) -> Report:
         gathered = await self._backend.ask(GatherStatus, StatusGathered)
-        return report_of(map(decode, gathered.statuses))
+        report = report_of(map(decode, gathered.statuses))
+        return report if self._is_admin(request) else public_part(report)
 
 
 def application(backend: Backend) -> Starlette:
@@ -384,8 +400,10 @@ def application(backend: Backend) -> Starlette:
             Route("/api/import", routes.api_import, methods=["POST"]),
             Route("/healthz", routes.healthz),
             Route("/readyz", routes.readyz),
+            Route("/robots.txt", routes.robots),
             Route("/metrics", routes.metrics),
         ],
+        middleware=[Middleware(_HostCheck, backend=backend)],
         exception_handlers={
             _Refusal: _on_refusal,
             Busy: _on_busy,
@@ -395,6 +413,26 @@ def application(backend: Backend) -> Starlette:
             Exception: _on_error,
         },
     )
+
+
+class _HostCheck:
+    """Answers only requests for names that nobody else can own, or that are ours.
+
+    A web page may let its own name point to this machine (DNS rebinding) and have its reader's browser ask
+    here: to the browser that is the page's own site, and it may read the answers.
+    """
+
+    def __init__(self, app: ASGIApp, backend: Backend) -> None:
+        self._app = app
+        self._backend = backend
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        if _is_ours(headers.get("host", "localhost"), self._backend.settings.names):
+            await self._app(scope, receive, send)
+            return
+        hint = "this gateway has no such name: its owner can add it to gateway.names"
+        await _json({"error": hint}, 421)(scope, receive, send)
 
 
 # --- Requests ------------------------------------------------------------------------------------
@@ -490,29 +528,10 @@ def _is_ours(authority: str, names: Collection[str]) -> bool:
     return True
 
 
-_ADMIN_HINT: Final = {
-    True: "this order needs the gateway.admin_token of this peer's configuration, as a bearer token",
-    False: "this order is only taken from the machine of this peer: give it there, or set "
-    "gateway.admin_token in the configuration of the peer and send it as a bearer token",
-}
-_FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-real-ip", "via")  # set by proxies
-
-
-def _is_admin(request: Request, token: str) -> bool:
-    """May this client change the mesh?
-
-    Without a token, who is on this machine may, since it can read the peer's key as well. What a proxy on
-    this machine passes on comes from elsewhere.
-    """
-    if token:
-        given = request.headers.get("authorization", "")
-        return compare_digest(given.encode(), f"Bearer {token}".encode())
-    if request.client is None or any(name in request.headers for name in _FORWARDED):
-        return False
-    try:
-        return ip_address(request.client.host).is_loopback
-    except ValueError:
-        return False
+_ADMIN_HINT: Final = (
+    "this is for the administrators of this peer: send its token (Authorization: Bearer ...); it is in the "
+    "file admin.token of its folder, where commands find it with --data FOLDER"
+)
 
 
 async def _body(
@@ -600,6 +619,14 @@ def _decree_json(decree: Decree) -> _DecreeJson:
         decree.signer.hex(),
     )
 
+
+_ROBOTS: Final = """User-agent: *
+Disallow: /search
+Disallow: /page
+Disallow: /status
+Disallow: /api/
+Disallow: /metrics
+"""
 
 # --- Responses -----------------------------------------------------------------------------------
 

@@ -17,8 +17,8 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     names: Annotated[
         tuple[str, ...],
         Meta(
-            description="host names under which people open it, besides localhost and addresses; pages of "
-            "others may not post here"
+            description="host names under which people open it, besides localhost and addresses; requests "
+            "for others are not answered"
         ),
     ] = ()
     admin_token: Annotated[
@@ -26,9 +26,12 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
         Meta(
             pattern=r"^([!-~]{16,})?$",
             description="whoever sends it (Authorization: Bearer ...) may change the mesh here, as drain "
-            "peers; without one, programs on this machine may and nobody else",
+            "peers, give seeds, and see all; left out, it is in admin.token beside this file",
         ),
     ] = ""
+    takes_seeds: Annotated[
+        bool, Meta(description="from anybody, client_seeds_per_hour of each; else from administrators")
+    ] = False
     cache_bytes_max: Annotated[
         int,
         Meta(

@@ -156,6 +156,14 @@ class Report(msgspec.Struct, frozen=True):
     total: Total
 
 
+def public_part(report: Report) -> Report:
+    """What anybody may know: no addresses, no processes, no hosts that are crawled."""
+    peers = tuple(
+        replace(peer, pid=0, endpoint="", gateway="", hot_hosts=(), fetch_status={}) for peer in report.peers
+    )
+    return Report(peers, replace(report.total, hot_hosts=(), fetch_status={}))
+
+
 _ADDED: Final = [
     "pages_fetched",
     "pages_stored",

@@ -11,9 +11,18 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
+from mesh.admin_token import token_in
 from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient
-from peers.options import GATEWAY, GatewayOption, JsonOption, TokenOption, print_json
+from peers.options import (
+    DATA,
+    GATEWAY,
+    DataOption,
+    GatewayOption,
+    JsonOption,
+    TokenOption,
+    print_json,
+)
 from peers.waiting import WAIT_S, NotReady, WaitOption, wait_until_ready
 
 if TYPE_CHECKING:
@@ -43,6 +52,7 @@ def import_files(
     ] = None,
     wait: WaitOption = WAIT_S,
     token: TokenOption = "",
+    data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
     as_json: JsonOption = False,
 ) -> None:
@@ -65,10 +75,11 @@ def import_files(
         if not file.is_file():
             raise ConfigError(f"there is no file {file}")
     console = Console(stderr=True, quiet=as_json, highlight=False)
-    with GatewayClient(gateway) as client:
+    token = token or token_in(data)
+    with GatewayClient(gateway, token) as client:
         _wait(client, wait, console)
         # Asks for leave before anything is read, and who it is that would take the pages.
-        peer = str(client.import_pages(encode([]), token)["peer"])
+        peer = str(client.import_pages(encode([]))["peer"])
     kept = Checkpoint(checkpoint or checkpoint_path(files, gateway), peer)
     plan = Plan(files, gateway, token, LinkUse.FETCH if follow else LinkUse.TEXT, workers)
     try:

@@ -303,7 +303,7 @@ class _Senders:
         heard_at = time.monotonic()
         while True:
             try:
-                answer = self._client().import_pages(body, self._plan.token)["outcomes"]
+                answer = self._client().import_pages(body)["outcomes"]
             except (GatewayBusy, GatewayUnreachable) as error:
                 # It may be starting again, or have enough to do.
                 if time.monotonic() > heard_at + silence_s:
@@ -325,6 +325,6 @@ class _Senders:
     def _client(self) -> GatewayClient:
         client: GatewayClient | None = getattr(self._of_thread, "client", None)
         if client is None:
-            client = self._of_thread.client = GatewayClient(self._plan.gateway)
+            client = self._of_thread.client = GatewayClient(self._plan.gateway, self._plan.token)
             self._clients.append(client)
         return client

@@ -30,7 +30,7 @@ def spread(document: Document) -> Document:
     return msgspec.structs.replace(document, url=url, fetched_at=1.0)
 
 
-def fill(gateways: Sequence[str], documents: Sequence[Document]) -> None:
+def fill(gateways: Sequence[str], token: str, documents: Sequence[Document]) -> None:
     """Bring them to their owners, through all gateways at once; the stored copies are without text."""
     waiting = _batches(documents)
     lock = threading.Lock()
@@ -45,7 +45,7 @@ def fill(gateways: Sequence[str], documents: Sequence[Document]) -> None:
                 connection.close()
                 return
             while pages:
-                outcomes = _post(connection, pages)
+                outcomes = _post(connection, token, pages)
                 failures.extend(outcome for outcome in outcomes if outcome.startswith(REFUSED))
                 pages = [page for page, out in zip(pages, outcomes, strict=True) if out == LATE]
 
@@ -57,8 +57,9 @@ def fill(gateways: Sequence[str], documents: Sequence[Document]) -> None:
     assert not failures, failures[:3]
 
 
-def _post(connection: http.client.HTTPConnection, pages: list[ImportedPage]) -> list[str]:
-    connection.request("POST", "/api/import", msgspec.msgpack.encode(pages))
+def _post(connection: http.client.HTTPConnection, token: str, pages: list[ImportedPage]) -> list[str]:
+    rights = {"Authorization": f"Bearer {token}"}
+    connection.request("POST", "/api/import", msgspec.msgpack.encode(pages), rights)
     response = connection.getresponse()
     body = response.read()
     if response.status == 503:  # too many at once: as if none had been stored

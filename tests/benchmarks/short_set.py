@@ -23,7 +23,7 @@ from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 CRAWL: Final = ["sim", "crawl", "--peers", "8", "--seed", "7", "--pages", "20000", "--json"]
 FAULTS: Final = ["sim", "faults", "--seeds", "15", "--first-seed", "1000", "--peers", "3..9", "--json"]
@@ -94,7 +94,7 @@ def idle_peer(checkout: Checkout) -> Figures:
         began = time.monotonic()
         lab = subprocess.Popen([*command, "--gateway", GATEWAY], cwd=checkout.folder)
         try:
-            pid = _pid_of_peer()
+            pid = _pid_of_peer(Path(folder))
             yield "first answer of `up`, s", f"{time.monotonic() - began:.1f}"
             time.sleep(IDLE_S)
             private, resident = _memory_of(pid)
@@ -105,14 +105,23 @@ def idle_peer(checkout: Checkout) -> Figures:
             lab.wait()
 
 
-def _pid_of_peer() -> int:
+def _pid_of_peer(folder: Path) -> int:
     """The process of the lab's peer, once its gateway answers."""
     ends_at = time.monotonic() + 180
     while time.monotonic() < ends_at:
-        with suppress(OSError, ValueError, IndexError), urlopen(f"http://{GATEWAY}/api/status") as answer:
-            return int(json.load(answer)["peers"][0]["pid"])
+        with suppress(OSError, ValueError, IndexError), urlopen(_status_wanted(folder)) as answer:
+            pid = int(json.load(answer)["peers"][0]["pid"])
+            if pid:
+                return pid
         time.sleep(0.1)
     raise SystemExit("the peer did not answer in three minutes")
+
+
+def _status_wanted(folder: Path) -> Request:
+    """Checkouts from before there were tokens tell everybody."""
+    file = folder / "admin.token"
+    rights = {"Authorization": f"Bearer {file.read_text().strip()}"} if file.exists() else {}
+    return Request(f"http://{GATEWAY}/api/status", headers=rights)
 
 
 def _memory_of(pid: int) -> tuple[int, int]:

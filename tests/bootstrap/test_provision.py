@@ -58,13 +58,17 @@ def test_the_files_are_where_they_are_said_to_be(mesh: MeshFolder) -> None:
     assert len(members) == 4
     assert sorted(set(files) - set(members)) == [
         "admin.key",
+        "admin.token",
         "bootstrap/config.toml",
         "bootstrap/peer.key",
         "mesh.toml",
+        "peer-1/admin.token",
         "peer-1/config.toml",
         "peer-1/peer.key",
+        "peer-10/admin.token",
         "peer-10/config.toml",
         "peer-10/peer.key",
+        "peer-2/admin.token",
         "peer-2/config.toml",
         "peer-2/peer.key",
         "root.key",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
 
+from mesh.admin_token import token_in
 from mesh.gateway_client import GatewayClient, GatewayError
 from tests.live.web import ServedWeb
 
@@ -47,8 +48,9 @@ def wait_for(look: Callable[[], Value | None], what: str, timeout: float = 30.0)
 class Up:
     """A running `tianmesh up`."""
 
-    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], log: Path, folder: Path) -> None:
         self.process = process
+        self.folder = folder  # of the mesh
         self.log = log  # what it writes to stderr
 
     @property
@@ -67,7 +69,7 @@ class Up:
     def status(self) -> dict[str, Any]:
         """The report of the mesh, from the first gateway that answers."""
         for url in self.gateways():
-            client = GatewayClient(url)
+            client = GatewayClient(url, token_in(self.folder))
             try:
                 return client.status()
             except GatewayError:
@@ -131,7 +133,7 @@ def up(
     with log.open("wb") as stderr:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr, start_new_session=True)
     try:
-        yield Up(process, log)
+        yield Up(process, log, folder / "mesh")
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)

@@ -29,6 +29,7 @@ from bootstrap.provision import (
     write_bootstrap,
     write_peer,
 )
+from mesh.admin_token import token_in
 from mesh.config import WEIGHT_DEFAULT, DoorConfig
 from mesh.gateway_client import GatewayClient, GatewayError
 from mesh.key_file import load_identity
@@ -160,7 +161,7 @@ class Mesh:
     def report(self, number: int | None = None) -> dict[str, Any]:
         """The status of the mesh as this peer's gateway gives it, or the first that answers."""
         for each in [number] if number is not None else self.running():
-            client = GatewayClient(self.gateway(each))
+            client = GatewayClient(self.gateway(each), token_in(self.folder))
             try:
                 return client.status()
             except GatewayError:
@@ -245,12 +246,14 @@ class Mesh:
             self.gateway(other),
             "--key",
             str(self.folder / "admin.key"),
+            "--data",
+            str(self.folder),
         )
         assert done.returncode == 0, done.stderr
 
     def seed(self) -> None:
         """Hand the seeds of the web to the mesh."""
-        client = GatewayClient(self.gateways()[0])
+        client = GatewayClient(self.gateways()[0], token_in(self.folder))
         answer = client.add_seeds(self.web.seeds)
         client.close()
         assert answer["accepted"] == len(self.web.seeds), answer

@@ -25,7 +25,9 @@ def web(packages: Path) -> Iterator[ServedWeb]:
         yield web
 
 
-def test_init_bootstrap_peers_seed_search_and_status(web: ServedWeb, tmp_path: Path) -> None:
+def test_init_bootstrap_peers_seed_search_and_status(
+    web: ServedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mesh = tmp_path / "mesh"
     founded = tianmesh("init", mesh, "--peers", "2")
     assert founded.returncode == 0
@@ -51,6 +53,11 @@ def test_init_bootstrap_peers_seed_search_and_status(web: ServedWeb, tmp_path: P
             return [peer["members"] for peer in json.loads(status.stdout)["peers"]] == [3, 3]
 
         wait_for(have_met, "mesh of three members")
+        monkeypatch.setenv("TIANMESH_DATA", str(tmp_path / "nowhere"))
+        refused = tianmesh("seed", *web.seeds, "--gateway", gateways[0])
+        assert refused.returncode == 2
+        assert "admin.token" in refused.stderr
+        monkeypatch.setenv("TIANMESH_DATA", str(config_1.parent))
         seeded = tianmesh("seed", *web.seeds, "--gateway", gateways[0])
         assert seeded.returncode == 0
         assert seeded.stdout == f"{len(web.seeds)} of {len(web.seeds)} seeds accepted\n"

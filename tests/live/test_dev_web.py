@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
 
 import pytest
 
+from mesh.admin_token import token_in
 from mesh.gateway_client import GatewayClient
 from tests.live.access_log import Access, assert_one_connection_at_a_time, page_counts
 from tests.live.archives import archived_urls
@@ -123,10 +125,11 @@ def test_stored_copy_of_a_gbk_page_is_readable_at_any_gateway(mesh: Up) -> None:
 def test_seeds_health_and_metrics_at_any_gateway(crawled: Crawled, mesh: Up) -> None:
     for gateway in mesh.gateways():
         assert get(gateway, "/healthz")[0] == 200
-        status, text = get(gateway, "/metrics")
-        assert status == 200
-        assert "# TYPE tianmesh_" in text
-    client = GatewayClient(mesh.gateways()[1])
+        assert get(gateway, "/metrics")[0] == 403
+        request = Request(f"{gateway}/metrics", headers={"Authorization": f"Bearer {token_in(mesh.folder)}"})
+        with urlopen(request) as answer:
+            assert b"# TYPE tianmesh_" in answer.read()
+    client = GatewayClient(mesh.gateways()[1], token_in(mesh.folder))
     known = client.add_seeds([crawled.web.seeds[0], "no url"])
     client.close()
     assert known == {"accepted": 1, "invalid": ["no url"]}

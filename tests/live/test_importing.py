@@ -137,7 +137,10 @@ def assert_found(gateway: str, words: Mapping[str, str]) -> None:
         raise AssertionError(f"{len(lost)} of {len(words)} not found, as {sorted(lost)[:3]}") from None
 
 
-def test_import_goes_on_after_kills_and_every_page_is_found(tmp_path: Path) -> None:
+def test_import_goes_on_after_kills_and_every_page_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIANMESH_DATA", str(tmp_path / "mesh"))
     warc, lines, checkpoint = tmp_path / "a.warc.gz", tmp_path / "b.jsonl", tmp_path / "state" / "import.json"
     words = demo_copies(warc, lines)
     with two_peers(tmp_path / "mesh") as (gateways, second):
@@ -168,7 +171,10 @@ def test_import_goes_on_after_kills_and_every_page_is_found(tmp_path: Path) -> N
         assert (told["stored"], told["known"]) == (0, len(words))
 
 
-def test_files_that_are_none_are_told_with_file_and_offset(tmp_path: Path) -> None:
+def test_files_that_are_none_are_told_with_file_and_offset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIANMESH_DATA", str(tmp_path / "mesh" / "mesh"))
     garbage, words = tmp_path / "garbage.bin", tmp_path / "two.jsonl"
     garbage.write_bytes(bytes((7 * n * n + 3) % 256 for n in range(10_000)))
     good = '{"url": "http://a.test/", "text": "one"}\n'

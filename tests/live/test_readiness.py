@@ -56,7 +56,7 @@ def test_a_run_right_after_a_restart_is_complete(files: tuple[Path, Path], tmp_p
     mesh = create_mesh(tmp_path / "mesh", "restarted", 2)
     with started(mesh) as (gateway, stack):
         start_others(mesh, stack)
-        imported = tianmesh("import", pages, "--gateway", gateway)
+        imported = tianmesh("import", pages, "--gateway", gateway, "--data", mesh.folder)
         assert imported.returncode == 0, imported.stderr
         with GatewayClient(gateway) as client:
             wait_for(lambda: client.status()["total"]["pages_indexed"] == PAGES, "pages in the index")

@@ -63,7 +63,7 @@ async def ask(
         "root_path": "",
         "headers": [
             (name.encode(), value.encode())
-            for name, value in ({"host": "gw"} | {n.lower(): v for n, v in headers.items()}).items()
+            for name, value in ({"host": "localhost"} | {n.lower(): v for n, v in headers.items()}).items()
         ],
         "client": (client, 1) if client else None,
         "server": ("127.0.0.1", 2),

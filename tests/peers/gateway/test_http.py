@@ -22,7 +22,11 @@ from tests.peers.gateway.fake_searcher import HEAD, FakeSearcher, answer_to
 pytestmark = pytest.mark.live
 
 UNLIMITED = GatewaySettings(
-    client_connections_max=0, client_requests_max=0, client_queries_per_s=0, client_bytes_per_s=0
+    admin_token="t" * 16,
+    client_connections_max=0,
+    client_requests_max=0,
+    client_queries_per_s=0,
+    client_bytes_per_s=0,
 )
 STORED_CHARS = 3_900_000  # more than the socket buffers of both sides hold
 
@@ -52,7 +56,7 @@ async def exchange(port: int, request: str) -> bytes:
 
 
 async def get(port: int, target: str) -> bytes:
-    return await exchange(port, f"GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    return await exchange(port, f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 
 
 async def until_waiting(http: Http, requests: int) -> None:
@@ -87,7 +91,7 @@ async def test_one_connection_carries_many_requests() -> None:
         stream = await trio.open_tcp_stream("127.0.0.1", http.port)
         async with stream:
             for _ in range(5):
-                await stream.send_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+                await stream.send_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 reply = await stream.receive_some()
                 while b'{"status":"ok"}' not in reply:
                     reply += await stream.receive_some()
@@ -98,7 +102,8 @@ async def test_metrics_count_the_answers() -> None:
     async with running(FakeSearcher()) as http:
         await get(http.port, "/api/search?q=crawler")
         await get(http.port, "/api/search")
-        text = (await get(http.port, "/metrics")).decode()
+        request = f"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {'t' * 16}\r\n"
+        text = (await exchange(http.port, request + "Connection: close\r\n\r\n")).decode()
     assert 'tianmesh_http_requests{key="2xx"} 1\n' in text
     assert 'tianmesh_http_requests{key="4xx"} 1\n' in text
     assert "tianmesh_searcher_searches 3\n" in text
@@ -178,10 +183,10 @@ async def test_waiting_requests_are_answered_when_the_peer_stops() -> None:
     [
         "\0\0\0\0\r\n\r\n",
         "GET / HTTP/1.1\r\n\r\n",
-        "GET /" + "a" * 200_000 + " HTTP/1.1\r\nHost: x\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: x\r\nX: " + "a" * 200_000 + "\r\n\r\n",
-        "POST /api/seeds HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-        "POST /api/seeds HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "GET /" + "a" * 200_000 + " HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: localhost\r\nX: " + "a" * 200_000 + "\r\n\r\n",
+        "POST /api/seeds HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+        "POST /api/seeds HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ],
 )
 async def test_broken_requests_do_not_disturb_others(request_text: str) -> None:
@@ -195,7 +200,7 @@ async def test_client_that_goes_away_while_waiting_does_not_disturb_others() -> 
     searcher = FakeSearcher(lambda order: None)
     async with running(searcher) as http:
         stream = await trio.open_tcp_stream("127.0.0.1", http.port)
-        await stream.send_all(b"GET /api/search?q=a HTTP/1.1\r\nHost: x\r\n\r\n")
+        await stream.send_all(b"GET /api/search?q=a HTTP/1.1\r\nHost: localhost\r\n\r\n")
         while not searcher.orders:
             await trio.sleep(0.005)
         await stream.aclose()
@@ -217,7 +222,7 @@ async def test_client_that_does_not_read_cannot_keep_the_peer_from_stopping() ->
             client = trio.socket.socket()
             client.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_RCVBUF, 4_096)
             await client.connect(("127.0.0.1", http.port))
-            await client.send(b"GET /page?url=http://a.test/ HTTP/1.1\r\nHost: x\r\n\r\n")
+            await client.send(b"GET /page?url=http://a.test/ HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert await client.recv(100)  # the answer has begun
     client.close()
 
@@ -277,7 +282,9 @@ async def test_a_client_that_asks_too_often_is_told_when_to_come_back() -> None:
 async def test_who_bears_the_token_is_not_counted() -> None:
     settings = GatewaySettings(client_queries_per_s=0.5, admin_token="t" * 16)
     async with running(FakeSearcher(), settings) as http:
-        request = f"GET /api/search?q=crawler HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {'t' * 16}\r\n"
+        request = (
+            f"GET /api/search?q=crawler HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {'t' * 16}\r\n"
+        )
         for _ in range(6):
             reply = await exchange(http.port, request + "Connection: close\r\n\r\n")
             assert b" 200 " in head_of(reply)[0]
