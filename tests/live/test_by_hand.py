@@ -55,7 +55,7 @@ def test_init_bootstrap_peers_seed_search_and_status(
         wait_for(have_met, "mesh of three members")
         monkeypatch.setenv("TIANMESH_DATA", str(tmp_path / "nowhere"))
         refused = tianmesh("seed", *web.seeds, "--gateway", gateways[0])
-        assert refused.returncode == 2
+        assert refused.returncode == 1
         assert "admin.token" in refused.stderr
         monkeypatch.setenv("TIANMESH_DATA", str(config_1.parent))
         seeded = tianmesh("seed", *web.seeds, "--gateway", gateways[0])
