@@ -168,13 +168,16 @@ def kill(pid: int) -> None:
 
 
 def get(gateway: str, path: str, **parameters: str) -> tuple[int, str]:
-    """Ask a gateway over HTTP; return the status and the body."""
-    connection = http.client.HTTPConnection(urlsplit(gateway).netloc, timeout=20)
-    connection.request("GET", path + ("?" + urlencode(parameters) if parameters else ""))
-    response = connection.getresponse()
-    body = response.read().decode()
-    connection.close()
-    return response.status, body
+    """Ask a gateway over HTTP, again when it says later; return the status and the body."""
+    while True:
+        connection = http.client.HTTPConnection(urlsplit(gateway).netloc, timeout=20)
+        connection.request("GET", path + ("?" + urlencode(parameters) if parameters else ""))
+        response = connection.getresponse()
+        body = response.read().decode()
+        connection.close()
+        if response.status != 429:
+            return response.status, body
+        time.sleep(float(response.headers["Retry-After"]))
 
 
 def search(gateway: str, query: str, k: int = 10) -> dict[str, Any]:

@@ -39,7 +39,8 @@ def two_peers(folder: Path) -> Iterator[tuple[list[str], Any]]:
         door = stack.enter_context(node("bootstrap", folder / "bootstrap" / "config.toml"))
         doors = (DoorConfig(endpoint=door["door"], key=door["key"]),)
         for number in (1, 2):
-            write_peer(mesh, number, {"member.doors": doors, "gateway.listen": "127.0.0.1:0"})
+            settings = {"member.doors": doors, "gateway.listen": "127.0.0.1:0"}
+            write_peer(mesh, number, settings | {"gateway.client_queries_per_s": 0.0})  # 1,000 in a row
         first = stack.enter_context(node("peer", folder / "peer-1" / "config.toml"))
         second = Restarted(folder / "peer-2" / "config.toml")
         stack.callback(second.stop)
