@@ -34,7 +34,7 @@ Live [io]
     `workshop`     processes in which hostile content is worked on (`workshop_process`); `memory` how much
                    this process has, `descriptors` some of which are kept for the disk; `private_files`
                    only their user can read
-    `gateway_client`, `trace`: what users' commands and labs share
+    `gateway_client` with the `admin_token`, `trace`: what users' commands and labs share
 
 Errors are in `errors`, sorted by whose fault they are.
 """
