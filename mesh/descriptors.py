@@ -8,12 +8,15 @@ meanwhile gets the usual refusal, which is temporary everywhere.
 
 from __future__ import annotations
 
+import errno
 import resource
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+# Of the machine at this moment, and no fault of a disk: what failed so is done again a little later.
+SHORTAGES: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM))
 RESERVED_MAX: Final = 64  # files that a commit, a merge, an archive and a reader open at a time: some 20
 RESERVED_PART: Final = 8  # of very few descriptors only one in so many
 

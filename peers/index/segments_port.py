@@ -20,6 +20,7 @@ from typing import ClassVar, Final, TypeAlias
 import trio
 
 from mesh.actor import Address, Message
+from mesh.descriptors import SHORTAGES
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
 from mesh.port import Deliver, DiskFilled
 from mesh.slot_set import NO_SLOTS, decode_slots
@@ -155,12 +156,15 @@ class SegmentsPort:
         return generation
 
     def _tell_full(self, error: OSError, deliver: Deliver) -> None:
-        if error.errno not in _NO_SPACE:
+        if error.errno in SHORTAGES:
+            detail = f"the index is written a little later: {error.strerror}"
+        elif error.errno in _NO_SPACE:
+            detail = "no space is left for the index: free some, nothing that was kept is lost"
+        else:
             raise StorageError(f"the index cannot be written, check its disk: {error}") from error
-        detail = "no space is left for the index: free some, nothing that was kept is lost"
         if not self._is_full:
             self._is_full = True
-            logger.error("disk full, fetching stops: %s", detail)
+            logger.warning("fetching stops for now: %s", detail)
         for actor in ("cell", "controller"):
             deliver(self._address, actor, DiskFilled(detail))
 

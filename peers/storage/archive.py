@@ -30,7 +30,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, TypeAlias
 
-from mesh.descriptors import for_disk
+from mesh.descriptors import SHORTAGES, for_disk
 from mesh.errors import ConfigError, CorruptionError, StorageError, StorageFull
 from peers.storage.extent import Extent
 from peers.storage.warc import is_sound, parse_record, unpack_member, warcinfo_record
@@ -288,6 +288,8 @@ class Archive:
                 f"no space is left for the archive in {self._folder}: free some or move the data folder"
                 " to a larger disk, nothing that was kept is lost"
             )
+        if error.errno in SHORTAGES:
+            return StorageFull(f"the archive in {self._folder} is written a little later: {error.strerror}")
         if isinstance(error, BlockingIOError):
             return ConfigError(
                 f"the archive in {self._folder} is in use:"

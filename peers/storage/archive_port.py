@@ -138,7 +138,7 @@ class ArchivePort:
     def _tell_full(self, deliver: Deliver, detail: str) -> None:
         if not self._is_full:
             self._is_full = True
-            logger.error("disk full, fetching stops: %s", detail)
+            logger.warning("fetching stops for now: %s", detail)
         for actor in ("cell", "controller"):
             deliver(self._address, actor, DiskFilled(detail))
 

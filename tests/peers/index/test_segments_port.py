@@ -177,10 +177,11 @@ async def _release_soon(may_end: threading.Event) -> None:
     may_end.set()
 
 
-async def test_full_disk_is_told_and_the_commit_repeated() -> None:
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+async def test_full_disk_and_lack_of_descriptors_are_told_and_the_commit_repeated(number: int) -> None:
     storage = FailingStorage()
     index = Index(storage)
-    storage.number = errno.ENOSPC
+    storage.number = number
     async with serving(index) as served:
         served.port.receive(INDEXER, order(1, document(1)))
         await served.wait_until(lambda delivered: len(delivered) >= 4)

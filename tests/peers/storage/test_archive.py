@@ -286,6 +286,24 @@ def test_lack_of_file_descriptors_is_no_damage(tmp_path: Path, monkeypatch: pyte
         assert archive.read_many([extent]) == [records_of(1)]
 
 
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+def test_a_segment_that_cannot_be_begun_for_lack_of_descriptors_is_begun_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    with Archive(tmp_path, "peer", segment_bytes_max=3_000) as archive:
+        keep(archive, records_of(1))
+
+        def fail(*arguments: object) -> int:
+            raise OSError(number, os.strerror(number))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "open", fail)
+            with pytest.raises(StorageFull, match="a little later"):
+                [keep(archive, records_of(2)) for _ in range(10)]  # more than a segment takes
+        (extent,) = keep(archive, records_of(2))
+        assert archive.read(extent) == records_of(2)
+
+
 def test_archive_that_lost_what_was_told_is_not_opened(tmp_path: Path) -> None:
     with Archive(tmp_path, "a") as archive:
         (told,) = keep(archive, records_of(0))
