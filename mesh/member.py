@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from random import Random, SystemRandom
@@ -31,7 +31,7 @@ from mesh.lives import begin_life
 from mesh.lmdb_table import LmdbTable
 from mesh.membership.balance import BalanceSettings
 from mesh.membership.joiner import Door
-from mesh.membership.membership import Membership
+from mesh.membership.membership import NO_FOLLOWERS, Membership
 from mesh.membership.messages import StopMembership
 from mesh.membership.wire_messages import MemberRecord
 from mesh.network_port import NetworkPort
@@ -43,6 +43,7 @@ from mesh.tcp_endpoint import endpoint_of, host_and_port
 from mesh.transport import Transport
 
 FAREWELL_S: Final = 2.0  # for telling the others that we go
+MEMBERSHIP_SECTION: Final = b"M"  # of the table of a member
 
 logger = logging.getLogger(__name__)
 
@@ -96,11 +97,13 @@ class Member:
         ports: Iterable[Port],
         decoder: Decoder,
         balance: BalanceSettings | None = None,
+        followers: Mapping[str, tuple[str, ...]] = NO_FOLLOWERS,
     ) -> Runtime:
         """Put the node together: the membership, these actors, and these ports beside our own.
 
         Args:
           decoder: of all messages that peers of this mesh send each other.
+          followers: by kind of decree the names of the actors that are told what is in force.
         """
         actors = list(actors)
         for actor in actors:  # what is for all peers is for those that have such an actor
@@ -109,11 +112,12 @@ class Member:
             self.record,
             self._mesh,
             Random(secrets.randbits(64)),
-            TableSection(self.table, b"M"),
+            TableSection(self.table, MEMBERSHIP_SECTION),
             PeerCredentials(self.identity, self._mesh),
             [Door(door.endpoint, door.key.encode()) for door in self._config.doors],
             balance=balance,
             listeners=tuple(actor.name for actor in actors),
+            followers=followers,
         )
         node = Node(self.peer_id, [membership, *actors])
         door = DoorPort(self.peer_id, self.transport)

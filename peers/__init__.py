@@ -8,6 +8,7 @@
     `gateway/`   the search of the whole mesh, HTTP; the actor `searcher`
     `handover/`  which slots it may crawl, and bringing what belongs to them; the actor `handover`
     `importing/` pages of files, brought to their owners; the actor `importer`
+    `policy/`    what the owner of the mesh wants crawled, and not shown
     `exporting/` files of what a peer has, read beside it while it runs
     `evaluation/` how good the answers are, beside other engines
     `actors`     makes the six, for a peer and for a simulation; `peer` is the composition root

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from mesh.actor import Actor
+from mesh.decree import POLICY
 from mesh.table import Table, TableSection
 from peers.crawler.controller import FRONTIER_SECTION, Controller
 from peers.crawler.link_texts import KeptTexts
@@ -23,6 +24,9 @@ from peers.storage.stored_versions import StoredVersions
 
 CONTROLLER_SECTION: Final = b"C"  # of the table of a peer
 CELL_SECTION: Final = b"S"
+
+# By kind of decree, which of the actors are told what is in force.
+FOLLOWERS: Final = {POLICY: ("controller", "cell", "searcher")}
 
 # Makes actors that hold further stores, for the peer of this id, over this whole table, in this life.
 MakeHolders: TypeAlias = Callable[[str, Table, int], list[StoreActor]]

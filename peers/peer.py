@@ -22,7 +22,7 @@ from mesh.process import Tell
 from mesh.runtime import Runtime
 from mesh.table import TableSection
 from mesh.workshop import Workshop
-from peers.actors import CELL_SECTION, make_actors
+from peers.actors import CELL_SECTION, FOLLOWERS, make_actors
 from peers.config import PeerConfig, WebConfig
 from peers.crawler import page_process
 from peers.crawler.addresses import AddressPolicy
@@ -112,7 +112,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
         ]
         if config.web.trace:
             ports.append(TraceRecorder(folder / config.web.trace))
-        runtime = member.assemble(actors, ports, Decoder(WIRE_TAGS.values()), config.balance)
+        runtime = member.assemble(actors, ports, Decoder(WIRE_TAGS.values()), config.balance, FOLLOWERS)
         vitals = Vitals(member, runtime, index, workshop, gateway)
         tell({"id": me, "endpoint": member.record.endpoint, "gateway": gateway})
         await member.run(stop, before_stop=lambda: _finish_pages(me, runtime))

@@ -24,6 +24,7 @@ from mesh.membership.messages import AnswerDoor, DoorKnocked, Knock, Knocked
 from mesh.membership.wire_messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
 from mesh.signing_key import SigningKey
 from mesh.table import Table
+from peers.actors import FOLLOWERS
 from simulations.chance import random_of
 from simulations.world import Answer
 
@@ -64,6 +65,8 @@ class Members:
         there yet: later, with an empty disk and no door, it would begin a mesh of its own.
         """
         identity = self.identities[peer]
+        names = tuple(actor.name for actor in listeners)
+        followers = {kind: tuple(each for each in told if each in names) for kind, told in FOLLOWERS.items()}
         doors = [each for each in self.peers if each != peer]
         if peer == self.peers[0] and start == 1:
             doors = []
@@ -74,7 +77,8 @@ class Members:
             table,
             PeerCredentials(identity, self.config),
             [Door(door_endpoint(each), self.identities[each].curve_public) for each in doors],
-            listeners=tuple(actor.name for actor in listeners),
+            listeners=names,
+            followers=followers,
         )
 
     def write_off(self, peer: str) -> Decree:

@@ -23,7 +23,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from mesh.actor import Address, Message, Send
-from mesh.membership.messages import CrawlLicensed, HoldingsRevoked, QueueMeasured
+from mesh.membership.messages import CrawlLicensed, DecreesInForce, HoldingsRevoked, QueueMeasured
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.port import DiskFilled
 from mesh.slot_set import SlotMask, encode_slot_list
@@ -44,6 +44,7 @@ from peers.handover.keeper import Keeper
 from peers.handover.messages import HoldSlots, SlotsStopped
 from peers.handover.mirror import Mirror, Pledge
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
+from peers.policy.decreed import policy_of
 from peers.storage.messages import LinkTextsChanged, PageRefused, PageStored
 from peers.storage.stored_versions import StoredVersions
 
@@ -69,6 +70,7 @@ class CrawlStatistics(HolderStatistics, frozen=True):
     links_sent: int  # to other peers
     links_received: int  # from other peers and users
     links_refused: int  # of those: not canonical, or too deep
+    links_left_out: int  # to pages that the policy of the mesh does not want
     hosts: int
     queued: int
     due: int  # queued on hosts that were not given up
@@ -157,6 +159,8 @@ class Controller(StoreActor):
             case DiskFilled():
                 self._visits.pause(now + DISK_FULL_PAUSE_S)
                 sends = []
+            case DecreesInForce():
+                sends = self._change_policy(message)
             case ChangeSettings(settings):
                 sends = self._change_settings(settings)
             case StopCrawl():
@@ -215,6 +219,7 @@ class Controller(StoreActor):
             links_sent=links.sent_count,
             links_received=links.received_count,
             links_refused=links.refused_count,
+            links_left_out=links.left_out_count,
             hosts=frontier.host_count,
             queued=frontier.queued_count,
             due=frontier.due_count,
@@ -259,6 +264,13 @@ class Controller(StoreActor):
         self._frontier.change_settings(settings)
         self._links.change_settings(settings)
         self._visits.change_settings(settings)
+        return []
+
+    def _change_policy(self, message: DecreesInForce) -> list[Send]:
+        policy = policy_of(message)
+        if policy is not None:
+            self._links.change_policy(policy)
+            self._visits.change_policy(policy)
         return []
 
     # --- from a host to done ---

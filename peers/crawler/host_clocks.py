@@ -8,6 +8,7 @@ from peers.crawler import politeness
 from peers.crawler.frontier import Frontier
 from peers.crawler.host_state import HostState
 from peers.crawler.settings import CrawlSettings
+from peers.policy.rules import EVERYTHING
 
 
 class HostClocks:
@@ -15,18 +16,22 @@ class HostClocks:
 
     def __init__(self, frontier: Frontier, settings: CrawlSettings) -> None:
         self.settings = settings  # may be replaced
+        self.policy = EVERYTHING  # may be replaced, too
         self._frontier = frontier
 
     def delay_s(self, state: HostState) -> float:
         origins = self._frontier.origins_of(state).values()
-        return politeness.delay_s([origin.rules.crawl_delay_s for origin in origins], self.settings)
+        crawl_delays = [origin.rules.crawl_delay_s for origin in origins]
+        return politeness.delay_s(crawl_delays, self.settings, self.policy.host_rule(state.host))
 
     def is_ready(self, state: HostState, now: float) -> bool:
         """Tell whether a host whose clock has come may be asked; if not, it waits.
 
-        For all hosts of a slot that was taken over our own delay was kept; this one may want a longer.
+        For all hosts of a slot that was taken over our own delay was kept; this one may want a longer. By
+        the policy it may be paused, or have hours of its own.
         """
         ready_s = politeness.ready_s(self._frontier.asked_s(state.slot), self.delay_s(state))
+        ready_s = max(ready_s, politeness.paused_until_s(self.policy.host_rule(state.host), now))
         if now < ready_s:
             self.wait(state, ready_s)
         return now >= ready_s

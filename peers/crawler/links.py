@@ -21,6 +21,7 @@ from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
 from peers.engine.linkers import entries_of
 from peers.handover.mirror import Mirror, Pledge
+from peers.policy.rules import EVERYTHING, Policy
 
 FLUSH_S: Final = 0.05  # links to other peers wait this long for company
 HOSTS_REMEMBERED: Final = 1 << 16  # hosts whose slot and owner are cached
@@ -57,11 +58,16 @@ class Links:
         self._remembered_before: set[tuple[str, str, str]] = set()
         self.flush_at_s = inf  # when `pack` is to be called
         self.quiet_s = -inf  # pages of files come in until then
-        self.sent_count = self.received_count = self.refused_count = 0
+        self._policy = EVERYTHING
+        self.sent_count = self.received_count = self.refused_count = self.left_out_count = 0
 
     def change_settings(self, settings: CrawlSettings) -> None:
         self._settings = settings
         self._outbox.links_max = settings.outbox_links_max
+
+    def change_policy(self, policy: Policy) -> None:
+        """Queue from now on what the owner of the mesh wants."""
+        self._policy = policy
 
     def change_ownership(self, ownership: Ownership, now: float) -> None:
         """Go by new owners; what waits for who is not alive any more is due at once."""
@@ -185,7 +191,10 @@ class Links:
 
     def _add(self, link: FoundLink, host: str, slot: int, now: float) -> None:
         if link.use is LinkUse.FETCH:
-            self._frontier.add(link.url, host, slot, link.depth, link.hops, now)
+            if self._policy.has_room_for(link.url, link.depth):
+                self._frontier.add(link.url, host, slot, link.depth, link.hops, now)
+            else:
+                self.left_out_count += 1
         elif link.use is LinkUse.STORED:
             self._frontier.add_stored(link.url, slot)
             self.quiet_s = now + QUIET_S

@@ -25,9 +25,13 @@ import msgspec
 
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.web_request import FailureReason
+from peers.policy.rules import Action, Rule
 
 _MAY_PASS: Final = frozenset((408, 425, 429, 500, 502, 503, 504))
+PAUSED_LOOK_S: Final = 30.0  # between two looks whether a host is still paused
 BUSY_PAUSE_S: Final = 1.0  # before looking again whether a host that is being asked is free
+POLICY_REVIEW_S: Final = 86_400.0  # until it is looked again whether the policy still leaves a page out
+POLICY_REASONS: Final = frozenset(("policy", "unruled"))
 _DOUBLINGS_MAX: Final = 64  # of the back-off: 2^1,024 is no float
 
 
@@ -89,13 +93,20 @@ def may_try_again(attempts: int, settings: CrawlSettings) -> bool:
 # --- The delay ---
 
 
-def delay_s(crawl_delays: Iterable[float | None], settings: CrawlSettings) -> float:
+def delay_s(
+    crawl_delays: Iterable[float | None], settings: CrawlSettings, decreed: Rule | None = None
+) -> float:
     """Return the pause between two questions: the longest of ours and of all that its robots.txts want.
 
     An origin that wants a longer one than we honour has no say: it is left out, but for its robots.txt.
+
+    Args:
+      decreed: what the policy of the mesh says of the host; a delay there stands for ours.
     """
+    wanted_s = decreed.least_delay_s if decreed is not None else None
+    ours_s = settings.delay_s if wanted_s is None else wanted_s
     honoured = [each for each in crawl_delays if each is not None and is_honoured(each, settings)]
-    return max(settings.delay_s, *honoured) if honoured else settings.delay_s
+    return max(ours_s, *honoured) if honoured else ours_s
 
 
 def is_honoured(crawl_delay_s: float | None, settings: CrawlSettings) -> bool:
@@ -190,13 +201,19 @@ def free_after_question_s(now: float) -> float:
 # --- Budgets ---
 
 
-def budget_reason(host: HostRecord, domain_asked: int, settings: CrawlSettings) -> str | None:
+def budget_reason(
+    host: HostRecord, domain_asked: int, settings: CrawlSettings, decreed: Rule | None = None
+) -> str | None:
     """Say why no further page of a host is asked for; None when it may be.
 
     Args:
       domain_asked: questions asked so far of all hosts of its registrable domain.
+      decreed: what the policy of the mesh says of the page; fewer pages there are fewer.
     """
-    if host.fetched >= settings.pages_per_host_max:
+    pages_max = settings.pages_per_host_max
+    if decreed is not None and decreed.pages_per_host_max is not None:
+        pages_max = min(pages_max, decreed.pages_per_host_max)
+    if host.fetched >= pages_max:
         return "host_budget"
     return "domain_budget" if domain_asked >= settings.requests_per_domain_max else None
 
@@ -204,6 +221,23 @@ def budget_reason(host: HostRecord, domain_asked: int, settings: CrawlSettings) 
 def origins_reason(origin_count: int, settings: CrawlSettings) -> str | None:
     """Say why no further origin of a host is asked for its robots.txt; None when it may be."""
     return "host_origins" if origin_count >= settings.origins_per_host_max else None
+
+
+# --- What the owner of the mesh decrees ---
+
+
+def paused_until_s(decreed: Rule | None, now: float) -> float:
+    """Return when a host may be asked by what the policy says of it, or looked at again; `now` if at once."""
+    if decreed is None:
+        return now
+    return now + PAUSED_LOOK_S if decreed.action is Action.PAUSE else decreed.opens_at(now)
+
+
+def policy_reason(decreed: Rule | None) -> str | None:
+    """Say why a page is not asked for by the policy; None when it may be."""
+    if decreed is None:
+        return "unruled"
+    return None if decreed.action in (Action.CRAWL, Action.PAUSE) else "policy"
 
 
 # --- What other peers know ---

@@ -15,6 +15,7 @@ from peers.crawler.robots import ROBOTS_BYTES_MAX, beginning_of
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.web_request import FailureReason, PageFetched, location_of, retry_after_s, status_name
+from peers.policy.rules import Rule
 
 HOPS_MAX: Final = 5  # RFC 9309, 2.3.1.2: at least five redirects, even to another authority
 
@@ -47,7 +48,10 @@ class RobotsFiles:
     def reason_to_exclude(self, state: HostState, taken: QueuedUrl, known: OriginRules | None) -> str | None:
         """Say why a URL is not asked for; None when it may be, as soon as its robots.txt is known."""
         url = taken.url
-        if not taken.is_stored and (reason := self._budget_reason(state)) is not None:
+        decreed = self._clocks.policy.rule_for(url)
+        if (reason := politeness.policy_reason(decreed)) is not None:
+            return reason
+        if not taken.is_stored and (reason := self._budget_reason(state, decreed)) is not None:
             return reason
         if known is None:
             origins = self._frontier.origins_of(state)
@@ -58,9 +62,9 @@ class RobotsFiles:
         is_honoured = politeness.is_honoured(known.rules.crawl_delay_s, self.settings)
         return None if is_honoured else FailureReason.CRAWL_DELAY
 
-    def _budget_reason(self, state: HostState) -> str | None:
+    def _budget_reason(self, state: HostState, decreed: Rule | None) -> str | None:
         asked_count = self._budgets.asked_count(state.domain.name)
-        return politeness.budget_reason(state.record, asked_count, self.settings)
+        return politeness.budget_reason(state.record, asked_count, self.settings, decreed)
 
     def question(self, url: str) -> RobotsQuestion:
         """Return what to ask before a URL may be asked for."""

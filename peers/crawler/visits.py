@@ -31,6 +31,7 @@ from peers.crawler.web_request import (
     retry_after_s,
     status_name,
 )
+from peers.policy.rules import Policy
 
 EXCLUSIONS_PER_TURN: Final = 100  # URLs a host may lose to its rules before another host has its turn
 VAIN_TURNS_MAX: Final = 10  # of hosts that have nothing to offer, before other messages have theirs
@@ -72,6 +73,10 @@ class Visits:
     def change_settings(self, settings: CrawlSettings) -> None:
         self._settings = self._clocks.settings = self.robots.settings = settings
 
+    def change_policy(self, policy: Policy) -> None:
+        """Go by what the owner of the mesh wants now."""
+        self._clocks.policy = policy
+
     def __len__(self) -> int:
         return len(self._visits)
 
@@ -81,6 +86,8 @@ class Visits:
 
     def next_time(self) -> float:
         """When a visit may begin, mesh clock, if there is room for it."""
+        if self._clocks.policy.pauses_all:
+            return inf
         return max(self._frontier.next_time(), self._paused_until_s)
 
     def has_room(self) -> bool:
@@ -146,6 +153,8 @@ class Visits:
                 sends += self._pages.withdraw_unseen(state, taken, f"X{excluded}", now)
                 continue
             conclusion = self._concluded(f"X{excluded}", now)
+            if excluded in politeness.POLICY_REASONS:  # which may change, or the owner take it back
+                conclusion = conclusion._replace(due_s=due_at(now + politeness.POLICY_REVIEW_S))
             if excluded is FailureReason.UNREACHABLE and known is not None:  # until its port is tried again
                 due_s = min(conclusion.due_s, due_at(known.expires_s))
                 conclusion = conclusion._replace(due_s=due_s)

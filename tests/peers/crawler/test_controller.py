@@ -1238,6 +1238,7 @@ def test_what_it_lets_be_seen_adds_up() -> None:
         links_sent=0,
         links_received=4,
         links_refused=0,
+        links_left_out=0,
         hosts=1,
         queued=3,
         due=3,

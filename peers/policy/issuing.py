@@ -1,0 +1,110 @@
+"""The policy of a running mesh, read from a gateway and replaced by one that an administrator signs. [io]"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from mesh.decree import POLICY
+from mesh.errors import ConfigError
+from mesh.gateway_client import GatewayClient, GatewayError
+from mesh.key_file import load_administrator
+from peers.policy import edits
+from peers.policy.rules import EVERYTHING, Policy, Rule, policy_bytes, policy_in
+
+NAMED_MAX: Final = 5  # domains in a sentence
+
+
+class PolicyIssuer:
+    """Reads and replaces the policy of one mesh."""
+
+    def __init__(self, client: GatewayClient, key: Path, token: str = "") -> None:
+        """Args: key: file of the administrator who signs; read only when there is something to sign."""
+        self._client = client
+        self._key = key
+        self._token = token
+
+    def decrees(self) -> tuple[Mapping[str, Any], ...]:
+        """All decrees of a policy that are known, the lowest number first, replaced ones too."""
+        told = self._client.decrees(POLICY, "", self._token)
+        return (*told["past"], *told["decrees"])
+
+    def in_force(self) -> Policy | None:
+        """The policy of now; None when there is none.
+
+        Raises:
+          GatewayError: it was written by a newer version.
+        """
+        ruling = ruling_of(self._client.decrees(POLICY, "", self._token)["decrees"], time.time())
+        return None if ruling is None else policy_of_decree(ruling)
+
+    def issue(self, policy: Policy, *, effective_from: float = 0.0, valid_until: float = inf) -> int:
+        """Sign a policy and have the mesh obey it; return its number.
+
+        Raises:
+          ConfigError: there is no usable key.
+          GatewayError: the mesh does not take it.
+        """
+        administrator = load_administrator(self._key)
+        number = self._client.next_number(POLICY, "", self._token)
+        body = policy_bytes(policy)
+        times = {"effective_from": effective_from, "valid_until": valid_until}
+        self._client.publish(administrator.decree(POLICY, "", number, body, **times), self._token)
+        return number
+
+    def widen(self, urls: Iterable[str], within: Iterable[str], limits: Rule, *, is_anywhere: bool) -> str:
+        """Have these pages crawled and what is around them; return where the crawl stays, in words.
+
+        Args:
+          urls: canonical; what is on their registrable domains is crawled when nothing else is said.
+          within: see `edits.target`.
+          is_anywhere: whatever no rule is about.
+          limits: a rule without conditions.
+
+        Raises:
+          ConfigError: there is no usable key, or nothing that the limits could be for.
+          GatewayError: the mesh does not take it.
+        """
+        policy = self.in_force()
+        texts = tuple(within) or edits.domains_of(urls)
+        if not (texts or is_anywhere):
+            raise ConfigError("limits of what? give seeds, --within DOMAIN or --anywhere with them")
+        if is_anywhere:
+            new = edits.anywhere(policy, limits)
+        else:
+            new = edits.widened(policy, [edits.target(text) for text in texts], limits)
+        if new != (policy or EVERYTHING):
+            self.issue(new)
+        return "the crawl goes anywhere" if is_anywhere else f"the crawl stays on {_some(texts)}"
+
+
+def _some(texts: Sequence[str]) -> str:
+    more = f" and {len(texts) - NAMED_MAX:,} more" if len(texts) > NAMED_MAX else ""
+    return ", ".join(texts[:NAMED_MAX]) + more
+
+
+def ruling_of(decrees: Iterable[Mapping[str, Any]], now: float) -> Mapping[str, Any] | None:
+    """Return what of the answer of /api/decrees is to be obeyed now."""
+    begun = [decree for decree in decrees if decree["effective_from"] <= now]
+    ruling = max(begun, key=lambda decree: int(decree["number"]), default=None)
+    until = None if ruling is None else ruling["valid_until"]
+    return None if until is not None and until <= now else ruling
+
+
+def policy_of_decree(decree: Mapping[str, Any]) -> Policy:
+    """Return the policy in an item of the answer of /api/decrees.
+
+    Raises:
+      GatewayError: this version does not understand it.
+    """
+    try:
+        return policy_in(bytes.fromhex(decree["body"]))
+    except (ValueError, msgspec.MsgspecError) as error:
+        raise GatewayError(
+            f"policy {decree['number']} was written by another version of tianmesh: {error}"
+        ) from error
