@@ -12,8 +12,11 @@ from xxhash import xxh3_64_intdigest
 
 from mesh.certificate import peer_in
 from mesh.config import load_config
+from mesh.decree import POLICY, Decree
 from mesh.layout import check_layout
 from mesh.lmdb_reader import LmdbReader
+from mesh.member import MEMBERSHIP_SECTION
+from mesh.membership.decrees import Decrees
 from mesh.table import TableSection
 from peers.actors import CELL_SECTION
 from peers.config import PeerConfig
@@ -53,6 +56,7 @@ class PeerFiles:
             self._table = opening.enter_context(LmdbReader(data / "table"))
             check_layout(self._table)
             self._ledger = Ledger(TableSection(self._table, CELL_SECTION))
+            self._decrees = Decrees(TableSection(self._table, MEMBERSHIP_SECTION))
             self._closing = opening.pop_all()
 
     def close(self) -> None:
@@ -65,6 +69,14 @@ class PeerFiles:
     def page_count(self) -> int:
         """Pages it has, as owner and standby."""
         return self._ledger.totals.pages
+
+    def policy(self, now: float) -> Decree | None:
+        """The policy that this peer knows to be in force; None for none.
+
+        Args:
+          now: mesh clock.
+        """
+        return self._decrees.in_force(POLICY, now).get("")
 
     def versions(self) -> Iterator[Version]:
         """Yield all versions of all pages, page by page, of each the newest first; pages in a fixed order."""

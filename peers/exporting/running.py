@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from mesh.errors import ConfigError
 from mesh.stamp import Stamp
@@ -17,6 +19,7 @@ from peers.exporting.peer_files import PeerFiles, Version
 from peers.exporting.rows import Order, Taken, take_apart
 from peers.exporting.versions import all_versions, newest_versions, of_sites
 from peers.exporting.writers import STDOUT, WRITERS, Writer, Writing
+from peers.policy.rules import EVERYTHING, Policy, policy_in
 from peers.workers import Workers, result_of
 
 BATCH_BYTES: Final = 512 << 10  # of packed records to one worker at a time
@@ -71,7 +74,8 @@ def run(plan: Plan, on_progress: Callable[[int, int], None]) -> Summary:
         stack.enter_context(Writing(writer))
         walks = [peer.versions() for peer in peers]
         versions = newest_versions(walks) if writer.needs_rows else all_versions(walks)
-        found = _read(versions, of_sites(plan.sites), summary, lambda done: on_progress(done, n_pages))
+        is_wanted = _shown(of_sites(plan.sites), _policy(peers))
+        found = _read(versions, is_wanted, summary, lambda done: on_progress(done, n_pages))
         if writer.needs_rows:
             _write_rows(found, writer, plan.workers, n_pages, summary)
         else:
@@ -85,6 +89,30 @@ def run(plan: Plan, on_progress: Callable[[int, int], None]) -> Summary:
         summary.bytes = sum(path.stat().st_size for path in writer.files)
     summary.seconds = time.perf_counter() - began
     return summary
+
+
+def _policy(peers: Iterable[PeerFiles]) -> Policy:
+    """The newest policy that any of the peers knows.
+
+    Raises:
+      ConfigError: it was written by a newer version of this program.
+    """
+    known = [decree for decree in (peer.policy(time.time()) for peer in peers) if decree is not None]
+    if not known:
+        return EVERYTHING
+    newest = max(known, key=lambda decree: decree.number)
+    try:
+        return policy_in(newest.body)
+    except msgspec.MsgspecError as error:
+        raise ConfigError(
+            f"policy {newest.number} of the mesh says what is not to be exported, and was written by a newer "
+            f"tianmesh ({error}): export with that version"
+        ) from error
+
+
+def _shown(is_wanted: Callable[[str], bool], policy: Policy) -> Callable[[str], bool]:
+    """Leave out what is taken down."""
+    return lambda url: is_wanted(url) and not policy.is_taken_down(url)
 
 
 def _writer(plan: Plan) -> Writer:

@@ -33,7 +33,10 @@ _decode_explanation = msgspec.msgpack.Decoder(Explanation).decode
 
 
 def hits_of(plan: Plan, found: Mapping[Share, HitsFound], task: SearchTask) -> Iterator[tuple[Share, Hit]]:
-    """Those of a plan's shares that they may answer for, by falling score, ties by URL."""
+    """Those of a plan's shares that they may answer for, by falling score, ties by URL.
+
+    What the policy takes down is not among them, though an index may still have it.
+    """
     given = [(share, hit) for share, answer in found.items() for hit in answer.hits]
     places = [(-hit.score, hit.url, n) for n, (_, hit) in enumerate(given) if isfinite(hit.score)]
     share_of: dict[str, Share | None] = {}  # by host
@@ -43,7 +46,8 @@ def hits_of(plan: Plan, found: Mapping[Share, HitsFound], task: SearchTask) -> I
         if host not in share_of:
             share_of[host] = plan.share_of(task.ownership.slot_of(host)) if host else None
         if share_of[host] == share:
-            yield share, hit
+            if not task.view.policy.is_taken_down(url):
+                yield share, hit
         else:
             task.view.hits_refused += 1
 

@@ -155,6 +155,7 @@ class SeedsAdded(Message, frozen=True):
 
     ticket: int
     accepted: int
+    left_out: tuple[str, ...] = ()  # those that the policy of the mesh does not want
 
 
 class DrainOrder(Message, frozen=True):

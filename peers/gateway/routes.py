@@ -125,6 +125,7 @@ class _Seeded(msgspec.Struct, frozen=True, omit_defaults=True):
     accepted: int
     invalid: list[str]
     error: str = ""
+    left_out: list[str] = []  # by the policy of the mesh
 
 
 class _ToDecree(msgspec.Struct, frozen=True):
@@ -290,9 +291,11 @@ class _Routes:
         order = tuple(urls)
         self._count_seeds(request, len(order))
         added = await self._backend.ask(lambda ticket: AddSeeds(ticket, order), SeedsAdded)
-        seeded = _Seeded(added.accepted, invalid[:INVALID_SHOWN_MAX])
-        if added.accepted < len(urls):
-            error = f"{len(urls) - added.accepted} URLs were not taken in time; post them again in a moment"
+        left_out = list(added.left_out[:INVALID_SHOWN_MAX])
+        seeded = _Seeded(added.accepted, invalid[:INVALID_SHOWN_MAX], left_out=left_out)
+        n_late = len(urls) - len(added.left_out) - added.accepted
+        if n_late:
+            error = f"{n_late} URLs were not taken in time; post them again in a moment"
             return _json(msgspec.structs.replace(seeded, error=error), 503)
         return _json(seeded)
 

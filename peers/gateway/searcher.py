@@ -14,6 +14,7 @@ import msgspec
 
 from mesh.actor import Actor, Address, Message, Send, Statistics
 from mesh.errors import LocalProtocolError
+from mesh.membership.messages import DecreesInForce
 from mesh.membership.wire_messages import MembersTold
 from mesh.ownership import Ownership, OwnershipChanged
 from peers.crawler.wire_messages import LinksAccepted
@@ -42,6 +43,8 @@ from peers.gateway.status_roundup import StatusRoundup
 from peers.gateway.view import View
 from peers.gateway.wire_messages import StatusTold, StatusWanted
 from peers.index.wire_messages import ExcerptsRead, HitsFound, TermsCounted
+from peers.policy.decreed import policy_of
+from peers.policy.rules import EVERYTHING
 from peers.storage.wire_messages import PageRead
 
 ERRANDS_MAX: Final = (
@@ -102,6 +105,7 @@ class Searcher(Actor):
         self._errands: dict[int, Errand] = {}  # in the order they began
         self._early: deque[tuple[float, Order]] = deque()  # given before there was a view, and until when
         self._view: View | None = None
+        self._policy = EVERYTHING
         self._meter_readers: dict[int, tuple[Address, int]] = {}
         self._next_reading = 1
         self._searches = self._refused = self._ignored = 0
@@ -116,6 +120,9 @@ class Searcher(Actor):
                 return self._receive_members(source, message, now)
             case SearchPages() | FindPage() | GatherStatus() | CheckReadiness() | AddSeeds() | DrainOrder():
                 return self._begin(message, now)
+            case DecreesInForce():
+                self._change_policy(message)
+                return []
             case StatusWanted(request=request):
                 return self._read_meter(source, request)
             case MeterRead(request=reading, status=status):
@@ -211,14 +218,14 @@ class Searcher(Actor):
                 reading = read_query(order.text, order.order)
                 return Search(number, self._me, order, reading, view, view.cache.find(order))
             case FindPage():
-                return PageLookup(number, self._me, order, view.ownership)
+                return PageLookup(number, self._me, order, view.ownership, view.policy)
             case GatherStatus():
                 peers = view.ownership.alive | {self._me}
                 return StatusRoundup(number, self._me, order, peers, view.punctuality.silent)
             case CheckReadiness():
                 return Readiness(number, self._me, order, view)
             case AddSeeds():
-                return Seeding(number, self._me, order, lambda: view.ownership)
+                return Seeding(number, self._me, order, lambda: view.ownership, self._policy)
             case DrainOrder():
                 return Draining(number, self._me, order)
 
@@ -256,7 +263,7 @@ class Searcher(Actor):
 
     def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
         if self._view is None:
-            self._view = View(ownership, self._settings.cache_bytes_max)
+            self._view = View(ownership, self._settings.cache_bytes_max, self._policy)
             early = [order for _, order in self._early]
             self._early.clear()
             return [send for order in early for send in self._begin(order, now)]
@@ -272,6 +279,16 @@ class Searcher(Actor):
         self._settings = settings
         if self._view is not None:
             self._view.cache.limit(settings.cache_bytes_max)
+
+    # --- What the owner of the mesh wants --------------------------------------------------------
+
+    def _change_policy(self, message: DecreesInForce) -> None:
+        policy = policy_of(message)
+        if policy is None:
+            return
+        self._policy = policy
+        if self._view is not None:
+            self._view.change_policy(policy)
 
     # --- Our own status, for other gateways ------------------------------------------------------
 

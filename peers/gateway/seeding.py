@@ -12,6 +12,7 @@ from mesh.urls import host_of
 from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound
 from peers.gateway.errand import Errand
 from peers.gateway.messages import AddSeeds, SeedsAdded
+from peers.policy.rules import EVERYTHING, Policy
 
 REPEAT_S: Final = 1.0  # a controller commits a few times a second
 SEEDING_S_MAX: Final = 10.0  # then the user is told how many were taken
@@ -20,15 +21,24 @@ SEEDING_S_MAX: Final = 10.0  # then the user is told how many were taken
 class Seeding(Errand):
     """Answers one `AddSeeds` by one `SeedsAdded`, which counts what was accepted durably."""
 
-    def __init__(self, number: int, me: str, order: AddSeeds, current: Callable[[], Ownership]) -> None:
+    def __init__(
+        self,
+        number: int,
+        me: str,
+        order: AddSeeds,
+        current: Callable[[], Ownership],
+        policy: Policy = EVERYTHING,
+    ) -> None:
         """Begin.
 
         Args:
           current: the ownership as of now; asked again when it has changed.
+          policy: of the mesh; what it does not want is not brought to anybody.
         """
         super().__init__(number, me, order.ticket)
         self._current = current
-        self._urls = order.urls
+        self._urls = [url for url in order.urls if policy.has_room_for(url)]
+        self._left_out = tuple(url for url in order.urls if not policy.has_room_for(url))
         self._delivery: Delivery[int, LinksFound] = Delivery(_SETTINGS)
         self._accepted = 0
 
@@ -82,7 +92,7 @@ class Seeding(Errand):
         return [Send(Address(peer, "controller"), message) for peer, _, message in leaving]
 
     def _end_with_count(self) -> list[Send]:
-        return self._end(SeedsAdded(self.ticket, self._accepted))
+        return self._end(SeedsAdded(self.ticket, self._accepted, self._left_out))
 
 
 _SETTINGS: Final = DeliverySettings(again_s=REPEAT_S, again_max_s=REPEAT_S)

@@ -11,6 +11,7 @@ from peers.gateway.punctuality import Punctuality
 from peers.gateway.result_cache import ResultCache
 from peers.gateway.term_statistics import TermStatistics
 from peers.index.wire_messages import ABSENT_MAX
+from peers.policy.rules import EVERYTHING, Policy
 
 PLANS_MAX: Final = 16  # each 200 kB, and counts of its stand-ins; who is late does not change that fast
 
@@ -23,10 +24,12 @@ class View:
       statistics: under it.
       punctuality: of all peers.
       cache: pages of results under it.
+      policy: of the mesh: what it takes down is in no answer.
     """
 
-    def __init__(self, ownership: Ownership, cache_bytes_max: int) -> None:
+    def __init__(self, ownership: Ownership, cache_bytes_max: int, policy: Policy = EVERYTHING) -> None:
         self.ownership = ownership
+        self.policy = policy
         self.punctuality = Punctuality(_asked(ownership))
         self.cache = ResultCache(cache_bytes_max)
         self._take(ownership)
@@ -52,6 +55,11 @@ class View:
         else:
             self.ownership = ownership
         return is_served_anew
+
+    def change_policy(self, policy: Policy) -> None:
+        """Show by this one; no page of results that was made under another."""
+        self.policy = policy
+        self.cache.clear()
 
     def plan(self, absent: Set[str]) -> Plan:
         """The plan without these peers, of which those that serve no slots make no difference."""

@@ -29,15 +29,15 @@ The archive, the parser and the indexer of the same peer are not asked twice: th
 with them. What crosses the wire is repeated with growing pauses.
 
 `intake` has what comes in, `readings` what is read back, `repairs` what is damaged, `marking` what is to be
-indexed anew, `slot_news` what is told when it is. Here messages find their way to them, and to the keeper and
-the store what is said of whole slots.
-"""
+indexed anew, `take_downs` what is shown to nobody, `slot_news` what is told when it is. Here messages find
+their way to them, and to the keeper and the store what is said of whole slots."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from mesh.actor import Address, Message, Send
+from mesh.membership.messages import DecreesInForce
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.port import DiskFilled
 from mesh.table import Table
@@ -45,6 +45,7 @@ from peers.handover.keeper import Keeper
 from peers.handover.messages import ForgetSlots, SlotsSynchronised, StopSynchronising
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
 from peers.index.messages import DocumentsAdopted, DocumentsExported, PagesIndexed, SlotsDamaged
+from peers.policy.decreed import policy_of
 from peers.storage.cell_store import CellStore
 from peers.storage.dead_segments import DeadSegments
 from peers.storage.indexing import Indexing
@@ -71,6 +72,7 @@ from peers.storage.repairs import Repairs
 from peers.storage.scrubber import SCRUB_TICKET, Scrubber
 from peers.storage.settings import CellSettings
 from peers.storage.slot_news import SlotNews
+from peers.storage.take_downs import TakeDowns
 from peers.storage.teams import Teams
 from peers.storage.wire_messages import PageNotReplicated, PageReplicated, ReadPage, ReplicatePage
 
@@ -136,16 +138,19 @@ class Cell(StoreActor):
         self._archive = Address(peer, "archive")
         self._ledger = ledger = Ledger(table)
         self._teams = teams = Teams(peer)
-        self._store = CellStore(peer, ledger, texts, teams.slot_of, settings.part_bytes)
+        self._take_downs = take_downs = TakeDowns(ledger, settings.entries_per_turn, settings.turn_pause_s)
+        self._store = CellStore(peer, ledger, texts, take_downs, teams.slot_of, settings.part_bytes)
         self._keeper = Keeper(
             peer, self.keeps, self._store, settings.exchange, life, forget_entries=settings.entries_per_turn
         )
-        self._indexing = Indexing(ledger, texts, Address(peer, "indexer"), settings.indexing)
+        self._indexing = Indexing(ledger, texts, take_downs, Address(peer, "indexer"), settings.indexing)
         self._scrubber = Scrubber(ledger, settings.scrub)
         self._news = SlotNews(ledger)
         self._repairs = Repairs(teams, ledger, settings)
         self._intake = Intake(peer, teams, ledger, self._store, self._indexing, settings)
-        self._readings = Readings(peer, teams, ledger, self._indexing, self._repairs, self._news, settings)
+        self._readings = Readings(
+            peer, teams, ledger, self._indexing, self._repairs, self._news, take_downs, settings
+        )
         self._marking = Marking(peer, teams, ledger, self._indexing, self._news, settings)
         self._dead_segments = DeadSegments(peer, ledger)
 
@@ -163,6 +168,9 @@ class Cell(StoreActor):
             sends += self._hold(self._keeper.wake(now), now)
         if self._marking.wake_at() <= now:
             self._marking.wake(now)
+        if self._take_downs.wake_at() <= now:
+            self._take_downs.wake(now)
+            self._indexing.plan(now)
         if self._indexing.wake_at() <= now:
             sends += self._readings.recover(now)
         if self._repairs.wake_at() <= now:
@@ -177,6 +185,7 @@ class Cell(StoreActor):
             self._intake.wake_at(),
             self._keeper.wake_at(),
             self._marking.wake_at(),
+            self._take_downs.wake_at(),
             self._indexing.wake_at(),
             self._repairs.wake_at(),
             self._scrubber.wake_at(),
@@ -241,6 +250,8 @@ class Cell(StoreActor):
                 return self._indexing.give_texts(identity_of(slot, url))
             case OwnershipChanged(ownership):
                 return self._change_ownership(ownership, now)
+            case DecreesInForce():
+                return self._change_policy(message, now)
             case SegmentsRemoved(segments):
                 self._dead_segments.note_removed(segments)
                 return []
@@ -266,6 +277,12 @@ class Cell(StoreActor):
         if is_first:
             self._marking.take_up(now)
         return self._intake.change_members(now)
+
+    def _change_policy(self, message: DecreesInForce, now: float) -> list[Send]:
+        policy = policy_of(message)
+        if policy is not None:
+            self._take_downs.change_policy(policy, now)
+        return []
 
     def _is_busy(self) -> bool:
         intake = self._intake

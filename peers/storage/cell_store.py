@@ -65,6 +65,7 @@ from peers.storage.part_content import (
     encode_content,
 )
 from peers.storage.place import Place, place_in
+from peers.storage.take_downs import TakeDowns
 
 # Of the records in one part: an fsync for each costs little, and four on their way fill any line.
 PART_RECORDS_BYTES: Final = 2 << 20
@@ -108,6 +109,7 @@ class CellStore:
         me: str,
         ledger: Ledger,
         texts: LinkTexts,
+        take_downs: TakeDowns,
         slot_of: Callable[[str], int | None],
         part_bytes: int = PART_RECORDS_BYTES,
     ) -> None:
@@ -121,6 +123,7 @@ class CellStore:
         self.items_refused = 0  # see `handover.store.Store`; versions without whole records among them
         self._ledger = ledger
         self._link_texts = texts
+        self._take_downs = take_downs
         self._slot_of = slot_of
         self._part_bytes = part_bytes
         self._archive = Address(me, "archive")
@@ -344,7 +347,8 @@ class CellStore:
             return False
         for url, stamp in answer.pages:
             slot = self._slot_of(url)
-            if slot is not None:
+            # What is taken down is marked when its versions come, and so taken out again.
+            if slot is not None and not self._take_downs.hides(url):
                 self._ledger.adopt(identity_of(slot, url), stamp, export)
         return True
 

@@ -2,7 +2,8 @@
 
 The marks are in the ledger; here is only who has what of them. A page goes to the indexer when it comes; one
 that is marked and with nobody is read back from the archive and parsed again, and then goes there. Of a
-version without a document the indexer only hears that the page is to be taken out. Link texts are read when
+version without a document, or of a page that was taken down, the indexer only hears that the page is to be
+taken out. Link texts are read when
 something is given, and go with the page, or after it when they have changed since.
 """
 
@@ -23,6 +24,7 @@ from peers.storage.ledger import Ledger
 from peers.storage.ledger_keys import slot_in
 from peers.storage.link_texts import LinkTexts, texts_digest
 from peers.storage.place import Place, Version
+from peers.storage.take_downs import TakeDowns
 
 
 class IndexingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -40,10 +42,16 @@ class Indexing:
     """Keeps the indexer busy until no mark is left."""
 
     def __init__(
-        self, ledger: Ledger, texts: LinkTexts, indexer: Address, settings: IndexingSettings
+        self,
+        ledger: Ledger,
+        texts: LinkTexts,
+        take_downs: TakeDowns,
+        indexer: Address,
+        settings: IndexingSettings,
     ) -> None:
         self._ledger = ledger
         self._link_texts = texts
+        self._take_downs = take_downs
         self._indexer = indexer
         self._settings = settings
         self._pages: dict[Version, bytes] = {}  # at the indexer; identity
@@ -72,6 +80,8 @@ class Indexing:
 
     def give_page(self, identity: bytes, stamp: Stamp, document: Document) -> list[Send]:
         """Give a marked page to the indexer, unless that has enough; then the mark keeps it."""
+        if self._take_downs.hides(document.url):
+            return self.give_removal(identity, document.url, stamp)
         if len(self._pages) >= self._settings.pages_max:
             return []
         texts = self._link_texts.of(identity)
@@ -92,7 +102,7 @@ class Indexing:
     def give_texts(self, identity: bytes) -> list[Send]:
         """Mark link texts and give them to the indexer, unless it has them or its page may be on its way."""
         ruling = self._ledger.ruling(identity)
-        if ruling is None or not ruling.has_document:
+        if ruling is None or not self._is_to_be_found(ruling):
             return []
         if texts_digest(self._link_texts.of(identity)) == self._ledger.marks.texts_given(identity):
             return []
@@ -126,6 +136,9 @@ class Indexing:
                 del self._texts[url]
                 if self._link_texts.of(sent[0]) == anchors:
                     self._ledger.marks.unmark_texts(sent[0])
+
+    def _is_to_be_found(self, ruling: Place) -> bool:
+        return ruling.has_document and not self._take_downs.hides(ruling.url)
 
     def forget(self, slots: SlotMask) -> None:
         """Wait for nothing of these slots, which the indexer forgets, too."""
@@ -174,7 +187,7 @@ class Indexing:
             version = ruling.url, stamp
             if version in self._pages or version in self._recovering:
                 continue
-            if not ruling.has_document:
+            if not self._is_to_be_found(ruling):
                 sends += self.give_removal(identity, *version)
                 continue
             self._recovering.add(version)
@@ -197,7 +210,7 @@ class Indexing:
 
     def _send_texts(self, identity: bytes) -> list[Send]:
         place, texts = self._ledger.ruling(identity), self._link_texts.of(identity)
-        if place is None or not place.has_document or not texts:
+        if place is None or not self._is_to_be_found(place) or not texts:
             self._ledger.marks.unmark_texts(identity)
             return []
         if self._texts.get(place.url) == (identity, texts) or len(self._texts) >= self._settings.texts_max:

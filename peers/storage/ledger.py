@@ -14,7 +14,7 @@ index has of all that is in `index_marks`, what the archive has in `segment_coun
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from math import inf, nextafter
 from typing import NamedTuple
@@ -324,6 +324,24 @@ class Ledger:
                 self.marks.mark_page(key[1:], place.stamp)
                 count += 1
         return count
+
+    def mark_changed(self, is_changed: Callable[[str], bool], after: bytes, limit: int) -> bytes:
+        """Mark the pages with a document, among the next entries, of whose URL this is true.
+
+        Args:
+          after: what the call before returned, b"" at first.
+          limit: entries that are looked at.
+
+        Returns:
+          What to go on after; b"" at the end.
+        """
+        entries = self.places(after, limit)
+        for key, identity, place in entries:
+            is_newest = len(key) == 1 + IDENTITY_BYTES
+            if is_newest and place.has_document and is_changed(place.url):
+                self.marks.drop_adopted(identity)
+                self.marks.mark_page(identity, place.stamp)
+        return entries[-1][0] if len(entries) == limit else b""
 
     def adopt(self, identity: bytes, stamp: Stamp, export: bytes) -> None:
         """Note which version the index has got, unless this or a newer one is known here already.

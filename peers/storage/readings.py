@@ -18,6 +18,7 @@ from peers.storage.place import Place, Version
 from peers.storage.repairs import Repairs
 from peers.storage.settings import CellSettings
 from peers.storage.slot_news import SlotNews
+from peers.storage.take_downs import TakeDowns
 from peers.storage.teams import Teams
 from peers.storage.wire_messages import PageRead
 
@@ -44,6 +45,7 @@ class Readings:
         indexing: Indexing,
         repairs: Repairs,
         news: SlotNews,
+        take_downs: TakeDowns,
         settings: CellSettings,
     ) -> None:
         self.refused_count = 0  # gateways that got no answer, as too many wait
@@ -53,6 +55,7 @@ class Readings:
         self._indexing = indexing
         self._repairs = repairs
         self._news = news
+        self._take_downs = take_downs
         self._settings = settings
         self._readings: dict[Version, _Reading] = {}
         self._n_readers = 0
@@ -65,7 +68,8 @@ class Readings:
         if not self._teams.are_known:
             return []  # nobody can say yet whether the page is here
         identity = self._teams.identity_of(url)
-        place = None if identity is None else self._ledger.newest_content(identity)
+        is_shown = identity is not None and not self._take_downs.hides(url)
+        place = self._ledger.newest_content(identity) if identity is not None and is_shown else None
         if identity is None or place is None or self._ledger.is_damaged(identity):
             return [Send(reader, PageRead(request, url, 0.0, b""))]  # another peer has it, or has it newer
         if self._n_readers >= self._settings.readers_max:

@@ -11,7 +11,9 @@ import pytest
 from xxhash import xxh3_64_intdigest
 
 from mesh.actor import Address, Message, Send
+from mesh.decree import POLICY, Decree
 from mesh.errors import LocalProtocolError
+from mesh.membership.messages import DecreesInForce
 from mesh.membership.wire_messages import Ping
 from mesh.memory_table import MemoryTable
 from mesh.ownership import Ownership, OwnershipChanged
@@ -40,6 +42,7 @@ from peers.index.messages import (
     SlotsDamaged,
     SlotsRepaired,
 )
+from peers.policy.rules import Action, Policy, Rule, policy_bytes
 from peers.storage.cell import Cell
 from peers.storage.extent import Extent
 from peers.storage.indexing import IndexingSettings
@@ -88,6 +91,7 @@ CONTROLLER, ARCHIVE, INDEXER, PARSER = (
 MY_CELL, OTHER_CELL = Address(ME, "cell"), Address(OTHER, "cell")
 GATEWAY = Address(THIRD, "searcher")
 HANDOVER = Address(ME, "handover")
+MEMBERSHIP = Address(ME, "membership")
 CHECKSUM = xxh3_64_intdigest(b"records")
 QUIET = ScrubSettings(bytes_per_s=0.0)
 
@@ -1038,3 +1042,60 @@ def test_place_that_scrubbing_finds_damaged_is_compared_with_another_member(pair
         Send(HANDOVER, SlotsDiffer(OTHER, SLOT_SET))
     ]
     assert driven.observed("damaged") == 1
+
+
+# --- What the owner of the mesh takes down ---------------------------------------------------
+
+
+def in_force(*rules: Rule, number: int = 1) -> DecreesInForce:
+    """What the membership says of a policy, which it has judged."""
+    body = policy_bytes(Policy(rules=(*rules, Rule(action=Action.CRAWL))))
+    return DecreesInForce(POLICY, (Decree(POLICY, "", number, 0.0, inf, body, b"", b""),))
+
+
+DOWN = Rule(action=Action.TAKE_DOWN, urls=(URL,), reason="asked by its author")
+
+
+def test_page_that_is_taken_down_leaves_the_index_and_is_read_by_nobody(alone: Driven) -> None:
+    alone.store(page())
+    alone.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
+    alone.tell(in_force(DOWN), MEMBERSHIP)
+    assert alone.wake() == [Send(INDEXER, RemovePage(SLOT, URL, seen(5.0)))]
+    assert alone.tell(ReadPage(7, URL), GATEWAY) == [Send(GATEWAY, PageRead(7, URL, 0.0, b""))]
+    assert alone.observed("pages") == 1, "it is kept, so that this can be taken back"
+
+
+def test_no_newer_version_and_no_copy_brings_back_what_is_taken_down(pair: Driven) -> None:
+    pair.tell(in_force(DOWN), MEMBERSHIP)
+    pair.wake()
+    assert Send(INDEXER, RemovePage(SLOT, URL, seen(5.0))) in pair.store(page())
+    pair.tell(ReplicatePage(page(9.0)), OTHER_CELL)
+    assert Send(INDEXER, RemovePage(SLOT, URL, seen(9.0))) in pair.tell(appended(page(9.0), 1), ARCHIVE)
+
+
+def test_page_is_read_back_and_indexed_when_its_take_down_is_taken_back(alone: Driven) -> None:
+    alone.store(page())
+    alone.tell(in_force(DOWN), MEMBERSHIP)
+    alone.wake()
+    alone.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
+    alone.tell(in_force(number=2), MEMBERSHIP)
+    [read] = alone.wake()
+    assert isinstance(read.message, ReadRecords)
+    assert read.message.url == URL
+
+
+def test_take_down_is_looked_through_again_after_a_restart(alone: Driven) -> None:
+    alone.store(page())
+    alone.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
+    again = Driven(alone.table)
+    again.tell(owned(ME, replicas=1, peers=(ME,)))
+    again.tell(in_force(DOWN), MEMBERSHIP)
+    assert again.wake() == [Send(INDEXER, RemovePage(SLOT, URL, seen(5.0)))]
+
+
+def test_policy_that_is_not_understood_leaves_the_last_one_in_force(alone: Driven) -> None:
+    alone.store(page())
+    alone.tell(in_force(DOWN), MEMBERSHIP)
+    broken = Decree(POLICY, "", 2, 0.0, inf, b"\xc1", b"", b"")
+    alone.tell(DecreesInForce(POLICY, (broken,)), MEMBERSHIP)
+    assert alone.tell(ReadPage(7, URL), GATEWAY) == [Send(GATEWAY, PageRead(7, URL, 0.0, b""))]

@@ -35,6 +35,7 @@ from peers.storage.link_texts import texts_digest
 from peers.storage.messages import AppendBulk, BulkAppended, ExtentsRead, ReadExtents
 from peers.storage.part_content import Documents, PageRow, Pages, VersionRow, decode_content, encode_content
 from peers.storage.place import Place
+from peers.storage.take_downs import TakeDowns
 from tests.helpers import seen
 from tests.peers.storage.dict_texts import DictTexts
 
@@ -61,7 +62,7 @@ class Side:
     def __init__(self, part_bytes: int = PART_RECORDS_BYTES) -> None:
         self.ledger = Ledger(MemoryTable())
         self.texts = DictTexts()
-        self.store = CellStore(ME, self.ledger, self.texts, slot_of_url, part_bytes)
+        self.store = CellStore(ME, self.ledger, self.texts, TakeDowns(self.ledger), slot_of_url, part_bytes)
         self.archive: dict[Extent, bytes] = {}
         self._offsets = count(0, 1_000)
 
