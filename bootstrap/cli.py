@@ -24,7 +24,7 @@ from rich.markup import escape
 
 from bootstrap import governing
 from bootstrap.demo_web import serve_demo_web
-from bootstrap.lab import Lab, LabOptions, Report, gateway_of, running_lab
+from bootstrap.lab import Lab, LabOptions, Report, Scope, gateway_of, running_lab
 from bootstrap.provision import (
     BOOTSTRAP,
     create_mesh,
@@ -45,6 +45,8 @@ from mesh.process import first_error, run_node
 from mesh.trace import merge_traces
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.settings import GatewaySettings
+from peers.options import AnywhereOption, DepthOption, WithinOption
+from peers.policy.rules import Action, Rule
 
 DEMO_QUERIES: Final = ("软件包 安装", "virtual host")
 LAB_PEERS: Final = 3
@@ -166,6 +168,9 @@ def up(
     gateway: FirstGatewayOption = "",
     replicas: Annotated[int, typer.Option(min=1, max=8, help="Copies of every page, in a new mesh.")] = 2,
     pages_per_host: PagesPerHostOption = None,
+    within: WithinOption = None,
+    anywhere: AnywhereOption = False,
+    depth_max: DepthOption = None,
     revisit_after: RevisitOption = None,
     once: OnceOption = False,
     report: Annotated[Path | None, typer.Option(help="Write the report of all peers here.")] = None,
@@ -173,6 +178,8 @@ def up(
     as_json: JsonOption = False,
 ) -> None:
     """Start several peers of one mesh on this machine and crawl from the seeds.
+
+    The crawl stays on the domains of the seeds: --within names others, --anywhere follows every link.
 
     Ctrl-C ends cleanly with nothing lost; the same --data without seeds goes on.
 
@@ -204,7 +211,8 @@ def up(
         gateway=gateway,
         is_traced=record is not None,
     )
-    result = _run(_up, options, urls, once, Screen(quiet=as_json))
+    scope = Scope(tuple(within or ()), Rule(action=Action.CRAWL, depth_max=depth_max), is_anywhere=anywhere)
+    result = _run(_up, options, urls, scope, once, Screen(quiet=as_json))
     _write_results(result["report"], options, report, record)
     if as_json:
         print(json.dumps(result["report"], ensure_ascii=False))
@@ -224,7 +232,9 @@ def demo(once: OnceOption = False, as_json: JsonOption = False) -> None:
 # --- up ---
 
 
-async def _up(options: LabOptions, urls: list[str], once: bool, screen: Screen) -> dict[str, Any]:
+async def _up(
+    options: LabOptions, urls: list[str], scope: Scope, once: bool, screen: Screen
+) -> dict[str, Any]:
     is_new = not (options.folder / "mesh.toml").exists()
     async with _lab_on(screen, options) as lab:
         warning = copies_warning(lab.mesh_folder.mesh.replicas, options.peers)
@@ -232,10 +242,14 @@ async def _up(options: LabOptions, urls: list[str], once: bool, screen: Screen) 
             screen.warn(warning)
         if not urls and is_new:
             screen.say("an empty mesh: give it pages with `tianmesh seed URL` or `tianmesh import FILE`")
+        if urls or scope.is_given:
+            screen.say(escape(await lab.widen(urls, scope)))
         if urls:
             answer = await lab.add_seeds(urls)
             for url in answer["invalid"]:
                 screen.warn(f"no URL, left out: {url}")
+            for url in answer["left_out"]:
+                screen.warn(f"left out by the policy of the mesh, see `tianmesh policy show`: {url}")
         last, is_done = await _watch(lab, once, screen)
     if not is_done:
         command = f"tianmesh up --data {options.folder}"

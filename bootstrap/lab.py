@@ -13,6 +13,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,8 +33,12 @@ from mesh.admin_token import token_in
 from mesh.config import NAME_CHARS_MAX, DoorConfig, load_config
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient, GatewayError
+from mesh.urls import canonical
 from peers.config import PeerConfig
 from peers.gateway.settings import GatewaySettings
+from peers.policy.edits import ALL_ELSE
+from peers.policy.issuing import PolicyIssuer
+from peers.policy.rules import Rule
 
 READY_S: Final = 400.0  # a first start compiles the search kernels: a minute, three on a busy machine
 JOIN_S: Final = 30.0
@@ -66,6 +71,20 @@ class LabOptions:
     )  # of peers that have no configuration yet, under the others
     gateway: str = ""  # of the first peer, the others count up; "" for what their configurations say
     is_traced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where the crawl of a lab stays."""
+
+    within: tuple[str, ...]  # see `peers.policy.edits.target`; none for the domains of the seeds
+    limits: Rule  # without conditions
+    is_anywhere: bool
+
+    @property
+    def is_given(self) -> bool:
+        """Did a person say anything of it?"""
+        return bool(self.within) or self.is_anywhere or self.limits != ALL_ELSE
 
 
 class Lab:
@@ -103,6 +122,14 @@ class Lab:
                 except GatewayError:
                     continue
         raise NoReport("no peer answers")
+
+    async def widen(self, urls: list[str], scope: Scope) -> str:
+        """Have the mesh crawl these and what is around them; return where the crawl stays, in words."""
+        pages = [url for url in map(canonical, urls) if url is not None]
+        with GatewayClient(self.gateways[0]) as client:
+            issuer = PolicyIssuer(client, self._options.folder / "admin.key")
+            widen = partial(issuer.widen, pages, scope.within, scope.limits, is_anywhere=scope.is_anywhere)
+            return await trio.to_thread.run_sync(widen)
 
     async def add_seeds(self, urls: list[str]) -> dict[str, Any]:
         """Hand seeds to their owners through the first gateway."""

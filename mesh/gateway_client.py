@@ -107,13 +107,14 @@ class GatewayClient:
         return answer
 
     def add_seeds(self, urls: list[str]) -> dict[str, Any]:
-        """Hand URLs to their owners; the answer says how many were taken and which were refused."""
-        answer: dict[str, Any] = {"accepted": 0, "invalid": []}
+        """Hand URLs to their owners; the answer says how many were taken, and which were not."""
+        answer: dict[str, Any] = {"accepted": 0, "invalid": [], "left_out": []}
         for start in range(0, len(urls), SEEDS_PER_REQUEST):
             part = json.dumps({"urls": urls[start : start + SEEDS_PER_REQUEST]}).encode()
             seeded = self._ask("POST", "/api/seeds", part)
             answer["accepted"] += seeded["accepted"]
             answer["invalid"] += seeded["invalid"]
+            answer["left_out"] += seeded.get("left_out", [])
         return answer
 
     def drain(self, peer: str, *, is_draining: bool = True) -> dict[str, Any]:
@@ -125,10 +126,13 @@ class GatewayClient:
         body = json.dumps({"peer": peer, "is_draining": is_draining}).encode()
         return self._ask("POST", "/api/drain", body)
 
+    def decrees(self, kind: str, subject: str) -> dict[str, Any]:
+        """What has been decreed of a kind about a subject: the answer of GET /api/decrees."""
+        return self._ask("GET", "/api/decrees?" + urlencode({"kind": kind, "subject": subject}))
+
     def next_number(self, kind: str, subject: str) -> int:
         """Ask for the number of a decree that shall replace all those of a kind about a subject."""
-        query = urlencode({"kind": kind, "subject": subject})
-        return int(self._ask("GET", f"/api/decrees?{query}")["next_number"])
+        return int(self.decrees(kind, subject)["next_number"])
 
     def publish(self, decree: Decree) -> None:
         """Have the whole mesh know a decree."""

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from mesh.errors import ConfigError, TianmeshError
-from peers.commands import drain, peer, search, seed, status
+from peers.commands import drain, peer, policy, search, seed, status
 from peers.exporting import command as exporting
 from peers.importing import command as importing
 
@@ -45,6 +45,10 @@ app.command(epilog=seed.EPILOG)(seed.seed)
 app.command(epilog=search.EPILOG)(search.search)
 app.command(epilog=status.EPILOG)(status.status)
 app.command(epilog=drain.EPILOG)(drain.drain)
+app.add_typer(policy.app, name="policy")
+app.command(epilog=policy.TAKEDOWN_EPILOG)(policy.takedown)
+app.command(epilog=policy.PAUSE_EPILOG)(policy.pause)
+app.command(epilog=policy.RESUME_EPILOG)(policy.resume)
 app.command("import", epilog=importing.EPILOG)(importing.import_files)
 app.command("export", epilog=exporting.EPILOG)(exporting.export_files)
 

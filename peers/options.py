@@ -43,6 +43,19 @@ def administrator_of(gateway: str, token: str, data: Path) -> GatewayClient:
     return GatewayClient(gateway, token or token_in(data))
 
 
+WithinOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Crawl this domain, host or pattern of URLs with *; several are allowed.",
+        show_default="the domains of the seeds",
+    ),
+]
+AnywhereOption = Annotated[bool, typer.Option("--anywhere", help="Follow links to any site.")]
+DepthOption = Annotated[
+    int | None, typer.Option(min=0, max=65_535, help="Clicks from a seed at most.", show_default="1000")
+]
+
+
 def print_json(value: Any) -> None:
     """One JSON document on stdout."""
     print(json.dumps(value, ensure_ascii=False))

@@ -23,15 +23,14 @@ NAMED_MAX: Final = 5  # domains in a sentence
 class PolicyIssuer:
     """Reads and replaces the policy of one mesh."""
 
-    def __init__(self, client: GatewayClient, key: Path, token: str = "") -> None:
+    def __init__(self, client: GatewayClient, key: Path) -> None:
         """Args: key: file of the administrator who signs; read only when there is something to sign."""
         self._client = client
         self._key = key
-        self._token = token
 
     def decrees(self) -> tuple[Mapping[str, Any], ...]:
         """All decrees of a policy that are known, the lowest number first, replaced ones too."""
-        told = self._client.decrees(POLICY, "", self._token)
+        told = self._client.decrees(POLICY, "")
         return (*told["past"], *told["decrees"])
 
     def in_force(self) -> Policy | None:
@@ -40,7 +39,7 @@ class PolicyIssuer:
         Raises:
           GatewayError: it was written by a newer version.
         """
-        ruling = ruling_of(self._client.decrees(POLICY, "", self._token)["decrees"], time.time())
+        ruling = ruling_of(self._client.decrees(POLICY, "")["decrees"], time.time())
         return None if ruling is None else policy_of_decree(ruling)
 
     def issue(self, policy: Policy, *, effective_from: float = 0.0, valid_until: float = inf) -> int:
@@ -51,10 +50,10 @@ class PolicyIssuer:
           GatewayError: the mesh does not take it.
         """
         administrator = load_administrator(self._key)
-        number = self._client.next_number(POLICY, "", self._token)
+        number = self._client.next_number(POLICY, "")
         body = policy_bytes(policy)
         times = {"effective_from": effective_from, "valid_until": valid_until}
-        self._client.publish(administrator.decree(POLICY, "", number, body, **times), self._token)
+        self._client.publish(administrator.decree(POLICY, "", number, body, **times))
         return number
 
     def widen(self, urls: Iterable[str], within: Iterable[str], limits: Rule, *, is_anywhere: bool) -> str:

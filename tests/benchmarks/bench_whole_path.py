@@ -50,7 +50,16 @@ def crawl(web: ServedWeb, folder: Path) -> float:
     report = folder / "report.json"
     options = ["--peers", "1", "--replicas", "1", "--delay", "0", "--once", "--report", report]
     options += ["--data", folder / "mesh", "--gateway", "127.0.0.1:0", "--resolver", web.resolver]
-    command = [*ONE_CORE, *COMMAND, "up", *options, "--allow-private", "--seeds", write_seeds(web, folder)]
+    command = [
+        *ONE_CORE,
+        *COMMAND,
+        "up",
+        *options,
+        "--anywhere",
+        "--allow-private",
+        "--seeds",
+        write_seeds(web, folder),
+    ]
     subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL, timeout=600)
     total = json.loads(report.read_text())["total"]
     assert total["pages_indexed"] == total["pages_stored"] > 4_000

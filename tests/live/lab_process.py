@@ -125,6 +125,7 @@ def up(
       web: the one to crawl by its resolver table; without it names are looked up as usual.
     """
     options = ["--data", folder / "mesh", "--gateway", "127.0.0.1:0", "--delay", delay_s, "--allow-private"]
+    options += ["--anywhere"] if seeds or "--seeds" in arguments else []
     if web is not None:
         options += ["--resolver", web.resolver]
     command = [*COMMAND, "up", *map(str, [*options, *arguments, *seeds])]

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from math import inf
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
@@ -27,6 +28,7 @@ WAITING: Final = ReadinessJson("waiting", 10, 7, 3, ("bob brings or compares wha
 ME = "abcdefghijklmnop"
 
 
+FIRST_NUMBER = 7  # of a decree
 HITS = 250  # of every search
 
 
@@ -86,7 +88,7 @@ class FakeGateway:
                     self._answer(200 if readiness.status == "ready" else 503, msgspec.to_builtins(readiness))
                     return
                 if self.path.startswith("/api/decrees?"):
-                    self._answer(200, {"next_number": 7, "decrees": [], "past": []})
+                    self._answer(200, gateway.decrees_told())
                     return
                 assert self.path == "/api/status"
                 self._answer(200, msgspec.to_builtins(_next(gateway.reports)))
@@ -99,6 +101,9 @@ class FakeGateway:
                     self._answer(200, {})
                     return
                 body = json.loads(posted)
+                if self.path == "/api/seeds":
+                    self._answer(200, {"accepted": len(body["urls"]), "invalid": [], "left_out": []})
+                    return
                 gateway.orders.append((self.path, body, self.headers.get("Authorization", "")))
                 if gateway.refusal:
                     self._answer(gateway.refusal[0], {"error": gateway.refusal[1]})
@@ -122,6 +127,16 @@ class FakeGateway:
         self.server.daemon_threads = True
         self.server.block_on_close = False
         self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def decrees_told(self) -> dict[str, Any]:
+        """What /api/decrees answers, of whatever kind: the last one is in force."""
+        told = [{**msgspec.structs.asdict(each), "body": each.body.hex()} for each in self.decrees]
+        for each in told:
+            each["valid_until"] = None if each["valid_until"] == inf else each["valid_until"]
+            each["signer"] = each["signer"].hex()
+            del each["warrant"], each["signature"]
+        next_number = self.decrees[-1].number + 1 if self.decrees else FIRST_NUMBER
+        return {"next_number": next_number, "decrees": told[-1:], "past": told[:-1]}
 
     def answer_to(self, asked: dict[str, str]) -> dict[str, Any]:
         answer = answer_to(asked)

@@ -1,0 +1,211 @@
+"""The commands about what a mesh crawls and shows: policy, takedown, pause, resume. [io]"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from math import inf
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from mesh.errors import ConfigError
+from peers.options import (
+    DATA,
+    GATEWAY,
+    KEY,
+    DataOption,
+    GatewayOption,
+    JsonOption,
+    KeyOption,
+    TokenOption,
+    administrator_of,
+    print_json,
+)
+from peers.policy import edits
+from peers.policy.issuing import PolicyIssuer, policy_of_decree, ruling_of
+from peers.policy.policy_file import difference, read_policy, write_policy
+from peers.policy.rules import EVERYTHING, Policy
+
+TAKEDOWN_EPILOG: Final = (
+    "Examples: tianmesh takedown https://a.org/page --reason 'asked by its author'   "
+    "tianmesh takedown 'https://a.org/private/*'   tianmesh takedown a.org --undo"
+)
+PAUSE_EPILOG: Final = "Examples: tianmesh pause   tianmesh pause www.pku.edu.cn"
+RESUME_EPILOG: Final = "Examples: tianmesh resume   tianmesh resume www.pku.edu.cn"
+
+app: Final = typer.Typer(
+    no_args_is_help=True,
+    help="What the mesh crawls, how gently, and what it does not show: ordered rules, the first that matches "
+    "a URL decides. A rule has an action (crawl, pause, skip, take_down), conditions (hosts, domains, urls "
+    "with *) and, for crawl, limits (delay_s, pages_a_day, hours, depth_max, pages_per_host_max).",
+)
+
+FileArgument = Annotated[Path, typer.Argument(help="A policy in TOML; - for standard input.")]
+TargetArgument = Annotated[str, typer.Argument(help="A URL, a pattern of URLs with *, or a host or domain.")]
+HostArgument = Annotated[str | None, typer.Argument(help="A host or domain.", show_default="the whole mesh")]
+
+
+@app.command(epilog="Examples: tianmesh policy show > policy.toml   tianmesh policy show --history")
+def show(
+    gateway: GatewayOption = GATEWAY,
+    history: Annotated[bool, typer.Option("--history", help="All that there were, with dates.")] = False,
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the policy in force, as `policy set` reads it."""
+    with _issuer(gateway, KEY, token, data) as issuer:
+        decrees = issuer.decrees()
+    ruling = ruling_of(decrees, time.time())
+    shown = decrees if history else (ruling,) if ruling is not None else ()
+    if as_json:
+        print_json([_as_json(decree, is_ruling=decree is ruling) for decree in shown])
+        return
+    if not shown:
+        print("# there is no policy: everything is crawled")
+    for decree in shown:
+        print(_heading(decree, is_ruling=decree is ruling))
+        print(write_policy(policy_of_decree(decree)))
+
+
+@app.command(epilog="Example: tianmesh policy check policy.toml")
+def check(file: FileArgument) -> None:
+    """Tell whether a policy can be used, without a mesh."""
+    policy = _read(file)
+    Console().print(f"{escape(str(file))} is a policy of {len(policy.rules)} rules")
+
+
+@app.command(epilog="Example: tianmesh policy diff policy.toml")
+def diff(file: FileArgument, gateway: GatewayOption = GATEWAY, token: TokenOption = "", data: DataOption = DATA) -> None:
+    """Print what a policy would change."""
+    new = _read(file)
+    with _issuer(gateway, KEY, token, data) as issuer:
+        old = issuer.in_force()
+    print(difference(write_policy(old or EVERYTHING), write_policy(new)))
+
+
+@app.command(
+    "set", epilog="Example: tianmesh policy set policy.toml --from 2027-01-01 --until 2027-02-01T06:00"
+)
+def set_policy(
+    file: FileArgument,
+    key: KeyOption = KEY,
+    gateway: GatewayOption = GATEWAY,
+    begin: Annotated[
+        datetime | None, typer.Option("--from", help="UTC; obeyed from then on.", show_default="now")
+    ] = None,
+    until: Annotated[
+        datetime | None, typer.Option(help="UTC; then everything is crawled.", show_default="for ever")
+    ] = None,
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    as_json: JsonOption = False,
+) -> None:
+    """Have the whole mesh obey a policy; what was in force before is replaced."""
+    policy = _read(file)
+    with _issuer(gateway, key, token, data) as issuer:
+        number = issuer.issue(policy, effective_from=_seconds(begin, 0.0), valid_until=_seconds(until, inf))
+    _tell(as_json, number, f"policy {number} of {len(policy.rules)} rules is on its way to all peers")
+
+
+def takedown(
+    target: TargetArgument,
+    reason: Annotated[str, typer.Option(help="Kept with it, for `policy show --history`.")] = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Show it again.")] = False,
+    key: KeyOption = KEY,
+    gateway: GatewayOption = GATEWAY,
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    as_json: JsonOption = False,
+) -> None:
+    """Take pages out of all answers, stored copies and exports of the whole mesh, and crawl them no more."""
+    what = edits.target(target)
+    with _issuer(gateway, key, token, data) as issuer:
+        policy = issuer.in_force()
+        new = edits.restored(policy, what) if undo else edits.taken_down(policy, what, reason)
+        number = issuer.issue(new)
+    done = "is shown again" if undo else "is taken down: every peer obeys as soon as it hears of it"
+    _tell(as_json, number, f"{target} {done} (policy {number})")
+
+
+def pause(
+    host: HostArgument = None,
+    key: KeyOption = KEY,
+    gateway: GatewayOption = GATEWAY,
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    as_json: JsonOption = False,
+) -> None:
+    """Have no more questions asked of a host, or of any; what is known stays queued, searches go on."""
+    with _issuer(gateway, key, token, data) as issuer:
+        number = issuer.issue(edits.paused(issuer.in_force(), _host(host)))
+    _tell(as_json, number, f"{host or 'the crawl'} is paused until `tianmesh resume {host or ''}`".rstrip())
+
+
+def resume(
+    host: HostArgument = None,
+    key: KeyOption = KEY,
+    gateway: GatewayOption = GATEWAY,
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    as_json: JsonOption = False,
+) -> None:
+    """Take a pause back."""
+    with _issuer(gateway, key, token, data) as issuer:
+        number = issuer.issue(edits.resumed(issuer.in_force(), _host(host)))
+    _tell(as_json, number, f"{host or 'the crawl'} goes on, within half a minute")
+
+
+@contextmanager
+def _issuer(gateway: str, key: Path, token: str, data: Path) -> Iterator[PolicyIssuer]:
+    with administrator_of(gateway, token, data) as client:
+        yield PolicyIssuer(client, key)
+
+
+def _host(text: str | None) -> Any:
+    if text is not None and ("/" in text or "*" in text):
+        raise ConfigError(f"{text!r} is no host: pauses are for whole hosts, such as www.pku.edu.cn")
+    return None if text is None else edits.target(text)
+
+
+def _read(file: Path) -> Policy:
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read {file}: {error}") from error
+    return read_policy(text, str(file))
+
+
+def _seconds(day: datetime | None, default: float) -> float:
+    return default if day is None else day.replace(tzinfo=UTC).timestamp()
+
+
+def _heading(decree: Mapping[str, Any], *, is_ruling: bool) -> str:
+    from_s, until = decree["effective_from"], decree["valid_until"]
+    begin = f" from {_day(from_s)}" if from_s else ""
+    end = "" if until is None else f" until {_day(until)}"
+    return f"# policy {decree['number']}{begin}{end}{', in force' if is_ruling else ''}"
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _as_json(decree: Mapping[str, Any], *, is_ruling: bool) -> dict[str, Any]:
+    shown = {name: decree[name] for name in ("number", "effective_from", "valid_until", "signer")}
+    return {**shown, "is_in_force": is_ruling, **msgspec.to_builtins(policy_of_decree(decree))}
+
+
+def _tell(as_json: bool, number: int, sentence: str) -> None:
+    if as_json:
+        print_json({"number": number})
+    else:
+        Console(highlight=False).print(escape(sentence))
