@@ -188,10 +188,8 @@ def up(
 
     A new mesh without seeds waits for `tianmesh seed` or `tianmesh import`.
     """
-    urls = [*(seed_urls or []), *_read_seeds(seeds)]
-    _check_seeds(urls)
-    for path in (report, record):
-        _check_writable(path)
+    urls = _seeds_of(seed_urls, seeds)
+    _check_writable(report, record)
     if once and not urls and not (data / "mesh.toml").exists():
         raise ConfigError("there is nothing to crawl: give seed URLs, or --data with a folder to go on in")
     given = {
@@ -201,13 +199,12 @@ def up(
         "web.resolver": None if resolver is None else str(resolver.resolve()),
         "web.allow_private": _private_names(urls, resolver, data, is_allowed=allow_private),
     }
-    first_delay_s = CrawlSettings().delay_s if delay is None else delay
     options = LabOptions(
         data,
         peers or _peer_count(data),
         replicas,
         {name: value for name, value in given.items() if value is not None},
-        first_settings={"crawl.backoff_s": max(LAB_BACKOFF_S, first_delay_s)},
+        first_settings={"crawl.backoff_s": _first_backoff_s(delay)},
         gateway=gateway,
         is_traced=record is not None,
     )
@@ -411,6 +408,19 @@ def _run(main: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
     return result
 
 
+def _first_backoff_s(delay_s: float | None) -> float:
+    return max(LAB_BACKOFF_S, CrawlSettings().delay_s if delay_s is None else delay_s)
+
+
+def _seeds_of(given: list[str] | None, file: Path | None) -> list[str]:
+    """All seeds that a person gave; what is surely a slip is refused before anything is started."""
+    urls = [*(given or []), *_read_seeds(file)]
+    for url in urls:
+        if not url.lower().startswith(("http://", "https://")):
+            raise ConfigError(f"the seed {url!r} is no URL: it must begin with http:// or https://")
+    return urls
+
+
 def _read_seeds(path: Path | None) -> list[str]:
     if path is None:
         return []
@@ -421,21 +431,14 @@ def _read_seeds(path: Path | None) -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
-def _check_seeds(urls: list[str]) -> None:
-    """Refuse what is surely a slip before anything is started."""
-    for url in urls:
-        if not url.lower().startswith(("http://", "https://")):
-            raise ConfigError(f"the seed {url!r} is no URL: it must begin with http:// or https://")
-
-
-def _check_writable(path: Path | None) -> None:
-    """Find out before the crawl that its result could not be written after it."""
-    if path is None:
-        return
-    try:
-        path.open("ab").close()
-    except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror}; give another file name") from error
+def _check_writable(*paths: Path | None) -> None:
+    """Find out before the crawl that its results could not be written after it."""
+    for path in paths:
+        try:
+            if path is not None:
+                path.open("ab").close()
+        except OSError as error:
+            raise ConfigError(f"cannot write {path}: {error.strerror}; give another file name") from error
 
 
 def _peer_count(data: Path) -> int:

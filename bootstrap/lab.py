@@ -126,8 +126,9 @@ class Lab:
     async def widen(self, urls: list[str], scope: Scope) -> str:
         """Have the mesh crawl these and what is around them; return where the crawl stays, in words."""
         pages = [url for url in map(canonical, urls) if url is not None]
-        with GatewayClient(self.gateways[0]) as client:
-            issuer = PolicyIssuer(client, self._options.folder / "admin.key")
+        folder = self.mesh_folder.folder
+        with GatewayClient(self.gateways[0], token_in(folder)) as client:
+            issuer = PolicyIssuer(client, folder / "admin.key")
             widen = partial(issuer.widen, pages, scope.within, scope.limits, is_anywhere=scope.is_anywhere)
             return await trio.to_thread.run_sync(widen)
 

@@ -84,7 +84,9 @@ def check(file: FileArgument) -> None:
 
 
 @app.command(epilog="Example: tianmesh policy diff policy.toml")
-def diff(file: FileArgument, gateway: GatewayOption = GATEWAY, token: TokenOption = "", data: DataOption = DATA) -> None:
+def diff(
+    file: FileArgument, gateway: GatewayOption = GATEWAY, token: TokenOption = "", data: DataOption = DATA
+) -> None:
     """Print what a policy would change."""
     new = _read(file)
     with _issuer(gateway, KEY, token, data) as issuer:
