@@ -38,6 +38,8 @@ FOUND_MAX: Final = 4_096
 # What an excerpt costs, in visits: reading a page, then looking through its text.
 PAGE_VISITS: Final = 5_000
 CHARS_PER_VISIT: Final = 4
+# Measuring the features of a hit costs, for each entry that scores: 2 to 6 us.
+FEATURES_VISITS: Final = 200
 
 
 class ShownPage(NamedTuple):
@@ -111,7 +113,12 @@ class SnapshotReader:
         total, is_exact, best = self._view.best(query, statistics, k, after=after, floor=floor, effort=effort)
         self._reader.note_found(best)
         # What is asked for behind a place, or by date, is not ordered by the model.
-        n_candidates = MODEL_DEPTH if after is None and query.order is Order.SCORE else 0
+        n_candidates = min(MODEL_DEPTH, len(best)) if after is None and query.order is Order.SCORE else 0
+        if effort is not None and n_candidates:
+            try:
+                effort.spend(n_candidates * len(query.scoring) * FEATURES_VISITS)
+            except EffortSpentError:
+                n_candidates = 0
         features = features_of_best(query, statistics, best[:n_candidates])
         found = [Hit(hit.url, hit.score, each) for hit, each in zip(best, features, strict=False)]
         return total, is_exact, found + [Hit(hit.url, hit.score) for hit in best[n_candidates:]]

@@ -29,7 +29,7 @@ from peers.index.counting_index import CountingIndex
 from peers.index.index_reader import IndexReader
 from peers.index.messages import AnswerQuestion, GiveUpSegment, QuestionAnswered
 from peers.index.questions_port import DEADLINE_S, QuestionsPort
-from peers.index.wire_messages import CountTerms, Hit, HitsFound, ReadExcerpts, SearchSlots
+from peers.index.wire_messages import CountTerms, Hit, HitsFound, ReadExcerpts, SearchSlots, TermsCounted
 from tests.peers.engine.plain_terms import plain_terms
 
 SLOTS = 16
@@ -161,6 +161,21 @@ async def test_the_event_loop_goes_on_while_a_search_takes_its_time(nursery: tri
     found = cast(QuestionAnswered, await told.next()).answer
     assert isinstance(found, HitsFound)
     assert (found.total, found.is_cut) == (2, False)
+
+
+async def test_a_cheap_question_does_not_wait_for_costly_ones(nursery: trio.Nursery) -> None:
+    index = SlowIndex()
+    port = QuestionsPort(ME, index, SLOTS, at_once_visits_max=100)
+    told = await started(port, nursery)
+    for _ in range(4):
+        give(port, search_for("w1"))
+    assert await trio.to_thread.run_sync(index.has_begun.wait, 5.0)
+    port._loop_time.spend(60.0)  # the loop has none left
+    give(port, asked(CountTerms(3, ("w1",))))
+    counted = cast(QuestionAnswered, await told.next()).answer
+    assert isinstance(counted, TermsCounted)
+    assert port.n_in_threads == 1
+    index.may_end.set()
 
 
 async def test_at_the_deadline_the_best_so_far_is_told_and_that_it_is_that(nursery: trio.Nursery) -> None:
