@@ -269,11 +269,8 @@ class Frontier:
           asked_s: all their hosts, known or not, count as asked at that time or later.
         """
         for slot in slots:
-            if not self._hosts.is_held(slot):
-                self._hosts.hold(slot)
-                if slot in self.slots:
-                    self._load(slot)
-            self._hosts.count_as_asked(slot, asked_s)
+            if self._hosts.hold(slot, asked_s) and slot in self.slots:
+                self._load(slot)
             self._turns.stopped.discard(slot)
             for state in self._hosts.of_slot(slot):
                 self._turns.schedule(state, -inf)

@@ -69,9 +69,18 @@ class HeldHosts:
     def is_held(self, slot: int) -> bool:
         return bool(self._held[slot])
 
-    def hold(self, slot: int) -> None:
-        """Count a slot as held; what is queued is told entry by entry, see `load_entry`."""
-        self._held[slot] = True
+    def hold(self, slot: int, asked_s: float) -> bool:
+        """Count a slot as held; if it was not, what is queued is told entry by entry, see `load_entry`.
+
+        Args:
+          asked_s: all its hosts, known or not, count as asked at that time or later.
+        """
+        was_held, self._held[slot] = self._held[slot], True
+        if asked_s > self._asked_s[slot]:
+            self._asked_s[slot] = asked_s
+            for state in self.of_slot(slot):
+                state.record = self._as_asked(slot, state.record)
+        return not was_held
 
     def load_entry(self, slot: int, record: HostRecord, key: bytes) -> None:
         """Take in an entry of the queue of a host, in order."""
@@ -87,12 +96,6 @@ class HeldHosts:
 
     def count_hosts(self, slot: int, count: int) -> None:
         self._count(slot, count, 0, 0)
-
-    def count_as_asked(self, slot: int, at_s: float) -> None:
-        """Let all hosts of a slot, known or not, count as asked at that time or later."""
-        self._asked_s[slot] = max(at_s, self._asked_s[slot])
-        for state in self.of_slot(slot):
-            state.record = self._as_asked(slot, state.record)
 
     def asked_s(self, slot: int) -> float:
         """When all hosts of the slot count as asked; -inf when each has its own clock."""
