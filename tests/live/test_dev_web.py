@@ -16,7 +16,7 @@ from mesh.admin_token import token_in
 from mesh.gateway_client import GatewayClient
 from tests.live.access_log import Access, assert_one_connection_at_a_time, page_counts
 from tests.live.archives import archived_urls
-from tests.live.lab_process import Up, get, search, up
+from tests.live.lab_process import Up, get, search, up, wait_for
 from tests.live.reachable import Reachable, reachable
 from tests.live.web import GBK_HOST, ServedWeb, served_web
 
@@ -55,7 +55,8 @@ def crawled(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def mesh(crawled: Crawled) -> Iterator[Up]:
     """The same peers, started again on what they have."""
     with up(crawled.folder, crawled.web) as lab:
-        lab.gateways()
+        gateways = lab.gateways()
+        wait_for(lambda: all(get(each, "/readyz")[0] == 200 for each in gateways), "answers of all slots")
         yield lab
 
 
@@ -97,11 +98,11 @@ def test_report_agrees_with_the_log_of_the_web_server(crawled: Crawled) -> None:
 def test_any_gateway_gives_the_same_hits_and_scores(mesh: Up) -> None:
     for query in QUERIES:
         answers = [search(gateway, query) for gateway in mesh.gateways()]
+        assert all(answer["coverage"]["missing"] == 0 for answer in answers)
         found = [[(hit["url"], hit["score"]) for hit in answer["hits"]] for answer in answers]
         assert found[0], query
         assert found[1:] == found[:1] * 2, query
         assert {answer["total"] for answer in answers} == {answers[0]["total"]}
-        assert all(answer["coverage"]["missing"] == 0 for answer in answers)
 
 
 def test_restarted_mesh_fetches_nothing_again(crawled: Crawled, mesh: Up) -> None:
@@ -132,5 +133,5 @@ def test_seeds_health_and_metrics_at_any_gateway(crawled: Crawled, mesh: Up) -> 
     client = GatewayClient(mesh.gateways()[1], token_in(mesh.folder))
     known = client.add_seeds([crawled.web.seeds[0], "no url"])
     client.close()
-    assert known == {"accepted": 1, "invalid": ["no url"]}
+    assert known == {"accepted": 1, "invalid": ["no url"], "left_out": []}
     assert mesh.wait_until_idle()["total"]["pages_fetched"] == 0
