@@ -19,7 +19,7 @@ from tests.live.mesh_processes import Mesh, mesh_of
 from tests.live.truth import Truth
 from tests.live.web import SMALL_HOSTS, served_web
 
-pytestmark = [pytest.mark.live, pytest.mark.timed, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 DOWN_S_MAX = 60.0
 
@@ -85,7 +85,9 @@ def _stop_copies(mesh: Mesh, page: KnownPage) -> None:
 
 
 def _order(mesh: Mesh, *arguments: str) -> None:
-    done = tianmesh(*arguments, "--gateway", mesh.gateways()[0], "--key", str(mesh.folder / "admin.key"))
+    key = str(mesh.folder / "admin.key")
+    options = ["--gateway", mesh.gateways()[0], "--key", key, "--data", str(mesh.folder)]
+    done = tianmesh(*arguments, *options)
     assert done.returncode == 0, done.stderr
 
 
