@@ -225,4 +225,4 @@ def error_count(fetch_status: dict[str, int]) -> int:
 
 
 # By rules of the site or of ours.
-_LEFT_OUT: Final = ("robots", "host_budget", "domain_budget", "address_busy", "busy")
+_LEFT_OUT: Final = ("robots", "host_budget", "domain_budget", "policy", "address_busy", "busy")

@@ -84,6 +84,11 @@ def anywhere(policy: Policy | None, limits: Rule) -> Policy:
     return _with([*(rule for rule in rules if not _is_for_all(rule) or rule.action is Action.PAUSE), limits])
 
 
+def goes_anywhere(policy: Policy) -> bool:
+    """Is a page crawled that no rule is about?"""
+    return bool(policy.rules) and _is_for_all(policy.rules[-1]) and policy.rules[-1].action is Action.CRAWL
+
+
 # --- Pauses and take-downs ---
 
 

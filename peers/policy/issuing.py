@@ -15,7 +15,7 @@ from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient, GatewayError
 from mesh.key_file import load_administrator
 from peers.policy import edits
-from peers.policy.rules import EVERYTHING, Policy, Rule, policy_bytes, policy_in
+from peers.policy.rules import Policy, Rule, policy_bytes, policy_in
 
 NAMED_MAX: Final = 5  # domains in a sentence
 
@@ -77,9 +77,13 @@ class PolicyIssuer:
             new = edits.anywhere(policy, limits)
         else:
             new = edits.widened(policy, [edits.target(text) for text in texts], limits)
-        if new != (policy or EVERYTHING):
+        if (
+            new != policy
+        ):  # also one that says of everything what was so without: the next wish is added to it
             self.issue(new)
-        return "the crawl goes anywhere" if is_anywhere else f"the crawl stays on {_some(texts)}"
+        if edits.goes_anywhere(new):
+            return "the crawl goes anywhere"
+        return f"the crawl stays on {_some(texts)}" + (" and what it was on before" if policy else "")
 
 
 def _some(texts: Sequence[str]) -> str:

@@ -61,6 +61,14 @@ def test_seed_anywhere_opens_the_web(gateway: FakeGateway, key: str) -> None:
     assert in_force(gateway).has_room_for("http://a.org/")
 
 
+def test_seed_of_a_mesh_that_goes_anywhere_takes_nothing_from_its_scope(
+    gateway: FakeGateway, key: str
+) -> None:
+    run(gateway, "seed", PAGE, "--anywhere", "--key", key)
+    assert "anywhere" in run(gateway, "seed", PAGE, "--key", key)
+    assert in_force(gateway).has_room_for("http://a.org/")
+
+
 def test_seed_without_a_key_leaves_the_policy_to_the_mesh(gateway: FakeGateway, tmp_path: Path) -> None:
     run(gateway, "seed", PAGE, "--key", str(tmp_path / "none"))
     assert gateway.decrees == []
