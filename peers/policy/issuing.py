@@ -77,10 +77,8 @@ class PolicyIssuer:
             new = edits.anywhere(policy, limits)
         else:
             new = edits.widened(policy, [edits.target(text) for text in texts], limits)
-        if (
-            new != policy
-        ):  # also one that says of everything what was so without: the next wish is added to it
-            self.issue(new)
+        if new != policy:
+            self.issue(new)  # also when none had said the same: the next wish is added to it
         if edits.goes_anywhere(new):
             return "the crawl goes anywhere"
         return f"the crawl stays on {_some(texts)}" + (" and what it was on before" if policy else "")
