@@ -46,6 +46,7 @@ from mesh.trace import merge_traces
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.settings import GatewaySettings
 from peers.options import AnywhereOption, DepthOption, WithinOption
+from peers.policy.edits import ALL_ELSE
 from peers.policy.rules import Action, Rule
 
 DEMO_QUERIES: Final = ("软件包 安装", "virtual host")
@@ -345,6 +346,7 @@ async def _demo(once: bool, screen: Screen, is_shown: bool) -> dict[str, Any]:
             draw_serials(create_mesh(data, "demo", replicas=2), LAB_PEERS, list(served.resolver))
             options = LabOptions(data, LAB_PEERS, 2, settings, gateway=gateway)
             async with _lab_on(screen, options) as lab:
+                await lab.widen(served.seeds, Scope((), ALL_ELSE, is_anywhere=False))
                 await lab.add_seeds(served.seeds)
                 report, is_done = await _watch(lab, once=True, screen=screen)
                 if not is_done:
