@@ -14,10 +14,14 @@ from mesh.gateway_client import GatewayClient
 GATEWAY: Final = "http://127.0.0.1:8017"
 
 GatewayOption = Annotated[str, typer.Option("--gateway", help="Gateway of any peer, http://host:port.")]
-KEY: Final = Path("tianmesh-data/admin.key")
 KeyOption = Annotated[
-    Path,
-    typer.Option("--key", envvar="TIANMESH_ADMIN_KEY", help="The administrator's key, as `init` makes it."),
+    Path | None,
+    typer.Option(
+        "--key",
+        envvar="TIANMESH_ADMIN_KEY",
+        help="The administrator's key, as `init` makes it.",
+        show_default="admin.key of --data",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 TokenOption = Annotated[
@@ -32,6 +36,11 @@ DataOption = Annotated[
     Path,
     typer.Option("--data", envvar="TIANMESH_DATA", help="Folder of the mesh, or of the peer that is asked."),
 ]
+
+
+def key_in(data: Path, key: Path | None) -> Path:
+    """Return the file with the administrator's key."""
+    return key if key is not None else data / "admin.key"
 
 
 def administrator_of(gateway: str, token: str, data: Path) -> GatewayClient:

@@ -18,13 +18,13 @@ from peers.gateway.status import PeerState
 from peers.options import (
     DATA,
     GATEWAY,
-    KEY,
     DataOption,
     GatewayOption,
     JsonOption,
     KeyOption,
     TokenOption,
     administrator_of,
+    key_in,
     print_json,
 )
 
@@ -36,7 +36,7 @@ EPILOG: Final = "Examples: tianmesh drain k3v2   tianmesh drain k3v2 --cancel"
 
 def drain(
     peer: Annotated[str, typer.Argument(help="Id of the peer, or its first letters.")],
-    key: KeyOption = KEY,
+    key: KeyOption = None,
     cancel: Annotated[bool, typer.Option("--cancel", help="Have it take its share again.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until nothing depends on it.")] = True,
     token: TokenOption = "",
@@ -49,7 +49,7 @@ def drain(
     A peer that is down for good is struck off instead. Ctrl-C ends the waiting, not the draining.
     """
     with administrator_of(gateway, token, data) as client:
-        answer = order(client, peer, key, is_draining=not cancel)
+        answer = order(client, peer, key_in(data, key), is_draining=not cancel)
         whole = answer["peer"]
         is_waited_for = wait and not cancel and not answer["is_written_off"]
         if is_waited_for:

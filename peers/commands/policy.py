@@ -20,13 +20,13 @@ from mesh.errors import ConfigError
 from peers.options import (
     DATA,
     GATEWAY,
-    KEY,
     DataOption,
     GatewayOption,
     JsonOption,
     KeyOption,
     TokenOption,
     administrator_of,
+    key_in,
     print_json,
 )
 from peers.policy import edits
@@ -62,7 +62,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Print the policy in force, as `policy set` reads it."""
-    with _issuer(gateway, KEY, token, data) as issuer:
+    with _issuer(gateway, None, token, data) as issuer:
         decrees = issuer.decrees()
     ruling = ruling_of(decrees, time.time())
     shown = decrees if history else (ruling,) if ruling is not None else ()
@@ -89,7 +89,7 @@ def diff(
 ) -> None:
     """Print what a policy would change."""
     new = _read(file)
-    with _issuer(gateway, KEY, token, data) as issuer:
+    with _issuer(gateway, None, token, data) as issuer:
         old = issuer.in_force()
     print(difference(write_policy(old or EVERYTHING), write_policy(new)))
 
@@ -99,7 +99,7 @@ def diff(
 )
 def set_policy(
     file: FileArgument,
-    key: KeyOption = KEY,
+    key: KeyOption = None,
     gateway: GatewayOption = GATEWAY,
     begin: Annotated[
         datetime | None, typer.Option("--from", help="UTC; obeyed from then on.", show_default="now")
@@ -107,6 +107,9 @@ def set_policy(
     until: Annotated[
         datetime | None, typer.Option(help="UTC; then everything is crawled.", show_default="for ever")
     ] = None,
+    undo_takedowns: Annotated[
+        bool, typer.Option("--undo-takedowns", help="Show again what it does not take down any more.")
+    ] = False,
     token: TokenOption = "",
     data: DataOption = DATA,
     as_json: JsonOption = False,
@@ -114,6 +117,8 @@ def set_policy(
     """Have the whole mesh obey a policy; what was in force before is replaced."""
     policy = _read(file)
     with _issuer(gateway, key, token, data) as issuer:
+        if not undo_takedowns:
+            _check_takedowns(issuer.in_force(), policy)
         number = issuer.issue(policy, effective_from=_seconds(begin, 0.0), valid_until=_seconds(until, inf))
     _tell(as_json, number, f"policy {number} of {len(policy.rules)} rules is on its way to all peers")
 
@@ -122,7 +127,7 @@ def takedown(
     target: TargetArgument,
     reason: Annotated[str, typer.Option(help="Kept with it, for `policy show --history`.")] = "",
     undo: Annotated[bool, typer.Option("--undo", help="Show it again.")] = False,
-    key: KeyOption = KEY,
+    key: KeyOption = None,
     gateway: GatewayOption = GATEWAY,
     token: TokenOption = "",
     data: DataOption = DATA,
@@ -131,7 +136,7 @@ def takedown(
     """Take pages out of all answers, stored copies and exports of the whole mesh, and crawl them no more."""
     what = edits.target(target)
     with _issuer(gateway, key, token, data) as issuer:
-        policy = issuer.in_force()
+        policy = issuer.to_change()
         new = edits.restored(policy, what) if undo else edits.taken_down(policy, what, reason)
         number = issuer.issue(new)
     done = "is shown again" if undo else "is taken down: every peer obeys as soon as it hears of it"
@@ -140,7 +145,7 @@ def takedown(
 
 def pause(
     host: HostArgument = None,
-    key: KeyOption = KEY,
+    key: KeyOption = None,
     gateway: GatewayOption = GATEWAY,
     token: TokenOption = "",
     data: DataOption = DATA,
@@ -148,13 +153,14 @@ def pause(
 ) -> None:
     """Have no more questions asked of a host, or of any; what is known stays queued, searches go on."""
     with _issuer(gateway, key, token, data) as issuer:
-        number = issuer.issue(edits.paused(issuer.in_force(), _host(host)))
-    _tell(as_json, number, f"{host or 'the crawl'} is paused until `tianmesh resume {host or ''}`".rstrip())
+        number = issuer.issue(edits.paused(issuer.to_change(), _host(host)))
+    what, command = host or "the crawl", " ".join(("tianmesh resume", *([host] if host else [])))
+    _tell(as_json, number, f"{what} is paused until `{command}`")
 
 
 def resume(
     host: HostArgument = None,
-    key: KeyOption = KEY,
+    key: KeyOption = None,
     gateway: GatewayOption = GATEWAY,
     token: TokenOption = "",
     data: DataOption = DATA,
@@ -162,20 +168,30 @@ def resume(
 ) -> None:
     """Take a pause back."""
     with _issuer(gateway, key, token, data) as issuer:
-        number = issuer.issue(edits.resumed(issuer.in_force(), _host(host)))
+        number = issuer.issue(edits.resumed(issuer.to_change(), _host(host)))
     _tell(as_json, number, f"{host or 'the crawl'} goes on, within half a minute")
 
 
 @contextmanager
-def _issuer(gateway: str, key: Path, token: str, data: Path) -> Iterator[PolicyIssuer]:
+def _issuer(gateway: str, key: Path | None, token: str, data: Path) -> Iterator[PolicyIssuer]:
     with administrator_of(gateway, token, data) as client:
-        yield PolicyIssuer(client, key)
+        yield PolicyIssuer(client, key_in(data, key))
 
 
 def _host(text: str | None) -> Any:
     if text is not None and ("/" in text or "*" in text):
         raise ConfigError(f"{text!r} is no host: pauses are for whole hosts, such as www.pku.edu.cn")
     return None if text is None else edits.target(text)
+
+
+def _check_takedowns(old: Policy | None, new: Policy) -> None:
+    """Refuse to show again in passing what somebody has taken down since the file was written."""
+    lost = edits.restored_by(old, new)
+    if lost:
+        raise ConfigError(
+            f"this would show again what is taken down: {', '.join(lost)}; add the rules that "
+            "`tianmesh policy show` has for it, or say --undo-takedowns"
+        )
 
 
 def _read(file: Path) -> Policy:
@@ -192,9 +208,11 @@ def _seconds(day: datetime | None, default: float) -> float:
 
 def _heading(decree: Mapping[str, Any], *, is_ruling: bool) -> str:
     from_s, until = decree["effective_from"], decree["valid_until"]
+    issued_s = policy_of_decree(decree).issued_at
+    issued = f" of {_day(issued_s)}" if issued_s else ""
     begin = f" from {_day(from_s)}" if from_s else ""
     end = "" if until is None else f" until {_day(until)}"
-    return f"# policy {decree['number']}{begin}{end}{', in force' if is_ruling else ''}"
+    return f"# policy {decree['number']}{issued}{begin}{end}{', in force' if is_ruling else ''}"
 
 
 def _day(seconds: float) -> str:

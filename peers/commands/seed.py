@@ -12,7 +12,6 @@ from mesh.urls import canonical
 from peers.options import (
     DATA,
     GATEWAY,
-    KEY,
     AnywhereOption,
     DataOption,
     DepthOption,
@@ -22,6 +21,7 @@ from peers.options import (
     TokenOption,
     WithinOption,
     administrator_of,
+    key_in,
     print_json,
 )
 from peers.policy.issuing import PolicyIssuer
@@ -42,7 +42,7 @@ def seed(
     anywhere: AnywhereOption = False,
     depth_max: DepthOption = None,
     pages_per_host: PagesOption = None,
-    key: KeyOption = KEY,
+    key: KeyOption = None,
     token: TokenOption = "",
     data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
@@ -56,8 +56,9 @@ def seed(
     is_scope_given = bool(within or anywhere or depth_max is not None or pages_per_host is not None)
     with administrator_of(gateway, token, data) as client:
         scope = ""
-        if is_scope_given or key.exists():
-            issuer = PolicyIssuer(client, key)
+        key_file = key_in(data, key)
+        if is_scope_given or key_file.exists():
+            issuer = PolicyIssuer(client, key_file)
             pages = [url for url in map(canonical, urls) if url is not None]
             scope = "; " + issuer.widen(pages, within or (), limits, is_anywhere=anywhere)
         answer = client.add_seeds(urls)
@@ -65,6 +66,8 @@ def seed(
         print_json(answer)
     else:
         _show(answer, len(urls), scope)
+    if answer["left_out"]:
+        raise typer.Exit(1)
 
 
 def _show(answer: dict[str, Any], count: int, scope: str) -> None:

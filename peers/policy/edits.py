@@ -122,6 +122,17 @@ def restored(policy: Policy | None, what: Rule) -> Policy:
     return _without(policy, what, Action.TAKE_DOWN, "taken down")
 
 
+def restored_by(old: Policy | None, new: Policy) -> list[str]:
+    """Name what one policy takes down and the other does not."""
+    kept = [rule for rule in new.rules if rule.action is Action.TAKE_DOWN]
+    lost = [
+        rule
+        for rule in (old.rules if old is not None else ())
+        if rule.action is Action.TAKE_DOWN and not any(_is_same(rule, other) for other in kept)
+    ]
+    return [name for rule in lost for names in _conditions(rule) for name in names]
+
+
 def _inserted(policy: Policy | None, rule: Rule, behind: Callable[[Rule], bool]) -> Policy:
     rules = [ALL_ELSE] if policy is None else list(policy.rules)
     rules = [other for other in rules if not _is_same(other, rule)]

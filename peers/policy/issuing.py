@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from mesh.decree import POLICY
 from mesh.errors import ConfigError
@@ -27,6 +28,7 @@ class PolicyIssuer:
         """Args: key: file of the administrator who signs; read only when there is something to sign."""
         self._client = client
         self._key = key
+        self._expected: int | None = None  # number of the next policy, when the last one was read
 
     def decrees(self) -> tuple[Mapping[str, Any], ...]:
         """All decrees of a policy that are known, the lowest number first, replaced ones too."""
@@ -39,7 +41,27 @@ class PolicyIssuer:
         Raises:
           GatewayError: it was written by a newer version.
         """
-        ruling = ruling_of(self._client.decrees(POLICY, "")["decrees"], time.time())
+        return self._in_force(self._client.decrees(POLICY, ""))
+
+    def to_change(self) -> Policy | None:
+        """The same, of which the next one that is issued is a change.
+
+        Raises:
+          GatewayError: as above; or another one is to come, which would never come after that change.
+        """
+        told = self._client.decrees(POLICY, "")
+        coming = [decree["number"] for decree in told["decrees"] if decree["effective_from"] > time.time()]
+        if coming:
+            raise GatewayError(
+                f"policy {max(coming)} is to come (`tianmesh policy show --history`), and would be replaced "
+                "before that: put both into one file and `tianmesh policy set` it"
+            )
+        self._expected = told["next_number"]
+        return self._in_force(told)
+
+    @staticmethod
+    def _in_force(told: Mapping[str, Any]) -> Policy | None:
+        ruling = ruling_of(told["decrees"], time.time())
         return None if ruling is None else policy_of_decree(ruling)
 
     def issue(self, policy: Policy, *, effective_from: float = 0.0, valid_until: float = inf) -> int:
@@ -47,11 +69,14 @@ class PolicyIssuer:
 
         Raises:
           ConfigError: there is no usable key.
-          GatewayError: the mesh does not take it.
+          GatewayError: the mesh does not take it, or has another policy since `to_change`.
         """
         administrator = load_administrator(self._key)
         number = self._client.next_number(POLICY, "")
-        body = policy_bytes(policy)
+        if self._expected not in (None, number):
+            raise GatewayError("somebody has changed the policy just now: look at it and try again")
+        self._expected = None
+        body = policy_bytes(replace(policy, issued_at=round(time.time())))
         times = {"effective_from": effective_from, "valid_until": valid_until}
         self._client.publish(administrator.decree(POLICY, "", number, body, **times))
         return number
@@ -69,7 +94,7 @@ class PolicyIssuer:
           ConfigError: there is no usable key, or nothing that the limits could be for.
           GatewayError: the mesh does not take it.
         """
-        policy = self.in_force()
+        policy = self.to_change()
         texts = tuple(within) or edits.domains_of(urls)
         if not (texts or is_anywhere):
             raise ConfigError("limits of what? give seeds, --within DOMAIN or --anywhere with them")
@@ -77,7 +102,7 @@ class PolicyIssuer:
             new = edits.anywhere(policy, limits)
         else:
             new = edits.widened(policy, [edits.target(text) for text in texts], limits)
-        if new != policy:
+        if policy is None or new.rules != policy.rules:
             self.issue(new)  # also when none had said the same: the next wish is added to it
         if edits.goes_anywhere(new):
             return "the crawl goes anywhere"

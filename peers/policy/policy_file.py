@@ -14,12 +14,18 @@ from __future__ import annotations
 
 import tomllib
 from difflib import unified_diff
+from typing import Annotated
 
 import msgspec
 import tomlkit
+from msgspec import Meta
 
 from mesh.errors import ConfigError
-from peers.policy.rules import Policy
+from peers.policy.rules import RULES_MAX, Policy, Rule
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    rules: Annotated[tuple[Rule, ...], Meta(max_length=RULES_MAX)] = ()
 
 
 def read_policy(text: str, name: str) -> Policy:
@@ -32,7 +38,7 @@ def read_policy(text: str, name: str) -> Policy:
       ConfigError: it is none.
     """
     try:
-        return msgspec.convert(tomllib.loads(text), Policy)
+        return Policy(rules=msgspec.convert(tomllib.loads(text), _File).rules)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{name} is not TOML: {error}") from error
     except msgspec.ValidationError as error:
@@ -40,7 +46,7 @@ def read_policy(text: str, name: str) -> Policy:
 
 
 def write_policy(policy: Policy) -> str:
-    return tomlkit.dumps(msgspec.to_builtins(policy))
+    return tomlkit.dumps(msgspec.to_builtins(_File(rules=policy.rules)))
 
 
 def difference(old: str, new: str) -> str:

@@ -117,6 +117,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Rules in the order in which they are tried."""
 
     rules: Annotated[tuple[Rule, ...], Meta(max_length=RULES_MAX)] = ()
+    issued_at: float = 0.0  # seconds since the epoch, by the clock of who signed it; for people
 
     def rule_for(self, url: str) -> Rule | None:
         """Return the rule that decides about a canonical URL; None when none does."""

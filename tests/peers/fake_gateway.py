@@ -71,6 +71,7 @@ class FakeGateway:
         self.is_written_off = False
         self.to_decree: dict[str, str] | None = None  # before an order to drain is carried out
         self.decrees: list[Decree] = []
+        self.left_out: list[str] = []  # of all seeds
         self.orders: list[tuple[str, dict[str, Any], str]] = []
         self.searches: list[dict[str, str]] = []
         gateway = self
@@ -102,7 +103,9 @@ class FakeGateway:
                     return
                 body = json.loads(posted)
                 if self.path == "/api/seeds":
-                    self._answer(200, {"accepted": len(body["urls"]), "invalid": [], "left_out": []})
+                    self._answer(
+                        200, {"accepted": len(body["urls"]), "invalid": [], "left_out": gateway.left_out}
+                    )
                     return
                 gateway.orders.append((self.path, body, self.headers.get("Authorization", "")))
                 if gateway.refusal:
