@@ -5,7 +5,10 @@ Both directions are decoded with types: what comes back may have been written by
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+import operator
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -15,7 +18,7 @@ from peers.storage.messages import ParseRecords, RecordsParsed
 
 
 class DecodeBeginning(msgspec.Struct, frozen=True, array_like=True):
-    """Undo the content codings of a body, of each only so many bytes: `BeginningDecoded | Undecodable`."""
+    """Undo the content codings of a body, of each only so many bytes: `BeginningDecoded | NotDecoded`."""
 
     body: bytes
     codings: str
@@ -65,52 +68,23 @@ def decode_answer(encoded: bytes) -> Answer:
     return answer
 
 
-# Most of these are messages that never leave a peer, so they have no tag of their own.
+def _tagged(kinds: Sequence[type]) -> dict[type, Any]:
+    """Make for each kind a struct that has one as its `content`, with its place among them as the tag.
+
+    Most of them are messages that never leave a peer, so they have no tag of their own.
+    """
+    return {
+        kind: msgspec.defstruct(kind.__name__, [("content", kind)], frozen=True, array_like=True, tag=tag)
+        for tag, kind in enumerate(kinds)
+    }
 
 
-class _ParsePage(msgspec.Struct, frozen=True, array_like=True, tag=0):
-    content: ParsePage
+def _decoder_of(kinds: Sequence[type]) -> msgspec.msgpack.Decoder[Any]:
+    return msgspec.msgpack.Decoder(reduce(operator.or_, _tagged(kinds).values()))
 
 
-class _ParseRecords(msgspec.Struct, frozen=True, array_like=True, tag=1):
-    content: ParseRecords
-
-
-class _DecodeBeginning(msgspec.Struct, frozen=True, array_like=True, tag=2):
-    content: DecodeBeginning
-
-
-class _PageParsed(msgspec.Struct, frozen=True, array_like=True, tag=0):
-    content: PageParsed
-
-
-class _ParseFailed(msgspec.Struct, frozen=True, array_like=True, tag=1):
-    content: ParseFailed
-
-
-class _RecordsParsed(msgspec.Struct, frozen=True, array_like=True, tag=2):
-    content: RecordsParsed
-
-
-class _BeginningDecoded(msgspec.Struct, frozen=True, array_like=True, tag=3):
-    content: BeginningDecoded
-
-
-class _NotDecoded(msgspec.Struct, frozen=True, array_like=True, tag=4):
-    content: NotDecoded
-
-
-_TAGGED: Final = {
-    ParsePage: _ParsePage,
-    ParseRecords: _ParseRecords,
-    DecodeBeginning: _DecodeBeginning,
-    PageParsed: _PageParsed,
-    ParseFailed: _ParseFailed,
-    RecordsParsed: _RecordsParsed,
-    BeginningDecoded: _BeginningDecoded,
-    NotDecoded: _NotDecoded,
-}
-_orders = msgspec.msgpack.Decoder(_ParsePage | _ParseRecords | _DecodeBeginning)
-_answers = msgspec.msgpack.Decoder(
-    _PageParsed | _ParseFailed | _RecordsParsed | _BeginningDecoded | _NotDecoded
-)
+_ORDERS: Final = (ParsePage, ParseRecords, DecodeBeginning)
+_ANSWERS: Final = (PageParsed, ParseFailed, RecordsParsed, BeginningDecoded, NotDecoded)
+_TAGGED: Final = _tagged(_ORDERS) | _tagged(_ANSWERS)
+_orders = _decoder_of(_ORDERS)
+_answers = _decoder_of(_ANSWERS)
