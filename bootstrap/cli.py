@@ -45,7 +45,7 @@ from mesh.process import first_error, run_node
 from mesh.trace import merge_traces
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.settings import GatewaySettings
-from peers.options import AnywhereOption, DepthOption, WithinOption
+from peers.options import DATA, AnywhereOption, DepthOption, WithinOption
 from peers.policy.edits import ALL_ELSE
 from peers.policy.rules import Action, Rule
 
@@ -55,7 +55,6 @@ LAB_PEERS: Final = 3
 # a row, and with them a host that is not there, are over in 5 s.
 LAB_BACKOFF_S: Final = 0.3
 PATIENCE_S: Final = 5.0  # a start takes about 3 s
-DATA: Final = Path("tianmesh-data")
 FIRST_PORT: Final = 7_400  # of a node that others reach: inbox, multicast, door
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]

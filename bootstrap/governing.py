@@ -23,9 +23,8 @@ from bootstrap.provision import (
 )
 from mesh.config import DoorConfig
 from mesh.decree import RENEWAL, REVOCATION, Signer
-from peers.options import GATEWAY, GatewayOption, TokenOption, administrator_of
+from peers.options import DATA, GATEWAY, GatewayOption, TokenOption, administrator_of
 
-DATA: Final = Path("tianmesh-data")
 INVITATION_DAYS: Final = 7.0
 
 DataOption = Annotated[Path, typer.Option("--data", help="Folder of the mesh, with its root key.")]
