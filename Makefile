@@ -5,9 +5,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test quick kernels lint bench quality fit clean
+.PHONY: .venv demo test quick kernels lint bench quality fit clean
 
-demo: .venv
+demo: .venv/product
 	$(BIN)/tianmesh demo
 
 # What is timed goes one by one: it needs the machine for itself.
@@ -18,34 +18,45 @@ test: quick
 quick: lint kernels
 	$(BIN)/pytest -m 'not live' --numprocesses auto --dist worksteal --durations 20
 
-# Compiled once, before several processes would do so at the same time.
-kernels: .venv
-	$(BIN)/python -c 'import peers.peer'
+# Built again when their sources in C change.
+kernels: .venv/tests .venv/kernels
+.venv/kernels: $(shell find peers -name '*.[ch]')
+	$(BIN)/python -c 'from peers.build_kernels import build_in_place; build_in_place()'
+	touch $@
 
-lint: .venv
+lint: .venv/tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 # Benchmarks print figures beside those of a peer or a physical limit; they are no tests.
-bench: .venv
+bench: .venv/tests
 	$(BIN)/pytest tests/benchmarks/bench_*.py --benchmark-enable -s
 
 # Every judged collection beside other engines. HELP_PAGES names a folder with the unpacked packages
 # libreoffice-help-zh-cn and -en-us, LUCENE_JAR a jar with Lucene (see peers/evaluation/lucene.py).
-quality: .venv
+quality: .venv/tests
 	$(BIN)/tianmesh eval quality
 
 # Weights of the ranking, fitted to the same collections with cross-validation; prints, changes nothing.
-fit: .venv
+fit: .venv/tests
 	$(BIN)/tianmesh eval fit
 
-# Rebuilt when the dependencies change.
-.venv: pyproject.toml
+# The product alone, as a user has it.
+.venv: .venv/product
+
+# Made again when the dependencies change. What builds the kernels is installed once: pip would else fetch numpy
+# a second time, for an environment of its own.
+.venv/product: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --editable '.[test,simulations,evaluation,lucene]'
-	touch .venv
+	$(BIN)/pip install --quiet editables 'hatchling>=1.26' 'numpy>=2.0' 'setuptools>=70'
+	$(BIN)/pip install --quiet --no-build-isolation --editable .
+	touch $@
+
+# With what tests, simulations and comparisons need besides.
+.venv/tests: .venv/product
+	$(BIN)/pip install --quiet --no-build-isolation --editable '.[test,simulations,evaluation,lucene]'
+	touch $@ .venv/kernels
 
 clean:
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

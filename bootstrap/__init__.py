@@ -3,9 +3,10 @@
 `rendezvous`      the bootstrap node, at whose door newcomers knock; `yielder` is its word on claims
 `provision`       keys, certificates and configurations of a new mesh; `toml_text` writes these from the
                   schema that reads them, `toml_edit` sets values in what a person has edited
-`invitation`      all that one machine needs to join, in one file
-`lab`             starts, watches and stops the nodes of a mesh on this machine
+`invitation`      all that other machines need to join, in one token; `joining` is what they do with it
+`lab`             starts, watches and stops the nodes of a mesh on this machine; `node` is one of them
 `demo_web`        the bundled web, served on loopback (`make_demo_web` built it, see DEMO_WEB.md)
 `cli`, `screen`   the commands init, bootstrap, up and demo, and what they show
+`service`         nodes as services of a machine (`service_commands`)
 `governing`       the commands of who holds the root key: expel, renew, invite; and join
 """

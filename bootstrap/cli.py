@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -22,14 +22,17 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from bootstrap import governing
+from bootstrap import governing, service_commands
 from bootstrap.demo_web import serve_demo_web
+from bootstrap.invitation import DOORS_MAX, doors_in
 from bootstrap.lab import Lab, LabOptions, Report, Scope, gateway_of, running_lab
 from bootstrap.provision import (
     BOOTSTRAP,
+    MeshFolder,
+    check_founding,
     create_mesh,
     draw_serials,
-    identity_in,
+    make_administrator,
     open_mesh,
     ports_from,
     private_names_in,
@@ -41,20 +44,23 @@ from bootstrap.screen import Screen
 from mesh.config import DoorConfig
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient
+from mesh.places import check_place
 from mesh.process import first_error, run_node
+from mesh.tcp_endpoint import checked_host
 from mesh.trace import merge_traces
 from peers.crawler.settings import CrawlSettings
-from peers.gateway.settings import GatewaySettings
-from peers.options import DATA, AnywhereOption, DepthOption, WithinOption
+from peers.gateway.settings import GatewaySettings, checked_listen
+from peers.options import DATA, AnywhereOption, DepthOption, PagesMaxOption, WithinOption
 from peers.policy.edits import ALL_ELSE
 from peers.policy.rules import Action, Rule
 
 DEMO_QUERIES: Final = ("软件包 安装", "virtual host")
+DEMO_ASKED_MAX: Final = 5  # times each
 LAB_PEERS: Final = 3
+REPLICAS_DEFAULT: Final = 2
 # First pause after a failure, or the delay if that is longer. Somebody waits for a lab: five failures in
 # a row, and with them a host that is not there, are over in 5 s.
 LAB_BACKOFF_S: Final = 0.3
-PATIENCE_S: Final = 5.0  # a start takes about 3 s
 FIRST_PORT: Final = 7_400  # of a node that others reach: inbox, multicast, door
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
@@ -75,6 +81,12 @@ PrivateOption = Annotated[
     typer.Option(
         "--allow-private/--no-allow-private",
         help="Allow private addresses to the seeds' hosts and the table's.",
+    ),
+]
+ReplicasOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1, max=8, help="Copies of every page, in a new mesh.", show_default=str(REPLICAS_DEFAULT)
     ),
 ]
 FirstGatewayOption = Annotated[
@@ -109,6 +121,7 @@ def register(app: typer.Typer) -> None:
     )(up)
     app.command(epilog="Example: tianmesh demo --once --json")(demo)
     governing.register(app)
+    app.add_typer(service_commands.app, name="service")
 
 
 def init(
@@ -116,32 +129,47 @@ def init(
     peers: Annotated[int, typer.Option(min=1, help="How many peers there shall be.")] = 1,
     host: Annotated[str, typer.Option(help="Address of this machine for the others.")] = "127.0.0.1",
     name: Annotated[str, typer.Option(help="Name of the mesh; by default that of the folder.")] = "",
-    replicas: Annotated[int, typer.Option(min=1, max=8, help="Copies of every page.")] = 2,
+    replicas: ReplicasOption = None,
 ) -> None:
     """Found a mesh: write its keys and a commented configuration for every node.
 
-    Run again with more --peers it adds nodes; existing keys and configurations stay.
+    Run again with more --peers it adds nodes; existing keys and configurations stay. Where admin.key was
+    taken away, as its holder is expelled, it makes another one.
     """
+    checked_host(host)
     if (folder / "mesh.toml").exists():
         mesh_folder = open_mesh(folder)
+        check_founding(mesh_folder, name, replicas)
+        make_administrator(mesh_folder)
     else:
-        mesh_folder = create_mesh(folder, name or folder.resolve().name, replicas)
+        mesh_folder = create_mesh(folder, name or folder.resolve().name, replicas or REPLICAS_DEFAULT)
     everywhere = "127.0.0.1" if host == "127.0.0.1" else "0.0.0.0"
     address = {"member.listen": everywhere, "member.announce": host}
     if not (folder / BOOTSTRAP / "config.toml").exists():
         write_bootstrap(mesh_folder, {**address, **ports_from(FIRST_PORT)})
-    door = _door_of(folder / BOOTSTRAP, host)
-    console = Console(highlight=False)
-    for number in range(1, peers + 1):
-        if (folder / f"peer-{number}" / "config.toml").exists():
-            continue
+    numbers = range(1, peers + 1)
+    new = [number for number in numbers if not (folder / f"peer-{number}" / "config.toml").exists()]
+    for number in new:
         ports = ports_from(FIRST_PORT + 10 * number)
         gateway = {"gateway.listen": gateway_of(number, GatewaySettings().listen)}
-        write_peer(mesh_folder, number, {**address, **ports, "member.doors": (door,), **gateway})
+        write_peer(mesh_folder, number, {**address, **ports, **gateway})
+    doors = doors_in(mesh_folder)[:DOORS_MAX]  # its own among them, where no node knocks
+    for number in new:
+        write_peer(mesh_folder, number, {"member.doors": doors})
+    _tell_founded(mesh_folder, doors, peers)
+
+
+def _tell_founded(mesh_folder: MeshFolder, doors: Sequence[DoorConfig], peers: int) -> None:
+    """Say what was made and what comes next."""
+    console = Console(highlight=False, soft_wrap=True)
+    folder = mesh_folder.folder
     console.print(f"mesh [bold]{escape(mesh_folder.mesh.name)}[/bold] in {escape(str(folder))}")
     console.print(f"keep {escape(str(folder / 'root.key'))} safe: it admits new peers")
     console.print(f"{escape(str(folder / 'admin.key'))} signs orders to its peers: `tianmesh drain --key`")
-    console.print("copy a peer's folder to its machine, set member.announce there to its address, and run")
+    for door in doors:
+        console.print(f"door {escape(door.endpoint)}={escape(door.key)}")
+    invite = f"tianmesh invite --data {escape(str(folder))}"
+    console.print(f"other machines join by what `{invite}` prints; on this one run")
     console.print(f"  tianmesh bootstrap --config {escape(str(folder / BOOTSTRAP / 'config.toml'))}")
     for number in range(1, peers + 1):
         console.print(f"  tianmesh peer --config {escape(str(folder / f'peer-{number}' / 'config.toml'))}")
@@ -166,11 +194,12 @@ def up(
     delay: DelayOption = None,
     allow_private: PrivateOption = None,
     gateway: FirstGatewayOption = "",
-    replicas: Annotated[int, typer.Option(min=1, max=8, help="Copies of every page, in a new mesh.")] = 2,
+    replicas: ReplicasOption = None,
     pages_per_host: PagesPerHostOption = None,
     within: WithinOption = None,
     anywhere: AnywhereOption = False,
     depth_max: DepthOption = None,
+    pages_max: PagesMaxOption = None,
     revisit_after: RevisitOption = None,
     once: OnceOption = False,
     report: Annotated[Path | None, typer.Option(help="Write the report of all peers here.")] = None,
@@ -189,6 +218,7 @@ def up(
     A new mesh without seeds waits for `tianmesh seed` or `tianmesh import`.
     """
     urls = _seeds_of(seed_urls, seeds)
+    _check_lab(data, gateway, replicas)
     _check_writable(report, record)
     if once and not urls and not (data / "mesh.toml").exists():
         raise ConfigError("there is nothing to crawl: give seed URLs, or --data with a folder to go on in")
@@ -202,17 +232,16 @@ def up(
     options = LabOptions(
         data,
         peers or _peer_count(data),
-        replicas,
+        replicas or REPLICAS_DEFAULT,
         {name: value for name, value in given.items() if value is not None},
         first_settings={"crawl.backoff_s": _first_backoff_s(delay)},
         gateway=gateway,
         is_traced=record is not None,
     )
-    scope = Scope(tuple(within or ()), Rule(action=Action.CRAWL, depth_max=depth_max), is_anywhere=anywhere)
+    limits = Rule(action=Action.CRAWL, depth_max=depth_max)
+    scope = Scope(tuple(within or ()), limits, is_anywhere=anywhere, pages_max=pages_max)
     result = _run(_up, options, urls, scope, once, Screen(quiet=as_json))
-    _write_results(result["report"], options, report, record)
-    if as_json:
-        print(json.dumps(result["report"], ensure_ascii=False))
+    _write_results(result["report"], options, report, record, is_printed=as_json)
     if once and not result["is_done"]:
         raise typer.Exit(1)
 
@@ -270,18 +299,10 @@ def copies_warning(replicas: int, peers: int) -> str:
 async def _lab_on(screen: Screen, options: LabOptions) -> AsyncIterator[Lab]:
     """A running lab of which the screen tells."""
     async with AsyncExitStack() as stack:
-        with screen.starting(options.peers) as explain:
-            async with trio.open_nursery() as waiting:
-                waiting.start_soon(_call_after, PATIENCE_S, explain)
-                lab = await stack.enter_async_context(running_lab(options))
-                waiting.cancel_scope.cancel()
+        with screen.starting(options.peers):
+            lab = await stack.enter_async_context(running_lab(options))
         screen.show_gateways(lab.peers)
         yield lab
-
-
-async def _call_after(seconds: float, function: Callable[[], None]) -> None:
-    await trio.sleep(seconds)
-    function()
 
 
 async def _watch(lab: Lab, once: bool, screen: Screen) -> tuple[Report, bool]:
@@ -315,11 +336,15 @@ async def _watch(lab: Lab, once: bool, screen: Screen) -> tuple[Report, bool]:
     return last, is_done
 
 
-def _write_results(last: Report, options: LabOptions, report: Path | None, record: Path | None) -> None:
+def _write_results(
+    last: Report, options: LabOptions, report: Path | None, record: Path | None, *, is_printed: bool
+) -> None:
     if report is not None:
         report.write_text(json.dumps(last, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     if record is not None:
         merge_traces(sorted(options.folder.glob("peer-*/trace")), record)
+    if is_printed:
+        print(json.dumps(last, ensure_ascii=False))
 
 
 # --- demo ---
@@ -374,8 +399,13 @@ def _demo_gateway() -> str:
 
 
 async def _ask(gateway: str, query: str) -> dict[str, Any]:
+    """Ask, and again when a peer was too late for it, as it may be on a machine with other work."""
     with GatewayClient(gateway) as client:
-        return await trio.to_thread.run_sync(lambda: client.search(query, 3)) | {"gateway": gateway}
+        for _ in range(DEMO_ASKED_MAX):
+            answer = await trio.to_thread.run_sync(lambda: client.search(query, 3))
+            if not answer["coverage"]["missing"]:
+                break
+    return answer | {"gateway": gateway}
 
 
 def _show_answers(answers: list[dict[str, Any]]) -> None:
@@ -432,6 +462,15 @@ def _read_seeds(path: Path | None) -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
+def _check_lab(data: Path, gateway: str, replicas: int | None) -> None:
+    """Find out what cannot be before anything is made."""
+    if gateway:
+        checked_listen(gateway, "--gateway")
+    check_place(data)
+    if (data / "mesh.toml").exists():
+        check_founding(open_mesh(data), "", replicas)
+
+
 def _check_writable(*paths: Path | None) -> None:
     """Find out before the crawl that its results could not be written after it."""
     for path in paths:
@@ -466,8 +505,3 @@ def _private_names(
         except (OSError, ValueError) as error:
             raise ConfigError(f"cannot read the resolver table {resolver}: {error}") from error
     return tuple(sorted({name for name in names if name}))
-
-
-def _door_of(folder: Path, host: str) -> DoorConfig:
-    key = identity_in(folder).curve_public.decode()
-    return DoorConfig(endpoint=f"tcp://{host}:{FIRST_PORT + 2}", key=key)

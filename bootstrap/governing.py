@@ -5,6 +5,8 @@ The root key is read on the machine where they run and goes nowhere: what reache
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -12,22 +14,28 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from bootstrap.invitation import accept, invitation_to
+from bootstrap.invitation import doors_in, invite_to, is_near, read_token
+from bootstrap.joining import join_by
 from bootstrap.provision import (
     CERTIFICATE_DAYS,
-    MEMBERS,
     MeshFolder,
     certificate_of,
+    member_in,
+    members_by_key,
+    note_member,
     open_mesh,
     renewed,
 )
-from mesh.config import DoorConfig
+from mesh.certificate import peer_in
+from mesh.config import DoorConfig, load_config
 from mesh.decree import RENEWAL, REVOCATION, Signer
-from peers.options import DATA, GATEWAY, GatewayOption, TokenOption, administrator_of
+from mesh.errors import ConfigError
+from mesh.voucher import USES_MAX
+from peers.config import PeerConfig
+from peers.options import DATA, GATEWAY, DataOption, GatewayOption, TokenOption, administrator_of
 
 INVITATION_DAYS: Final = 7.0
 
-DataOption = Annotated[Path, typer.Option("--data", help="Folder of the mesh, with its root key.")]
 DaysOption = Annotated[float, typer.Option(min=0.0, help="Days from now for which the certificate is valid.")]
 WeightMaxOption = Annotated[
     int | None,
@@ -37,27 +45,45 @@ WeightMaxOption = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file to the application."""
-    app.command(epilog="Example: tianmesh expel k3v2 --reason 'it answers with spam'")(expel)
-    app.command(epilog="Examples: tianmesh renew k3v2 --days 365   tianmesh renew --all")(renew)
-    app.command(epilog="Example: tianmesh invite guest.invitation --door tcp://192.0.2.7:7402=KEY")(invite)
-    app.command(epilog="Example: tianmesh join guest.invitation --folder guest")(join)
+    app.command(
+        epilog="Examples: tianmesh expel k3v2 --reason 'it answers with spam'   "
+        "tianmesh expel $KEY, the 64 hexadecimal digits in the first line of an administrator's admin.key"
+    )(expel)
+    app.command(epilog="Examples: tianmesh renew k3v2 --weight-max 200   tianmesh renew --all")(renew)
+    app.command(
+        epilog="Examples: tianmesh invite --data mymesh   tianmesh invite --uses 10 --expires 1 --data mymesh"
+    )(invite)
+    app.command(
+        epilog="Examples: tianmesh join tianmesh1-k8Rt...   tianmesh join - --host 10.0.0.7 <token.txt"
+    )(join)
 
 
 def expel(
-    peer: Annotated[str, typer.Argument(help="Id of the member, or its first letters.")],
+    peer: Annotated[
+        str,
+        typer.Argument(help="Id of the member, or its first letters; or the public key of an administrator."),
+    ],
     reason: Annotated[str, typer.Option(help="For those who look it up.")] = "",
     data: DataOption = DATA,
     token: TokenOption = "",
     gateway: GatewayOption = GATEWAY,
 ) -> None:
-    """Expel a member for ever: nothing is taken from it any more, and others take over what it has."""
+    """Expel a member for ever: nothing is taken from it any more, and others take over what it has.
+
+    Expel an administrator, and all that its key has signed is void, policies and take-downs too: have another
+    one sign them anew. `tianmesh init` makes a new admin.key where there is none.
+    """
     mesh_folder = open_mesh(data)
-    whole = certificate_of(mesh_folder, peer).grant.serial
+    is_administrator = bool(re.fullmatch("[0-9a-fA-F]{64}", peer))
+    whole = peer.lower() if is_administrator else member_in(mesh_folder, peer).stem
+    if whole == mesh_folder.mesh.root_key:
+        raise ConfigError("that is the root key of this mesh, which nobody can expel: found another mesh")
     with administrator_of(gateway, token, data) as client:
         number = client.next_number(REVOCATION, whole)
         client.publish(_root_of(mesh_folder).decree(REVOCATION, whole, number, reason.encode()))
-    Console().print(
-        f"{whole} is expelled: the mesh knows within seconds, members that are away when they are back"
+    what = f"the administrator {whole}" if is_administrator else whole
+    Console(soft_wrap=True).print(
+        f"{what} is expelled: the mesh knows within seconds, members that are away when they are back"
     )
 
 
@@ -74,45 +100,85 @@ def renew(
     if bool(peer) == everybody:
         raise typer.BadParameter("name one member, or give --all")
     mesh_folder = open_mesh(data)
-    members = sorted(path.stem for path in (data / MEMBERS).glob("*.toml")) if everybody else [peer]
+    members = members_by_key(mesh_folder) if everybody else [certificate_of(mesh_folder, peer)]
+    certificates = [renewed(mesh_folder, each, days, weight_max) for each in members]
     with administrator_of(gateway, token, data) as client:
-        for each in members:
-            certificate = renewed(mesh_folder, certificate_of(mesh_folder, each), days, weight_max)
+        for certificate in certificates:
             whole = certificate.grant.serial
             number = client.next_number(RENEWAL, whole)
             decree = _root_of(mesh_folder).decree(RENEWAL, whole, number, certificate.encoded())
             client.publish(decree)
+            note_member(mesh_folder, certificate)
             Console().print(f"{whole} is a member for {days:g} days more")
 
 
 def invite(
-    file: Annotated[Path, typer.Argument(help="Where to write the invitation: whoever has it can join.")],
+    uses: Annotated[int, typer.Option(min=1, max=USES_MAX, help="How many machines may join with it.")] = 1,
+    expires: Annotated[float, typer.Option(min=0.0, help="Days in which they may join.")] = INVITATION_DAYS,
+    days: DaysOption = CERTIFICATE_DAYS,
+    weight_max: Annotated[
+        int, typer.Option(min=0, max=65_536, help="The largest weight of each; 0 answers queries only.")
+    ] = 100,
     door: Annotated[
-        list[str], typer.Option(help="Door of a member, tcp://host:port=KEY; several may be given.")
-    ],
-    days: DaysOption = INVITATION_DAYS,
-    weight_max: Annotated[int, typer.Option(min=0, max=65_536, help="The largest weight it may have.")] = 100,
+        list[str] | None,
+        typer.Option(
+            help="Door of a member, tcp://host:port=KEY; several may be given.",
+            show_default="those of the nodes in --data",
+        ),
+    ] = None,
     data: DataOption = DATA,
 ) -> None:
-    """Make an invitation for one machine: keys, a certificate and the way to the mesh in one file.
+    """Print a token with which other machines join: `tianmesh join TOKEN` there.
 
-    It is good for one peer and until its certificate ends: `tianmesh renew` lets the peer stay,
-    `tianmesh expel` makes the invitation void, used or not. Of two machines with the same one the later ends.
+    Whoever has it can join, so hand it on like a password. A machine that joins makes its own key.
+    `tianmesh expel` of the ids that it prints makes the token void, also of those that have joined.
     """
     mesh_folder = open_mesh(data)
-    whole = invitation_to(mesh_folder, file, tuple(map(_door_in, door)), days, weight_max)
-    Console().print(f"{escape(str(file))} lets one machine join as {whole}, for {days:g} days if not renewed")
+    doors = tuple(map(_door_in, door)) if door else doors_in(mesh_folder)
+    if not doors:
+        raise ConfigError(
+            f"no node in {data} has a door that is always at the same port: give --door "
+            "tcp://HOST:PORT=KEY, as the node prints it when it starts"
+        )
+    invitation = invite_to(mesh_folder, doors, uses, expires, days, weight_max)
+    remarks = Console(stderr=True, highlight=False, soft_wrap=True)
+    machines = "one machine" if uses == 1 else f"{uses} machines"
+    remarks.print(f"good for {machines} and {expires:g} days; ids: {' '.join(invitation.voucher.serials())}")
+    if all(map(is_near, doors)):
+        remarks.print(
+            "[yellow]its doors are on this machine only: other machines need a mesh founded with "
+            "`tianmesh init --host ADDRESS`[/yellow]"
+        )
+    remarks.print("on each other machine run `tianmesh join TOKEN`, then `tianmesh peer`:")
+    print(invitation.token())
 
 
 def join(
-    file: Annotated[Path, typer.Argument(help="An invitation.")],
-    folder: Annotated[Path, typer.Option(help="Where the new peer shall live.")] = Path("peer"),
-    host: Annotated[str, typer.Option(help="Address of this machine for the others.")] = "127.0.0.1",
+    token: Annotated[
+        str, typer.Argument(help="What `tianmesh invite` printed; - reads it from standard input.")
+    ],
+    folder: Annotated[
+        Path, typer.Option(envvar="TIANMESH_DATA", help="Where the new peer shall live.")
+    ] = DATA,
+    host: Annotated[
+        str,
+        typer.Option(help="Address of this machine for the others.", show_default="that towards the door"),
+    ] = "",
 ) -> None:
-    """Use an invitation: write the configuration of a new peer, which joins when it is started."""
-    accept(file, folder, host)
-    config = escape(str(folder / "config.toml"))
-    Console(highlight=False).print(f"start it with\n  tianmesh peer --config {config}")
+    """Join a mesh: make the keys and the configuration of a new peer on this machine.
+
+    It asks a door of the mesh which id is free and by which address this machine is known there.
+    """
+    join_by(read_token(sys.stdin.read() if token == "-" else token), folder, host)
+    config = folder / "config.toml"
+    member = load_config(config, PeerConfig).member
+    ports = f"{member.inbox_port} to {member.door_port}"
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(
+        f"{peer_in(member.certificate)} at {escape(member.announce)}; let its ports {ports} through"
+    )
+    start = "tianmesh peer" if folder == DATA else f"tianmesh peer --config {config}"
+    console.print(f"start it with\n  {escape(start)}")
 
 
 def _root_of(mesh_folder: MeshFolder) -> Signer:

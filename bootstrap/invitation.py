@@ -1,77 +1,149 @@
-"""An invitation: all that one machine needs to join a mesh, in one file that its owner is given. [io]"""
+"""An invitation: all that other machines need to join a mesh, in one token of a few hundred letters. [io]
+
+It holds the secret of a key that the root stands for (`mesh.voucher`), what all peers agree on, and the doors
+of some members. It is good for so many machines and until its day; a machine that has joined has its own
+key, which was in no token.
+"""
 
 from __future__ import annotations
 
-import os
+import base64
 import time
 from pathlib import Path
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
-from bootstrap.provision import MeshFolder, Settings, grant_for, note_member, write_config
-from mesh.certificate import issue, read_certificate
-from mesh.config import WEIGHT_DEFAULT, DoorConfig, MeshConfig
+from bootstrap.provision import BOOTSTRAP, MeshFolder, note_invited
+from bootstrap.rendezvous import BootstrapConfig
+from mesh.certificate import ALL_RIGHTS
+from mesh.config import DoorConfig, MemberConfig, MeshConfig, load_config
 from mesh.errors import ConfigError
-from mesh.identity import Identity
-from mesh.key_file import new_identity, new_serial, save_identity
+from mesh.identity import SECRET_BYTES, bytes_of_z85, z85_of
+from mesh.key_file import load_identity, new_signing_key
+from mesh.signing_key import SigningKey
+from mesh.tcp_endpoint import endpoint_of, host_and_port
+from mesh.voucher import Terms, Voucher, vouch
 from peers.config import PeerConfig
 
+PREFIX: Final = "tianmesh1-"
+TOKEN_CHARS_MAX: Final = 8_192
+DOORS_MAX: Final = 8  # one that answers is enough
+_DAY_S: Final = 86_400
 
-class Invitation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file, as JSON; its secret makes it worth stealing."""
+
+class _Place(msgspec.Struct, frozen=True, array_like=True):
+    """A door, short."""
+
+    host: Annotated[str, Meta(max_length=253)]
+    port: Annotated[int, Meta(ge=1, le=65_535)]
+    key: Annotated[bytes, Meta(min_length=32, max_length=32)]
+
+
+class Invitation(msgspec.Struct, frozen=True, array_like=True):
+    """What a token says; its secret makes it worth stealing."""
 
     mesh: MeshConfig
-    secret: str  # of the peer's keys, hexadecimal
-    certificate: str  # hexadecimal
-    doors: tuple[DoorConfig, ...]
-    weight: int
+    secret: Annotated[bytes, Meta(min_length=SECRET_BYTES, max_length=SECRET_BYTES)]
+    voucher: Voucher
+    places: Annotated[tuple[_Place, ...], Meta(max_length=DOORS_MAX)]
+
+    @property
+    def key(self) -> SigningKey:
+        return SigningKey.of_secret(self.secret)
+
+    @property
+    def doors(self) -> tuple[DoorConfig, ...]:
+        return tuple(
+            DoorConfig(endpoint=endpoint_of((each.host, each.port)), key=z85_of(each.key).decode())
+            for each in self.places
+        )
+
+    def token(self) -> str:
+        """The letters that a person hands on."""
+        return PREFIX + base64.urlsafe_b64encode(msgspec.msgpack.encode(self)).decode().rstrip("=")
 
 
-def invitation_to(
-    mesh_folder: MeshFolder, file: Path, doors: tuple[DoorConfig, ...], days: float, weight_max: int
-) -> str:
-    """Make a member, and write all it needs into a file that only we can read; return its id.
+def invite_to(
+    mesh_folder: MeshFolder,
+    doors: tuple[DoorConfig, ...],
+    uses: int,
+    join_days: float,
+    days: float,
+    weight: int,
+) -> Invitation:
+    """Make an invitation, and note its members-to-be beside the root key, so that each can be expelled.
+
+    Args:
+      join_days: from now, in which newcomers are let in.
+      days: from now, in which they stay members.
+      weight: the largest that each may have.
 
     Raises:
-      ConfigError: the file exists or cannot be written.
+      ConfigError: it cannot be noted.
     """
-    identity = new_identity()
-    weight = min(weight_max, WEIGHT_DEFAULT)
-    grant = msgspec.structs.replace(grant_for(new_serial(), weight, days), weight_max=weight_max)
-    keys = identity.curve_public, identity.signing_public
-    certificate = issue(mesh_folder.root, mesh_folder.mesh.digest(), *keys, grant)
-    told = Invitation(mesh_folder.mesh, identity.secret.hex(), certificate.encoded().hex(), doors, weight)
-    try:
-        with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as output:
-            output.write(msgspec.json.encode(told))
-    except OSError as error:
-        raise ConfigError(f"cannot write {file}: {error.strerror}; choose another name") from error
-    note_member(mesh_folder, certificate)
-    return grant.serial
+    key, mesh_id, now = new_signing_key(), mesh_folder.mesh.digest(), time.time()
+    rights = int(ALL_RIGHTS) if weight else 0
+    terms = Terms(uses, now + join_days * _DAY_S, now + days * _DAY_S, rights, weight)
+    voucher = vouch(mesh_folder.root, mesh_id, key.public, terms)
+    note_invited(mesh_folder, voucher)
+    places = []
+    for door in doors[:DOORS_MAX]:
+        host, port = host_and_port(door.endpoint)
+        places.append(_Place(host, port, bytes_of_z85(door.key.encode())))
+    return Invitation(mesh_folder.mesh, key.secret, voucher, tuple(places))
 
 
-def accept(file: Path, folder: Path, host: str) -> None:
-    """Make the folder of a peer from an invitation.
+def read_token(text: str) -> Invitation:
+    """Read a token.
 
     Raises:
-      ConfigError: it is none, has ended, or there is a peer in the folder.
+      ConfigError: it is none, is cut off, or has ended.
     """
+    letters = "".join(text.split())
+    again = "copy all of what `tianmesh invite` printed, or ask for another one"
+    if not letters.startswith(PREFIX) or len(letters) > TOKEN_CHARS_MAX:
+        raise ConfigError(f"that is no invitation, which begins with {PREFIX}: {again}")
+    body = letters.removeprefix(PREFIX)
     try:
-        told = msgspec.json.decode(file.read_bytes(), type=Invitation)
-        identity = Identity.of_secret(bytes.fromhex(told.secret))
-        encoded = bytes.fromhex(told.certificate)
-    except (OSError, msgspec.MsgspecError, ValueError, AssertionError) as error:
-        raise ConfigError(f"{file} is no invitation: {error}; ask for another one") from error
-    keys = identity.curve_public, identity.signing_public
-    certificate = read_certificate(told.mesh.digest(), *keys, encoded)
-    if certificate is None or certificate.grant.valid_until <= time.time():
-        raise ConfigError(f"the invitation in {file} has ended: ask for another one")
-    save_identity(folder / "peer.key", identity)
-    settings: Settings = {
-        "member.certificate": told.certificate,
-        "member.doors": told.doors,
-        "member.weight": told.weight,
-        "member.listen": "127.0.0.1" if host == "127.0.0.1" else "0.0.0.0",
-        "member.announce": host,
-    }
-    write_config(folder / "config.toml", told.mesh, settings, PeerConfig)
+        packed = base64.b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True)
+        invitation = msgspec.msgpack.decode(packed, type=Invitation)
+    except (ValueError, msgspec.MsgspecError, RecursionError) as error:
+        raise ConfigError(f"the invitation is damaged or cut off: {again}") from error
+    mesh = invitation.mesh
+    is_whole = invitation.key.public == invitation.voucher.public and invitation.places
+    if not is_whole or not invitation.voucher.is_valid(mesh.digest(), bytes.fromhex(mesh.root_key)):
+        raise ConfigError(f"the root of mesh {mesh.name!r} has not signed this invitation: {again}")
+    if invitation.voucher.terms.joins_until <= time.time():
+        raise ConfigError("the invitation has ended: ask for another one, which `tianmesh invite` makes")
+    return invitation
+
+
+def doors_in(mesh_folder: MeshFolder) -> tuple[DoorConfig, ...]:
+    """The doors of the nodes that were configured here, as others reach them: the bootstrap nodes' first.
+
+    Those that only this machine reaches are told only when there are no others.
+    """
+    found: list[DoorConfig] = []
+    for folder in (*sorted(mesh_folder.folder.glob(f"{BOOTSTRAP}*")), *mesh_folder.peers):
+        config = folder / "config.toml"
+        if config.is_file():
+            is_peer = not folder.name.startswith(BOOTSTRAP)
+            member = _member_in(config, is_peer=is_peer)
+            host = member.announce or member.listen
+            if member.door_port and host not in ("0.0.0.0", "::"):
+                key = load_identity(folder / member.key_file).curve_public.decode()
+                found.append(DoorConfig(endpoint=endpoint_of((host, member.door_port)), key=key))
+    far = [door for door in found if not is_near(door)]
+    return tuple(far or found)
+
+
+def _member_in(config: Path, *, is_peer: bool) -> MemberConfig:
+    return (load_config(config, PeerConfig) if is_peer else load_config(config, BootstrapConfig)).member
+
+
+def is_near(door: DoorConfig) -> bool:
+    """Is it a door that only the machine itself reaches?"""
+    host, _ = host_and_port(door.endpoint)
+    return host in ("localhost", "::1") or host.startswith("127.")

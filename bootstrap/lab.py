@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,7 @@ from mesh.admin_token import token_in
 from mesh.config import NAME_CHARS_MAX, DoorConfig, load_config
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient, GatewayError
+from mesh.private_files import make_private_folder
 from mesh.urls import canonical
 from peers.config import PeerConfig
 from peers.gateway.settings import GatewaySettings
@@ -40,8 +41,9 @@ from peers.policy.edits import ALL_ELSE
 from peers.policy.issuing import PolicyIssuer
 from peers.policy.rules import Rule
 
-READY_S: Final = 400.0  # a first start compiles the search kernels: a minute, three on a busy machine
+READY_S: Final = 120.0  # a start takes two seconds, on a busy machine many times as long
 JOIN_S: Final = 30.0
+REST_S: Final = 10.0  # peers without pages are at rest within a second or two
 STOP_S: Final = 30.0  # for finishing the pages in progress
 POLL_S: Final = 0.5
 LOG_LINES_SHOWN: Final = 15
@@ -80,11 +82,13 @@ class Scope:
     within: tuple[str, ...]  # see `peers.policy.edits.target`; none for the domains of the seeds
     limits: Rule  # without conditions
     is_anywhere: bool
+    pages_max: int | None = None  # of the whole mesh
 
     @property
     def is_given(self) -> bool:
         """Did a person say anything of it?"""
-        return bool(self.within) or self.is_anywhere or self.limits != ALL_ELSE
+        is_of_pages = bool(self.within) or self.is_anywhere or self.limits != ALL_ELSE
+        return is_of_pages or self.pages_max is not None
 
 
 class Lab:
@@ -129,11 +133,25 @@ class Lab:
         folder = self.mesh_folder.folder
         with GatewayClient(self.gateways[0], token_in(folder)) as client:
             issuer = PolicyIssuer(client, folder / "admin.key")
-            widen = partial(issuer.widen, pages, scope.within, scope.limits, is_anywhere=scope.is_anywhere)
+            widen = partial(
+                issuer.widen,
+                pages,
+                scope.within,
+                scope.limits,
+                is_anywhere=scope.is_anywhere,
+                pages_max=scope.pages_max,
+            )
             return await trio.to_thread.run_sync(widen)
 
     async def add_seeds(self, urls: list[str]) -> dict[str, Any]:
-        """Hand seeds to their owners through the first gateway."""
+        """Hand seeds to their owners through the first gateway, once slots have come to rest.
+
+        Where a crawl begins while peers still compare what they keep, what they compare changes all the time:
+        slots change hands under the crawl, and pages have a third copy.
+        """
+        with trio.move_on_after(REST_S):
+            while not _are_at_rest(await self._peers_seen()):
+                await trio.sleep(0.1)
         with GatewayClient(self.gateways[0], token_in(self.mesh_folder.folder)) as client:
             return await trio.to_thread.run_sync(client.add_seeds, urls)
 
@@ -203,14 +221,18 @@ class Lab:
     async def start(self) -> None:
         """Start the bootstrap node, then the peers, and wait until all have found each other."""
         write_bootstrap(self.mesh_folder)
-        await self._start_node(BOOTSTRAP, "bootstrap")
+        names = self._names
+        await self._load_node(BOOTSTRAP, "bootstrap")
+        for name in names:
+            await self._load_node(name, "peer")
+        await self._start_node(BOOTSTRAP)
         door = self.descriptions[BOOTSTRAP]
-        names = self.configure(DoorConfig(endpoint=door["door"], key=door["key"]))
-        # The first peer of a fresh installation compiles the search kernels; the others find them.
-        await self._start_node(names[0], "peer")
+        self.configure(DoorConfig(endpoint=door["door"], key=door["key"]))
+        # Where all begin at once slots still change hands when the crawl begins, and pages have a third copy.
+        await self._start_node(names[0])
         async with trio.open_nursery() as starting:
             for name in names[1:]:
-                starting.start_soon(self._start_node, name, "peer")
+                starting.start_soon(self._start_node, name)
         self.descriptions = {name: self.descriptions[name] for name in (BOOTSTRAP, *names)}
         await self._wait_for_members()
 
@@ -220,10 +242,9 @@ class Lab:
         Args:
           door: of the bootstrap node, whose port may be another one at each start.
         """
-        numbers = range(1, self._options.peers + 1)
-        for number in numbers:
+        for number in range(1, self._options.peers + 1):
             write_peer(self.mesh_folder, number, self._settings_of(number, door))
-        return [f"peer-{number}" for number in numbers]
+        return self._names
 
     async def stop(self) -> None:
         """Stop all nodes cleanly, the peers first; kill what does not end in time."""
@@ -233,6 +254,10 @@ class Lab:
             await _terminate(list(self._nodes.values()))
 
     # --- details ---
+
+    @property
+    def _names(self) -> list[str]:
+        return [f"peer-{number}" for number in range(1, self._options.peers + 1)]
 
     def _found_or_open(self) -> MeshFolder:
         options = self._options
@@ -265,10 +290,11 @@ class Lab:
             settings |= {"web.trace": "", "crawl.is_recorded": False}
         return {**settings, **options.settings}
 
-    async def _start_node(self, name: str, command: str) -> None:
+    async def _load_node(self, name: str, kind: str) -> None:
+        """Begin the process of a node, which waits for `_start_node` when it has loaded what it needs."""
         folder = self.mesh_folder.folder / name
-        arguments = [sys.executable, "-m", "peers.cli", command, "--while-stdin"]
-        arguments += ["--config", str(folder / "config.toml")]
+        make_private_folder(folder)
+        arguments = [sys.executable, "-m", "bootstrap.node", kind, str(folder / "config.toml")]
         with (folder / "log").open("ab") as log:
             self._log_starts[name] = log.tell()
             # A session of its own: Ctrl-C is for the lab, which then stops its nodes in order.
@@ -276,8 +302,13 @@ class Lab:
                 arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
             )
         self._nodes[name] = process
+
+    async def _start_node(self, name: str) -> None:
+        process = self._nodes[name]
+        assert process.stdin is not None
         line = b""
-        with trio.move_on_after(READY_S):
+        with trio.move_on_after(READY_S), suppress(trio.BrokenResourceError):
+            await process.stdin.send_all(b"\n")
             line = await _first_line(process)
         if not line:
             raise LabError(f"{name} did not start" + self._end_of_log(name))
@@ -370,6 +401,15 @@ async def running_lab(options: LabOptions) -> AsyncIterator[Lab]:
         yield lab
     finally:
         await lab.stop()
+
+
+def _are_at_rest(peers: list[dict[str, Any]]) -> bool:
+    """Does each peer crawl all that is its own, and have all that it keeps?"""
+    slots = [peer["slots"] for peer in peers]
+    return bool(slots) and all(
+        each["held"] == each["owned"] and each["complete"] == each["kept"] and not each["wanted"]
+        for each in slots
+    )
 
 
 async def _first_line(process: trio.Process) -> bytes:

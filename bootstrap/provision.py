@@ -28,7 +28,15 @@ from bootstrap.rendezvous import BootstrapConfig
 from bootstrap.toml_edit import with_settings
 from bootstrap.toml_text import toml_of
 from mesh.admin_token import make_token
-from mesh.certificate import WEIGHT_MAX_DEFAULT, Certificate, Grant, Right, issue, read_certificate
+from mesh.certificate import (
+    WEIGHT_MAX_DEFAULT,
+    Certificate,
+    Grant,
+    Right,
+    issue,
+    read_certificate,
+    why_no_beginning,
+)
 from mesh.config import WEIGHT_DEFAULT, DoorConfig, MeshConfig, load_config, parse_config
 from mesh.decree import Signer, appoint
 from mesh.errors import ConfigError
@@ -43,10 +51,12 @@ from mesh.key_file import (
     save_identity,
     save_root_key,
 )
+from mesh.places import check_place
 from mesh.private_files import make_private_folder, write_private_text
 from mesh.signing_key import SigningKey
 from mesh.slot_ranking import WEIGHT_MAX
 from mesh.slots import SlotTable, slot_of
+from mesh.voucher import Voucher
 from peers.config import PeerConfig
 
 BOOTSTRAP: Final = "bootstrap"
@@ -86,6 +96,7 @@ def create_mesh(folder: Path, name: str, replicas: int) -> MeshFolder:
     """
     if (folder / "mesh.toml").exists():
         raise ConfigError(f"{folder} holds a mesh already: name another folder, or leave out what founds one")
+    check_place(folder)
     root = new_signing_key()
     try:
         mesh = msgspec.convert(
@@ -94,15 +105,19 @@ def create_mesh(folder: Path, name: str, replicas: int) -> MeshFolder:
     except msgspec.ValidationError as error:
         raise ConfigError(f"no peer would take part in such a mesh: {error}; choose another value") from error
     save_root_key(folder / "root.key", root)
-    save_administrator(folder / "admin.key", _administrator_of(mesh, root))
+    founded = MeshFolder(folder, mesh, root)
+    make_administrator(founded)
     make_token(folder)
     _write(folder / "mesh.toml", toml_of(mesh))
-    return MeshFolder(folder, mesh, root)
+    return founded
 
 
-def _administrator_of(mesh: MeshConfig, root: SigningKey) -> Signer:
-    key, mesh_id = new_signing_key(), mesh.digest()
-    return Signer(key, mesh_id, appoint(root, mesh_id, key.public))
+def make_administrator(mesh_folder: MeshFolder) -> None:
+    """Have the root appoint an administrator if no key of one is in the folder."""
+    path = mesh_folder.folder / "admin.key"
+    if not path.exists():
+        key, mesh_id = new_signing_key(), mesh_folder.mesh.digest()
+        save_administrator(path, Signer(key, mesh_id, appoint(mesh_folder.root, mesh_id, key.public)))
 
 
 def open_mesh(folder: Path) -> MeshFolder:
@@ -111,8 +126,36 @@ def open_mesh(folder: Path) -> MeshFolder:
     Raises:
       ConfigError: there is no mesh in the folder, or one of its files is damaged.
     """
+    if not (folder / "mesh.toml").exists():
+        raise ConfigError(
+            f"there is no mesh in {folder}: give --data the folder that `tianmesh init` or `tianmesh up` made"
+        )
     mesh = load_config(folder / "mesh.toml", MeshConfig)
     return MeshFolder(folder, mesh, load_root_key(folder / "root.key"))
+
+
+def check_founding(mesh_folder: MeshFolder, name: str, replicas: int | None) -> None:
+    """Make sure that a person wants nothing of a mesh but what it was founded with.
+
+    Args:
+      name: "" for any.
+      replicas: None for any.
+
+    Raises:
+      ConfigError: it is otherwise.
+    """
+    mesh = mesh_folder.mesh
+    if replicas not in (None, mesh.replicas):
+        raise ConfigError(
+            f"mesh {mesh.name!r} was founded with {mesh.replicas} copies of every page, for ever: "
+            f"leave out --replicas, or found another mesh with --replicas {replicas} and bring the pages "
+            "over with `tianmesh export warc` and `tianmesh import`"
+        )
+    if name not in ("", mesh.name):
+        raise ConfigError(
+            f"the mesh in {mesh_folder.folder} is called {mesh.name!r}: leave out --name, or name "
+            "another folder"
+        )
 
 
 def identity_in(folder: Path) -> Identity:
@@ -167,38 +210,89 @@ def note_member(mesh_folder: MeshFolder, certificate: Certificate) -> None:
     _write(mesh_folder.folder / MEMBERS / f"{grant.serial}.toml", text)
 
 
+def note_invited(mesh_folder: MeshFolder, voucher: Voucher) -> None:
+    """Remember the ids of an invitation, whose keys are made elsewhere."""
+    terms = voucher.terms
+    until = time.strftime("%Y-%m-%d", time.gmtime(terms.joins_until))
+    for serial in voucher.serials():
+        text = (
+            f"# one of {terms.uses} that may join until {until} by the same invitation, with a weight of "
+            f'{terms.weight_max} at most\ninvitation = "{voucher.public.hex()}"\n'
+        )
+        _write(mesh_folder.folder / MEMBERS / f"{serial}.toml", text)
+
+
+def member_in(mesh_folder: MeshFolder, peer: str) -> Path:
+    """The file about the member, or the one to be, whose id begins so.
+
+    Raises:
+      ConfigError: there is none such, or several.
+    """
+    if why := why_no_beginning(peer):
+        raise ConfigError(why)
+    files = sorted((mesh_folder.folder / MEMBERS).glob(f"{peer}*.toml"))
+    if len(files) != 1:
+        known = ", ".join(path.stem for path in files) or "none"
+        raise ConfigError(f"{peer!r} has to be the beginning of the id of one member; {known} begin so")
+    return files[0]
+
+
 def certificate_of(mesh_folder: MeshFolder, peer: str) -> Certificate:
     """The last certificate of the member whose id begins so.
 
     Raises:
       ConfigError: there is none such, or several.
     """
-    files = sorted((mesh_folder.folder / MEMBERS).glob(f"{peer}*.toml")) if peer.isalnum() else []
-    if len(files) != 1:
-        known = ", ".join(path.stem for path in files) or "none"
-        raise ConfigError(f"{peer!r} has to be the beginning of the id of one member; {known} begin so")
+    file = member_in(mesh_folder, peer)
+    if _is_invited(file):
+        raise ConfigError(
+            f"the keys of {file.stem} were made where it joined by an invitation, so it cannot be renewed "
+            "here: before its certificate ends, have its machine join by another one"
+        )
     try:
-        values = tomllib.loads(files[0].read_text(encoding="utf-8"))
+        values = tomllib.loads(file.read_text(encoding="utf-8"))
         fields = [bytes.fromhex(values[name]) for name in ("curve_key", "signing_key", "certificate")]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{files[0]} is damaged: {error}; restore it from a copy") from error
+        raise ConfigError(f"{file} is damaged: {error}; restore it from a copy") from error
     found = read_certificate(mesh_folder.mesh.digest(), *fields)
     if found is None:
-        raise ConfigError(f"{files[0]} is damaged: restore it from a copy")
+        raise ConfigError(f"{file} is damaged: restore it from a copy")
     return found
 
 
+def members_by_key(mesh_folder: MeshFolder) -> list[Certificate]:
+    """The last certificates of all members whose keys are known here: those by invitations are not."""
+    files = sorted((mesh_folder.folder / MEMBERS).glob("*.toml"))
+    known = [file.stem for file in files if not _is_invited(file)]
+    return [certificate_of(mesh_folder, serial) for serial in known]
+
+
+def _is_invited(file: Path) -> bool:
+    try:
+        return "invitation" in tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+
+
 def renewed(mesh_folder: MeshFolder, old: Certificate, days: float, weight_max: int | None) -> Certificate:
-    """Issue a certificate for the same member that is valid for so many days from now."""
+    """Issue a certificate for the same member that is valid for so many days from now.
+
+    Raises:
+      ConfigError: the last one is valid for longer; its holder would go on with that.
+    """
     valid_until = time.time() + days * 86_400
+    if valid_until < old.grant.valid_until:
+        left = (old.grant.valid_until - time.time()) / 86_400
+        raise ConfigError(
+            f"{old.grant.serial} is a member for {left:.0f} days more, and a renewal cannot shorten that: "
+            "give as many --days at least, or expel it with `tianmesh expel`"
+        )
     grant = msgspec.structs.replace(
         old.grant,
         valid_until=valid_until,
         weight_max=old.grant.weight_max if weight_max is None else weight_max,
     )
-    new = issue(mesh_folder.root, old.mesh_id, old.curve_public, old.signing_public, grant)
-    note_member(mesh_folder, new)
-    return new
+    return issue(mesh_folder.root, old.mesh_id, old.curve_public, old.signing_public, grant)
 
 
 def write_bootstrap(mesh_folder: MeshFolder, settings: Settings = NO_SETTINGS) -> Identity:

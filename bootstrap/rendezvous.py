@@ -13,10 +13,12 @@ import trio
 
 from bootstrap.yielder import Yielder
 from mesh.codec import Decoder
-from mesh.config import MemberConfig, MeshConfig, load_config
+from mesh.config import MemberConfig, MeshConfig, config_in, load_config
+from mesh.errors import ConfigError
 from mesh.lmdb_table import LmdbTable
 from mesh.member import Member
 from mesh.process import Tell
+from peers.config import PeerConfig
 from peers.damaged_data import set_aside_if_damaged
 from peers.wire_tags import WIRE_TAGS
 
@@ -34,7 +36,8 @@ async def run_bootstrap(config_file: Path, stop: trio.Event, tell: Tell) -> None
     Raises:
       ConfigError: a setting, a key or an address is wrong.
     """
-    config = load_config(config_file, BootstrapConfig)
+    config_file = config_in(config_file)
+    config = _loaded(config_file)
     folder = config_file.parent
     await set_aside_if_damaged(folder / "data")
     table = LmdbTable(folder / "data" / "table")
@@ -49,3 +52,13 @@ async def run_bootstrap(config_file: Path, stop: trio.Event, tell: Tell) -> None
         }
     )
     await member.run(stop)
+
+
+def _loaded(config_file: Path) -> BootstrapConfig:
+    try:
+        return load_config(config_file, BootstrapConfig)
+    except ConfigError:
+        load_config(config_file, PeerConfig)  # raises what is wrong, if it is not that of a peer
+        raise ConfigError(
+            f"{config_file} is that of a peer: start it with `tianmesh peer --config {config_file}`"
+        ) from None

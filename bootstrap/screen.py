@@ -43,16 +43,15 @@ class Screen:
         self._console.print(f"[yellow]{escape(text)}[/yellow]", soft_wrap=True)
 
     @contextmanager
-    def starting(self, peers: int) -> Iterator[Callable[[], None]]:
-        """Say that a lab starts; call what is yielded when it takes long, to say why."""
+    def starting(self, peers: int) -> Iterator[None]:
+        """Say that a lab starts, as long as it does."""
         text = f"starting {peers} {'peer' if peers == 1 else 'peers'}"
-        why = "the first start after an installation compiles the search kernels, about a minute"
         if self._console.is_terminal:
-            with self._console.status(text) as status:
-                yield lambda: status.update(f"{text}; {why}")
+            with self._console.status(text):
+                yield
         else:
             self.say(text)
-            yield lambda: self.say(why)
+            yield
 
     def show_gateways(self, peers: dict[str, dict[str, Any]]) -> None:
         """Say where to search.

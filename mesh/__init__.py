@@ -11,7 +11,9 @@ Agreement
 Actors
     `actor`        the contract: messages in, sends out, no I/O
     `node`         the actors of one peer and the routing between them
-    `codec`        messages to bytes and back: of whatever types it is given
+    `conduct`      what each member may send, and what follows from what it does wrong
+    `codec`        messages to bytes and back: of whatever types it is given; `versions` of the protocol that
+                   others speak
     `wire_fields`  limits of what stands in their fields
     `table`        the ordered key-value view that actors keep state in
                    (`memory_table`, `lmdb_table` with `lmdb_reader` beside it, `sorted_map`;
@@ -23,17 +25,20 @@ Actors
 Membership
     `membership`   a package with a map of its own: the actor `membership`, joining, failure
                    detection, gossip, licences, weights by queue length, leaving
-    `credentials`, `identity`, `certificate`, `key_file`: keys and who may be a member
+    `credentials`, `identity`, `certificate`, `key_file`: keys and who may be a member; `voucher` for an
+                   invitation
     `decree`       what the owner of the mesh has the last word on, signed with a `signing_key`
 
 Live [io]
     `runtime`      a node under trio: time, messages, commits; `watchdog` sees what holds its loop
-    `transport`    ZeroMQ with CURVE (`zmq_socket`, `zap`, `inflow`, `door`, `tcp_endpoint`)
+    `transport`    ZeroMQ with CURVE (`zmq_socket`, `zap`, `handshakes` and `inflow` of a `tcp_connection`,
+                   `door`, `tcp_endpoint`)
     `network_port`, `door_port`: what the membership orders of the transport
-    `member`       all that as one running member; `process` as a process of its own
+    `member`       all that as one running member; `process` as a process of its own, with a `log_limit`,
+                   which tells the `service_manager`
     `workshop`     processes in which hostile content is worked on (`workshop_process`); `memory` how much
                    this process has, `descriptors` some of which are kept for the disk; `private_files`
-                   only their user can read
+                   only their user can read, `places` on the disk that is meant
     `gateway_client` with the `admin_token`, `trace`: what users' commands and labs share
 
 Errors are in `errors`, sorted by whose fault they are.

@@ -23,9 +23,12 @@ from msgspec import Meta
 from mesh.errors import ConfigError
 from mesh.identity import is_curve_key, verify_signature
 from mesh.signing_key import SigningKey
+from mesh.voucher import Voucher
 
 PURPOSE: Final = b"tianmesh certificate 2\x00"  # no other thing that the root signs begins like this
 SERIAL_CHARS: Final = 16  # base32 of 80 random bits
+SERIAL_ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz234567"
+BEGINNING_CHARS_MIN: Final = 4  # of an id that a person names a peer by; one letter more may be a slip
 WEIGHT_MAX_DEFAULT: Final = 1_000  # ten times the weight of a peer by default
 
 
@@ -66,39 +69,89 @@ class Certificate:
     curve_public: bytes  # Z85, 40 characters
     signing_public: bytes  # Ed25519, 32 bytes
     grant: Grant
-    signature: bytes  # by the root key, 64 bytes
+    signature: bytes  # 64 bytes, by the root key, or by that of an invitation
+    voucher: Voucher | None = None  # the root's word for that invitation
 
     def is_valid(self, root_public: bytes) -> bool:
-        """Tell whether the root signed exactly this, at whatever time; published keys are never valid."""
+        """Tell whether the root stands for exactly this, at whatever time; published keys are never valid."""
         signed = _signed(self.mesh_id, self.curve_public, self.signing_public, self.grant)
-        return is_curve_key(self.curve_public) and verify_signature(root_public, signed, self.signature)
+        signer = root_public
+        if self.voucher is not None:
+            if not (self._is_vouched_for(self.voucher) and self.voucher.is_valid(self.mesh_id, root_public)):
+                return False
+            signer = self.voucher.public
+        return is_curve_key(self.curve_public) and verify_signature(signer, signed, self.signature)
+
+    def _is_vouched_for(self, voucher: Voucher) -> bool:
+        terms, serial = voucher.terms, self.grant.serial
+        granted = Grant(serial, terms.valid_until, terms.rights, terms.weight_max)
+        return self.grant == granted and serial in voucher.serials()
 
     def encoded(self) -> bytes:
-        """What of it stands in records and configurations, beside the keys: about 100 bytes."""
-        return msgspec.msgpack.encode((self.grant, self.signature))
+        """What of it stands in records and configurations, beside the keys: about 100 bytes, or 230."""
+        beside = () if self.voucher is None else (self.voucher,)
+        return msgspec.msgpack.encode((self.grant, self.signature, *beside))
+
+
+class _Encoded(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """What `Certificate.encoded` has written."""
+
+    grant: Grant
+    signature: bytes
+    voucher: Voucher | None = None
 
 
 def read_certificate(
     mesh_id: bytes, curve_public: bytes, signing_public: bytes, encoded: bytes
 ) -> Certificate | None:
     """Put together what `Certificate.encoded` told and the keys; None when that is malformed."""
-    try:
-        grant, signature = msgspec.msgpack.decode(encoded, type=tuple[Grant, bytes])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    told = _encoded_in(encoded)
+    if told is None or isnan(told.grant.valid_until):
         return None
-    return (
-        None
-        if isnan(grant.valid_until)
-        else Certificate(mesh_id, curve_public, signing_public, grant, signature)
-    )
+    return Certificate(mesh_id, curve_public, signing_public, told.grant, told.signature, told.voucher)
 
 
 def peer_in(certificate: str) -> str:
     """Read the id of a peer in the certificate of its configuration (hexadecimal); "" for none."""
+    told = _encoded_in(bytes.fromhex(certificate))
+    return told.grant.serial if told else ""
+
+
+def rights_in(certificate: str) -> Right:
+    """Read what the certificate of a configuration (hexadecimal) allows; all that there is, if it is none."""
+    told = _encoded_in(bytes.fromhex(certificate))
+    return Right(told.grant.rights) if told else ALL_RIGHTS
+
+
+def _encoded_in(encoded: bytes) -> _Encoded | None:
     try:
-        return msgspec.msgpack.decode(bytes.fromhex(certificate), type=tuple[Grant, bytes])[0].serial
+        return msgspec.msgpack.decode(encoded, type=_Encoded)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def why_no_beginning(text: str) -> str:
+    """Say why no peer can be named by such a beginning of its id; "" when one can."""
+    if BEGINNING_CHARS_MIN <= len(text) <= SERIAL_CHARS and not set(text) - set(SERIAL_ALPHABET):
         return ""
+    return (
+        f"{text[: 4 * SERIAL_CHARS]!r} names no peer: give its id, or its first {BEGINNING_CHARS_MIN} "
+        "letters or more, as `tianmesh status` shows it"
+    )
+
+
+def issue_by_voucher(
+    invited: SigningKey, voucher: Voucher, serial: str, mesh_id: bytes, keys: tuple[bytes, bytes]
+) -> Certificate:
+    """Sign keys into the mesh with the key of an invitation.
+
+    Args:
+      serial: one of its ids.
+      keys: CURVE (Z85) and signing key, public.
+    """
+    terms = voucher.terms
+    grant = Grant(serial, terms.valid_until, terms.rights, terms.weight_max)
+    return Certificate(mesh_id, *keys, grant, invited.sign(_signed(mesh_id, *keys, grant)), voucher)
 
 
 def issue(

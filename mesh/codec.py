@@ -2,6 +2,11 @@
 
 Which messages there are is not known here: who decodes says what types it expects. Each of them has a tag of
 its own (`class Ping(Message, tag=1)`), and a frame with another tag is refused.
+
+*Versions.* A peer reads frames of its own version of the protocol and of the one before, and writes both, so
+that a mesh is upgraded peer by peer while it runs. A frame of the version before says in a part at its end,
+which that version does not look at, that its sender speaks a newer one; see `versions` for who is written to
+in which. What only adds needs no new version: fields at the end of a message, with a default, and messages.
 """
 
 from __future__ import annotations
@@ -17,7 +22,8 @@ from mesh.actor import Message
 from mesh.errors import RemoteProtocolError
 from mesh.wire_fields import Name
 
-PROTOCOL_VERSION: Final = 3
+PROTOCOL_VERSION: Final = 4  # since 4 a frame can say that its sender speaks a newer version than it is of
+VERSION_BEFORE: Final = PROTOCOL_VERSION - 1  # that peers may still run
 
 FRAME_BYTES_MAX: Final = 16 << 20  # the largest page with its records and text, and slack
 
@@ -31,14 +37,37 @@ class Envelope(msgspec.Struct, Generic[_Messages], frozen=True, array_like=True)
     source: Name
     target: Name
     message: _Messages
+    newest: int = 0  # version that its sender speaks, if that is above the version of the frame
+
+    @property
+    def spoken(self) -> int:
+        """The newest version that the sender speaks."""
+        return max(self.version, self.newest)
+
+
+class ForeignVersionError(RemoteProtocolError):
+    """A frame of a version that this peer does not speak."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(
+            f"protocol version {version} meets a peer that speaks {VERSION_BEFORE} and {PROTOCOL_VERSION}: "
+            "peers of one mesh may be one version apart, install the newer tianmesh where the older one runs"
+        )
+        self.version = version
 
 
 _encoder = msgspec.msgpack.Encoder()
 
 
-def encode(source: str, target: str, message: Message) -> bytes:
-    """The frame that carries a wire message from one actor to another."""
-    return _encoder.encode((PROTOCOL_VERSION, source, target, message))
+def encode(source: str, target: str, message: Message, version: int = PROTOCOL_VERSION) -> bytes:
+    """The frame that carries a wire message from one actor to another.
+
+    Args:
+      version: that its receiver speaks.
+    """
+    if version == PROTOCOL_VERSION:
+        return _encoder.encode((version, source, target, message))
+    return _encoder.encode((version, source, target, message, PROTOCOL_VERSION))
 
 
 class Decoder:
@@ -58,15 +87,38 @@ class Decoder:
         """Read a frame.
 
         Raises:
-          RemoteProtocolError: too long, not MessagePack, unknown tag, a value out of its limits, or a
-            version other than ours.
+          ForeignVersionError: of a version that is neither ours nor the one before.
+          RemoteProtocolError: too long, not MessagePack, unknown tag, or a value out of its limits.
         """
         if len(frame) > FRAME_BYTES_MAX:
             raise RemoteProtocolError(f"frame of {len(frame)} bytes is over the limit")
         try:
             envelope = self._decoder.decode(frame)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            _check_version(_version_in(frame))
             raise RemoteProtocolError(f"undecodable frame of {len(frame)} bytes: {error}") from error
         if envelope.version != PROTOCOL_VERSION:
-            raise RemoteProtocolError(f"frame of protocol version {envelope.version}, not {PROTOCOL_VERSION}")
+            _check_version(envelope.version)
         return envelope
+
+
+def _check_version(version: int) -> None:
+    if not VERSION_BEFORE <= version <= PROTOCOL_VERSION:
+        raise ForeignVersionError(version)
+
+
+def _version_in(frame: bytes) -> int:
+    """The version of a frame that cannot be read, for that may be why; ours if it has none."""
+    try:
+        return _decode_version(frame).version
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return PROTOCOL_VERSION
+
+
+class _Version(msgspec.Struct, frozen=True, array_like=True):
+    """What frames of all versions begin with."""
+
+    version: int
+
+
+_decode_version: Final = msgspec.msgpack.Decoder(_Version).decode

@@ -66,7 +66,8 @@ class MemberConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         str, Meta(description="the secret of this node; nobody but its owner may read it")
     ] = "peer.key"
     certificate: Annotated[
-        str, Meta(pattern="^([0-9a-f]{2})*$", description="the signature of the mesh's root key")
+        str,
+        Meta(pattern="^([0-9a-f]{2})*$", description="what the mesh's root key grants to this node"),
     ] = ""
     listen: Annotated[str, Meta(description="address of the network card to bind, 0.0.0.0 for all")] = (
         "127.0.0.1"
@@ -88,6 +89,11 @@ class MemberConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     ] = ()
 
 
+def config_in(path: Path) -> Path:
+    """Return the file that a person means who names a configuration, or the folder that it is in."""
+    return path / "config.toml" if path.is_dir() else path
+
+
 def load_config(path: Path, kind: type[Config]) -> Config:
     """Read a configuration file.
 
@@ -96,8 +102,14 @@ def load_config(path: Path, kind: type[Config]) -> Config:
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {path}: {error}; `tianmesh init` writes a configuration") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path} is no text in UTF-8: give a config.toml that `tianmesh init` wrote"
+        ) from error
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read {path} ({error.strerror}): give a config.toml that `tianmesh init` or `join` wrote"
+        ) from error
     return parse_config(text, kind, str(path))
 
 

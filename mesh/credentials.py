@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import inf
 from typing import Final, Protocol
 
 import msgspec
@@ -34,6 +35,9 @@ class Credentials(Protocol):
     def grant_of(self, record: MemberRecord) -> Grant:
         """What the certificate of a genuine record grants; the time of its end is not asked."""
 
+    def joins_until(self, record: MemberRecord) -> float:
+        """When the invitation of a genuine record ends for newcomers; inf for one that needed none."""
+
 
 class PeerCredentials:
     """The real `Credentials` of one peer."""
@@ -61,6 +65,11 @@ class PeerCredentials:
         certificate = _certificate(self._mesh_id, record.curve_key, record.signing_key, record.certificate)
         assert certificate is not None, "only genuine records are asked about"
         return certificate.grant
+
+    def joins_until(self, record: MemberRecord) -> float:
+        certificate = _certificate(self._mesh_id, record.curve_key, record.signing_key, record.certificate)
+        voucher = certificate.voucher if certificate is not None else None
+        return inf if voucher is None else voucher.terms.joins_until
 
 
 _certificate = lru_cache(maxsize=MEMBERS_MAX)(read_certificate)

@@ -238,6 +238,12 @@ class Delivery(Generic[Key, Item]):
         """Return whatever waits."""
         return [parcel for receiver in self._lanes for parcel in self.parcels_for(receiver)]
 
+    def under_way_since(self, receiver: str) -> float:
+        """When the first of what is under way to a receiver came here; inf when nothing is."""
+        lane = self._lanes.get(receiver)
+        first = next(iter(lane.under_way.values()), None) if lane is not None else None
+        return inf if first is None else first.since_s
+
     def first_keys(self) -> Iterator[Key]:
         """Yield the key of what has waited longest for each receiver."""
         for lane in self._lanes.values():

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from itertools import count
+from math import inf
 from typing import ClassVar, Final
 
 import trio
 
 from mesh.actor import Address, Message
-from mesh.codec import Decoder, encode
+from mesh.codec import PROTOCOL_VERSION, VERSION_BEFORE, Decoder, ForeignVersionError, encode
 from mesh.door import Visit
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.membership.messages import AnswerDoor, DoorKnocked, Knock, Knocked
@@ -18,6 +19,7 @@ from mesh.membership.wire_messages import JoinMesh, JoinRefused, Welcomed
 from mesh.port import Deliver
 from mesh.transport import Transport
 
+SHUT_TOLD_S: Final = 10.0  # pause between two complaints of who is not let in anywhere
 KNOCK_TIMEOUT_S: Final = 4.0  # a little less than a door keeps a visitor waiting
 VISITS_MAX: Final = 64  # unanswered; the oldest go first
 
@@ -34,8 +36,10 @@ class DoorPort:
     def __init__(self, me: str, transport: Transport) -> None:
         self._address = Address(me, self.name)
         self._transport = transport
+        self._is_let_in = False
+        self._complained_at = -inf
         self._handles = count(1)
-        self._visits: OrderedDict[int, Visit] = OrderedDict()
+        self._visits: OrderedDict[int, tuple[Visit, int]] = OrderedDict()  # and the version they speak
         self._knocks, self._inbox = trio.open_memory_channel[Knock](float("inf"))
 
     def receive(self, source: Address, message: Message) -> None:
@@ -43,9 +47,9 @@ class DoorPort:
             case Knock():
                 self._knocks.send_nowait(message)
             case AnswerDoor(handle, answer):
-                visit = self._visits.pop(handle, None)
-                if visit is not None:
-                    self._transport.send_door(visit, encode("membership", "membership", answer))
+                visitor = self._visits.pop(handle, None)
+                if visitor is not None:
+                    self._answer(*visitor, answer)
             case _:
                 raise LocalProtocolError(f"the door got a {type(message).__name__}")
 
@@ -60,25 +64,51 @@ class DoorPort:
         while True:
             visit, key, frame = await self._transport.receive_door()
             try:
-                join = _DECODER.decode(frame).message
+                envelope = _DECODER.decode(frame)
+            except ForeignVersionError as error:
+                logger.warning("stranger of another version refused error=%s", error)
+                self._answer(visit, error.version, JoinRefused(str(error)))
+                continue
             except RemoteProtocolError as error:
                 logger.warning("stranger not understood error=%s", error)
                 continue
-            if isinstance(join, JoinMesh):
+            if isinstance(envelope.message, JoinMesh):
                 handle = next(self._handles)
-                self._visits[handle] = visit
+                self._visits[handle] = visit, min(envelope.spoken, PROTOCOL_VERSION)
                 if len(self._visits) > VISITS_MAX:
                     self._visits.popitem(last=False)
-                deliver(self._address, "membership", DoorKnocked(handle, key, join))
+                deliver(self._address, "membership", DoorKnocked(handle, key, envelope.message))
+
+    def _answer(self, visit: Visit, version: int, answer: Welcomed | JoinRefused) -> None:
+        """Answer in a version that the stranger speaks; a refusal looks the same in all of them."""
+        if isinstance(answer, Welcomed):
+            self._is_let_in = True  # who lets others in is in itself
+        self._transport.send_door(visit, encode("membership", "membership", answer, version))
+
+    def _complain(self, endpoint: str, error: Exception) -> None:
+        """Tell a person now and then that no door is open, as long as that keeps this peer out."""
+        now = trio.current_time()
+        is_due = not self._is_let_in and now >= self._complained_at + SHUT_TOLD_S
+        if is_due:
+            self._complained_at = now
+        logger.log(
+            logging.WARNING if is_due else logging.INFO,
+            "no answer at the door endpoint=%s error=%s: is a node of the mesh running at this address, "
+            "and do the firewalls on the way let this machine through",
+            endpoint,
+            str(error) or "too slow",
+        )
 
     async def _knock(self, deliver: Deliver, knock: Knock) -> None:
-        frame = encode("membership", "membership", knock.join)
+        # Who is behind the door has not told so far what it speaks.
+        frame = encode("membership", "membership", knock.join, VERSION_BEFORE)
         answer: Welcomed | JoinRefused | None = None
         try:
             reply = await self._transport.knock(knock.endpoint, knock.server_key, frame, KNOCK_TIMEOUT_S)
             message = _DECODER.decode(reply).message
             if isinstance(message, Welcomed | JoinRefused):
                 answer = message
+                self._is_let_in = True
         except (trio.TooSlowError, OSError, RemoteProtocolError) as error:
-            logger.info("no answer at the door endpoint=%s error=%s", knock.endpoint, error)
+            self._complain(knock.endpoint, error)
         deliver(self._address, "membership", Knocked(answer))

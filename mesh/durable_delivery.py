@@ -7,7 +7,7 @@ the order of numbers, and what is read from it is sent at once. See `mesh.delive
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -69,12 +69,13 @@ class DurableDelivery(Generic[Item]):
         self._fresh: dict[int, Item] = {}  # what was added since the last `wake`, and leaves with the next
         self.n_parcels = 0  # of all that waits
         self.weight = 0
+        self._weights: dict[str, int] = {}  # by receiver
         last = 0
         for key, value in table.scan(b""):
             receiver = _receiver_in(key)
             self._rests.setdefault(receiver, _Rest()).n_parcels += 1
             self._loadable[receiver] = None
-            self._count(1, _weight_in(value))
+            self._count(receiver, 1, _weight_in(value))
             last = max(last, _number_in(key))
         self._numbers = numbers_of(life)
         assert last >> NUMBER_BITS < life, "a life that was before"
@@ -90,7 +91,7 @@ class DurableDelivery(Generic[Item]):
         number = next(self._numbers)
         content = self._encode(item)
         self._table.put(_key(receiver, number), weight.to_bytes(WEIGHT_BYTES, "big") + content)
-        self._count(1, weight)
+        self._count(receiver, 1, weight)
         rest = self._rests.get(receiver)
         if rest is not None:
             rest.n_parcels += 1
@@ -141,6 +142,14 @@ class DurableDelivery(Generic[Item]):
         """Return for whom anything waits."""
         return list(dict.fromkeys([*self._delivery.receivers(), *self._rests]))
 
+    def weights(self) -> Mapping[str, int]:
+        """Return how much waits for each receiver."""
+        return self._weights
+
+    def under_way_since(self, receiver: str) -> float:
+        """Since when what was sent first, and not answered, is under way; inf when nothing is."""
+        return self._delivery.under_way_since(receiver)
+
     @property
     def n_in_memory(self) -> int:
         """Parcels of which anything is in memory."""
@@ -173,13 +182,18 @@ class DurableDelivery(Generic[Item]):
     def _remove(self, receiver: str, number: int, weight: int) -> None:
         self._fresh.pop(number, None)
         self._table.delete(_key(receiver, number))
-        self._count(-1, -weight)
+        self._count(receiver, -1, -weight)
         if receiver in self._rests:
             self._loadable[receiver] = None
 
-    def _count(self, n_parcels: int, weight: int) -> None:
+    def _count(self, receiver: str, n_parcels: int, weight: int) -> None:
         self.n_parcels += n_parcels
         self.weight += weight
+        of_receiver = self._weights.get(receiver, 0) + weight
+        if of_receiver:
+            self._weights[receiver] = of_receiver
+        else:
+            del self._weights[receiver]
 
 
 def _key(receiver: str, number: int) -> bytes:

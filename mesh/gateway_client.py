@@ -126,6 +126,14 @@ class GatewayClient:
         body = json.dumps({"peer": peer, "is_draining": is_draining}).encode()
         return self._ask("POST", "/api/drain", body)
 
+    def why(self, url: str) -> dict[str, Any]:
+        """What is known of a URL: the answer of /api/why."""
+        return self._ask("GET", "/api/why?" + urlencode({"url": url}))
+
+    def why_idle(self) -> dict[str, Any]:
+        """Why so much is fetched and no more: the answer of /api/why/idle."""
+        return self._ask("GET", "/api/why/idle")
+
     def decrees(self, kind: str, subject: str) -> dict[str, Any]:
         """What has been decreed of a kind about a subject: the answer of GET /api/decrees."""
         return self._ask("GET", "/api/decrees?" + urlencode({"kind": kind, "subject": subject}))
@@ -225,4 +233,12 @@ def error_count(fetch_status: dict[str, int]) -> int:
 
 
 # By rules of the site or of ours.
-_LEFT_OUT: Final = ("robots", "host_budget", "domain_budget", "policy", "address_busy", "busy")
+_LEFT_OUT: Final = (
+    "robots",
+    "host_budget",
+    "domain_budget",
+    "policy",
+    "policy_budget",
+    "address_busy",
+    "busy",
+)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from random import Random
 
 LIFE_BITS: Final = 24  # 8 million starts at least, one every ten seconds for two and a half years
+SKIPPED_BITS: Final = 16  # of what a restored copy leaves out: there can be 128 copies of copies at least
 NUMBER_BITS: Final = 39  # 5 * 10^11 numbers: 10,000 a second for 20 months; with the life a positive int64
 _LIFE_KEY: Final = b"\x00life"
 
@@ -39,6 +40,17 @@ def begin_life(table: Table, random: Random) -> int:
     assert life < 1 << LIFE_BITS, "more starts than a peer has lives"
     table.put(_LIFE_KEY, life.to_bytes(4, "big"))
     return life
+
+
+def skip_lives(table: Table, random: Random) -> None:
+    """Leave out the lives that began after this copy of a table was made, and that it does not know.
+
+    How many these are nobody here can say; so some are left out by chance, each time others.
+    """
+    stored = table.get(_LIFE_KEY)
+    if stored is not None:
+        last = int.from_bytes(stored, "big") + 1 + random.getrandbits(SKIPPED_BITS)
+        table.put(_LIFE_KEY, last.to_bytes(4, "big"))
 
 
 def numbers_of(life: int) -> Iterator[int]:

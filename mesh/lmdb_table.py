@@ -83,7 +83,7 @@ class LmdbTable:
         Raises:
           ConfigError: another process has it open, or the folder holds something else.
         """
-        self._lock_fd = _lock(folder)
+        self._lock_fd = lock_table(folder)
         try:
             self._env = lmdb.open(str(folder), map_size=map_bytes, max_spare_txns=1, mode=FILE_MODE)
         except lmdb.Error as error:
@@ -289,8 +289,12 @@ def _apply(changes: list[tuple[bytes, bytes | None]], transaction: lmdb.Transact
     cursor.putmulti(puts)
 
 
-def _lock(folder: Path) -> int:
-    """Make sure that no other process has the overlay that belongs to this table."""
+def lock_table(folder: Path) -> int:
+    """Make sure that no other process has the overlay that belongs to this table; closing ends that.
+
+    Raises:
+      ConfigError: another one has it, or there can be no table in the folder.
+    """
     try:
         make_private_folder(folder)
         lock_fd = os.open(folder / "owner.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -9,17 +9,19 @@ from __future__ import annotations
 import logging
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from random import Random, SystemRandom
 from typing import Final
 
 import trio
+from msgspec.structs import replace
 
 from mesh.actor import Actor, Address
 from mesh.certificate import read_certificate
 from mesh.codec import Decoder
+from mesh.conduct import Conduct
 from mesh.config import MemberConfig, MeshConfig
 from mesh.credentials import PeerCredentials
 from mesh.door_port import DoorPort
@@ -29,9 +31,11 @@ from mesh.key_file import load_identity
 from mesh.layout import check_layout, note_layout
 from mesh.lives import begin_life
 from mesh.lmdb_table import LmdbTable
+from mesh.membership.announcing import PinsOf, no_pins
 from mesh.membership.balance import BalanceSettings
 from mesh.membership.joiner import Door
 from mesh.membership.membership import NO_FOLLOWERS, Membership
+from mesh.membership.memory import Memory
 from mesh.membership.messages import StopMembership
 from mesh.membership.wire_messages import MemberRecord
 from mesh.network_port import NetworkPort
@@ -83,7 +87,7 @@ class Member:
         )
         self._config = config
         try:
-            self.record = self._own_record(gateway)
+            self.record = self._renewed(self._own_record(gateway))
             self._check_certificate()
         except ConfigError:
             self.transport.abandon()
@@ -98,12 +102,16 @@ class Member:
         decoder: Decoder,
         balance: BalanceSettings | None = None,
         followers: Mapping[str, tuple[str, ...]] = NO_FOLLOWERS,
+        conduct: Conduct | None = None,
+        pins_of: PinsOf = no_pins,
     ) -> Runtime:
         """Put the node together: the membership, these actors, and these ports beside our own.
 
         Args:
           decoder: of all messages that peers of this mesh send each other.
           followers: by kind of decree the names of the actors that are told what is in force.
+          conduct: what other members may send, and what is made of what they do.
+          pins_of: reads which slots the policy of the mesh gives to whom.
         """
         actors = list(actors)
         for actor in actors:  # what is for all peers is for those that have such an actor
@@ -118,8 +126,9 @@ class Member:
             balance=balance,
             listeners=tuple(actor.name for actor in actors),
             followers=followers,
+            pins_of=pins_of,
         )
-        node = Node(self.peer_id, [membership, *actors])
+        node = Node(self.peer_id, [membership, *actors], conduct)
         door = DoorPort(self.peer_id, self.transport)
         self.runtime = Runtime(node, self.table, self.transport, decoder, [self.network, door, *ports])
         return self.runtime
@@ -154,10 +163,7 @@ class Member:
         keys = self.identity.curve_public, self.identity.signing_public
         named = read_certificate(self._mesh.digest(), *keys, bytes.fromhex(certificate))
         if named is None or not named.is_valid(bytes.fromhex(self._mesh.root_key)):
-            raise ConfigError(
-                f"the certificate of this peer is not from mesh {self._mesh.name!r} for its key: "
-                "copy config.toml and peer.key together, or make both anew with `tianmesh init`"
-            )
+            raise ConfigError(why_not_from(self._mesh, keys, bytes.fromhex(certificate)))
         return named.grant.serial
 
     def _own_record(self, gateway: str) -> MemberRecord:
@@ -175,6 +181,18 @@ class Member:
             incarnation=0,
             weight=self._config.weight,
         )
+
+    def _renewed(self, record: MemberRecord) -> MemberRecord:
+        """With the certificate by which the root has renewed ours in an earlier life, as far as it allows."""
+        credentials = PeerCredentials(self.identity, self._mesh)
+        last = Memory(TableSection(self.table, MEMBERSHIP_SECTION)).own_record(self.peer_id)
+        if last is None or not credentials.is_genuine(last):
+            return record
+        renewal = credentials.grant_of(last)
+        if renewal.valid_until <= credentials.grant_of(record).valid_until:
+            return record
+        weight = min(record.weight, renewal.weight_allowed)
+        return replace(record, certificate=last.certificate, weight=weight)
 
     def _announced(self, endpoint: str) -> str:
         """The endpoint by the address under which others reach this machine; ZeroMQ wants no names."""
@@ -200,6 +218,39 @@ class Member:
                 f"the certificate of peer {self.peer_id} allows a weight of {grant.weight_allowed}: set "
                 "member.weight to that, or have the holder of the root key renew it with a larger one"
             )
+
+
+def why_not_from(mesh: MeshConfig, keys: tuple[bytes, bytes], certificate: bytes) -> str:
+    """Say what is wrong with a configuration whose certificate is not from its mesh, and what to do.
+
+    What all peers must agree on is in the certificate: whoever edits it makes it that of another mesh. Which
+    of the numbers was edited can be found by trying the others.
+    """
+    for other in _edited(mesh):
+        named = read_certificate(other.digest(), *keys, certificate)
+        if named is not None and named.is_valid(bytes.fromhex(mesh.root_key)):
+            [(field, was, now)] = [
+                (field, getattr(other, field), getattr(mesh, field))
+                for field in FOUNDED
+                if getattr(other, field) != getattr(mesh, field)
+            ]
+            return (
+                f"{field} in [mesh] of config.toml is {now}, and this mesh was founded with {was} for ever: "
+                f"write {field} = {was} again"
+            )
+    return (
+        f"the certificate in config.toml is not for this peer.key in mesh {mesh.name!r}: use those two "
+        "that were made together, and in [mesh] exactly what the other peers have there"
+    )
+
+
+FOUNDED: Final = {"replicas": range(1, 9), "analysis_version": range(1, 33), "slot_count": (50_000,)}
+
+
+def _edited(mesh: MeshConfig) -> Iterator[MeshConfig]:
+    """What a mesh may have been before somebody edited one number."""
+    for field, values in FOUNDED.items():
+        yield from (replace(mesh, **{field: value}) for value in values if value != getattr(mesh, field))
 
 
 def _begin_life(table: LmdbTable) -> int:

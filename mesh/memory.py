@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import resource
 import sys
+from typing import NamedTuple
 
 
-def resident_bytes() -> int:
-    """Resident memory now on Linux; elsewhere the most there ever was."""
+class MemoryUsed(NamedTuple):
+    """Memory of a process, in bytes."""
+
+    private_bytes: (
+        int  # its own alone: heap, stacks, arrays. What is mapped from files belongs to the page cache
+    )
+    rss_bytes: int  # with what it has mapped of files, which the system takes back when it wants to
+
+
+def memory_used() -> MemoryUsed:
+    """Return what there is now on Linux; elsewhere the most that ever was resident, for both."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * resource.getpagesize()
+            _, resident, of_files = map(int, file.read().split()[:3])  # pages; proc(5)
     except OSError:
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return most if sys.platform == "darwin" else most * 1024
+        most_bytes = most if sys.platform == "darwin" else most * 1024
+        return MemoryUsed(most_bytes, most_bytes)
+    page_bytes = resource.getpagesize()
+    return MemoryUsed((resident - of_files) * page_bytes, resident * page_bytes)

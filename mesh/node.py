@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from mesh.actor import EVERYBODY, Actor, Address, Message, Send, Statistics
+from mesh.conduct import CONDUCT, Conduct, Misbehaved, Offence
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 
 
@@ -27,8 +28,10 @@ class Node:
     Both drivers use it alike: they hand in a message or the time and carry out what comes back.
     """
 
-    def __init__(self, peer: str, actors: Iterable[Actor]) -> None:
+    def __init__(self, peer: str, actors: Iterable[Actor], conduct: Conduct | None = None) -> None:
+        """Args: conduct: of the other members; without any charges unless it is given."""
         self.peer = peer
+        self.conduct = conduct or Conduct()
         self._actors = {actor.name: actor for actor in actors}
         self._addresses = {name: Address(peer, name) for name in self._actors}
         # What each actor last answered, and which have done something since: only those are asked again.
@@ -47,15 +50,21 @@ class Node:
         return name in self._actors
 
     def receive_remote(self, source: Address, actor: str, message: Message, now: float) -> list[Outgoing]:
-        """Hand in what an actor of another peer has sent.
+        """Hand in what an actor of another peer has sent, unless that is over its quota or in quarantine.
 
         Raises:
           RemoteProtocolError: no such actor takes that from others, or it does not believe it.
         """
-        ours = self._actors.get(actor)
-        if ours is None or type(message) not in ours.remote_messages:
-            raise RemoteProtocolError(f"{actor} takes no {type(message).__name__} from other peers")
-        return self.receive(source, actor, message, now)
+        try:
+            ours = self._actors.get(actor)
+            if ours is None or type(message) not in ours.remote_messages:
+                raise RemoteProtocolError(f"{actor} takes no {type(message).__name__} from other peers")
+            if not self.conduct.admits(source.peer, message, now):
+                return []
+            return self.receive(source, actor, message, now)
+        except RemoteProtocolError:
+            self.conduct.note(source.peer, Offence.ODD_MESSAGES, now)
+            raise
 
     def receive(self, source: Address, actor: str, message: Message, now: float) -> list[Outgoing]:
         """Hand a message to one actor, deliver what stays here, return what leaves."""
@@ -66,10 +75,11 @@ class Node:
     def wake(self, now: float) -> list[Outgoing]:
         """Wake every actor that is due at `now`."""
         leaving: list[Outgoing] = []
+        wake_times = self._wake_times
         for name, actor in self._actors.items():
             if self._stirred:
                 self._ask_stirred()
-            if self._wake_times[name] <= now:
+            if wake_times[name] <= now:
                 self._stirred.add(name)
                 sends = actor.wake(now)
                 if sends:
@@ -94,11 +104,14 @@ class Node:
 
     def observe(self) -> dict[str, Statistics]:
         """What each actor lets be seen, by actor name."""
-        return {name: actor.observe() for name, actor in self._actors.items()}
+        return {name: actor.observe() for name, actor in self._actors.items()} | {
+            CONDUCT: self.conduct.observe()
+        }
 
     def _ask_stirred(self) -> None:
+        actors, wake_times = self._actors, self._wake_times
         for name in self._stirred:
-            self._wake_times[name] = self._actors[name].wake_at()
+            wake_times[name] = actors[name].wake_at()
         self._stirred.clear()
 
     def _deliver(self, source: Address, sends: list[Send], now: float) -> list[Outgoing]:
@@ -108,6 +121,9 @@ class Node:
         for source, sends in queue:  # which grows meanwhile
             for target, message in sends:
                 peer, name = target
+                if type(message) is Misbehaved:
+                    self.conduct.note(message.peer, message.offence, now)
+                    continue
                 actor = self._actors.get(name)
                 is_for_others = peer != self.peer
                 if message.is_promise or (actor is None and not is_for_others):

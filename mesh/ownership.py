@@ -6,7 +6,14 @@ Two tables follow from the records of the live members. By the *table*, from the
 crawled and kept: its first rank is the *owner*, the next ones are the standbys. By the *serving* table,
 from their serving weights, slots are searched. A peer raises its serving weight to its weight when it has
 all that belongs to its slots, and lowers it when those who take over have; so a slot that moves is
-answered by who had it until who gets it is ready. The rest of the time the two tables are equal.
+answered by who had it until who gets it is ready. The rest of the time the two are equal, but for pins.
+
+*Pins.* The owner of a mesh may say who is to crawl a slot. Where that member has weight it is first in the
+table, and those follow who would be first without it. The serving table knows no pins: a pin moves who asks
+the hosts, never who answers, and who would answer next is a standby all the time; that costs a copy more.
+Pins that count are part of the epoch as weights are. Two members that know other pins, since a decree reaches
+them at other times, or their clocks differ, are at different epochs and yield each other nothing: who holds a
+slot keeps it until both know the same.
 
 A member that is down is in neither: who was ranked second is first at once, and has what it needs.
 """
@@ -86,7 +93,7 @@ class Ownership:
     def kept(self) -> npt.NDArray[np.bool_]:
         """Mask over slots: of which this peer is owner or standby."""
         mask = np.zeros(self.table.slot_count, np.bool_)
-        for rank in range(self.table.replicas):
+        for rank in range(len(self.table.ranking)):
             mask |= self.table.slots_of(self.me, rank)
         return mask
 
@@ -94,6 +101,11 @@ class Ownership:
     def answers(self) -> npt.NDArray[np.bool_]:
         """Mask over slots: where this peer's index answers queries."""
         return self.answered_by(self.me)
+
+    @property
+    def leaving(self) -> npt.NDArray[np.bool_]:
+        """Mask over slots: where this peer's index answers until another's is ready."""
+        return self.answers & ~self.table.unpinned.slots_of(self.me)
 
     def answered_by(self, peer: str) -> npt.NDArray[np.bool_]:
         """Mask over slots: where the index of `peer` answers queries."""
@@ -149,6 +161,8 @@ class Ownership:
             digest.update(b"\n")
         for peer in sorted(self.alive):
             digest.update(f"{peer}\n".encode())
+        for slot, peer in self.table.pins.items():
+            digest.update(f"{slot} {peer}\n".encode())
         return digest.digest()
 
 

@@ -1,4 +1,7 @@
-"""A node as a process of its own: signals, log, the line that says it is ready, exit codes. [io]"""
+"""A node as a process of its own: signals, log, the line that says it is ready, exit codes. [io]
+
+SIGHUP is not for whoever runs behind no terminal: it asks for the settings to be read again (`reloading`).
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,16 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Final, TypeAlias
 
 import trio
 
 from mesh.descriptors import keep_reserve
 from mesh.errors import TianmeshError
+from mesh.log_limit import LogLimit
+from mesh.service_manager import ServiceManager
 
 Tell: TypeAlias = Callable[[dict[str, object]], None]
 Main: TypeAlias = Callable[[trio.Event, Tell], Awaitable[None]]
@@ -27,6 +33,7 @@ SWITCH_INTERVAL_S: Final = 0.0005
 # objects all the time, 6 % of its processor time; hardly any of them is in a cycle.
 GC_THRESHOLDS: Final = (50_000, 50, 100)
 
+INTERRUPTED: Final = 130  # exit code of who ends by SIGINT, as shells have it
 PRIVATE: Final = 0o077  # whatever a node writes is for its user alone: folders 0700, files 0600
 
 logger = logging.getLogger(__name__)
@@ -44,9 +51,13 @@ def run_node(main: Main, *, while_stdin: bool, verbose: bool) -> int:
         format="%(asctime)s %(levelname)s %(name)s %(message)s",
         stream=sys.stderr,
     )
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(LogLimit())
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     os.umask(PRIVATE)
     keep_reserve()
+    if not _has_terminal():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until somebody listens for it
     gc.freeze()  # what is imported stays, the collector need not look at it
     gc.set_threshold(*GC_THRESHOLDS)
     exit_code = 0
@@ -55,6 +66,9 @@ def run_node(main: Main, *, while_stdin: bool, verbose: bool) -> int:
     except* TianmeshError as group:
         print(f"tianmesh: {first_error(group)}", file=sys.stderr)
         exit_code = 1
+    except* KeyboardInterrupt:  # before anybody listened for it
+        print("tianmesh: stopped", file=sys.stderr)
+        exit_code = INTERRUPTED
     return exit_code
 
 
@@ -67,18 +81,52 @@ def first_error(group: BaseExceptionGroup[TianmeshError]) -> TianmeshError:
     return error
 
 
+@asynccontextmanager
+async def reloading(reload: Callable[[], None]) -> AsyncIterator[None]:
+    """Call `reload` at each SIGHUP meanwhile; what is wrong is said in the log, and what was goes on."""
+    if _has_terminal():  # which goes away then, and the node with it
+        yield
+        return
+    with trio.open_signal_receiver(signal.SIGHUP) as signals:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_reload_at, signals, reload)
+            yield
+            nursery.cancel_scope.cancel()
+
+
+async def _reload_at(signals: AsyncIterator[int], reload: Callable[[], None]) -> None:
+    async for _ in signals:
+        try:
+            reload()
+        except TianmeshError as error:
+            logger.error("settings not read again: %s", error)
+
+
+def _has_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 async def _run(main: Main, while_stdin: bool) -> None:
     stop = trio.Event()
+    manager = ServiceManager()
+
+    def tell(description: dict[str, object]) -> None:
+        print(json.dumps({"pid": os.getpid()} | description), flush=True)
+        manager.say(READY="1", STATUS=" ".join(f"{name}={value}" for name, value in description.items()))
+
     async with trio.open_nursery() as nursery:
         await nursery.start(_stop_on_signal, stop)  # before anybody is told that we are ready
         if while_stdin:
             nursery.start_soon(_stop_on_eof, stop)
-        await main(stop, _tell)
+        nursery.start_soon(manager.keep_alive)
+        nursery.start_soon(_say_stopping, stop, manager)
+        await main(stop, tell)
         nursery.cancel_scope.cancel()
 
 
-def _tell(description: dict[str, object]) -> None:
-    print(json.dumps({"pid": os.getpid()} | description), flush=True)
+async def _say_stopping(stop: trio.Event, manager: ServiceManager) -> None:
+    await stop.wait()
+    manager.say(STOPPING="1")
 
 
 async def _stop_on_signal(stop: trio.Event, task_status: trio.TaskStatus[None]) -> None:

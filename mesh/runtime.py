@@ -20,7 +20,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from math import inf
 from typing import Final, Protocol, TypeAlias
 
@@ -28,11 +28,13 @@ import trio
 
 from mesh.actor import EVERYBODY, Address, Message, Statistics
 from mesh.codec import Decoder, encode
+from mesh.conduct import Offence
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError
 from mesh.lmdb_table import LmdbTable
 from mesh.node import Node, Outgoing
 from mesh.port import Port
 from mesh.transport import Received
+from mesh.versions import Versions
 from mesh.watchdog import Watchdog
 
 COMMIT_PAUSE_S: Final = 0.02  # between commits: at most 50 a second, so that each carries a group
@@ -51,10 +53,15 @@ class RuntimeStatistics(Statistics, frozen=True):
     refused: int  # frames and messages from other peers that broke the protocol
     lost: int  # messages to peers that are unknown or do not keep up; their senders repeat them
     commits: int
+    behind: int  # gauge: members heard that speak the version of the protocol before ours
 
 
 class Wire(Protocol):
     """What brings frames to other peers and back; see `transport.Transport`."""
+
+    @property
+    def peers(self) -> Set[str]:
+        """Who receives what is published."""
 
     def send(self, peer_id: str, frames: bytes, /) -> bool: ...
 
@@ -99,6 +106,7 @@ class Runtime:
         self._table = table
         self._wire = wire
         self._decode = decoder.decode
+        self._versions = Versions()
         self._storage_retry_s = storage_retry_s
         self._ports = {port.name: port for port in ports}
         self.clock = MeshClock(table)
@@ -141,7 +149,7 @@ class Runtime:
         self._hand_in(self._node.receive, source, actor, message)
 
     def statistics(self) -> RuntimeStatistics:
-        return RuntimeStatistics(self._refused, self._lost, self._commits)
+        return RuntimeStatistics(self._refused, self._lost, self._commits, self._versions.n_behind)
 
     def observe(self) -> dict[str, Statistics]:
         """What each actor lets be seen, by actor name."""
@@ -163,16 +171,23 @@ class Runtime:
                 self._wake_if_due(now)
         finally:
             self._is_delivering = False
+        for line in self._node.conduct.take_news():
+            logger.warning("%s", line)
         if self._promises or self._table.has_changes:
             self._has_work_to_commit.set()
 
     def _receive_frame(self, peer: str, frame: bytes) -> None:
         """Hand a frame of another peer to the actor it is for; whatever is wrong with it is counted."""
+        conduct, now = self._node.conduct, self.clock.now()
+        if not conduct.admits_bytes(peer, len(frame), now):
+            return
         try:
             envelope = self._decode(frame)
         except RemoteProtocolError as error:
+            conduct.note(peer, Offence.UNREADABLE, now)
             self._refuse(peer, error)
             return
+        self._versions.note(peer, envelope.spoken)
         source = Address(peer, envelope.source)
         self._hand_in(self._receive_remote, source, envelope.target, envelope.message)
 
@@ -202,9 +217,12 @@ class Runtime:
                 raise LocalProtocolError(f"{source.actor} sent {type(message).__name__} to {target.actor}")
             port.receive(source, message)
         elif target.peer == EVERYBODY:
-            self._wire.publish(target.actor.encode(), encode(source.actor, target.actor, message))
-        elif not self._wire.send(target.peer, encode(source.actor, target.actor, message)):
-            self._lost += 1
+            frame = encode(source.actor, target.actor, message, self._versions.with_all(self._wire.peers))
+            self._wire.publish(target.actor.encode(), frame)
+        else:
+            frame = encode(source.actor, target.actor, message, self._versions.with_peer(target.peer))
+            if not self._wire.send(target.peer, frame):
+                self._lost += 1
 
     def _wake_if_due(self, now: float) -> None:
         wake_at = self._node.wake_at()

@@ -45,12 +45,14 @@ def slot_of(host: str, slot_count: int) -> int:
 class SlotTable:
     """Who is ranked first, second, ... R-th for every slot; immutable.
 
-    A pure function of the slot count, the replica count and the weights of the peers.
+    A pure function of the slot count, the replica count, the weights of the peers, and pins if there are any.
 
     Attributes:
       peers: ids in sorted order; ranks refer to them by position.
       ranking: int16 array of shape (replicas, slot_count): positions in `peers`, NOBODY where
-        there are fewer peers than replicas.
+        there are fewer peers than replicas. With pins there is one rank more, which only pinned slots fill.
+      pins: peer by slot, where somebody has said who it is to be (`pinned`).
+      unpinned: this table without those.
     """
 
     def __init__(self, weights: Mapping[str, int], slot_count: int, replicas: int) -> None:
@@ -68,6 +70,36 @@ class SlotTable:
         self.weights = dict(sorted(weights.items()))
         self.peers: tuple[str, ...] = tuple(self.weights)
         self.ranking, self._scores = rank_peers(self.weights, np.arange(slot_count), replicas)
+        self.pins: Mapping[int, str] = {}
+        self.unpinned = self
+
+    def pinned(self, pins: Mapping[int, str]) -> SlotTable:
+        """The table in which some slots are a given peer's, and those ranked before follow it, all of them.
+
+        So such a slot has one peer more, if it is a stranger to the team. A peer that has no weight, and so
+        none of the slots, is passed over.
+
+        Args:
+          pins: peer by slot; `pins` of the result are those that count.
+        """
+        counting = {
+            slot: peer
+            for slot, peer in sorted(pins.items())
+            if self.weights.get(peer, 0) > 0 and slot < self.slot_count
+        }
+        if not counting:
+            return self
+        table = self._with_weights(self.weights)
+        table.pins, table.unpinned = counting, self
+        table.ranking = np.vstack((self.ranking, np.full_like(self.ranking[:1], NOBODY)))
+        positions = {peer: position for position, peer in enumerate(self.peers)}
+        for slot, peer in counting.items():
+            others = [
+                position for position in self.ranking[:, slot] if position not in (positions[peer], NOBODY)
+            ]
+            table.ranking[: len(others) + 1, slot] = [positions[peer], *others]
+            table.ranking[len(others) + 1 :, slot] = NOBODY
+        return table
 
     def with_peer(self, peer: str, weight: int) -> SlotTable:
         """The table after `peer` has joined or has another weight, by a pass or two over the slots."""
@@ -102,6 +134,7 @@ class SlotTable:
         table.slot_count, table.replicas = self.slot_count, self.replicas
         table.weights = dict(sorted(weights.items()))
         table.peers = tuple(table.weights)
+        table.pins, table.unpinned = {}, table
         return table
 
     def team_of(self, slot: int) -> tuple[str, ...]:
@@ -154,7 +187,7 @@ def slot_table(
     Tables are values, so peers of one process, as in a simulation, may share them.
 
     Args:
-      near: a table of the same mesh, from which this one differs in a few peers.
+      near: a table of the same mesh without pins, from which this one differs in a few peers.
     """
     key = slot_count, replicas, tuple(sorted(weights.items()))
     table = _RECENT.pop(key, None)

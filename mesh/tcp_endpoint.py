@@ -15,6 +15,8 @@ BACKLOG = 1024  # connections that wait for accept; the system cuts it at net.co
 # record could make us touch files and interfaces of our own.
 _ENDPOINT = re.compile(r"tcp://(?:\[([0-9A-Fa-f:.]{2,45})\]|([A-Za-z0-9._-]{1,253})):([0-9]{1,5})")
 
+_HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)(\.(?!-)[A-Za-z0-9-]{1,63}(?<!-))*\.?")
+
 
 def host_and_port(endpoint: str) -> tuple[str, int]:
     """Take an endpoint apart; an IPv6 host loses its brackets.
@@ -52,6 +54,25 @@ def endpoint_of(address: tuple[str, int] | tuple[str, int, int, int]) -> str:
     return f"tcp://[{host}]:{port}" if ":" in host else f"tcp://{host}:{port}"
 
 
+def checked_host(host: str) -> str:
+    """Return the name or address of a machine, as a person has given it.
+
+    Raises:
+      ConfigError: others cannot connect to such a host.
+    """
+    try:
+        address = ip_address(host)
+    except ValueError as error:
+        if _HOST_NAME.fullmatch(host) and not host.replace(".", "").isdigit():
+            return host
+        raise ConfigError(
+            f"{host!r} is neither a host name nor an address: give that of this machine, as 192.0.2.7"
+        ) from error
+    if address.is_unspecified or address.is_multicast:
+        raise ConfigError(f"others cannot connect to {host}: give the address of this machine, as 192.0.2.7")
+    return host
+
+
 def checked_own_endpoint(endpoint: str) -> str:
     """Return an endpoint of this machine's configuration as it is.
 
@@ -84,7 +105,8 @@ def bind_error(endpoint: str, code: int | None) -> ConfigError:
     match code:
         case errno.EADDRINUSE:
             return ConfigError(
-                f"{endpoint} is in use: stop the program that listens there or choose another port"
+                f"{endpoint} is in use: stop the program that listens there, or choose another port in "
+                "[member] of config.toml"
             )
         case errno.EACCES:
             return ConfigError(f"not allowed to listen on {endpoint}: choose a port above 1023")

@@ -9,6 +9,7 @@ that connects to many publishers cannot tell whose message it has.)
 Sending never waits: a full queue refuses and counts, and the sender's actor tries again in its own
 time. No message is acknowledged here; a connection that breaks loses what was in flight.
 
+Who shows no key has to make room for others soon (`handshakes`).
 A member that sends one message of endlessly many parts, which libzmq would keep, is cut off (`inflow`).
 """
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Final, TypeAlias
@@ -26,8 +27,10 @@ import trio
 import zmq
 from zmq.utils.monitor import parse_monitor_message
 
+from mesh.descriptors import for_disk
 from mesh.door import Door, Visit, knock
 from mesh.errors import ConfigError
+from mesh.handshakes import HANDSHAKES_MAX, Handshakes
 from mesh.identity import Identity, is_curve_key
 from mesh.inflow import CHECK_S, Inflow, bytes_on_wire
 from mesh.tcp_endpoint import BACKLOG, bind_error, check_address, checked_own_endpoint
@@ -81,6 +84,7 @@ class TransportLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How long a transport bears with connections that come to nothing, and with how many."""
 
     handshake_ms: int = 5_000  # libzmq's 30 s would let idlers keep six times as many descriptors
+    handshakes_max: int = HANDSHAKES_MAX  # at a time; one more turns out the oldest
     keys_waiting_max: int = KEYS_WAITING_MAX
     stuck_s: float = 10.0  # a queue that refuses for so long gets a new connection; see `_renew_if_stuck`
 
@@ -99,6 +103,7 @@ class TransportStatistics:
     messages_dropped: int = 0  # received, of a peer no longer allowed or with too many parts
     keys_refused: int = 0  # handshakes with a key that is not in the allow-list
     handshakes_failed: int = 0  # before a key was shown: no CURVE, wrong server key, noise
+    handshakes_cut: int = 0  # that took their time, to make room
     connections_cut: int = 0  # since a message came that had no end
     visitors_refused: int = 0  # at the door, without a proper question
     visitors_turned_out: int = 0  # at the door, to make room
@@ -153,6 +158,7 @@ class Transport:
         self._door: Door | None = None
         try:
             self._allowed = AllowList(self._context, self._limits.keys_waiting_max)
+            self._handshakes = Handshakes(self._limits.handshakes_max)
             self._inflows = [Inflow(EXCESS_BYTES_MAX) for _ in range(2)]  # of the two sockets
             self._inbox, self.endpoint = self._bound(zmq.ROUTER, endpoint, self._inflows[0])
             self._ear, self.multicast_endpoint = self._bound(zmq.SUB, multicast_endpoint, self._inflows[1])
@@ -243,6 +249,11 @@ class Transport:
         self._ears[link.multicast_endpoint].remove(peer_id)
         self._connect_publisher(link.multicast_endpoint)
 
+    @property
+    def peers(self) -> Set[str]:
+        """Those that we are connected to."""
+        return self._links.keys()
+
     def send(self, peer_id: str, frames: bytes | Sequence[bytes]) -> bool:
         """Queue a message; False, and counted, when the peer is unknown or its queue full.
 
@@ -309,6 +320,7 @@ class Transport:
         return replace(
             counted,
             keys_refused=self._allowed.refused_count,
+            handshakes_cut=self._handshakes.n_turned_out,
             connections_cut=sum(inflow.n_cut for inflow in self._inflows),
             visitors_refused=0 if door is None else door.refused_count,
             visitors_turned_out=0 if door is None else door.turned_out_count,
@@ -364,7 +376,8 @@ class Transport:
 
     def _socket(self, kind: int) -> ZmqSocket:
         try:
-            socket = self._context.socket(kind)
+            with for_disk():  # a member that comes while a crowd has all others must not end this peer
+                socket = self._context.socket(kind)
         except zmq.ZMQError as error:
             raise ConfigError("too many open files for the mesh: raise the limit (ulimit -n)") from error
         for option, value in _OPTIONS.items():
@@ -392,6 +405,7 @@ class Transport:
                     self._counts["handshakes_failed"] += 1
                 else:
                     inflow.note_event(told["event"], told["value"], time.monotonic())
+                    self._handshakes.note_event(told["event"], told["value"])
 
     async def _cut_endless(self) -> None:
         """Shut down connections that bring messages without an end."""

@@ -28,6 +28,7 @@ from typing import Final, Self, TypeAlias
 import trio
 
 from mesh.actor import Statistics
+from mesh.memory import MemoryUsed
 from mesh.workshop_process import COUNT, LENGTH, OUT_OF_TIME, READY, USED
 
 START_S_MAX: Final = 60.0  # loading takes 0.2 s; a machine that is busy may take a hundred times as long
@@ -65,7 +66,8 @@ class WorkshopStatistics(Statistics, frozen=True):
     orders: int  # answered, or given up
     faults: dict[str, int]  # orders that were given up, by `Fault`
     cpu_seconds: float  # of all processes
-    rss_bytes: int  # of those there are now, after their last trip
+    private_bytes: int  # of those there are now, after their last trip; see `MemoryUsed`
+    rss_bytes: int  # likewise
 
 
 class Workshop:
@@ -109,17 +111,16 @@ class Workshop:
         """Have one process carry out orders in turn; `take` gets the answers in the same order."""
         async with self._turns:
             waiting = deque(orders)
-            if await self._trip(waiting, len(waiting), take) is None:
-                return
-            tries = 1
+            n, tries = len(waiting), 0  # how many go together; how often the next one has gone alone
             while waiting:
-                fault = await self._trip(waiting, 1, take)
-                if fault is None:
-                    tries = 1
-                elif fault is Fault.CRASH and tries < TRIES_MAX:
+                fault = await self._trip(waiting, n, take)
+                was_alone, n = n == 1, 1
+                if fault is None or not was_alone:
+                    tries = 0
+                elif fault is Fault.CRASH and tries + 1 < TRIES_MAX:
                     tries += 1
                 else:
-                    tries = 1
+                    tries = 0
                     waiting.popleft()
                     self._orders += 1
                     self._faults[fault] += 1
@@ -132,7 +133,8 @@ class Workshop:
             orders=self._orders,
             faults=dict(self._faults),
             cpu_seconds=self._ended_cpu_s + sum(process.cpu_s for process in self._processes),
-            rss_bytes=sum(process.rss_bytes for process in self._processes),
+            private_bytes=sum(process.memory.private_bytes for process in self._processes),
+            rss_bytes=sum(process.memory.rss_bytes for process in self._processes),
         )
 
     async def _trip(self, waiting: deque[bytes], n: int, take: Callable[[Answer], None]) -> Fault | None:
@@ -156,7 +158,7 @@ class Workshop:
         except (OSError, trio.BrokenResourceError, EOFError):
             pass
         finally:
-            if fault is None and process.rss_bytes <= RETIRED_BYTES:
+            if fault is None and process.memory.rss_bytes <= RETIRED_BYTES:
                 process.idle_since = trio.current_time()
                 self._idle.append(process)
             else:
@@ -193,7 +195,7 @@ class _Process:
         self._turn_ends_at = 0.0  # trio time
         self.idle_since = 0.0  # trio time, as
         self.cpu_s = 0.0  # and
-        self.rss_bytes = 0  # it told after its last trip
+        self.memory = MemoryUsed(0, 0)  # it told after its last trip
 
     @classmethod
     async def start(cls, command: Sequence[str]) -> Self:
@@ -244,7 +246,8 @@ class _Process:
 
     async def note_used(self) -> None:
         """Take what follows the answers of a trip; raises as `answer`."""
-        self.cpu_s, self.rss_bytes = USED.unpack(await self._receive(USED.size))
+        self.cpu_s, private, resident = USED.unpack(await self._receive(USED.size))
+        self.memory = MemoryUsed(private, resident)
 
     async def end(self) -> None:
         """End the process at once and wait until it is gone."""

@@ -19,12 +19,12 @@ from contextlib import suppress
 from struct import Struct
 from typing import Final, NamedTuple
 
-from mesh.memory import resident_bytes
+from mesh.memory import memory_used
 
 READY: Final = b"\x06"  # ASCII: acknowledge; the process has loaded what it works with
 COUNT: Final = Struct(">I")  # of the orders of a trip, before them
 LENGTH: Final = Struct(">I")  # before each order and each answer
-USED: Final = Struct(">dQ")  # after the answers of a trip: processor time so far, resident memory now
+USED: Final = Struct(">dQQ")  # after the answers of a trip: processor time so far, `MemoryUsed` now
 LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s %(message)s"  # as the peer's, see `process`
 NICENESS: Final = 5  # the event loop of the peer, which has to answer others in time, goes first
 # Between Python's and those of a peer (`process`): what works on pages leaves cycles behind. With the peer's
@@ -64,7 +64,7 @@ def _work_off(
             peer.sendall(b"".join(answers))
             answers.clear()
             told_s = time.monotonic()
-    peer.sendall(b"".join(answers) + USED.pack(time.process_time(), resident_bytes()))
+    peer.sendall(b"".join(answers) + USED.pack(time.process_time(), *memory_used()))
 
 
 def _settle_down(limits: WorkLimits) -> None:

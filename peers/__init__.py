@@ -3,19 +3,23 @@
     `crawler/`   frontier, politeness, fetching, parsing; the actor `controller`
     `storage/`   WARC archive and replication; the actor `cell`
     `text/`      text analysis: what terms a text has
-    `engine/`    the index engine, a library of its own over `text/`; `kernel` compiles its inner loops
+    `engine/`    the index engine, a library of its own over `text/`; its inner loops are in C, see `kernel`,
+                 and `build_kernels`
     `index/`     the engine at work for a mesh; the actor `indexer`
     `gateway/`   the search of the whole mesh, HTTP; the actor `searcher`
     `handover/`  which slots it may crawl, and bringing what belongs to them; the actor `handover`
     `importing/` pages of files, brought to their owners; the actor `importer`
     `policy/`    what the owner of the mesh wants crawled, and not shown
     `exporting/` files of what a peer has, read beside it while it runs
+    `backup/`    copies of peers, made beside them too, and peers made from copies
     `evaluation/` how good the answers are, beside other engines
     `actors`     makes the six, for a peer and for a simulation; `peer` is the composition root
+    `charges`    what messages of other peers cost them of their quotas
     `wire_tags`  every message that peers send each other; each stands in `wire_messages` of its room
-    `config`     the configuration file; `vitals` the status; `cli` and `commands/` the command
-                 line, `options` what its commands share, `waiting` their patience, `workers` their processes;
-                 `memory_keeper` [io] gives memory back that was freed, `damaged_data` [io] begins anew
+    `config`     the configuration file; `vitals` the status; `cli` begins the command line,
+                 `application` and `commands/` are it, `options` what its commands share, `waiting`
+                 their patience, `workers` their processes; `memory_keeper` [io] gives memory back that
+                 was freed, `damaged_data` [io] begins anew
 
 The way of a page:
 

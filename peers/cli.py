@@ -1,67 +1,26 @@
-"""The command `tianmesh`: puts its commands together and runs them. [io]
+"""The entry point of the command `tianmesh`.
 
-Commands of other packages (up, demo, init, bootstrap, sim) join through the entry points of the
-group `tianmesh.commands`, so that this package need not know them: each names a function that adds
-its commands to the application.
+Little is imported before somebody listens for Ctrl-C: to load all commands takes some tenths of a second, in
+which a person may find that this is not what was meant.
 """
 
 from __future__ import annotations
 
 import sys
-from importlib.metadata import entry_points, version
-from typing import Annotated
+from typing import Final
 
-import typer
-
-from mesh.errors import ConfigError, TianmeshError
-from peers.commands import drain, peer, policy, search, seed, status
-from peers.exporting import command as exporting
-from peers.importing import command as importing
-
-app = typer.Typer(
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _show_version(is_wanted: bool) -> None:
-    if is_wanted:
-        print(f"tianmesh {version('tianmesh')}")
-        raise typer.Exit
-
-
-@app.callback()
-def tianmesh(
-    show_version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    """A search engine made of ordinary machines: peers crawl, keep, index and answer, without a master."""
-
-
-app.command(epilog=peer.EPILOG)(peer.peer)
-app.command(epilog=seed.EPILOG)(seed.seed)
-app.command(epilog=search.EPILOG)(search.search)
-app.command(epilog=status.EPILOG)(status.status)
-app.command(epilog=drain.EPILOG)(drain.drain)
-app.add_typer(policy.app, name="policy")
-app.command(epilog=policy.TAKEDOWN_EPILOG)(policy.takedown)
-app.command(epilog=policy.PAUSE_EPILOG)(policy.pause)
-app.command(epilog=policy.RESUME_EPILOG)(policy.resume)
-app.command("import", epilog=importing.EPILOG)(importing.import_files)
-app.command("export", epilog=exporting.EPILOG)(exporting.export_files)
+INTERRUPTED: Final = 130  # exit code of who ends by SIGINT, as shells have it
 
 
 def main() -> None:
-    """Entry point of the command: run it, turn errors into one sentence and an exit code."""
-    for plugin in sorted(entry_points(group="tianmesh.commands"), key=lambda each: each.name):
-        plugin.load()(app)
+    """Run the command; whoever stops it while it begins gets a word and no traceback."""
     try:
-        app()
-    except TianmeshError as error:
-        print(f"tianmesh: {error}", file=sys.stderr)
-        sys.exit(2 if isinstance(error, ConfigError) else 1)
+        from peers.application import run
+
+        run()
+    except KeyboardInterrupt:
+        print("tianmesh: stopped", file=sys.stderr)
+        sys.exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from mesh.conduct import ConductSettings
 from mesh.config import MemberConfig, MeshConfig
 from mesh.membership.balance import BalanceSettings
 from peers.crawler.settings import CrawlSettings
@@ -50,6 +51,7 @@ class PeerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     gateway: GatewaySettings = GatewaySettings()
     handover: HandoverSettings = HandoverSettings()
     balance: BalanceSettings = BalanceSettings()
+    conduct: ConductSettings = ConductSettings()
 
     def __post_init__(self) -> None:
         if self.crawl.is_recorded and not self.web.trace:

@@ -1,26 +1,35 @@
-"""How inner loops are compiled by numba: kernels, the leaves that they call, and the types of what both take.
+"""The inner loops of the index: kernels, written in C and built with the package.
 
-Kernels are compiled without counting references (see `leaf`): arrays come in records, named tuples, and a
-record costs a kernel's caller about 1.5 us, once.
+Beside a Python file with kernels is a C file of the same name with their bodies; here they have their types
+and say what they do, there is how. `_kernels.c` of a room makes an extension module of its kernels, all in
+three seconds of one core (`build_kernels`). Every argument is checked at every call, by type, dimensions and
+layout (`kernel_module.h`); what is in the arrays is trusted. Kernels release the interpreter's lock, and no
+compiler may reorder or fuse their floating-point operations, so that scores are bit-identical on every peer.
 
-All signatures are explicit, so every kernel compiles once, when its file is first imported (which is said in
-the log, because it takes some 80 s of CPU), and comes from numba's disk cache afterwards, in 1.8 s with all
-else that a peer imports. A peer imports them before it opens its gateway, so no query ever waits for that.
-The cache knows a kernel's own file only: who changes a leaf that kernels of other files call has to change
-these or empty the cache.
+Measured before that was chosen, one core of two that were busy, gcc 12 without instructions of newer
+processors; searches over 5,000 pages, p50, of tantivy's in the same run:
 
-Kernels release the GIL, trust their input and never reorder floating-point operations: fastmath stays off, so
-that scores are bit-identical on every peer.
+                                    numba 0.68, when      its code built        C
+                                    first started         with the package
+    build, CPU seconds              80                    80 to 90              3
+    installed, MB                   208                   2.4                   0.1
+    idle peer, private MB           204                   -                     114
+    import of a peer, CPU seconds   1.3                   -                     0.85
+    OR                              2.78                  the same              2.00, 2.34
+    AND                             2.97                  the same              2.13, 1.87
+    phrase                          3.53                  the same              3.39, 3.61
+
+Cython was not tried: records of arrays, which nearly all kernels take, are pointers in structs there too, so
+that it would read as C in the dress of Python, without running as Python.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
-from numba import njit, types
 from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
@@ -30,90 +39,25 @@ Lengths = NDArray[np.uint32]
 Codes = NDArray[np.uint32]
 Sums = NDArray[np.uint64]
 Words = NDArray[np.uint32]
-
-# In kernels everything is int64; to the type checker, what numpy's type gives is no int.
-int64: Any = np.int64
+# A tuple or list that is copied for a kernel: a few strings or numbers that need not become an array.
+Strings: TypeAlias = Sequence[str] | Sequence[bytes]
+Numbers: TypeAlias = Sequence[int]
+FewFloats: TypeAlias = Sequence[float]
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
-Array = TypeVar("Array", bound=NDArray[Any])
-
-IN_BYTES = types.Array(types.uint8, 1, "C", readonly=True)
-IN_INTS = types.Array(types.int64, 1, "C", readonly=True)
-IN_FLOATS = types.Array(types.float64, 1, "C", readonly=True)
-IN_LENGTHS = types.Array(types.uint32, 2, "C", readonly=True)
-MUTABLE_BYTES = types.uint8[::1]
-MUTABLE_INTS = types.int64[::1]
-MUTABLE_FLOATS = types.float64[::1]
-MUTABLE_SUMS = types.uint64[::1]
-MUTABLE_WORDS = types.uint32[::1]
-IN_SUMS = types.Array(types.uint64, 1, "C", readonly=True)
-IN_WORDS = types.Array(types.uint32, 1, "C", readonly=True)
-
-logger = logging.getLogger(__name__)
-_is_said = False
 
 
-def kernel(*signature: Any, returns: Any = types.int64) -> Callable[[Kernel], Kernel]:
-    """Compile a function for one signature, or load it from the cache on disk.
-
-    Divisions by zero give infinities, as numpy's do: there is no check in the inner loops.
-    """
+def kernels_of(extension: str) -> Callable[[Kernel], Kernel]:
+    """Return a decorator: it makes the kernel of an extension module of a function that says what it does."""
+    try:
+        kernels = import_module(extension)
+    except ImportError as error:
+        raise ImportError(
+            f"{extension} is not built: install the package (pip install .), in a checkout with "
+            "`make kernels`; both need a C compiler"
+        ) from error
 
     def decorate(function: Kernel) -> Kernel:
-        compiled: Any = njit(returns(*signature), cache=True, nogil=True, error_model="numpy")(function)
-        if sum(compiled.stats.cache_misses.values()):
-            _say_once()
-        return cast(Kernel, compiled)
+        return cast(Kernel, getattr(kernels, function.__name__.removeprefix("_")))
 
     return decorate
-
-
-def _say_once() -> None:
-    """Say why the first start after an installation takes so long."""
-    global _is_said
-    if not _is_said:
-        _is_said = True
-        logger.warning("the index's kernels are being compiled, once after an installation: about a minute")
-
-
-def record(name: type[tuple[Any, ...]], *fields: Any) -> Any:
-    """Return the type, for signatures, of a named tuple with fields of these types."""
-    kind: Any = types.NamedTuple
-    uniform: Any = types.NamedUniTuple
-    return kind(fields, name) if len(set(fields)) > 1 else uniform(fields[0], len(fields), name)
-
-
-def read_only(array: Array) -> Array:
-    """Return a view that is not written to: in a record, kernels take an array as the type that it has."""
-    view: Array = array.view()
-    view.flags.writeable = False
-    return view
-
-
-def leaf(function: Kernel) -> Kernel:
-    """Make a function that kernels call. It makes no arrays, but views of those that it is given.
-
-    Nor does it return any, be it in a record: nobody would count that reference, and the heap is damaged when
-    the array goes; what does is an `allocating_leaf`. It is compiled without counting references because in
-    inner loops that would cost more than the work, whenever a row is taken of an array or an array of a
-    record.
-    """
-    options: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
-    compiled: Kernel = njit(**options)(function)
-    return compiled
-
-
-def inlined(function: Kernel) -> Kernel:
-    """Make a leaf that becomes a part of whoever calls it.
-
-    A call hands over every array of a record in seven numbers: some 30 ns for each record.
-    """
-    options: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "forceinline": True}
-    compiled: Kernel = njit(**options)(function)
-    return compiled
-
-
-def allocating_leaf(function: Kernel) -> Kernel:
-    """Make a function that kernels call, and that makes arrays."""
-    compiled: Kernel = njit(function, error_model="numpy")
-    return compiled

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
+import msgspec
 import typer
 
 from mesh.admin_token import token_in
-from mesh.gateway_client import GatewayClient
+from mesh.errors import ConfigError
+from mesh.gateway_client import GatewayClient, GatewayError
+
+Told = TypeVar("Told")
 
 GATEWAY: Final = "http://127.0.0.1:8017"
 
@@ -47,15 +51,17 @@ def administrator_of(gateway: str, token: str, data: Path) -> GatewayClient:
     """Return a client with the rights of an administrator, as far as they are known.
 
     Raises:
-      ConfigError: the gateway is none, or the file with the token is open to others.
+      ConfigError: the gateway is none, the folder is a file, or that with the token is open to others.
     """
+    if data.exists() and not data.is_dir():
+        raise ConfigError(f"--data {data} is no folder: give that of the mesh, or of the peer that is asked")
     return GatewayClient(gateway, token or token_in(data))
 
 
 WithinOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="Crawl this domain, host or pattern of URLs with *; several are allowed.",
+        help="Crawl this domain, host, network (as 162.105.0.0/16) or pattern of URLs with *; several go.",
         show_default="the domains of the seeds",
     ),
 ]
@@ -65,6 +71,28 @@ DepthOption = Annotated[
 ]
 
 
+PagesMaxOption = Annotated[
+    int | None,
+    typer.Option(
+        "--pages-max", min=1, help="Pages that the whole mesh visits, about.", show_default="no limit"
+    ),
+]
+
+
 def print_json(value: Any) -> None:
     """One JSON document on stdout."""
     print(json.dumps(value, ensure_ascii=False))
+
+
+def read_told(told: dict[str, Any], kind: type[Told]) -> Told:
+    """Read what a gateway says.
+
+    Raises:
+      GatewayError: another version says it otherwise.
+    """
+    try:
+        return msgspec.convert(told, kind)
+    except msgspec.ValidationError as error:
+        raise GatewayError(
+            f"the gateway is of another version ({error}); --json shows what it says"
+        ) from error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
@@ -11,18 +13,23 @@ import trio
 
 from mesh.actor import Address
 from mesh.admin_token import make_token
+from mesh.certificate import rights_in
 from mesh.codec import Decoder
-from mesh.config import MeshConfig, load_config
+from mesh.config import MemberConfig, MeshConfig, config_in, load_config
+from mesh.domains import load_suffixes
 from mesh.errors import ConfigError
 from mesh.lmdb_table import LmdbTable
 from mesh.member import Member
+from mesh.memory import memory_used
+from mesh.places import check_disk, check_place, mark_disk
 from mesh.port import Port
 from mesh.private_files import FOLDER_MODE, make_private_folder
-from mesh.process import Tell
+from mesh.process import Tell, reloading
 from mesh.runtime import Runtime
 from mesh.table import TableSection
 from mesh.workshop import Workshop
 from peers.actors import CELL_SECTION, FOLLOWERS, make_actors
+from peers.charges import conduct_of
 from peers.config import PeerConfig, WebConfig
 from peers.crawler import page_process
 from peers.crawler.addresses import AddressPolicy
@@ -35,13 +42,14 @@ from peers.crawler.recorder import TraceRecorder
 from peers.crawler.resolver import FixedResolver, Resolver, SystemResolver
 from peers.damaged_data import set_aside_if_damaged
 from peers.engine.index import Index
-from peers.gateway.http import Http, listen
+from peers.gateway.http import Http, listen, url_of
+from peers.gateway.messages import ChangeGateway
 from peers.gateway.meter import Meter
-from peers.gateway.status import PeerStatus
 from peers.index.index_reader import IndexReader
 from peers.index.questions_port import QuestionsPort
 from peers.index.segments_port import SegmentsPort
 from peers.memory_keeper import MemoryKeeper, giver_back
+from peers.policy.decreed import pins_of
 from peers.storage.archive import Archive
 from peers.storage.archive_port import ArchivePort
 from peers.storage.ledger import last_extent
@@ -50,8 +58,10 @@ from peers.text.fingerprint import FINGERPRINT, fingerprint
 from peers.vitals import Vitals
 from peers.wire_tags import WIRE_TAGS
 
+UNSPECIFIED: Final = ("0.0.0.0", "::", "[::]")
 FINISH_S: Final = 20.0  # for pages that were fetched to be stored before the peer ends
 FINISH_POLL_S: Final = 0.05
+WIRE: Final = Decoder(WIRE_TAGS.values())
 
 logger = logging.getLogger(__name__)
 
@@ -63,16 +73,15 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
       ConfigError: a setting, a key or an address is wrong, or the mesh refused the peer.
       StorageError: its disk cannot be used.
     """
-    config = load_config(config_file, PeerConfig)
-    _check_analysis(config_file, config.mesh)
+    config_file = config_in(config_file)
+    config = _config_in(config_file)
     folder = config_file.parent
     data = folder / config.storage.folder
     gateway_host, _, gateway_port = config.gateway.listen.rpartition(":")
     listener = listen(gateway_host, int(gateway_port))
-    gateway = f"http://{gateway_host}:{listener.getsockname()[1]}"
-    await set_aside_if_damaged(data)
-    _make_private(data)
-    table = LmdbTable(data / "table")
+    gateway = url_of(listener, _host_of(gateway_host, config.member))
+    load_suffixes()
+    table = await _table_in(folder, data)
     member = Member(folder, config.mesh, config.member, table, gateway)
     me = member.peer_id
     workshop = Workshop(page_process.COMMAND, processes_max=config.web.parsers)
@@ -86,43 +95,102 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
         return {
             **runtime.observe(),
             "runtime": runtime.statistics(),
+            "process": memory_used()._asdict(),
             "loop": runtime.watchdog.observe(),
             "workshop": workshop.observe(),
             "fetcher": fetcher.observe(),
             "transport": member.transport.observe(),
         }
 
-    def measure() -> PeerStatus:
-        return vitals.measure()
-
     # Only what is behind it is looked through, and may be cut as torn.
     durable = last_extent(TableSection(table, CELL_SECTION))
     with Archive(data / "archive", me, durable) as archive, Index.open(data / "index") as index:
         reader = IndexReader(index)
         actors = make_actors(me, table, config.crawl, reader, member.life, config.handover, gateway_settings)
+        http = Http(me, listener, statistics, lambda: vitals.measure(), gateway_settings)
         ports: list[Port] = [
             FetcherPort(me, fetcher),
             ParserPort(me, workshop),
             ArchivePort(me, archive),
             SegmentsPort(me, index, config.mesh.slot_count),
             QuestionsPort(me, reader, config.mesh.slot_count),
-            Meter(me, measure),
-            Http(me, listener, statistics, gateway_settings),
+            Meter(me, lambda: vitals.measure()),
+            http,
             MemoryKeeper(giver_back()),
         ]
         if config.web.trace:
             ports.append(TraceRecorder(folder / config.web.trace))
-        runtime = member.assemble(actors, ports, Decoder(WIRE_TAGS.values()), config.balance, FOLLOWERS)
+        conduct = conduct_of(config.conduct)
+        runtime = member.assemble(actors, ports, WIRE, config.balance, FOLLOWERS, conduct, pins_of)
         vitals = Vitals(member, runtime, index, workshop, gateway)
         tell({"id": me, "endpoint": member.record.endpoint, "gateway": gateway})
-        await member.run(stop, before_stop=lambda: _finish_pages(me, runtime))
+        async with reloading(partial(_reload, config_file, config, http, runtime)):
+            await member.run(stop, before_stop=lambda: _finish_pages(me, runtime))
 
 
-def _make_private(data: Path) -> None:
+def _reload(config_file: Path, started: PeerConfig, http: Http, runtime: Runtime) -> None:
+    """Read the settings again: those of the gateway count at once, others from the next start on.
+
+    Args:
+      started: the settings of the start.
+
+    Raises:
+      ConfigError: they are wrong; nothing has changed.
+    """
+    now = _config_in(config_file)
+    token = now.gateway.admin_token or http.settings.admin_token
+    change = ChangeGateway(
+        msgspec.structs.replace(now.gateway, listen=started.gateway.listen, admin_token=token)
+    )
+    http.receive(http.address, change)
+    runtime.deliver(http.address, "searcher", change)
+    waiting = [
+        name
+        for name in PeerConfig.__struct_fields__
+        if name != "gateway" and getattr(now, name) != getattr(started, name)
+    ]
+    if now.gateway.listen != started.gateway.listen:
+        waiting.append("gateway.listen")
+    later = f"; what has changed in {', '.join(waiting)} counts from the next start on" if waiting else ""
+    logger.warning("settings read again: those of the gateway count now%s", later)
+
+
+def _host_of(listen: str, member: MemberConfig) -> str:
+    """Where others find a gateway: if it listens on all addresses, at the one that the machine announces."""
+    if listen not in UNSPECIFIED:
+        return listen
+    announced = member.announce or member.listen
+    try:
+        return listen if ip_address(announced).is_unspecified else announced
+    except ValueError:  # a name, under which a gateway answers only if `gateway.names` has it
+        return listen
+
+
+def _config_in(config_file: Path) -> PeerConfig:
+    config = load_config(config_file, PeerConfig)
+    if config.member.certificate and not rights_in(config.member.certificate):
+        raise ConfigError(
+            f"{config_file} is that of a bootstrap node: start it with "
+            f"`tianmesh bootstrap --config {config_file}`"
+        )
+    _check_analysis(config_file, config.mesh)
+    return config
+
+
+async def _table_in(home: Path, data: Path) -> LmdbTable:
+    check_place(data)
+    check_disk(home, data)
+    await set_aside_if_damaged(data)
+    _make_private(home, data)
+    return LmdbTable(data / "table")
+
+
+def _make_private(home: Path, data: Path) -> None:
     """Close the folder of a peer to others, also one that an earlier version has left open."""
     try:
         make_private_folder(data)
         data.chmod(FOLDER_MODE)
+        mark_disk(home, data)
     except OSError as error:
         raise ConfigError(
             f"cannot write in {data} ({error.strerror}), choose another folder in storage.folder"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import socket
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
+from importlib.metadata import version
 from typing import Final, NamedTuple
 
 from mesh.actor import Statistics
+from mesh.conduct import CONDUCT, ConductStatistics
 from mesh.member import Member
 from mesh.membership.membership import MembershipStatistics
-from mesh.memory import resident_bytes
+from mesh.memory import memory_used
 from mesh.runtime import Runtime
 from mesh.workshop import Workshop
 from peers.crawler.controller import CrawlStatistics
@@ -19,7 +22,10 @@ from peers.engine.index import Index
 from peers.gateway.searcher import SearcherStatistics
 from peers.gateway.status import (
     HOT_HOSTS_MAX,
+    TEXT_CHARS_MAX,
     FrontierSize,
+    MemberMisconduct,
+    PeerState,
     PeerStatus,
     SlotCounts,
     StoreCounts,
@@ -30,6 +36,7 @@ from peers.handover.store import HolderStatistics
 from peers.index.indexer import IndexerStatistics
 from peers.storage.cell import CellStatistics
 
+VERSION: Final = version("tianmesh")
 SPEED_S: Final = 4.0  # over which the speed of moving slots is taken
 
 
@@ -46,6 +53,7 @@ class Vitals:
         self._gateway = gateway
         self._started = time.monotonic()
         self._moved = Speed(self._started)
+        self._fetched = Speed(self._started)
 
     def measure(self) -> PeerStatus:
         """The status now; takes well below a millisecond."""
@@ -59,6 +67,7 @@ class Vitals:
         slots = _slot_counts(handover, searcher)
         snapshot = self._index.snapshot()
         workshop = self._workshop.observe()
+        memory = memory_used()
         return PeerStatus(
             id=self._member.peer_id,
             pid=os.getpid(),
@@ -77,7 +86,8 @@ class Vitals:
             seconds=seconds,
             cpu_seconds=time.process_time() + workshop.cpu_seconds,
             pages_per_second=crawl.pages_fetched / seconds,
-            rss_bytes=resident_bytes() + workshop.rss_bytes,
+            private_bytes=memory.private_bytes + workshop.private_bytes,
+            rss_bytes=memory.rss_bytes + workshop.rss_bytes,
             documents=snapshot.document_count,
             index_bytes=snapshot.index_bytes,
             archive_bytes=cell.archive_bytes,
@@ -88,13 +98,7 @@ class Vitals:
             members=membership.alive,
             epoch=membership.epoch,
             activity=_activity(crawl, cell, indexer) + handover.takeovers + moved,
-            state=state_of(
-                slots,
-                has_majority=membership.has_majority,
-                is_licensed=self._runtime.clock.now() < membership.licence_until,
-                is_draining=membership.is_draining,
-                is_quiet=handover.is_quiet,
-            ),
+            state=_state(slots, membership, handover, self._runtime.clock.now()),
             searches=searcher.searches,
             searches_cached=searcher.cache_hits,
             is_draining=membership.is_draining,
@@ -104,7 +108,22 @@ class Vitals:
             bytes_moved=moved,
             bytes_moved_per_s=self._moved.note(moved, time.monotonic()),
             hot_hosts=crawl.hot_hosts[:HOT_HOSTS_MAX],
+            misconduct=misconduct_of(seen),
+            pages_max=crawl.pages_max,
+            machine=socket.gethostname()[:TEXT_CHARS_MAX],
+            version=VERSION,
+            pages_per_second_now=self._fetched.note(crawl.pages_fetched, time.monotonic()),
         )
+
+
+def misconduct_of(seen: Mapping[str, Statistics]) -> tuple[MemberMisconduct, ...]:
+    """Return what other members have done wrong, the worst first."""
+    conduct = seen[CONDUCT]
+    assert isinstance(conduct, ConductStatistics)
+    return tuple(
+        MemberMisconduct(each.peer, each.points, each.is_quarantined, each.offences)
+        for each in conduct.members
+    )
 
 
 class _OfActors(NamedTuple):
@@ -156,6 +175,18 @@ def _slot_counts(handover: HandoverStatistics, searcher: SearcherStatistics) -> 
         wanted=sum(handover.wanted.values()),
         strays=handover.strays,
         stopping=handover.stopping,
+    )
+
+
+def _state(
+    slots: SlotCounts, membership: MembershipStatistics, handover: HandoverStatistics, now: float
+) -> PeerState:
+    return state_of(
+        slots,
+        has_majority=membership.has_majority,
+        is_licensed=now < membership.licence_until,
+        is_draining=membership.is_draining,
+        is_quiet=handover.is_quiet,
     )
 
 

@@ -27,7 +27,14 @@ from mesh.membership.wire_messages import (
     RumoursSpread,
     Welcomed,
 )
-from peers.crawler.wire_messages import LinksAccepted, LinksFound
+from peers.crawler.wire_messages import (
+    CrawlExplained,
+    ExplainCrawl,
+    ExplainUrl,
+    LinksAccepted,
+    LinksFound,
+    UrlExplained,
+)
 from peers.gateway.wire_messages import StatusTold, StatusWanted
 from peers.handover.wire_messages import (
     ClaimSlots,
@@ -80,6 +87,11 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         21: LinksAccepted,
         22: ItemsChanged,
         23: ItemsKept,
+        # Why things are as they are
+        24: ExplainUrl,
+        25: UrlExplained,
+        26: ExplainCrawl,
+        27: CrawlExplained,
         # Pages; 32 and 33 carried the texts of links apart from the frontier
         30: ReplicatePage,
         31: PageReplicated,

@@ -15,7 +15,7 @@ Runs with faults:
 `faults`        what goes wrong and when, drawn from a seed; `nemesis` makes it happen
 `fault_run`     one run from the seed to the verdict; `fault_runs` many, on all cores
 `machine`       what a peer runs on: `disks`, `clock`, ports; `skew` for one of another version
-`liar`          a malicious member
+`liar`          a malicious member; `pinner` an owner who has policies say who crawls what
 `users`         who give seeds and search meanwhile; `words` what there is to find
 `watch`         judges every request and commit when it is made; `final_checks` what is left at rest
 `herald`, `overheard`: stand beside actors, to speak for the membership and to hear the controller

@@ -3,7 +3,7 @@
 Half of the pages are *steady* and answer the same for ever. Every other has a period of its own, after which
 it is a new version. A page without children in the tree of its host, so that all others can be reached
 without it, is in some of its versions not there (404), in some it asks not to be indexed. All that is a pure
-function of the URL, the time and the seed; what a version says stands in its body.
+function of the URL, the time and the seed; what a version says stands in its body. Every page has an ETag.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ PERIOD_S_MAX: Final = 120.0
 GONE_SHARE: Final = 0.2  # of the versions of a page without children
 HIDDEN_SHARE: Final = 0.2  # likewise
 GONE: Final = b"gone"
+STEADY_ETAG: Final = '"steady"'
 _HIDDEN: Final = b" noindex"
 
 
@@ -57,10 +58,14 @@ class ChangingWeb(SyntheticWeb):
 
     def serve(self, url: str) -> Served:
         served = super().serve(url)
-        if served.status != 200 or url.endswith("/robots.txt") or self.is_steady(url):
+        if served.status != 200 or url.endswith("/robots.txt"):
             return served
+        if self.is_steady(url):
+            return served._replace(etag=STEADY_ETAG)
         version = self.version_of(url, min(self._now(), self._ceased_s))
-        return served._replace(status=200 if version.is_there else 404, body=version.body)
+        if not version.is_there:
+            return served._replace(status=404, body=version.body)
+        return served._replace(body=version.body, etag=f'"{version.number}"')
 
     def is_steady(self, url: str) -> bool:
         return self._draw(url, "steady") < STEADY_SHARE

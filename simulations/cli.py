@@ -132,6 +132,9 @@ def faults(
     byzantine: Annotated[
         bool, typer.Option("--byzantine", help="One member lies, forges, repeats and floods.")
     ] = False,
+    pins: Annotated[
+        bool, typer.Option("--pins", help="Policies say now and then who is to crawl which slots.")
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print the transcript of a single run while it lasts.")
     ] = False,
@@ -152,7 +155,16 @@ def faults(
         if seeds != 1:
             raise typer.BadParameter("a transcript is of one run: give --seeds 1", param_hint="--verbose")
         result = sum_up(
-            [_told(first_seed, sizes.of(first_seed), only, has_revisits=revisits, has_liar=byzantine)],
+            [
+                _told(
+                    first_seed,
+                    sizes.of(first_seed),
+                    only,
+                    has_revisits=revisits,
+                    has_liar=byzantine,
+                    has_pins=pins,
+                )
+            ],
             first_seed,
         )
     else:
@@ -162,6 +174,7 @@ def faults(
                 sizes,
                 has_revisits=revisits,
                 has_liar=byzantine,
+                has_pins=pins,
                 progress=lambda done, total, failed: progress(done, total),
             )
     _print(result, faults_report(result), as_json)
@@ -169,7 +182,7 @@ def faults(
         raise typer.Exit(1)
 
 
-def _told(seed: int, peers: int, only: str, *, has_revisits: bool, has_liar: bool) -> Outcome:
+def _told(seed: int, peers: int, only: str, *, has_revisits: bool, has_liar: bool, has_pins: bool) -> Outcome:
     """One run, with its plan and its transcript on stderr."""
     from simulations.fault_run import run_faults
     from simulations.faults import plan_of
@@ -179,7 +192,15 @@ def _told(seed: int, peers: int, only: str, *, has_revisits: bool, has_liar: boo
         print(f"fault {number} at {planned.at_s:.3f} s: {planned.fault}", file=sys.stderr)
     chosen = frozenset(int(part) for part in only.split(",")) if only else None
     tell = partial(print, file=sys.stderr)
-    return run_faults(seed, peers, tell=tell, only=chosen, has_revisits=has_revisits, has_liar=has_liar)
+    return run_faults(
+        seed,
+        peers,
+        tell=tell,
+        only=chosen,
+        has_revisits=has_revisits,
+        has_liar=has_liar,
+        has_pins=has_pins,
+    )
 
 
 def _sizes(text: str) -> Sizes:

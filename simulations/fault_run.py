@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from mesh.conduct import ConductSettings
 from peers.crawler.settings import CrawlSettings
 from simulations.chance import random_of
 from simulations.changing_web import ChangingWeb
@@ -28,6 +29,7 @@ from simulations.machine import Machine
 from simulations.members import Members, VirtualDoor
 from simulations.nemesis import Nemesis
 from simulations.network import Network
+from simulations.pinner import Pinner
 from simulations.planted import Bug, planted
 from simulations.users import FRESH_S, Users
 from simulations.watch import Watch
@@ -47,6 +49,10 @@ SEARCH_PAUSE_S: Final = 1.5  # mean
 SEED_PAUSE_S: Final = 6.0  # mean
 TRANSCRIPT_LINES: Final = 60
 REVISIT_S: Final = 60.0
+# As much less as the meshes are smaller: no honest member comes near it, and a flood beyond.
+CONDUCT: Final = ConductSettings(links_per_minute=10_000, pages_per_minute=3_000)
+HONEST_LINKS: Final = 10_000  # that one member is told by all others, at most
+PINS_KNOWN_S: Final = 10.0  # until all have heard of the last policy
 LAST_VISITS_S: Final = 3 * REVISIT_S  # from healing until every page has been visited once more
 
 
@@ -57,6 +63,7 @@ class Outcome(msgspec.Struct, frozen=True):
     peers: int
     has_revisits: bool
     has_liar: bool
+    has_pins: bool
     violations: tuple[str, ...]  # empty when all is well
     digest: str
     events: int
@@ -77,6 +84,7 @@ class Outcome(msgspec.Struct, frozen=True):
         """The command that does it again."""
         options = "" if self.has_revisits else " --no-revisits"
         options += " --byzantine" if self.has_liar else ""
+        options += " --pins" if self.has_pins else ""
         return (
             f"tianmesh sim faults --seeds 1 --first-seed {self.seed} --peers {self.peers}{options} --verbose"
         )
@@ -91,6 +99,7 @@ def run_faults(
     only: frozenset[int] | None = None,
     has_revisits: bool = True,
     has_liar: bool = False,
+    has_pins: bool = False,
 ) -> Outcome:
     """Carry out the run of a seed.
 
@@ -101,6 +110,7 @@ def run_faults(
       only: places, in the plan, of the faults to be had; None for all. For finding out which matter.
       has_revisits: have pages visited again, and the web change while it has the faults.
       has_liar: have one of the first peers say what may do harm, as long as there are faults.
+      has_pins: have policies say, as long, who is to crawl which slots.
     """
     plan = plan_of(seed, peers)
     if only is not None:
@@ -108,7 +118,7 @@ def run_faults(
         plan = msgspec.structs.replace(plan, faults=faults)
     context: AbstractContextManager[object] = planted(bug) if bug is not None else ExitStack()
     with context:
-        return FaultRun(plan, tell, has_revisits=has_revisits, has_liar=has_liar).run()
+        return FaultRun(plan, tell, has_revisits=has_revisits, has_liar=has_liar, has_pins=has_pins).run()
 
 
 class FaultRun:
@@ -121,9 +131,11 @@ class FaultRun:
         *,
         has_revisits: bool = True,
         has_liar: bool = False,
+        has_pins: bool = False,
     ) -> None:
         self.plan = plan
         self.has_liar = has_liar
+        self.liar: Machine | None = None
         self.has_revisits = has_revisits
         seed = plan.seed
         self._random = random_of(seed, "users")
@@ -161,13 +173,17 @@ class FaultRun:
                 fetched=self._fetched,
                 abandoned=self.watch.abandoned,
                 told=self.users.told,
+                conduct=CONDUCT,
             )
             for number, (offset, drift) in enumerate(zip(plan.wall_offsets_s, plan.drifts, strict=True))
         ]
         for machine in self.machines:
             self.watch.add(machine)
         self.nemesis = Nemesis(self.world, network, self.machines, self.watch, self.tell)
+        self.pinner = self._make_pinner() if has_pins else None
         self._is_busy = True  # users ask
+        self._is_judged = self._quarantines = False
+        self._links_received = 0
 
     def run(self) -> Outcome:
         """Do it all; an exception of a peer's code is a violation as well."""
@@ -184,6 +200,7 @@ class FaultRun:
             peers=self.plan.peers,
             has_revisits=self.has_revisits,
             has_liar=self.has_liar,
+            has_pins=self.pinner is not None,
             violations=tuple(self.watch.violations),
             digest=self.world.digest,
             events=self.world.n_events,
@@ -217,7 +234,11 @@ class FaultRun:
         self.world.plan(start, self._seed_now_and_then)
         if self.has_liar:
             self._have_one_lie(until=start + self.plan.healed_s)
+            self.world.plan(start, self._look_at_conduct)
+        if self.pinner is not None:
+            self.pinner.pin(start + self.plan.healed_s)
         self.world.run(until=start + self.plan.healed_s)
+        self._judge_conduct()
         self.nemesis.heal()
         for planned in late:
             self._rest(self._all_settled(), "bring everything where it belongs")
@@ -225,6 +246,9 @@ class FaultRun:
             self.world.run(until=self.world.now + 60.0)
             self.nemesis.heal()
         self._is_busy = False
+        if self.pinner is not None:
+            self.pinner.publish()
+            self.world.run(until=self.world.now + PINS_KNOWN_S)
         if self.has_revisits:
             self._visit_once_more()
         self._rest(self._is_at_rest, "come to rest")
@@ -235,7 +259,40 @@ class FaultRun:
         random = random_of(self.plan.seed, "liar")
         machine = self.machines[random.randrange(self.plan.peers)]
         self.tell(f"{machine.name} is malicious")
-        Liar(machine, self.world, self.members, random, self.tell).lie(until)
+        self.liar = self.watch.liar = machine
+        urls = list(reachable(self.web))
+        liar = Liar(machine, self.world, self.members, random, self.tell, urls)
+        liar.fell_silent = lambda for_s: self.nemesis.disturb(for_s, machine.number)
+        liar.lie(until)
+
+    def _look_at_conduct(self) -> None:
+        """See now and then what the others make of the liar, and how much of what it says they take."""
+        if self.world.now - START_S > 10 * REST_S_MAX or self._is_judged:
+            return
+        for machine in self.present():
+            if machine is not self.liar and machine.is_running:
+                self._quarantines |= bool(machine.conduct().quarantined)
+                self._links_received = max(self._links_received, machine.crawl().links_received)
+        self.world.plan(self.world.now + LOOK_S, self._look_at_conduct)
+
+    def _judge_conduct(self) -> None:
+        """Nobody honest may be in quarantine; who lies all the time must be, and is heard within bounds."""
+        self._is_judged = True
+        for machine in self.present():
+            if not machine.is_running:
+                continue
+            for each in machine.conduct().members:
+                if each.is_quarantined and (self.liar is None or each.peer != self.liar.peer):
+                    self.watch.violate(
+                        f"{machine.name} has {each.peer}, which is honest, in quarantine for {each.offences}"
+                    )
+        if self.liar is None:
+            return
+        minutes = 1 + self.plan.healed_s / 60
+        if self._links_received > HONEST_LINKS + minutes * CONDUCT.links_per_minute:
+            self.watch.violate(f"{self._links_received} links were taken in, more than quotas allow")
+        if self.has_liar and not self._quarantines:
+            self.watch.violate(f"{self.liar.name} has lied all the time, and nobody put it into quarantine")
 
     def _visit_once_more(self) -> None:
         """Let the web come to rest, and the crawl with it: each page has one visit to come, and no more."""
@@ -252,6 +309,10 @@ class FaultRun:
         if self.has_revisits:
             return ChangingWeb(plan.seed, plan.pages, shape, lambda: self.world.now)
         return SyntheticWeb(plan.seed, plan.pages, shape)
+
+    def _make_pinner(self) -> Pinner:
+        random = random_of(self.plan.seed, "pins")
+        return Pinner(self.machines, self.world, self.members, random, self.tell)
 
     def _join(self) -> None:
         """Let the first peers find together."""
@@ -357,7 +418,7 @@ class FaultRun:
             url = self._random.choice(findable)
             slowest = max(each.disk.factor for each in self.machines)
             stored_s = self.watch.findable[url]
-            is_known = self.watch.may_know(machine, stored_s + FRESH_S)
+            is_known = self.watch.may_know(machine, stored_s + FRESH_S) and not self.watch.is_of_liar(url)
             self.users.search(machine, url, stored_s if is_known else inf, fresh_s=slowest * FRESH_S)
 
     def some_gateway(self) -> Machine | None:

@@ -31,6 +31,7 @@ def run_all(
     bug: Bug | None = None,
     has_revisits: bool = True,
     has_liar: bool = False,
+    has_pins: bool = False,
     workers: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> FaultsResult:
@@ -40,12 +41,13 @@ def run_all(
       bug: to be planted in all of them.
       has_revisits: have pages visited again, of a web that changes.
       has_liar: have one member be malicious.
+      has_pins: have policies say who is to crawl which slots.
       workers: processes; None for one on each core, 0 for none but this one.
       progress: is told how many runs are done, of how many, and how many have failed.
     """
     chosen = list(seeds)
     outcomes: list[Outcome] = []
-    orders = [_Order(seed, sizes.of(seed), bug, has_revisits, has_liar) for seed in chosen]
+    orders = [_Order(seed, sizes.of(seed), bug, has_revisits, has_liar, has_pins) for seed in chosen]
     for outcome in _outcomes(orders, workers):
         outcomes.append(outcome)
         if progress is not None:
@@ -89,11 +91,17 @@ class _Order(NamedTuple):
     bug: Bug | None
     has_revisits: bool
     has_liar: bool
+    has_pins: bool
 
 
 def _run(order: _Order) -> Outcome:
     return run_faults(
-        order.seed, order.peers, bug=order.bug, has_revisits=order.has_revisits, has_liar=order.has_liar
+        order.seed,
+        order.peers,
+        bug=order.bug,
+        has_revisits=order.has_revisits,
+        has_liar=order.has_liar,
+        has_pins=order.has_pins,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from math import inf
 from typing import Final, Protocol
 
@@ -21,6 +21,7 @@ from peers.storage.warc import read_records
 from simulations.changing_web import is_shown
 from simulations.faults import Plan
 from simulations.machine import Machine
+from simulations.pinner import Pinner
 from simulations.users import Users
 from simulations.watch import Asked, Watch
 from simulations.words import body_of, rare_word_of, version_word_of
@@ -37,6 +38,7 @@ class RestingRun(Protocol):
     world: World
     watch: Watch
     users: Users
+    pinner: Pinner | None
 
     @property
     def is_archive_damaged(self) -> bool:
@@ -67,12 +69,28 @@ def _wrong(run: RestingRun) -> Iterator[str]:
     assert ownership is not None, "who is at rest has joined"
     by_peer = {machine.peer: machine for machine in present}
     urls = dict.fromkeys(run.reachable_urls())
+    if run.pinner is not None:
+        yield from _pins_that_do_not_hold(present, run.pinner.pins)
     yield from _lost(run, urls)
     yield from _states(run, ownership, by_peer, urls)
     yield from _copies(run, ownership, by_peer)
     yield from _not_found(run)
     if run.world.unbalanced:
         yield f"{run.world.unbalanced} messages are neither on their way nor delivered, lost or refused"
+
+
+def _pins_that_do_not_hold(present: Iterable[Machine], pins: Mapping[int, str]) -> Iterator[str]:
+    """Slots that are not crawled by whom the last policy says, or, if that one does not take part, are so."""
+    for machine in present:
+        ownership = machine.ownership
+        assert ownership is not None, "who is at rest has joined"
+        table = ownership.table
+        for slot in range(table.slot_count):
+            without = table.unpinned.owner_of(slot)
+            pinned = pins.get(slot, "")
+            expected = pinned if table.weights.get(pinned, 0) > 0 else without
+            if ownership.owner_of(slot) != expected:
+                yield f"{machine.name} has {ownership.owner_of(slot)} own slot {slot}, not {expected}"
 
 
 def _lost(run: RestingRun, urls: dict[str, None]) -> Iterator[str]:

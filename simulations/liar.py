@@ -7,7 +7,7 @@ without it must hold with it, for every page of the web.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -24,11 +24,28 @@ from mesh.membership.wire_messages import (
     MemberRecord,
     MembersTold,
     Ping,
+    PingAnswered,
     Rumour,
     RumoursSpread,
 )
 from mesh.signing_key import SigningKey
 from mesh.slot_ranking import WEIGHT_MAX
+from mesh.slot_set import NO_SLOTS, encode_slots
+from mesh.stamp import VISITS_MAX, Stamp
+from mesh.urls import host_of
+from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksFound, LinkUse
+from peers.handover.wire_messages import (
+    DIGEST_BYTES,
+    ClaimSlots,
+    CompareSlots,
+    CopiesWanted,
+    OfferSlots,
+    SlotsYielded,
+)
+from peers.index.wire_messages import HITS_MAX, Hit, HitsFound
+from peers.storage.cell import Cell
+from peers.storage.wire_messages import ReplicatePage, StoredPage
+from simulations.words import records_of
 
 if TYPE_CHECKING:
     from random import Random
@@ -39,6 +56,13 @@ if TYPE_CHECKING:
 
 PAUSE_S: Final = 1.0  # mean, between two lies
 FLOOD: Final = 50  # messages at once
+FLOOD_OF_LINKS: Final = 40  # batches, each as large as it may be
+SILENT_S: Final = 8.0
+HEARD_MAX: Final = 100
+SAID_MAX: Final = 300  # messages of its own that it may say again
+FALSE_SCORE: Final = 1e6
+MADE_UP: Final = "made-up"  # in the paths of pages that do not exist
+_STILL_SAID: Final = (Ping, PingAnswered)  # while it is silent
 
 
 class Liar:
@@ -51,8 +75,14 @@ class Liar:
         members: Members,
         random: Random,
         tell: Callable[[str], None],
+        urls: Sequence[str],
     ) -> None:
+        """Args: urls: of pages of the web, which it speaks of."""
         self.n_lies = 0
+        self._urls = urls
+        self._silent_until = 0.0
+        self.fell_silent: Callable[[float], object] = lambda for_s: None  # for whom its silence excuses
+        self._said: list[tuple[Address, Address, Message]] = []  # by its node
         self._machine = machine
         self._world = world
         self._members = members
@@ -68,12 +98,19 @@ class Liar:
             self._repeat,
             self._forge,
             self._flood,
+            self._fall_silent,
+            self._say_again,
+            self._flood_with_links,
+            self._claim_slots,
+            self._tell_of_holdings,
+            self._give_pages,
         )
 
     def lie(self, until: float) -> None:
         """Begin, and go on until that time of the world."""
         self._until = until
         self._world.distrust(self._machine.peer)
+        self._world.twist(self._machine.peer, self._twisted)
         self._later()
 
     def _later(self) -> None:
@@ -89,7 +126,7 @@ class Liar:
         if victims:
             self.n_lies += 1
             self._random.choice(self._lies)(self._random.choice(victims))
-            self._heard = [*self._heard, *victims][-100:]
+            self._heard = [*self._heard, *victims][-HEARD_MAX:]
 
     def _believed(self) -> list[Rumour]:
         membership = self._world.node(self._machine.peer).actor("membership")
@@ -155,6 +192,98 @@ class Liar:
         for number in range(FLOOD):
             message = Ping(number, nobody, queue=1 << 40)
             self._world.forge(self._machine.peer, Address(victim.peer, "membership"), message)
+
+    def _fall_silent(self, victim: MemberRecord) -> None:
+        """Answer nothing but pings for a while."""
+        self._tell(f"{self._machine.name} answers pings only")
+        for_s = self._random.uniform(0.5, 1.5) * SILENT_S
+        self._silent_until = self._world.now + for_s
+        self.fell_silent(for_s)
+
+    def _say_again(self, victim: MemberRecord) -> None:
+        """Repeat what its node has said to somebody some time ago, whatever that was."""
+        for source, target, message in self._random.sample(self._said, min(20, len(self._said))):
+            self._world.repeat(source, target, message)
+
+    def _flood_with_links(self, victim: MemberRecord) -> None:
+        """Send more links than anybody reads, some of which are none, and say that pages are stored."""
+        self._tell(f"{self._machine.name} floods {victim.peer} with links")
+        to = Address(victim.peer, "controller")
+        for number in range(FLOOD_OF_LINKS):
+            links = [FoundLink(self._random.choice(self._urls)) for _ in range(LINKS_MAX - 2)]
+            links.append(FoundLink(self._random.choice(self._urls).upper()))
+            links.append(FoundLink(self._random.choice(self._urls), use=LinkUse.STORED))
+            self._world.forge(self._machine.peer, to, LinksFound(number, tuple(links)))
+
+    def _claim_slots(self, victim: MemberRecord) -> None:
+        """Claim all slots, though others own them, and say of none of them that it has everything."""
+        ownership = self._machine.ownership
+        if ownership is None:
+            return
+        everything = encode_slots(ownership.owned | True)
+        to, claim = Address(victim.peer, "handover"), self._random.randrange(1 << 40)
+        claimed = ClaimSlots(claim, ownership.epoch, everything)
+        yielded = SlotsYielded(claim, ownership.epoch, NO_SLOTS, everything, everything)
+        for message in (claimed, yielded):
+            self._world.forge(self._machine.peer, to, message)
+
+    def _tell_of_holdings(self, victim: MemberRecord) -> None:
+        """Offer what it has not, want what it needs not, and have another digest of everything."""
+        ownership = self._machine.ownership
+        if ownership is None:
+            return
+        everything, number = encode_slots(ownership.owned | True), self._random.randrange(1 << 40)
+        few = ownership.owned & False
+        few[:100] = True
+        compared = CompareSlots(number, encode_slots(few), self._random.randbytes(100 * DIGEST_BYTES))
+        for actor, message in (
+            ("handover", OfferSlots(number, ownership.epoch, everything)),
+            ("handover", CopiesWanted(everything)),
+            ("controller", compared),
+            ("cell", compared),
+        ):
+            self._world.forge(self._machine.peer, Address(victim.peer, actor), message)
+
+    def _give_pages(self, victim: MemberRecord) -> None:
+        """Bring newest versions of pages that are none of its business."""
+        ownership = self._machine.ownership
+        if ownership is None or not self._world.is_running(victim.peer):
+            return
+        cell = self._world.node(victim.peer).actor("cell")
+        assert isinstance(cell, Cell)
+        for url in self._random.sample(self._urls, min(20, len(self._urls))):
+            slot = ownership.slot_of(host_of(url))
+            if self._machine.peer in cell.keepers_of(slot):
+                continue  # it keeps the slot, or did of late, and may
+            stamp = Stamp(VISITS_MAX, self._world.now)
+            records = records_of(url, stamp, b"what the web has never said")
+            page = StoredPage(url, slot, stamp.fetched_at, 200, records, None, stamp.visit)
+            self._world.forge(self._machine.peer, Address(victim.peer, "cell"), ReplicatePage(page))
+
+    # --- What becomes of what its node says ---
+
+    def _twisted(self, source: Address, target: Address, message: Message) -> Message | None:
+        if self._world.now >= self._until:
+            return message
+        if self._world.now < self._silent_until and not isinstance(message, _STILL_SAID):
+            return None
+        self._said = [*self._said, (source, target, message)][-SAID_MAX:]
+        if isinstance(message, HitsFound):
+            return self._with_false_hits(target.peer, message)
+        return message
+
+    def _with_false_hits(self, asker: str, found: HitsFound) -> HitsFound:
+        """Put pages before all others that the asker answers for itself, and some that do not exist."""
+        ownership = self._machine.ownership
+        if ownership is None:
+            return found
+        false = []
+        for url in self._random.sample(self._urls, min(20, len(self._urls))):
+            slot = ownership.slot_of(host_of(url))
+            if ownership.answerer_of(slot) == asker and self._machine.peer not in ownership.team_of(slot):
+                false += [Hit(url, FALSE_SCORE), Hit(f"{url}/{MADE_UP}", FALSE_SCORE)]
+        hits = sorted((*false, *found.hits), key=lambda hit: (-hit.score, hit.url))
+        return replace(found, hits=tuple(hits[:HITS_MAX]), total=found.total + len(false))
 
     def _own_key(self) -> SigningKey:
         return SigningKey.of_secret(self._members.identities[self._machine.peer].secret)

@@ -7,7 +7,9 @@ from math import inf
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from mesh.actor import Address, Message, Statistics
+from mesh.conduct import ConductSettings, ConductStatistics
 from mesh.config import MeshConfig
+from mesh.decree import Decree
 from mesh.lives import begin_life
 from mesh.membership.membership import MembershipStatistics
 from mesh.membership.messages import DrainPeer, LeaveMesh, MembershipRefused, PublishDecree, StopMembership
@@ -15,6 +17,7 @@ from mesh.node import Node
 from mesh.ownership import Ownership
 from mesh.table import TableSection
 from peers.actors import MakeHolders, make_actors
+from peers.charges import conduct_of
 from peers.crawler.controller import CrawlStatistics
 from peers.crawler.messages import ChangeSettings, StopCrawl
 from peers.crawler.settings import CrawlSettings
@@ -63,11 +66,13 @@ class Machine:
         abandoned: Callable[[Machine], None],
         told: Told,
         further: MakeHolders = lambda me, table, life: [],
+        conduct: ConductSettings | None = None,
     ) -> None:
         """Set up a machine on which nothing runs yet.
 
         Args:
           further: makes the actors of stores that its peer has besides those of every peer.
+          conduct: what its peer takes of others; None for the defaults.
         """
         self.number = number
         self.name = f"p{number}"
@@ -87,6 +92,7 @@ class Machine:
         self._abandoned = abandoned
         self._told = told
         self._further = further
+        self._conduct_settings = conduct
         self._starts = 0
 
     @property
@@ -134,7 +140,7 @@ class Machine:
             _Gateway(self, self._told),
             *map(Listener, ("meter", "recorder")),
         ]
-        node = Node(peer, [membership, self._controller, *others])
+        node = Node(peer, [membership, self._controller, *others], conduct_of(self._conduct_settings))
         self._world.add_peer(node, ports, disk.table, self.clock)
         for actor, message in segments.begin():
             self._world.deliver(Address(peer, segments.name), Address(peer, actor), message)
@@ -174,7 +180,11 @@ class Machine:
 
     def write_off(self, other: Machine) -> None:
         """Have a person say to this one that another never comes back."""
-        self._tell("membership", PublishDecree(1, self._members.write_off(other.peer)))
+        self.publish(self._members.write_off(other.peer))
+
+    def publish(self, decree: Decree) -> None:
+        """Have a person give it what the owner of the mesh has decreed."""
+        self._tell("membership", PublishDecree(1, decree))
 
     def leave(self, has_left: Callable[[], None]) -> None:
         """Have it leave for good, once others have all that it has; then call `has_left`."""
@@ -238,6 +248,9 @@ class Machine:
 
     def handover(self) -> HandoverStatistics:
         return self._statistics("handover", HandoverStatistics)
+
+    def conduct(self) -> ConductStatistics:
+        return self._statistics("conduct", ConductStatistics)
 
     def membership(self) -> MembershipStatistics:
         return self._statistics("membership", MembershipStatistics)

@@ -12,10 +12,10 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from mesh.actor import Actor, Address, Message
-from mesh.certificate import SERIAL_CHARS, Grant, issue
+from mesh.certificate import SERIAL_CHARS, Grant, Right, issue
 from mesh.config import WEIGHT_DEFAULT, MeshConfig
 from mesh.credentials import PeerCredentials
-from mesh.decree import NUMBER_MAX, WRITE_OFF, Decree, Signer, number_body
+from mesh.decree import NUMBER_MAX, POLICY, WRITE_OFF, Decree, Signer, number_body
 from mesh.errors import LocalProtocolError
 from mesh.identity import Identity
 from mesh.membership.joiner import Door
@@ -25,6 +25,7 @@ from mesh.membership.wire_messages import JoinMesh, JoinRefused, MemberRecord, W
 from mesh.signing_key import SigningKey
 from mesh.table import Table
 from peers.actors import FOLLOWERS
+from peers.policy.decreed import pins_of
 from simulations.chance import random_of
 from simulations.world import Answer
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from random import Random
 
 SLOT_COUNT_DEFAULT: Final = 50_000  # as a mesh has by default
+RIGHTS: Final = int(Right.CRAWL | Right.ANSWER)  # nobody has files to import
 ROUND_TRIP_S: Final = 0.1  # to a door: connection, handshake and question
 SHUT_S: Final = 4.0  # until one who knocks at a door that nobody opens gives up
 
@@ -79,12 +81,17 @@ class Members:
             [Door(door_endpoint(each), self.identities[each].curve_public) for each in doors],
             listeners=names,
             followers=followers,
+            pins_of=pins_of,
         )
 
     def write_off(self, peer: str) -> Decree:
         """Decree that a member never comes back."""
         owner = Signer(self._root, self.config.digest())
         return owner.decree(WRITE_OFF, peer, 1, number_body(NUMBER_MAX))
+
+    def policy(self, number: int, body: bytes) -> Decree:
+        """Decree what the whole mesh crawls and shows."""
+        return Signer(self._root, self.config.digest()).decree(POLICY, "", number, body)
 
     def _record(self, peer: str) -> MemberRecord:
         identity = self.identities[peer]
@@ -97,7 +104,7 @@ class Members:
             gateway="",
             curve_key=identity.curve_public,
             signing_key=identity.signing_public,
-            certificate=issue(self._root, self.config.digest(), *keys, Grant(peer)).encoded(),
+            certificate=issue(self._root, self.config.digest(), *keys, Grant(peer, rights=RIGHTS)).encoded(),
             incarnation=0,
             weight=WEIGHT_DEFAULT,
         )

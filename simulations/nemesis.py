@@ -108,11 +108,11 @@ class Nemesis:
         match fault:
             case Cut(links, for_s):
                 self._tell(str(fault))
-                self._disturb(for_s)
+                self.disturb(for_s)
                 self._cut(links, for_s)
             case Clog(links, begins, ends):
                 self._tell(str(fault))
-                self._disturb(max(ends))
+                self.disturb(max(ends))
                 for link, begin_s, end_s in zip(links, begins, ends, strict=True):
                     self._clog_for(link, begin_s, end_s)
             case Weather():
@@ -137,28 +137,28 @@ class Nemesis:
             case Restart():
                 self._stop(machine, fault.down_s)
             case Wipe():
-                self._disturb(fault.down_s, peer)
+                self.disturb(fault.down_s, peer)
                 self._kill(machine, is_power_loss=False)
                 machine.wipe()
                 self._watch.wiped(machine)
                 self._later(fault.down_s, lambda: self._bring_back(peer))
             case Vanish():
-                self._disturb(0.0, peer)
+                self.disturb(0.0, peer)
                 self._kill(machine, is_power_loss=False)
                 machine.is_gone = True
             case Flip():
                 for place in fault.places:
                     machine.disk.archive.flip(place)
             case Pause():
-                self._disturb(fault.for_s, peer)
+                self.disturb(fault.for_s, peer)
                 machine.pause()
                 self._hold("pause", peer, fault.for_s, lambda: self._resume(machine))
             case SlowDisk():
-                self._disturb(fault.for_s, peer)
+                self.disturb(fault.for_s, peer)
                 self._slow(peer, fault.factor)
                 self._hold("slow", peer, fault.for_s, lambda: self._slow(peer, 1.0))
             case FullDisk():
-                self._disturb(fault.for_s)  # nobody can store what it is to keep a copy of
+                self.disturb(fault.for_s)  # nobody can store what it is to keep a copy of
                 machine.disk.fill()
                 self._hold("full", peer, fault.for_s, machine.disk.free)
             case Leave():
@@ -174,7 +174,7 @@ class Nemesis:
     # --- Processes ---
 
     def _crash(self, fault: Crash, machine: Machine) -> None:
-        disturbance = self._disturb(inf, fault.peer)
+        disturbance = self.disturb(inf, fault.peer)
 
         def die() -> None:
             self._kill(machine, is_power_loss=fault.is_power_loss)
@@ -187,7 +187,7 @@ class Nemesis:
             die()
 
     def _stop(self, machine: Machine, down_s: float) -> None:
-        disturbance = self._disturb(inf, machine.number)
+        disturbance = self.disturb(inf, machine.number)
 
         def go_down() -> None:
             self._watch.ended(machine)
@@ -290,7 +290,7 @@ class Nemesis:
         self._look_at_links()
 
     def _weather(self, weather: Weather) -> None:
-        self._disturb(weather.for_s)
+        self.disturb(weather.for_s)
         self._network.set_loss(weather.loss)
         self._network.set_repetition(weather.repetition)
         self._network.set_delay(weather.delay_min_s, weather.delay_mean_s)
@@ -309,7 +309,7 @@ class Nemesis:
 
     # --- Time ---
 
-    def _disturb(self, for_s: float, *machines: int) -> _Disturbance:
+    def disturb(self, for_s: float, *machines: int) -> _Disturbance:
         now = self._world.now
         disturbance = _Disturbance(now, frozenset(machines), now + for_s)
         self._disturbances.append(disturbance)

@@ -5,7 +5,7 @@ Each was a plausible way to write that code. Nothing leads to them but `planted`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from math import inf
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from mesh.actor import Address, Message, Send
 from mesh.certificate import Grant
+from mesh.conduct import Conduct
 from mesh.decree import Authority, Decree
 from mesh.membership import learning, members, refuting
 from mesh.membership.learning import Learning
@@ -25,11 +26,17 @@ from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_items import Located
 from peers.crawler.frontier_store import FrontierStore
 from peers.crawler.host_state import HostState
+from peers.crawler.links import Links
 from peers.crawler.pages_in_progress import PagesInProgress
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import concluded
 from peers.crawler.web_request import PageFetched
+from peers.crawler.wire_messages import FoundLink
+from peers.gateway import merging
+from peers.gateway.plan import Share
+from peers.index.wire_messages import Hit, HitsFound
 from peers.storage.replication import Replications
+from peers.storage.teams import Teams
 
 _Patch: TypeAlias = tuple[Any, str, Callable[..., Any]]  # where, name, what takes its place
 
@@ -48,6 +55,11 @@ class Bug(StrEnum):
     HEARSAY = "hearsay"  # what one member says of another is believed at once
     FORGED_DECREES = "forged-decrees"  # nobody looks at who has signed a decree
     BOUNDLESS_WEIGHT = "boundless-weight"  # a record may claim what its certificate does not allow
+    BOUNDLESS_QUOTAS = "boundless-quotas"  # each member may send what it likes
+    ENDLESS_PATIENCE = "endless-patience"  # nobody is put into quarantine, whatever it does
+    FOREIGN_HITS = "foreign-hits"  # hits are taken of whatever slots they are
+    FOREIGN_PAGES = "foreign-pages"  # copies of pages are taken of whoever brings them
+    STORED_BY_HEARSAY = "stored-by-hearsay"  # whoever says that a page is stored is believed
     EARLY_VISITS = "early-visits"  # with a page that is due, its host is asked for those that will be
 
 
@@ -159,6 +171,52 @@ def _boundless_weight() -> list[_Patch]:
     return [(Grant, "allows", allows)]
 
 
+def _boundless_quotas() -> list[_Patch]:
+    """Let everybody spend without end."""
+
+    def admits(self: Conduct, peer: str, message: Message, now: float) -> bool:
+        return True
+
+    return [(Conduct, "admits", admits)]
+
+
+def _endless_patience() -> list[_Patch]:
+    """Count no points."""
+
+    def note(self: Conduct, *arguments: object, **named: object) -> None:
+        pass
+
+    return [(Conduct, "note", note)]
+
+
+def _foreign_hits() -> list[_Patch]:
+    """Take all hits."""
+
+    def hits_of(plan: object, found: Mapping[Share, HitsFound], task: object) -> Iterator[tuple[Share, Hit]]:
+        given = [(share, hit) for share, answer in found.items() for hit in answer.hits]
+        yield from sorted(given, key=lambda each: (-each[1].score, each[1].url))
+
+    return [(merging, "hits_of", hits_of)]
+
+
+def _foreign_pages() -> list[_Patch]:
+    """Let any member bring pages."""
+
+    def may_give(self: Teams, peer: str, slot: int) -> bool:
+        return True
+
+    return [(Teams, "may_give", may_give)]
+
+
+def _stored_by_hearsay() -> list[_Patch]:
+    """Take every link as it is."""
+
+    def allowed(self: Links, link: FoundLink, peer: str) -> FoundLink:
+        return link
+
+    return [(Links, "_allowed", allowed)]
+
+
 _PATCHES: Final[dict[Bug, Callable[[], list[_Patch]]]] = {
     Bug.EARLY_ACKNOWLEDGEMENT: _early_acknowledgement,
     Bug.FORGOTTEN_CLOCKS: _forgotten_clocks,
@@ -169,4 +227,9 @@ _PATCHES: Final[dict[Bug, Callable[[], list[_Patch]]]] = {
     Bug.FORGED_DECREES: _forged_decrees,
     Bug.BOUNDLESS_WEIGHT: _boundless_weight,
     Bug.EARLY_VISITS: _early_visits,
+    Bug.BOUNDLESS_QUOTAS: _boundless_quotas,
+    Bug.ENDLESS_PATIENCE: _endless_patience,
+    Bug.FOREIGN_HITS: _foreign_hits,
+    Bug.FOREIGN_PAGES: _foreign_pages,
+    Bug.STORED_BY_HEARSAY: _stored_by_hearsay,
 }

@@ -74,13 +74,22 @@ class VirtualFetcher:
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
         match message:
-            case FetchPage(url, delay_s=delay_s):
+            case FetchPage(url, delay_s=delay_s, peers=peers, address_rules=rules):
                 served = self._web.serve(url)
-                if served.ip and not self._turns.take(served.ip, host_of(url), delay_s, now):
-                    pause_s = self._turns.book((served.ip,), host_of(url), delay_s, now)
+                if rules is not None:
+                    ip = served.ip or _IP
+                    verdict = rules.at(ip)
+                    if not verdict.is_to_ask:
+                        pause_s = 0.0 if verdict.reason else verdict.pause_s
+                        failed = FetchFailed(url, FailureReason.POLICY, verdict.reason, pause_s, ip)
+                        return (Answer(0.0, source, failed),)
+                    delay_s = verdict.delay_s
+                if served.ip and not self._turns.take(served.ip, host_of(url), delay_s, now, peers):
+                    pause_s = self._turns.book((served.ip,), host_of(url), delay_s, now, peers)
                     return (Answer(0.0, source, FetchFailed(url, FailureReason.ADDRESS_BUSY, "", pause_s)),)
                 self._log.append(Request(now, now + served.seconds, url, self._here.peer, served.status))
-                result: Message = _fetched(url, served, now)
+                is_known = bool(message.etag) and message.etag == served.etag
+                result: Message = _not_modified(url, served, now) if is_known else _fetched(url, served, now)
                 if served.failure is not None:
                     result = FetchFailed(url, served.failure)
                 self._n_fetches += 1
@@ -276,20 +285,24 @@ def document_of(url: str, stamp: Stamp) -> Document:
 
 
 def _fetched(url: str, served: Served, now: float) -> PageFetched:
-    headers = (("location", served.location),) if served.location else (("content-type", "text/html"),)
+    header = ("location", served.location) if served.location else ("content-type", "text/html")
     return PageFetched(
         url=url,
         status=served.status,
         reason_phrase="",
         http_version="1.1",
-        headers=headers,
+        headers=(header, ("etag", served.etag)) if served.etag else (header,),
         body=served.body,
         request_head=b"",
-        ip=_IP,
+        ip=served.ip or _IP,
         started_at=now,
         seconds=served.seconds,
         bytes_received=served.n_bytes,
     )
+
+
+def _not_modified(url: str, served: Served, now: float) -> PageFetched:
+    return _fetched(url, served._replace(status=304, n_bytes=0, body=b""), now)
 
 
 def _misunderstood(port: object, message: Message) -> LocalProtocolError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from mesh.memory_table import MemoryTable
 
@@ -12,12 +12,12 @@ class RevertibleTable:
 
     def __init__(self) -> None:
         self._table = MemoryTable()
+        self.get = self._table.get
+        self.scan = self._table.scan
+        self.scan_prefix = self._table.scan_prefix
         self._before: dict[bytes, bytes | None] = {}  # of changed keys: the value at the last commit
         self.deleted: set[bytes] = set()  # since then; they may be there again
         self.on_commit: Callable[[Mapping[bytes, bytes | None]], None] | None = None  # gets those before
-
-    def get(self, key: bytes) -> bytes | None:
-        return self._table.get(key)
 
     def put(self, key: bytes, value: bytes) -> None:
         if key not in self._before:
@@ -29,14 +29,6 @@ class RevertibleTable:
             self._before[key] = self._table.get(key)
         self._table.delete(key)
         self.deleted.add(key)
-
-    def scan(
-        self, start: bytes, stop: bytes | None = None, *, limit: int | None = None
-    ) -> Iterator[tuple[bytes, bytes]]:
-        return self._table.scan(start, stop, limit=limit)
-
-    def scan_prefix(self, prefix: bytes, *, limit: int | None = None) -> Iterator[tuple[bytes, bytes]]:
-        return self._table.scan_prefix(prefix, limit=limit)
 
     @property
     def has_changes(self) -> bool:

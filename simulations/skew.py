@@ -17,8 +17,8 @@ UNKNOWN_TAG: Final = 1_000_000
 
 def of_tomorrow(frame: bytes) -> bytes:
     """Append a field to the message in a frame."""
-    version, source, target, message = _decode(frame)
-    return _encode((version, source, target, [*message, "a field of tomorrow"]))
+    version, source, target, message, *rest = _decode(frame)
+    return _encode((version, source, target, [*message, "a field of tomorrow"], *rest))
 
 
 def unknown_frame(actor: str) -> bytes:

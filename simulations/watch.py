@@ -101,6 +101,7 @@ class Watch:
         """
         self.machines: list[Machine] = []
         self.violations: list[str] = []
+        self.liar: Machine | None = None
         self.n_requests = 0
         self.n_refetched = 0
         self.last: dict[str, Asked] = {}  # by URL: its last answer for good
@@ -121,6 +122,11 @@ class Watch:
         self._untold: dict[int, tuple[float, float]] = {}  # since when, and until when it may not know
         self._stored_apart: dict[int, list[str]] = {}  # by machine: what it stored while it was isolated
         self._members_changed_s = -inf
+
+    def is_of_liar(self, url: str) -> bool:
+        """Was a page last asked for by who lies? Until it does no more, it may keep that page to itself."""
+        last = self.last.get(url)
+        return self.liar is not None and last is not None and last.machine is self.liar
 
     # --- What happens ---
 
@@ -271,6 +277,8 @@ class Watch:
                 self.violate(f"{machine.name} asked {url} again, though {other.name} knows it is not due")
                 return
         asker = before.machine
+        if asker is self.liar:
+            return  # its links and pages may not have been taken from it, and it may have said nothing
         entry = self.settled[asker.number].get(key)
         if own is not None and entry is not None and entry.since > before.at and own.visit >= entry.visit:
             return  # two were cut off from each other; by the order of visits its own is the newest, and due

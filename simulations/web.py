@@ -59,6 +59,7 @@ class Served(NamedTuple):
     body: bytes = b""  # of robots.txt; pages have none
     failure: FailureReason | None = None  # when status is 0
     ip: str = ""  # of a machine that serves several hosts; "" when each has one of its own
+    etag: str = ""  # of the version; who asks by it is told that nothing has changed
 
 
 class Web(Protocol):

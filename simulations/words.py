@@ -35,7 +35,7 @@ class WordyParser(VirtualParser):
     """The parser's twin for runs in which pages are really kept and searched."""
 
     def records(self, url: str, stamp: Stamp, body: bytes) -> bytes:
-        return _records(url, stamp, body)
+        return records_of(url, stamp, body)
 
     def body_in(self, records: bytes) -> bytes:
         return body_of(records)
@@ -49,7 +49,8 @@ class WordyParser(VirtualParser):
 
 
 @lru_cache(maxsize=4_096)
-def _records(url: str, stamp: Stamp, body: bytes) -> bytes:
+def records_of(url: str, stamp: Stamp, body: bytes) -> bytes:
+    """The records of a version of a page."""
     block = rare_word_of(url).encode() + b" " + body
     return response_record(url, b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", block, stamp)
 

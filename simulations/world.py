@@ -126,6 +126,9 @@ class Traffic:
         return Tally(sum(kind.messages for kind in kinds), sum(kind.bytes for kind in kinds))
 
 
+# What is sent instead of a message from one address to another; None for nothing.
+Twist: TypeAlias = Callable[[Address, Address, Message], Message | None]
+
 _Event: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
 
 
@@ -173,6 +176,7 @@ class World:
         self._clogs: dict[tuple[str, str], list[_Event]] = {}
         self._distrusted: set[str] = set()  # who may send what no honest peer would
         self._skews: dict[str, Callable[[bytes], bytes]] = {}
+        self._twists: dict[str, Twist] = {}
 
     @property
     def digest(self) -> str:
@@ -314,6 +318,15 @@ class World:
         frame = encode(source.actor, target.actor, message)
         self._launch(source, target, type(message).__name__, frame, is_multicast=False)
 
+    def twist(self, peer: str, twist: Twist) -> None:
+        """Let what the node of a peer sends to others one by one be replaced by something else."""
+        self._twists[peer] = twist
+
+    def repeat(self, source: Address, target: Address, message: Message) -> None:
+        """Send something again in the name of an actor that has sent it before."""
+        frame = encode(source.actor, target.actor, message)
+        self._launch(source, target, type(message).__name__, frame, is_multicast=False)
+
     def plan(self, at: float, action: Callable[[], None]) -> None:
         """Have something done at a time of the virtual clock: a fault, a measurement."""
         self._push(max(at, self.now), action)
@@ -382,9 +395,15 @@ class World:
     def _transmit(
         self, source: Address, target: Address, message: Message, frame: bytes, *, is_multicast: bool
     ) -> None:
-        skew = self._skews.get(source.peer)
-        if skew is not None:
-            frame = skew(frame)
+        twist = self._twists.get(source.peer) if self._twists else None
+        if twist is not None and not is_multicast:
+            said = twist(source, target, message)
+            if said is None:
+                return
+            if said is not message:
+                frame = encode(source.actor, target.actor, said)
+        if self._skews and source.peer in self._skews:
+            frame = self._skews[source.peer](frame)
         self._launch(source, target, type(message).__name__, frame, is_multicast=is_multicast)
 
     def _launch(
@@ -419,9 +438,12 @@ class World:
         if peer is None or not peer.is_up:
             self.traffic.lost += 1
             return
+        now = self._now_of(peer)
         try:
+            if not peer.node.conduct.admits_bytes(source.peer, len(frame), now):
+                self.traffic.refused += 1
+                return
             envelope = _decode(frame)
-            now = self._now_of(peer)
             outgoing = peer.node.receive_remote(source, envelope.target, envelope.message, now)
         except RemoteProtocolError:
             if source.peer not in self._skews and source.peer not in self._distrusted:

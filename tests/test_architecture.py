@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Set
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -53,18 +55,56 @@ LIBRARIES = {
     ),
 }
 
-# What a reader is asked to hold in mind at once. A kernel is one loop over arrays: to split it costs calls.
+# What a reader is asked to hold in mind at once.
 FUNCTION_LINES_MAX = 60
-KERNEL_LINES_MAX = 90
-KERNEL_DECORATORS = {"kernel", "leaf", "inlined", "allocating_leaf"}
+C_FUNCTION_LINES_MAX = 90  # a kernel is one loop over arrays, with all that it needs declared
 CLASS_LINES_MAX = 400
 LARGER_CLASSES: Mapping[str, str] = {}  # each with its reason
 
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 
+# Whoever makes the demo web anew needs what tests need, and who builds the package what that needs.
+TOOLS = {ROOT / "bootstrap" / "make_demo_web.py", ROOT / "peers" / "build_kernels.py"}
+# Loaded by commands that say which extra they need.
+OPTIONAL = ROOT / "peers" / "evaluation"
+
+
 def test_there_is_something_to_check() -> None:
     assert len(MODULES) > 50
+
+
+def test_whatever_the_product_loads_is_installed_with_it() -> None:
+    """Tests have more installed than a user, so none of them would miss it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = {_bare_name(each) for each in project["dependencies"]}
+    extras = {
+        _bare_name(each)
+        for name, of in project["optional-dependencies"].items()
+        if name != "test"
+        for each in of
+    }
+    providers = packages_distributions()
+    missing = set()
+    for path in {*MODULES} - TOOLS:
+        for name in _imported(path, typing_too=False):
+            is_needed = name in _loaded_at_once(path) and OPTIONAL not in path.parents
+            has = asked if is_needed else asked | extras
+            if name in providers and name not in PACKAGES and not has & {*map(_bare_name, providers[name])}:
+                missing.add((str(path.relative_to(ROOT)), name))
+    assert not missing
+
+
+def _bare_name(requirement: str) -> str:
+    return re.split(r"[\[<>=~!; ]", requirement, maxsplit=1)[0].lower().replace("_", "-")
+
+
+def _loaded_at_once(path: Path) -> set[str]:
+    """What is imported outside functions and type checking."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    names = [each.names[0].name for each in body if isinstance(each, ast.Import)]
+    names += [each.module or "" for each in body if isinstance(each, ast.ImportFrom)]
+    return {name.partition(".")[0] for name in names}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -108,7 +148,7 @@ def test_no_function_is_longer_than_a_screen(path: Path) -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
-    assert [node.name for node in functions if _line_count(node) > _lines_max(node)] == []
+    assert [node.name for node in functions if _line_count(node) > FUNCTION_LINES_MAX] == []
 
 
 def test_no_class_is_larger_than_one_noun_needs_without_a_reason() -> None:
@@ -123,27 +163,15 @@ def _line_count(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> 
     return node.end_lineno - node.lineno + 1
 
 
-def _lines_max(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    called = (each.func if isinstance(each, ast.Call) else each for each in function.decorator_list)
-    is_kernel = any(isinstance(name, ast.Name) and name.id in KERNEL_DECORATORS for name in called)
-    return KERNEL_LINES_MAX if is_kernel else FUNCTION_LINES_MAX
+C_FILES = sorted(path for path in (ROOT / "peers").rglob("*") if path.suffix in (".c", ".h"))
 
 
-@pytest.mark.parametrize(
-    ("decorator", "n_lines", "is_too_long"),
-    [
-        ("", 60, False),
-        ("", 61, True),
-        ("@cache", 61, True),
-        ("@leaf", 90, False),
-        ("@kernel(IN_BYTES)", 90, False),
-        ("@kernel(IN_BYTES)", 91, True),
-    ],
-)
-def test_long_functions_are_found(decorator: str, n_lines: int, is_too_long: bool) -> None:
-    (function,) = ast.parse(f"{decorator}\ndef f():\n" + "    pass\n" * (n_lines - 1)).body
-    assert isinstance(function, ast.FunctionDef)
-    assert (_line_count(function) > _lines_max(function)) is is_too_long
+@pytest.mark.parametrize("path", C_FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_c_files_say_what_they_are_and_have_no_long_functions(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("/* ")
+    bodies = re.findall(r"^\{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL)
+    assert [body for body in bodies if body.count("\n") > C_FUNCTION_LINES_MAX] == []
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

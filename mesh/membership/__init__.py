@@ -19,6 +19,7 @@ What it believes of others
 
 How it finds out, and tells
     gossip       news, by itself or riding on pings, from the queue in `rumours`
+    settling     since when a newcomer is counted: whether most others know of it
     detecting    who is silent, by `prober` and `suspicions`; round_trips, local_health: whose fault that is
     healing      exchanging all, trying the dead: how those who lost sight of each other meet again
     outbox       what is said in one turn
@@ -26,6 +27,7 @@ How it finds out, and tells
 What the owner of the mesh says
     decrees      which of them are in force, kept on disk
     proclaiming  how they reach everybody, and who is told here
+    catching_up  who was away answers nobody before it has heard what was decreed meanwhile
 
 How strangers come in
     joining      knocking from door to door, in the order of `joiner`; doors: those that are known

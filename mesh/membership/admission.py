@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mesh.credentials import Credentials
+from mesh.membership.catching_up import CatchingUp
 from mesh.membership.learning import Learning
 from mesh.membership.members import MemberList, State
 from mesh.membership.messages import AnswerDoor, DoorKnocked
@@ -22,6 +23,7 @@ class Admission:
         credentials: Credentials,
         learning: Learning,
         proclaiming: Proclaiming,
+        catching_up: CatchingUp,
         standing: Standing,
         outbox: Outbox,
     ) -> None:
@@ -32,6 +34,7 @@ class Admission:
         self._credentials = credentials
         self._learning = learning
         self._proclaiming = proclaiming
+        self._catching_up = catching_up
         self._standing = standing
         self._outbox = outbox
 
@@ -46,7 +49,7 @@ class Admission:
             mesh_digest=self._mesh_digest,
             members=self._members,
             credentials=self._credentials,
-        ) or self._learning.why_not(knock.join.record, now)
+        ) or self._learning.why_not_new(knock.join.record, now)
         if reason:
             self.n_refused += 1
             proof = self._proclaiming.fate_of(knock.join.record.peer, now)
@@ -54,7 +57,12 @@ class Admission:
             return
         self.n_admitted += 1
         self._learning.learn(Rumour(knock.join.record, State.ALIVE), now)
-        welcome = Welcomed(tuple(self._members), self._proclaiming.welcome())
+        welcome = Welcomed(
+            tuple(self._members),
+            self._proclaiming.welcome(now),
+            self._catching_up.is_done,
+            tuple(sorted(self._members.newcomers)),
+        )
         self._outbox.tell("door", AnswerDoor(knock.handle, welcome))
 
     def _may_admit(self, peer: str) -> bool:

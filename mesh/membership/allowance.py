@@ -20,9 +20,16 @@ class Allowance:
         Args:
           allowed: how much it has in all, at this time.
         """
-        spent, at = self._spent.get(member, (0.0, now))
-        spent = max(0.0, spent - (now - at) * allowed / ALLOWANCE_S)
+        spent = self._spent_of(member, allowed, now)
         may_spend = spent + amount <= allowed
         self.n_refused += not may_spend
         self._spent[member] = (spent + amount if may_spend else spent, now)
         return may_spend
+
+    def may_spend(self, member: str, amount: float, allowed: float, now: float) -> bool:
+        """Tell what `spend` would, and take nothing."""
+        return self._spent_of(member, allowed, now) + amount <= allowed
+
+    def _spent_of(self, member: str, allowed: float, now: float) -> float:
+        spent, at = self._spent.get(member, (0.0, now))
+        return max(0.0, spent - (now - at) * allowed / ALLOWANCE_S)

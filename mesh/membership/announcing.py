@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
 from mesh.certificate import Right
 from mesh.config import MeshConfig
 from mesh.credentials import Credentials
+from mesh.decree import Decree
 from mesh.membership.members import MemberList, State
 from mesh.membership.outbox import Outbox
 from mesh.membership.wire_messages import MemberRecord
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable, slot_table
 
+# Which peers are to crawl which slots by a policy in a mesh of so many slots; None when it cannot be read.
+PinsOf: TypeAlias = Callable[[Decree, int], Mapping[int, str] | None]
+
+
+def no_pins(policy: Decree, slot_count: int) -> Mapping[int, str]:
+    """Pin nothing, for a node that does not read policies."""
+    return {}
+
 
 class Announcing:
     """The last ownership, until the members say something else."""
 
     def __init__(
-        self, me: str, config: MeshConfig, members: MemberList, credentials: Credentials, outbox: Outbox
+        self,
+        me: str,
+        config: MeshConfig,
+        members: MemberList,
+        credentials: Credentials,
+        outbox: Outbox,
+        pins_of: PinsOf,
     ) -> None:
         self.ownership: Ownership | None = None  # as announced last
         self._me = me
@@ -24,10 +42,20 @@ class Announcing:
         self._members = members
         self._credentials = credentials
         self._outbox = outbox
-        self._revision = -1  # of the members when last looked at
+        self._pins_of = pins_of
+        self._pins: Mapping[int, str] = {}
+        self._pins_announced: Mapping[int, str] = {}
+        self._revision = -1  # of the members when last looked at; -1 when something else has changed
+
+    def hear_policy(self, in_force: Mapping[str, Decree], now: float) -> None:
+        """Pin what the policy of the mesh pins; one that cannot be read changes nothing."""
+        policy = in_force.get("")
+        pins = self._pins_of(policy, self._config.slot_count) if policy is not None else {}
+        if pins is not None and pins != self._pins:
+            self._pins, self._revision = pins, -1
 
     def follow(self) -> None:
-        """Announce a new ownership, if weights, serving, the majority or who is down have changed."""
+        """Announce a new ownership, if weights, serving, pins, the majority or who is down have changed."""
         if self._members.revision == self._revision:
             return
         self._revision = self._members.revision
@@ -38,7 +66,8 @@ class Announcing:
             serving = weights  # nobody is ready, so nobody is readier than who is to be
         is_most, missed, old = self._members.has_majority(), self._count_missed(), self.ownership
         importers = frozenset(record.peer for record in records if self._may_import(record))
-        if old is not None and (weights, serving, is_most, missed, importers) == (
+        if old is not None and (self._pins, weights, serving, is_most, missed, importers) == (
+            self._pins_announced,
             old.table.weights,
             old.serving.weights,
             old.has_majority,
@@ -46,11 +75,14 @@ class Announcing:
             old.importers,
         ):
             return
-        table = self._slot_table(weights, old.table if old else None)
-        served = self._slot_table(serving, old.serving if old else None) if serving != weights else None
+        self._pins_announced = self._pins
+        table = self._slot_table(weights, old.table.unpinned if old else None)
+        served = table
+        if serving != weights:
+            served = self._slot_table(serving, old.serving if old else None)
         self.ownership = Ownership(
             self._me,
-            table,
+            table.pinned(self._pins),
             weights,
             serving=served,
             has_majority=is_most,

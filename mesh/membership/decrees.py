@@ -13,7 +13,7 @@ from mesh.table import Table
 
 _HELD: Final = b"decree/"  # prefix of the keys of what is in force, or will be
 _PAST: Final = b"past decree/"  # and of what was
-PENDING_MAX: Final = 8  # of one kind about one subject, the one in force among them; the lowest numbers go
+PENDING_MAX: Final = 8  # of one kind about one subject, those to come beside the one in force; the lowest go
 PAST_MAX: Final = 64  # of one kind about one subject, the oldest go first
 
 
@@ -25,7 +25,8 @@ class Decrees:
         self._held: dict[tuple[str, str], dict[DecreeName, Decree]] = {}
         self._revoked: set[str] = set()  # whose keys, in hexadecimal, or who; in force or to come
         for _, value in table.scan_prefix(_HELD):
-            self._hold(_decoded(value))
+            decree = _decoded(value)
+            self._hold(decree.name, decree)
 
     def __iter__(self) -> Iterator[Decree]:
         for pending in self._held.values():
@@ -46,21 +47,27 @@ class Decrees:
     def add(self, decree: Decree, now: float) -> bool:
         """Keep a decree that has been judged; tell whether it was new and may count."""
         name = decree.name
-        if not self.is_wanted(name, now) or decree.signer.hex() in self._revoked:
+        if not self.is_wanted(name, now) or self.is_void(decree):
             return False
         self._table.put(_key(_HELD, name), msgspec.msgpack.encode(decree))
-        self._hold(decree)
+        self._hold(name, decree)
         if decree.kind == REVOCATION:
             self._void(decree.subject)
-        self.clear_replaced(now)
+        self._clear(self._held.get((name.kind, name.subject), {}), now)
         return self.get(name) is not None
+
+    def is_void(self, decree: Decree) -> bool:
+        """Has the key that signed it been revoked?"""
+        return decree.signer.hex() in self._revoked
 
     def in_force(self, kind: str, now: float) -> dict[str, Decree]:
         """By subject the decrees of a kind that are to be obeyed now."""
         return {
-            subject: ruling
+            subject: pending[ruling]
             for (each, subject), pending in self._held.items()
-            if each == kind and (ruling := _ruling(pending, now)) is not None and not ruling.is_over(now)
+            if each == kind
+            and (ruling := _ruling(pending, now)) is not None
+            and not pending[ruling].is_over(now)
         }
 
     def changes_at(self, now: float) -> float:
@@ -80,27 +87,35 @@ class Decrees:
     def clear_replaced(self, now: float) -> None:
         """Lay aside what another decree has replaced for good."""
         for pending in list(self._held.values()):
-            ruling = _ruling(pending, now)
-            ranked = sorted(pending, key=lambda name: name.rank)
-            for name in ranked:
-                is_replaced = ruling is not None and name.rank < ruling.name.rank
-                if is_replaced or name in ranked[:-PENDING_MAX]:
-                    self._lay_aside(pending[name])
+            self._clear(pending, now)
 
-    def _hold(self, decree: Decree) -> None:
-        self._held.setdefault((decree.kind, decree.subject), {})[decree.name] = decree
+    def _clear(self, pending: dict[DecreeName, Decree], now: float) -> None:
+        """Of one kind and subject keep the one that rules, and of those to come the highest."""
+        if len(pending) <= 1:
+            return
+        ruling = _ruling(pending, now)
+        ranked = sorted(pending, key=lambda name: name.rank)
+        to_come = [name for name in ranked if ruling is None or name.rank > ruling.rank]
+        kept = {ruling, *to_come[-PENDING_MAX:]}
+        for name in ranked:
+            if name not in kept:
+                self._lay_aside(name)
+
+    def _hold(self, name: DecreeName, decree: Decree) -> None:
+        self._held.setdefault((name.kind, name.subject), {})[name] = decree
         if decree.kind == REVOCATION:
             self._revoked.add(decree.subject)
 
     def _void(self, signer: str) -> None:
         """Lay aside all that this key, in hexadecimal, has signed."""
-        for decree in [decree for decree in self if decree.signer.hex() == signer]:
-            self._lay_aside(decree)
+        held = [(name, decree) for pending in self._held.values() for name, decree in pending.items()]
+        for name, decree in held:
+            if decree.signer.hex() == signer:
+                self._lay_aside(name)
 
-    def _lay_aside(self, decree: Decree) -> None:
-        name = decree.name
+    def _lay_aside(self, name: DecreeName) -> None:
         pending = self._held[name.kind, name.subject]
-        del pending[name]
+        decree = pending.pop(name)
         if not pending:
             del self._held[name.kind, name.subject]
         self._table.delete(_key(_HELD, name))
@@ -110,10 +125,10 @@ class Decrees:
             self._table.delete(key)
 
 
-def _ruling(pending: dict[DecreeName, Decree], now: float) -> Decree | None:
+def _ruling(pending: dict[DecreeName, Decree], now: float) -> DecreeName | None:
     """The highest of those whose time has come; it may be over."""
-    begun = [name for name, decree in pending.items() if decree.is_begun(now)]
-    return pending[max(begun, key=lambda name: name.rank)] if begun else None
+    begun = (name for name, decree in pending.items() if decree.is_begun(now))
+    return max(begun, key=lambda name: name.rank, default=None)
 
 
 def _prefix(section: bytes, kind: str, subject: str) -> bytes:

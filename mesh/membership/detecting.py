@@ -90,7 +90,7 @@ class Detecting:
             self._gossip.tell(*relayed)
         sent_at = self._prober.witnessed(peer, answer, now)
         is_doubted = any(rumour.record.peer == self._own.peer and rumour.state for rumour in answer.gossip)
-        if sent_at is not None and not is_doubted:
+        if sent_at is not None and not is_doubted and answer.known in (b"", self._members.known_digest):
             self._licensing.witness(peer, sent_at, now)
 
     def ping_for(self, requester: str, request: PingRequested, now: float) -> None:

@@ -66,8 +66,9 @@ class Gossip:
         if isinstance(message, PingRequested):
             self._outbox.send(peer, replace(message, gossip=news))
         else:
-            own = self._queues.own
-            self._outbox.send(peer, replace(message, gossip=news, queue=own.length, pages=own.pages))
+            own, known = self._queues.own, self._members.known_digest
+            told = replace(message, gossip=news, queue=own.length, pages=own.pages, known=known)
+            self._outbox.send(peer, told)
 
     def hear(self, teller: str, rumours: tuple[Rumour, ...], now: float) -> None:
         """Learn, and set the teller right about members that have taken back what bad it says of them.

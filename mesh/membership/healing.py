@@ -14,9 +14,9 @@ from mesh.membership.outbox import Outbox
 from mesh.membership.prober import Prober
 from mesh.membership.proclaiming import Proclaiming
 from mesh.membership.swim_settings import SwimSettings
-from mesh.membership.wire_messages import MembersWanted, Rumour, RumoursSpread
+from mesh.membership.wire_messages import MembersTold, MembersWanted, Rumour, RumoursSpread
 
-_DOOR: Final = "door"  # teller of what is heard there; no peer is called so
+DOOR: Final = "door"  # teller of what is heard there; no peer is called so
 ALONE_PINGS: Final = 8  # dead members that one without live ones tries at a time
 
 
@@ -62,7 +62,7 @@ class Healing:
         self._has_heard_anybody = True
         if known.state == State.DEAD and now >= self._greet_at:
             self._greet_at = now + self._settings.news_s
-            self._ask(known.record.peer)
+            self.ask(known.record.peer)
 
     def show_past(self, known: Rumour) -> None:
         """Who spoke and is not held for dead any more must learn what it was held for."""
@@ -103,15 +103,22 @@ class Healing:
     def synchronise_with(self, candidates: list[str]) -> None:
         """Exchange all with one of these."""
         for peer in self._others.some_of(candidates, 1):
-            self._ask(peer)
+            self.ask(peer)
 
     def hear_door(self, members: tuple[Rumour, ...], now: float) -> None:
         """We, a member, knocked as the door's opener was held for dead; telling that side lets it refute."""
-        self._learning.learn_all(members, now, teller=_DOOR, is_news=False)
+        self._learning.learn_all(members, now, teller=DOOR, is_news=False)
         believed = {rumour.record.peer for rumour in members if is_live(rumour)}
         returned = [peer for peer in self._members.in_state(State.DEAD) if peer in believed]
         self.synchronise_with(returned or self._others.all())
 
-    def _ask(self, peer: str) -> None:
+    def tell_all(self, peer: str, *, has_caught_up: bool) -> None:
+        """Tell a member that has asked so all that is believed here."""
+        about_all, newcomers = self._proclaiming.about_all(), tuple(sorted(self._members.newcomers))
+        self._outbox.send(peer, MembersTold(tuple(self._members), about_all, has_caught_up, newcomers))
+        self._proclaiming.name_all(peer)
+
+    def ask(self, peer: str) -> None:
+        """Exchange all with this member."""
         self._outbox.send(peer, MembersWanted(tuple(self._members)))
         self._proclaiming.name_all(peer)

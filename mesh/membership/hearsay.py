@@ -5,12 +5,17 @@ nothing but its own signature or a decree convinces (`learning`). That somebody 
 others at once only
 
 * when the member itself has signed that it goes down,
-* when a probe of our own found it silent, too, or
+* when a probe of our own found it silent, too, and it has been a suspect for the shortest time in which
+  any is dead: whoever believes it before may take slots whose owner may still crawl (`licence`), or
 * when a second member says the same of the same incarnation.
 
 Otherwise it is an accusation: the member is a suspect here, as if the teller had found it silent, and has
 time to refute. All who heard of the suspicion bury a member that has really crashed by their own clocks,
 within the time that the news took; so its death is known hardly later than if it were believed at once.
+
+That somebody *is silent* shortens its time to refute with every accuser (`suspicions`). Whom a teller names
+cannot be verified, so each accuser counts once it has said so itself: whoever passes the news on begins a
+suspicion, and confirms none.
 
 Every piece of bad news costs its teller some of an allowance that comes back with time: enough for a
 partition that takes half of the mesh, and too little to keep everybody busy with refuting.
@@ -34,10 +39,9 @@ ALLOWED_MIN: Final = 16
 class Hearsay:
     """Who has said what bad of whom of late, and whom we found silent ourselves."""
 
-    def __init__(self, me: str) -> None:
+    def __init__(self) -> None:
         self.n_doubted = 0  # count: deaths that were taken for accusations
         self.allowance = Allowance()  # of bad news
-        self._me = me
         self._silent: dict[str, int] = {}  # the incarnation under which our own probe found it silent
         self._buriers: dict[str, tuple[int, set[str]]] = {}  # incarnation, and who says that it is dead
 
@@ -51,13 +55,21 @@ class Hearsay:
         self._buriers.pop(peer, None)
 
     def weighed(
-        self, rumour: Rumour, known: Rumour | None, teller: str, now: float, member_count: int
+        self,
+        rumour: Rumour,
+        known: Rumour | None,
+        teller: str,
+        now: float,
+        member_count: int,
+        *,
+        is_due: bool,
     ) -> Rumour:
         """Return what is to be made of a rumour that would be news to us.
 
         Args:
           known: what is believed so far.
           teller: the member that told it, which may be wrong or lie.
+          is_due: whether it has been a suspect for so long that it could be dead.
         """
         record = rumour.record
         is_bad = rumour.state in (State.SUSPECT, State.DEAD) and record.parting < rumour.state
@@ -66,17 +78,24 @@ class Hearsay:
         allowed = max(ALLOWED_MIN, ALLOWED_PER_MEMBER * member_count)
         if not self.allowance.spend(teller, 1.0, allowed, now):
             return Rumour(record, State.ALIVE)
-        if rumour.state == State.DEAD and not self._is_certain(rumour, teller):
+        if rumour.state == State.DEAD and not self._is_certain(rumour, teller, is_due=is_due):
             self.n_doubted += 1
             return Rumour(record, State.SUSPECT, (teller,))
-        others = tuple(accuser for accuser in rumour.accusers if accuser != self._me)
-        return replace(rumour, accusers=others or (teller,)) if rumour.state == State.SUSPECT else rumour
+        return rumour
 
-    def _is_certain(self, rumour: Rumour, teller: str) -> bool:
+    def _is_certain(self, rumour: Rumour, teller: str, *, is_due: bool) -> bool:
         peer, incarnation = rumour.record.peer, rumour.record.incarnation
         said_of, buriers = self._buriers.get(peer, (incarnation, set()))
         if said_of != incarnation:
             buriers = set()
         buriers.add(teller)
         self._buriers[peer] = incarnation, buriers
-        return self._silent.get(peer) == incarnation or len(buriers) >= WITNESSES
+        is_silent = is_due and self._silent.get(peer) == incarnation
+        return is_silent or len(buriers) >= WITNESSES
+
+
+def first_hand(rumour: Rumour, teller: str) -> Rumour:
+    """What a teller says, with nobody among the accusers whom it only names."""
+    if not rumour.accusers or not teller:
+        return rumour
+    return replace(rumour, accusers=(teller,) if teller in rumour.accusers else ())

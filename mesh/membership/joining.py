@@ -71,17 +71,21 @@ class Joining:
           None as long as we are not in; else those of whom one is to be asked for all that it believes.
         """
         match answer:
-            case Welcomed(members):
-                return self._hear_welcome(members, now)
+            case Welcomed(members, newcomers=newcomers):
+                return self._hear_welcome(members, newcomers, now)
             case JoinRefused(reason, _):
                 self._standing.give_up(reason)
                 return None
             case None:
                 return self._find_door_shut(now)
 
-    def _hear_welcome(self, members: tuple[Rumour, ...], now: float) -> list[str] | None:
+    def _hear_welcome(
+        self, members: tuple[Rumour, ...], newcomers: tuple[str, ...], now: float
+    ) -> list[str] | None:
         before = self._own.record
         self._learning.learn_all(members, now, is_news=False)
+        settled = {rumour.record.peer for rumour in members}.difference(newcomers)
+        self._members.settle(settled)
         if self._own.record != before:
             # They know a later life of ours, from before we lost our memory. Our new record beats that
             # one, and has to be told at the door: elsewhere we are not let in, if we are said to have left.

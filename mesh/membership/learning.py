@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mesh.credentials import Credentials
 from mesh.decree import Decree, number_of
 from mesh.membership.connections import Connections
-from mesh.membership.hearsay import Hearsay
+from mesh.membership.hearsay import Hearsay, first_hand
 from mesh.membership.members import MemberList, State, beats, is_live
 from mesh.membership.memory import Memory
 from mesh.membership.queues import Queues
@@ -37,7 +37,7 @@ class Learning:
     ) -> None:
         self.n_refused = 0  # count: records that were forged, of another key, or beyond the limit
         self.n_false_suspicions = 0  # count: suspects that turned out to be alive
-        self.hearsay = Hearsay(me)
+        self.hearsay = Hearsay()
         self._struck: dict[str, int] = {}  # by member that is written off, up to which incarnation
         self._expelled: frozenset[str] = frozenset()
         self._ends_at = -inf  # mesh clock; the next certificate ends then, or it is to be found out when
@@ -68,6 +68,7 @@ class Learning:
         if rumour.record.peer == self._me:
             self._refuting.hear(rumour, now)
             return
+        rumour = first_hand(rumour, teller)
         known = self._members.get(rumour.record.peer)
         if known is not None and not beats(rumour, known):
             self._hear_accusers(rumour, known, now)
@@ -93,6 +94,8 @@ class Learning:
             known = self._members.get(peer)
             if known is not None and known.state != State.LEFT and peer != self._me:
                 self._believe(Rumour(known.record, State.LEFT), known, now, is_news=True)
+        if self._me in self._expelled:
+            self._refuting.concede(lambda record: self.why_not(record, now))
 
     def why_not(self, record: MemberRecord, now: float) -> str:
         """Tell why the peer with this genuine record is no member any more, "" when it is one."""
@@ -101,6 +104,15 @@ class Learning:
         if self._credentials.grant_of(record).valid_until <= now:
             return f"the certificate of peer {record.peer} has ended: the holder of the root key can renew it"
         return ""
+
+    def why_not_new(self, record: MemberRecord, now: float) -> str:
+        """Tell why the peer with this genuine record may not come in here, "" when it may."""
+        if self._members.get(record.peer) is None and self._credentials.joins_until(record) <= now:
+            return (
+                f"the invitation of peer {record.peer} has ended: ask for another one, "
+                "which `tianmesh invite` makes"
+            )
+        return self.why_not(record, now)
 
     def strike_off(self, now: float) -> None:
         """Hold those for gone whose certificates have ended, or that are dead and written off."""
@@ -137,7 +149,8 @@ class Learning:
         rumour = replace(rumour, state=state)
         if not teller or teller == record.peer:
             return rumour
-        return self.hearsay.weighed(rumour, known, teller, now, len(self._members))
+        is_due = self._suspicions.may_be_due(record.peer, now)
+        return self.hearsay.weighed(rumour, known, teller, now, len(self._members), is_due=is_due)
 
     def _is_struck(self, record: MemberRecord) -> bool:
         return record.incarnation <= self._struck.get(record.peer, -1)

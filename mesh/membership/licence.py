@@ -29,9 +29,33 @@ is renewed. That leaves the minority a second, and others bury it only after `su
 they have to bury all of it before any slot moves. `tests/benchmarks/bench_membership.py` measures the time
 between the two.
 
-*What it does not cover.* The majority is one of the members known here. Where two sides know different
-members, since one of them has just joined when the cut comes, or since a peer has been away while the
-mesh grew, both may find themselves to be most. So no stranger is let in by who has no majority.
+*Who is counted.* Two sides that know different members may both find themselves to be most, when somebody
+has just joined as the cut comes, or one side was away while the mesh grew. So each member tells with its
+pings and answers the digest of all ids that it has ever known, which only grow. Who hears of a new id counts
+it as a *newcomer* until most have told the same digest as its own: then all it knows are *settled* here
+(`settling`). A newcomer never counts for a majority, and it counts against one that it is not part of. So
+that is a majority of the settled members S, and of those with any of the newcomers added. A witness counts
+only if it knows the same ids K.
+
+Two such majorities have a member in common, if there is a set of members between S and K for both. *The K of
+all majorities are in a chain*, by induction: each S is the K of an earlier one. If S1 is in K2 and S2 in K1,
+their union is such a set between, and the common member told one K after the other, so one contains the
+other. If not, say S1 is not in K2; it is the K of an earlier one, so it contains K2; then so does K1. *Of two
+sides one is licensed*: let K1 be in K2. If S2 is in K1, they have a member in common, and what was said of Q
+above holds. If not, S2 was settled by majorities, of which the first that went beyond K1 has a member k in
+common with every majority of the first side. It told K1 to those before it told more to the others, who did
+not suspect it then. So either k is in Q, and suspects m by its own clock, as above; or all in Q hold k
+for dead, earliest `suspicion_min_s - news_s` after that, when the licences it was a witness to have run out.
+
+Who leaves needs none of this: it is silent, so most of those with it are most of those without it. In meshes
+that grow by more than one member in a second, few know the same ids, so they crawl when that is over.
+
+*What it costs.* A newcomer that is gone before it is settled counts against the majority for as long: where
+fewer are settled than such newcomers are away, as in the first moments of a mesh that begins with one member,
+nobody crawls or lets others in until they are back or written off.
+
+*What it does not cover.* A member whose disk has forgotten whom it knew, if it hears that first from a side
+that did not know them either. Who is expelled and goes on is counted by those who have not heard of it.
 """
 
 from __future__ import annotations
@@ -46,15 +70,20 @@ SUSPECTS_MIN: Final = 2  # suspects that are taken for crashed, so that meshes o
 SUSPECTS_PART: Final = 8  # and in large ones this part of the members, as on one machine or switch
 
 
-def has_majority(members: Collection[str], present: Iterable[str]) -> bool:
+def has_majority(
+    members: Collection[str], present: Iterable[str], newcomers: Collection[str] = frozenset()
+) -> bool:
     """Tell whether those present are more than half of the members, or half with the smallest id.
 
     Args:
       members: all that are known and have not left.
       present: some of them.
+      newcomers: those among the members who count against a majority where they are absent, and never for it.
     """
-    smallest = min(members, default="")
-    return sum(_votes(peer, smallest) for peer in present) > len(members)
+    there = frozenset(present)
+    counted = [peer for peer in members if peer not in newcomers or peer not in there]
+    smallest = min(counted, default="")
+    return sum(_votes(peer, smallest) for peer in there if peer not in newcomers) > len(counted)
 
 
 def is_calm(unclear_count: int, member_count: int) -> bool:
@@ -64,29 +93,37 @@ def is_calm(unclear_count: int, member_count: int) -> bool:
       unclear_count: suspects, and those who were until they died a short while ago.
       member_count: all that are known and have not left.
     """
-    is_sample = member_count > 2 * WITNESSES_MAX + 1
-    return not is_sample or unclear_count <= max(SUSPECTS_MIN, member_count // SUSPECTS_PART)
+    return not _is_sample(member_count) or unclear_count <= max(SUSPECTS_MIN, member_count // SUSPECTS_PART)
 
 
 def renewed_since(
-    me: str, members: Collection[str], answered: Mapping[str, float], now: float
+    me: str,
+    members: Collection[str],
+    answered: Mapping[str, float],
+    now: float,
+    newcomers: Collection[str] = frozenset(),
 ) -> float | None:
     """The newest time since which witnesses and `me` make a majority of the members; None for never.
 
     Args:
       members: all that are known and have not left.
       answered: witness to when the newest ping was sent that it answered; only members that are alive.
+      newcomers: as for `has_majority`.
     """
-    smallest = min(members)
-    votes = _votes(me, smallest)
-    since = now
     newest_first = sorted(answered.items(), key=lambda item: (-item[1], item[0]))
-    for witness, sent_at in newest_first[:WITNESSES_MAX]:
-        if votes > len(members):
+    if _is_sample(len(members)):
+        return newest_first[WITNESSES_MAX - 1][1] if len(newest_first) >= WITNESSES_MAX else None
+    present, since = {me}, now
+    for witness, sent_at in newest_first:
+        if has_majority(members, present, newcomers):
             return since
-        votes += _votes(witness, smallest)
+        present.add(witness)
         since = sent_at
-    return since if votes > len(members) or len(newest_first) >= WITNESSES_MAX else None
+    return since if has_majority(members, present, newcomers) else None
+
+
+def _is_sample(member_count: int) -> bool:
+    return member_count > 2 * WITNESSES_MAX + 1
 
 
 def _votes(peer: str, smallest: str) -> int:
@@ -107,8 +144,17 @@ class Licence:
         """`peer` has answered a ping that was sent then, and held us for alive."""
         self._answered[peer] = max(sent_at, self._answered.get(peer, sent_at))
 
+    def forget_witnesses(self) -> None:
+        """They have answered who did not know all that we know now."""
+        self._answered.clear()
+
     def renew(
-        self, members: Collection[str], present: Collection[str], unclear_count: int, now: float
+        self,
+        members: Collection[str],
+        present: Collection[str],
+        unclear_count: int,
+        now: float,
+        newcomers: Collection[str] = frozenset(),
     ) -> bool:
         """Have it follow the witnesses; tell whether `until` has changed.
 
@@ -118,6 +164,7 @@ class Licence:
           members: all that are known and have not left.
           present: those that are alive and not suspected, this one included.
           unclear_count: as for `is_calm`.
+          newcomers: as for `has_majority`.
         """
         before = self.until
         if len(members) == 1:
@@ -125,12 +172,14 @@ class Licence:
         else:
             if self.until == inf:
                 self.until = now + self._licence_s
-            if is_calm(unclear_count, len(members)) and has_majority(members, present):
-                self.until = max(self.until, self._earned(members, present, now))
+            if is_calm(unclear_count, len(members)) and has_majority(members, present, newcomers):
+                self.until = max(self.until, self._earned(members, present, now, newcomers))
         return self.until != before
 
-    def _earned(self, members: Collection[str], present: Collection[str], now: float) -> float:
+    def _earned(
+        self, members: Collection[str], present: Collection[str], now: float, newcomers: Collection[str]
+    ) -> float:
         answered = {peer: at for peer, at in self._answered.items() if peer in present}
         self._answered = answered
-        since = renewed_since(self._me, members, answered, now)
+        since = renewed_since(self._me, members, answered, now, newcomers)
         return 0.0 if since is None else since + self._licence_s

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from mesh.membership.licence import Licence
 from mesh.membership.members import MemberList, State
-from mesh.membership.messages import CrawlLicensed, HoldingsRevoked
+from mesh.membership.messages import HoldingsRevoked
 from mesh.membership.outbox import Outbox
 from mesh.membership.own_record import OwnRecord
+from mesh.membership.queues import Queues
 from mesh.membership.suspicions import Suspicions
 from mesh.membership.swim_settings import SwimSettings
 
@@ -21,6 +22,7 @@ class Licensing:
         suspicions: Suspicions,
         outbox: Outbox,
         settings: SwimSettings,
+        queues: Queues,
     ) -> None:
         self.n_revoked = 0  # count: times that this peer may have been held for dead
         self._own = own
@@ -28,6 +30,7 @@ class Licensing:
         self._suspicions = suspicions
         self._outbox = outbox
         self._settings = settings
+        self._queues = queues
         self._licence = Licence(own.peer, settings.licence_s)
         self._safe_from = 0  # incarnation; the licence was earned under it and has not run out since
         self._revoked_through = -1  # incarnation; what was held under it and those before is void
@@ -49,6 +52,10 @@ class Licensing:
         self._licence.witness(peer, sent_at)
         self.renew(now)
 
+    def note_known(self) -> None:
+        """We know somebody whom we did not: those who have answered may not."""
+        self._licence.forget_witnesses()
+
     def renew(self, now: float) -> None:
         """Tell the controller, if what we heard lets us crawl for longer; see `licence`.
 
@@ -57,7 +64,8 @@ class Licensing:
         """
         before = self._licence.until
         members, trusted = self._members.remaining(), self._members.in_state(State.ALIVE)
-        if not self._licence.renew(members, trusted, self._suspicions.unclear_count(now), now):
+        unclear, newcomers = self._suspicions.unclear_count(now), self._members.newcomers
+        if not self._licence.renew(members, trusted, unclear, now, newcomers):
             return
         if before <= now:
             # Its witnesses did not hold us for dead under this record, and who ever does so never takes
@@ -84,4 +92,4 @@ class Licensing:
         self._outbox.tell("handover", HoldingsRevoked())
 
     def _tell(self) -> None:
-        self._outbox.tell("controller", CrawlLicensed(self._licence.until))
+        self._outbox.tell("controller", self._queues.licence(self._licence.until))

@@ -14,8 +14,10 @@ it does with a higher incarnation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
+from functools import cached_property
+from hashlib import blake2b
 from typing import Final
 
 import msgspec
@@ -64,6 +66,7 @@ class MemberList:
         self.revision = 0  # count: changes, so that who looked at it knows whether to look again
         self._rumours: dict[str, Rumour] = {}
         self._in_states: dict[frozenset[State], tuple[str, ...]] = {}  # until the next change
+        self.newcomers: frozenset[str] = frozenset()  # who count against a majority only, see `licence`
 
     def __len__(self) -> int:
         return len(self._rumours)
@@ -79,10 +82,31 @@ class MemberList:
         known = self._rumours.get(rumour.record.peer)
         if known is not None and not beats(rumour, known):
             return False
+        if known is None:
+            self.newcomers |= {rumour.record.peer}
+            self.__dict__.pop("known_digest", None)
         self._rumours[rumour.record.peer] = rumour
         self._in_states.clear()
         self.revision += 1
         return True
+
+    def settle(self, peers: Iterable[str]) -> None:
+        """Count these like all others from now on, if they were newcomers."""
+        remaining = self.newcomers.difference(peers)
+        if remaining != self.newcomers:
+            self.newcomers = remaining
+            self.revision += 1
+
+    @cached_property
+    def known_digest(self) -> bytes:
+        """8 bytes that are equal on two peers exactly when both have known the same ids.
+
+        Who has left is among them, so that they only grow.
+        """
+        digest = blake2b(digest_size=8)
+        for peer in sorted(self._rumours):
+            digest.update(f"{peer}\n".encode())
+        return digest.digest()
 
     def live(self) -> tuple[str, ...]:
         """The ids of the members that take part."""
@@ -92,9 +116,17 @@ class MemberList:
         """The ids of all members that have not left: of these most must be there."""
         return self._of(_REMAINING)
 
+    def settled(self) -> frozenset[str]:
+        """The ids of all that are no newcomers."""
+        return frozenset(self._rumours) - self.newcomers
+
+    def are_most(self, present: Iterable[str]) -> bool:
+        """Are these, of those who have not left, a majority?"""
+        return has_majority(self.remaining(), present, self.newcomers)
+
     def has_majority(self) -> bool:
         """Are most members live, as far as is known? Suspects are, so that tables do not flap."""
-        return has_majority(self.remaining(), self.live())
+        return self.are_most(self.live())
 
     def in_state(self, state: State) -> tuple[str, ...]:
         return self._of(frozenset((state,)))

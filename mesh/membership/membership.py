@@ -25,6 +25,8 @@ without might make itself a majority of strangers. When no door answers, a peer 
 goes on with those it knew. A member knocks again now and then at the doors of the dead, who may be back
 without their memory or with another address (`joining`, `admission`).
 
+*Counting.* A newcomer counts for majorities once most others are known to know of it (`settling`).
+
 *Healing.* A member tries one dead member every few seconds, and tells everybody it hears from what bad
 it believes of them, so that they refute. A dead member that speaks is sent the whole list: so the two
 sides of a partition find together by the first message that gets through, and each learns what it was
@@ -35,7 +37,8 @@ that nothing is lost is for who orders it to see to, by draining first. One that
 so that its standbys take over at once. The dead are remembered and count for the majority. A machine that
 never comes back is written off by decree: then it has left.
 
-*Decrees.* What the owner of the mesh has signed spreads beside the rumours, and is kept (`mesh.decree`).
+*Decrees.* What the owner of the mesh has signed spreads beside the rumours, and is kept (`mesh.decree`). A
+peer that was away tells no actor who owns what before it has heard what was decreed since (`catching_up`).
 
 *Weights.* A peer writes its own: what a person wants, 0 while it is drained (by a decree, or by its own
 driver), more or less by the lengths of the queues (`balance`), which ride on pings.
@@ -53,19 +56,21 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.conduct import CONDUCT, Misbehaved, Offence
 from mesh.config import MeshConfig
 from mesh.credentials import Credentials
-from mesh.decree import DRAIN, RENEWAL, REVOCATION, WRITE_OFF, Authority, Decree
+from mesh.decree import DRAIN, POLICY, RENEWAL, REVOCATION, WRITE_OFF, Authority
 from mesh.errors import LocalProtocolError
 from mesh.membership.admission import Admission
-from mesh.membership.announcing import Announcing
+from mesh.membership.announcing import Announcing, PinsOf, no_pins
 from mesh.membership.balance import BalanceSettings
+from mesh.membership.catching_up import CatchingUp
 from mesh.membership.connections import Connections
 from mesh.membership.decrees import Decrees
 from mesh.membership.detecting import Detecting
 from mesh.membership.doors import Doors
 from mesh.membership.gossip import Gossip
-from mesh.membership.healing import Healing
+from mesh.membership.healing import DOOR, Healing
 from mesh.membership.joiner import Door
 from mesh.membership.joining import Joining
 from mesh.membership.learning import Learning
@@ -93,6 +98,7 @@ from mesh.membership.proclaiming import Proclaiming
 from mesh.membership.queues import Queues
 from mesh.membership.refuting import Refuting
 from mesh.membership.rumours import RumourQueue
+from mesh.membership.settling import Settling
 from mesh.membership.standing import Standing
 from mesh.membership.suspicions import Suspicions
 from mesh.membership.swim_settings import SwimSettings
@@ -187,6 +193,7 @@ class Membership(Actor):
         balance: BalanceSettings | None = None,
         listeners: tuple[str, ...] = (),
         followers: Mapping[str, tuple[str, ...]] = NO_FOLLOWERS,
+        pins_of: PinsOf = no_pins,
     ) -> None:
         """Begin as a stranger to the mesh, or as the member that the table remembers.
 
@@ -197,38 +204,37 @@ class Membership(Actor):
           listeners: actors of this peer to be told of `OwnershipChanged`; of them the controller is told of
             its licence, too, and the handover when what it holds is void.
           followers: by kind of decree those of the listeners that are told which are in force.
+          pins_of: reads a policy.
 
         Raises:
           ConfigError: the table belongs to another peer.
         """
-        self.me = record.peer
-        self._random = random
+        self.me, self._random = record.peer, random
         self._settings = settings or SwimSettings()
-        self._is_started = False
-        self._n_received = self._n_strangers = 0
+        self._is_started, self._n_received, self._n_strangers = False, 0, 0
         self._outbox = Outbox(self.me, listeners)
         self._standing = Standing(self._outbox)
-        self._members = MemberList()
-        self._rumours = RumourQueue()
-        memory = Memory(table)
+        self._members, self._rumours = MemberList(), RumourQueue()
+        self._memory = memory = Memory(table)
         for rumour in memory.members():
             self._members.merge(rumour)
         self._own = OwnRecord(record, credentials, self._members, self._rumours, memory, self._standing)
         self._others = Others(self.me, self._members, random)
         self._queues = Queues(self._own, self._members, balance or BalanceSettings())
-        self._announcing = Announcing(self.me, config, self._members, credentials, self._outbox)
+        self._announcing = Announcing(self.me, config, self._members, credentials, self._outbox, pins_of)
         self._connect_beliefs(credentials, memory)
         self._connect_detector()
-        self._connect_decrees(config, table, followers)
-        self._connect_doors(doors, config.digest(), credentials)
+        decrees = Decrees(table)
+        self._connect_decrees(config, decrees, followers)
+        self._connect_doors(doors, config.digest(), credentials, decrees)
 
     def _connect_beliefs(self, credentials: Credentials, memory: Memory) -> None:
         """Make what decides which rumours are believed, and what follows from them."""
-        own, members, standing = self._own, self._members, self._standing
+        own, members, standing, queues = self._own, self._members, self._standing, self._queues
         self._prober = Prober(self._settings, self._random)
         self._suspicions = Suspicions(self._settings)
         self._connections = Connections(self.me, self._outbox)
-        self._licensing = Licensing(own, members, self._suspicions, self._outbox, self._settings)
+        self._licensing = Licensing(own, members, self._suspicions, self._outbox, self._settings, queues)
         self._refuting = Refuting(own, credentials, self._licensing, self._prober.health, standing)
         self._learning = Learning(
             self.me,
@@ -268,13 +274,12 @@ class Membership(Actor):
         )
 
     def _connect_decrees(
-        self, config: MeshConfig, table: Table, followers: Mapping[str, tuple[str, ...]]
+        self, config: MeshConfig, decrees: Decrees, followers: Mapping[str, tuple[str, ...]]
     ) -> None:
         """Make what learns decrees, and have those obeyed that are about members."""
-        authority = Authority(bytes.fromhex(config.root_key), config.digest())
         self._proclaiming = Proclaiming(
-            authority,
-            Decrees(table),
+            Authority(bytes.fromhex(config.root_key), config.digest()),
+            decrees,
             self._members,
             self._others,
             self._standing,
@@ -283,20 +288,19 @@ class Membership(Actor):
             followers,
         )
         self._proclaiming.follow(REVOCATION, self._learning.note_expelled)
-        self._proclaiming.follow(REVOCATION, self._hear_revocations)
-        self._proclaiming.follow(RENEWAL, self._hear_renewals)
-        self._proclaiming.follow(DRAIN, self._obey)
+        self._proclaiming.follow(RENEWAL, self._own.hear_renewals)
+        self._proclaiming.follow(DRAIN, self._own.hear_orders)
         self._proclaiming.follow(WRITE_OFF, self._learning.note_struck)
+        self._proclaiming.follow(POLICY, self._announcing.hear_policy)
 
-    def _connect_doors(self, doors: Iterable[Door], mesh_digest: bytes, credentials: Credentials) -> None:
+    def _connect_doors(
+        self, doors: Iterable[Door], mesh_digest: bytes, credentials: Credentials, decrees: Decrees
+    ) -> None:
         """Make what brings members together: a stranger in, strangers in here, the lost back."""
         own, members, others, learning = self._own, self._members, self._others, self._learning
         outbox, standing, settings = self._outbox, self._standing, self._settings
         known_doors = Doors(doors, mesh_digest, own, members, outbox, self._random)
         self._joining = Joining(own, members, others, known_doors, learning, standing, settings, self._random)
-        self._admission = Admission(
-            mesh_digest, members, credentials, learning, self._proclaiming, standing, outbox
-        )
         self._healing = Healing(
             members,
             others,
@@ -308,6 +312,29 @@ class Membership(Actor):
             outbox,
             settings,
         )
+        self._catching_up = CatchingUp(self.me, members, others, decrees, self._healing, settings)
+        self._admission = Admission(
+            mesh_digest,
+            members,
+            credentials,
+            learning,
+            self._proclaiming,
+            self._catching_up,
+            standing,
+            outbox,
+        )
+        self._settling = Settling(
+            own,
+            members,
+            others,
+            self._memory,
+            self._prober,
+            self._gossip,
+            self._healing,
+            self._licensing,
+            settings,
+            is_first=self._joining.is_first,
+        )
 
     # --- The actor -------------------------------------------------------------------------------
 
@@ -316,8 +343,17 @@ class Membership(Actor):
         if source.peer == self.me:
             self._receive_local(source, message, now)
         elif not self._standing.is_ended:
-            self._receive_remote(source.peer, message, now)
-        return self._flush()
+            self._hear(source.peer, message, now)
+        return self._flush(now)
+
+    def _hear(self, peer: str, message: Message, now: float) -> None:
+        """React to what another member says, and report it if it has told what is forged."""
+        records, decrees = self._learning.n_refused, self._proclaiming.n_forged
+        self._receive_remote(peer, message, now)
+        if self._learning.n_refused > records:
+            self._outbox.answer(Address(self.me, CONDUCT), Misbehaved(peer, Offence.FORGED_RECORDS))
+        if self._proclaiming.n_forged > decrees:
+            self._outbox.answer(Address(self.me, CONDUCT), Misbehaved(peer, Offence.FORGED_DECREES))
 
     def wake(self, now: float) -> list[Send]:
         self._wake_up(now)
@@ -333,8 +369,10 @@ class Membership(Actor):
             self._healing.reconnect(now)
             self._healing.synchronise(now)
             self._gossip.spread(now)
+            self._settling.wake(now)
             self._queues.follow(now)
-        return self._flush()
+            self._catching_up.wake(now)
+        return self._flush(now)
 
     def wake_at(self) -> float:
         if not self._is_started:
@@ -342,7 +380,7 @@ class Membership(Actor):
         if self._standing.is_ended:
             return inf
         parts = (self._joining, self._detecting, self._healing, self._gossip, self._queues, self._proclaiming)
-        return min(part.wake_at() for part in parts)
+        return min(self._catching_up.wake_at(), self._settling.wake_at(), *(part.wake_at() for part in parts))
 
     def observe(self) -> MembershipStatistics:
         states = [rumour.state for rumour in self._members]
@@ -416,13 +454,15 @@ class Membership(Actor):
         self._n_received += 1
         self._healing.hear(known, now)
         match message:
-            case Ping(sequence, gossip, queue, pages):
+            case Ping(sequence, gossip, queue, pages, others_known):
                 self._queues.note(peer, QueueMeasured(queue, pages))
                 self._gossip.hear(peer, gossip, now)
+                self._settling.hear(peer, others_known, now)
                 self._gossip.tell(peer, PingAnswered(sequence, self.me))
-            case PingAnswered(_, _, gossip, queue, pages):
+            case PingAnswered(_, _, gossip, queue, pages, others_known):
                 self._queues.note(peer, QueueMeasured(queue, pages))
                 self._gossip.hear(peer, gossip, now)
+                self._settling.hear(peer, others_known, now)
                 self._detecting.hear_answer(peer, message, now)
             case PingRequested(sequence, _, gossip):
                 self._gossip.hear(peer, gossip, now)
@@ -430,10 +470,11 @@ class Membership(Actor):
                 self._detecting.ping_for(peer, message, now)
             case MembersWanted(members):
                 self._learning.learn_all(members, now, teller=peer)
-                self._outbox.send(peer, MembersTold(tuple(self._members)))
-                self._proclaiming.name_all(peer)
-            case MembersTold(members):
+                self._healing.tell_all(peer, has_caught_up=self._catching_up.is_done)
+            case MembersTold(members, decrees, has_caught_up, newcomers):
                 self._gossip.hear(peer, members, now)
+                self._settling.hear_first(members, newcomers)
+                self._catching_up.hear(peer, decrees, has_caught_up, now)
                 self._healing.end_synchronising(now)
             case RumoursSpread(gossip):
                 self._gossip.hear(peer, gossip, now)
@@ -442,13 +483,16 @@ class Membership(Actor):
             case DecreesWanted(names):
                 self._proclaiming.tell(peer, names, now)
             case DecreesTold(decrees):
-                self._proclaiming.learn_all(decrees, now)
+                self._proclaiming.learn_all(peer, decrees, now)
             case _:
                 raise LocalProtocolError(f"membership took a {type(message).__name__} of {peer}")
         self._healing.show_past(known)
 
-    def _flush(self) -> list[Send]:
+    def _flush(self, now: float) -> list[Send]:
+        self._catching_up.follow(now)
         if self._standing.is_member and not self._standing.is_ended:
+            self._settling.follow(now)
+        if self._catching_up.is_done and not self._standing.is_ended:
             self._announcing.follow()
         return self._outbox.take()
 
@@ -461,6 +505,9 @@ class Membership(Actor):
 
     def _start(self, now: float) -> None:
         self._is_started = True
+        self._proclaiming.wake(now)  # what is on disk is known before anybody here hears who owns what
+        if self._standing.is_ended:
+            return
         for rumour in self._members:
             if rumour.state != State.LEFT:
                 self._connections.open(rumour.record)
@@ -476,9 +523,11 @@ class Membership(Actor):
             return
         certificate = self._own.record.certificate
         if answer is not None:
-            self._proclaiming.learn_all(answer.decrees, now)
+            self._proclaiming.learn_all(DOOR, answer.decrees, now)
         if self._standing.is_ended:
             return
+        if isinstance(answer, Welcomed):
+            self._catching_up.hear_welcome(answer.has_caught_up)
         if isinstance(answer, JoinRefused) and self._own.record.certificate != certificate:
             answer = None  # with the one that was renewed we may be let in: knock again
         if self._standing.is_member:
@@ -495,9 +544,9 @@ class Membership(Actor):
         self._standing.enter(now)
         self._licensing.begin(now)
         self._own.enter()
+        self._catching_up.begin(now)
         # Random phases spread the load of a mesh that was started all at once.
-        phase = self._random.random()
-        settings = self._settings
+        phase, settings = self._random.random(), self._settings
         known_everywhere_at = now + GRACE_S + phase * settings.probe_interval_s
         self._prober.start(known_everywhere_at)
         self._healing.begin(
@@ -505,19 +554,6 @@ class Membership(Actor):
             now if self._own.is_remembered else now + phase * settings.reconnect_interval_s,
         )
         self._queues.begin(now, phase)
-
-    def _hear_revocations(self, expelled: Mapping[str, Decree], now: float) -> None:
-        if self.me in expelled and not self._standing.is_ended:
-            self._standing.give_up(self._learning.why_not(self._own.record, now))
-
-    def _hear_renewals(self, renewals: Mapping[str, Decree], now: float) -> None:
-        if self.me in renewals and not self._standing.is_ended:
-            self._own.renew(renewals[self.me].body)
-
-    def _obey(self, orders: Mapping[str, Decree], now: float) -> None:
-        """Carry out the order to this peer, if there is one."""
-        if self.me in orders:
-            self._own.obey(orders[self.me])
 
     def _end(self, source: Address, state: State) -> None:
         """Say that we have left, or are down for a while, and fall silent."""

@@ -15,6 +15,7 @@ from mesh.table import Table
 _ME: Final = b"me"  # key of our own record
 _OBEYED: Final = b"obeyed"  # key of the order to this peer that was carried out last
 _MEMBER: Final = b"member/"  # prefix of the keys of rumours about the others
+_NEWCOMERS: Final = b"newcomers"  # key of the ids of those who are not settled
 
 
 class Memory:
@@ -54,6 +55,14 @@ class Memory:
         is_new = self._table.get(_OBEYED) != digest
         self._table.put(_OBEYED, digest)
         return is_new
+
+    def newcomers(self) -> frozenset[str]:
+        """Read who was not settled at the last stop."""
+        ids = self._table.get(_NEWCOMERS)
+        return msgspec.msgpack.decode(ids, type=frozenset[str]) if ids is not None else frozenset()
+
+    def keep_newcomers(self, newcomers: frozenset[str]) -> None:
+        self._table.put(_NEWCOMERS, msgspec.msgpack.encode(sorted(newcomers)))
 
     def keep_own(self, record: MemberRecord) -> None:
         self._table.put(_ME, msgspec.msgpack.encode(record))

@@ -61,6 +61,9 @@ class CrawlLicensed(Message, frozen=True):
     """
 
     until: float  # mesh clock; inf for the only member there is
+    pages_elsewhere: int = 0  # that the other members have visited or are going to, as they said last
+    busy_elsewhere: int = 0  # members of these that have anything to fetch
+    rounds: int = 0  # so often all of them have said so since the start
 
 
 class HoldingsRevoked(Message, frozen=True):
@@ -75,7 +78,7 @@ class QueueMeasured(Message, frozen=True):
     """Controller to membership: so many URLs are to be fetched here; weights follow from it."""
 
     length: int
-    pages: int = 0  # fetched and kept here, of the slots that are ours
+    pages: int = 0  # fetched here, of the slots that are ours, and under a limit those that will be next
 
 
 class DrainPeer(Message, frozen=True):

@@ -5,6 +5,8 @@ Whatever changes is said in the next incarnation, signed, believed here at once 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec.structs import replace
 
 from mesh.credentials import Credentials
@@ -76,17 +78,22 @@ class OwnRecord:
         """Say that this peer goes, for a while or for good: nobody else can say so for it."""
         self._rewrite(replace(self.record, parting=state))
 
-    def obey(self, order: Decree) -> None:
+    def hear_orders(self, orders: Mapping[str, Decree], now: float) -> None:
         """Carry out an order to drain, or to drain no more, once: a person may change it here later."""
-        if self._memory.note_obeyed(order.name):
+        order = orders.get(self.peer)
+        if order is not None and self._memory.note_obeyed(order.name):
             self.set_draining(number_of(order) != 0)
 
     def set_weight(self, weight: int) -> None:
         """Take so much, or as much of it as the certificate allows."""
         self._rewrite(replace(self.record, weight=min(weight, self._weight_allowed())))
 
-    def renew(self, certificate: bytes) -> None:
+    def hear_renewals(self, renewals: Mapping[str, Decree], now: float) -> None:
         """Have the certificate of a renewal, unless it is for other keys or ends before our own."""
+        if self.peer in renewals and not self._standing.is_ended:
+            self._renew(renewals[self.peer].body)
+
+    def _renew(self, certificate: bytes) -> None:
         renewed = self._credentials.sign(replace(self.record, certificate=certificate, weight=0, serving=0))
         if certificate == self.record.certificate or not self._credentials.is_genuine(renewed):
             return

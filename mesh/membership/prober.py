@@ -72,6 +72,7 @@ class Prober:
         self._probes: dict[int, Probe] = {}  # by sequence
         self._next_probe_at = inf
         self._relays: dict[int, Relay] = {}
+        self._asked: dict[int, tuple[str, float]] = {}  # by sequence: who was only asked, and when
 
     def start(self, at: float) -> None:
         """Probe for the first time at `at`."""
@@ -86,11 +87,20 @@ class Prober:
     def forget(self) -> None:
         """Count no probe that is under way: it was we who were not there."""
         self._probes.clear()
+        self._asked.clear()
 
     def ping(self) -> Ping:
-        """A ping whose answer nobody waits for, or only `answered` does."""
+        """A ping whose answer nobody waits for."""
         self._sequence += 1
         return Ping(self._sequence)
+
+    def ask(self, peer: str, now: float) -> Ping:
+        """A ping whose answer makes a witness, and whose silence accuses nobody."""
+        since = now - self._settings.probe_deadline_s
+        self._asked = {number: asked for number, asked in self._asked.items() if asked[1] >= since}
+        ping = self.ping()
+        self._asked[ping.sequence] = peer, now
+        return ping
 
     def requests_due(self, now: float, members: Iterable[str]) -> list[tuple[str, Ping | PingRequested]]:
         """Whom to ping again, and whom to ask for help, where a probe has not been answered in time."""
@@ -156,7 +166,8 @@ class Prober:
         """When the probe was sent that `witness` answers by this; None if it answers none under way."""
         probe = self._probes.get(answer.sequence)
         if probe is None:
-            return None
+            asked, sent_at = self._asked.pop(answer.sequence, ("", 0.0))
+            return sent_at if asked == witness == answer.peer else None
         if answer.peer == probe.peer:
             if witness == probe.peer:
                 self._round_trips.note(witness, now - probe.sent_at)

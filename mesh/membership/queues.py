@@ -7,7 +7,7 @@ from typing import Final
 
 from mesh.membership.balance import BalanceSettings, Share, weight_for
 from mesh.membership.members import MemberList
-from mesh.membership.messages import QueueMeasured
+from mesh.membership.messages import CrawlLicensed, QueueMeasured
 from mesh.membership.own_record import OwnRecord
 from mesh.membership.wire_messages import MemberRecord
 
@@ -22,6 +22,8 @@ class Queues:
         self._members = members
         self._settings = settings
         self._measured: dict[str, QueueMeasured] = {}
+        self._heard = {own.peer}  # since the last time that all had said something
+        self._rounds = 0  # of that
         self._empty_since_s = inf  # nothing was in any of them
         self._follow_at = inf
         self._weight_set_at = -inf  # when the queues last changed our weight
@@ -31,8 +33,18 @@ class Queues:
         """Of this peer."""
         return self._measured.get(self._own.peer, QueueMeasured(0))
 
+    def licence(self, until: float) -> CrawlLicensed:
+        """Return a licence for our crawl with what it has to know of those of others."""
+        others = [measured for peer, measured in self._measured.items() if peer != self._own.peer]
+        pages = sum(measured.pages for measured in others)
+        return CrawlLicensed(until, pages, sum(measured.length > 0 for measured in others), self._rounds)
+
     def note(self, peer: str, measured: QueueMeasured) -> None:
         self._measured[peer] = measured
+        self._heard.add(peer)
+        if all(record.peer in self._heard for record in self._members.live_records()):
+            self._rounds += 1
+            self._heard = {self._own.peer}
 
     def forget(self, peer: str) -> None:
         """The member takes no part any more."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from mesh.credentials import Credentials
@@ -59,6 +60,11 @@ class Refuting:
             self._licensing.revoke()
         if is_to_be_refuted:
             self._refute(heard, now)
+
+    def concede(self, why: Callable[[MemberRecord], str]) -> None:
+        """End, being expelled, for the reason that there is with our record."""
+        if not self._standing.is_ended:
+            self._standing.give_up(why(self._own.record))
 
     def _refute(self, heard: MemberRecord, now: float) -> None:
         if self._is_double(heard, now):

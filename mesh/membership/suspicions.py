@@ -69,6 +69,11 @@ class Suspicions:
         if self._suspicions.pop(peer, None) is not None:
             self._buried_at[peer] = now
 
+    def may_be_due(self, peer: str, now: float) -> bool:
+        """Has it been a suspect for the shortest time in which any is dead?"""
+        suspicion = self._suspicions.get(peer)
+        return suspicion is not None and now >= suspicion.since + self._settings.suspicion_min_s
+
     def due(self, now: float) -> list[str]:
         """The suspects whose time is over."""
         return [peer for peer, suspicion in self._suspicions.items() if suspicion.due_at <= now]

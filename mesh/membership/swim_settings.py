@@ -49,6 +49,8 @@ class SwimSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     sync_interval_s: Seconds = 30.0  # memberlist's push-pull: two members exchange all they believe
     # Serf asks one failed member every 30 s with all it knows; a ping costs little, so heal sooner.
     reconnect_interval_s: Seconds = 5.0
+    # Who returns answers nobody until it has heard what was decreed, or so long; who is there tells sooner.
+    catch_up_s: Seconds = 5.0
     knock_timeout_s: Seconds = 10.0  # the door answers sooner, if only that there was no answer
     knock_backoff_s: Seconds = 0.5  # after all doors were tried; doubles each time
     knock_backoff_max_s: Seconds = 30.0

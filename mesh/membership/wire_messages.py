@@ -15,6 +15,12 @@ ACCUSERS_MAX: Final = 8  # of one suspect; more make no difference
 MEMBERS_MAX: Final = 4_096  # members of a mesh in one welcome
 NAMES_MAX: Final = 512  # of decrees in one message
 
+# `MemberList.known_digest` of the sender; b"" from one whose version has none, which counts as our own.
+KnownDigest: TypeAlias = Annotated[bytes, Meta(max_length=8)]
+
+# Of the members told: who is not settled at the sender, see `licence`.
+Newcomers: TypeAlias = Annotated[tuple[Name, ...], Meta(max_length=MEMBERS_MAX)]
+
 Endpoint: TypeAlias = Annotated[str, Meta(max_length=300)]
 
 
@@ -28,7 +34,8 @@ class MemberRecord(Message, frozen=True, array_like=True):
     gateway: Endpoint  # http://host:port, "" for none
     curve_key: Key  # Z85 text of the public CURVE key
     signing_key: Key  # raw Ed25519 public key
-    certificate: Key  # the mesh root's signature over the two keys
+    # `Certificate.encoded`: what the mesh root grants to these two keys; 230 bytes by an invitation.
+    certificate: Annotated[bytes, Meta(max_length=320)]
     incarnation: Count  # grows with every change the peer makes; the highest wins
     weight: Annotated[int, Meta(ge=0, le=65_536)]  # share of the slots to crawl and keep, 0 for none
     serving: Annotated[int, Meta(ge=0, le=65_536)] = 0  # share to answer for; follows the weight when ready
@@ -43,7 +50,7 @@ class Rumour(Message, frozen=True, array_like=True):
 
     record: MemberRecord
     state: Annotated[int, Meta(ge=0, le=3)]  # members.State
-    # Of a suspect: who found it silent, each of its own observation.
+    # Of a suspect: who found it silent, each of its own observation; who hears it counts the teller only.
     accusers: Annotated[tuple[Name, ...], Meta(max_length=ACCUSERS_MAX)] = ()
 
 
@@ -54,6 +61,7 @@ class Ping(Message, frozen=True, array_like=True, tag=1):
     gossip: Annotated[tuple[Rumour, ...], Meta(max_length=GOSSIP_MAX)] = ()
     queue: Count = 0  # URLs that the sender has still to fetch
     pages: Count = 0  # and those of its slots that it has fetched
+    known: KnownDigest = b""
 
 
 class PingAnswered(Message, frozen=True, array_like=True, tag=2):
@@ -67,6 +75,7 @@ class PingAnswered(Message, frozen=True, array_like=True, tag=2):
     gossip: Annotated[tuple[Rumour, ...], Meta(max_length=GOSSIP_MAX)] = ()
     queue: Count = 0  # as in `Ping`
     pages: Count = 0
+    known: KnownDigest = b""
 
 
 class PingRequested(Message, frozen=True, array_like=True, tag=3):
@@ -89,6 +98,8 @@ class Welcomed(Message, frozen=True, array_like=True, tag=5):
 
     members: Annotated[tuple[Rumour, ...], Meta(max_length=MEMBERS_MAX)]
     decrees: Annotated[tuple[Decree, ...], Meta(max_length=NAMES_MAX)] = ()
+    has_caught_up: bool = False  # what is in force about the whole mesh is among these
+    newcomers: Newcomers = ()
 
 
 class JoinRefused(Message, frozen=True, array_like=True, tag=6):
@@ -109,6 +120,9 @@ class MembersTold(Message, frozen=True, array_like=True, tag=8):
     """Answer to `MembersWanted`."""
 
     members: Annotated[tuple[Rumour, ...], Meta(max_length=MEMBERS_MAX)]
+    decrees: Annotated[tuple[DecreeName, ...], Meta(max_length=NAMES_MAX)] = ()  # about the whole mesh
+    has_caught_up: bool = False  # whoever lacks none of these has missed none while it was away
+    newcomers: Newcomers = ()
 
 
 class RumoursSpread(Message, frozen=True, array_like=True, tag=9):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -11,7 +12,9 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from mesh.certificate import why_no_beginning
 from mesh.decree import DRAIN, WRITE_OFF
+from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient, GatewayError
 from mesh.key_file import load_administrator
 from peers.gateway.status import PeerState
@@ -31,14 +34,18 @@ from peers.options import (
 DRAIN_POLL_S: Final = 0.5
 OBEYED_S: Final = 15.0  # news takes about one second
 DRAIN_SILENCE_S: Final = 15.0  # a peer that is busy misses a report now and then
-EPILOG: Final = "Examples: tianmesh drain k3v2   tianmesh drain k3v2 --cancel"
+EPILOG: Final = (
+    "Examples: tianmesh drain k3v2   tianmesh drain k3v2 --cancel   "
+    "tianmesh drain k3v2 --yes, to write off a dead one without being asked"
+)
 
 
 def drain(
-    peer: Annotated[str, typer.Argument(help="Id of the peer, or its first letters.")],
+    peer: Annotated[str, typer.Argument(help="Id of the peer, or its first four letters or more.")],
     key: KeyOption = None,
     cancel: Annotated[bool, typer.Option("--cancel", help="Have it take its share again.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until nothing depends on it.")] = True,
+    yes: Annotated[bool, typer.Option("--yes", help="Write a dead peer off without asking.")] = False,
     token: TokenOption = "",
     data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
@@ -46,10 +53,13 @@ def drain(
 ) -> None:
     """Empty a peer before its machine is taken away: the others take over all that it has.
 
-    A peer that is down for good is struck off instead. Ctrl-C ends the waiting, not the draining.
+    A peer that is down for good is written off instead, when you say so.
+    Ctrl-C ends the waiting, not the draining.
     """
+    if why := why_no_beginning(peer):
+        raise ConfigError(why)
     with administrator_of(gateway, token, data) as client:
-        answer = order(client, peer, key_in(data, key), is_draining=not cancel)
+        answer = order(client, peer, key_in(data, key), is_draining=not cancel, may_write_off=_may(yes))
         whole = answer["peer"]
         is_waited_for = wait and not cancel and not answer["is_written_off"]
         if is_waited_for:
@@ -66,19 +76,47 @@ def drain(
         Console().print(f"{whole} gives away what it has; `tianmesh status` says when it is drained")
 
 
+def _may(yes: bool) -> Callable[[str], bool]:
+    """Whether a dead peer may be written off: what the person says to its whole id."""
+
+    def may_write_off(peer: str) -> bool:
+        if yes or not sys.stdin.isatty():
+            return yes
+        return typer.confirm(
+            f"{peer} is down. If its machine comes back, start it instead: nothing is lost then. Written off "
+            "it is a member no more, and what only it had is gone. Write it off?"
+        )
+
+    return may_write_off
+
+
 def order(
-    client: GatewayClient, peer: str, key: Path, *, is_draining: bool, obeyed_s: float = OBEYED_S
+    client: GatewayClient,
+    peer: str,
+    key: Path,
+    *,
+    is_draining: bool,
+    may_write_off: Callable[[str], bool],
+    obeyed_s: float = OBEYED_S,
 ) -> dict[str, Any]:
     """Have a peer drain, or drain no more; return what the gateway says when that is known.
 
+    Args:
+      may_write_off: tells of a peer that is down, by its id, whether it is lost.
+
     Raises:
       GatewayError: it was not obeyed in time.
-      ConfigError: it takes a decree, and the key to sign it is not there.
+      ConfigError: it takes a decree, and the key to sign it is not there; or it is down and not lost.
     """
     answer = client.drain(peer, is_draining=is_draining)
     to_decree = answer.pop("to_decree")
     if to_decree is None:
         return answer
+    if to_decree["kind"] == WRITE_OFF and not may_write_off(answer["peer"]):
+        raise ConfigError(
+            f"{answer['peer']} is down and stays a member: start it again, or write it off with "
+            f"`tianmesh drain {answer['peer']} --yes`, if its machine is lost"
+        )
     _decree(client, answer["peer"], to_decree, key)
     until = time.monotonic() + obeyed_s
     while time.monotonic() < until:
@@ -135,7 +173,7 @@ def wait_until_drained(
             elif time.monotonic() > heard_at + silence_s:
                 raise GatewayError(
                     f"{peer} does not answer any more, and it was not empty yet: start it again to go on; "
-                    "if its machine is lost, give the order once more, and it is struck off"
+                    "if its machine is lost, give the order once more, and it is written off"
                 )
             time.sleep(poll_s)
 

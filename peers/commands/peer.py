@@ -7,14 +7,25 @@ from typing import Annotated, Final
 
 import typer
 
-EPILOG: Final = "Example: tianmesh peer --config mymesh/peer-1/config.toml"
+from peers.options import DATA
 
-ConfigOption = Annotated[Path, typer.Option("--config", help="Configuration written by `tianmesh init`.")]
+EPILOG: Final = "Examples: tianmesh peer   tianmesh peer --config mymesh/peer-1/config.toml"
+
+ConfigOption = Annotated[
+    Path,
+    typer.Option(
+        "--config",
+        envvar="TIANMESH_DATA",
+        help="Configuration that `tianmesh init` or `join` wrote, or its folder.",
+    ),
+]
 WhileStdinOption = Annotated[bool, typer.Option("--while-stdin", hidden=True)]
 VerboseOption = Annotated[bool, typer.Option("--verbose", help="Log what happens, not only what goes wrong.")]
 
 
-def peer(config: ConfigOption, while_stdin: WhileStdinOption = False, verbose: VerboseOption = False) -> None:
+def peer(
+    config: ConfigOption = DATA, while_stdin: WhileStdinOption = False, verbose: VerboseOption = False
+) -> None:
     """Run one peer in the foreground until Ctrl-C."""
     from mesh.process import run_node
     from peers.peer import run_peer

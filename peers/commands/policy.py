@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from mesh.errors import ConfigError
+from mesh.gateway_client import GatewayClient
 from peers.options import (
     DATA,
     GATEWAY,
@@ -30,6 +31,7 @@ from peers.options import (
     print_json,
 )
 from peers.policy import edits
+from peers.policy.explaining import explained
 from peers.policy.issuing import PolicyIssuer, policy_of_decree, ruling_of
 from peers.policy.policy_file import difference, read_policy, write_policy
 from peers.policy.rules import EVERYTHING, Policy
@@ -45,7 +47,12 @@ app: Final = typer.Typer(
     no_args_is_help=True,
     help="What the mesh crawls, how gently, and what it does not show: ordered rules, the first that matches "
     "a URL decides. A rule has an action (crawl, pause, skip, take_down), conditions (hosts, domains, urls "
-    "with *) and, for crawl, limits (delay_s, pages_a_day, hours, depth_max, pages_per_host_max).",
+    "with *; but for take_down also addresses, networks such as 162.105.0.0/16 where hosts are, which is "
+    "decided when a host is looked up; for crawl and skip also media_types and languages, which a visit "
+    "tells: what is skipped then is not kept, nor are its links) and, for crawl, limits (delay_s, "
+    "pages_a_day of each host in the whole mesh, hours, depth_max, pages_per_host_max). What takes nothing "
+    "down can have an end (until). Besides, pins say which peer crawls a host, with all else in its slot, as "
+    "long as that peer is there.",
 )
 
 FileArgument = Annotated[Path, typer.Argument(help="A policy in TOML; - for standard input.")]
@@ -76,11 +83,24 @@ def show(
         print(write_policy(policy_of_decree(decree)))
 
 
-@app.command(epilog="Example: tianmesh policy check policy.toml")
-def check(file: FileArgument) -> None:
-    """Tell whether a policy can be used, without a mesh."""
+@app.command(
+    epilog="Examples: tianmesh policy check policy.toml   "
+    "tianmesh policy check policy.toml https://www.pku.edu.cn/ --address 162.105.1.1"
+)
+def check(
+    file: FileArgument,
+    urls: Annotated[
+        list[str] | None, typer.Argument(help="What becomes of these?", metavar="[URL]...")
+    ] = None,
+    address: Annotated[str, typer.Option(help="Where their hosts are.", show_default="not known")] = "",
+) -> None:
+    """Tell whether a policy can be used, and which rule decides about a URL, without a mesh."""
     policy = _read(file)
-    Console().print(f"{escape(str(file))} is a policy of {len(policy.rules)} rules")
+    if not urls:
+        Console().print(f"{escape(str(file))} is a policy of {len(policy.rules)} rules")
+    for text in urls or ():
+        for line in explained(policy, text, address, time.time()):
+            print(line)
 
 
 @app.command(epilog="Example: tianmesh policy diff policy.toml")
@@ -105,7 +125,11 @@ def set_policy(
         datetime | None, typer.Option("--from", help="UTC; obeyed from then on.", show_default="now")
     ] = None,
     until: Annotated[
-        datetime | None, typer.Option(help="UTC; then everything is crawled.", show_default="for ever")
+        datetime | None,
+        typer.Option(
+            help="UTC; then everything is crawled. Not for one that takes anything down.",
+            show_default="for ever",
+        ),
     ] = None,
     undo_takedowns: Annotated[
         bool, typer.Option("--undo-takedowns", help="Show again what it does not take down any more.")
@@ -116,10 +140,20 @@ def set_policy(
 ) -> None:
     """Have the whole mesh obey a policy; what was in force before is replaced."""
     policy = _read(file)
-    with _issuer(gateway, key, token, data) as issuer:
+    if until is not None and policy.takes_down:
+        raise ConfigError(
+            "a policy with an end must not take anything down, for then it would all be shown again: set it "
+            f"without --until, and say until = {until:%Y-%m-%dT%H:%M:%S}Z in the rules that are to end"
+        )
+    with administrator_of(gateway, token, data) as client:
+        issuer = PolicyIssuer(client, key_in(data, key))
+        old = issuer.in_force()
         if not undo_takedowns:
-            _check_takedowns(issuer.in_force(), policy)
+            _check_takedowns(old, policy)
         number = issuer.issue(policy, effective_from=_seconds(begin, 0.0), valid_until=_seconds(until, inf))
+        strangers = _strangers(client, policy)
+    for peer in strangers:
+        print(f"no member is called {peer}: what is pinned to it goes on as if it were not", file=sys.stderr)
     _tell(as_json, number, f"policy {number} of {len(policy.rules)} rules is on its way to all peers")
 
 
@@ -135,6 +169,8 @@ def takedown(
 ) -> None:
     """Take pages out of all answers, stored copies and exports of the whole mesh, and crawl them no more."""
     what = edits.target(target)
+    if what.addresses:
+        raise ConfigError("what is taken down is not a matter of addresses: give hosts, domains or URLs")
     with _issuer(gateway, key, token, data) as issuer:
         policy = issuer.to_change()
         new = edits.restored(policy, what) if undo else edits.taken_down(policy, what, reason)
@@ -179,9 +215,10 @@ def _issuer(gateway: str, key: Path | None, token: str, data: Path) -> Iterator[
 
 
 def _host(text: str | None) -> Any:
-    if text is not None and ("/" in text or "*" in text):
+    what = None if text is None else edits.target(text)
+    if what is not None and what.urls:
         raise ConfigError(f"{text!r} is no host: pauses are for whole hosts, such as www.pku.edu.cn")
-    return None if text is None else edits.target(text)
+    return what
 
 
 def _check_takedowns(old: Policy | None, new: Policy) -> None:
@@ -192,6 +229,14 @@ def _check_takedowns(old: Policy | None, new: Policy) -> None:
             f"this would show again what is taken down: {', '.join(lost)}; add the rules that "
             "`tianmesh policy show` has for it, or say --undo-takedowns"
         )
+
+
+def _strangers(client: GatewayClient, policy: Policy) -> list[str]:
+    """Return to whom something is pinned who is no member, in their order."""
+    if not policy.pins:
+        return []
+    members = {row["id"] for row in client.status()["members"]}
+    return sorted({pin.peer for pin in policy.pins} - members)
 
 
 def _read(file: Path) -> Policy:

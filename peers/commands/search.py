@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient
 from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
 from peers.waiting import WAIT_S, PartialOption, WaitOption
@@ -58,6 +59,8 @@ def search(
     A run (--queries) waits until the whole mesh answers.
     It ends with 1 when a part of the mesh did not, or when nothing was found.
     """
+    if query is not None and not query.strip():
+        raise ConfigError("give the words to search for, as `tianmesh search 'web crawler'`")
     with GatewayClient(gateway) as client:
         if queries is not None and run is not None and query is None:
             _run_queries(client, queries, run, k or RUN_DEPTH, wait, is_partial=partial, as_json=as_json)

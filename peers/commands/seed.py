@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from mesh.errors import ConfigError
 from mesh.urls import canonical
 from peers.options import (
     DATA,
@@ -18,6 +19,7 @@ from peers.options import (
     GatewayOption,
     JsonOption,
     KeyOption,
+    PagesMaxOption,
     TokenOption,
     WithinOption,
     administrator_of,
@@ -29,19 +31,26 @@ from peers.policy.rules import Action, Rule
 
 EPILOG: Final = (
     "Examples: tianmesh seed https://www.pku.edu.cn/ https://www.debian.org/   "
-    "tianmesh seed https://www.debian.org/doc/ --within 'https://www.debian.org/doc/*' --depth-max 3"
+    "tianmesh seed https://www.debian.org/doc/ --within 'https://www.debian.org/doc/*' --depth-max 3   "
+    "tianmesh seed --sitemap https://www.debian.org/sitemap.xml"
 )
+SitemapOption = Annotated[
+    list[str] | None,
+    typer.Option("--sitemap", help="A sitemap or feed whose pages to start from; may be given again."),
+]
 PagesOption = Annotated[
     int | None, typer.Option("--pages-per-host", min=1, help="Pages of one host at most.", show_default="all")
 ]
 
 
 def seed(
-    urls: Annotated[list[str], typer.Argument(help="Pages to start from.")],
+    urls: Annotated[list[str] | None, typer.Argument(help="Pages to start from.", show_default=False)] = None,
+    sitemap: SitemapOption = None,
     within: WithinOption = None,
     anywhere: AnywhereOption = False,
     depth_max: DepthOption = None,
     pages_per_host: PagesOption = None,
+    pages_max: PagesMaxOption = None,
     key: KeyOption = None,
     token: TokenOption = "",
     data: DataOption = DATA,
@@ -52,20 +61,29 @@ def seed(
 
     That takes an administrator's key. Without one the policy of the mesh decides which seeds it takes.
     """
+    seeds = [*(urls or ()), *(sitemap or ())]
+    if not seeds:
+        raise typer.BadParameter("give pages to start from, or a sitemap with --sitemap")
+    slips = [url for url in seeds if not url.lower().startswith(("http://", "https://"))]
+    if len(slips) == len(seeds):
+        raise ConfigError(f"{slips[0]!r} is no URL: seeds begin with http:// or https://")
     limits = Rule(action=Action.CRAWL, depth_max=depth_max, pages_per_host_max=pages_per_host)
-    is_scope_given = bool(within or anywhere or depth_max is not None or pages_per_host is not None)
+    is_limited = any(limit is not None for limit in (depth_max, pages_per_host, pages_max))
+    is_scope_given = bool(within or anywhere or is_limited)
     with administrator_of(gateway, token, data) as client:
         scope = ""
         key_file = key_in(data, key)
         if is_scope_given or key_file.exists():
             issuer = PolicyIssuer(client, key_file)
-            pages = [url for url in map(canonical, urls) if url is not None]
-            scope = "; " + issuer.widen(pages, within or (), limits, is_anywhere=anywhere)
-        answer = client.add_seeds(urls)
+            pages = [url for url in map(canonical, seeds) if url is not None]
+            scope = "; " + issuer.widen(
+                pages, within or (), limits, is_anywhere=anywhere, pages_max=pages_max
+            )
+        answer = client.add_seeds(seeds)
     if as_json:
         print_json(answer)
     else:
-        _show(answer, len(urls), scope)
+        _show(answer, len(seeds), scope)
     if answer["left_out"]:
         raise typer.Exit(1)
 

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+import time
+from collections.abc import Iterable
+from functools import partial
+from typing import Annotated, Final
 
+import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
-from mesh.gateway_client import error_count
+from mesh.gateway_client import GatewayClient, error_count
+from peers.gateway.member_lines import MemberLine, Presence, advice, member_lines, printable
+from peers.gateway.readiness_json import ReadinessJson
+from peers.gateway.status import PeerStatus, Report, Total
+from peers.gateway.texts import text_in
 from peers.options import (
     DATA,
     GATEWAY,
@@ -19,72 +29,137 @@ from peers.options import (
     TokenOption,
     administrator_of,
     print_json,
+    read_told,
 )
 
-EPILOG: Final = "Example: tianmesh status --gateway http://10.0.0.5:8017 --json"
+EPILOG: Final = (
+    "Examples: tianmesh status --watch   tianmesh status --gateway http://10.0.0.5:8017 --json   "
+    "TIANMESH_DATA=mymesh tianmesh status"
+)
+WATCH_S: Final = 2.0
+MACHINE_CHARS: Final = 14
+DOOR: Final = "bootstrap"  # state of a node that is nothing else
+_say: Final = partial(text_in, "en")
 
 
 def status(
     token: TokenOption = "",
     data: DataOption = DATA,
     gateway: GatewayOption = GATEWAY,
+    watch: Annotated[bool, typer.Option("--watch", help="Show it anew until Ctrl-C.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what every peer of the mesh is doing; addresses and hosts are for administrators."""
+    """Show every member of the mesh, those that are down too, and what to do about them.
+
+    Pages are what searches find now. Addresses and hosts are for administrators.
+    """
     with administrator_of(gateway, token, data) as client:
-        report = client.status()
-    if as_json:
-        print_json(report)
-        return
-    console = Console(highlight=False)
-    console.print(status_table(report))
-    console.print(slots_table(report))
-    for row in report["peers"]:
-        console.print(f"{row['id']}  {escape(row['gateway'])}{'  disk full' if row['disk_full'] else ''}")
-    if report["total"]["hot_hosts"]:
-        named = ", ".join(f"{host} ({urls:,})" for host, urls in report["total"]["hot_hosts"])
-        console.print(f"longest queues: {escape(named)}")
+        if as_json:
+            print_json(client.status())
+            return
+        console = Console(highlight=False)
+        if not watch:
+            console.print(_asked(client))
+            return
+        with Live(console=console, auto_refresh=False) as live:
+            while True:
+                live.update(_asked(client), refresh=True)
+                time.sleep(WATCH_S)
 
 
-def status_table(report: dict[str, Any]) -> Table:
+def _asked(client: GatewayClient) -> Group:
+    report = read_told(client.status(), Report)
+    return shown(report, read_told(client.readiness(), ReadinessJson))
+
+
+def shown(report: Report, readiness: ReadinessJson) -> Group:
+    """A report for people: tables, and a line for whatever is wrong."""
+    lines = [*advice(report, readiness, _say), *_lines_of(report.peers)]
+    if report.total.hot_hosts:
+        named = ", ".join(f"{host} ({urls:,})" for host, urls in report.total.hot_hosts)
+        lines.append(f"longest queues: {named}")
+    return Group(members_table(report), status_table(report), slots_table(report), *map(Text, lines))
+
+
+def members_table(report: Report) -> Table:
+    """A row a member, whether it answers or not, in 80 columns."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("member", "machine", "state", "pages", "pages/s now", "queue"):
+        is_text = name in ("member", "machine", "state")
+        table.add_column(name, justify="left" if is_text else "right", no_wrap=True)
+    for line in member_lines(report, _say):
+        row = line.status
+        if row is None:
+            style = "" if line.presence is Presence.DOOR else "red"
+            table.add_row(line.peer, "", _state_of(line), "", "", "", style=style)
+            continue
+        cells = (f"{row.pages_indexed:,}", f"{row.pages_per_second_now:.1f}")
+        machine = printable(row.machine)[:MACHINE_CHARS]
+        table.add_row(line.peer, escape(machine), _state_of(line), *cells, f"{row.frontier.queued:,}")
+    total = report.total
+    table.add_section()
+    cells = (f"{total.pages_indexed:,}", f"{total.pages_per_second_now:.1f}")
+    table.add_row("all", "", "", *cells, f"{total.frontier.queued:,}", style="bold")
+    return table
+
+
+def _state_of(line: MemberLine) -> str:
+    match line.presence:
+        case Presence.DOWN:
+            return _say("member_down", since=line.since).strip()
+        case Presence.DOOR:
+            return DOOR
+        case Presence.SILENT:
+            return _say("member_silent")
+    assert line.status is not None, "who answers has a status"
+    return line.status.state.value
+
+
+def _lines_of(rows: Iterable[PeerStatus]) -> list[str]:
+    """Where each peer answers, and which version it is."""
+    told = ((row.id, row.gateway, row.version, "disk full" * row.disk_full) for row in rows)
+    return ["  ".join(filter(None, map(printable, each))) for each in told]
+
+
+def status_table(report: Report) -> Table:
     """A report as a table of 80 columns: a row a peer, a last row for all."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in ("peer", "pages", "pages/s", "hosts", "queue", "indexed", "errors", "MB RAM"):
         table.add_column(name, justify="left" if name == "peer" else "right", no_wrap=True)
-    for row in report["peers"]:
-        table.add_row(row["id"], *_cells(row))
+    for row in report.peers:
+        table.add_row(row.id, *_cells(row))
     table.add_section()
-    table.add_row("all", *_cells(report["total"]), style="bold")
+    table.add_row("all", *_cells(report.total), style="bold")
     return table
 
 
-def slots_table(report: dict[str, Any]) -> Table:
+def slots_table(report: Report) -> Table:
     """Which peer has what of the slots, in 80 columns."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in ("peer", "crawls", "answers", "copies", "to get", "MB/s", "state"):
         is_text = name in ("peer", "state")
         table.add_column(name, justify="left" if is_text else "right", no_wrap=True)
-    for row in report["peers"]:
-        table.add_row(row["id"], *_slot_cells(row), row["state"])
+    for row in report.peers:
+        table.add_row(row.id, *_slot_cells(row), row.state.value)
     table.add_section()
-    table.add_row("all", *_slot_cells(report["total"]), "", style="bold")
+    table.add_row("all", *_slot_cells(report.total), "", style="bold")
     return table
 
 
-def _slot_cells(row: dict[str, Any]) -> list[str]:
-    slots = row["slots"]
-    counts = (slots["held"], slots["answered"], slots["complete"], slots["wanted"])
-    return [*(f"{count:,}" for count in counts), f"{row['bytes_moved_per_s'] / 1e6:.1f}"]
+def _slot_cells(row: PeerStatus | Total) -> list[str]:
+    slots = row.slots
+    counts = (slots.held, slots.answered, slots.complete, slots.wanted)
+    return [*(f"{count:,}" for count in counts), f"{row.bytes_moved_per_s / 1e6:.1f}"]
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
-    frontier = row["frontier"]
+def _cells(row: PeerStatus | Total) -> list[str]:
+    frontier = row.frontier
     return [
-        f"{row['pages_stored']:,}",
-        f"{row['pages_per_second']:.1f}",
-        f"{frontier['hosts']:,}",
-        f"{frontier['queued']:,}",
-        f"{row['pages_indexed']:,}",
-        f"{error_count(row['fetch_status']):,}",
-        f"{row['rss_bytes'] / 1e6:,.0f}",
+        f"{row.pages_stored:,}",
+        f"{row.pages_per_second:.1f}",
+        f"{frontier.hosts:,}",
+        f"{frontier.queued:,}",
+        f"{row.pages_indexed:,}",
+        f"{error_count(row.fetch_status):,}",
+        f"{row.private_bytes / 1e6:,.0f}",
     ]

@@ -2,12 +2,14 @@
 
 Actor: `controller` decides what is fetched when. It has `visits` (whom to ask, and what answers mean; with
 `host_clocks` and `robots_files`), `pages_in_progress` (from being fetched to being done) and `links` (to
-their owners, through the `outbox`), all over the `frontier`: URLs as `url_rows` in `url_queues`,
-`held_hosts` (one of them and its registrable domain: `host_state`), who of them is next by `host_turns`,
-`filled_slots`, `changed_texts` for the index;
-the shape of its keys is in `frontier_keys`. What we owe hosts is `politeness`; what was asked of a domain is
-in `domain_budgets`; how we crawl is `settings`, which can be replaced at any time; its messages are
-`messages`, and `wire_messages` to other controllers.
+their owners, through the `outbox`, past `deaf_members`; what the policy does not want waits in
+`left_out_links` for another one), all over the `frontier`: URLs as `url_rows` in `url_queues`, `held_hosts`
+(one of them and its registrable domain: `host_state`; those that have no place in memory: `parked_hosts`),
+who of them is next by `host_turns`, `filled_slots`, `changed_texts` for the index; the shape of its keys is
+in `frontier_keys`. What we owe hosts is `politeness`; what was asked of a domain is in `domain_budgets`;
+our part of the pages that the mesh may visit is `page_limit`; how we crawl is `settings`, which can be
+replaced at any time; why things are as they are says `explaining` (of one URL: `url_explaining`) in
+`explanations`; its messages are `messages`, and `wire_messages` to other controllers.
 
 The frontier is kept by several peers: as `frontier_items`, which `frontier_store` reads and merges for the
 handover, and which `peers.handover.mirror` ships to the team as they change. The cell of the same peer reads
@@ -15,9 +17,11 @@ link texts there (`link_texts`).
 
 Ports [io]: `fetcher_port` over `fetcher` (`connection`, `body_budget`, `tls_records`, `resolver`),
 `parser_port` over the processes of a workshop: `page_process`, asked in `page_orders`, which has the
-`extraction` (`parser`, `charset`, `language`, `dates`); `recorder` for traces.
+`extraction` (`parser`, `charset`, `language`, `dates`; sitemaps and feeds: `link_lists`, `xml_lists`);
+`recorder` for traces.
 
 Pure leaves: `web_request` (one question to a web server and what came of it), `addresses` (what may be
-connected to) and `address_turns` (when), `decoding` (content codings within limits), `response_lines` (heads
-as servers write them), `robots` and `path_rules` (RFC 9309).
+connected to), `address_rules` (as far as that is for the policy to say) and `address_turns` (when),
+`decoding` (content codings within limits), `response_lines` (heads as servers write them), `robots` and
+`path_rules` (RFC 9309).
 """

@@ -2,8 +2,16 @@
 
 An address that is public is asked one thing at a time and left alone for the delay after each, though
 thousands of names lead to it: it is one machine that answers. Who comes while it is not its turn gets a place
-in the queue and is told when to come again, so that names that share an address take turns. It is a peer's
-own promise: other peers have other hosts there.
+in the queue and is told when to come again, so that names that share an address take turns.
+
+What is promised. By one peer: never two questions at a time, and the delay between them. By the mesh: no
+more than one question at a time for each peer, and in the mean about one in a delay where many names share
+the address. Peers do not tell each other whom they ask; but names are dealt out to peers by their hash, so
+who has many names of an address knows that the others have as many, and leaves it alone for as many delays
+as there are peers, or as it has met names there if these are fewer. That never keeps a name waiting that is
+alone, and costs a site of two names that one peer happens to have twice the delay, not a hundred times; an
+address with a few names at each of many peers is asked more often than once in a delay: of n peers with k
+names each n / min(n, k) times.
 
 An IPv6 address stands for its /64, of which whoever has one address has all. What is not public is the
 operator's own and is not held back: a laboratory has a hundred hosts on one machine.
@@ -15,19 +23,24 @@ from collections.abc import Callable, Iterable
 from ipaddress import IPv6Address
 from typing import Final
 
+from xxhash import xxh32_intdigest
+
 from peers.crawler.addresses import is_public
 
 BOOKED_S_MAX: Final = 3_600.0  # ahead; who would come later is told to ask again then, without a place
 QUEUE_HOSTS_MAX: Final = 2_000  # likewise
 LATE_S_MAX: Final = 5.0  # who comes later than that has lost its place
 ADDRESSES_MAX: Final = 16_384  # with more, those that anybody may ask are forgotten now and then
+# Names that are met at an address are counted by the bits that they set: 160 bytes, whatever comes. So 100
+# names are counted as about 95, and 1,000 as 640.
+_NAME_BITS: Final = 1_024
 _GROUPS_OF_NETWORK: Final = 4  # of an IPv6 address: /64, RFC 4291, 2.5.4
 
 
 class _Turn:
     """What is known of one address."""
 
-    __slots__ = ("delay_s", "free_s", "is_taken", "queue", "seconds", "since_s")
+    __slots__ = ("delay_s", "free_s", "is_taken", "names", "queue", "seconds", "since_s")
 
     def __init__(self) -> None:
         self.is_taken = False
@@ -35,7 +48,13 @@ class _Turn:
         self.seconds = 0.0  # that the last question took
         self.delay_s = 0.0
         self.free_s = 0.0  # not before
+        self.names = 0  # a bit for each that was met here, of some the same one
         self.queue: dict[str, float] = {}  # hosts in the order of their turns, and when each was told to come
+
+    def meet(self, host: str, delay_s: float, peers: int) -> float:
+        """Note that a name is here; return the delay of the one machine behind all names of all peers."""
+        self.names |= 1 << xxh32_intdigest(host.encode()) % _NAME_BITS
+        return delay_s * max(1, min(peers, self.names.bit_count()))
 
     def next_host(self, now: float) -> str | None:
         """Who has the next turn; who has not come for it is left out."""
@@ -69,11 +88,16 @@ class AddressTurns:
         self._turns: dict[str, _Turn] = {}
         self._count_to_tidy = ADDRESSES_MAX
 
-    def take(self, address: str, host: str, delay_s: float, now: float) -> bool:
-        """Begin to ask a host at an address, which is left alone for the delay after; False: not now."""
+    def take(self, address: str, host: str, delay_s: float, now: float, peers: int = 1) -> bool:
+        """Begin to ask a host at an address, which is left alone for the delay after; False: not now.
+
+        Args:
+          peers: among whom names are dealt out, this one too.
+        """
         if not self.is_shared(address):
             return True
         turn = self._turn_of(address, now)
+        delay_s = turn.meet(host, delay_s, peers)
         if turn.is_taken or now < turn.free_s or turn.next_host(now) not in (None, host):
             return False
         turn.queue.pop(host, None)
@@ -94,12 +118,13 @@ class AddressTurns:
         if turn is not None:
             turn.is_taken = False
 
-    def book(self, addresses: Iterable[str], host: str, delay_s: float, now: float) -> float:
+    def book(self, addresses: Iterable[str], host: str, delay_s: float, now: float, peers: int = 1) -> float:
         """Return in how many seconds a host is to come again, at least the delay, and keep its place."""
         turn = min((self._turn_of(address, now) for address in addresses), key=lambda each: len(each.queue))
+        turn_s = turn.seconds + turn.meet(host, delay_s, peers)
         n_before = list(turn.queue).index(host) if host in turn.queue else len(turn.queue)
         first_s = max(turn.likely_free_s(now), now + delay_s)
-        pause_s = first_s + n_before * (turn.seconds + delay_s) - now
+        pause_s = first_s + n_before * turn_s - now
         if n_before >= QUEUE_HOSTS_MAX or pause_s >= BOOKED_S_MAX:
             return BOOKED_S_MAX
         turn.queue[host] = now + pause_s

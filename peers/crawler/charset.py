@@ -1,8 +1,9 @@
 """Find out which encoding a page is in and decode it. Never raises.
 
 The order is that of browsers (WHATWG HTML, 13.2.3.2): byte order mark, Content-Type, a `<meta>` near the
-top. But servers lie more often than text is valid UTF-8 by chance, so the label is checked against the
-bytes; and without a label the bytes are asked, as 963 of 963 samples came out right that way.
+top, an XML declaration. But servers lie more often than text is valid UTF-8 by chance, so the label is
+checked against the bytes; and without a label the bytes are asked. Of 393 samples of chardet 5.2.0 in an
+encoding of the web, without their labels, 388 come out right.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ DETECTION_BYTES_MAX: Final = 65_536  # half from the start, half from the end
 UTF8_EVIDENCE_BYTES_MIN: Final = 12
 # Labelled UTF-8 with fewer replacements than this share is UTF-8 with damage, such as a character cut.
 DAMAGE_SHARE_MAX: Final = 0.01
+# Of the characters near the top of a page in UTF-16 at least this share is ASCII: its markup.
+ASCII_SHARE_MIN: Final = 0.125
+STRAY_NULS_TO_ONE: Final = 16  # at least so many NULs beside an ASCII character to one in another
 
 
 class DecodedText(NamedTuple):
@@ -42,7 +46,9 @@ def decode_text(body: bytes, content_type: str | None = None) -> DecodedText:
     utf8 = _strict_utf8(body)
     if utf8 is not None and _is_surely_utf8(body, utf8):
         return DecodedText(utf8, "utf-8", 0)
-    label = _header_encoding(content_type) or meta_encoding(body)
+    label = _header_encoding(content_type) or meta_encoding(body) or _xml_encoding(body)
+    if label is None and (codec := _with_nuls_or_escapes(body)) is not None:
+        return _decoded(body, codec)
     if utf8 is not None and label in (None, "utf-8"):
         return DecodedText(utf8, "utf-8", 0)
     if label is not None:
@@ -102,6 +108,9 @@ _CHARSET_IN_CONTENT: Final = re.compile(
     rb"charset[\t\n\f\r ]*=[\t\n\f\r ]*(?:\"([^\"]*)\"|'([^']*)'|([^\"'\t\n\f\r ;][^\t\n\f\r ;]*))",
     re.IGNORECASE,
 )
+_XML_DECLARATION: Final = re.compile(
+    rb"[\t\n\r ]*<\?xml[\t\n\r ][^>]*?\bencoding[\t\n\r ]*=[\t\n\r ]*[\"']([A-Za-z][A-Za-z0-9._:-]*)[\"']"
+)
 _TAG_NAME: Final = re.compile(rb"</?([A-Za-z][^\t\n\f\r />]*)")
 _ATTRIBUTE: Final = re.compile(
     rb"[\t\n\f\r /]*([^\t\n\f\r />][^\t\n\f\r />=]*)"
@@ -117,6 +126,9 @@ _SUPERSETS: Final = {
     "shift_jis": "cp932",
     "iso8859-11": "cp874",
 }
+# What the detector calls encodings of the web that the standard knows by no such label.
+_DETECTED: Final = {"cp949": "cp949", "mac-cyrillic": "mac-cyrillic"}
+_JAPANESE_ESCAPES: Final = (b"\x1b$B", b"\x1b$@")
 
 
 def _byte_order_mark(body: bytes) -> str | None:
@@ -147,10 +159,18 @@ def _meta_codec(attributes: dict[bytes, bytes]) -> str | None:
         label = next((group for group in match.groups() if group is not None), None) if match else None
     if label is None:
         return None
+    return _readable_as_ascii(label)
+
+
+def _xml_encoding(body: bytes) -> str | None:
+    """The codec that the XML declaration of a page names, as "get an XML encoding" of the standard."""
+    match = _XML_DECLARATION.match(body[:PRESCAN_BYTES])
+    return _readable_as_ascii(match.group(1)) if match else None
+
+
+def _readable_as_ascii(label: bytes) -> str | None:
     codec = codec_of(label.decode("latin-1"))
-    if codec in ("utf-16-le", "utf-16-be"):
-        return "utf-8"  # who could read the <meta> has no UTF-16 before him
-    return codec
+    return "utf-8" if codec in ("utf-16-le", "utf-16-be") else codec  # who could read the label has no UTF-16
 
 
 @lru_cache(maxsize=1024)
@@ -162,10 +182,24 @@ def _codec_of(label: str) -> str | None:
 
 
 def _detected(body: bytes) -> str:
-    codec: str | None = detect_encoding(body, max_len=DETECTION_BYTES_MAX)
-    if codec is None or codec == "utf-8":  # its answer when it does not know, and UTF-8 it is not
-        return "cp1252"
-    return _SUPERSETS.get(codec, codec)
+    found: str | None = detect_encoding(body, max_len=DETECTION_BYTES_MAX, html5_compatible=False)
+    codec = None if found is None else _DETECTED.get(found) or codec_of(found)
+    return "cp1252" if codec in (None, "utf-8") else codec  # UTF-8 it is not
+
+
+def _with_nuls_or_escapes(body: bytes) -> str | None:
+    """The codec of what no byte above 127 has to tell apart: UTF-16 without a mark, and ISO-2022-JP."""
+    if any(escape in body for escape in _JAPANESE_ESCAPES) and body.isascii():
+        return "iso2022_jp"
+    head = body[:PRESCAN_BYTES]
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    fewer, more = sorted((even, odd))
+    is_wide = (
+        more > fewer * STRAY_NULS_TO_ONE and more >= ASCII_SHARE_MIN * len(head) / 2 and len(body) % 2 == 0
+    )
+    if not is_wide:
+        return None
+    return "utf-16-be" if even > odd else "utf-16-le"
 
 
 def _strict_utf8(body: bytes) -> str | None:

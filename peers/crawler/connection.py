@@ -34,6 +34,8 @@ class FetchLimits:
 
     connect_s: float = 10.0  # per address, TLS included; Nutch and Marginalia
     total_s: float = 30.0  # from the look-up to the last byte, a retry included; Marginalia
+    # Of a beginning: a process has 10 s of processor time for it, and may have other work before.
+    decoding_s: float = 60.0
     addresses_tried_max: int = 3  # a host with many dead addresses must not take the time of all
     header_bytes_max: int = (
         65_536  # h11's default is 16 KiB, curl's 300; the real web needs more than the first
@@ -71,7 +73,7 @@ class Answer:
     headers: tuple[tuple[str, str], ...]  # Latin-1, original case
     body: bytes
     bytes_received: int
-    is_whole: bool  # False: more was coming than was wanted
+    is_whole: bool  # False: more was coming than was wanted, or less came than the server had announced
 
 
 class Connection:
@@ -213,11 +215,23 @@ class Connection:
             head += data
 
     async def _read_body(self, beginning_bytes: int, count: Callable[[int], None]) -> tuple[bytes, bool]:
-        """Return the body and whether it is whole; what is longer than wanted is cut."""
+        """Return the body and whether it is whole; what is longer than wanted is cut.
+
+        A server that says a wrong Content-Length, or forgets the last chunk, and ends the connection in peace
+        has sent its page all the same: browsers show it (WHATWG Fetch leaves that to them).
+        """
         bytes_max = beginning_bytes or self._limits.body_bytes_max
         pieces: list[bytes] = []
         size = 0
-        while isinstance(event := await self._next_event(), h11.Data):
+        while True:
+            try:
+                event = await self._next_event()
+            except h11.RemoteProtocolError:
+                if self._is_at_end and size:
+                    return b"".join(pieces), False
+                raise
+            if not isinstance(event, h11.Data):
+                break
             size += len(event.data)
             count(len(event.data))
             pieces.append(event.data)

@@ -29,22 +29,28 @@ from mesh.port import DiskFilled
 from mesh.slot_set import SlotMask, encode_slot_list
 from mesh.table import Table, TableSection
 from peers.crawler.domain_budgets import DomainBudgets
+from peers.crawler.explaining import QUESTIONS, Explaining, Standing
 from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_keys import slot_in
 from peers.crawler.frontier_store import FrontierStore
+from peers.crawler.left_out_links import LeftOutLinks
 from peers.crawler.links import Links
 from peers.crawler.messages import ChangeSettings, PageParsed, ParseFailed, StopCrawl
 from peers.crawler.outbox import Outbox
+from peers.crawler.page_limit import SETTLING_S, PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
 from peers.crawler.settings import CrawlSettings, Tuning
+from peers.crawler.url_explaining import Sources
 from peers.crawler.visits import Visits
 from peers.crawler.web_request import FetchFailed, PageFetched
-from peers.crawler.wire_messages import LinksAccepted, LinksFound
+from peers.crawler.wire_messages import ExplainCrawl, ExplainUrl, LinksAccepted, LinksFound
 from peers.handover.keeper import Keeper
 from peers.handover.messages import HoldSlots, SlotsStopped
 from peers.handover.mirror import Mirror, Pledge
 from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, StoreDeclaration
-from peers.policy.decreed import policy_of
+from peers.handover.wire_messages import ItemsChanged, ItemsKept
+from peers.policy.decreed import number_of, policy_of
+from peers.policy.rules import EVERYTHING
 from peers.storage.messages import LinkTextsChanged, PageRefused, PageStored
 from peers.storage.stored_versions import StoredVersions
 
@@ -71,6 +77,8 @@ class CrawlStatistics(HolderStatistics, frozen=True):
     links_received: int  # from other peers and users
     links_refused: int  # of those: not canonical, or too deep
     links_left_out: int  # to pages that the policy of the mesh does not want
+    links_overlisted: int  # from sitemaps and feeds, to hosts of which more is queued than may be asked for
+    lists_read: int  # sitemaps and feeds
     hosts: int
     queued: int
     due: int  # queued on hosts that were not given up
@@ -82,9 +90,11 @@ class CrawlStatistics(HolderStatistics, frozen=True):
     slots_held: int  # that it crawls
     held_back: int  # pages that are done, which others do not hear of so far
     hot_hosts: tuple[tuple[str, int], ...]  # the longest queues, longest first: host and URLs queued
+    deaf: int  # gauge: members that accept no links, which others get for them
     is_held_up: bool  # no fetch begins because other peers do not accept links
     is_shared: bool  # the others of the teams have kept all that has changed here
     is_idle: bool  # nothing is due and nothing is on its way
+    pages_max: int  # that the policy lets the whole mesh visit, when that is why no fetch begins; else 0
 
 
 class Controller(StoreActor):
@@ -92,7 +102,9 @@ class Controller(StoreActor):
 
     name: ClassVar[str] = "controller"
     keeps: ClassVar = StoreDeclaration("frontier", name, is_needed_to_crawl=True)
-    remote_messages: ClassVar[frozenset[type[Message]]] = STORE_MESSAGES | {LinksFound, LinksAccepted}
+    remote_messages: ClassVar[frozenset[type[Message]]] = (
+        QUESTIONS | STORE_MESSAGES | {LinksFound, LinksAccepted}
+    )
 
     def __init__(
         self,
@@ -111,29 +123,37 @@ class Controller(StoreActor):
         self._mirror = Mirror(me, self.name, self._store, life)
         self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=self._mirror)
         outbox = Outbox(TableSection(table, b"o"), life, settings.outbox_links_max)
-        self._links = Links(me, self.name, self._frontier, outbox, self._mirror, settings, tuning)
+        left_out = LeftOutLinks(TableSection(table, b"l"), tuning.links_left_out_max)
+        self._links = Links(me, self.name, self._frontier, outbox, left_out, self._mirror, settings, tuning)
         self._pages = PagesInProgress(me, self._frontier, self._store, self._links, stored, settings, tuning)
         budgets = DomainBudgets(TableSection(table, b"b"))
-        self._visits = Visits(me, self._frontier, self._pages, budgets, settings)
+        self._limit = PageLimit()
+        self._visits = Visits(me, self._frontier, self._pages, budgets, settings, self._limit)
+        sources = Sources(self._frontier, self._visits, budgets, left_out, stored)
+        self._explaining = Explaining(sources, self._pages, self._links, self._limit)
         self._addresses = {name: Address(me, name) for name in ("cell", "membership", "handover")}
         self._ownership: Ownership | None = None
         self._licensed_until_s = inf
         self._is_stopped = False
+        self._policy, self._rules_end_s = EVERYTHING, inf  # mesh clock: when some of its rules end
         self._held: SlotMask | None = None  # what the handover said last
         self._stopping: dict[int, float] = {}  # slots taken from us, of which something may go on; since when
         self._stop_check_s = inf
-        self._measured = 0
+        self._measured = self._measured_pages = 0
         self._measure_at_s = -inf  # not before
         self._measure_due_s = inf  # when the membership is to hear of it
         self._anchors_at_s = 0.0
+        self._fetch_at_s = self._visits.next_time()  # at the end of the last turn
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         self._store.now = now
         match message:
+            case ItemsChanged() | ItemsKept():  # the first as they are half of all that comes
+                sends = self._mirror.receive(source, message, now)
             case PageFetched():
                 sends = self._visits.fetched(message, now)
             case PageParsed():
-                sends = self._pages.parsed(message)
+                sends = self._visits.parsed(message, now)
             case PageStored(url, stamp):
                 self._pages.stored(url, stamp, now)
                 sends = self._flush(now) if self._flush_due_s() <= now else []
@@ -143,8 +163,8 @@ class Controller(StoreActor):
                 sends = self._lose(url, reason, now)
             case PageRefused(url, stamp):
                 sends = self._lose(url, "archive", now) if self._pages.is_of(url, stamp) else []
-            case LinksFound(batch, links):
-                sends = self._links.take_in(source, batch, links, now)
+            case LinksFound():
+                sends = self._links.take_in(source, message, now)
             case LinksAccepted(batch):
                 sends = self._redeem(self._links.accepted(source.peer, batch, now))
             case OwnershipChanged(ownership):
@@ -153,16 +173,20 @@ class Controller(StoreActor):
                 sends = self._hold(self._keeper.decode(slots), self._keeper.decode(inherited), now)
             case HoldingsRevoked():
                 sends = self._hold_nothing(now)
-            case CrawlLicensed(until):
+            case CrawlLicensed(until, pages_elsewhere, busy_elsewhere, rounds):
                 self._licensed_until_s = until
+                self._limit.hear(pages_elsewhere, busy_elsewhere, rounds)
                 sends = []
             case DiskFilled():
                 self._visits.pause(now + DISK_FULL_PAUSE_S)
+                self._explaining.disk_full_until_s = now + DISK_FULL_PAUSE_S
                 sends = []
             case DecreesInForce():
-                sends = self._change_policy(message)
+                sends = self._change_policy(message, now)
             case ChangeSettings(settings):
                 sends = self._change_settings(settings)
+            case ExplainUrl() | ExplainCrawl():
+                sends = self._explain(source, message, now)
             case StopCrawl():
                 self._is_stopped = True
                 sends = self._flush(now)
@@ -177,6 +201,8 @@ class Controller(StoreActor):
             self._pages.route(now)
         if self._flush_due_s() <= now:
             sends += self._flush(now)
+        if self._links.look_at_s <= now:
+            self._links.look_for_deaf(now, is_pressed=self._is_pressed())
         if self._links.due_s() <= now:
             sends += self._links.send(now)
         if self._anchors_due_s() <= now:
@@ -185,6 +211,8 @@ class Controller(StoreActor):
             sends += self._keeper.wake(now)
         if self._stop_check_s <= now:
             sends += self._report_stopped(now)
+        if self._rules_end_s <= now:
+            self._follow_policy(now)
         return sends + self._end_turn(now)
 
     def wake_at(self) -> float:
@@ -193,15 +221,17 @@ class Controller(StoreActor):
         at = min(
             self._flush_due_s(),
             self._links.due_s(),
+            self._links.look_at_s,
             self._anchors_due_s(),
             self._keeper.wake_at(),
             self._stop_check_s,
             self._measure_due_s,
+            self._rules_end_s,
         )
         licensed_until = self._licensed_until_s
         if len(self._visits) and -inf < licensed_until < at:
             at = licensed_until
-        fetch_at = self._visits.next_time()
+        fetch_at = self._fetch_at_s
         if fetch_at < at and fetch_at < licensed_until and self._may_fetch() and self._visits.has_room():
             at = fetch_at
         return at
@@ -220,6 +250,8 @@ class Controller(StoreActor):
             links_received=links.received_count,
             links_refused=links.refused_count,
             links_left_out=links.left_out_count,
+            links_overlisted=links.overlisted_count,
+            lists_read=pages.list_count,
             hosts=frontier.host_count,
             queued=frontier.queued_count,
             due=frontier.due_count,
@@ -231,13 +263,17 @@ class Controller(StoreActor):
             slots_held=0 if self._held is None else int(self._held.sum()),
             held_back=len(self._store.held_back),
             hot_hosts=frontier.longest_queues(HOT_HOSTS),
+            deaf=len(links.deaf.now),
             is_held_up=self._is_held_up(),
             is_shared=self._mirror.is_idle,
             is_idle=self._is_idle(),
+            pages_max=(self._limit.pages_max or 0) if self._limit.is_reached(visits.page_count) else 0,
         )
 
     def _end_turn(self, now: float) -> list[Send]:
         """What follows from anything that may have happened."""
+        if self._limit.is_given:
+            self._take_part()
         sends = self._begin_visits(now)
         if self._mirror.has_pledges:
             sends += self._redeem(self._mirror.redeem())
@@ -247,17 +283,27 @@ class Controller(StoreActor):
             sends.append(self._measure(now))
         return sends
 
+    def _take_part(self) -> None:
+        """Take another part of the pages that the policy leaves to the mesh, and tell it at once."""
+        if self._limit.take(self._visits.page_count, is_wanted=self._frontier.due_count > 0):
+            self._measure_at_s = -inf
+
     def _is_mismeasured(self) -> bool:
-        """Is the queue much longer or shorter than the membership knows?"""
+        """Is the queue much longer or shorter than the membership knows, or does each page count?"""
         measured = self._measured
+        if self._limit.is_given and self._pages_told() != self._measured_pages:
+            return True
         return abs(self._frontier.due_count - measured) * MEASURE_SHARE > measured
 
     def _measure(self, now: float) -> Send:
         frontier = self._frontier
         self._measured = frontier.due_count
         self._measure_at_s, self._measure_due_s = now + self._measure_s, inf
-        pages = frontier.url_count - frontier.queued_count
-        return Send(self._addresses["membership"], QueueMeasured(self._measured, pages))
+        self._measured_pages = self._pages_told()
+        return Send(self._addresses["membership"], QueueMeasured(self._measured, self._measured_pages))
+
+    def _pages_told(self) -> int:
+        return self._limit.claim(self._visits.visited_count)
 
     def _change_settings(self, settings: CrawlSettings) -> list[Send]:
         self._settings = self._store.settings = self._pages.settings = settings
@@ -266,19 +312,32 @@ class Controller(StoreActor):
         self._visits.change_settings(settings)
         return []
 
-    def _change_policy(self, message: DecreesInForce) -> list[Send]:
+    def _change_policy(self, message: DecreesInForce, now: float) -> list[Send]:
         policy = policy_of(message)
         if policy is not None:
-            self._links.change_policy(policy)
-            self._visits.change_policy(policy)
+            self._policy = policy
+            self._limit.change(policy.pages_max)
+            self._follow_policy(now)
+        self._links.note_policy(number_of(message))
         return []
+
+    def _follow_policy(self, now: float) -> None:
+        """Go by those rules of the policy that have not ended."""
+        policy = self._policy.at(now)
+        self._rules_end_s = self._policy.next_end_s(now)
+        self._visits.change_policy(policy)
+        self._links.change_policy(policy)
 
     # --- from a host to done ---
 
     def _begin_visits(self, now: float) -> list[Send]:
+        self._fetch_at_s = self._visits.next_time()
         if now < self._licensed_until_s:
-            is_due = self._visits.next_time() <= now
-            return self._visits.begin(now) if is_due and self._may_fetch() else []
+            if self._fetch_at_s > now or not self._may_fetch():
+                return []
+            sends = self._visits.begin(now)
+            self._fetch_at_s = self._visits.next_time()
+            return sends
         has_run_out = self._licensed_until_s > -inf
         self._licensed_until_s = -inf  # nothing to wake up for before there is another one
         return self._visits.abandon() if has_run_out else []
@@ -289,6 +348,10 @@ class Controller(StoreActor):
     def _is_held_up(self) -> bool:
         """Do other peers leave us with more links than we want to wait with, or pages that wait for those?"""
         return self._links.is_full or len(self._store.held_back) >= self._settings.pages_held_back_max
+
+    def _is_pressed(self) -> bool:
+        """Are pages held back half as many as may be?"""
+        return 2 * len(self._store.held_back) >= self._settings.pages_held_back_max
 
     def _lose(self, url: str, reason: str, now: float) -> list[Send]:
         sends = self._pages.lose(url, reason, now)
@@ -323,6 +386,12 @@ class Controller(StoreActor):
         if self._store.release(key):
             self._frontier.note_change(key)
 
+    def _explain(self, source: Address, question: ExplainUrl | ExplainCrawl, now: float) -> list[Send]:
+        halted = self._is_stopped, self._is_held_up()
+        standing = Standing(self._ownership, self._held, self._stopping, self._licensed_until_s, *halted)
+        answer = self._explaining.answer(question, standing, self._settings, self._policy, now)
+        return [] if answer is None else [Send(source, answer)]
+
     # --- slots ---
 
     def _change_ownership(self, ownership: Ownership, now: float) -> list[Send]:
@@ -331,14 +400,20 @@ class Controller(StoreActor):
         self._store.slot_count = ownership.table.slot_count
         self._keeper.change_ownership(ownership, now)
         self._links.change_ownership(ownership, now)
+        crawlers = frozenset(peer for peer, weight in ownership.table.weights.items() if weight > 0)
+        self._visits.change_crawlers(len(crawlers))
+        if self._limit.share_with(crawlers) and self._limit.is_given and len(crawlers) > 1:
+            self._visits.pause(now + SETTLING_S)
         return []
 
     def _hold(self, slots: SlotMask, inherited: SlotMask, now: float) -> list[Send]:
         """Crawl exactly these slots from now on."""
         held = self._held if self._held is not None else np.zeros_like(slots)
         self._held = slots
+        visited = self._visits.visited_count
         self._frontier.hold(_numbers(slots & inherited), now)
         self._frontier.hold(_numbers(slots & ~held & ~inherited))
+        self._limit.move(self._visits.visited_count - visited)
         if self._stopping:
             self._stopping = {slot: at for slot, at in self._stopping.items() if not slots[slot]}
         gone = _numbers(held & ~slots)
@@ -371,7 +446,9 @@ class Controller(StoreActor):
         self._stop_check_s = now + STOP_CHECK_S if self._stopping else inf
         if not stopped:
             return []
+        visited = self._visits.visited_count
         self._frontier.drop(stopped)
+        self._limit.move(self._visits.visited_count - visited)
         self._visits.robots.drop_unheld()
         promise = SlotsStopped(encode_slot_list(stopped, self._store.slot_count))
         return [Send(self._addresses["handover"], promise)]
@@ -380,16 +457,21 @@ class Controller(StoreActor):
 
     def _is_idle(self) -> bool:
         return not (
-            self._frontier.due_count
+            self._is_anything_due(self._store.now + IDLE_HORIZON_S)
             or len(self._visits)
             or len(self._pages)
             or self._pages.finishing_count
-            or self._frontier.next_time() <= self._store.now + IDLE_HORIZON_S
             or not self._links.is_idle
             or self._frontier.changed_texts.count
             or not self._mirror.is_idle
             or self._has_slots_to_come()
         )
+
+    def _is_anything_due(self, until_s: float = -inf) -> bool:
+        """Is anything queued that is to be asked for, or due again by then? Not beyond the limit of pages."""
+        if self._limit.is_reached(self._visits.page_count):
+            return False
+        return self._frontier.due_count > 0 or -inf < until_s >= self._frontier.next_time()
 
     def _has_slots_to_come(self) -> bool:
         """Is there anything here of slots that are ours and not held so far?"""
@@ -405,7 +487,7 @@ class Controller(StoreActor):
         if not frontier.changed_texts.count or self._ownership is None:
             return inf
         pages = self._pages
-        is_quiet = not (frontier.due_count or len(self._visits) or len(pages) or pages.finishing_count)
+        is_quiet = not (self._is_anything_due() or len(self._visits) or len(pages) or pages.finishing_count)
         return min(self._links.quiet_s, self._anchors_at_s) if is_quiet else self._anchors_at_s
 
     def _tell_anchors(self, now: float) -> list[Send]:

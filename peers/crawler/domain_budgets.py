@@ -1,6 +1,9 @@
 """How often this peer has asked the hosts of each registrable domain, in all of its lives.
 
-A peer's own: what other peers have asked of other hosts of the domain they count themselves.
+A peer's own: what other peers have asked of other hosts of the domain they count themselves, and a slot that
+changes hands brings no count along. So a domain with hosts in slots of n peers can be asked n times as often
+as one peer may. The limit bounds what a trap under a wildcard costs each peer; it is no promise to the
+domain. What is promised to a site holds by host: the delay, the pages, the one connection.
 """
 
 from __future__ import annotations

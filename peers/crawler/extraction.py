@@ -9,8 +9,16 @@ from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
 from peers.crawler.dates import page_date
 from peers.crawler.decoding import BODY_BYTES_MAX, TooLarge, Undecodable, decode
+from peers.crawler.link_lists import (
+    LIST_MEDIA_TYPES,
+    PACKED_MEDIA_TYPES,
+    begins_like_list,
+    has_list_name,
+    listed_urls,
+)
 from peers.crawler.messages import PageParsed, ParseFailed
 from peers.crawler.parser import NotHtml, ParsedPage, parse_page
+from peers.crawler.url_rows import NO_DIGEST
 from peers.crawler.web_request import FailureReason, PageFetched, header_of, response_head
 from peers.crawler.wire_messages import FoundLink
 from peers.engine.document import Document
@@ -21,6 +29,12 @@ from peers.storage.warc import parse_response, read_records, request_record, res
 
 def extract(fetched: PageFetched, visit: int) -> PageParsed | ParseFailed:
     """Undo its content codings, take a fetched page apart and pack it for the archive; about 1 ms."""
+    media_type = (header_of(fetched, "content-type") or "").partition(";")[0].strip().lower()
+    is_xml = media_type in LIST_MEDIA_TYPES
+    if fetched.status == 200 and (is_xml or has_list_name(fetched.url)):
+        listed = listed_urls(fetched.url, fetched.body, fetched.codings)
+        if listed is not None:
+            return _list(fetched.url, listed)
     try:
         fetched = decoded(fetched)
     except TooLarge:
@@ -31,6 +45,10 @@ def extract(fetched: PageFetched, visit: int) -> PageParsed | ParseFailed:
     digest = xxh3_64_digest(fetched.body)
     if fetched.status != 200:  # a page that was there is gone
         return PageParsed(fetched.url, _records(fetched, stamp), None, (), digest)
+    if is_xml or media_type in PACKED_MEDIA_TYPES:
+        return ParseFailed(fetched.url, FailureReason.NOT_HTML)
+    if begins_like_list(fetched.body):  # whatever its server calls it
+        return _list(fetched.url, listed_urls(fetched.url, fetched.body) or ())
     try:
         page = parse_page(
             fetched.url, fetched.body, header_of(fetched, "content-type"), header_of(fetched, "x-robots-tag")
@@ -46,6 +64,11 @@ def extract(fetched: PageFetched, visit: int) -> PageParsed | ParseFailed:
         ),
         digest=digest,
     )
+
+
+def _list(url: str, listed: tuple[str, ...]) -> PageParsed:
+    links = tuple(FoundLink(each, is_listed=True) for each in listed)
+    return PageParsed(url, b"", None, links, NO_DIGEST, is_list=True)
 
 
 def decoded(fetched: PageFetched) -> PageFetched:

@@ -20,6 +20,7 @@ import trio
 
 from mesh.actor import Statistics
 from mesh.urls import host_of, hostname_of, origin_of
+from peers.crawler.address_rules import Verdict
 from peers.crawler.address_turns import AddressTurns
 from peers.crawler.addresses import BAD_PORTS, AddressPolicy
 from peers.crawler.body_budget import BodyBudget
@@ -40,6 +41,15 @@ class FetcherStatistics(Statistics, frozen=True):
 
     connections_idle: int
     bytes_coming_in: int  # memory of bodies that are not complete
+
+
+class RuledOut(Exception):
+    """The policy of the mesh lets a host not be asked at any of its addresses, or not now."""
+
+    def __init__(self, address: str, verdict: Verdict) -> None:
+        super().__init__(verdict.reason)
+        self.address = address
+        self.pause_s = 0.0 if verdict.reason else verdict.pause_s
 
 
 class AddressBusy(Exception):
@@ -89,10 +99,12 @@ class Fetcher:
             codings = _codings_of(answer)
             body, is_whole = answer.body, answer.is_whole
             if codings and request.beginning_bytes:
-                body, is_whole = await self._decode_beginning(body, codings, request.beginning_bytes)
+                body, is_whole = await self._beginning_of(body, codings, request.beginning_bytes)
                 codings = ""
         except AddressBusy as busy:
             return FetchFailed(request.url, FailureReason.ADDRESS_BUSY, str(busy), busy.pause_s)
+        except RuledOut as ruled:
+            return FetchFailed(request.url, FailureReason.POLICY, str(ruled), ruled.pause_s, ip=ruled.address)
         except trio.TooSlowError:
             return FetchFailed(request.url, FailureReason.TIMEOUT, f"not done in {self._limits.total_s:g} s")
         except ExchangeError as error:
@@ -114,6 +126,15 @@ class Fetcher:
             is_whole=is_whole,
             codings=codings,
         )
+
+    async def _beginning_of(self, body: bytes, codings: str, n_bytes: int) -> Decoded:
+        """Undo content codings, in a time of its own: the server has done its part."""
+        seconds = self._limits.decoding_s
+        try:
+            with trio.fail_after(seconds):
+                return await self._decode_beginning(body, codings, n_bytes)
+        except trio.TooSlowError as error:
+            raise Undecodable(f"not decoded in {seconds:g} s") from error
 
     @property
     def idle_connections(self) -> int:
@@ -140,26 +161,31 @@ class Fetcher:
     async def _exchange(self, request: FetchPage, message: h11.Request) -> tuple[Connection, Answer]:
         host, origin = host_of(request.url), origin_of(request.url)
         self.close_idle()
-        connection = self._idle_to(host, origin)
+        connection = self._idle_to(host, origin, request)
         if connection is not None:
-            if not self._turns.take(connection.ip, hostname_of(origin), request.delay_s, trio.current_time()):
+            if not self._take(connection.ip, hostname_of(origin), request):
                 self._keep(host, connection)
-                raise self._busy((connection.ip,), hostname_of(origin), request.delay_s)
+                raise self._busy((connection.ip,), hostname_of(origin), request)
             try:
                 return connection, await self._ask(connection, host, request, message)
             except StaleConnection:
                 pass  # closed by the server while idle: its right, and no fault
-        connection = await self._connect(origin, request.delay_s)
+        connection = await self._connect(origin, request)
         connection.origin = origin
         return connection, await self._ask(connection, host, request, message)
 
-    def _idle_to(self, host: str, origin: str) -> Connection | None:
+    def _idle_to(self, host: str, origin: str, request: FetchPage) -> Connection | None:
         """Take the idle connection of a host, to be used or closed before another one is opened.
 
-        It is of no use when it leads to another origin, or when the server has said anything on it.
+        It is of no use when it leads to another origin, or to where the policy does not want to ask any more,
+        or when the server has said anything on it.
         """
         connection = self._idle.pop(host, None)
-        if connection is not None and (connection.origin != origin or not connection.is_quiet()):
+        if connection is None:
+            return None
+        rules = request.address_rules
+        is_wanted = rules is None or rules.at(connection.ip).is_to_ask
+        if connection.origin != origin or not is_wanted or not connection.is_quiet():
             connection.close()
             return None
         return connection
@@ -168,8 +194,9 @@ class Fetcher:
         self, connection: Connection, host: str, request: FetchPage, message: h11.Request
     ) -> Answer:
         try:
+            cut_bytes = self._limits.body_bytes_max if request.may_be_cut else 0
             answer = await connection.ask(
-                message, self._body_check(request), self._bodies, request.beginning_bytes
+                message, self._body_check(request), self._bodies, request.beginning_bytes or cut_bytes
             )
         except BaseException as error:
             connection.close()
@@ -193,7 +220,7 @@ class Fetcher:
         if len(self._idle) > self._limits.connections_idle_max:
             self._idle.popitem(last=False)[1].close()
 
-    async def _connect(self, origin: str, delay_s: float) -> Connection:
+    async def _connect(self, origin: str, request: FetchPage) -> Connection:
         """Open a connection to an origin, with the turn of its address."""
         hostname = hostname_of(origin)
         is_secure = origin.startswith("https:")
@@ -209,17 +236,26 @@ class Fetcher:
         refusal = self._addresses.refusal(hostname, endpoints.addresses)
         if refusal is not None:
             raise ExchangeError(FailureReason.PRIVATE_ADDRESS, refusal)
+        if request.address_rules is not None:
+            wanted = request.address_rules.to_ask(endpoints.addresses)
+            if not wanted:
+                raise RuledOut(*request.address_rules.refusal(endpoints.addresses))
+            endpoints = endpoints._replace(addresses=wanted)
         tls = self._tls if is_secure else None
-        return await self._connect_in_turn(endpoints, tls, hostname, delay_s)
+        return await self._connect_in_turn(endpoints, tls, hostname, request)
 
     async def _connect_in_turn(
-        self, endpoints: Endpoints, tls: ssl.SSLContext | None, hostname: str, delay_s: float
+        self, endpoints: Endpoints, tls: ssl.SSLContext | None, hostname: str, request: FetchPage
     ) -> Connection:
-        """Open a connection to the first of the addresses that takes one and has no turn with others."""
-        addresses = endpoints.addresses[: self._limits.addresses_tried_max]
+        """Open a connection to the first of the addresses that takes one and has no turn with others.
+
+        As long as others have their turn at one of them, nobody knows that the host cannot be asked.
+        """
+        busy: list[str] = []
         failure: ExchangeError | None = None
-        for address in addresses:
-            if not self._turns.take(address, hostname, delay_s, trio.current_time()):
+        for address in endpoints.addresses[: self._limits.addresses_tried_max]:
+            if not self._take(address, hostname, request):
+                busy.append(address)
                 continue
             self._close_idle_at(address)
             try:
@@ -229,7 +265,9 @@ class Fetcher:
                 if not isinstance(error, ExchangeError) or error.reason is FailureReason.TLS:
                     raise
                 failure = error
-        raise failure or self._busy(addresses, hostname, delay_s)
+        if busy or failure is None:
+            raise self._busy(tuple(busy), hostname, request)
+        raise failure
 
     def _close_idle_at(self, address: str) -> None:
         """Close the idle connections to an address to which another one is going to be opened."""
@@ -237,8 +275,15 @@ class Fetcher:
             for host in [host for host, connection in self._idle.items() if connection.ip == address]:
                 self._idle.pop(host).close()
 
-    def _busy(self, addresses: tuple[str, ...], host: str, delay_s: float) -> AddressBusy:
-        return AddressBusy(self._turns.book(addresses, host, delay_s, trio.current_time()))
+    def _take(self, address: str, host: str, request: FetchPage) -> bool:
+        """Begin the turn of a host at an address, if it has it now."""
+        delay_s = _delay_s(request, address)
+        return self._turns.take(address, host, delay_s, trio.current_time(), request.peers)
+
+    def _busy(self, addresses: tuple[str, ...], host: str, request: FetchPage) -> AddressBusy:
+        now = trio.current_time()
+        delay_s = min((_delay_s(request, address) for address in addresses), default=request.delay_s)
+        return AddressBusy(self._turns.book(addresses, host, delay_s, now, request.peers))
 
     def _message(self, request: FetchPage) -> h11.Request:
         scheme, separator, rest = request.url.partition("://")
@@ -251,6 +296,10 @@ class Fetcher:
             ("Accept", ACCEPT),
             ("Accept-Encoding", ACCEPT_ENCODING),
         ]
+        if request.etag:
+            headers.append(("If-None-Match", request.etag))
+        if request.last_modified:
+            headers.append(("If-Modified-Since", request.last_modified))
         try:
             return h11.Request(method="GET", target=f"/{path}", headers=headers)
         except (h11.LocalProtocolError, UnicodeEncodeError) as error:
@@ -264,7 +313,10 @@ class Fetcher:
                     media_type = value.partition(b";")[0].strip().lower()
                 elif name == b"content-length":
                     length = value
-            if length and int(length) > self._limits.body_bytes_max and not request.beginning_bytes:
+            may_be_cut = request.may_be_cut or request.beginning_bytes
+            if response.status_code == 304:  # RFC 9110, 15.4.5: its length is of a body left out
+                return
+            if length and int(length) > self._limits.body_bytes_max and not may_be_cut:
                 raise ExchangeError(FailureReason.BODY_TOO_LARGE, f"{int(length)} bytes announced")
             is_wanted = not request.media_types or media_type.decode("latin-1") in ("", *request.media_types)
             if 200 <= response.status_code < 300 and not is_wanted:
@@ -281,7 +333,12 @@ def tls_context(authorities: Path | None = None) -> ssl.SSLContext:
 
 
 async def _decode_in_a_thread(body: bytes, codings: str, n_bytes: int) -> Decoded:
-    return await trio.to_thread.run_sync(decode_beginning, body, codings, n_bytes)
+    return await trio.to_thread.run_sync(decode_beginning, body, codings, n_bytes, abandon_on_cancel=True)
+
+
+def _delay_s(request: FetchPage, address: str) -> float:
+    rules = request.address_rules
+    return request.delay_s if rules is None else rules.at(address).delay_s
 
 
 def _codings_of(answer: Answer) -> str:

@@ -65,9 +65,10 @@ from peers.crawler.frontier_keys import (
     texts_key,
     url_key,
 )
-from peers.crawler.held_hosts import HeldHosts, record_in
+from peers.crawler.held_hosts import HeldHosts
 from peers.crawler.host_state import HostState, OriginRules
 from peers.crawler.host_turns import HostTurns
+from peers.crawler.parked_hosts import record_in
 from peers.crawler.politeness import HostRecord
 from peers.crawler.robots import product_token, rules_for_status
 from peers.crawler.settings import CrawlSettings
@@ -114,6 +115,14 @@ class Frontier:
                 state.origins = None  # other groups of their robots.txt may speak to us now
         self._settings = self._hosts.settings = settings
         self._turns.hosts_out_max = settings.fetches_per_domain_max
+
+    def lift_pauses(self, opens_at: Callable[[str, float], float]) -> None:
+        """Let no host wait for what another policy wanted.
+
+        Args:
+          opens_at: tells of a name when it may be asked by the policy of now, the time given if at once.
+        """
+        self._hosts.lift_pauses(opens_at)
 
     # --- adding ---
 
@@ -176,6 +185,8 @@ class Frontier:
 
     def take_host(self, now: float) -> HostState | None:
         """A host that may be asked now and has something due; it is ours until `release`."""
+        if self._hosts.next_time() <= now:
+            self._hosts.fill_places(now)
         return self._turns.take(now)
 
     def take_url(self, state: HostState, now: float) -> QueuedUrl | None:
@@ -241,6 +252,10 @@ class Frontier:
             visited = taken.before or UrlRow(state.hash, taken.depth, 0, taken.hops)
             after = join_rows(before, after_visit(visited, taken.url, conclusion))
             self._queues.put(state.slot, mark, taken.url, before, after)
+            if after.is_queued:  # and its host may have left memory since
+                known, _, _ = self._hosts.know(state.host, state.slot)
+                if known is not None:
+                    self._turns.schedule(known, conclusion.at_s)
         if self._hosts.at(state.slot, state.hash) is state:  # not if a merge has settled it long ago
             self._turns.schedule(state, conclusion.at_s)
             self._hosts.rest(state, conclusion.at_s)
@@ -406,7 +421,7 @@ class Frontier:
 
     def next_time(self) -> float:
         """When a host may be asked next, mesh clock; -inf when one may now, inf when none ever."""
-        return self._turns.next_time()
+        return min(self._turns.next_time(), self._hosts.next_time())
 
     def state_of(self, url: str, slot: int) -> str | None:
         """What came of the last visit: Q, D200, Ftimeout, Xrobots; None for a URL never heard of."""
@@ -421,6 +436,11 @@ class Frontier:
     def longest_queues(self, count: int) -> tuple[tuple[str, int], ...]:
         """Hosts of held slots with most new URLs, and how many, longest first."""
         return self._hosts.longest_queues(count)
+
+    @property
+    def hosts(self) -> HeldHosts:
+        """To be looked at, not changed."""
+        return self._hosts
 
     @property
     def queued_count(self) -> int:

@@ -117,8 +117,7 @@ class Located(NamedTuple):
 
     @property
     def item_count(self) -> int:
-        lists = (self.queued, self.visited, self.anchors, self.hosts, self.robots)
-        return sum(len(items) for items in lists)
+        return len(self.queued) + len(self.visited) + len(self.anchors) + len(self.hosts) + len(self.robots)
 
     def slots(self) -> set[int]:
         """Return the slots of all items."""

@@ -2,8 +2,8 @@
 
 In memory are hosts that have something to come, and the latest of those that have not. Of one registrable
 domain only so many have a place: the others are *parked*, which means that they are in the table alone, and
-count in what is queued. When a host has nothing to come, or nothing soon, its place goes to the next one.
-So names under a wildcard cost memory up to a limit, and the disk what their rows take.
+count in what is queued. When one of them is due, a host that has nothing to come, or nothing soon, makes
+room for it. So names under a wildcard cost memory up to a limit, and the disk what their rows take.
 """
 
 from __future__ import annotations
@@ -12,32 +12,27 @@ from array import array
 from collections.abc import Callable, Iterable
 from heapq import nlargest
 from math import inf
-from typing import Final
 
 import msgspec
 
-from mesh.domains import registrable_domain
 from mesh.slot_limits import SLOTS_MAX
 from mesh.table import Table
 from peers.crawler import politeness
 from peers.crawler.frontier_items import host_hash
 from peers.crawler.frontier_keys import (
     FIRST_AGAIN,
-    HOST,
     QUEUE_END,
     due_s_in,
     host_in,
     host_key,
     is_new,
     queue_of,
-    slot_key,
 )
 from peers.crawler.host_state import DomainState, HostState
 from peers.crawler.host_turns import HostTurns
+from peers.crawler.parked_hosts import SOON_S, ParkedHosts, record_in
 from peers.crawler.politeness import HostRecord
 from peers.crawler.settings import CrawlSettings
-
-SOON_S: Final = 60.0  # a host that has its next turn later gives its place to others of its domain
 
 
 class HeldHosts:
@@ -59,6 +54,7 @@ class HeldHosts:
         self._hosts: dict[str, HostState] = {}
         self._by_slot: dict[int, dict[bytes, HostState]] = {}  # of slots that have hosts; by hash
         self._idle: dict[str, HostState] = {}  # some have got something to come since
+        self._parked = ParkedHosts(table, self.is_held, self._is_here)
         self._counts: dict[int, tuple[int, int, int]] = {}  # by slot: hosts, queued, given up
         self.host_count = 0
         self.queued_count = 0  # new URLs
@@ -112,7 +108,8 @@ class HeldHosts:
         self.queued_count -= queued_count
         self.given_up_count -= given_up_count
         for domain in domains:
-            self._fill_places(domain, -inf)
+            self._turns.note_crowded(domain)
+            self._turns.tidy(domain)
 
     # --- hosts ---
 
@@ -161,20 +158,30 @@ class HeldHosts:
         return self._bring(slot, digest, record_in(row), is_in_table=True), digest, False
 
     def rest(self, state: HostState, now: float) -> None:
-        """Let a host go that has nothing to come, or nothing soon while others of its domain wait."""
-        due_s, domain = state.due_s(), state.domain
-        if not state.is_at_rest:
+        """Let a host with which nobody is concerned make room for others."""
+        due_s = state.due_s()
+        if not state.is_at_rest or due_s <= now + SOON_S:
             return
-        if domain.parked and due_s > now + SOON_S:
-            self._let_go(state)
-            self._fill_places(domain, now)
-        elif due_s == inf:
+        state.domain.let_rest(state)
+        if due_s == inf:
             self._idle.pop(state.host, None)
             self._idle[state.host] = state
             if len(self._idle) > self.settings.hosts_idle_max:
                 oldest = self._idle.pop(next(iter(self._idle)))
                 if oldest.is_at_rest and oldest.due_s() == inf:
                     self._let_go(oldest)
+                    self._fill_places(oldest.domain, now)
+        self._fill_places(state.domain, now)
+
+    def lift_pauses(self, opens_at: Callable[[str, float], float]) -> None:
+        """Let hosts wait for nothing but their clocks until they are looked at; see `Frontier`."""
+        self._parked.opens_at = opens_at
+        for state in self._hosts.values():
+            if state.not_before_s:
+                state.not_before_s = 0.0
+                self._turns.schedule(state, -inf)
+        for domain in self._parked.look_again():
+            self._turns.note_crowded(domain)
 
     # --- records ---
 
@@ -248,7 +255,9 @@ class HeldHosts:
         """
         domain = self._turns.domain_of(record.host)
         if domain.host_count >= self.settings.hosts_per_domain_max:
-            domain.parked.setdefault(slot, b"")
+            self._parked.park(domain, slot, -inf)
+            if domain.resting:
+                self._turns.note_crowded(domain)
             return None
         return self._read(slot, digest, record) if is_in_table else self._place(slot, digest, record)
 
@@ -258,6 +267,7 @@ class HeldHosts:
         domain.host_count += 1
         domain.was_asked = domain.was_asked or record.fetched > 0
         state = HostState(slot, self._as_asked(slot, record), digest, domain, self._window_urls)
+        domain.let_rest(state)
         self._hosts[record.host] = state
         self._by_slot.setdefault(slot, {})[digest] = state
         return state
@@ -278,8 +288,8 @@ class HeldHosts:
         return len(keys), keys[0] if keys else None
 
     def _let_go(self, state: HostState) -> None:
-        if state.due_s() < inf and self._held[state.slot]:
-            state.domain.parked.setdefault(state.slot, b"")
+        if (due_s := state.due_s()) < inf and self._held[state.slot]:
+            self._parked.park(state.domain, state.slot, due_s)
         del self._hosts[state.host]
         of_slot = self._by_slot[state.slot]
         del of_slot[state.hash]
@@ -288,37 +298,43 @@ class HeldHosts:
         self._idle.pop(state.host, None)
         self._turns.forget(state)
 
+    def next_time(self) -> float:
+        """When to call `fill_places`, mesh clock; inf for never."""
+        return -inf if self._turns.crowded else self._parked.next_time()
+
+    def fill_places(self, now: float) -> None:
+        """Give places to hosts that are parked and due, where others have come to rest."""
+        crowded = {domain.name: domain for domain in self._parked.wake(now)} | self._turns.crowded
+        for domain in crowded.values():
+            self._fill_places(domain, now)
+
     def _fill_places(self, domain: DomainState, now: float) -> None:
-        """Give the free places of a domain to hosts that are parked."""
-        while domain.parked and domain.host_count < self.settings.hosts_per_domain_max:
-            state = self._next_parked(domain)
-            if state is not None:
-                self._turns.schedule(state, now)
+        """Give the places of a domain that are free, or that nobody needs soon, to hosts that are parked."""
+        while domain.parked:
+            is_full = domain.host_count >= self.settings.hosts_per_domain_max
+            resting = self._longest_resting(domain, now) if is_full else None
+            if is_full and resting is None:
+                break
+            parked = self._parked.next_of(domain, now)
+            if parked is None:
+                continue
+            if resting is not None:
+                self._let_go(resting)
+            self._turns.schedule(self._read(*parked), now)
+        self._turns.crowded.pop(domain.name, None)
         self._turns.tidy(domain)
 
-    def _next_parked(self, domain: DomainState) -> HostState | None:
-        """Bring the next parked host into memory; None if the next slot has none from where it was left."""
-        slot = next(iter(domain.parked))
-        after = domain.parked.pop(slot)
-        if not self._held[slot]:
-            return None
-        hosts = slot_key(slot) + HOST
-        for key, row in self._table.scan(hosts + after, slot_key(slot) + _AFTER_HOSTS):
-            digest = host_in(key)
-            if digest != after and self._is_parked(slot, digest, record := record_in(row), domain):
-                domain.parked[slot] = digest  # behind the other slots
-                return self._read(slot, digest, record)
-        if after:
-            domain.parked[slot] = b""
+    def _longest_resting(self, domain: DomainState, now: float) -> HostState | None:
+        """The host that has rested longest of those in memory that have nothing soon to come."""
+        while domain.resting:
+            state = next(iter(domain.resting))
+            if state.is_at_rest and state.due_s() > now + SOON_S:
+                return state
+            del domain.resting[state]  # until it rests again
         return None
 
-    def _is_parked(self, slot: int, digest: bytes, record: HostRecord, domain: DomainState) -> bool:
-        if self.at(slot, digest) is not None or registrable_domain(record.host) != domain.name:
-            return False
-        queue = queue_of(slot, digest)
-        return next(self._table.scan(queue, queue + QUEUE_END, limit=1), None) is not None
+    def _is_here(self, slot: int, digest: bytes) -> bool:
+        return self.at(slot, digest) is not None
 
 
-_AFTER_HOSTS: Final = bytes((HOST[0] + 1,))
 _encode = msgspec.msgpack.Encoder().encode
-record_in: Callable[[bytes], HostRecord] = msgspec.msgpack.Decoder(HostRecord).decode

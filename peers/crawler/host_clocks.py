@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from peers.crawler import politeness
+from peers.crawler.address_rules import HostRule
 from peers.crawler.frontier import Frontier
 from peers.crawler.host_state import HostState
 from peers.crawler.settings import CrawlSettings
-from peers.policy.rules import EVERYTHING
+from peers.policy.rules import EVERYTHING, Policy, Rule
 
 
 class HostClocks:
@@ -16,13 +17,36 @@ class HostClocks:
 
     def __init__(self, frontier: Frontier, settings: CrawlSettings) -> None:
         self.settings = settings  # may be replaced
-        self.policy = EVERYTHING  # may be replaced, too
+        self.policy = EVERYTHING
         self._frontier = frontier
+
+    def change_policy(self, policy: Policy) -> None:
+        """Go by what the owner of the mesh wants now; what waited for another policy waits no more."""
+        self.policy = policy
+        self._frontier.lift_pauses(self._opens_at)
 
     def delay_s(self, state: HostState) -> float:
         origins = self._frontier.origins_of(state).values()
         crawl_delays = [origin.rules.crawl_delay_s for origin in origins]
-        return politeness.delay_s(crawl_delays, self.settings, self.policy.host_rule(state.host))
+        rule = self.policy.host_rule(state.host, state.address)
+        return politeness.delay_s(crawl_delays, self.settings, rule)
+
+    def address_delay_s(self, host: str) -> float:
+        """Return for how long the address of a host is left alone after a question to that host."""
+        return politeness.address_delay_s(self.settings, self.policy.host_rule(host))
+
+    def address_rules(self, host: str, now: float) -> tuple[HostRule, ...]:
+        """Return how a host is asked, by where it is."""
+        rules = [rule for rule in self.policy.host_rules(host) if rule.addresses]
+        return (
+            *(self._host_rule(rule, now) for rule in rules),
+            self._host_rule(self.policy.host_rule(host), now),
+        )
+
+    def _host_rule(self, rule: Rule | None, now: float) -> HostRule:
+        pause_s = politeness.paused_until_s(rule, now) - now
+        networks = () if rule is None else rule.addresses
+        return HostRule(networks, pause_s, politeness.address_delay_s(self.settings, rule))
 
     def is_ready(self, state: HostState, now: float) -> bool:
         """Tell whether a host whose clock has come may be asked; if not, it waits.
@@ -31,10 +55,15 @@ class HostClocks:
         the policy it may be paused, or have hours of its own.
         """
         ready_s = politeness.ready_s(self._frontier.asked_s(state.slot), self.delay_s(state))
-        ready_s = max(ready_s, politeness.paused_until_s(self.policy.host_rule(state.host), now))
-        if now < ready_s:
-            self.wait(state, ready_s)
-        return now >= ready_s
+        if now < ready_s:  # others, to whom it counts as asked as well, need not hear of it
+            self._frontier.save_quietly(state, politeness.wait_until(state.record, ready_s))
+        rule = self.policy.host_rule(state.host, state.address)
+        state.not_before_s = politeness.paused_until_s(rule, now)
+        return now >= ready_s and now >= state.not_before_s
+
+    def _opens_at(self, host: str, now: float) -> float:
+        """When a host may be asked by the policy, wherever it is; `now` if at once."""
+        return politeness.paused_until_s(self.policy.host_rule(host), now)
 
     def wait(self, state: HostState, until_s: float) -> None:
         self._frontier.save(state, politeness.wait_until(state.record, until_s))

@@ -27,12 +27,15 @@ class HostState:
     """A host in memory. `record` says what survives a restart; the rest follows from the table."""
 
     __slots__ = (
+        "address",
+        "address_s",
         "again_s",
         "bound",
         "domain",
         "hash",
         "is_again",
         "is_busy",
+        "not_before_s",
         "origins",
         "out_count",
         "queued",
@@ -57,6 +60,9 @@ class HostState:
         self.queued = 0  # new URLs
         self.out_count = 0  # URLs that were taken, and are not settled
         self.again_s = inf  # nothing that was visited is due before; what is may be later
+        self.address = ""  # where it was found last, "" when it was not in this life
+        self.address_s = -inf  # when that was
+        self.not_before_s = 0.0  # by the policy of now: another one may want it sooner
         self.is_again = False  # the next turn is one of those, if there are both
         self.is_busy = False  # it stands in the heap or among the ready, or is taken
         self.ticket = 0  # of its valid entry in the heap; 0 when it has none
@@ -72,9 +78,8 @@ class HostState:
 
     def due_s(self) -> float:
         """When the host is to be asked next: when its clock allows it and something is due; inf for never."""
-        if self.window or self.bound is not COMPLETE:
-            return self.record.next_fetch_s
-        return max(self.record.next_fetch_s, self.again_s)
+        ready_s = max(self.record.next_fetch_s, self.not_before_s)
+        return ready_s if self.window or self.bound is not COMPLETE else max(ready_s, self.again_s)
 
     @property
     def is_at_rest(self) -> bool:
@@ -106,7 +111,18 @@ class HostState:
 class DomainState:
     """The hosts of one registrable domain that are in memory, as far as their turns go."""
 
-    __slots__ = ("host_count", "is_in_turn", "known", "name", "new", "out_count", "parked", "was_asked")
+    __slots__ = (
+        "host_count",
+        "is_in_turn",
+        "known",
+        "later",
+        "name",
+        "new",
+        "out_count",
+        "parked",
+        "resting",
+        "was_asked",
+    )
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -114,9 +130,13 @@ class DomainState:
         self.out_count = 0  # of these, given out to be asked and not given back
         self.was_asked = False  # for a page, at one host or another
         self.is_in_turn = False  # it stands in the queue of domains
-        # Slots with hosts that have something to come and are in the table only, in the order in which they
-        # are looked at next; after which hash.
+        # Hosts in memory that may be waiting for long, or for ever, those that began first before the others:
+        # they make room. Some have been asked for more since.
+        self.resting: dict[HostState, None] = {}
+        # Slots with hosts that have something to come and are in the table only: those that are looked
+        # through for one that is due, in this order, after which hash; and when to look through the others.
         self.parked: dict[int, bytes] = {}
+        self.later: dict[int, float] = {}
         # Hosts that may be asked now; of the first no page has been asked so far.
         self.new: deque[HostState] = deque()
         self.known: deque[HostState] = deque()
@@ -125,6 +145,11 @@ class DomainState:
     def is_ready(self) -> bool:
         """May a host of it be asked now, as far as that host is concerned?"""
         return bool(self.new or self.known)
+
+    def let_rest(self, state: HostState) -> None:
+        """Let a host be the last of those that make room, if they do not wait for something soon."""
+        self.resting.pop(state, None)
+        self.resting[state] = None
 
     def add(self, state: HostState) -> None:
         """Let a host be among those that may be asked now."""

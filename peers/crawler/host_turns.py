@@ -37,6 +37,8 @@ class HostTurns:
         self._tickets = 0
         self._stale_count = 0  # entries of hosts that were let go, at most
         self._domains: dict[str, DomainState] = {}  # of the hosts in memory
+        # Domains with hosts that are parked, of whose others some may have come to rest.
+        self.crowded: dict[str, DomainState] = {}
         # Domains with hosts that may be asked now and less than the most of them out; the first ones have
         # given no page so far.
         self._new_domains: deque[DomainState] = deque()
@@ -53,7 +55,7 @@ class HostTurns:
 
     def next_time(self) -> float:
         """When a host may be asked next, mesh clock; -inf when one may now, inf when none ever."""
-        if self._new_domains or self._known_domains:
+        if self._new_domains or self._known_domains or self.crowded:
             return -inf
         return self._waiting[0][0] if self._waiting else inf
 
@@ -119,18 +121,30 @@ class HostTurns:
                 self._waiting = [entry for entry in self._waiting if entry[1] == entry[2].ticket]
                 heapify(self._waiting)
                 self._stale_count = 0
+        state.domain.resting.pop(state, None)
         state.domain.host_count -= 1
         self.tidy(state.domain)
 
     def tidy(self, domain: DomainState) -> None:
         """Let a domain go from memory of which there is no host there, and none waits for a place."""
-        if not domain.host_count and not domain.parked:
+        if not (domain.host_count or domain.parked or domain.later):
             self._domains.pop(domain.name, None)
+
+    def let_rest(self, state: HostState) -> None:
+        """Note that a host may be waiting for long, and its place be wanted."""
+        state.domain.let_rest(state)
+        self.note_crowded(state.domain)
+
+    def note_crowded(self, domain: DomainState) -> None:
+        """Have it looked whether a domain has places for hosts that are parked."""
+        if domain.parked:
+            self.crowded[domain.name] = domain
 
     def _wait(self, state: HostState, at_s: float) -> None:
         self._tickets += 1
         state.ticket, state.turn_s = self._tickets, at_s
         heappush(self._waiting, (at_s, self._tickets, state))
+        self.let_rest(state)
 
     def _let_be_asked(self, state: HostState) -> None:
         state.domain.add(state)
@@ -155,7 +169,8 @@ class HostTurns:
         """Take the hosts of some slots out of those that wait for being asked."""
         if not slots:
             return
-        waiting, self._waiting = self._waiting, []
+        waiting = [entry for entry in self._waiting if entry[1] == entry[2].ticket]
+        self._waiting, self._stale_count = [], 0
         for entry in waiting:
             if entry[2].slot in slots:
                 entry[2].is_busy = False

@@ -8,6 +8,7 @@ Latin script by how many of the words are their function words. It is for pages 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Final
 
 SAMPLE_CHARS: Final = 8_192  # that are looked at, from the beginning
@@ -16,13 +17,14 @@ SHARE_MIN: Final = 0.2  # of the letters; an English manual with some Chinese ex
 KANA_SHARE_MIN: Final = 0.1  # of kana among Han and kana; Japanese has half, Chinese with a name a few
 FUNCTION_SHARE_MIN: Final = 0.08  # of the words; running text has 0.25 to 0.5, lists of names none
 
+# Runs of letters: a match for each letter would cost three times as much.
 _SCRIPTS: Final = {
-    "han": re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"),
-    "kana": re.compile("[\u3041-\u30ff\u31f0-\u31ff]"),
-    "hangul": re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]"),
-    "cyrillic": re.compile("[\u0400-\u04ff]"),
-    "thai": re.compile("[\u0e01-\u0e5b]"),
-    "latin": re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]"),
+    "han": re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"),
+    "kana": re.compile("[\u3041-\u30ff\u31f0-\u31ff]+"),
+    "hangul": re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]+"),
+    "cyrillic": re.compile("[\u0400-\u04ff]+"),
+    "thai": re.compile("[\u0e01-\u0e5b]+"),
+    "latin": re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff]+"),
 }
 _OF_SCRIPT: Final = {"hangul": "ko", "cyrillic": "ru", "thai": "th"}
 _WORD: Final = re.compile("[a-z\u00df-\u024f\u1ea0-\u1eff]+")
@@ -40,11 +42,16 @@ _FUNCTION_WORDS: Final = {
     }.items()
 }
 
+_LANGUAGES_OF: Final = {
+    word: tuple(language for language, others in _FUNCTION_WORDS.items() if word in others)
+    for word in frozenset().union(*_FUNCTION_WORDS.values())
+}
+
 
 def language_of(text: str) -> str:
     """Return a primary language subtag as `zh`, `ja`, `ko`, `en`; "" when the text does not tell."""
     sample = text[:SAMPLE_CHARS]
-    counts = {name: len(pattern.findall(sample)) for name, pattern in _SCRIPTS.items()}
+    counts = _letters_by_script(sample)
     n_letters = sum(counts.values())
     if n_letters < LETTERS_MIN:
         return ""
@@ -58,13 +65,20 @@ def language_of(text: str) -> str:
     return _by_function_words(sample)
 
 
+def _letters_by_script(sample: str) -> dict[str, int]:
+    counts = dict.fromkeys(_SCRIPTS, 0)
+    for name in ("latin",) if sample.isascii() else _SCRIPTS:
+        counts[name] = sum(map(len, _SCRIPTS[name].findall(sample)))
+    return counts
+
+
 def _by_function_words(sample: str) -> str:
     words = _WORD.findall(sample.lower())
     if not words:
         return ""
-    hits = {
-        language: sum(word in function_words for word in words)
-        for language, function_words in _FUNCTION_WORDS.items()
-    }
+    hits = dict.fromkeys(_FUNCTION_WORDS, 0)
+    for word, n in Counter(filter(_LANGUAGES_OF.__contains__, words)).items():
+        for language in _LANGUAGES_OF[word]:
+            hits[language] += n
     best = max(hits, key=hits.__getitem__)
     return best if hits[best] >= FUNCTION_SHARE_MIN * len(words) else ""

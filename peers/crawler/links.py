@@ -12,12 +12,20 @@ from collections.abc import Iterable
 from math import inf
 from typing import Final
 
+from msgspec.structs import replace
+
 from mesh.actor import Address, Send
+from mesh.conduct import CONDUCT, Misbehaved, Offence
 from mesh.ownership import Ownership
-from mesh.urls import canonical, host_of, looks_like_trap
+from mesh.urls import canonical, fingerprint, host_of, looks_like_trap
+from peers.crawler import politeness
+from peers.crawler.deaf_members import DeafMembers
 from peers.crawler.frontier import Frontier
+from peers.crawler.frontier_keys import url_key
+from peers.crawler.left_out_links import REVIEW_PAUSE_S, LeftOutLinks
 from peers.crawler.outbox import RESEND_S, Batch, Outbox
 from peers.crawler.settings import CrawlSettings, Tuning
+from peers.crawler.url_rows import due_at
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
 from peers.engine.linkers import entries_of
 from peers.handover.mirror import Mirror, Pledge
@@ -25,6 +33,7 @@ from peers.policy.rules import EVERYTHING, Policy
 
 FLUSH_S: Final = 0.05  # links to other peers wait this long for company
 HOSTS_REMEMBERED: Final = 1 << 16  # hosts whose slot and owner are cached
+LOOK_S: Final = 5.0  # between two looks for members that accept no links
 QUIET_S: Final = 2.0  # without pages of files, until link texts go to the index at once
 
 
@@ -37,6 +46,7 @@ class Links:
         actor: str,
         frontier: Frontier,
         outbox: Outbox,
+        left_out: LeftOutLinks,
         mirror: Mirror,
         settings: CrawlSettings,
         tuning: Tuning,
@@ -46,35 +56,50 @@ class Links:
         self._tuning = tuning
         self._me = me
         self._actor = actor
+        self._conduct = Address(me, CONDUCT)
         self._frontier = frontier
         self._outbox = outbox
+        self._left_out = left_out
         self._mirror = mirror
         self._ownership: Ownership | None = None
         self._has_owners = False  # does anybody own slots? all are owned or none is
-        self._places: dict[str, tuple[int, str]] = {}  # cache by host: its slot, and who crawls it
+        self._places: dict[str, tuple[int, str]] = {}  # cache by host: its slot, and who takes its links
+        self.deaf = DeafMembers()
+        self.look_at_s = inf  # when `look_for_deaf` is to be called
         self._unsent: dict[str, list[FoundLink]] = defaultdict(list)  # by owner
         self._accepting: set[tuple[Address, int]] = set()  # batches of links that we have yet to promise
         self._remembered: set[tuple[str, str, str]] = set()
         self._remembered_before: set[tuple[str, str, str]] = set()
         self.flush_at_s = inf  # when `pack` is to be called
         self.quiet_s = -inf  # pages of files come in until then
-        self._policy = EVERYTHING
+        self._policy, self._policy_number = EVERYTHING, 0
         self.sent_count = self.received_count = self.refused_count = self.left_out_count = 0
+        self.overlisted_count = 0
 
     def change_settings(self, settings: CrawlSettings) -> None:
         self._settings = settings
         self._outbox.links_max = settings.outbox_links_max
 
     def change_policy(self, policy: Policy) -> None:
-        """Queue from now on what the owner of the mesh wants."""
-        self._policy = policy
+        """Queue from now on what the owner of the mesh wants.
+
+        What was brought to its owner before may have been left out there, and is wanted now.
+        """
+        if policy != self._policy:
+            self._policy = policy
+            self._remembered, self._remembered_before = set(), set()
+            self._left_out.begin_review()
+
+    def note_policy(self, number: int | None) -> None:
+        """Know which number it has; None leaves what was."""
+        self._policy_number = self._policy_number if number is None else number
 
     def change_ownership(self, ownership: Ownership, now: float) -> None:
         """Go by new owners; what waits for who is not alive any more is due at once."""
         self._ownership = ownership
         self._has_owners = ownership.owner_of(0) is not None
         self._places.clear()
-        self._outbox.hasten(ownership.alive, now)
+        self._outbox.hasten(ownership.alive - self.deaf.now, now)
 
     @property
     def has_owners(self) -> bool:
@@ -93,7 +118,7 @@ class Links:
 
     @property
     def is_idle(self) -> bool:
-        return not (self._unsent or self._outbox.batch_count)
+        return not (self._unsent or self._outbox.batch_count or self._left_out.review_at_s < inf)
 
     # --- from our pages ---
 
@@ -118,6 +143,8 @@ class Links:
         self.sent_count += sum(map(len, self._unsent.values()))
         self._unsent.clear()
         self.flush_at_s = inf
+        if batches:
+            self.look_at_s = min(self.look_at_s, now + LOOK_S)
         return batches
 
     def pledge_pages(self, batches: Iterable[int], keys: tuple[bytes, ...]) -> None:
@@ -136,28 +163,40 @@ class Links:
 
     # --- from other peers ---
 
-    def take_in(self, source: Address, batch: int, links: tuple[FoundLink, ...], now: float) -> list[Send]:
+    def take_in(self, source: Address, message: LinksFound, now: float) -> list[Send]:
         """Take in links for our slots and pass on those of others.
 
-        We promise to keep them when the living team has ours, and their owners have accepted the others.
+        We promise to keep them when the living team has ours, and their owners have accepted the others. By
+        an older policy than the sender's we might leave out what is wanted by now.
         """
-        if not self._has_owners:
+        batch, links = message.batch, message.links
+        if not self._has_owners or message.policy > self._policy_number:
             return []  # the sender repeats them
         depth_max = self._settings.depth_max
-        wanted = [link for link in links if canonical(link.url) == link.url and link.depth <= depth_max]
+        sound = [link for link in links if canonical(link.url) == link.url]
+        are_links = len(sound) == len(links) or source.peer == self._me
+        wanted = [self._allowed(link, source.peer) for link in sound if link.depth <= depth_max]
         if (source, batch) in self._accepting or self._is_too_much(wanted):
             return []
         self.received_count += len(links)
         self.refused_count += len(links) - len(wanted)
         # What is for others goes out after a pause: two peers whose tables differ must not throw links at
         # each other as fast as they can.
-        passed_on = self._keep(wanted, now, hold_off_s=RESEND_S)
+        passed_on = self._keep(wanted, now, hold_off_s=RESEND_S, is_instead=message.is_instead)
         promise = Send(source, LinksAccepted(batch))
+        blame = [] if are_links else [Send(self._conduct, Misbehaved(source.peer, Offence.ODD_LINKS))]
         if not passed_on and self._frontier.changes is None:
-            return [promise]
+            return [promise, *blame]
         self._accepting.add((source, batch))
         self._mirror.pledge(Pledge(set(passed_on), (promise,)))
-        return []
+        return blame
+
+    def _allowed(self, link: FoundLink, peer: str) -> FoundLink:
+        """Have what is said to be stored fetched all the same, where who says so may not import."""
+        ownership = self._ownership
+        if link.use is not LinkUse.STORED or peer == self._me or ownership is None:
+            return link
+        return link if peer in ownership.importers else replace(link, use=LinkUse.FETCH)
 
     def note_promise(self, to: Address, batch: int) -> None:
         """The promise for a batch is given: if it comes again, it is promised again."""
@@ -165,7 +204,11 @@ class Links:
 
     def accepted(self, peer: str, batch: int, now: float) -> list[Pledge]:
         """Another peer has promised to keep a batch; return what may be redeemed for that."""
-        return self._mirror.accepted(batch) if self._outbox.accepted(batch, peer, now) else []
+        if not self._outbox.accepted(batch, peer, now):
+            return []
+        if not (self._outbox.batch_count or self.deaf.now):
+            self.look_at_s = inf
+        return self._mirror.accepted(batch)
 
     def _is_too_much(self, links: list[FoundLink]) -> bool:
         """Should we keep links for others, and already wait with so many that they are to wait elsewhere?"""
@@ -173,13 +216,19 @@ class Links:
             return False
         return any(self.place_of(host_of(link.url))[1] != self._me for link in links)
 
-    def _keep(self, links: Iterable[FoundLink], now: float, *, hold_off_s: float = 0.0) -> list[int]:
-        """Put links into the table at once: ours into the frontier, those of others into batches."""
+    def _keep(
+        self, links: Iterable[FoundLink], now: float, *, hold_off_s: float = 0.0, is_instead: bool = False
+    ) -> list[int]:
+        """Put links into the table at once: ours into the frontier, those of others into batches.
+
+        Args:
+          is_instead: what is of slots that we keep for others is ours to take, too.
+        """
         elsewhere: dict[str, list[FoundLink]] = defaultdict(list)
         for link in links:
             host = host_of(link.url)
             slot, owner = self.place_of(host)
-            if owner == self._me:
+            if owner == self._me or (is_instead and self._is_kept(slot)):
                 self._add(link, host, slot, now)
             else:
                 elsewhere[owner].append(link)
@@ -191,38 +240,121 @@ class Links:
 
     def _add(self, link: FoundLink, host: str, slot: int, now: float) -> None:
         if link.use is LinkUse.FETCH:
-            if self._policy.has_room_for(link.url, link.depth):
+            if link.is_listed and not self._has_room_for_listed(host):
+                self.overlisted_count += 1
+            elif self._policy.has_room_for(link.url, link.depth):
                 self._frontier.add(link.url, host, slot, link.depth, link.hops, now)
             else:
-                self.left_out_count += 1
+                self.leave_out(link)
         elif link.use is LinkUse.STORED:
             self._frontier.add_stored(link.url, slot)
             self.quiet_s = now + QUIET_S
         if entries := entries_of(link.anchor, link.linker):
             self._frontier.add_anchor(link.url, slot, *entries)
 
+    def leave_out(self, link: FoundLink) -> None:
+        """Keep a link to a page that the policy does not want, for another policy."""
+        self._left_out.keep(link)
+        self.left_out_count += 1
+
+    def _has_room_for_listed(self, host: str) -> bool:
+        """Has less of a host been asked or queued than will ever be asked? A list names 50,000 at once."""
+        state = self._frontier.find(host)
+        if state is None:
+            return True
+        return state.queued + state.record.fetched < self._settings.pages_per_host_max
+
     # --- to other peers ---
 
     def due_s(self) -> float:
         """When to call `send`, mesh clock."""
-        return self._outbox.wake_at() if self._has_owners else inf
+        return min(self._outbox.wake_at(), self._left_out.review_at_s) if self._has_owners else inf
 
     def send(self, now: float) -> list[Send]:
         """Send the batches that are due, and put links that belong to others by now into new ones."""
+        if self._left_out.review_at_s <= now:
+            self._review(now)
         sends: list[Send] = []
         for batch in self._outbox.wake(now):
             if not batch.has_waited or self._is_for_its_peer(batch):
-                sends.append(Send(Address(batch.peer, self._actor), LinksFound(batch.number, batch.links)))
+                sends.append(
+                    Send(
+                        Address(batch.peer, self._actor),
+                        LinksFound(batch.number, batch.links, self._policy_number, self._is_instead(batch)),
+                    )
+                )
                 continue
             self._outbox.remove(batch)
             self._mirror.replaced(batch.number, self._keep(batch.links, now))
         return sends
 
+    def _review(self, now: float) -> None:
+        """Bring some of the links that were left out, and are wanted now, to their owners."""
+        if self._outbox.is_full:
+            self._left_out.review_at_s = now + REVIEW_PAUSE_S
+        else:
+            links = self._left_out.review(self._policy, now)
+            self._keep(links, now)
+            for link in links:
+                self._ask_again(link.url, now)
+
+    def _ask_again(self, url: str, now: float) -> None:
+        """Have a URL that was queued before it was left out asked for at once, and not in a day."""
+        slot, _ = self.place_of(host_of(url))
+        row = self._frontier.row_of(url, slot)
+        if row is not None and politeness.was_left_out(row):
+            mark = fingerprint(url)
+            self._frontier.merge_visited(slot, mark, row._replace(due_s=due_at(now), visited_s=now), url)
+            self._frontier.note_change(url_key(slot, mark))
+
     def _is_for_its_peer(self, batch: Batch) -> bool:
         return all(self.place_of(host_of(link.url))[1] == batch.peer for link in batch.links)
 
+    def _is_instead(self, batch: Batch) -> bool:
+        """Are these links of somebody else, who accepts none?"""
+        ownership = self._ownership
+        if not self.deaf.now or ownership is None:
+            return False
+        slots = {ownership.slot_of(host_of(link.url)) for link in batch.links}
+        return any(ownership.owner_of(slot) in self.deaf.now for slot in slots)
+
+    def _is_kept(self, slot: int) -> bool:
+        ownership = self._ownership
+        return ownership is not None and self._me in ownership.table.team_of(slot)
+
+    def look_for_deaf(self, now: float, *, is_pressed: bool) -> None:
+        """Pass by who accepts no links; what waits for it is due, and goes to others, at once.
+
+        Args:
+          is_pressed: whether so much waits that we might have to stop fetching.
+        """
+        self.look_at_s = now + LOOK_S if self._outbox.batch_count or self.deaf.now else inf
+        ownership = self._ownership
+        if ownership is None:
+            return
+        outbox, alive = self._outbox, ownership.alive
+        is_pressed = is_pressed or outbox.link_count > outbox.links_max / 2
+        waiting = outbox.waiting()
+        if self.deaf.look(waiting, alive, now, links_max=outbox.links_max, is_pressed=is_pressed):
+            self._places.clear()
+            outbox.hasten(alive - self.deaf.now, now)
+
+    def _taker_of(self, slot: int, ownership: Ownership) -> str:
+        """Who takes the links of a slot: its owner, or who keeps it as well if that accepts none.
+
+        Where nobody else keeps a slot what is for its owner stays with us, and the handover offers it.
+        """
+        owner = ownership.owner_of(slot) or self._me
+        if owner not in self.deaf.now:
+            return owner
+        team = ownership.table.team_of(slot)
+        others = [peer for peer in team if peer not in self.deaf.now and peer in ownership.alive]
+        if others:
+            return others[0]
+        return self._me if len(team) == 1 and self._frontier.changes is None else owner
+
     def place_of(self, host: str) -> tuple[int, str]:
-        """The slot of a host and who crawls it; we keep its links while nobody does."""
+        """The slot of a host and who takes its links: who crawls it; we do while nobody does."""
         place = self._places.get(host)
         if place is None:
             ownership = self._ownership
@@ -230,5 +362,5 @@ class Links:
             if len(self._places) >= HOSTS_REMEMBERED:
                 self._places.clear()
             slot = ownership.slot_of(host)
-            place = self._places[host] = slot, ownership.owner_of(slot) or self._me
+            place = self._places[host] = slot, self._taker_of(slot, ownership)
         return place

@@ -32,6 +32,7 @@ class PageParsed(Message, frozen=True):
     document: Document | None  # without anchors; None when the page asks not to be indexed
     links: tuple[FoundLink, ...]  # canonical, without nofollow; depth 0, the controller knows it
     digest: Annotated[bytes, Meta(min_length=8, max_length=8)]  # of the decoded body, XXH3-64
+    is_list: bool = False  # a sitemap or feed: what is wanted of it are its links, and no records are made
 
 
 class ParseFailed(Message, frozen=True):

@@ -16,6 +16,7 @@ import msgspec
 from mesh.delivery import DeliverySettings, in_batches
 from mesh.durable_delivery import DurableDelivery
 from mesh.table import Table
+from peers.crawler.deaf_members import Waiting
 from peers.crawler.wire_messages import LINKS_MAX, FoundLink
 
 RESEND_S: Final = 2.0  # first pause before an unanswered batch goes out again; doubled each time
@@ -69,6 +70,13 @@ class Outbox:
     def remove(self, batch: Batch) -> None:
         """Forget a batch that `wake` has given out: its links are kept elsewhere."""
         self._delivery.withdraw(batch.peer, batch.number)
+
+    def waiting(self) -> dict[str, Waiting]:
+        """Return what waits for each peer."""
+        return {
+            peer: Waiting(n_links, self._delivery.under_way_since(peer))
+            for peer, n_links in self._delivery.weights().items()
+        }
 
     def hasten(self, peers: frozenset[str], now: float) -> None:
         """Let everything that is for none of these peers be due at once: it goes to others by now."""

@@ -80,7 +80,7 @@ def _tagged(kinds: Sequence[type]) -> dict[type, Any]:
 
 
 def _decoder_of(kinds: Sequence[type]) -> msgspec.msgpack.Decoder[Any]:
-    return msgspec.msgpack.Decoder(reduce(operator.or_, _tagged(kinds).values()))
+    return msgspec.msgpack.Decoder(reduce(operator.or_, (_TAGGED[kind] for kind in kinds)))
 
 
 _ORDERS: Final = (ParsePage, ParseRecords, DecodeBeginning)

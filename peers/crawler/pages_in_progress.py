@@ -7,7 +7,7 @@ the owner's team: else who takes over after us would believe it done, and the li
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from math import inf
 from typing import Final
@@ -17,6 +17,7 @@ import msgspec
 from mesh.actor import Address, Send
 from mesh.stamp import VISITS_MAX, Stamp
 from mesh.urls import fingerprint
+from peers.crawler import politeness
 from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_store import FrontierStore, HeldBack
 from peers.crawler.host_state import HostState
@@ -24,7 +25,7 @@ from peers.crawler.links import Links
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
 from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.url_queues import QueuedUrl
-from peers.crawler.url_rows import Conclusion, concluded
+from peers.crawler.url_rows import Conclusion, concluded, due_at
 from peers.crawler.web_request import FailureReason, PageFetched, header_of, location_of
 from peers.crawler.wire_messages import FoundLink
 from peers.engine.document import Document
@@ -40,6 +41,8 @@ LINKS_PER_TURN: Final = 256
 # to ask for it, or has something there that is no page. All others may pass (a time-out, a robots.txt that
 # cannot be read), or say more of us than of the page (too large, too long a delay).
 WITHDRAWING: Final = frozenset((FailureReason.ROBOTS, FailureReason.NOT_HTML))
+ROBOTS_TAG: Final = "x-robots-tag"
+WHOLE_EVERY: Final = 64  # visits: some servers say "not modified" whatever happens
 
 
 class Page(msgspec.Struct):
@@ -57,6 +60,7 @@ class Page(msgspec.Struct):
     last_modified: str
     digest: bytes = b""  # of the decoded body, XXH3-64, once it was parsed
     links: tuple[FoundLink, ...] = ()
+    is_list: bool = False  # a sitemap or feed: it has links, and is no page
     anchors: tuple[str, ...] = ()  # texts of links to it that were known before it was given to the cell
 
 
@@ -86,7 +90,7 @@ class PagesInProgress:
         self.n_bytes = 0  # of the bodies of pages that are not stored yet
         self.flush_at_s = inf  # when `settle` is to be called
         self.fetched_count = self.stored_count = 0
-        self.links_found = 0
+        self.links_found = self.list_count = 0
 
     def __len__(self) -> int:
         """Pages that are not stored so far."""
@@ -151,6 +155,39 @@ class PagesInProgress:
         self._take_in(page)
         return [self._have_stored(page, absence_record(taken.url, outcome[1:], stamp), None)]
 
+    def validators(self, state: HostState, taken: QueuedUrl) -> tuple[str, str]:
+        """Return ETag and Last-Modified by which to ask whether a stored page is still what it was.
+
+        Both are empty unless the archive here has that version, as far as it can tell: what "not modified" is
+        the answer to, must be there to be shown. Either the last visit brought it, or all since then have
+        found it as it was; and once in a while a page is asked for as a whole.
+        """
+        before = taken.before
+        newest = self._versions.newest(state.slot, taken.url)
+        if before is None or not before.is_stored or newest is None or not newest.has_content:
+            return "", ""
+        since = before.visit - newest.visit
+        is_that = since == 0 if before.outcome == "D200" else before.outcome == "D304" and since > 0
+        return (before.etag, before.last_modified) if is_that and since < WHOLE_EVERY else ("", "")
+
+    def leave(self, state: HostState, taken: QueuedUrl, fetched: PageFetched, now: float) -> None:
+        """Be done with a page that is as it was: there is nothing to parse, to store or to index.
+
+        But what its server says to robots may be new all the same: then it is asked for as a whole, at once.
+        """
+        before = taken.before
+        assert before is not None, "it was asked for by the validators of its row"
+        etag, last_modified, again_after_s = before.etag, before.last_modified, self.settings.revisit_after_s
+        if header_of(fetched, ROBOTS_TAG) is not None:
+            etag, last_modified, again_after_s = "", "", 0.0
+        conclusion = concluded("D304", now, again_after_s)._replace(
+            digest=before.digest,
+            etag=etag,
+            last_modified=last_modified,
+            visit=self._visit(state, taken),
+        )
+        self._frontier.settle(state, taken, conclusion)
+
     def _visit(self, state: HostState, taken: QueuedUrl) -> int:
         """Number a visit: after all that this peer knows of, so that what it finds is newer than theirs.
 
@@ -161,6 +198,8 @@ class PagesInProgress:
         return min(max(stored, 0 if taken.before is None else taken.before.visit) + 1, VISITS_MAX)
 
     def _page(self, state: HostState, taken: QueuedUrl, fetched: PageFetched) -> Page:
+        # Of what a server says to robots beside a page, validators say nothing: it is always asked for whole.
+        has_validators = header_of(fetched, ROBOTS_TAG) is None
         return Page(
             state,
             taken,
@@ -170,8 +209,8 @@ class PagesInProgress:
             seconds=fetched.seconds,
             bytes_received=fetched.bytes_received,
             body_bytes=len(fetched.body),
-            etag=header_of(fetched, "etag") or "",
-            last_modified=header_of(fetched, "last-modified") or "",
+            etag=(header_of(fetched, "etag") or "") if has_validators else "",
+            last_modified=(header_of(fetched, "last-modified") or "") if has_validators else "",
         )
 
     def _take_in(self, page: Page) -> None:
@@ -196,16 +235,38 @@ class PagesInProgress:
             page.links = (FoundLink(target, "", page.taken.depth, page.taken.hops + 1),)
             self._links.route(page.links, now)
 
-    def parsed(self, parsed: PageParsed) -> list[Send]:
+    def parsed(self, parsed: PageParsed, now: float) -> list[Send]:
         """Have a page stored as the parser has read it."""
         page = self._pages.get(parsed.url)
         if page is None:
             return []
+        if parsed.is_list:
+            return self._list_read(page, parsed.links, now)
         page.digest = parsed.digest
         if page.status == 200:
             page.links = parsed.links
         page.anchors = self._frontier.anchors_of(parsed.url, page.state.slot)
         return [self._have_stored(page, parsed.records, parsed.document)]
+
+    def _list_read(self, page: Page, links: tuple[FoundLink, ...], now: float) -> list[Send]:
+        """Let the links of a list go on their way; nothing of it is stored.
+
+        Where there was a page before, that is to be gone first; the list is read at the next visit.
+        """
+        if self.is_shown(page.state, page.taken):
+            return self.lose(page.taken.url, FailureReason.NOT_HTML, now) or []
+        self._take_out(page.taken.url)
+        page.links, page.is_list = links, True
+        self.list_count += 1
+        self.links_found += len(links)
+        self._routing.append((page, self._links_of(page)))
+        self.route(now)
+        return []
+
+    def find_lists(self, urls: Iterable[str], depth: int, now: float) -> None:
+        """Bring the sitemaps that a robots.txt names to their owners."""
+        if depth <= self.settings.depth_max:
+            self._links.route((FoundLink(url, "", depth, is_listed=True) for url in urls), now)
 
     def _have_stored(self, page: Page, records: bytes, document: Document | None) -> Send:
         visit, fetched_at = page.stamp
@@ -224,6 +285,33 @@ class PagesInProgress:
         conclusion = concluded(f"F{reason}", now, self.settings.revisit_after_s)
         self._frontier.settle(page.state, page.taken, conclusion)
         return []
+
+    def leave_out(self, url: str, reason: str, now: float) -> None:
+        """Be done with a page that the policy does not want as it is; what is stored of it before stays."""
+        page = self._take_out(url)
+        if page is not None:
+            self._settle_left_out(page.state, page.taken, reason, now)
+
+    def leave_out_unseen(self, state: HostState, taken: QueuedUrl, reason: str, now: float) -> None:
+        """Be done with a URL that the policy does not want to be visited, until another one does."""
+        self._settle_left_out(state, taken, reason, now)
+        self._links.leave_out(FoundLink(taken.url, depth=taken.depth, hops=taken.hops))
+
+    def _settle_left_out(self, state: HostState, taken: QueuedUrl, reason: str, now: float) -> None:
+        """Look again in a day, by the same policy too: a page may change, and its host move."""
+        due_s = due_at(now + politeness.POLICY_REVIEW_S)
+        conclusion = concluded(f"X{reason}", now, self.settings.revisit_after_s)._replace(due_s=due_s)
+        self._frontier.settle(state, taken, conclusion)
+
+    def address_of(self, url: str) -> str:
+        """Where the host of a page in progress was found; "" when that is not known."""
+        page = self._pages.get(url)
+        return "" if page is None else page.state.address
+
+    def is_page(self, url: str) -> bool:
+        """Is this one in progress, and has its server shown it?"""
+        page = self._pages.get(url)
+        return page is not None and page.status == 200
 
     def is_of(self, url: str, stamp: Stamp) -> bool:
         """Tell whether this very version of a page is in progress, not one of a fetch before."""
@@ -247,7 +335,7 @@ class PagesInProgress:
         depth = page.taken.depth + 1
         if page.status == 200 and depth <= self.settings.depth_max:
             for link in page.links:
-                yield FoundLink(link.url, link.anchor, depth, linker=link.linker)
+                yield FoundLink(link.url, link.anchor, depth, linker=link.linker, is_listed=link.is_listed)
 
     def route(self, now: float) -> None:
         """Let the next links of stored pages go on their way; those without any more can be settled."""
@@ -327,6 +415,8 @@ class PagesInProgress:
     def _conclusion_of(self, page: Page, now: float) -> Conclusion:
         conclusion = concluded(page.outcome, now, self.settings.revisit_after_s)
         conclusion = conclusion._replace(visit=page.stamp.visit)
+        if page.is_list:
+            return conclusion
         if page.status != 200:
             return conclusion._replace(is_gone=True)
         return conclusion._replace(digest=page.digest, etag=page.etag, last_modified=page.last_modified)

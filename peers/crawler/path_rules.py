@@ -52,7 +52,9 @@ class PathRules:
                 plain[pattern.removesuffix("index.html") + "$"] = True
         self._plain = plain
         self._lengths = sorted({len(pattern) for pattern in plain}, reverse=True)
-        wildcard = (_Wildcard(len(text), allowed, *_pieces(text)) for text, allowed in wildcards.items())
+        wildcard = (
+            _Wildcard(len(text), allowed, *_pieces(text), text) for text, allowed in wildcards.items()
+        )
         self._wildcards = sorted(wildcard, reverse=True)
 
     def allow(self, path: str) -> bool:
@@ -65,6 +67,17 @@ class PathRules:
             if wildcard.matches(path):
                 return wildcard.is_allowed
         return longest[1]
+
+    def deciding(self, path: str) -> tuple[bool, str] | None:
+        """Return whether the rule that decides about a path allows it, and its pattern; None for none."""
+        path = path.translate(_ESCAPED) + "$"
+        longest, is_allowed = self._longest_plain(path)
+        for wildcard in self._wildcards:
+            if wildcard[:2] <= (longest, is_allowed):
+                break
+            if wildcard.matches(path):
+                return wildcard.is_allowed, wildcard.text
+        return (is_allowed, path[:longest]) if longest else None
 
     def _longest_plain(self, path: str) -> tuple[int, bool]:
         for length in self._lengths:
@@ -81,6 +94,7 @@ class _Wildcard(NamedTuple):
     is_allowed: bool
     head: str  # before the first star
     pieces: tuple[str, ...]  # between and behind stars
+    text: str
 
     def matches(self, path: str) -> bool:
         if not path.startswith(self.head):
@@ -97,6 +111,11 @@ class _Wildcard(NamedTuple):
 def _pieces(pattern: str) -> tuple[str, tuple[str, ...]]:
     head, *pieces = pattern.split("*")
     return head, tuple(filter(None, pieces))
+
+
+def spelt(pattern: str) -> str:
+    """Return the spelling in which patterns are compared with paths."""
+    return _normal_pattern(pattern)
 
 
 def _normal_pattern(pattern: str) -> str:

@@ -24,14 +24,16 @@ from typing import Final
 import msgspec
 
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.url_rows import UrlRow
 from peers.crawler.web_request import FailureReason
 from peers.policy.rules import Action, Rule
 
 _MAY_PASS: Final = frozenset((408, 425, 429, 500, 502, 503, 504))
-PAUSED_LOOK_S: Final = 30.0  # between two looks whether a host is still paused
+PAUSED_LOOK_S: Final = 3_600.0  # between two looks at a paused host; another policy is obeyed at once
 BUSY_PAUSE_S: Final = 1.0  # before looking again whether a host that is being asked is free
 POLICY_REVIEW_S: Final = 86_400.0  # until it is looked again whether the policy still leaves a page out
-POLICY_REASONS: Final = frozenset(("policy", "unruled"))
+ADDRESS_BELIEVED_S: Final = 600.0  # as long as the resolver remembers it; then who is left out is looked up
+POLICY_REASONS: Final = frozenset(("policy", "unruled", "policy_budget"))
 _DOUBLINGS_MAX: Final = 64  # of the back-off: 2^1,024 is no float
 
 
@@ -58,6 +60,7 @@ class Blame(Enum):
 _BLAMES: Final = {
     FailureReason.UNLICENSED: Blame.NOBODY,
     FailureReason.ADDRESS_BUSY: Blame.NOBODY,
+    FailureReason.POLICY: Blame.NOBODY,
     FailureReason.LOCAL: Blame.US,
     FailureReason.DNS: Blame.HOPELESS_HOST,
     FailureReason.PRIVATE_ADDRESS: Blame.HOPELESS_HOST,
@@ -107,6 +110,16 @@ def delay_s(
     ours_s = settings.delay_s if wanted_s is None else wanted_s
     honoured = [each for each in crawl_delays if each is not None and is_honoured(each, settings)]
     return max(ours_s, *honoured) if honoured else ours_s
+
+
+def address_delay_s(settings: CrawlSettings, decreed: Rule | None = None) -> float:
+    """Return for how long the address of a host is left alone after a question to that host.
+
+    It is ours, or the policy's: what one host wants by its robots.txt, or may have in a day, is no reason to
+    keep others waiting that happen to be on the same machine.
+    """
+    wanted_s = decreed.delay_s if decreed is not None else None
+    return settings.delay_s if wanted_s is None else wanted_s
 
 
 def is_honoured(crawl_delay_s: float | None, settings: CrawlSettings) -> bool:
@@ -210,12 +223,12 @@ def budget_reason(
       domain_asked: questions asked so far of all hosts of its registrable domain.
       decreed: what the policy of the mesh says of the page; fewer pages there are fewer.
     """
-    pages_max = settings.pages_per_host_max
-    if decreed is not None and decreed.pages_per_host_max is not None:
-        pages_max = min(pages_max, decreed.pages_per_host_max)
-    if host.fetched >= pages_max:
+    if host.fetched >= settings.pages_per_host_max:
         return "host_budget"
-    return "domain_budget" if domain_asked >= settings.requests_per_domain_max else None
+    if domain_asked >= settings.requests_per_domain_max:
+        return "domain_budget"
+    decreed_max = decreed.pages_per_host_max if decreed is not None else None
+    return "policy_budget" if decreed_max is not None and host.fetched >= decreed_max else None
 
 
 def origins_reason(origin_count: int, settings: CrawlSettings) -> str | None:
@@ -233,11 +246,22 @@ def paused_until_s(decreed: Rule | None, now: float) -> float:
     return now + PAUSED_LOOK_S if decreed.action is Action.PAUSE else decreed.opens_at(now)
 
 
-def policy_reason(decreed: Rule | None) -> str | None:
-    """Say why a page is not asked for by the policy; None when it may be."""
+def policy_reason(decreed: Rule | None, depth: int) -> str | None:
+    """Say why a page is not asked for by the policy; None when it may be.
+
+    Args:
+      depth: of the page, clicks from a seed: it may have been found before the rule.
+    """
     if decreed is None:
         return "unruled"
-    return None if decreed.action in (Action.CRAWL, Action.PAUSE) else "policy"
+    if decreed.action not in (Action.CRAWL, Action.PAUSE):
+        return "policy"
+    return "policy_budget" if decreed.depth_max is not None and depth > decreed.depth_max else None
+
+
+def was_left_out(row: UrlRow) -> bool:
+    """Tell whether the policy is why a URL was not asked for the last time."""
+    return row.outcome[:1] == "X" and row.outcome[1:] in POLICY_REASONS
 
 
 # --- What other peers know ---

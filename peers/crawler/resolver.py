@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import socket
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from ipaddress import ip_address
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -97,7 +98,7 @@ class SystemResolver:
             if error.errno not in _NO_SUCH_NAME:
                 raise LookupFailed(f"{hostname}: {error.strerror}") from error
             return self._remember(hostname, (), CACHE_FAILURE_S)
-        return self._remember(hostname, tuple(dict.fromkeys(found))[:ADDRESSES_MAX], self._cache_s)
+        return self._remember(hostname, tuple(alternating(found)[:ADDRESSES_MAX]), self._cache_s)
 
     async def _ask_system(self, hostname: str) -> list[str]:
         lookup = partial(socket.getaddrinfo, hostname, None, type=socket.SOCK_STREAM)
@@ -110,6 +111,20 @@ class SystemResolver:
         while len(self._cache) > self._cache_entries_max:
             self._cache.popitem(last=False)
         return addresses
+
+
+def alternating(addresses: Iterable[str]) -> list[str]:
+    """Return distinct addresses so that those of IPv4 and of IPv6 take turns, beginning with the first one.
+
+    Of a name only a few are tried: a machine whose IPv6 leads nowhere is to come to one of IPv4 among them.
+
+    Source: RFC 8305, 4.
+    """
+    distinct = list(dict.fromkeys(addresses))
+    first = [address for address in distinct if (":" in address) == (":" in distinct[0])]
+    others = [address for address in distinct if (":" in address) != (":" in distinct[0])]
+    pairs = zip_longest(first, others)
+    return [address for pair in pairs for address in pair if address is not None]
 
 
 class FixedEndpoint(msgspec.Struct, frozen=True):

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from math import isfinite
-from typing import Final
+from typing import Final, NamedTuple
 
-from peers.crawler.path_rules import PathRules, Rule
+from peers.crawler.path_rules import PathRules, Rule, spelt
 
 ROBOTS_BYTES_MAX: Final = 500 * 1024  # RFC 9309, 2.5: at least that much; the rest is not read
+SITEMAPS_MAX: Final = 1_000  # of one file; who has more has an index of them
 LINE_BYTES_MAX: Final = 8 * 2083  # google/robotstxt; the rest of the line is not read
 
 
@@ -29,8 +31,12 @@ class RobotsRules:
 
     def allows(self, url: str) -> bool:
         """Tell whether a canonical URL of the site may be fetched; /robots.txt itself always may."""
-        path = url[url.index("/", 8) :]
+        path = _path_of(url)
         return path == "/robots.txt" or self._paths.allow(path)
+
+    def deciding(self, url: str) -> tuple[bool, str] | None:
+        """Return whether the rule that decides about a canonical URL allows it, and its pattern."""
+        return self._paths.deciding(_path_of(url))
 
 
 ALLOW_ALL: Final = RobotsRules(PathRules(()))
@@ -76,13 +82,49 @@ def beginning_of(body: bytes) -> bytes:
 
 def parse(body: bytes, agent: str) -> RobotsRules:
     """Read a robots.txt; garbage allows everything."""
+    group = _group_of(_fields(body), agent)
+    return RobotsRules(PathRules(group.rules), group.crawl_delay_s)
+
+
+class RobotsLine(NamedTuple):
+    """A line of a robots.txt."""
+
+    number: int  # from 1
+    text: str
+
+
+def line_of(body: bytes, agent: str, deciding: tuple[bool, str]) -> RobotsLine | None:
+    """Return the line that says what `RobotsRules.deciding` has returned; None if none is spelt so."""
+    fields = list(_fields(body))
+    # With numbers for paths the same reading tells which lines speak to the agent.
+    numbered = ((first, value if first in b"uc" else b"%d" % n) for n, (first, value) in enumerate(fields))
+    for _, number in _group_of(numbered, agent).rules:
+        first, value = fields[int(number)]
+        if (first == b"a", deciding[1]) in [(deciding[0], spelt(path)) for path in _spellings(value)]:
+            return _nth_field(body, int(number))
+    return None
+
+
+def _nth_field(body: bytes, number: int) -> RobotsLine:
+    lines = _lines_of(body)
+    at = next(islice(_FIELD.finditer(lines), number, None)).start()
+    text = lines[at : at + LINE_BYTES_MAX].partition(b"\n")[0]
+    return RobotsLine(lines.count(b"\n", 0, at) + 1, text.decode("utf-8", "replace").strip())
+
+
+def _path_of(url: str) -> str:
+    return url[url.index("/", 8) :]
+
+
+def _group_of(fields: Iterable[tuple[bytes, bytes]], agent: str) -> _Group:
+    """Read what is said to an agent, or to all if nothing is said to it."""
     agent = agent.lower()
     groups = {agent: _Group(), "*": _Group()}
     is_named = False
     addressed: set[str] = set()  # which of the two the group speaks to that is being read
     latest: set[str] = set()  # and those named by the last lines of agents in it
     before = b""  # what line: the first letter of its field
-    for first, value in _fields(body):
+    for first, value in fields:
         if first == b"u":
             named = _agents_in(value) & groups.keys()
             latest = latest | named if before == b"u" else named
@@ -98,8 +140,16 @@ def parse(body: bytes, agent: str) -> RobotsRules:
             for each in addressed:
                 groups[each].rules += rules
         before = first
-    group = groups[agent if is_named else "*"]
-    return RobotsRules(PathRules(group.rules), group.crawl_delay_s)
+    return groups[agent if is_named else "*"]
+
+
+def sitemaps_named(body: bytes) -> tuple[str, ...]:
+    """Return what a robots.txt names as sitemaps, in its order; they belong to no group.
+
+    Source: https://www.sitemaps.org/protocol.html#submit_robots; with the spellings of google/robotstxt.
+    """
+    found = islice(_SITEMAP.finditer(_lines_of(body)), SITEMAPS_MAX)
+    return tuple(match[1].decode("utf-8", "replace") for match in found)
 
 
 @dataclass(slots=True)
@@ -126,6 +176,7 @@ _FIELD = re.compile(
     rb"[ \t]*:?([^#\n]*)",
     re.IGNORECASE | re.MULTILINE,
 )
+_SITEMAP = re.compile(rb"^[ \t]*site-?map[ \t]*:[ \t]*([^\s#]+)", re.IGNORECASE | re.MULTILINE)
 _TOKEN = re.compile(r"[A-Za-z_-]+")
 _BETWEEN_AGENTS = re.compile(r"[\s,;()]+")
 _HIGH_BYTE = re.compile(rb"[\x80-\xff]")
@@ -135,14 +186,21 @@ _OTHER_ENCODINGS = ("latin-1", "gb18030")
 
 def _fields(body: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Yield the first letter of the name in lower case, and the value, of the fields that we know."""
-    body = beginning_of(body)
-    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        body = body.decode("utf-16", "replace").encode()
-    body = body.removeprefix(codecs.BOM_UTF8).replace(b"\0", b"").replace(b"\r", b"\n")
+    body = _lines_of(body)
     for match in _FIELD.finditer(body):
         cut = match.start() + LINE_BYTES_MAX
         name, value = match.groups()
         yield name[:1].lower(), (value if match.end() <= cut else body[match.start(2) : cut]).strip()
+
+
+def _lines_of(body: bytes) -> bytes:
+    """Return what is read of a file, in UTF-8 or what it takes for it, with one kind of line ends."""
+    body = beginning_of(body)
+    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        body = body.decode("utf-16", "replace").encode()
+    return (
+        body.removeprefix(codecs.BOM_UTF8).replace(b"\0", b"").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    )
 
 
 def _agents_in(value: bytes) -> set[str]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from mesh.urls import host_of, origin_of
+from mesh.urls import canonical, host_of, origin_of
 from peers.crawler import politeness
+from peers.crawler.address_rules import PageRule
 from peers.crawler.domain_budgets import DomainBudgets
 from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_items import RobotsRecord
 from peers.crawler.host_clocks import HostClocks
 from peers.crawler.host_state import HostState, OriginRules
-from peers.crawler.robots import ROBOTS_BYTES_MAX, beginning_of
+from peers.crawler.robots import ROBOTS_BYTES_MAX, beginning_of, sitemaps_named
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.web_request import FailureReason, PageFetched, location_of, retry_after_s, status_name
@@ -45,14 +46,15 @@ class RobotsFiles:
         known = self._frontier.origins_of(state).get(origin_of(url))
         return known if known is not None and known.expires_s > now else None
 
-    def reason_to_exclude(self, state: HostState, taken: QueuedUrl, known: OriginRules | None) -> str | None:
+    def reason_to_exclude(
+        self, state: HostState, taken: QueuedUrl, known: OriginRules | None, now: float
+    ) -> str | None:
         """Say why a URL is not asked for; None when it may be, as soon as its robots.txt is known."""
         url = taken.url
-        decreed = self._clocks.policy.rule_for(url)
-        if (reason := politeness.policy_reason(decreed)) is not None:
-            return reason
-        if not taken.is_stored and (reason := self._budget_reason(state, decreed)) is not None:
-            return reason
+        is_known = now < state.address_s + politeness.ADDRESS_BELIEVED_S
+        reasons = self._policy_reasons(state, taken, state.address if is_known else "")
+        if None not in reasons:
+            return reasons[-1]
         if known is None:
             origins = self._frontier.origins_of(state)
             is_new = origin_of(url) not in origins
@@ -61,6 +63,25 @@ class RobotsFiles:
             return FailureReason.ROBOTS if known.status else FailureReason.UNREACHABLE
         is_honoured = politeness.is_honoured(known.rules.crawl_delay_s, self.settings)
         return None if is_honoured else FailureReason.CRAWL_DELAY
+
+    def address_rules(self, state: HostState, taken: QueuedUrl) -> tuple[PageRule, ...]:
+        """Return whether a URL is asked for, by where its host is."""
+        rules = self._clocks.policy.rules_for(taken.url)
+        return tuple(
+            PageRule(() if rule is None else rule.addresses, self._policy_reason(state, taken, rule) or "")
+            for rule in rules
+        )
+
+    def _policy_reasons(self, state: HostState, taken: QueuedUrl, address: str) -> list[str | None]:
+        """Say for each rule that may decide about a URL why it is not asked for; None when it may be."""
+        rules = self._clocks.policy.rules_for(taken.url, address)
+        return [self._policy_reason(state, taken, rule) for rule in rules]
+
+    def _policy_reason(self, state: HostState, taken: QueuedUrl, decreed: Rule | None) -> str | None:
+        reason = politeness.policy_reason(decreed, taken.depth)
+        if reason is not None or taken.is_stored:
+            return reason
+        return self._budget_reason(state, decreed)
 
     def _budget_reason(self, state: HostState, decreed: Rule | None) -> str | None:
         asked_count = self._budgets.asked_count(state.domain.name)
@@ -115,6 +136,14 @@ class RobotsFiles:
             return
         pause_s = politeness.origin_pause_s(self.settings, retry_after_s)
         self._frontier.save_robots(state, RobotsRecord(origin, 0, now + pause_s, b""))
+
+
+def sitemaps_in(fetched: PageFetched) -> tuple[str, ...]:
+    """Return the sitemaps that an answer to the question for a robots.txt names, canonical."""
+    if not 200 <= fetched.status < 300:
+        return ()
+    found = (canonical(each, fetched.url) for each in sitemaps_named(fetched.body))
+    return tuple(dict.fromkeys(url for url in found if url is not None))
 
 
 def _is_damaged(fetched: PageFetched) -> bool:

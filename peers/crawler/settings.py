@@ -19,6 +19,7 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True):
 
     flush_pages: int = 64  # that are done, and are settled together
     links_remembered: int = 1 << 16  # as sent, per generation: about 20 MB
+    links_left_out_max: int = 1 << 20  # by the policy, that are kept for another one: 200 MB on the disk
     accepting_max: int = 4_096  # batches with links for others that we have still to promise
     measure_s: float = 1.0  # between two reports of the queue's length
 
@@ -78,8 +79,8 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     fetches_per_domain_max: Annotated[
         Limit,
         Meta(
-            description="fetches at a time from the hosts of one registrable domain: what slow servers under "
-            "a wildcard name can hold of all"
+            description="fetches of this peer at a time from the hosts of one registrable domain: what slow "
+            "servers under a wildcard name can hold of all"
         ),
     ] = 50
     hosts_per_domain_max: Annotated[
@@ -97,7 +98,10 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     ] = 10_000
     requests_per_domain_max: Annotated[
         Limit,
-        Meta(description="requests of this peer to all hosts of one registrable domain, robots.txts too"),
+        Meta(
+            description="requests of this peer to all hosts of one registrable domain, robots.txts too; each "
+            "peer counts its own, so that n peers may make n times as many"
+        ),
     ] = 1_000_000
     origins_per_host_max: Annotated[
         Limit,
@@ -145,6 +149,13 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
             "crawled"
         ),
     ] = 300.0
+    reads_sitemaps: Annotated[
+        bool,
+        Meta(
+            description="find pages by the sitemaps that a robots.txt names, and by sitemaps and feeds (RSS, "
+            "Atom) that are linked or given as seeds"
+        ),
+    ] = True
     is_recorded: Annotated[
         bool, Meta(description="record every page with its links in web.trace, for simulations")
     ] = False

@@ -4,9 +4,9 @@
     ... visit(4) due(8) visited(8) changed(8) digest(8) detail \\n etag \\n modified \\n url   visited
 
 A *visit* ends with an outcome, which raises the number of visits: done (D), failed (F) or excluded (X), and
-a detail: `D200`, `Ftimeout`, `Xrobots`. Nothing is final: every row says when the URL is due, which is 0 for
-one that was never visited and infinity for one that is not to be visited again. A URL with a page in the
-archive has its text in the row, for link texts that come later, until a visit finds the page gone.
+a detail: `D200`, `D304`, `Ftimeout`, `Xrobots`. Nothing is final: every row says when the URL is due, which
+is 0 for one that was never visited and infinity for one that is not to be visited again. A URL with a page
+in the archive has its text in the row, for link texts that come later, until a visit finds the page gone.
 
 Times are by the mesh clock of who made the visit, and stand in all copies as he wrote them: clocks of
 machines differ by seconds, due times by hours.
@@ -23,7 +23,8 @@ from mesh.stamp import VISITS_MAX
 QUEUED: Final = b"Q"
 ATTEMPTS_MAX: Final = 255  # what a row can hold, in one visit
 DUE_S_MAX: Final = float((1 << 32) - 2)  # whole seconds that fit into the key of a queue, in the year 2106
-VALIDATOR_CHARS_MAX: Final = 200  # longer ones are not kept; an ETag has some 40
+ETAG_CHARS_MAX: Final = 128  # longer ones are not kept; one has some 40
+VALIDATOR_CHARS_MAX: Final = 200  # in a row, whoever made it; a date has 29
 ROW_BYTES_MAX: Final = 4_096
 NO_DIGEST: Final = bytes(8)
 
@@ -114,9 +115,11 @@ def is_sound(row: UrlRow) -> bool:
     """Tell whether a row that was visited may be believed of another peer."""
     is_due = row.due_s == inf or (0.0 < row.due_s <= DUE_S_MAX and row.due_s.is_integer())
     is_outcome = row.outcome[:1] in ("D", "F", "X") and row.outcome[1:].replace("_", "").isalnum()
-    is_short = len(row.outcome) <= 41 and max(len(row.etag), len(row.last_modified)) <= VALIDATOR_CHARS_MAX
+    is_short = len(row.outcome) <= 41
+    is_clean = all(_validator(each) == each for each in (row.etag, row.last_modified))
     has_times = isfinite(row.visited_s) and isfinite(row.changed_s)
-    return is_due and is_outcome and row.outcome.isascii() and is_short and has_times and row.visit > 0
+    is_visit = is_outcome and row.outcome.isascii() and row.visit > 0
+    return is_due and is_visit and is_short and is_clean and has_times
 
 
 def join_rows(one: UrlRow, other: UrlRow) -> UrlRow:
@@ -157,7 +160,7 @@ def after_visit(before: UrlRow, url: str, conclusion: Conclusion) -> UrlRow:
     return row._replace(
         changed_s=before.changed_s if is_same else conclusion.at_s,
         digest=conclusion.digest,
-        etag=_validator(conclusion.etag),
+        etag=_validator(conclusion.etag, ETAG_CHARS_MAX),
         last_modified=_validator(conclusion.last_modified),
         url=url,
     )
@@ -167,6 +170,6 @@ def _order(row: UrlRow) -> tuple[float | str | bytes, ...]:
     return row.visited_s, row.due_s, row.changed_s, *row[9:], row.outcome, row.host
 
 
-def _validator(text: str) -> str:
-    is_kept = len(text) <= VALIDATOR_CHARS_MAX and text.isprintable() and text.isascii()
+def _validator(text: str, chars_max: int = VALIDATOR_CHARS_MAX) -> str:
+    is_kept = len(text) <= chars_max and text.isprintable() and text.isascii()
     return text if is_kept else ""

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from mesh.actor import Address, Send
 from mesh.urls import host_of
 from peers.crawler import politeness
+from peers.crawler.address_rules import AddressRules
 from peers.crawler.domain_budgets import DomainBudgets
 from peers.crawler.frontier import Frontier
 from peers.crawler.host_clocks import HostClocks
 from peers.crawler.host_state import HostState
+from peers.crawler.link_lists import LIST_MEDIA_TYPES, PACKED_MEDIA_TYPES, has_list_name
+from peers.crawler.messages import PageParsed
+from peers.crawler.page_limit import PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
 from peers.crawler.politeness import Blame
 from peers.crawler.robots import ROBOTS_BYTES_MAX
-from peers.crawler.robots_files import RobotsFiles, RobotsQuestion
+from peers.crawler.robots_files import RobotsFiles, RobotsQuestion, sitemaps_in
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import Conclusion, concluded, due_at
@@ -36,6 +42,8 @@ from peers.policy.rules import Policy
 EXCLUSIONS_PER_TURN: Final = 100  # URLs a host may lose to its rules before another host has its turn
 VAIN_TURNS_MAX: Final = 10  # of hosts that have nothing to offer, before other messages have theirs
 LOCAL_FAILURE_PAUSE_S: Final = 5.0
+PAGE_OR_LIST: Final = (*PAGE_MEDIA_TYPES, *LIST_MEDIA_TYPES)
+PAGE_OR_PACKED_LIST: Final = (*PAGE_OR_LIST, *PACKED_MEDIA_TYPES)
 
 
 class Visit(NamedTuple):
@@ -44,6 +52,7 @@ class Visit(NamedTuple):
     state: HostState
     taken: QueuedUrl
     robots: RobotsQuestion | None = None  # None when the page itself was asked for
+    is_conditional: bool = False  # "not modified" may be the answer
 
 
 class Visits:
@@ -56,8 +65,10 @@ class Visits:
         pages: PagesInProgress,
         budgets: DomainBudgets,
         settings: CrawlSettings,
+        limit: PageLimit,
     ) -> None:
         self._settings = settings
+        self._limit = limit
         self._fetcher = Address(me, "fetcher")
         self._frontier = frontier
         self._pages = pages
@@ -67,6 +78,7 @@ class Visits:
         self._visits: dict[str, Visit] = {}  # by URL
         self._asked: set[str] = set()  # hosts of these
         self._paused_until_s = -inf
+        self._crawler_count = 1
         self.outcomes: Counter[str] = Counter()  # answers by HTTP status, failures by reason
         self.bytes_fetched = 0
 
@@ -75,7 +87,11 @@ class Visits:
 
     def change_policy(self, policy: Policy) -> None:
         """Go by what the owner of the mesh wants now."""
-        self._clocks.policy = policy
+        self._clocks.change_policy(policy)
+
+    def change_crawlers(self, count: int) -> None:
+        """Know with how many peers the web is shared out, this one too."""
+        self._crawler_count = max(1, count)
 
     def __len__(self) -> int:
         return len(self._visits)
@@ -96,7 +112,32 @@ class Visits:
             len(self._visits) < settings.fetches_in_flight_max
             and len(self._pages) + len(self._visits) < settings.pages_in_progress_max
             and self._pages.n_bytes < settings.page_bytes_in_progress_max
+            and (not self._limit.is_given or self._limit.has_room(self.page_count))
         )
+
+    @property
+    def under_way(self) -> Mapping[str, Visit]:
+        """What was asked of the fetcher, by URL, in the order in which it was asked."""
+        return self._visits
+
+    @property
+    def clocks(self) -> HostClocks:
+        return self._clocks
+
+    @property
+    def paused_until_s(self) -> float:
+        """Before that no visit begins, whoever wanted it so."""
+        return self._paused_until_s
+
+    @property
+    def visited_count(self) -> int:
+        """URLs of the slots held that were visited, whatever came of it."""
+        return self._frontier.url_count - self._frontier.queued_count
+
+    @property
+    def page_count(self) -> int:
+        """The same, and those that are being visited."""
+        return self.visited_count + len(self._visits) + len(self._pages) + self._pages.finishing_count
 
     def pause(self, until_s: float) -> None:
         """Begin none until then."""
@@ -143,18 +184,22 @@ class Visits:
             if taken is None:
                 return None
             known = self.robots.known(state, taken.url, now)
-            excluded = self.robots.reason_to_exclude(state, taken, known)
+            excluded = self.robots.reason_to_exclude(state, taken, known, now)
             if excluded is None and known is None:
                 return self._ask_for_robots(state, taken, now)
             if excluded is None:
-                return self._ask(self._question(taken.url), Visit(state, taken), now)
+                question = self._page_question(taken.url, self._address_rules(state, taken, now))
+                etag, last_modified = self._pages.validators(state, taken)
+                question = replace(question, etag=etag, last_modified=last_modified)
+                return self._ask(question, Visit(state, taken, None, question.is_conditional), now)
             self.outcomes[excluded] += 1
+            if excluded in politeness.POLICY_REASONS:
+                self._pages.leave_out_unseen(state, taken, excluded, now)
+                continue
             if self._pages.is_withdrawn(state, taken, excluded):
                 sends += self._pages.withdraw_unseen(state, taken, f"X{excluded}", now)
                 continue
             conclusion = self._concluded(f"X{excluded}", now)
-            if excluded in politeness.POLICY_REASONS:  # which may change, or the owner take it back
-                conclusion = conclusion._replace(due_s=due_at(now + politeness.POLICY_REVIEW_S))
             if excluded is FailureReason.UNREACHABLE and known is not None:  # until its port is tried again
                 due_s = min(conclusion.due_s, due_at(known.expires_s))
                 conclusion = conclusion._replace(due_s=due_s)
@@ -173,14 +218,35 @@ class Visits:
             self._clocks.wait(state, free_s)
             return None
         # A byte more than is read of it tells that it was cut.
-        request = self._question(question.url, (), ROBOTS_BYTES_MAX + 1)
+        rules = self._address_rules(state, taken, now) if host_of(question.url) == state.host else None
+        request = self._question(question.url, rules, (), ROBOTS_BYTES_MAX + 1)
         return self._ask(request, Visit(state, taken, question), now)
 
     def _question(
-        self, url: str, media_types: tuple[str, ...] = PAGE_MEDIA_TYPES, beginning_bytes: int = 0
+        self,
+        url: str,
+        rules: AddressRules | None,
+        media_types: tuple[str, ...] = PAGE_MEDIA_TYPES,
+        beginning_bytes: int = 0,
     ) -> FetchPage:
-        settings = self._settings
-        return FetchPage(url, media_types, beginning_bytes, settings.user_agent, settings.delay_s)
+        delay_s = self._clocks.address_delay_s(host_of(url))
+        user_agent, peers = self._settings.user_agent, self._crawler_count
+        return FetchPage(url, media_types, beginning_bytes, user_agent, delay_s, peers, rules)
+
+    def _address_rules(self, state: HostState, taken: QueuedUrl, now: float) -> AddressRules | None:
+        """What the policy says of the addresses of a host; None when it makes no difference where it is."""
+        if not self._clocks.policy.is_of_addresses:
+            return None
+        page = self.robots.address_rules(state, taken)
+        host = self._clocks.address_rules(state.host, now)
+        return AddressRules(page, host) if len(page) + len(host) > 2 else None
+
+    def _page_question(self, url: str, rules: AddressRules | None) -> FetchPage:
+        if not self._settings.reads_sitemaps:
+            return self._question(url, rules)
+        if not has_list_name(url):
+            return self._question(url, rules, PAGE_OR_LIST)
+        return replace(self._question(url, rules, PAGE_OR_PACKED_LIST), may_be_cut=True)
 
     def _free_s(self, url: str, state: HostState, now: float) -> float:
         """When the host of a URL may be asked on behalf of another one."""
@@ -206,10 +272,11 @@ class Visits:
 
     # --- answers ---
 
-    def _answered(self, url: str, now: float) -> Visit | None:
+    def _answered(self, url: str, now: float, ip: str = "") -> Visit | None:
         """What was asked, now that there is an answer; None when there was no such question."""
         visit = self._visits.pop(url, None)
         if visit is not None:
+            _note_address(visit.state, url, ip, now)
             self._asked.remove(host_of(url))
             self._budgets.count_question(visit.state.domain.name)
             if visit.robots is None and not visit.taken.is_stored:
@@ -219,7 +286,7 @@ class Visits:
 
     def fetched(self, fetched: PageFetched, now: float) -> list[Send]:
         """Take in an answer of a server."""
-        visit = self._answered(fetched.url, now)
+        visit = self._answered(fetched.url, now, fetched.ip)
         if visit is None:
             return []
         state, taken = visit.state, visit.taken
@@ -230,16 +297,16 @@ class Visits:
             failure = self.robots.take_in(state, visit.robots, fetched, now)
             if failure is not None:
                 self.outcomes[failure] += 1
+            elif self._settings.reads_sitemaps:
+                self._pages.find_lists(sitemaps_in(fetched), taken.depth + 1, now)
         else:
             self.outcomes[status_name(fetched.status)] += 1
-            sends = self._page_fetched(state, taken, fetched, now)
+            sends = self._page_fetched(visit, fetched, now)
         self._frontier.release(state, now)
         return sends
 
-    def _page_fetched(
-        self, state: HostState, taken: QueuedUrl, fetched: PageFetched, now: float
-    ) -> list[Send]:
-        status = fetched.status
+    def _page_fetched(self, visit: Visit, fetched: PageFetched, now: float) -> list[Send]:
+        state, taken, status = visit.state, visit.taken, fetched.status
         if politeness.may_pass(status):
             self._clocks.back_off(state, now, retry_after_s(fetched), taken.attempts)
             self._retry_or_fail(state, taken, str(status), now)
@@ -247,6 +314,9 @@ class Visits:
         self._clocks.forgive(state)
         if status == 200:
             return self._pages.parse(state, taken, fetched)
+        if status == 304:
+            self._not_modified(visit, fetched, now)
+            return []
         failure = str(status) if status >= 400 else ""
         if not failure and not self._pages.can_follow(taken, fetched):
             failure = FailureReason.TOO_MANY_REDIRECTS
@@ -259,11 +329,23 @@ class Visits:
             self._pages.follow(state, taken, fetched, now)
         return []
 
+    def _not_modified(self, visit: Visit, fetched: PageFetched, now: float) -> None:
+        """Leave a page as it is; a server that says so unasked says nothing of it."""
+        if visit.is_conditional:
+            self._pages.leave(visit.state, visit.taken, fetched, now)
+            return
+        self.outcomes[FailureReason.UNASKED_304] += 1
+        conclusion = self._concluded(f"F{FailureReason.UNASKED_304}", now)
+        self._frontier.settle(visit.state, visit.taken, conclusion)
+
     def failed(self, failed: FetchFailed, now: float) -> list[Send]:
         """Take in that there is no answer."""
         url, reason = failed.url, failed.reason
         if reason is FailureReason.ADDRESS_BUSY:
             self._was_not_asked(url, now + failed.pause_s, now)
+            return []
+        if reason is FailureReason.POLICY:
+            self._was_ruled_out(failed, now)
             return []
         visit = self._answered(url, now)
         if visit is None:
@@ -282,6 +364,19 @@ class Visits:
         self._frontier.release(visit.state, now)
         return sends
 
+    def parsed(self, parsed: PageParsed, now: float) -> list[Send]:
+        """Have a page stored, unless the policy does not want one of its media type or language."""
+        policy, document = self._clocks.policy, parsed.document
+        if policy.is_of_pages and not parsed.is_list and self._pages.is_page(parsed.url):
+            kind = ("", "") if document is None else (document.type, document.language)
+            rule = policy.rule_for_page(parsed.url, *kind, address=self._pages.address_of(parsed.url))
+            reason = politeness.policy_reason(rule, 0)
+            if reason is not None:
+                self.outcomes[reason] += 1
+                self._pages.leave_out(parsed.url, reason, now)
+                return []
+        return self._pages.parsed(parsed, now)
+
     def _was_not_asked(self, url: str, again_s: float, now: float) -> None:
         """Let a host wait for the turn of its address."""
         visit = self._visits.pop(url, None)
@@ -291,6 +386,22 @@ class Visits:
             self._frontier.put_back(visit.state, visit.taken)
             self._clocks.wait(visit.state, again_s)
             self._frontier.release(visit.state, now)
+
+    def _was_ruled_out(self, failed: FetchFailed, now: float) -> None:
+        """Leave a page out, or let its host wait, for the address that it turned out to have."""
+        visit = self._visits.pop(failed.url, None)
+        if visit is None:
+            return
+        state = visit.state
+        self._asked.remove(host_of(failed.url))
+        _note_address(state, failed.url, failed.ip, now)
+        if failed.pause_s:
+            self._frontier.put_back(state, visit.taken)
+            state.not_before_s = now + failed.pause_s
+        else:
+            self.outcomes[failed.detail] += 1
+            self._pages.leave_out_unseen(state, visit.taken, failed.detail, now)
+        self._frontier.release(state, now)
 
     def _robots_failed(
         self, state: HostState, taken: QueuedUrl, origin: str, blame: Blame, now: float
@@ -321,3 +432,9 @@ class Visits:
             self._frontier.retry(state, taken)
         else:
             self._frontier.settle(state, taken, self._concluded(f"F{reason}", now))
+
+
+def _note_address(state: HostState, url: str, ip: str, now: float) -> None:
+    """Remember where a host is, unless another one was asked for its robots.txt."""
+    if ip and host_of(url) == state.host:
+        state.address, state.address_s = ip, now

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 
 from mesh.actor import Message
 from mesh.urls import canonical
+from peers.crawler.address_rules import AddressRules
 
 USER_AGENT: Final = "tianmesh/0.1 (+https://tianmesh.example/bot)"
 PAGE_MEDIA_TYPES: Final = ("text/html", "application/xhtml+xml", "text/plain")
@@ -27,6 +28,7 @@ class FailureReason(StrEnum):
     PRIVATE_ADDRESS = "private_address"  # the name leads to an address of ours or of nobody
     REFUSED = "refused"
     UNREACHABLE = "unreachable"
+    POLICY = "policy"  # not asked: the policy of the mesh leaves out, or lets wait, what is at its addresses
     ADDRESS_BUSY = "address_busy"  # not asked: other hosts at its address have their turn before
     TIMEOUT = "timeout"
     RESET = "reset"  # the connection broke, or closed before the answer was complete
@@ -45,6 +47,7 @@ class FailureReason(StrEnum):
     ROBOTS = "robots"  # by the controller: the site asks not to
     CRAWL_DELAY = "crawl_delay"  # by the controller: the site wants longer pauses than we wait
     TOO_MANY_REDIRECTS = "too_many_redirects"  # by the controller
+    UNASKED_304 = "unasked_304"  # by the controller: "not modified", and nobody had said since what
 
 
 class FetchPage(Message, frozen=True):
@@ -59,6 +62,16 @@ class FetchPage(Message, frozen=True):
     beginning_bytes: int = 0  # of the body, when no more is wanted; 0 wants all, up to the fetcher's limit
     user_agent: str = USER_AGENT
     delay_s: float = 0.0  # for which its address is left alone after the answer
+    peers: int = 1  # that may ask other names at its address
+    # Instead of that delay, and whether it may be asked at all, where the policy goes by address.
+    address_rules: AddressRules | None = None
+    may_be_cut: bool = False  # the beginning of a body that is longer than the fetcher takes is wanted, too
+    etag: str = ""  # of the version that is there; with either of them 304 may be the answer
+    last_modified: str = ""
+
+    @property
+    def is_conditional(self) -> bool:
+        return bool(self.etag or self.last_modified)
 
 
 class PageFetched(Message, frozen=True):
@@ -94,8 +107,9 @@ class FetchFailed(Message, frozen=True):
 
     url: str
     reason: FailureReason
-    detail: str = ""  # for people
-    pause_s: float = 0.0  # until it is the turn of a host whose address is busy
+    detail: str = ""  # for people; why, when it is the policy
+    pause_s: float = 0.0  # until it is the turn of a host whose address is busy, or of one that has to wait
+    ip: str = ""  # of a host that the policy leaves out or lets wait
 
 
 FetchResult: TypeAlias = PageFetched | FetchFailed

@@ -1,4 +1,4 @@
-"""How links get to the controllers that own their hosts."""
+"""How links get to the controllers that own their hosts, and how these explain what they do."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from mesh.wire_fields import Count, Url
 
 LINKS_MAX: Final = 1_000  # links in one batch: about 100 kB
 ANCHOR_CHARS_MAX: Final = 200
+FACTS_BYTES_MAX: Final = 65_536
 
 Anchor: TypeAlias = Annotated[str, Meta(max_length=ANCHOR_CHARS_MAX)]
 
@@ -33,6 +34,7 @@ class FoundLink(Message, frozen=True, array_like=True):
     hops: Annotated[int, Meta(ge=0, le=255)] = 0  # redirects in a row that led here
     use: LinkUse = LinkUse.FETCH
     linker: Annotated[str, Meta(max_length=16)] = ""  # see `peers.engine.linkers`; "" within a site
+    is_listed: bool = False  # in a sitemap or feed, of which one names as many as it likes
 
 
 class LinksFound(Message, frozen=True, array_like=True, tag=20):
@@ -43,6 +45,8 @@ class LinksFound(Message, frozen=True, array_like=True, tag=20):
 
     batch: Count  # the sender's number for it
     links: Annotated[tuple[FoundLink, ...], Meta(max_length=LINKS_MAX)]
+    policy: Count = 0  # number of the policy that the sender goes by; who has heard of an older one waits
+    is_instead: bool = False  # their owners accept none: who keeps their slots, too, takes them
 
 
 class LinksAccepted(Message, frozen=True, array_like=True, tag=21):
@@ -50,3 +54,30 @@ class LinksAccepted(Message, frozen=True, array_like=True, tag=21):
 
     is_promise: ClassVar[bool] = True
     batch: Count
+
+
+class ExplainUrl(Message, frozen=True, array_like=True, tag=24):
+    """A gateway to the controllers that keep a URL's slot: what do you know of it?"""
+
+    request: Count
+    url: Url  # canonical
+
+
+class UrlExplained(Message, frozen=True, array_like=True, tag=25):
+    """Answer to `ExplainUrl`: the encoded `explanations.UrlFacts`."""
+
+    request: Count
+    facts: Annotated[bytes, Meta(max_length=FACTS_BYTES_MAX)]
+
+
+class ExplainCrawl(Message, frozen=True, array_like=True, tag=26):
+    """A gateway to every controller: what do you fetch now, and what does the rest wait for?"""
+
+    request: Count
+
+
+class CrawlExplained(Message, frozen=True, array_like=True, tag=27):
+    """Answer to `ExplainCrawl`: the encoded `explanations.CrawlFacts`."""
+
+    request: Count
+    facts: Annotated[bytes, Meta(max_length=FACTS_BYTES_MAX)]

@@ -24,7 +24,7 @@ from peers.engine.document import Document
 from peers.engine.errors import CorruptIndexError, OutdatedIndexError
 from peers.engine.kernels import is_ascending
 from peers.engine.postings.inspection import inspect_postings
-from peers.engine.postings.reader import inverted
+from peers.engine.postings.reader import Inverted
 from peers.engine.segment import Segment
 from peers.engine.segment_format import EXPORTED_BYTES_MAX
 from peers.engine.stored_blocks import BLOCK_BYTES_MAX
@@ -107,7 +107,7 @@ def _check_dictionary(segment: Segment, dictionary: Dictionary) -> None:
     do_count = np.fromiter(map(counts_for_length, terms), np.uint8, len(terms))
     totals = np.zeros(segment.lengths.size, np.int64)
     wrong = inspect_postings(
-        inverted(segment.postings, segment.postings_words, segment.positions),
+        Inverted(segment.postings, segment.postings_words, segment.positions),
         dictionary.postings_starts,
         dictionary.positions_starts,
         dictionary.doc_freqs,

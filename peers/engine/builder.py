@@ -12,13 +12,13 @@ from peers.engine.dictionary import Dictionary
 from peers.engine.document import Document
 from peers.engine.inversion import Inverter
 from peers.engine.marks import HOST_PREFIX, LANGUAGE_PREFIX, TYPE_PREFIX
-from peers.engine.packed_strings import pack_strings
+from peers.engine.packed_strings import pack_strings, pack_texts
 from peers.engine.postings.building import build_postings
 from peers.engine.postings.format import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX
 from peers.engine.postings.writer import new_lists
 from peers.engine.segment_format import SegmentData
 from peers.engine.stored_blocks import pack_blocks
-from peers.text.analysis import is_atom_key
+from peers.text.analysis import are_atom_keys
 
 # A domain name has at most 127 labels (RFC 1035); names made to fill indexes have many.
 _HOST_LABELS_MAX = 16
@@ -85,16 +85,16 @@ def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
     occurrences = inverter.finish()
     entries = occurrences.entries
     # Number 0 is the break between runs, no entry.
-    order = np.array(sorted(range(1, len(entries)), key=entries.__getitem__), np.int64)
-    terms = [entries[number] for number in order]
-    is_atom = np.array([is_atom_key(term) for term in terms], np.uint8)
+    numbers = sorted(range(1, len(entries)), key=entries.__getitem__)
+    order, terms = np.array(numbers, np.int64), list(map(entries.__getitem__, numbers))
+    is_atom = are_atom_keys(terms).astype(np.uint8)
     n_keys = len(occurrences.keys)
     # Room for the worst case; pages that are never written to are never in memory.
     room = n_keys * POSTING_BYTES_MAX + (n_keys // BLOCK + 2) * ENTRY_BYTES_MAX
     written = new_lists(len(terms), np.empty(room // 4, np.uint32), np.empty(n_keys * 5 + 1, np.uint8))
     build_postings(occurrences.starts, occurrences.keys, order, is_atom, inverter.lengths, written)
     urls, url_starts = pack_strings([item.document.url.encode() for item in by_url])
-    term_blob, term_starts = pack_strings([term.encode() for term in terms])
+    term_blob, term_starts = pack_texts(terms)
     stored, block_starts, block_documents, block_sums = pack_blocks(item.encoded for item in by_url)
     return SegmentData(
         slots=np.array([item.slot for item in by_url], np.uint16),

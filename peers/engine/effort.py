@@ -35,7 +35,9 @@ class Effort:
     """
 
     def __init__(self, visits_max: int = UNLIMITED) -> None:
-        self.cells = np.array([visits_max, 0], np.int64)
+        self.cells = np.empty(EFFORT_SIZE, np.int64)
+        self.cells[LEFT] = visits_max
+        self.cells[IS_STOPPED] = 0
         self._was_short = False
 
     @property

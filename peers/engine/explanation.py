@@ -1,23 +1,26 @@
 """Where a score comes from: every part of it with its formula and the numbers in it.
 
 `explain` works from the document as it is stored, analysed anew, and so shares no code with the kernels that
-score: that both come to the same number is tested. The gateway puts the parts of the full model on top, see
-`model.explain_mix`.
+score; `explain_indexed` works from the postings of a segment, at a thirtieth of the cost. That all come to
+the same number is tested. The gateway puts the parts of the full model on top, see `model.explain_mix`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 import numpy as np
 
 from peers.engine.document import Document
+from peers.engine.gathering import NO_UNIT, gather
 from peers.engine.inversion import Inverter
 from peers.engine.kernels import FIELD_COUNT, FIELD_SHIFT
 from peers.engine.query import Query
 from peers.engine.ranking import RankingWeights, Statistics, idf_of, in_scoring_order, length_normalisation
+from peers.engine.segment import Segment
+from peers.kernel import Ints
 
 FIELD_NAMES: Final = ("title", "anchor", "heading", "body", "url")
 
@@ -55,7 +58,37 @@ def explain(
       document: as it is stored.
       statistics: those that the search was made with.
     """
-    frequencies, lengths = _counted(document, query.scoring)
+    return _explain(*_counted(document, query.scoring), query, statistics, weights)
+
+
+def explain_indexed(
+    segment: Segment,
+    documents: Ints,
+    query: Query,
+    statistics: Statistics,
+    weights: RankingWeights = _DEFAULT_WEIGHTS,
+) -> list[Explanation]:
+    """Do as `explain` for some documents of a segment, ascending. DamagedSegmentError."""
+    frequencies = np.zeros((len(query.scoring), len(documents), FIELD_COUNT), np.int64)
+    units = np.full(len(query.scoring), NO_UNIT)
+    gather(segment, query.scoring, units, documents, 0, frequencies)
+    by_document = frequencies.transpose(1, 0, 2).tolist()
+    lengths = segment.lengths[documents].tolist()
+    explanations = []
+    for of_document, of_fields in zip(by_document, lengths, strict=True):
+        found = zip(query.scoring, of_document, strict=True)
+        counted = {entry: of_entry for entry, of_entry in found if any(of_entry)}
+        explanations.append(_explain(counted, of_fields, query, statistics, weights))
+    return explanations
+
+
+def _explain(
+    frequencies: Mapping[str, Sequence[int]],
+    lengths: Sequence[int],
+    query: Query,
+    statistics: Statistics,
+    weights: RankingWeights,
+) -> Explanation:
     scoring = in_scoring_order(query.scoring, statistics)
     idf = idf_of(scoring, statistics).tolist()
     weight_of = dict(zip(query.scoring, query.weights, strict=True))

@@ -25,7 +25,7 @@ from peers.engine.errors import DamagedSegmentError
 from peers.engine.live_segment import LiveSegment
 from peers.engine.merging import gathered, merge_segments
 from peers.engine.postings.format import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX
-from peers.engine.postings.reader import inverted
+from peers.engine.postings.reader import Inverted
 from peers.engine.postings.slicing import Cursors, begin_slices, slice_postings
 from peers.engine.postings.writer import new_lists
 from peers.engine.segment import Segment
@@ -156,7 +156,7 @@ class _Slicer:
         self._segment = segment
         self._entries = segment.entries()
         doc_freqs, places = self._entries.doc_freqs, self._entries.positions_starts
-        self._lists = inverted(segment.postings, segment.postings_words, segment.positions)
+        self._lists = Inverted(segment.postings, segment.postings_words, segment.positions)
         self._cursors = Cursors(np.empty(n_terms, np.int64), np.zeros(n_terms, np.int64), places[:-1].copy())
         begin_slices(self._lists, self._entries.postings_starts, doc_freqs, self._cursors.pending)
         self._is_atom = (places[1:] > places[:-1]).view(np.uint8)

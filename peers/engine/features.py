@@ -15,23 +15,24 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import types
 
-from peers.engine.gathering import FREQUENCIES, NO_UNIT, Frequencies, gather
-from peers.engine.kernels import BODY, FIELD_COUNT
+from peers.engine.compiled import kernel
+from peers.engine.dictionary import Lexicon
+from peers.engine.gathering import NO_UNIT
+from peers.engine.kernels import BODY
+from peers.engine.lists import Postings
 from peers.engine.model import Features, scale_of
-from peers.engine.proximity import proximities
 from peers.engine.query import Query
 from peers.engine.ranking import Statistics, idf_of, in_scoring_order
 from peers.engine.segment import Segment
 from peers.engine.snapshot import Best, View
-from peers.kernel import IN_FLOATS, IN_INTS, Floats, Ints, kernel
+from peers.kernel import FewFloats, Ints, Lengths, Numbers, Strings
 from peers.text.runs import RunKind, kind_of
 from peers.text.stemming import FORM_PREFIX, form_of
 
 TITLE: Final = 0
 URL: Final = 4
-_SHARE_ROWS: Final = 3
+_MEASURED: Final = 4  # features of a document that are in postings
 
 FORMS_CACHED: Final = 4_096
 _ENDINGS: Final = (
@@ -46,10 +47,11 @@ class _Plan(NamedTuple):
     """What of a query is the same for all segments."""
 
     entries: tuple[str, ...]  # those that score, then further forms of words
-    units: Ints  # in the proximity, of each of them
-    shares: Floats  # of each scoring entry in the score that a page could have; their sum is 1
-    are_counted: Ints  # 1 for scoring entries whose occurrences, together, are words of a field, each once
-    idf: Floats  # of each unit
+    units: list[int]  # in the proximity, of each of them
+    shares: list[float]  # of each scoring entry in the score that a page could have; their sum is 1
+    are_counted: list[bool]  # scoring entries whose occurrences, together, are words of a field, each once
+    idf: list[float]  # of each unit
+    total_idf: float
     average_body: float
 
 
@@ -137,10 +139,11 @@ def _plan(query: Query, statistics: Statistics) -> _Plan:
     total_body = statistics.field_lengths[BODY]
     return _Plan(
         tuple(entries),
-        np.array(units, np.int64),
-        np.array(shares),
-        np.array([_is_counted(entry, number_of) for entry in scoring], np.int64),
-        np.array(unit_idf),
+        units,
+        shares,
+        [_is_counted(entry, number_of) for entry in scoring],
+        unit_idf,
+        float(np.array(unit_idf).sum()),
         total_body / max(1, statistics.document_count) or 1.0,
     )
 
@@ -169,49 +172,47 @@ def _measured(
     if not urls:
         return []
     plan = _plan(query, statistics)
-    frequencies = np.zeros((len(plan.shares), len(urls), FIELD_COUNT), np.int64)
-    places: list[Ints] = []
-    first = 0
+    measured: list[tuple[float, ...]] = []
+    depths = [float(depth_of(url)) for url in urls]
     for segment, documents in located:
-        places.append(gather(segment, plan.entries, plan.units, documents, first, frequencies))
-        first += len(documents)
-    lengths = np.concatenate([segment.lengths[documents] for segment, documents in located], dtype=np.float64)
-    of_query = np.empty((_SHARE_ROWS, len(urls)))
-    _add_shares(frequencies, plan.shares, plan.are_counted, lengths[:, TITLE].copy(), of_query)
-    columns = (
-        proximities(np.sort(np.concatenate(places)), plan.idf, lengths[:, BODY] / plan.average_body),
-        *of_query,
-        np.concatenate([segment.linking_hosts[documents] for segment, documents in located]),
-        [depth_of(url) for url in urls],
-        np.concatenate([segment.dates[documents] for segment, documents in located]),
-    )
-    return list(zip(*(np.asarray(column, np.float64).tolist() for column in columns), strict=True))
+        n = len(documents)
+        found, (damage, positions_damage) = _measure(
+            segment.lists, segment.lexicon, *plan, documents.tolist(), segment.lengths, _MEASURED * n, 2
+        )
+        segment.refuse_postings(damage)
+        segment.refuse_positions(positions_damage)
+        of_kernel = [found[start : start + n] for start in range(0, _MEASURED * n, n)]
+        linking_hosts = segment.linking_hosts[documents].astype(np.float64).tolist()
+        dates = segment.dates[documents].astype(np.float64).tolist()
+        of_urls = depths[len(measured) : len(measured) + n]
+        measured += zip(*of_kernel, linking_hosts, of_urls, dates, strict=True)
+    return measured
 
 
-@kernel(FREQUENCIES, IN_FLOATS, IN_INTS, IN_FLOATS, types.float64[:, ::1])
-def _add_shares(
-    frequencies: Frequencies, shares: Floats, are_counted: Ints, title_lengths: Floats, found: Floats
-) -> int:
-    """Set for each document the features that are shares of the query: title, URL, coverage."""
-    for document in range(len(title_lengths)):
-        in_title = 0.0
-        in_url = 0.0
-        anywhere = 0.0
-        matched = 0
-        for entry in range(len(shares)):
-            occurs = False
-            for field in range(FIELD_COUNT):
-                occurs = occurs or frequencies[entry, document, field] > 0
-            if occurs:
-                anywhere += shares[entry]
-            if frequencies[entry, document, TITLE] > 0:
-                in_title += shares[entry]
-                matched += are_counted[entry] * frequencies[entry, document, TITLE]
-            if frequencies[entry, document, URL] > 0:
-                in_url += shares[entry]
-        in_title = min(1.0, in_title)
-        of_title = min(1.0, matched / max(title_lengths[document], 1.0))
-        found[0, document] = 2.0 * in_title * of_title / max(in_title + of_title, 1e-9)
-        found[1, document] = min(1.0, in_url)
-        found[2, document] = min(1.0, anywhere)
-    return len(title_lengths)
+@kernel
+def _measure(
+    postings: Postings,
+    lexicon: Lexicon,
+    entries: Strings,
+    units: Numbers,
+    shares: FewFloats,
+    are_counted: Numbers,
+    idf: FewFloats,
+    total_idf: float,
+    average_body: float,
+    documents: Numbers,
+    lengths: Lengths,
+    room: int,
+    damage: int,
+) -> tuple[list[float], list[int]]:
+    """Measure what of the features is in the postings.
+
+    Args:
+      entries: as in `_Plan`, as all up to the average; of `units` below 256, or NO_UNIT.
+      documents: rising. lengths: of all documents of the segment.
+      room: for `_MEASURED` numbers of each document. damage: for two.
+
+    Returns:
+      The proximities of all documents, then title, URL and coverage of all; the first damaged block of
+      postings, and of positions, that was met, or -1.
+    """

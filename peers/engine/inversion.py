@@ -7,7 +7,10 @@ pass over a dictionary, and the rest is numpy and `kernels`. The terms are those
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import count
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -25,10 +28,12 @@ from peers.engine.kernels import (
     rehash,
     scatter,
 )
-from peers.kernel import Ints
+from peers.engine.word_numbers import DistinctWords
+from peers.kernel import Codes, Ints
 from peers.text.analysis import CHARACTER_PREFIX, TERM_CHARS_MAX
+from peers.text.characters import codes_of, fold_evenly, text_of
 from peers.text.compounds import GROUPING, LINKS, MIXED_CHARS_MAX, chain, grouped_number, marked, mixed
-from peers.text.folding import SIMPLIFIED, fold_letters, simplify
+from peers.text.folding import fold
 from peers.text.runs import KIND_OF_CHARACTER, RunKind
 from peers.text.segmentation import segment_han
 from peers.text.stemming import FORM_PREFIX, form_of
@@ -41,21 +46,30 @@ ANCHORS_MAX = 1000
 # Analysed in one go: large enough to hide the cost of calls, small enough to stay in the cache.
 _BATCH_CHARS = 256 * 1024
 
+# The words of a site come again in every segment: some 6 MB.
+_FORMS_CACHED = 32_768
+
 _KINDS = np.frombuffer(KIND_OF_CHARACTER, np.uint8)
-_UNKNOWN, _FORMLESS = -2, -1
+_FORMLESS = -1
 _IS_LINK = np.isin(np.arange(128), list(map(ord, LINKS)))
+_known_form_of = lru_cache(_FORMS_CACHED)(form_of)
 _BREAK = "\n"  # between runs and texts; never part of a run
 
 
-class _Vocabulary(dict[str, int]):
+class _Vocabulary(defaultdict[str, int]):
     """Numbers for terms in the order of their first use, given by looking them up."""
 
-    def __missing__(self, term: str) -> int:
-        number = self[term] = len(self)
-        return number
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_all([_BREAK])
 
     def numbers(self, terms: Sequence[str]) -> Ints:
         return np.fromiter(map(self.__getitem__, terms), np.int64, len(terms))
+
+    def add_all(self, terms: Sequence[str]) -> None:
+        """Give new terms the next numbers."""
+        self.update(zip(terms, range(len(self), len(self) + len(terms)), strict=True))
+        self.default_factory = count(len(self)).__next__  # which calls no Python for each term
 
 
 class _ShortNumbers:
@@ -90,9 +104,9 @@ class _ShortNumbers:
         numbers, new_keys = np.empty(n_tokens, np.int64), np.empty(n_tokens, np.int64)
         first_new = len(self._vocabulary) if self._known else 0
         n_new = number_tokens(codes, self._keys, self._numbers, first_new, numbers, new_keys)
+        if self._known:
+            self._vocabulary.add_all(_unpacked(new_keys[:n_new]))
         self._known += n_new
-        new_numbers = range(first_new, first_new + n_new)
-        self._vocabulary.update(zip(_unpacked(new_keys[:n_new]), new_numbers, strict=True))
         return numbers
 
     def _make_room(self, n_tokens: int) -> None:
@@ -116,28 +130,27 @@ def _unpacked(keys: Ints) -> list[str]:
     return kept.tobytes().decode("utf-32-le").split("\0")[:-1]
 
 
-class _FormNumbers:
-    """Numbers the forms of words (`stemming`): each word is looked at once, whatever how often it occurs."""
+class _WordNumbers:
+    """Numbers words, and their forms (`stemming`): each is looked at once, however often it occurs."""
 
     def __init__(self, vocabulary: _Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._form_of: Ints = np.full(2, _UNKNOWN, np.int64)  # word's number -> its form's
+        self._words = DistinctWords()
+        self._number_of: Ints = np.zeros(0, np.int64)  # by the word's place among the distinct ones
+        self._form_of: Ints = np.zeros(0, np.int64)  # likewise its form's number, or _FORMLESS
 
-    def numbers(self, words: Sequence[str], word_numbers: Ints) -> Ints:
-        """Return the number of each word's form, _FORMLESS for those that have none."""
-        self._make_room()
-        new = np.flatnonzero(self._form_of[word_numbers] == _UNKNOWN)
-        numbers, places = np.unique(word_numbers[new], return_index=True)
-        for word_number, place in zip(numbers.tolist(), new[places].tolist(), strict=True):
-            form = form_of(words[place])
-            self._form_of[word_number] = self._vocabulary[form] if form else _FORMLESS
-        return self._form_of[word_numbers]
-
-    def _make_room(self) -> None:
-        if (size := len(self._form_of)) < len(self._vocabulary):
-            grown = np.full(max(2 * size, len(self._vocabulary)), _UNKNOWN, np.int64)
-            grown[:size] = self._form_of
-            self._form_of = grown
+    def numbers(self, codes: Codes, starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:
+        """Return the number of each word, and of each word's form, _FORMLESS for those that have none."""
+        found, new = self._words.find(codes, starts, np.minimum(lengths, TERM_CHARS_MAX))
+        if new:
+            vocabulary = self._vocabulary
+            first = len(vocabulary)
+            vocabulary.add_all(new)
+            forms = [vocabulary[form] if form else _FORMLESS for form in map(_known_form_of, new)]
+            numbers = np.arange(first, first + len(new))
+            self._number_of = np.concatenate([self._number_of, numbers])
+            self._form_of = np.concatenate([self._form_of, np.array(forms, np.int64)])
+        return self._number_of[found], self._form_of[found]
 
 
 class Occurrences(NamedTuple):
@@ -157,9 +170,9 @@ class Inverter:
 
     def __init__(self, n_documents: int) -> None:
         self.lengths = np.zeros((n_documents, FIELD_COUNT), np.uint32)
-        self._vocabulary = _Vocabulary({_BREAK: 0})
+        self._vocabulary = _Vocabulary()
         self._short_numbers = _ShortNumbers(self._vocabulary)
-        self._form_numbers = _FormNumbers(self._vocabulary)
+        self._word_numbers = _WordNumbers(self._vocabulary)
         self._streams: list[tuple[Ints, Ints]] = []  # (numbers, keys)
         self._marks: list[str] = []
         self._mark_keys: list[int] = []
@@ -203,10 +216,9 @@ class Inverter:
 
     def _add_text(self, number: int, field: int, text: str) -> None:
         if text:
-            folded = fold_letters(text[:FIELD_CHARS_MAX])[:FIELD_CHARS_MAX]  # one character may fold to 18
-            self._texts.append(folded)
+            self._texts.append(text[:FIELD_CHARS_MAX])
             self._text_keys.append(number << DOCUMENT_SHIFT | field << FIELD_SHIFT)
-            self._batch_chars += len(folded)
+            self._batch_chars += len(self._texts[-1])
 
     def _flush_batch(self) -> None:
         """Turn the texts collected into occurrences."""
@@ -219,14 +231,13 @@ class Inverter:
         self._texts, self._text_keys, self._batch_chars = [], [], 0
 
     def _add_words(self, batch: _Batch) -> None:
-        keys = batch.run_keys[batch.run_kinds == RunKind.WORD]
+        is_word = batch.run_kinds == RunKind.WORD
+        keys = batch.run_keys[is_word]
         if len(keys):
-            words = batch.joined(RunKind.WORD).split(_BREAK)
-            if int(batch.run_lengths.max()) > TERM_CHARS_MAX:
-                words = [word[:TERM_CHARS_MAX] for word in words]
-            numbers = self._vocabulary.numbers(words)
+            starts, lengths = batch.run_starts[is_word], batch.run_lengths[is_word]
+            numbers, forms = self._word_numbers.numbers(batch.codes, starts, lengths)
             self._count(numbers, keys)
-            self._add_forms(self._form_numbers.numbers(words, numbers), keys, batch)
+            self._add_forms(forms, keys, batch)
 
     def _add_forms(self, forms: Ints, keys: Ints, batch: _Batch) -> None:
         """Add the forms of words, among which are those of numbers in groups, and the compounds."""
@@ -299,7 +310,7 @@ class Inverter:
 
 
 class _Batch:
-    """Texts folded but for Chinese characters, cut into runs, all at once; the rule is that of `runs_of`."""
+    """Texts folded and cut into runs, all at once; the rules are those of `fold` and `runs_of`."""
 
     def __init__(self, texts: Sequence[str], text_keys: Ints) -> None:
         """Cut texts.
@@ -307,8 +318,11 @@ class _Batch:
         Args:
           text_keys: document and field of each text, ascending; texts with the same key are anchors.
         """
-        self._text = _BREAK.join(texts)
-        self.codes = SIMPLIFIED[np.frombuffer(self._text.encode("utf-32-le"), np.uint32)]
+        codes = fold_evenly(codes_of(_BREAK.join(texts)))
+        if codes is None:  # somewhere in them is a character that folds to several, or with its neighbours
+            texts = [fold(text)[:FIELD_CHARS_MAX] for text in texts]  # one character may fold to 18
+            codes = codes_of(_BREAK.join(texts))
+        self.codes = codes
         self.kinds = _KINDS[self.codes]
         bounds = np.flatnonzero(np.diff(self.kinds, prepend=RunKind.SEPARATOR, append=RunKind.SEPARATOR))
         # A bound is where the kind changes; what is between two is a run, or separators.
@@ -336,7 +350,7 @@ class _Batch:
 
         Signs are looked for in bulk; what they are part of, which is rare, is looked at one by one.
         """
-        text = self._text  # in which only what is mixed has Chinese characters
+        text = text_of(self.codes)
         starts, ends, keys = self.run_starts, self.run_ends, self.run_keys
         is_word = self.run_kinds == RunKind.WORD
         words = np.flatnonzero(is_word)
@@ -361,7 +375,7 @@ class _Batch:
         is_short = is_word & (self.run_lengths <= MIXED_CHARS_MAX)
         for i in np.flatnonzero((gaps == 0) & (is_short[:-1] | is_short[1:])).tolist():
             if entry := mixed(text, int(starts[i]), int(ends[i]), int(ends[i + 1])):
-                yield int(keys[i]), simplify(entry)
+                yield int(keys[i]), entry
 
     def _is_marked(self, padded: NDArray[np.uint32], words: Ints) -> NDArray[np.bool_]:
         """Tell which words `marked` may find something at."""

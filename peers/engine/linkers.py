@@ -37,6 +37,7 @@ USE_PREFIX: Final = "\x03"  # of a use, likewise
 USES_MAX: Final = 32  # kept of a page
 # By the fitted weights a text that is there eight times has 0.9 of all that any number of times would give.
 TEXT_HOSTS_MAX: Final = 8
+_PREFIXES: Final = (LINKER_PREFIX, USE_PREFIX)
 _HASHES: Final = 1 << 64
 _HASH_CHARS: Final = 16
 _LINKER: Final = re.compile(LINKER_PREFIX + "[0-9a-f]{16}")
@@ -48,9 +49,9 @@ def linker_of(source: str, target: str) -> str:
 
     Hosts of one site: of the same name, also with `www.`, or one a subdomain of the other.
     """
-    source_host, target_host = host_of(source), host_of(target)
-    if source_host == target_host:  # as most links are
+    if target.startswith(source[: source.index("/", 8) + 1]):  # of one origin, as most links are
         return ""
+    source_host, target_host = host_of(source), host_of(target)
     one, other = source_host.removeprefix("www."), target_host.removeprefix("www.")
     if one == other or one.endswith("." + other) or other.endswith("." + one):
         return ""
@@ -86,7 +87,7 @@ def is_use(entry: str) -> bool:
 
 
 def is_text(entry: str) -> bool:
-    return not (is_linker(entry) or is_use(entry))
+    return not entry.startswith(_PREFIXES) or not (is_linker(entry) or is_use(entry))
 
 
 def text_hash(text: str) -> str:
@@ -102,8 +103,12 @@ def used_text(use: str) -> str:
 
 def are_uses_of_texts(entries: Iterable[str]) -> bool:
     """Tell whether all uses among entries are of texts among them, as what peers keep is."""
-    _, uses, texts = sorted_out(entries)
-    return all(used_text(use) in texts for use in uses)
+    entries = tuple(entries)
+    uses = tuple(filter(is_use, entries))
+    if not uses:  # as of most pages
+        return True
+    hashes = set(map(text_hash, filter(is_text, entries)))
+    return all(used_text(use) in hashes for use in uses)
 
 
 def sorted_out(entries: Iterable[str]) -> tuple[list[str], list[str], dict[str, str]]:

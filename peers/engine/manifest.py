@@ -9,7 +9,8 @@ import msgspec
 import numpy as np
 import xxhash
 
-from mesh.slot_set import NO_SLOTS
+from mesh.slot_limits import SLOTS_MAX
+from mesh.slot_set import NO_SLOTS, encode_slots
 from peers.engine.errors import CorruptIndexError, OutdatedIndexError
 from peers.kernel import Bytes
 
@@ -43,6 +44,12 @@ class Manifest(msgspec.Struct, frozen=True, array_like=True):
 def encode_manifest(manifest: Manifest) -> bytes:
     """Return the content of a manifest file."""
     return _with_checksum(msgspec.msgpack.encode(manifest))
+
+
+def manifest_of_lost() -> bytes:
+    """Return the manifest of an index that has lost all it had: whoever has the pages adds them again."""
+    everything = encode_slots(np.ones(SLOTS_MAX, np.bool_))
+    return encode_manifest(Manifest(generation=1, damaged=everything))
 
 
 def decode_manifest(content: memoryview) -> Manifest:

@@ -15,7 +15,7 @@ from peers.engine.dictionary import DOC_FREQ, PLACE, PLACE_END, START
 from peers.engine.entries import Entries
 from peers.engine.kernels import DOCUMENT_SHIFT, FIELD_COUNT
 from peers.engine.live_segment import SegmentView
-from peers.engine.locating import intersect, keep_matched, locate, match
+from peers.engine.locating import intersect, keep_matched, locate, match_atoms
 from peers.engine.postings.format import documents_of
 from peers.engine.query import Kind, Literal, Mode, Query
 from peers.engine.segment import Segment
@@ -326,7 +326,7 @@ def _matched(
     else:
         room = matches.copy()
     damage = np.empty(2, np.int64)
-    n = match(
+    n = match_atoms(
         segment.lists,
         known.found,
         np.array(rows, np.int64),

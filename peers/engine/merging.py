@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from peers.engine.dictionary import Dictionary
+from peers.engine.dictionary import BLOCK_ENTRIES, BLOCK_NUMBERS, Dictionary
 from peers.engine.kernels import merge_order
 from peers.engine.live_segment import LiveSegment
 from peers.engine.postings.format import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX
 from peers.engine.postings.merging import Sources, merge_postings
-from peers.engine.postings.reader import Inverted, inverted
+from peers.engine.postings.reader import Inverted
 from peers.engine.postings.writer import Written
 from peers.engine.scratch import Scratch, in_memory, room
 from peers.engine.segment import Segment
 from peers.engine.segment_format import SegmentData
 from peers.engine.stored_blocks import pack_blocks
-from peers.kernel import Bytes, Ints, Lengths, Words, read_only
+from peers.kernel import Bytes, Ints, Lengths, Words
 
 # A query costs about 0.1 ms a segment, with counting and features; a merge rewrites each document
 # log(size) / log(factor) times.
@@ -37,8 +37,11 @@ DELETED_SHARE_MAX = 0.4
 # with one; to merge them took 3 s of CPU a peer.
 REST_FACTOR = 4
 
-# Merged in one go: large against the cost of a call, small against the memory that other work needs.
-RANGE_BYTES = 64 * 1024 * 1024
+# Merged in one go, of all sources together: large against the cost of a call, small against the memory that
+# other work needs.
+RANGE_BYTES = 16 * 1024 * 1024
+ENTRY_BYTES = 100  # what an entry takes besides, while its range is merged
+GATHERED_AT_ONCE = 4_096  # strings; each byte of theirs takes 24 meanwhile
 
 
 class SegmentSize(NamedTuple):
@@ -102,13 +105,16 @@ class MergedSegment(NamedTuple):
     documents: list[Ints]  # for each source: new number of every document, -1 when it was deleted
 
 
-def merge_segments(sources: Sequence[LiveSegment], scratch: Scratch = in_memory) -> MergedSegment:
+def merge_segments(
+    sources: Sequence[LiveSegment], scratch: Scratch = in_memory, range_bytes: int = RANGE_BYTES
+) -> MergedSegment:
     """Merge the live documents of segments whose live URLs are distinct; at least one is live.
 
     Pure computation, nearly all of it without the GIL: run it on any thread.
 
     Args:
-      scratch: for texts, postings and positions of the outcome.
+      scratch: for texts, addresses, postings and positions of the outcome.
+      range_bytes: of postings, positions and entries, to be merged in one go.
 
     Raises:
       DamagedSegmentError: a source is damaged; nothing of it gets a new checksum. OSError: no scratch.
@@ -118,19 +124,21 @@ def merge_segments(sources: Sequence[LiveSegment], scratch: Scratch = in_memory)
         segment.verify()
     bases = _starts_of([segment.document_count for segment in segments])
     live = np.concatenate([source.live for source in sources])
-    urls, url_starts = _joined([(segment.urls, segment.url_starts) for segment in segments])
+    urls, url_starts = _joined([(segment.urls, segment.url_starts) for segment in segments], scratch)
     documents = np.empty(len(live), np.int64)
     n_documents = merge_order(urls, url_starts, bases, live, documents)
     assert n_documents == int(live.sum()), "a URL is live in two segments"
     source_of = np.empty(n_documents, np.int64)  # new document -> old, numbered over all sources
     is_kept = documents >= 0
     source_of[documents[is_kept]] = np.flatnonzero(is_kept)
-    merged_urls, merged_url_starts = gathered(urls, url_starts, source_of)
+    merged_urls, merged_url_starts = gathered(urls, url_starts, source_of, scratch)
     encoded = _interleaved(sources, np.searchsorted(bases, source_of, "right") - 1)
     n_stored = sum(segment.stored_bytes for segment in segments)
     stored, block_starts, block_documents, block_sums = pack_blocks(encoded, scratch, n_stored)
     lengths = np.concatenate([segment.lengths for segment in segments])[source_of]
-    dictionary, postings, positions = _merge_dictionaries(segments, bases, documents, lengths, scratch)
+    dictionary, postings, positions = _merge_dictionaries(
+        segments, bases, documents, lengths, scratch, range_bytes
+    )
     data = SegmentData(
         slots=np.concatenate([segment.slots for segment in segments])[source_of],
         visits=np.concatenate([segment.visits for segment in segments])[source_of],
@@ -162,83 +170,105 @@ def _interleaved(sources: Sequence[LiveSegment], source_of: Ints) -> Iterator[by
 
 
 def _merge_dictionaries(
-    segments: Sequence[Segment], bases: Ints, documents: Ints, lengths: Lengths, scratch: Scratch
+    segments: Sequence[Segment],
+    bases: Ints,
+    documents: Ints,
+    lengths: Lengths,
+    scratch: Scratch,
+    range_bytes: int,
 ) -> tuple[Dictionary, Bytes, Bytes]:
     """Merge terms and postings; terms of deleted documents only are dropped.
 
     Goes through the dictionaries from one range of terms to the next, so that beside the outcome only the
-    postings of one range are in memory.
+    entries and postings of one range are in memory.
     """
-    dictionaries = [segment.entries() for segment in segments]
-    n_entries = [len(dictionary.doc_freqs) for dictionary in dictionaries]
-    entry_bases = _starts_of(n_entries)
-    terms, term_starts = _joined([(d.terms, d.term_starts) for d in dictionaries])
-    ranks = np.empty(sum(n_entries), np.int64)
-    n_terms = merge_order(terms, term_starts, entry_bases, np.ones(len(ranks), np.uint8), ranks)
-    order = np.argsort(ranks, kind="stable")  # sources of a term adjacent, in the order of segments
-    order_starts = _starts_of(np.bincount(ranks, minlength=n_terms))
-    document_bases = np.repeat(bases[:-1], n_entries)
-    doc_freqs = np.concatenate([dictionary.doc_freqs for dictionary in dictionaries])
-    merged = _Merged(n_terms, segments, scratch)
-    for first, end in pairwise(_ranges(dictionaries, ranks, entry_bases, n_terms)):
-        cuts = [
-            slice(*np.searchsorted(ranks[entry_bases[i] : entry_bases[i + 1]], (first, end)).tolist())
-            for i in range(len(segments))
-        ]
-        chosen = np.concatenate(
-            [entry_bases[i] + np.arange(cut.start, cut.stop) for i, cut in enumerate(cuts)]
-        )
-        lists, starts, places, place_ends = _lists_in(segments, dictionaries, cuts)
-        sources = Sources(
-            starts,
-            doc_freqs[chosen],
-            places,
-            place_ends,
-            document_bases[chosen],
-            np.argsort(ranks[chosen], kind="stable"),
-            order_starts[first : end + 1] - order_starts[first],
-        )
-        merged.add(first, lists, Sources(*map(read_only, sources)), documents, lengths)
-    is_kept = merged.doc_freqs > 0
-    kept_terms, kept_term_starts = gathered(terms, term_starts, order[order_starts[:-1][is_kept]])
+    bounds = _bounds(segments, range_bytes // len(segments))
+    n_entries = sum(segment.entry_count for segment in segments)
+    merged = _Merged(n_entries, segments, scratch)
+    kept: list[tuple[Bytes, Ints]] = []  # the terms of each range
+    n_terms = 0
+    for first, end in zip([b"", *bounds], [*bounds, None], strict=True):
+        dictionaries = [_entries_between(segment, first, end) for segment in segments]
+        counts = [len(dictionary.doc_freqs) for dictionary in dictionaries]
+        terms, term_starts = _joined([(d.terms, d.term_starts) for d in dictionaries])
+        ranks = np.empty(sum(counts), np.int64)
+        n_here = merge_order(terms, term_starts, _starts_of(counts), np.ones(len(ranks), np.uint8), ranks)
+        order = np.argsort(ranks, kind="stable")  # sources of a term adjacent, in the order of segments
+        order_starts = _starts_of(np.bincount(ranks, minlength=n_here))
+        lists, starts, places, place_ends = _lists_in(segments, dictionaries)
+        doc_freqs = np.concatenate([dictionary.doc_freqs for dictionary in dictionaries])
+        document_bases = np.repeat(bases[:-1], counts)
+        sources = Sources(starts, doc_freqs, places, place_ends, document_bases, order, order_starts)
+        merged.add(n_terms, lists, sources, documents, lengths)
+        is_kept = merged.doc_freqs[n_terms : n_terms + n_here] > 0
+        kept.append(gathered(terms, term_starts, order[order_starts[:-1][is_kept]]))
+        n_terms += n_here
+    kept_terms, kept_term_starts = _joined(kept)
+    is_kept = merged.doc_freqs[:n_terms] > 0
     # Dropped terms wrote nothing, so the starts that remain still follow one another.
     dictionary = Dictionary(
         kept_terms,
         kept_term_starts,
-        merged.doc_freqs[is_kept],
-        np.append(merged.starts[:-1][is_kept], merged.starts[-1]),
-        np.append(merged.places[:-1][is_kept], merged.places[-1]),
+        merged.doc_freqs[:n_terms][is_kept],
+        np.append(merged.starts[:n_terms][is_kept], merged.starts[n_terms]),
+        np.append(merged.places[:n_terms][is_kept], merged.places[n_terms]),
     )
-    return dictionary, merged.postings[: merged.starts[-1]], merged.positions[: merged.places[-1]]
+    return dictionary, merged.postings[: merged.starts[n_terms]], merged.positions[: merged.places[n_terms]]
 
 
-def _ranges(dictionaries: Sequence[Dictionary], ranks: Ints, entry_bases: Ints, n_terms: int) -> list[int]:
-    """Cut the merged terms into ranges whose postings and positions have about RANGE_BYTES; n + 1 bounds."""
-    n_bytes = np.zeros(n_terms)
-    for i, dictionary in enumerate(dictionaries):
-        own = ranks[entry_bases[i] : entry_bases[i + 1]]
-        n_bytes[own] += np.diff(dictionary.postings_starts) + np.diff(dictionary.positions_starts)
-    total = np.cumsum(n_bytes)
-    bounds = np.searchsorted(total, np.arange(RANGE_BYTES, total[-1], RANGE_BYTES))
-    return sorted({0, *bounds.tolist(), n_terms})
+def _bounds(segments: Sequence[Segment], part_bytes: int) -> list[bytes]:
+    """Return terms, ascending, between which no segment has more than so many bytes.
+
+    One block of its dictionary may come on top, and a single term be more.
+    """
+    bounds: set[bytes] = set()
+    for segment in segments:
+        blocks = segment.dictionary_blocks.reshape(-1, BLOCK_NUMBERS)
+        n_bytes = blocks[:, 1] + blocks[:, 2] + ENTRY_BYTES * BLOCK_ENTRIES * np.arange(len(blocks))
+        cuts = np.searchsorted(n_bytes, np.arange(part_bytes, n_bytes[-1], part_bytes))
+        for block in np.unique(cuts[cuts < len(blocks) - 1]).tolist():
+            bounds.add(segment.first_of_block(block))
+    return sorted(bounds)
+
+
+def _entries_between(segment: Segment, first: bytes, end: bytes | None) -> Dictionary:
+    """Return the entries from `first` to before `end`; None for all that follow."""
+    first_block, end_block = segment.blocks_between(first, end)
+    entries = segment.entries_of_blocks(first_block, end_block)
+    starts = entries.term_starts
+    terms = entries.terms.data
+    numbers = range(len(entries.doc_freqs))
+
+    def term(number: int) -> bytes:
+        return bytes(terms[starts[number] : starts[number + 1]])
+
+    begin = bisect_left(numbers, first, key=term)
+    stop = len(numbers) if end is None else bisect_left(numbers, end, key=term)
+    return Dictionary(
+        entries.terms[starts[begin] : starts[stop]],
+        starts[begin : stop + 1] - starts[begin],
+        entries.doc_freqs[begin:stop],
+        entries.postings_starts[begin : stop + 1],
+        entries.positions_starts[begin : stop + 1],
+    )
 
 
 def _lists_in(
-    segments: Sequence[Segment], dictionaries: Sequence[Dictionary], cuts: Sequence[slice]
+    segments: Sequence[Segment], dictionaries: Sequence[Dictionary]
 ) -> tuple[Inverted, Ints, Ints, Ints]:
     """Return the lists of some entries of each segment, where their postings start, and their positions."""
     postings: list[tuple[Bytes, Ints]] = []
     positions: list[tuple[Bytes, Ints]] = []
-    for segment, dictionary, cut in zip(segments, dictionaries, cuts, strict=True):
-        starts = dictionary.postings_starts[cut.start : cut.stop + 1]
+    for segment, dictionary in zip(segments, dictionaries, strict=True):
+        starts = dictionary.postings_starts
         first = int(starts[0]) & -4  # words stay words
         end = -(-int(starts[-1]) // 4) * 4
         postings.append((segment.postings_words[first // 4 : end // 4].view(np.uint8), starts - first))
-        places = dictionary.positions_starts[cut.start : cut.stop + 1]
+        places = dictionary.positions_starts
         positions.append((segment.positions[places[0] : places[-1]], places - places[0]))
     joined, all_starts, _ = _concatenated(postings)
     joined_positions, all_places, place_ends = _concatenated(positions)
-    return inverted(joined, joined.view(np.uint32), joined_positions), all_starts, all_places, place_ends
+    return Inverted(joined, joined.view(np.uint32), joined_positions), all_starts, all_places, place_ends
 
 
 class _Merged:
@@ -282,23 +312,32 @@ def _starts_of(counts: Sequence[int] | Ints) -> Ints:
     return starts
 
 
-def _concatenated(lists: Sequence[tuple[Bytes, Ints]]) -> tuple[Bytes, Ints, Ints]:
+def _concatenated(
+    lists: Sequence[tuple[Bytes, Ints]], scratch: Scratch = in_memory
+) -> tuple[Bytes, Ints, Ints]:
     """Join blobs; return (blob, starts, ends) of all their items."""
     bases = _starts_of([len(blob) for blob, _ in lists])
     starts = np.concatenate([s[:-1] + base for (_, s), base in zip(lists, bases[:-1], strict=True)])
     ends = np.concatenate([s[1:] + base for (_, s), base in zip(lists, bases[:-1], strict=True)])
-    return np.concatenate([blob for blob, _ in lists]), starts, ends
+    joined = room(scratch, int(bases[-1]))
+    np.concatenate([blob for blob, _ in lists], out=joined)
+    return joined, starts, ends
 
 
-def _joined(lists: Sequence[tuple[Bytes, Ints]]) -> tuple[Bytes, Ints]:
+def _joined(lists: Sequence[tuple[Bytes, Ints]], scratch: Scratch = in_memory) -> tuple[Bytes, Ints]:
     """Join blobs that their items cover: return (blob, starts of all items and the end)."""
-    blob, starts, _ = _concatenated(lists)
+    blob, starts, _ = _concatenated(lists, scratch)
     return blob, np.append(starts, len(blob))
 
 
-def gathered(blob: Bytes, starts: Ints, items: Ints) -> tuple[Bytes, Ints]:
+def gathered(blob: Bytes, starts: Ints, items: Ints, scratch: Scratch = in_memory) -> tuple[Bytes, Ints]:
     """Return (blob, starts) of some items, in the order given."""
     lengths = starts[items + 1] - starts[items]
     new_starts = _starts_of(lengths)
-    places = np.repeat(starts[items] - new_starts[:-1], lengths) + np.arange(int(new_starts[-1]))
-    return blob[places], new_starts
+    joined = room(scratch, int(new_starts[-1]))
+    for first in range(0, len(items), GATHERED_AT_ONCE):
+        end = min(first + GATHERED_AT_ONCE, len(items))
+        begin, stop = int(new_starts[first]), int(new_starts[end])
+        places = np.repeat(starts[items[first:end]] - new_starts[first:end], lengths[first:end])
+        joined[begin:stop] = blob[places + np.arange(begin, stop)]
+    return joined, new_starts

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
 
 from peers.kernel import Bytes, Ints
-
-# Lists of entries that are packed: those of the queries that are being answered.
-PACKED_MAX = 64
 
 
 def as_bytes(content: bytes) -> Bytes:
@@ -25,7 +21,13 @@ def pack_strings(strings: Sequence[bytes]) -> tuple[Bytes, Ints]:
     return as_bytes(b"".join(strings)), np.array(starts, np.int64)
 
 
-@lru_cache(maxsize=PACKED_MAX)
-def packed(entries: tuple[str, ...]) -> tuple[Bytes, Ints]:
-    """Pack entries to be looked up: a query asks each segment for the same ones."""
-    return pack_strings([entry.encode() for entry in entries])
+def pack_texts(texts: Sequence[str]) -> tuple[Bytes, Ints]:
+    """Return the same of texts in UTF-8, in a fifth of the time."""
+    packed = as_bytes("\0".join(texts).encode())
+    ends = np.flatnonzero(packed == 0)
+    if len(ends) != len(texts) - 1:  # none, or there is a NUL in one of them
+        return pack_strings([text.encode() for text in texts])
+    starts = np.zeros(len(texts) + 1, np.int64)
+    starts[1:-1] = ends - np.arange(len(ends))
+    starts[-1] = len(packed) - len(ends)
+    return packed[packed != 0], starts

@@ -6,9 +6,8 @@ conjunctive normal form, of literals that hold for a document or do not. `readin
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import IntEnum, StrEnum
-from math import inf, isfinite, isnan
+from math import inf, isnan
 from typing import Final
 
 import msgspec
@@ -77,7 +76,10 @@ class Literal(msgspec.Struct, frozen=True, array_like=True):
         if not all(self.entries):
             raise ValueError("an entry of a literal is empty")
         n_distances = len(self.entries) if self.kind is Kind.PHRASE else 0
-        if len(self.distances) != n_distances or not all(0 <= d <= DISTANCE_MAX for d in self.distances):
+        distances = self.distances
+        if len(distances) != n_distances or (
+            distances and not 0 <= min(distances) <= max(distances) <= DISTANCE_MAX
+        ):
             raise ValueError(f"distances are not one for each entry, or more than {DISTANCE_MAX}")
         if not 0 <= self.fields < 1 << FIELD_COUNT or (self.fields and self.kind is not Kind.PHRASE):
             raise ValueError(f"no such fields: {self.fields}")
@@ -110,13 +112,14 @@ class Query(msgspec.Struct, frozen=True, array_like=True):
         """
         if len(self.required) > REQUIRED_MAX or len(self.scoring) > SCORING_MAX:
             raise ValueError(f"more than {REQUIRED_MAX} required entries, or {SCORING_MAX} that score")
-        for entries in (self.required, self.scoring):
-            if len(set(entries)) != len(entries) or not all(entries):
-                raise ValueError("an entry is empty or there twice")
+        _check_distinct(self.scoring)
+        if self.required != self.scoring:
+            _check_distinct(self.required)
         if len(self.weights) != len(self.scoring):
             raise ValueError("there is not one weight for each entry that scores")
-        if not all(isfinite(weight) and 0 <= weight <= WEIGHT_MAX for weight in self.weights):
-            raise ValueError(f"a weight is not between 0 and {WEIGHT_MAX}")
+        for weight in self.weights:
+            if not 0 <= weight <= WEIGHT_MAX:  # NaN is not either
+                raise ValueError(f"a weight is not between 0 and {WEIGHT_MAX}")
         if not self.clauses:
             return
         if len(self.clauses) > CLAUSES_MAX or not all(self.clauses):
@@ -144,10 +147,9 @@ class Query(msgspec.Struct, frozen=True, array_like=True):
         return msgspec.structs.replace(self, mode=mode)
 
 
-def term_query(terms: Iterable[str], mode: Mode = Mode.AND) -> Query:
-    """Return the query for plain terms of the dictionary, all of which score alike."""
-    distinct = tuple(dict.fromkeys(terms))
-    return Query(required=distinct, scoring=distinct, weights=(1.0,) * len(distinct), mode=mode)
+def _check_distinct(entries: tuple[str, ...]) -> None:
+    if len(set(entries)) != len(entries) or "" in entries:
+        raise ValueError("an entry is empty or there twice")
 
 
 def phrase_of(text: str, *, fields: int = ANY_FIELD, negated: bool = False) -> Literal | None:

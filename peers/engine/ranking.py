@@ -29,7 +29,7 @@ from peers.kernel import Floats
 _IDF_STEPS = 1 << 24
 
 
-class RankingWeights(msgspec.Struct, frozen=True, array_like=True):
+class RankingWeights(msgspec.Struct, frozen=True, array_like=True, cache_hash=True):
     """What a match in each field is worth, and how much its length counts against it.
 
     Five fields: title, anchor, heading, body, url. The same on every peer that answers one query.
@@ -79,11 +79,6 @@ class Statistics(msgspec.Struct, frozen=True, array_like=True):
         return Statistics(self.document_count + other.document_count, lengths, doc_freqs)
 
 
-def sum_statistics(parts: Iterable[Statistics]) -> Statistics:
-    """Add up the statistics of disjoint collections, such as the answers of all peers."""
-    return sum(parts, Statistics())
-
-
 def in_scoring_order(terms: Iterable[str], statistics: Statistics) -> list[str]:
     """Sort terms the one way in which every peer adds up their scores: the rarest first."""
     known = statistics.doc_freqs
@@ -104,6 +99,22 @@ def idfs_of(terms: Sequence[str], statistics: Statistics) -> list[float]:
     total, known = statistics.document_count, statistics.doc_freqs
     doc_freqs = [known.get(term, 0) for term in terms]
     return [_idf(max(n, total), n) for n in doc_freqs]
+
+
+def scored(
+    terms: Sequence[str], weights: Sequence[float], statistics: Statistics
+) -> tuple[list[str], list[float]]:
+    """Return terms in scoring order, and idf times weight of each."""
+    # One loop each: a comprehension is a call.
+    total, doc_freq_of = statistics.document_count, statistics.doc_freqs.get
+    ordered = [(doc_freq_of(term, 0), term, weight) for term, weight in zip(terms, weights, strict=True)]
+    ordered.sort()
+    in_order: list[str] = []
+    factors: list[float] = []
+    for doc_freq, term, weight in ordered:
+        in_order.append(term)
+        factors.append(_idf(doc_freq if doc_freq > total else total, doc_freq) * weight)
+    return in_order, factors
 
 
 @lru_cache(maxsize=1 << 16)

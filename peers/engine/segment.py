@@ -12,7 +12,7 @@ Checks
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -24,13 +24,16 @@ import zstandard
 from numpy.typing import NDArray
 
 from mesh.stamp import Stamp
+from peers.engine.compiled import strings_at
 from peers.engine.dictionary import (
     BLOCK_ENTRIES,
     BLOCK_NUMBERS,
     FOUND_COLUMNS,
     Dictionary,
+    Lexicon,
     list_entries,
     look_up,
+    unpack_blocks,
     unpack_dictionary,
 )
 from peers.engine.document import Document
@@ -38,10 +41,9 @@ from peers.engine.entries import Entries
 from peers.engine.errors import CorruptIndexError, DamagedSegmentError
 from peers.engine.kernels import FIELD_COUNT, SUM_BLOCK_BYTES, find, find_damage
 from peers.engine.lists import Postings
-from peers.engine.packed_strings import pack_strings, packed
 from peers.engine.segment_format import ALIGNMENT, SECTIONS, read_header
 from peers.engine.stored_blocks import BLOCK_BYTES_MAX, BlockPacker, Blocks, raw_documents
-from peers.kernel import Bytes, Floats, Ints, Lengths, Sums, Words
+from peers.kernel import Bytes, Floats, Ints, Lengths, Strings, Sums, Words
 
 
 class Segment:
@@ -93,7 +95,7 @@ class Segment:
             if len(sums) != -(-summed.nbytes // SUM_BLOCK_BYTES):
                 raise CorruptIndexError(f"segment {name} has sums of other postings")
         # As kernels get them.
-        self.lexicon: tuple[Bytes, Ints, int] = (self.dictionary, self.dictionary_blocks, self.entry_count)
+        self.lexicon: Lexicon = Lexicon(self.dictionary, self.dictionary_blocks, self.entry_count)
         self.lists: Postings = Postings(
             self.postings,
             self.postings_words,
@@ -161,10 +163,10 @@ class Segment:
     def _damaged(self, place: str) -> DamagedSegmentError:
         return DamagedSegmentError(place, self.name, np.unique(self.slots))
 
-    def look_up(self, entries: Sequence[str]) -> Entries:
+    def look_up(self, entries: Strings) -> Entries:
         """Return what the dictionary says of entries."""
         found = np.empty(len(entries) * FOUND_COLUMNS, np.int64)
-        look_up(self.dictionary, self.dictionary_blocks, self.entry_count, *packed(tuple(entries)), found)
+        look_up(self.lexicon, entries, found)
         return Entries(found.reshape(-1, FOUND_COLUMNS))
 
     def beginning_with(self, prefix: str, n_max: int = 1 << 40) -> Entries:
@@ -201,8 +203,8 @@ class Segment:
     def _rank(self, entry: str) -> int:
         found = np.empty(FOUND_COLUMNS, np.int64)
         # A surrogate, as the successor of U+D7FF is, has its place between its neighbours.
-        strings = pack_strings([entry.encode(errors="surrogatepass")])
-        return look_up(self.dictionary, self.dictionary_blocks, self.entry_count, *strings, found)
+        strings = [entry.encode(errors="surrogatepass")]
+        return look_up(self.lexicon, strings, found)
 
     def entries(self) -> Dictionary:
         """Return the whole dictionary as arrays: some 45 bytes an entry.
@@ -210,12 +212,32 @@ class Segment:
         Raises:
           CorruptIndexError: it is none. It was checked when the segment was opened: nobody wrote one.
         """
-        dictionary = unpack_dictionary(self.dictionary, self.dictionary_blocks, self.entry_count)
+        return self._whole(unpack_dictionary(self.dictionary, self.dictionary_blocks, self.entry_count))
+
+    def entries_of_blocks(self, first: int, end: int) -> Dictionary:
+        """Return the entries of some blocks of the dictionary; raises as `entries`."""
+        blocks = unpack_blocks(self.dictionary, self.dictionary_blocks, self.entry_count, first, end)
+        return self._whole(blocks)
+
+    def _whole(self, dictionary: Dictionary | None) -> Dictionary:
         if dictionary is None:
             raise CorruptIndexError(f"segment {self.name} has no dictionary")
         return dictionary
 
-    def find_urls(self, urls: Sequence[bytes]) -> Ints:
+    def blocks_between(self, first: bytes, end: bytes | None) -> tuple[int, int]:
+        """Return first and end of the blocks in which entries from `first` to before `end` are."""
+        blocks = range(len(self.dictionary_blocks) // BLOCK_NUMBERS - 1)
+        begin = max(0, bisect_right(blocks, first, key=self.first_of_block) - 1)
+        if end is None:
+            return begin, len(blocks)
+        return begin, max(begin, bisect_left(blocks, end, key=self.first_of_block))
+
+    def first_of_block(self, block: int) -> bytes:
+        """Return the first entry of a block of the dictionary."""
+        here = self.entries_of_blocks(block, block + 1)
+        return here.terms[: here.term_starts[1]].tobytes()
+
+    def find_urls(self, urls: Strings) -> Ints:
         """Return the document of each URL (UTF-8), deleted or not, -1 when there is none."""
         return _find(self.urls, self.url_starts, urls)
 
@@ -229,13 +251,11 @@ class Segment:
 
     def urls_of(self, documents: Sequence[int]) -> list[str]:
         """Return the URLs of documents."""
-        text, places = self._url_text, self._url_places
-        return [text[places[document] : places[document + 1]].decode() for document in documents]
+        return strings_at(self.urls, self.url_starts, documents)
 
     def slots_of(self, documents: Sequence[int]) -> list[int]:
         """Return the slots of documents."""
-        slots = self._slot_numbers
-        return [slots[document] for document in documents]
+        return list(map(self._slot_numbers.__getitem__, documents))
 
     def stored(self, document: int) -> Document:
         """Read a stored document. DamagedSegmentError when its block is damaged."""
@@ -307,7 +327,7 @@ def _varint(data: Bytes, at: int) -> tuple[int, int]:
     return value, at + 1
 
 
-def _find(blob: Bytes, starts: Ints, wanted: Sequence[bytes]) -> Ints:
+def _find(blob: Bytes, starts: Ints, wanted: Strings) -> Ints:
     found = np.empty(len(wanted), np.int64)
-    find(blob, starts, *pack_strings(wanted), found)
+    find(blob, starts, wanted, found)
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from math import inf
 from typing import NamedTuple, TypeAlias
@@ -15,14 +14,13 @@ from peers.engine.kernels import FIELD_COUNT
 from peers.engine.live_segment import SegmentView
 from peers.engine.matching import Found, found_by, holding, is_range, located
 from peers.engine.matching_cost import clauses_cost, matching_cost
-from peers.engine.packed_strings import packed
 from peers.engine.query import Kind, Literal, Mode, Order, Query
-from peers.engine.ranking import RankingWeights, Statistics, idfs_of, in_scoring_order, length_normalisation
+from peers.engine.ranking import RankingWeights, Statistics, length_normalisation, scored
 from peers.engine.scoring import MODEL_SIZE
-from peers.engine.searching.batch import TOLD_SIZE, Goal
-from peers.engine.searching.conjunction import search_all
+from peers.engine.searching.batch import TOLD_SIZE, Goal, Searched
+from peers.engine.searching.conjunction import Atoms, search_all
 from peers.engine.searching.disjunction import search_any
-from peers.engine.searching.found import rank, select
+from peers.engine.searching.found import rank, select_best
 from peers.engine.segment import Segment
 from peers.kernel import Bytes, Floats, Ints
 
@@ -34,26 +32,18 @@ Place: TypeAlias = tuple[float, str]
 _FEW = 1 / 16
 
 
-class _Atoms(NamedTuple):
-    """A phrase as `search_all` gets it: the rarest atom first."""
-
-    rows: Ints
-    distances: Ints
-    fields: int
-
-
-_NO_PHRASE = _Atoms(np.empty(0, np.int64), np.empty(0, np.int64), 0)
+_NO_PHRASE = Atoms([], [], 0)
 
 
 class Plan(NamedTuple):
     """What of a query is the same for all segments."""
 
     query: Query
-    scoring: tuple[str, ...]  # entries, in the order in which their scores are added up
-    terms: tuple[str, ...]  # the same, then those that only have to occur
-    is_required: Bytes  # of the terms
-    phrase: _Atoms  # of the only clause, if it is an only phrase
-    factors: Floats  # of the terms, idf times weight
+    scoring: list[str]  # entries, in the order in which their scores are added up
+    terms: list[str]  # the same, then those that only have to occur
+    is_required: list[bool]  # of the terms
+    phrase: Atoms  # of the only clause, if it is an only phrase
+    factors: list[float]  # of the terms, idf times weight
     model: Floats  # see `scoring`
     k: int
     after: Place | None
@@ -63,22 +53,26 @@ def plan_of(
     query: Query, statistics: Statistics, weights: RankingWeights, k: int, after: Place | None
 ) -> Plan:
     """Work out for all segments what a query asks for, within its limits."""
-    scoring = in_scoring_order(query.scoring, statistics)
-    weight_of = dict(zip(query.scoring, query.weights, strict=True))
-    literal = _only_phrase(query)
+    scoring, factors = scored(query.scoring, query.weights, statistics)
+    literal = _only_phrase(query) if query.clauses else None
     required = query.required if literal is None else query.required + literal.entries
-    terms = (*scoring, *[entry for entry in dict.fromkeys(required) if entry not in weight_of])
-    factors = [
-        idf * weight_of[entry] for idf, entry in zip(idfs_of(scoring, statistics), scoring, strict=True)
-    ]
-    factors += [0.0] * (len(terms) - len(scoring))
+    terms = scoring
+    if required == query.scoring:
+        is_required = [True] * len(terms)
+    else:
+        terms = scoring.copy()
+        for entry in required:
+            if entry not in terms:
+                terms.append(entry)
+                factors.append(0.0)
+        is_required = [entry in required for entry in terms]
     return Plan(
         query,
-        tuple(scoring),
+        scoring,
         terms,
-        np.array([entry in required for entry in terms], np.uint8),
+        is_required,
         _NO_PHRASE if literal is None else _phrase_of(literal, terms, statistics),
-        np.array(factors, np.float64),
+        factors,
         _model(statistics.document_count, statistics.field_lengths, weights),
         k,
         after,
@@ -90,19 +84,25 @@ def _only_phrase(query: Query) -> Literal | None:
     if query.mode is not Mode.AND or len(query.clauses) != 1 or len(query.clauses[0]) != 1:
         return None
     literal = query.clauses[0][0]
-    is_plain = literal.kind is Kind.PHRASE and not literal.negated
-    return literal if is_plain and not any(map(is_range, literal.entries)) else None
+    if literal.kind is not Kind.PHRASE or literal.negated:
+        return None
+    for entry in literal.entries:
+        if is_range(entry):
+            return None
+    return literal
 
 
-def _phrase_of(literal: Literal, terms: Sequence[str], statistics: Statistics) -> _Atoms:
-    known = statistics.doc_freqs
-    atoms = sorted(
-        zip(literal.entries, literal.distances, strict=True), key=lambda atom: known.get(atom[0], 0)
-    )
-    rows = [terms.index(entry) for entry, _ in atoms]
-    distances = [distance for _, distance in atoms]
+def _phrase_of(literal: Literal, terms: list[str], statistics: Statistics) -> Atoms:
+    doc_freq_of, row_of = statistics.doc_freqs.get, terms.index
+    atoms = [
+        (doc_freq_of(entry, 0), number, row_of(entry), literal.distances[number])
+        for number, entry in enumerate(literal.entries)
+    ]
+    atoms.sort()
+    rows = [row for _, _, row, _ in atoms]
+    distances = [distance for _, _, _, distance in atoms]
     fields = literal.fields or (1 << FIELD_COUNT) - 1
-    return _Atoms(np.array(rows, np.int64), np.array(distances, np.int64), fields)
+    return Atoms(rows, distances, fields)
 
 
 @lru_cache(maxsize=16)
@@ -155,48 +155,50 @@ def _found_by(view: SegmentView, query: Query, effort: Effort) -> Found:
 def _latest(view: SegmentView, plan: Plan, effort: Effort) -> Answer:
     found = _found_by(view, plan.query, effort).documents
     size = min(plan.k, len(found))
-    best, dates = np.empty(size, np.int64), np.empty(size)
-    n = select(found, view.segment.dates.astype(np.float64), *_limits(view.segment, plan), best, dates)
-    return len(found), True, best[:n].tolist(), dates[:n].tolist()
+    limits = _limits(view.segment, plan)
+    best, dates = select_best(found, view.segment.dates.astype(np.float64), *limits, size, size)
+    return len(found), True, best, dates
 
 
 def _goal(
     view: SegmentView,
     plan: Plan,
-    factors: Floats,
+    factors: list[float],
     allowed: Bytes,
     floor: float,
     effort: Effort,
-    *,
     is_whole: bool,
 ) -> Goal:
     """Return what a kernel is to find, and room for its answer."""
-    if view.live.kept_norms(plan.model) is None:
+    norms = view.live.kept_norms(plan.model)
+    if norms is None:
         effort.spend(view.segment.document_count)
+        norms = view.live.norms(plan.model)
     # One more than there can be: full means that something may have been left out.
     size = min(plan.k, view.document_count + 1)
-    ceiling, first = _limits(view.segment, plan)
+    ceiling, first = (inf, 0) if plan.after is None else _limits(view.segment, plan)
     return Goal(
         factors,
         allowed,
-        int(is_whole),
-        view.live.norms(plan.model),
+        is_whole,
+        norms,
         plan.model,
         floor,
         ceiling,
         first,
-        best=np.empty(size, np.int64),
-        best_scores=np.empty(size),
-        told=np.empty(TOLD_SIZE, np.int64),
-        effort=effort.cells,
+        size,
+        size,
+        TOLD_SIZE,
+        effort.cells,
     )
 
 
-def _answer(segment: Segment, goal: Goal, n: int) -> Answer:
-    total, is_exact, damage, positions_damage = goal.told.tolist()
-    segment.refuse_postings(damage)
-    segment.refuse_positions(positions_damage)
-    return total, is_exact == 1, goal.best[:n].tolist(), goal.best_scores[:n].tolist()
+def _answer(segment: Segment, searched: Searched) -> Answer:
+    best, scores, (total, is_exact, damage, positions_damage) = searched
+    if damage >= 0 or positions_damage >= 0:
+        segment.refuse_postings(damage)
+        segment.refuse_positions(positions_damage)
+    return total, is_exact == 1, best, scores
 
 
 def _best_of(view: SegmentView, plan: Plan, found: Found, floor: float, effort: Effort) -> Answer:
@@ -206,29 +208,19 @@ def _best_of(view: SegmentView, plan: Plan, found: Found, floor: float, effort: 
         return 0, True, [], []
     known, indexes, rows, factors = _lists(segment, found, plan)
     # All that were found are allowed.
-    goal = _goal(view, plan, factors, view.allowed, floor, effort, is_whole=True)
-    n = rank(segment.lists, known.found, documents, indexes, rows, goal)
-    return _answer(segment, goal, n)
+    goal = _goal(view, plan, factors, view.allowed, floor, effort, True)
+    return _answer(segment, rank(segment.lists, known.found, documents, indexes, rows, goal))
 
 
 def _best_of_all(view: SegmentView, plan: Plan, floor: float, effort: Effort) -> Answer:
     """Find the best documents with all of the required entries."""
     segment = view.segment
-    goal = _goal(view, plan, plan.factors, view.allowed, floor, effort, is_whole=view.is_whole)
-    n = search_all(
-        segment.lists,
-        *segment.lexicon,
-        *packed(plan.terms),
-        plan.is_required,
-        plan.phrase.rows,
-        plan.phrase.distances,
-        plan.phrase.fields,
-        goal,
-    )
-    return _answer(segment, goal, n)
+    goal = _goal(view, plan, plan.factors, view.allowed, floor, effort, view.is_whole)
+    searched = search_all(segment.lists, segment.lexicon, plan.terms, plan.is_required, plan.phrase, goal)
+    return _answer(segment, searched)
 
 
-def _lists(segment: Segment, found: Found, plan: Plan) -> tuple[Entries, Ints, Ints, Floats]:
+def _lists(segment: Segment, found: Found, plan: Plan) -> tuple[Entries, Ints, Ints, list[float]]:
     """Return the lists that score, where their postings are, the row of each there, and their factors."""
     row_of = {entry: row for row, entry in enumerate(found.entries)}
     if found.known is not None and all(entry in row_of for entry in plan.scoring):
@@ -236,9 +228,9 @@ def _lists(segment: Segment, found: Found, plan: Plan) -> tuple[Entries, Ints, I
         factors = plan.factors[: len(plan.scoring)]
         return found.known.at(rows), found.indexes, np.array(rows, np.int64), factors
     known = segment.look_up(plan.scoring)
-    present = np.flatnonzero(known.numbers >= 0)
+    present: list[int] = np.flatnonzero(known.numbers >= 0).tolist()
     known = known.at(present)
-    scoring = [plan.scoring[i] for i in present.tolist()]
+    scoring = [plan.scoring[i] for i in present]
     missing = [i for i, entry in enumerate(scoring) if entry not in row_of]
     indexes, documents = found.indexes, found.documents
     if missing:
@@ -246,16 +238,15 @@ def _lists(segment: Segment, found: Found, plan: Plan) -> tuple[Entries, Ints, I
         indexes = np.vstack([indexes[:, : len(documents)], more]) if len(indexes) else more
         row_of.update({scoring[i]: len(found.entries) + n for n, i in enumerate(missing)})
     rows = [row_of[entry] for entry in scoring]
-    return known, indexes, np.array(rows, np.int64), plan.factors[present]
+    return known, indexes, np.array(rows, np.int64), [plan.factors[i] for i in present]
 
 
 def _best_of_any(view: SegmentView, plan: Plan, allowed: Bytes, floor: float, effort: Effort) -> Answer:
     """Find the best documents with one of the terms at least."""
     segment = view.segment
     is_whole = view.is_whole and allowed is view.allowed
-    goal = _goal(view, plan, plan.factors, allowed, floor, effort, is_whole=is_whole)
-    n = search_any(segment.lists, *segment.lexicon, *packed(plan.terms), goal)
-    return _answer(segment, goal, n)
+    goal = _goal(view, plan, plan.factors, allowed, floor, effort, is_whole)
+    return _answer(segment, search_any(segment.lists, segment.lexicon, plan.terms, goal))
 
 
 def _limits(segment: Segment, plan: Plan) -> tuple[float, int]:

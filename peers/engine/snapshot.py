@@ -26,7 +26,7 @@ from peers.engine.exporting import DEFAULT_SIZES, Export, ExportSizes
 from peers.engine.facets import Facets, facets_of, sum_facets
 from peers.engine.kernels import FIELD_COUNT
 from peers.engine.live_segment import LiveSegment, SegmentView, keep
-from peers.engine.locating import count
+from peers.engine.locating import count_allowed
 from peers.engine.matching import matching
 from peers.engine.matching_cost import matching_cost
 from peers.engine.query import Query
@@ -252,7 +252,7 @@ def _count_allowed(view: SegmentView, known: Entries) -> Ints:
     segment = view.segment
     counts = np.zeros(len(known), np.int64)
     segment.check_postings(known)
-    count(segment.lists, known.found, view.allowed, counts)
+    count_allowed(segment.lists, known.found, view.allowed, counts)
     return counts
 
 

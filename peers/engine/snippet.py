@@ -24,6 +24,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from peers.engine.effort import Effort
 from peers.engine.query import Query
 from peers.engine.windows import (
     ANYWHERE,
@@ -51,6 +52,11 @@ from peers.text.stemming import FORM_PREFIX, form_of
 SNIPPET_COLUMNS = 320
 # Text that is looked through for matches: what is behind this is not worth the time.
 _SEARCHED_CHARS_MAX = 200_000
+# For more terms than these less in proportion: few have so many, and each costs for each character.
+_TERMS_FOR_ALL = 16
+# What looking through text costs: 3 ns a character for a few terms, 20 for a hundred and more.
+_CHARS_PER_VISIT = 8
+_TERMS_PER_COST = 16
 _PIECE_CHARS = 3_000
 
 _OTHER_SPACE = re.compile(r"[^\S ]")
@@ -115,17 +121,28 @@ class SearchedText:
         )
 
 
-def snippet_of(text: str | SearchedText, query: Query, columns: int = SNIPPET_COLUMNS) -> Snippet:
+def searched_chars(text: str, query: Query) -> int:
+    """Return how many characters of a page's text are looked through for a query, at most."""
+    return min(len(text), _SEARCHED_CHARS_MAX * _TERMS_FOR_ALL // max(_TERMS_FOR_ALL, len(query.scoring)))
+
+
+def snippet_of(
+    text: str | SearchedText, query: Query, columns: int = SNIPPET_COLUMNS, effort: Effort | None = None
+) -> Snippet:
     """Choose the best window of a page's text: most of the query's distinct words, then most matches.
 
     Without any match it is the beginning of the text.
 
     Args:
       columns: width in latin characters; a CJK character counts for two.
+      effort: what looking through the text is paid with.
+
+    Raises:
+      EffortSpentError: that was not enough.
     """
     searched = SearchedText(text) if isinstance(text, str) else text
     wanted = _wanted(query.scoring)
-    matches = _matches(searched, wanted)
+    matches = _matches(searched, wanted, searched_chars(searched.text, query), effort or Effort())
     fragments = np.empty((FRAGMENTS_MAX, FRAGMENT_COLUMNS), np.int64)
     spans = np.empty((len(matches), 2), np.int64)
     counted = np.empty(2, np.int64)
@@ -143,7 +160,7 @@ def snippet_of(text: str | SearchedText, query: Query, columns: int = SNIPPET_CO
 def highlights_of(text: str | SearchedText, query: Query) -> tuple[tuple[int, int], ...]:
     """Return where the words of the query are in a short text, such as a title."""
     searched = SearchedText(text) if isinstance(text, str) else text
-    matches = _matches(searched, _wanted(query.scoring))
+    matches = _matches(searched, _wanted(query.scoring), len(searched.text), Effort())
     return _united(spans_of(matches)) if len(matches) else ()
 
 
@@ -158,8 +175,8 @@ class _Wanted(NamedTuple):
     worths: Ints  # of each number: a long word is worth more than the short ones it is made of
 
 
-def _matches(searched: SearchedText, wanted: _Wanted) -> Ints:
-    """Return the places of the terms in the original text, sorted.
+def _matches(searched: SearchedText, wanted: _Wanted, chars_max: int, effort: Effort) -> Ints:
+    """Return the places of the terms in the original text, sorted; about so many characters are looked at.
 
     A long text is read piece by piece until every term has been seen: what is best among the first matches
     is good enough.
@@ -171,6 +188,7 @@ def _matches(searched: SearchedText, wanted: _Wanted) -> Ints:
     for piece in searched.pieces() if missing else ():
         if len(found) < n_found + n_terms * PLACES_MAX:
             found = np.append(found[:n_found], np.empty(4 * n_terms * PLACES_MAX, np.int64))
+        effort.spend(piece.chars * (_TERMS_PER_COST + n_terms) // (_TERMS_PER_COST * _CHARS_PER_VISIT))
         before = n_found
         n_found = _find(piece, wanted, start, n_found, found)
         if n_found > before:
@@ -178,6 +196,8 @@ def _matches(searched: SearchedText, wanted: _Wanted) -> Ints:
             if not missing:
                 break
         start += piece.chars
+        if start >= chars_max:
+            break
     matches = found[:n_found]
     matches.sort()
     return matches

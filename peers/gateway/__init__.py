@@ -6,12 +6,15 @@ finds too little (`relaxation`); what they answer is counted together (`term_sta
 order (`merging`, `hit_list`) that can be gone on with (`cursor`), or shown again while nothing has changed
 (`result_cache`). `plan` and `punctuality` say who is asked for whom; what all searches share is a
 `view`. Other errands: the stored copy of a page (`page_lookup`), seeds (`seeding`), the status of all peers
-(`status_roundup`, `status`), draining (`draining`), and whether the whole mesh answers (`readiness`).
+(`status_roundup`, `status`), why things are as they are (`inquiry`), draining (`draining`), and whether the
+whole mesh answers (`readiness`).
 
-Ports [io]: `http` and `meter`. `http` asks who a request is from (`rights`) and what that client has left
-(`quotas`). Under it are a server (`http_server`, `http_connection`,
-`memory_budget`) and an application (`asgi`; Starlette with `routes`, `pages`, `found_json`,
-`readiness_json`, `texts`, `stored_page`, `metrics`, `templates/`, `static/`). What a person may
-set is `settings`. Messages between ports and actor are in `messages`, those between gateways in
-`wire_messages`; what is asked of others stands with who answers it.
+Ports [io]: `http` and `meter`. `http` asks who a request is from (`rights`), what that client has left
+(`quotas`) and whose turn it is (`turns`). Under it are a server (`http_server`, `http_connection`,
+`memory_budget`) and an application (`asgi`; Starlette with `routes`, `pages`, `feeds`, `found_json`,
+`readiness_json`, `member_lines`, `why_json` with the sentences of `why_url` and `why_idle`, `time_words`,
+`texts`, `stored_page`, `metrics` with the names that stay in `peer_metrics` and a `histogram`,
+`templates/`, `static/`). What a person may set is `settings`. Messages between
+ports and actor are in `messages`, those between gateways in `wire_messages`; what is asked of others stands
+with who answers it.
 """

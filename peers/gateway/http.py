@@ -6,7 +6,9 @@ import logging
 import os
 import socket
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from math import ceil
 from typing import ClassVar, Final, TypeVar
 
@@ -18,6 +20,7 @@ from mesh.errors import ConfigError, LocalProtocolError
 from mesh.membership.messages import DecreePublished, DecreesHeld
 from mesh.port import Deliver
 from peers.gateway.asgi import ReadBody, Request, Response, respond
+from peers.gateway.histogram import Histogram
 from peers.gateway.http_server import HttpServer
 from peers.gateway.messages import (
     ChangeGateway,
@@ -27,24 +30,40 @@ from peers.gateway.messages import (
     PagesFound,
     ReadinessTold,
     RequestRefused,
+    SearchPages,
     SeedsAdded,
     StatusGathered,
+    WhyAnswered,
+    WhyIdleAnswered,
 )
+from peers.gateway.metrics import exposition
+from peers.gateway.peer_metrics import Family, Kind, Sample, families_of, histogram_family
 from peers.gateway.quotas import Quotas, client_of
 from peers.gateway.rights import bears_token, client_behind
 from peers.gateway.routes import Busy, Refused, application
 from peers.gateway.settings import GatewaySettings
+from peers.gateway.status import PeerStatus
 from peers.gateway.stored_page import StoredPage, stored_page
+from peers.gateway.turns import NoTurn, Turns
 from peers.importing.messages import ImportDeferred, PagesImported
 
 logger = logging.getLogger(__name__)
 
-# Waiting at once. At 5 ms a search, the last of 64 waits 320 ms; more would wait longer than they are worth,
-# so they are told to come back.
-ASKS_IN_FLIGHT_MAX: Final = 64
 # Searches under way; the others wait for their turn. Under more load than the peers can bear, all that are
 # under way become slower, and those that reach their time limit incomplete: of a few at a time none does.
 SEARCHES_IN_FLIGHT_MAX: Final = 16
+# At 5 ms a search, the last of these waits 320 ms; more would wait longer than they are worth, so they are
+# told to come back.
+SEARCHES_WAITING_MAX: Final = 48
+# Of those that may cost ten times as much as what people type: they have turns of their own, since a few of
+# them keep every peer busy.
+COSTLY_IN_FLIGHT_MAX: Final = 2
+COSTLY_TEXT_BYTES: Final = 160  # some 25 words, or 50 Chinese characters
+COSTLY_HITS: Final = 100  # from the first one on
+# All else that people ask, as stored pages and the status: as much again.
+LOOK_UPS_IN_FLIGHT_MAX: Final = 16
+LOOK_UPS_WAITING_MAX: Final = 48
+ORDERS_IN_FLIGHT_MAX: Final = 64  # of administrators, who need no turn for anything but searches
 ASK_S_MAX: Final = 15.0  # over the sum of the searcher's own limits: only a bug gets here
 STORED_READERS_MAX: Final = 2  # threads that unpack stored pages: up to 64 MB each
 BACKLOG: Final = 256
@@ -54,6 +73,10 @@ FREE_PATHS: Final = frozenset(
 )
 PORT_MAX: Final = 65_535
 
+ADMINISTRATOR: Final = "administrator"  # all of them together; no address is like it
+# Whose request a task answers. A connection is one task, and answers one request after the other.
+_asking_client: Final = ContextVar("_asking_client", default=ADMINISTRATOR)
+
 Answer = TypeVar("Answer", bound=Message)
 
 
@@ -61,12 +84,13 @@ def listen(host: str, port: int) -> socket.socket:
     """Bind the gateway's socket.
 
     Args:
-      host: name or address of this machine; "" for all.
+      host: name or address of this machine, one of IPv6 in brackets or not; "" for all.
       port: 0 for any that is free.
 
     Raises:
       ConfigError: it cannot be bound; the text says what to change.
     """
+    host = host.removeprefix("[").removesuffix("]")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         if port > PORT_MAX:  # `create_server` would raise the same, and leave its socket open
@@ -74,9 +98,18 @@ def listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:
         raise ConfigError(
-            f"the gateway cannot listen on {host or '*'}:{port} ({_reason(error)}): "
-            "stop the program that uses it or choose another address with --gateway HOST:PORT"
+            f"the gateway cannot listen on {_authority(host or '*', port)} ({_reason(error)}): stop the "
+            "program that uses it, or choose another in gateway.listen of config.toml, or with `up --gateway`"
         ) from error
+
+
+def url_of(listener: socket.socket, host: str) -> str:
+    """Return the URL of a gateway that listens on a name or address, as in its configuration."""
+    return f"http://{_authority(host.removeprefix('[').removesuffix(']'), listener.getsockname()[1])}"
+
+
+def _authority(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 class Http:
@@ -89,6 +122,7 @@ class Http:
         me: str,
         listener: socket.socket,
         statistics: Callable[[], Mapping[str, object]],
+        status: Callable[[], PeerStatus],
         settings: GatewaySettings | None = None,
     ) -> None:
         """Take over a bound socket; `run` serves and closes it.
@@ -97,12 +131,14 @@ class Http:
           me: id of this peer.
           listener: of `listen`.
           statistics: all counters of this peer by actor or port, for /metrics.
+          status: of this peer, likewise.
           settings: until `ChangeGateway`.
         """
         self.port: int = listener.getsockname()[1]  # the real one, also after binding port 0
-        self._address = Address(me, self.name)
+        self.address = Address(me, self.name)
         self._server = HttpServer(listener, self._respond, client_limit=self._connections_of)
         self._statistics = statistics
+        self._status = status
         self.settings = settings or GatewaySettings()
         self._quotas = Quotas(self.settings)
         self._under_way: Counter[str] = Counter()  # requests by client
@@ -110,11 +146,15 @@ class Http:
         self._deliver: Deliver | None = None
         self._waiting: dict[int, _Waiter] = {}
         self._next_ticket = 1
-        self._readers = trio.CapacityLimiter(STORED_READERS_MAX)
-        self._turns = trio.Semaphore(SEARCHES_IN_FLIGHT_MAX)
-        self._asks = 0
+        self._reader_turns = Turns(STORED_READERS_MAX, LOOK_UPS_WAITING_MAX)
+        self._search_turns = Turns(SEARCHES_IN_FLIGHT_MAX, SEARCHES_WAITING_MAX)
+        self._costly_turns = Turns(COSTLY_IN_FLIGHT_MAX, SEARCHES_WAITING_MAX)
+        self._look_up_turns = Turns(LOOK_UPS_IN_FLIGHT_MAX, LOOK_UPS_WAITING_MAX)
+        self._asks = 0  # under way, and waiting for a turn
+        self._orders = 0  # of administrators
         self._requests: dict[str, int] = {}  # by status class: 2xx, ...
         self._seconds = 0.0
+        self._search_s = Histogram()
         self._busy = 0
 
     def receive(self, source: Address, message: Message) -> None:
@@ -123,7 +163,7 @@ class Http:
                 self._hand_over(message.ticket, message)
             case DrainOrdered() | DrainRefused() | ReadinessTold() | PagesImported() | ImportDeferred():
                 self._hand_over(message.ticket, message)
-            case DecreesHeld() | DecreePublished():
+            case DecreesHeld() | DecreePublished() | WhyAnswered() | WhyIdleAnswered():
                 self._hand_over(message.ticket, message)
             case ChangeGateway(settings):
                 self.settings = settings
@@ -148,7 +188,7 @@ class Http:
             finally:
                 self._deliver = None
                 for ticket in list(self._waiting):
-                    self.receive(self._address, RequestRefused(ticket, "this peer is stopping"))
+                    self.receive(self.address, RequestRefused(ticket, "this peer is stopping"))
                 stopping.set()
 
     # --- What the application needs (routes.Backend) ---------------------------------------------
@@ -156,36 +196,56 @@ class Http:
     async def ask(
         self, order: Callable[[int], Message], answer: type[Answer], actor: str = "searcher"
     ) -> Answer:
-        if self._asks >= ASKS_IN_FLIGHT_MAX:
-            self._busy += 1
-            raise Busy("too many requests at once")
+        client = _asking_client.get()
+        ticket = self._next_ticket
+        self._next_ticket += 1
         self._asks += 1
+        began, message = trio.current_time(), order(ticket)
         try:
-            if answer is not PagesFound:
-                return await self._ask(order, answer, actor)
-            return await self._ask_in_turn(order, answer, actor)
+            turns = self._turns_for(message, client)
+            if turns is None:
+                return await self._obey(ticket, message, answer, actor)
+            async with self._turn(turns, client):
+                found = await self._ask(ticket, message, answer, actor)
         finally:
             self._asks -= 1
+        if isinstance(message, SearchPages):
+            self._search_s.note(trio.current_time() - began)
+        return found
 
-    async def _ask_in_turn(self, order: Callable[[int], Message], answer: type[Answer], actor: str) -> Answer:
+    def _turns_for(self, order: Message, client: str) -> Turns | None:
+        """Those that an order waits for; None for one of an administrator."""
+        if isinstance(order, SearchPages):
+            return self._costly_turns if _is_costly(order) else self._search_turns
+        return None if client == ADMINISTRATOR else self._look_up_turns
+
+    @asynccontextmanager
+    async def _turn(self, turns: Turns, client: str) -> AsyncIterator[None]:
+        """Have a turn of a client. Busy."""
         try:
-            self._turns.acquire_nowait()  # without a round of the event loop
-        except trio.WouldBlock:
-            await self._turns.acquire()
+            async with turns.turn(client):
+                yield
+        except NoTurn:
+            self._busy += 1
+            raise Busy("too many requests at once") from None
+
+    async def _obey(self, ticket: int, order: Message, answer: type[Answer], actor: str) -> Answer:
+        if self._orders >= ORDERS_IN_FLIGHT_MAX:
+            self._busy += 1
+            raise Busy("too many orders at once")
+        self._orders += 1
         try:
-            return await self._ask(order, answer, actor)
+            return await self._ask(ticket, order, answer, actor)
         finally:
-            self._turns.release()
+            self._orders -= 1
 
-    async def _ask(self, order: Callable[[int], Message], answer: type[Answer], actor: str) -> Answer:
+    async def _ask(self, ticket: int, order: Message, answer: type[Answer], actor: str) -> Answer:
         if self._deliver is None:
             self._busy += 1
             raise Busy("this peer is stopping")
-        ticket = self._next_ticket
-        self._next_ticket += 1
         waiter = self._waiting[ticket] = _Waiter()
         try:
-            self._deliver(self._address, actor, order(ticket))  # may answer before it returns
+            self._deliver(self.address, actor, order)  # may answer before it returns
             with trio.move_on_after(ASK_S_MAX):
                 await waiter.is_answered.wait()
         finally:
@@ -203,13 +263,31 @@ class Http:
                 return found
 
     async def read_stored(self, url: str, records: bytes) -> StoredPage:
-        return await trio.to_thread.run_sync(stored_page, url, records, limiter=self._readers)
+        async with self._turn(self._reader_turns, _asking_client.get()):
+            return await trio.to_thread.run_sync(stored_page, url, records)
 
     def now(self) -> float:
         return trio.current_time()
 
     def take_seeds(self, client: str, count: int) -> float:
         return self._quotas.take_seeds(client, count, self.now())
+
+    def metrics(self) -> str:
+        requests = (Sample(count, {"class": kind}) for kind, count in sorted(self._requests.items()))
+        of_gateway = (
+            Family(
+                "tianmesh_http_requests_total",
+                Kind.COUNTER,
+                "Requests answered by the gateway, by class of status.",
+                tuple(requests),
+            ),
+            histogram_family(
+                "tianmesh_search_duration_seconds",
+                "Seconds from a question of a person or program to the answer, waiting included.",
+                self._search_s,
+            ),
+        )
+        return exposition((*families_of(self._status()), *of_gateway), self.statistics())
 
     def statistics(self) -> Mapping[str, object]:
         own = {"requests": self._requests, "seconds": self._seconds, "busy": self._busy}
@@ -237,9 +315,13 @@ class Http:
         return 0 if is_proxy else self.settings.client_connections_max
 
     async def _respond_within_quota(self, request: Request, read_body: ReadBody) -> Response:
-        if self._is_free(request):
-            return await respond(self._application, request, read_body)
         client = client_behind(request.client[0], request.headers, self.settings.proxies)
+        if bears_token(request.headers, self.settings.admin_token):
+            _asking_client.set(ADMINISTRATOR)
+            return await respond(self._application, request, read_body)
+        _asking_client.set(client)
+        if request.target.partition(b"?")[0] in FREE_PATHS:
+            return await respond(self._application, request, read_body)
         wait_s = self._wait_of(client)
         if wait_s:
             return _come_back(wait_s)
@@ -260,11 +342,6 @@ class Http:
         self._quotas.note_bytes(client, received + len(response.body), self.now())
         return response
 
-    def _is_free(self, request: Request) -> bool:
-        """Does it not count, or come from who may change the mesh anyhow?"""
-        path = request.target.partition(b"?")[0]
-        return path in FREE_PATHS or bears_token(request.headers, self.settings.admin_token)
-
     def _wait_of(self, client: str) -> float:
         """In how many seconds a request of this client can be taken; 0.0 when it was."""
         limit = self.settings.client_requests_max
@@ -280,6 +357,11 @@ class _Waiter:
     def __init__(self) -> None:
         self.is_answered = trio.Event()
         self.answer: Message | None = None
+
+
+def _is_costly(order: SearchPages) -> bool:
+    is_long = len(order.text.encode(errors="replace")) > COSTLY_TEXT_BYTES
+    return is_long or order.offset + order.k > COSTLY_HITS or order.wants_explanations
 
 
 def _come_back(wait_s: float) -> Response:

@@ -55,10 +55,11 @@ class HttpConnection:
     """Answers the requests of one client until it or we close.
 
     Attributes:
-      is_idle: it has no request under way: its head is not there yet. It can be closed at any time.
-      idle_since: trio's clock; of the last time that it was.
+      is_waiting: for its client, which has not sent all of a request or not read all of an answer: it can be
+        closed without anything that we do being lost.
+      waits_since: trio's clock; when the step began in which it is: the next head, the body, the answer.
       is_malformed: it was closed because what came was no HTTP.
-      is_slow: it was closed because a step took too long, apart from being idle.
+      is_slow: it was closed because a step took too long, apart from waiting for a head.
     """
 
     def __init__(
@@ -79,6 +80,9 @@ class HttpConnection:
         """
         self.is_malformed = False
         self.is_slow = False
+        self._is_idle = True  # there is no head of a request yet
+        self._is_turned_out = False
+        self._is_to_head = False  # the request under way wants no body in its answer
         self._is_last = False  # the answer under way ends the connection
         self._stream = stream
         self._respond = respond
@@ -101,14 +105,19 @@ class HttpConnection:
     def close(self) -> None:
         """Close as soon as the request under way is answered, if there is one."""
         self._is_last = True
-        if self.is_idle:
+        if self._is_idle:
             self._time.cancel()
+
+    def turn_out(self) -> None:
+        """Close now, whatever is under way."""
+        self._is_turned_out = True
+        self._time.cancel()
 
     async def _carry_out(self, steps: Coroutine[None, None, None]) -> None:
         try:
             with self._time:
                 await steps
-            self.is_slow = self._time.cancelled_caught and not self.is_idle
+            self.is_slow = self._time.cancelled_caught and not (self._is_idle or self._is_turned_out)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             pass  # the client has gone
         finally:
@@ -138,11 +147,14 @@ class HttpConnection:
     async def _answer_next(self) -> bool:
         """Answer a request; tell whether there may be another."""
         self._rest()
+        self._is_to_head = False
         self._limit(HEAD_S_MAX)
         head = await self._next_event()
         if not isinstance(head, h11.Request):
             return False  # the client has closed
-        self.is_idle = False
+        self._is_idle = self.is_waiting = False
+        self._is_to_head = head.method == b"HEAD"
+        self.waits_since = trio.current_time()
         self._limit(REQUEST_S_MAX)
         request = Request(head.method.decode(), head.target, list(head.headers), self._client, self._server)
         response = await self._respond(request, self._read_body)
@@ -150,7 +162,7 @@ class HttpConnection:
             self._hold(len(response.body))
         is_read = self._is_body_over()
         self._is_last = self._is_last or not is_read
-        await self._write(response, is_to_head=head.method == b"HEAD")
+        await self._write(response)
         self._release()
         if not is_read:
             await self._linger()
@@ -180,25 +192,32 @@ class HttpConnection:
         while (event := self._protocol.next_event()) is h11.NEED_DATA:
             if self._protocol.they_are_waiting_for_100_continue:
                 go_on = h11.InformationalResponse(status_code=HTTPStatus.CONTINUE, headers=[])
-                await self._stream.send_all(self._protocol.send(go_on) or b"")
-            self._protocol.receive_data(bytes(await self._stream.receive_some(PIECE_BYTES)))
+                await self._send(self._protocol.send(go_on) or b"")
+            self._protocol.receive_data(await self._receive())
         return event
+
+    async def _receive(self) -> bytes:
+        self.is_waiting = True
+        data = bytes(await self._stream.receive_some(PIECE_BYTES))
+        self.is_waiting = False
+        return data
 
     # --- Writing ---------------------------------------------------------------------------------
 
-    async def _write(self, response: Response, *, is_to_head: bool = False) -> None:
-        self._write_until = trio.current_time() + WRITE_S_MAX
+    async def _write(self, response: Response) -> None:
+        self.waits_since = trio.current_time()
+        write_until = self.waits_since + WRITE_S_MAX
         head = h11.Response(status_code=response.status, headers=self._headers(response))
         data = self._protocol.send(head) or b""
-        is_bodiless = is_to_head or response.status in BODILESS
+        is_bodiless = self._is_to_head or response.status in BODILESS
         body = b"" if is_bodiless else response.body
         for start in range(0, len(body), PIECE_BYTES):
             data += self._protocol.send(h11.Data(data=body[start : start + PIECE_BYTES])) or b""
-            await self._send(data)
+            await self._send_until(write_until, data)
             data = b""
         data += self._protocol.send(h11.EndOfMessage()) or b""
         if data:
-            await self._send(data)
+            await self._send_until(write_until, data)
 
     def _headers(self, response: Response) -> list[tuple[bytes, bytes]]:
         headers = [*response.headers, (b"date", _date(int(time())))]
@@ -208,9 +227,14 @@ class HttpConnection:
             headers.append((b"connection", b"close"))
         return headers
 
+    async def _send_until(self, write_until: float, piece: bytes) -> None:
+        self._limit(min(UNREAD_S_MAX, write_until - trio.current_time()))
+        await self._send(piece)
+
     async def _send(self, piece: bytes) -> None:
-        self._limit(min(UNREAD_S_MAX, self._write_until - trio.current_time()))
+        self.is_waiting = True
         await self._stream.send_all(piece)
+        self.is_waiting = False
 
     async def _linger(self) -> None:
         self._rest()
@@ -218,7 +242,7 @@ class HttpConnection:
         await self._stream.send_eof()
         thrown_away = 0
         while thrown_away < LINGER_BYTES_MAX:
-            data = await self._stream.receive_some(PIECE_BYTES)
+            data = await self._receive()
             if not data:
                 return
             thrown_away += len(data)
@@ -236,8 +260,9 @@ class HttpConnection:
         self._held_bytes = 0
 
     def _rest(self) -> None:
-        self.is_idle = True
-        self.idle_since = trio.current_time()
+        self._is_idle = True
+        self.is_waiting = True
+        self.waits_since = trio.current_time()
 
     def _limit(self, seconds: float) -> None:
         self._time.deadline = trio.current_time() + seconds

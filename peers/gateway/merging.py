@@ -49,7 +49,7 @@ def hits_of(plan: Plan, found: Mapping[Share, HitsFound], task: SearchTask) -> I
             if not task.view.policy.is_taken_down(url):
                 yield share, hit
         else:
-            task.view.hits_refused += 1
+            task.view.refuse_hit(share.peer)
 
 
 class Merging:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from mesh.actor import Message
+from mesh.membership.wire_messages import Rumour
+from peers.crawler.explanations import CrawlFacts, UrlFacts
 from peers.engine.explanation import Explanation
 from peers.engine.query import Order
 from peers.engine.query_language import Remark
@@ -112,6 +114,8 @@ class StatusGathered(Message, frozen=True):
 
     ticket: int
     statuses: tuple[bytes, ...]
+    members: tuple[Rumour, ...] = ()  # all that have not left
+    down_s: tuple[tuple[str, float], ...] = ()  # of those that are down, for how long it is known here
 
 
 class ChangeGateway(Message, frozen=True):
@@ -156,6 +160,39 @@ class SeedsAdded(Message, frozen=True):
     ticket: int
     accepted: int
     left_out: tuple[str, ...] = ()  # those that the policy of the mesh does not want
+
+
+class AskWhy(Message, frozen=True):
+    """HTTP to searcher: what is known of this canonical URL? Answered by `WhyAnswered`."""
+
+    ticket: int
+    url: str
+
+
+class WhyAnswered(Message, frozen=True):
+    """Searcher to HTTP: what those who keep the URL's slot know of it."""
+
+    ticket: int
+    url: str
+    slot: int
+    owner: str  # "" when nobody owns slots
+    team: tuple[str, ...]  # the owner, and the standbys
+    told: tuple[tuple[str, UrlFacts], ...]  # by peer of the team that has answered in time
+
+
+class AskWhyIdle(Message, frozen=True):
+    """HTTP to searcher: why is so much fetched, and no more? Answered by `WhyIdleAnswered`."""
+
+    ticket: int
+
+
+class WhyIdleAnswered(Message, frozen=True):
+    """Searcher to HTTP: what every peer fetches, and what the rest waits for."""
+
+    ticket: int
+    told: tuple[tuple[str, CrawlFacts], ...]  # by peer
+    silent: tuple[str, ...]  # live peers that have not answered in time
+    down: tuple[str, ...]  # members
 
 
 class DrainOrder(Message, frozen=True):

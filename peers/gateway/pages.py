@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import html
+import re
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from importlib.resources import files
 from itertools import islice
 from typing import Any, Final, NamedTuple
-from urllib.parse import unquote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -19,11 +21,13 @@ from markupsafe import Markup, escape
 from peers.engine.query import Order
 from peers.engine.query_language import Oddity, Remark
 from peers.engine.reading import QUERY_CHARS_MAX
+from peers.gateway.member_lines import MemberLine, Presence, advice, member_lines, printable
 from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed
+from peers.gateway.readiness_json import ReadinessJson
 from peers.gateway.status import PeerState, PeerStatus, Report, Total
 from peers.gateway.stored_page import Kind, StoredPage, framed_html
-from peers.gateway.texts import TEXTS
-from peers.index.wire_messages import HITS_MAX, FacetCounts, FacetValues
+from peers.gateway.texts import LANGUAGE_NAMES, OPERATORS, TEXTS, text_in
+from peers.index.wire_messages import HITS_MAX, FacetCounts
 
 HITS_PER_PAGE: Final = 10
 PAGES_MAX: Final = HITS_MAX // HITS_PER_PAGE
@@ -36,8 +40,16 @@ EXPLANATION_LINES_MAX: Final = 500
 PAGES_CACHED: Final = 256  # of results, rendered: 20 kB each
 RESULTS_CACHED: Final = 2_048  # hits made ready to be shown: those of pages of results that are shown again
 
-STYLE: Final = files("peers.gateway").joinpath("static", "style.css").read_bytes()
+HUES: Final = 8  # of the letters that stand for sites; see style.css
+WORDS_DAYS_MAX: Final = 6  # a day that is longer ago is named by its date
+
+_static: Final = files("peers.gateway").joinpath("static")
+STYLE: Final = _static.joinpath("style.css").read_bytes()
 STYLE_URL: Final = f"/static/style.css?v={blake2b(STYLE, digest_size=6).hexdigest()}"
+ICON: Final = _static.joinpath("icon.svg").read_bytes().strip()
+KEYS: Final = _static.joinpath("keys.js").read_text("utf-8").strip()
+# What a content security policy calls the one script there is (CSP Level 3, 8.2).
+KEYS_SOURCE: Final = f"'sha256-{b64encode(sha256(KEYS.encode()).digest()).decode()}'"
 
 _environment = Environment(
     loader=PackageLoader("peers.gateway"),
@@ -49,6 +61,8 @@ _environment = Environment(
 )
 
 
+_ICON_URL: Final = "data:image/svg+xml," + quote(ICON, safe=" =:/'<>")
+_KEYS: Final = Markup(KEYS)
 _TOOK: Final = Markup("<took>")  # which nothing that is escaped contains
 
 
@@ -60,7 +74,7 @@ class Reader(NamedTuple):
 
     def say(self, key: str, **values: object) -> str:
         """The text of that key with its values put in, not yet escaped."""
-        return TEXTS[self.language][key].format(**values)
+        return text_in(self.language, key, **values)
 
     def link(self, path: str, **parameters: object) -> str:
         """An address of this gateway that keeps the language."""
@@ -89,7 +103,7 @@ class Wish(NamedTuple):
     query: str
     page: int = 1  # number to be shown
     order: Order = Order.SCORE
-    wants_facets: bool = False
+    wants_facets: bool = True
     wants_explanations: bool = False
 
     def link(self, reader: Reader, query: str | None = None, *, page: int = 1, cursor: str = "") -> str:
@@ -97,7 +111,7 @@ class Wish(NamedTuple):
         parameters: dict[str, object] = {"q": self.query if query is None else query}
         parameters |= {"page": page} if page > 1 else {}
         parameters |= {"sort": self.order.value} if self.order is not Order.SCORE else {}
-        parameters |= {"facets": 1} if self.wants_facets else {}
+        parameters |= {"facets": 0} if not self.wants_facets else {}
         parameters |= {"explain": 1} if self.wants_explanations else {}
         parameters |= {"cursor": cursor} if cursor else {}
         return reader.link("/search", **parameters)
@@ -110,6 +124,9 @@ class _Result(NamedTuple):
     title: Markup
     plain_title: str
     snippet: Markup
+    language: str  # for screen readers; empty where it is none or the reader's
+    letter: str  # stands for its site
+    hue: int  # of the letter, below `HUES`
     address: str
     about: list[str]  # date, type, language
     fetched: str
@@ -143,11 +160,27 @@ class _Choice(NamedTuple):
     is_chosen: bool
 
 
+class _Filter(NamedTuple):
+    """What the results are narrowed to, and the way back."""
+
+    text: str
+    href: str  # of the query without it
+
+
+class _Operator(NamedTuple):
+    """A line of the help for searchers."""
+
+    example: str
+    href: str
+    text: str
+
+
 class _StatusRow(NamedTuple):
-    """A peer, or all, as the template wants it."""
+    """A member, or all, as the template wants it."""
 
     name: str
     gateway: str
+    about: list[str]  # machine and version
     state: str
     kind: str  # of the state, for its style
     numbers: list[str]
@@ -160,15 +193,29 @@ class _HotHost(NamedTuple):
 
 _STATUS_COLUMNS: Final = (
     "status_peer",
+    "status_machine",
+    "status_version",
     "status_state",
+    "status_pages",
+    "status_pages_now",
+    "status_queue",
     "status_crawled",
     "status_answered",
     "status_complete",
     "status_wanted",
     "status_moved",
-    "status_pages",
-    "status_queue",
     "status_memory",
+)
+_ABOUT_COLUMNS: Final = 4  # of these, before the numbers
+_TYPE_NAMES: Final = {
+    "text/html": "HTML",
+    "application/xhtml+xml": "XHTML",
+    "text/plain": "TXT",
+    "application/pdf": "PDF",
+}
+# Operators that narrow, as `query_language` reads them; in a phrase they are text.
+_FILTER: Final = re.compile(
+    r"\"[^\"]*\"?|“[^”]*”?|(?<!\S)((?:site|lang|type|after|before):[^\s\"()]+)", re.IGNORECASE
 )
 _ORDER_TEXTS: Final = {Order.SCORE: "sort_score", Order.DATE: "sort_date"}
 _REMARK_TEXTS: Final = {
@@ -207,19 +254,34 @@ def start_page(reader: Reader) -> str:
     return _render("start.html", reader, _Here("/"), query="")
 
 
-def result_page(reader: Reader, wish: Wish, found: PagesFound, took_s: float) -> str:
+def help_page(reader: Reader) -> str:
+    """What can be written into the question, with examples."""
+    return _render(
+        "help.html",
+        reader,
+        _Here("/help"),
+        query="",
+        operators=[
+            _Operator(example, Wish(example).link(reader), text)
+            for example, text in OPERATORS[reader.language]
+        ],
+    )
+
+
+def result_page(reader: Reader, wish: Wish, found: PagesFound, took_s: float, today: date) -> str:
     """A page of results.
 
     Args:
       took_s: seconds from the request to the answer.
+      today: UTC; days close to it are told by words.
     """
     same = msgspec.structs.replace(found, ticket=0, seconds=0.0, is_cached=False)
     took = reader.say("took", ms=max(1, round(took_s * 1_000)))
-    return _result_page(reader, wish, same).replace(_TOOK, escape(took), 1)
+    return _result_page(reader, wish, same, today).replace(_TOOK, escape(took), 1)
 
 
 @lru_cache(maxsize=PAGES_CACHED)
-def _result_page(reader: Reader, wish: Wish, found: PagesFound) -> str:
+def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> str:
     """A page of results that is the same whenever it is shown, with `_TOOK` for how long it took."""
     page, last = wish.page, _last_page(found.total)
     has_next = page < last or bool(found.next)
@@ -231,28 +293,19 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound) -> str:
         wish=wish,
         page=page,
         start=(page - 1) * HITS_PER_PAGE + 1,
-        results=[_result(reader, hit) for hit in found.hits],
+        results=[_result(reader, hit, today) for hit in found.hits],
         total=found.total,
         count=_count(reader, found),
         given_up=_given_up(reader, found.relaxed),
         remarks=list(_remarks(reader, found)),
+        filters=list(_filters(reader, wish)),
         facets=_facets(reader, wish, found.facets) if found.facets else [],
         sorts=[
             _Choice(reader.say(text), wish._replace(order=order).link(reader), order is wish.order)
             for order, text in _ORDER_TEXTS.items()
         ],
-        switches=[
-            _Choice(
-                reader.say("narrow_less" if wish.wants_facets else "narrow"),
-                wish._replace(wants_facets=not wish.wants_facets).link(reader),
-                wish.wants_facets,
-            ),
-            _Choice(
-                reader.say("explain_less" if wish.wants_explanations else "explain"),
-                wish._replace(wants_explanations=not wish.wants_explanations).link(reader),
-                wish.wants_explanations,
-            ),
-        ],
+        explain=wish._replace(wants_explanations=not wish.wants_explanations).link(reader),
+        feed=reader.link("/search", q=wish.query, format="rss"),
         took=_TOOK,
         is_covered=found.coverage.missing == 0,
         covered_share=_covered_share(found.coverage),
@@ -263,8 +316,8 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound) -> str:
     )
 
 
-def status_page(reader: Reader, report: Report) -> str:
-    """What every peer is doing, for people."""
+def status_page(reader: Reader, report: Report, readiness: ReadinessJson) -> str:
+    """What every member is doing, those that are down too, and what to do about them."""
     total = report.total
     return _render(
         "status.html",
@@ -274,16 +327,17 @@ def status_page(reader: Reader, report: Report) -> str:
         facts=reader.say(
             "status_facts",
             peers=len(report.peers),
-            pages=f"{total.pages_stored:,}",
+            pages=f"{total.pages_indexed:,}",
             queue=f"{total.frontier.queued:,}",
-            speed=f"{total.pages_per_second:.1f}",
+            speed=f"{total.pages_per_second_now:.1f}",
             searches=f"{total.searches:,}",
             cached=f"{100 * total.searches_cached / max(1, total.searches):.0f} %",
         ),
         columns=[reader.say(column) for column in _STATUS_COLUMNS],
+        advice=advice(report, readiness, reader.say),
         rows=[
-            *(_status_row(reader, peer) for peer in report.peers),
-            _StatusRow(reader.say("status_all"), "", "", "all", _status_numbers(total)),
+            *(_status_row(reader, line) for line in member_lines(report, reader.say)),
+            _StatusRow(reader.say("status_all"), "", ["", ""], "", "all", _status_numbers(total)),
         ],
         hosts=[
             _HotHost(_address(f"http://{host}"), reader.say("status_urls", urls=f"{urls:,}"))
@@ -302,9 +356,13 @@ def word_of(entry: str) -> str:
     return entry.lstrip("".join(map(chr, range(32))))
 
 
-def message_page(reader: Reader, message: str, query: str = "") -> str:
-    """A page that says one thing: what went wrong and what to do."""
-    return _render("message.html", reader, _Here("/"), message=message, query=query)
+def message_page(reader: Reader, message: str, query: str = "", again: str = "") -> str:
+    """A page that says one thing: what went wrong and what to do.
+
+    Args:
+      again: the address to try again, where that may help.
+    """
+    return _render("message.html", reader, _Here("/"), message=message, query=query, again=again)
 
 
 def stored_page_view(reader: Reader, url: str, fetched_at: float, gone_at: float, page: StoredPage) -> str:
@@ -323,8 +381,8 @@ def stored_page_view(reader: Reader, url: str, fetched_at: float, gone_at: float
         media_type=page.media_type[:100],
         is_cut=page.is_cut,
         address=_address(url),
-        fetched=_date(fetched_at) or "?",
-        gone=_date(gone_at) if gone_at else "",
+        fetched=_day(reader, fetched_at) or "?",
+        gone=_day(reader, gone_at) if gone_at else "",
         document=framed_html(url, page),
     )
 
@@ -356,22 +414,28 @@ def _render(template: str, reader: Reader, here: _Here, **values: Any) -> str:
             for code, texts in TEXTS.items()
         ],
         style_url=STYLE_URL,
+        icon_url=_ICON_URL,
+        keys=_KEYS,
         query_chars_max=QUERY_CHARS_MAX,
         **values,
     )
 
 
 @lru_cache(maxsize=RESULTS_CACHED)
-def _result(reader: Reader, hit: FoundPage) -> _Result:
+def _result(reader: Reader, hit: FoundPage, today: date) -> _Result:
     has_title = bool(hit.title.strip())
+    site = hit.host.rpartition("://")[2].removeprefix("www.")
     return _Result(
         url=hit.url,
         title=marked(hit.title, hit.title_highlights) if has_title else escape(_address(hit.url)),
         plain_title=hit.title if has_title else hit.url,
         snippet=marked(hit.snippet, hit.highlights),
+        language=hit.language if hit.language in LANGUAGE_NAMES and hit.language != reader.language else "",
+        letter=site[:1].upper(),
+        hue=blake2b(site.encode("utf-8", "replace"), digest_size=1).digest()[0] % HUES,
         address=_address(hit.url),
         about=list(_about(reader, hit)),
-        fetched=reader.say("fetched", date=_date(hit.fetched_at)) if hit.fetched_at > 0 else "",
+        fetched=_fetched(reader, hit.fetched_at, today),
         cached=reader.link("/page", url=hit.url),
         score=f"{hit.score:.3f}",
         explanation=list(islice(hit.explanation.lines(), EXPLANATION_LINES_MAX)) if hit.explanation else [],
@@ -379,14 +443,38 @@ def _result(reader: Reader, hit: FoundPage) -> _Result:
 
 
 def _about(reader: Reader, hit: FoundPage) -> Iterator[str]:
-    """What is known of a page beside its text."""
-    date = _date(hit.date) if hit.date > 0 else ""
-    if date:
-        yield reader.say("dated", date=date)
+    """What is known of a page beside its text, and not what a reader takes for granted."""
+    day = _day(reader, hit.date) if hit.date > 0 else ""
+    if day:
+        yield day
     if hit.type and hit.type not in ("text/html", "application/xhtml+xml"):
-        yield hit.type[:FACET_NAME_CHARS_MAX]
-    if hit.language:
-        yield hit.language[:FACET_NAME_CHARS_MAX]
+        yield _type_name(hit.type)
+    if hit.language and hit.language != reader.language:
+        yield _language_name(hit.language)
+
+
+def _fetched(reader: Reader, seconds: float, today: date) -> str:
+    """When a page was fetched, in words; empty where that is not known."""
+    day = _utc(seconds) if seconds > 0 else None
+    if day is None:
+        return ""
+    match (today - day.date()).days:
+        case 0:
+            return reader.say("fetched_today")
+        case 1:
+            return reader.say("fetched_yesterday")
+        case days if 1 < days <= WORDS_DAYS_MAX:
+            return reader.say("fetched_days_ago", days=days)
+        case _:
+            return reader.say("fetched", date=_day(reader, seconds))
+
+
+def _type_name(media_type: str) -> str:
+    return _TYPE_NAMES.get(media_type, media_type[:FACET_NAME_CHARS_MAX])
+
+
+def _language_name(code: str) -> str:
+    return LANGUAGE_NAMES.get(code, code[:FACET_NAME_CHARS_MAX])
 
 
 def _remarks(reader: Reader, found: PagesFound) -> Iterator[str]:
@@ -405,57 +493,83 @@ def _given_up(reader: Reader, relaxed: Relaxed) -> str:
     return reader.say("some_words_of", total=f"{relaxed.with_all:,}")
 
 
+def _filters(reader: Reader, wish: Wish) -> Iterator[_Filter]:
+    """What the query is narrowed to by its operators, each with the query without it."""
+    for match in _FILTER.finditer(wish.query):
+        if match[1] is None:
+            continue
+        others = f"{wish.query[: match.start()].rstrip()} {wish.query[match.end() :].lstrip()}".strip()
+        yield _Filter(match[0][:FACET_NAME_CHARS_MAX], wish.link(reader, others))
+
+
 def _facets(reader: Reader, wish: Wish, counts: FacetCounts) -> list[_Facet]:
-    """The column of counts; a value is a link to the query narrowed to it."""
+    """The column of counts; a value is a link to the query narrowed to it, one alone narrows nothing."""
 
-    def facet(title: str, values: FacetValues, operator: str, limit: int) -> _Facet:
-        shown = [
-            _FacetValue(
-                value[:FACET_NAME_CHARS_MAX],
-                f"{count:,}",
-                wish.link(reader, f"{wish.query} {operator}:{value}"),
-            )
-            for value, count in values[:limit]
-        ]
-        return _Facet(title, shown)
+    def value(name: str, count: int, narrowed_by: str) -> _FacetValue:
+        href = wish.link(reader, f"{wish.query} {narrowed_by}")
+        return _FacetValue(name[:FACET_NAME_CHARS_MAX], f"{count:,}", href)
 
-    def year(value: str, count: int) -> _FacetValue:
-        after = int(value) + 1 if value.isascii() and value.isdigit() and len(value) == 4 else 0
-        narrowed = f"{wish.query} after:{value} before:{after:04}"
-        return _FacetValue(value[:FACET_NAME_CHARS_MAX], f"{count:,}", wish.link(reader, narrowed))
+    def year(name: str, count: int) -> _FacetValue:
+        after = int(name) + 1 if name.isascii() and name.isdigit() and len(name) == 4 else 0
+        return value(name, count, f"after:{name} before:{after:04}")
 
-    latest = sorted(counts.years, reverse=True)[:FACET_VALUES_SHOWN]
+    # The reader's own language is looked for first.
+    languages = sorted(counts.languages, key=lambda each: each[0] != reader.language)
+    latest = sorted(counts.years, reverse=True)
     facets = [
-        facet(reader.say("facet_hosts"), counts.hosts, "site", FACET_VALUES_SHOWN),
-        facet(reader.say("facet_languages"), counts.languages, "lang", FACET_VALUES_SHOWN),
-        facet(reader.say("facet_types"), counts.types, "type", FACET_VALUES_SHOWN),
-        _Facet(reader.say("facet_years"), [year(*each) for each in latest]),
+        _Facet("facet_hosts", [value(host, count, f"site:{host}") for host, count in counts.hosts]),
+        _Facet("facet_languages", [value(_language_name(code), n, f"lang:{code}") for code, n in languages]),
+        _Facet("facet_types", [value(_type_name(each), n, f"type:{each}") for each, n in counts.types]),
+        _Facet("facet_years", [year(*each) for each in latest]),
     ]
-    return [each for each in facets if each.options]
+    return [
+        _Facet(reader.say(title), options[:FACET_VALUES_SHOWN])
+        for title, options in facets
+        if len(options) > 1
+    ]
 
 
-def _status_row(reader: Reader, peer: PeerStatus) -> _StatusRow:
-    kind = peer.state.name.lower()
-    state = reader.say(_STATE_TEXTS[peer.state])
-    if peer.disk_full:
-        kind, state = "disk_full", f"{reader.say('status_disk_full')}; {state}"
+def _status_row(reader: Reader, line: MemberLine) -> _StatusRow:
+    status = line.status
+    kind, state = _state(reader, line)
+    if status is None:
+        blank = [""] * (len(_STATUS_COLUMNS) - _ABOUT_COLUMNS)
+        return _StatusRow(line.peer, "", ["", ""], state, kind, blank)
     # What another peer says of itself becomes a link only if it looks like one.
-    gateway = peer.gateway if peer.gateway.startswith("http://") else ""
-    return _StatusRow(peer.id, gateway, state, kind, _status_numbers(peer))
+    gateway = status.gateway if status.gateway.startswith("http://") else ""
+    about = [printable(status.machine), printable(status.version)]
+    return _StatusRow(line.peer, gateway, about, state, kind, _status_numbers(status))
+
+
+def _state(reader: Reader, line: MemberLine) -> tuple[str, str]:
+    """The kind of a member's state, and what it is in words."""
+    match line.presence:
+        case Presence.DOWN:
+            return "down", reader.say("member_down", since=line.since).strip()
+        case Presence.DOOR:
+            return "door", reader.say("member_door")
+        case Presence.SILENT:
+            return "silent", reader.say("member_silent")
+    assert line.status is not None, "who answers has a status"
+    state = reader.say(_STATE_TEXTS[line.status.state])
+    if line.status.disk_full:
+        return "disk_full", f"{reader.say('status_disk_full')}; {state}"
+    return line.status.state.name.lower(), state
 
 
 def _status_numbers(row: PeerStatus | Total) -> list[str]:
-    """In the order of `_STATUS_COLUMNS`, after peer and state."""
+    """In the order of `_STATUS_COLUMNS`, after what a member is."""
     slots = row.slots
     return [
+        f"{row.pages_indexed:,}",
+        f"{row.pages_per_second_now:.1f}",
+        f"{row.frontier.queued:,}",
         f"{slots.held:,} / {slots.owned:,}",
         f"{slots.answered:,}",
         f"{slots.complete:,} / {slots.kept:,}",
         f"{slots.wanted:,}",
         f"{row.bytes_moved_per_s / 1e6:.1f}",
-        f"{row.pages_stored:,}",
-        f"{row.frontier.queued:,}",
-        f"{row.rss_bytes / 1e6:,.0f}",
+        f"{row.private_bytes / 1e6:,.0f}",
     ]
 
 
@@ -470,12 +584,20 @@ def _address(url: str) -> str:
     return shown if len(shown) <= ADDRESS_CHARS_MAX else shown[: ADDRESS_CHARS_MAX - 1] + "…"
 
 
-def _date(seconds: float) -> str:
-    """The day in UTC; empty for what is no time."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
-    except (ValueError, OverflowError, OSError):
+def _day(reader: Reader, seconds: float) -> str:
+    """The day in UTC as the reader's language has it; empty for what is no time."""
+    day = _utc(seconds)
+    if day is None:
         return ""
+    month = reader.say("months").split()[day.month - 1]
+    return reader.say("day", year=day.year, month=month, day=day.day)
+
+
+def _utc(seconds: float) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _count(reader: Reader, found: PagesFound) -> str:

@@ -1,8 +1,8 @@
 """What the gateway answers to which request. The web application, without the server that carries it.
 
-Nothing a client sends is trusted: queries, numbers and bodies have limits, `Host` is never used to build
-an address, and only a page of this gateway itself may post (`_is_foreign`): a web page somewhere else
-must not make its reader's peer crawl.
+Nothing a client sends is trusted: queries, numbers and bodies have limits, `Host` becomes part of an address
+only in feeds, and only when it is ours, and only a page of this gateway itself may post (`_is_foreign`): a
+web page somewhere else must not make its reader's peer crawl.
 
 Whoever can reach a gateway under a name of its own (`_HostCheck`) may search. Orders that change the mesh,
 pages of files, seeds (where they are not taken from anybody), metrics and all of the status are for
@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping
 from contextlib import aclosing
+from datetime import UTC, datetime
 from ipaddress import ip_address
 from math import ceil, isinf
 from typing import Annotated, Any, Final, Protocol, TypeVar
@@ -30,15 +31,19 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mesh.actor import Message
+from mesh.certificate import why_no_beginning
 from mesh.decree import DECREE_BYTES_MAX, Decree
 from mesh.errors import CorruptionError, RemoteProtocolError
 from mesh.membership.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
 from mesh.urls import canonical
 from peers.engine.query import Order
-from peers.gateway import metrics, pages
+from peers.gateway import pages
+from peers.gateway.feeds import opensearch_description, rss
 from peers.gateway.found_json import found_json
 from peers.gateway.messages import (
     AddSeeds,
+    AskWhy,
+    AskWhyIdle,
     CheckReadiness,
     DrainOrder,
     DrainOrdered,
@@ -50,14 +55,18 @@ from peers.gateway.messages import (
     SearchPages,
     SeedsAdded,
     StatusGathered,
+    WhyAnswered,
+    WhyIdleAnswered,
 )
+from peers.gateway.metrics import MEDIA_TYPE
 from peers.gateway.pages import HITS_PER_PAGE, PAGES_MAX, Reader, Wish
 from peers.gateway.readiness_json import ReadinessJson, readiness_json
 from peers.gateway.rights import bears_token, client_behind
 from peers.gateway.settings import GatewaySettings
-from peers.gateway.status import Report, decode, public_part, report_of
+from peers.gateway.status import Report, decode, member_rows, public_part, report_of
 from peers.gateway.stored_page import StoredPage
 from peers.gateway.texts import language_of
+from peers.gateway.why_json import idle_json, url_json
 from peers.importing.messages import PAGES_MAX as IMPORTED_PAGES_MAX
 from peers.importing.messages import ImportedPage, ImportPages, PagesImported
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
@@ -107,7 +116,7 @@ class Backend(Protocol):
         """
 
     async def read_stored(self, url: str, records: bytes) -> StoredPage:
-        """Call `stored_page` where it does not hold up others. CorruptionError."""
+        """Call `stored_page` where it does not hold up others. CorruptionError, Busy."""
 
     def take_seeds(self, client: str, count: int) -> float:
         """Count seeds of a client (see `quotas`); 0.0, or in how many seconds they can be."""
@@ -115,8 +124,8 @@ class Backend(Protocol):
     def now(self) -> float:
         """Seconds of a clock that only goes forward."""
 
-    def statistics(self) -> Mapping[str, object]:
-        """All counters of this peer, for `metrics.exposition`."""
+    def metrics(self) -> str:
+        """All that this peer counts, as `metrics.exposition` writes it."""
 
 
 class _Seeded(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -201,18 +210,37 @@ class _Routes:
     async def search(self, request: Request) -> Response:
         reader = _reader(request)
         query = request.query_params.get("q", "").strip()
-        if request.query_params.get("format") == "json":
+        form = request.query_params.get("format", "")
+        if form == "json":
             return await self.api_search(request)
         if not query:
             return _html(pages.start_page(reader))
         wish = _wish(request, query)
+        if form == "rss":  # the newest first, and nothing that only a page shows
+            wish = Wish(query, order=Order.DATE, wants_facets=False)
         cursor = request.query_params.get("cursor", "")
         began = self._backend.now()
         try:
             found = await self._backend.ask(lambda ticket: _order(ticket, wish, cursor), PagesFound)
         except Busy:
-            return _html(pages.message_page(reader, reader.say("busy"), query), 503)
-        return _html(pages.result_page(reader, wish, found, self._backend.now() - began))
+            again = wish.link(reader, page=wish.page, cursor=cursor)
+            return _html(pages.message_page(reader, reader.say("busy"), query, again), 503)
+        if form == "rss":
+            return _xml(rss(reader, wish, found.hits, _base(request)), "application/rss+xml")
+        took_s = self._backend.now() - began
+        return _html(pages.result_page(reader, wish, found, took_s, datetime.now(UTC).date()))
+
+    async def help(self, request: Request) -> Response:
+        return _html(pages.help_page(_reader(request)))
+
+    async def opensearch(self, request: Request) -> Response:
+        """Lets a browser take this gateway as one of its search engines."""
+        text = opensearch_description(_reader(request), _base(request))
+        return _xml(text, "application/opensearchdescription+xml")
+
+    async def icon(self, request: Request) -> Response:
+        headers = {"Cache-Control": "public, max-age=86400", **_SAFE_HEADERS}
+        return Response(pages.ICON, media_type="image/svg+xml", headers=headers)
 
     async def page(self, request: Request) -> Response:
         reader = _reader(request)
@@ -221,12 +249,11 @@ class _Routes:
             return _html(pages.message_page(reader, reader.say("stored_bad_url")), 400)
         try:
             found = await self._backend.ask(lambda ticket: FindPage(ticket, url), PageFound)
+            if not found.records:
+                return _html(pages.message_page(reader, reader.say("stored_none")), 404)
+            stored = await self._backend.read_stored(url, found.records)
         except Busy:
             return _html(pages.message_page(reader, reader.say("busy")), 503)
-        if not found.records:
-            return _html(pages.message_page(reader, reader.say("stored_none")), 404)
-        try:
-            stored = await self._backend.read_stored(url, found.records)
         except CorruptionError as error:
             logger.warning("stored page unreadable url=%s error=%s", url, error)
             return _html(pages.message_page(reader, reader.say("stored_damaged")), 502)
@@ -239,7 +266,7 @@ class _Routes:
             report = await self._report(request)
         except Busy:
             return _html(pages.message_page(reader, reader.say("busy")), 503)
-        return _html(pages.status_page(reader, report))
+        return _html(pages.status_page(reader, report, await self._readiness()))
 
     async def style(self, request: Request) -> Response:
         headers = {"Cache-Control": "public, max-age=31536000, immutable", **_SAFE_HEADERS}
@@ -337,16 +364,26 @@ class _Routes:
         )
         return _json(_Imported(done.peer, done.outcomes))
 
+    async def api_why(self, request: Request) -> Response:
+        """Tell what is known of a URL, for administrators: which hosts are crawled is nobody else's."""
+        self._check_admin(request)
+        url = _url_parameter(request)
+        if url is None:
+            raise _Refusal(400, "give a URL with http:// or https:// in the parameter url")
+        return _json(url_json(await self._backend.ask(lambda ticket: AskWhy(ticket, url), WhyAnswered)))
+
+    async def api_why_idle(self, request: Request) -> Response:
+        """Tell what every peer fetches, and what the rest waits for."""
+        self._check_admin(request)
+        return _json(idle_json(await self._backend.ask(AskWhyIdle, WhyIdleAnswered)))
+
     async def healthz(self, request: Request) -> Response:
         """Whether this peer lives; whether the mesh can be asked, `readyz` tells."""
         return _json({"status": "ok"})
 
     async def readyz(self, request: Request) -> Response:
         """Whether a search speaks for every slot: 503 and what that waits for while it does not."""
-        try:
-            readiness = readiness_json(await self._backend.ask(CheckReadiness, ReadinessTold))
-        except Busy as error:
-            readiness = ReadinessJson("waiting", waits_for=(str(error),))
+        readiness = await self._readiness()
         return _json(readiness, 200 if readiness.status == "ready" else 503)
 
     async def robots(self, request: Request) -> Response:
@@ -355,8 +392,7 @@ class _Routes:
 
     async def metrics(self, request: Request) -> Response:
         self._check_admin(request)
-        text = metrics.exposition(self._backend.statistics())
-        return Response(text, media_type=metrics.MEDIA_TYPE, headers=_SAFE_HEADERS)
+        return Response(self._backend.metrics(), media_type=MEDIA_TYPE, headers=_SAFE_HEADERS)
 
     def _count_seeds(self, request: Request, count: int) -> None:
         """Let others than administrators give so many and no more."""
@@ -379,9 +415,16 @@ class _Routes:
     def _is_admin(self, request: Request) -> bool:
         return bears_token(request.headers.raw, self._backend.settings.admin_token)
 
+    async def _readiness(self) -> ReadinessJson:
+        try:
+            return readiness_json(await self._backend.ask(CheckReadiness, ReadinessTold))
+        except Busy as error:
+            return ReadinessJson("waiting", waits_for=(str(error),))
+
     async def _report(self, request: Request) -> Report:
         gathered = await self._backend.ask(GatherStatus, StatusGathered)
-        report = report_of(map(decode, gathered.statuses))
+        members = member_rows(gathered.members, dict(gathered.down_s))
+        report = report_of(map(decode, gathered.statuses), members)
         return report if self._is_admin(request) else public_part(report)
 
 
@@ -395,9 +438,14 @@ def application(backend: Backend) -> Starlette:
             Route("/", routes.start),
             Route("/page", routes.page),
             Route("/status", routes.status),
+            Route("/help", routes.help),
+            Route("/opensearch.xml", routes.opensearch),
+            Route("/favicon.ico", routes.icon),
             Route("/static/style.css", routes.style),
             Route("/api/status", routes.api_status),
             Route("/api/seeds", routes.api_seeds, methods=["POST"]),
+            Route("/api/why", routes.api_why),
+            Route("/api/why/idle", routes.api_why_idle),
             Route("/api/drain", routes.api_drain, methods=["POST"]),
             Route("/api/decrees", routes.api_decrees, methods=["GET", "POST"]),
             Route("/api/import", routes.api_import, methods=["POST"]),
@@ -457,7 +505,7 @@ def _wish(request: Request, query: str) -> Wish:
         query,
         _page_number(parameters.get("page", ""), last),
         Order.DATE if is_dated else Order.SCORE,
-        _is_on(request, "facets"),
+        parameters.get("facets", "1") != "0",
         _is_on(request, "explain"),
     )
 
@@ -474,6 +522,12 @@ def _order(ticket: int, wish: Wish, cursor: str) -> SearchPages:
         wish.wants_facets,
         wish.wants_explanations,
     )
+
+
+def _base(request: Request) -> str:
+    """The address under which the client asks here, whose name `_HostCheck` has let pass."""
+    scheme = "https" if request.headers.get("x-forwarded-proto") == "https" else "http"
+    return f"{scheme}://{request.headers.get('host', 'localhost')}"
 
 
 def _is_on(request: Request, name: str) -> bool:
@@ -592,16 +646,19 @@ _pages_decoder: Final = msgspec.msgpack.Decoder(tuple[ImportedPage, ...])
 
 
 class _Drain(msgspec.Struct, forbid_unknown_fields=True):
-    peer: Annotated[str, msgspec.Meta(pattern="^[0-9A-Za-z_.-]{1,64}$")]
+    peer: Annotated[str, msgspec.Meta(max_length=64)]
     is_draining: bool = True
 
 
 def _drain_in(body: bytes) -> _Drain:
     try:
-        return msgspec.json.decode(body, type=_Drain)
+        order = msgspec.json.decode(body, type=_Drain)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         hint = 'post {"peer": "the id of a peer, or its beginning", "is_draining": true}'
         raise _Refusal(400, f"the JSON is not understood ({error}); {hint}") from error
+    if why := why_no_beginning(order.peer):
+        raise _Refusal(400, why)
+    return order
 
 
 def _decree_in(body: bytes) -> Decree:
@@ -639,8 +696,8 @@ _SAFE_HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _PAGE_POLICY: Final = (
-    "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'"
+    f"default-src 'none'; style-src 'self'; script-src {pages.KEYS_SOURCE}; img-src data:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 # The frame inherits this: no script, no form, nothing loaded, an origin of its own. Its links may open
 # the live web in a new tab, which is not sandboxed then.
@@ -663,6 +720,13 @@ def _html(text: str, status_code: int = 200, policy: str = _PAGE_POLICY) -> Resp
     # A lone surrogate from a hostile title has no UTF-8 form.
     body = text.encode("utf-8", "replace")
     return Response(body, status_code, headers, media_type="text/html; charset=utf-8")
+
+
+def _xml(text: str, media_type: str) -> Response:
+    headers = {"Cache-Control": "private, no-cache", "Vary": "Accept-Language", **_SAFE_HEADERS}
+    return Response(
+        text.encode("utf-8", "replace"), media_type=f"{media_type}; charset=utf-8", headers=headers
+    )
 
 
 def _json(value: Any, status_code: int = 200) -> Response:

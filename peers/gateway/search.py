@@ -73,6 +73,7 @@ class Search(Errand):
         self._task = SearchTask(me, order, reading, view, self._number_question)
         self._view = view
         self._cached = cached
+        self._policy = view.policy  # that the page of results is made under
         self._step_number = self._task.cursor.step if self._task.cursor else 0
         self._with_all: int | None = None  # pages that have all words
 
@@ -167,7 +168,7 @@ class Search(Errand):
     def _end_checking(self, now: float) -> list[Send]:
         page = self._cached
         assert page is not None
-        if not self._view.cache.is_current(page, now):
+        if self._policy is not self._view.policy or not self._view.cache.is_current(page, now):
             return self._count(now)
         self._view.cache.hits += 1
         seconds = now - self._task.started
@@ -209,6 +210,7 @@ class Search(Errand):
 
     def _read(self, searched: Searching, plan: Plan, now: float) -> list[Send]:
         self._plan, self._searched = plan, searched
+        self._policy = self._view.policy
         found, step = searched.found_by(plan), searched.step
         self._merged = Merging(self._task, plan, found, searched.totals, step, self._step_number)
         page, query, totals = self._merged.page, searched.encoded_query, searched.totals
@@ -217,6 +219,8 @@ class Search(Errand):
     def _end_reading(self, stage: Reading, now: float) -> list[Send]:
         plan, searched = self._plan, self._searched
         stage.end(plan)
+        if self._policy is not self._view.policy:  # what has been taken down since is not to be shown
+            return self._read(searched, plan, now)
         coverage = self._coverage()
         self._view.incomplete += coverage.missing > 0
         self._view.cache.misses += 1

@@ -13,16 +13,20 @@ from typing import ClassVar, Final, TypeAlias
 import msgspec
 
 from mesh.actor import Actor, Address, Message, Send, Statistics
+from mesh.conduct import CONDUCT, Misbehaved, Offence
 from mesh.errors import LocalProtocolError
 from mesh.membership.messages import DecreesInForce
 from mesh.membership.wire_messages import MembersTold
 from mesh.ownership import Ownership, OwnershipChanged
-from peers.crawler.wire_messages import LinksAccepted
+from peers.crawler.wire_messages import CrawlExplained, LinksAccepted, UrlExplained
 from peers.engine.reading import read_query
 from peers.gateway.draining import Draining
 from peers.gateway.errand import Errand, errand_numbers, errand_of
+from peers.gateway.inquiry import CrawlInquiry, UrlInquiry
 from peers.gateway.messages import (
     AddSeeds,
+    AskWhy,
+    AskWhyIdle,
     ChangeGateway,
     CheckReadiness,
     DrainOrder,
@@ -43,17 +47,22 @@ from peers.gateway.status_roundup import StatusRoundup
 from peers.gateway.view import View
 from peers.gateway.wire_messages import StatusTold, StatusWanted
 from peers.index.wire_messages import ExcerptsRead, HitsFound, TermsCounted
-from peers.policy.decreed import policy_of
+from peers.policy.decreed import number_of, policy_of
 from peers.policy.rules import EVERYTHING
 from peers.storage.wire_messages import PageRead
 
 ERRANDS_MAX: Final = (
     256  # at once; the HTTP port takes fewer, so only a bug or a burst of all kinds gets here
 )
+STARTING: Final = (
+    "this peer is starting: no member of the mesh has let it in yet; its log says at which doors it knocks"
+)
 EARLY_S: Final = 5.0  # so long an order waits for a peer that is starting; joining takes a second or two
 METER_READERS_MAX: Final = 64  # gateways waiting for our status; the oldest is dropped and asks again
 
-Order: TypeAlias = SearchPages | FindPage | GatherStatus | CheckReadiness | AddSeeds | DrainOrder
+Order: TypeAlias = (
+    SearchPages | FindPage | GatherStatus | CheckReadiness | AddSeeds | DrainOrder | AskWhy | AskWhyIdle
+)
 
 
 class SearcherStatistics(Statistics, frozen=True):
@@ -87,7 +96,17 @@ class Searcher(Actor):
 
     name: ClassVar[str] = "searcher"
     remote_messages: ClassVar[frozenset[type[Message]]] = frozenset(
-        {TermsCounted, HitsFound, ExcerptsRead, PageRead, StatusWanted, StatusTold, LinksAccepted}
+        {
+            TermsCounted,
+            HitsFound,
+            ExcerptsRead,
+            PageRead,
+            StatusWanted,
+            StatusTold,
+            LinksAccepted,
+            UrlExplained,
+            CrawlExplained,
+        }
     )
 
     def __init__(self, me: str, life: int = 1, settings: GatewaySettings | None = None) -> None:
@@ -105,9 +124,10 @@ class Searcher(Actor):
         self._errands: dict[int, Errand] = {}  # in the order they began
         self._early: deque[tuple[float, Order]] = deque()  # given before there was a view, and until when
         self._view: View | None = None
-        self._policy = EVERYTHING
+        self._policy, self._policy_number = EVERYTHING, 0
         self._meter_readers: dict[int, tuple[Address, int]] = {}
         self._next_reading = 1
+        self._down_at: dict[str, float] = {}  # of members, since they were seen here last
         self._searches = self._refused = self._ignored = 0
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
@@ -116,9 +136,13 @@ class Searcher(Actor):
                 return self._receive_answer(source, request, message, now)
             case PageRead(request=request) | StatusTold(request=request) | LinksAccepted(batch=request):
                 return self._receive_answer(source, request, message, now)
+            case UrlExplained(request=request) | CrawlExplained(request=request):
+                return self._receive_answer(source, request, message, now)
             case MembersTold():
                 return self._receive_members(source, message, now)
             case SearchPages() | FindPage() | GatherStatus() | CheckReadiness() | AddSeeds() | DrainOrder():
+                return self._begin(message, now)
+            case AskWhy() | AskWhyIdle():
                 return self._begin(message, now)
             case DecreesInForce():
                 self._change_policy(message)
@@ -143,7 +167,7 @@ class Searcher(Actor):
             if errand.wake_at() <= now:
                 sends += errand.wake(now)
                 self._forget_if_done(number, errand)
-        return sends
+        return sends + self._reports()
 
     def wake_at(self) -> float:
         early_s = self._early[0][0] if self._early else inf
@@ -202,7 +226,7 @@ class Searcher(Actor):
 
     def _refuse_early(self, order: Order) -> list[Send]:
         self._refused += 1
-        return [Send(Address(self._me, "http"), RequestRefused(order.ticket, "this peer is starting"))]
+        return [Send(Address(self._me, "http"), RequestRefused(order.ticket, STARTING))]
 
     def _cached(self, order: SearchPages, view: View, now: float) -> PagesFound | None:
         """The page that was shown for the same order, if it is known to be right."""
@@ -220,12 +244,17 @@ class Searcher(Actor):
             case FindPage():
                 return PageLookup(number, self._me, order, view.ownership, view.policy)
             case GatherStatus():
-                peers = view.ownership.alive | {self._me}
-                return StatusRoundup(number, self._me, order, peers, view.punctuality.silent)
+                return StatusRoundup(number, self._me, order, view.punctuality.silent, self._down_at)
             case CheckReadiness():
                 return Readiness(number, self._me, order, view)
             case AddSeeds():
-                return Seeding(number, self._me, order, lambda: view.ownership, self._policy)
+                return Seeding(
+                    number, self._me, order, lambda: view.ownership, self._policy, self._policy_number
+                )
+            case AskWhy():
+                return UrlInquiry(number, self._me, order, view.ownership)
+            case AskWhyIdle():
+                return CrawlInquiry(number, self._me, order, view.punctuality.silent)
             case DrainOrder():
                 return Draining(number, self._me, order)
 
@@ -247,7 +276,15 @@ class Searcher(Actor):
             self._ignored += 1
             return []
         self._forget_if_done(number, errand)
-        return sends
+        return sends + self._reports()
+
+    def _reports(self) -> list[Send]:
+        """Report who has given hits of slots that it was not asked for."""
+        if self._view is None or not self._view.foreign_from:
+            return []
+        members, self._view.foreign_from = sorted(self._view.foreign_from), set()
+        to = Address(self._me, CONDUCT)
+        return [Send(to, Misbehaved(peer, Offence.FOREIGN_HITS)) for peer in members if peer != self._me]
 
     def _receive_members(self, source: Address, members: MembersTold, now: float) -> list[Send]:
         """What our membership believes, which has no number, for all errands that want it."""
@@ -267,6 +304,10 @@ class Searcher(Actor):
             early = [order for _, order in self._early]
             self._early.clear()
             return [send for order in early for send in self._begin(order, now)]
+        gone = self._view.ownership.alive - ownership.alive
+        back = ownership.alive & self._down_at.keys()
+        self._down_at = {peer: at for peer, at in self._down_at.items() if peer not in back}
+        self._down_at |= dict.fromkeys(sorted(gone), now)
         if not self._view.change_ownership(ownership):
             return []
         sends: list[Send] = []
@@ -283,6 +324,8 @@ class Searcher(Actor):
     # --- What the owner of the mesh wants --------------------------------------------------------
 
     def _change_policy(self, message: DecreesInForce) -> None:
+        number = number_of(message)
+        self._policy_number = self._policy_number if number is None else number
         policy = policy_of(message)
         if policy is None:
             return

@@ -28,28 +28,35 @@ class Seeding(Errand):
         order: AddSeeds,
         current: Callable[[], Ownership],
         policy: Policy = EVERYTHING,
+        policy_number: int = 0,
     ) -> None:
         """Begin.
 
         Args:
           current: the ownership as of now; asked again when it has changed.
-          policy: of the mesh; what it does not want is not brought to anybody.
+          policy: of the mesh; what it does not want is not brought to anybody, and who has not heard of it
+            takes nothing before.
         """
         super().__init__(number, me, order.ticket)
         self._current = current
-        self._urls = [url for url in order.urls if policy.has_room_for(url)]
-        self._left_out = tuple(url for url in order.urls if not policy.has_room_for(url))
+        self._policy_number = policy_number
+        self._policy = policy
+        self._urls = order.urls
+        self._left_out: tuple[str, ...] = ()
         self._delivery: Delivery[int, LinksFound] = Delivery(_SETTINGS)
         self._accepted = 0
 
     def start(self, now: float) -> list[Send]:
         self._limit_at = now + SEEDING_S_MAX
         by_owner: dict[str, list[FoundLink]] = {}
-        for url in dict.fromkeys(self._urls):
+        policy = self._policy.at(now)
+        self._left_out = tuple(url for url in self._urls if not policy.has_room_for(url))
+        for url in dict.fromkeys(url for url in self._urls if policy.has_room_for(url)):
             by_owner.setdefault(self._taker_of(url), []).append(FoundLink(url))
         for owner, links in by_owner.items():
             for part in in_batches(links, lambda link: len(link.url), items_max=LINKS_MAX):
-                self._bring(LinksFound(self._number_question(), tuple(part)), owner, now)
+                links_found = LinksFound(self._number_question(), tuple(part), self._policy_number)
+                self._bring(links_found, owner, now)
         return self._deliver(now) if len(self._delivery) else self._end_with_count()
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:

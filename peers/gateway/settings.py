@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
+
+from mesh.errors import ConfigError
+
+_LISTEN: Final = r"^.+:\d+$"
+PORT_MAX: Final = 65_535
 
 
 class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Where and how this peer answers users. All but `listen` may change while it runs."""
 
-    listen: Annotated[str, Meta(pattern=r"^.+:\d+$", description="host:port; port 0 takes a free one")] = (
-        "127.0.0.1:8017"
-    )
+    listen: Annotated[
+        str,
+        Meta(pattern=_LISTEN, description="host:port, [address]:port for IPv6; port 0 takes a free one"),
+    ] = "127.0.0.1:8017"
     names: Annotated[
         tuple[str, ...],
         Meta(
@@ -73,3 +80,19 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
             "X-Forwarded-For; they may have any number of connections"
         ),
     ] = ()
+
+
+def checked_listen(text: str, option: str) -> str:
+    """Return what a person gave as `listen`.
+
+    Args:
+      option: how it was given.
+
+    Raises:
+      ConfigError: it is not HOST:PORT.
+    """
+    _, _, port = text.rpartition(":")
+    if re.fullmatch(_LISTEN, text) is None or "//" in text or int(port) > PORT_MAX:
+        port = text if text.isdigit() and int(text) <= PORT_MAX else "8017"
+        raise ConfigError(f"{text!r} is no HOST:PORT to answer at: give {option} 127.0.0.1:{port}")
+    return text

@@ -10,7 +10,10 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import astuple, replace
 
+from mesh.conduct import MEMBERS_TOLD_MAX
 from mesh.errors import RemoteProtocolError
+from mesh.membership.members import State
+from mesh.membership.wire_messages import Rumour
 
 STATUS_BYTES_MAX: Final = 65_536  # encoded, as `StatusTold` takes it
 TEXT_CHARS_MAX: Final = 300  # of a name
@@ -18,6 +21,7 @@ REASONS_MAX: Final = 1_000  # distinct HTTP status codes and failure reasons of 
 OTHER: Final = "other"  # counts together those that would be too many
 HOT_HOSTS_MAX: Final = 10  # named, of one peer and of all
 STORES_MAX: Final = 64  # of one peer
+OFFENCES_MAX: Final = 64  # kinds
 
 # 2^53: what JSON numbers hold exactly, and the sum over a mesh still fits 64 bits.
 COUNT_MAX: Final = 1 << 53
@@ -58,6 +62,15 @@ class StoreCounts(msgspec.Struct, frozen=True):
     bytes_sent: Count = 0  # to other peers, then
 
 
+class MemberMisconduct(msgspec.Struct, frozen=True):
+    """What another member has done wrong, by what a peer has seen itself; see `mesh.conduct`."""
+
+    peer: Text
+    points: Amount  # of now
+    is_quarantined: bool
+    offences: Annotated[dict[Text, Count], Meta(max_length=OFFENCES_MAX)]  # since the start
+
+
 class PeerState(Enum):
     """What a peer is busy with beside the crawl; the gravest that applies."""
 
@@ -68,6 +81,19 @@ class PeerState(Enum):
     CLAIMING = "claiming"  # it does not crawl all of its slots yet
     MOVING = "moving"  # it gets or gives what belongs to slots
     STEADY = "steady"
+
+
+class MemberRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A member of the mesh, whether it answers or not, as the peer that was asked believes."""
+
+    id: str
+    is_door: bool = False  # a bootstrap node: it has no slots, no gateway and no status
+    state: str  # alive, suspect, or down
+    down_s: float | None = None  # seconds for which it has been down; None when longer than that is known
+    endpoint: str = ""  # tcp://host:port of its inbox
+    door: str = ""  # where newcomers knock
+    key: str = ""  # that they must know then, Z85
+    gateway: str = ""
 
 
 class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +116,7 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     seconds: Amount = 0.0  # since the start
     cpu_seconds: Amount = 0.0  # user and system, of the process and those that work for it
     pages_per_second: Amount = 0.0
-    rss_bytes: Count = 0  # likewise
+    rss_bytes: Count = 0  # likewise; all that is resident, also of files that the system caches
     documents: Count = 0  # in the index, those of other owners included
     index_bytes: Count = 0
     archive_bytes: Count = 0
@@ -113,6 +139,12 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     ] = ()  # longest queues
     searches: Count = 0  # that it was asked for by people and programs
     searches_cached: Count = 0  # of these, answered by a page of results that was shown before
+    misconduct: Annotated[tuple[MemberMisconduct, ...], Meta(max_length=MEMBERS_TOLD_MAX)] = ()
+    machine: Text = ""  # what its machine calls itself
+    version: Text = ""  # of tianmesh
+    pages_per_second_now: Amount = 0.0
+    private_bytes: Count = 0  # of memory: the part of `rss_bytes` that is of no file
+    pages_max: Count = 0  # of the whole mesh by its policy, when that is why this peer fetches nothing
 
 
 class Total(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,6 +179,8 @@ class Total(msgspec.Struct, frozen=True, kw_only=True):
     hot_hosts: tuple[tuple[str, int], ...] = ()
     searches: int = 0
     searches_cached: int = 0
+    private_bytes: int = 0
+    pages_per_second_now: float = 0.0
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -154,14 +188,19 @@ class Report(msgspec.Struct, frozen=True):
 
     peers: tuple[PeerStatus, ...]
     total: Total
+    members: tuple[MemberRow, ...] = ()  # of the mesh: also those that are down or have no status
 
 
 def public_part(report: Report) -> Report:
     """What anybody may know: no addresses, no processes, no hosts that are crawled."""
     peers = tuple(
-        replace(peer, pid=0, endpoint="", gateway="", hot_hosts=(), fetch_status={}) for peer in report.peers
+        replace(
+            peer, pid=0, endpoint="", gateway="", machine="", hot_hosts=(), fetch_status={}, misconduct=()
+        )
+        for peer in report.peers
     )
-    return Report(peers, replace(report.total, hot_hosts=(), fetch_status={}))
+    members = tuple(replace(each, endpoint="", door="", key="", gateway="") for each in report.members)
+    return Report(peers, replace(report.total, hot_hosts=(), fetch_status={}), members)
 
 
 _ADDED: Final = [
@@ -175,6 +214,7 @@ _ADDED: Final = [
     "messages_sent",
     "bytes_sent",
     "cpu_seconds",
+    "private_bytes",
     "rss_bytes",
     "documents",
     "index_bytes",
@@ -185,15 +225,36 @@ _ADDED: Final = [
     "activity",
     "bytes_moved",
     "bytes_moved_per_s",
+    "pages_per_second_now",
 ]
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(PeerStatus)
 
 
-def report_of(peers: Iterable[PeerStatus]) -> Report:
+def report_of(peers: Iterable[PeerStatus], members: Iterable[MemberRow] = ()) -> Report:
     """Sort the peers by id and sum them up."""
     listed = tuple(sorted(peers, key=lambda peer: peer.id))
-    return Report(listed, total_of(listed))
+    return Report(listed, total_of(listed), tuple(sorted(members, key=lambda each: each.id)))
+
+
+def member_rows(members: Iterable[Rumour], down_s: Mapping[str, float]) -> list[MemberRow]:
+    """What a membership believes of each member, for people."""
+    return [
+        MemberRow(
+            id=record.peer,
+            is_door=not (record.gateway or record.weight or record.serving),
+            state=_STATES[State(state)],
+            down_s=down_s.get(record.peer) if state == State.DEAD else None,
+            endpoint=record.endpoint,
+            door=record.door,
+            key=record.curve_key.decode("ascii", "replace"),
+            gateway=record.gateway,
+        )
+        for record, state in ((rumour.record, rumour.state) for rumour in members)
+    ]
+
+
+_STATES: Final = {State.ALIVE: "alive", State.SUSPECT: "suspect", State.DEAD: "down", State.LEFT: "gone"}
 
 
 def total_of(peers: Iterable[PeerStatus]) -> Total:

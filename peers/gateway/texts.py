@@ -1,8 +1,8 @@
-"""What the gateway's pages say, in each language, and which language a reader wants."""
+"""What the gateway's pages say, in each language, which language a reader wants, and languages' names."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 DEFAULT_LANGUAGE: Final = "en"
@@ -32,9 +32,9 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "sort_label": "Order",
         "sort_score": "Best first",
         "sort_date": "Latest first",
-        "narrow": "Count by site, language, type and year",
-        "narrow_less": "Without counts",
         "narrow_title": "Narrow",
+        "filters": "Filters",
+        "filter_off": "Without {text}",
         "facet_hosts": "Sites",
         "facet_languages": "Languages",
         "facet_types": "Types",
@@ -46,7 +46,6 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "some_words_of": "some of the words are enough, all are on {total}",
         "nowhere": "On no page: {words}. The search went on without.",
         "at_least": "at least {total} pages",
-        "dated": "of {date}",
         "remarks": "Remarks on the query",
         "remark_quote_open": "A closing quotation mark is missing: the phrase goes to the end.",
         "remark_parenthesis_open": "A closing parenthesis is missing: the group goes to the end.",
@@ -72,7 +71,20 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "advice_words": "Try fewer or more general words, or another spelling.",
         "advice_operators": "Leave out quotation marks, site: and words with a minus.",
         "advice_time": "The mesh may still be fetching the page you look for.",
+        "day": "{day} {month} {year}",
+        "months": "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec",
         "fetched": "fetched {date}",
+        "fetched_today": "fetched today",
+        "fetched_yesterday": "fetched yesterday",
+        "fetched_days_ago": "fetched {days} days ago",
+        "feed": "RSS of this search",
+        "help": "Search help",
+        "help_lead": "Words alone are enough. These make a search more exact, and can be combined:",
+        "help_write": "You write",
+        "help_get": "You get",
+        "help_keys": "Keys: / goes to the question, j and k, or the arrows, from result to result.",
+        "try_again": "Try again",
+        "to_start": "Start page",
         "cached": "Stored copy",
         "cached_of": "Stored copy of {title}",
         "pages": "Pages of results",
@@ -109,7 +121,29 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "status_all": "all",
         "status_hosts": "Longest queues",
         "status_urls": "{urls} URLs",
+        "status_machine": "machine",
+        "status_version": "version",
+        "status_pages_now": "pages/s",
+        "status_to_do": "What to do",
         "status_disk_full": "disk full",
+        "member_down": "down {since}",
+        "member_door": "bootstrap node",
+        "member_silent": "does not answer",
+        "span_s": "{number} s",
+        "span_min": "{number} min",
+        "span_h": "{number} h",
+        "span_days": "{number} days",
+        "slots_missing": "{missing} of {slots} slots are not answered",
+        "peer_is_down": "{peer}{at} is down{since}: start that peer again; if its machine is lost, "
+        "`tianmesh drain {peer}` writes it off",
+        "door_is_down": "{peer}{at} is down{since}: start that bootstrap node again; if its machine is lost, "
+        "`tianmesh drain {peer}` writes it off",
+        "stopped": "{stopped} of {peers} peers fetch no more, for the mesh has visited about {limit} pages, "
+        "as many as its policy lets it; {queued} stay queued, and `tianmesh seed URL --pages-max N` with a "
+        "larger number goes on",
+        "misconduct": "{peer}: {points} points at worst, for {reasons}",
+        "in_quarantine": "; in quarantine at {keepers}: no links and pages are taken from it there; "
+        "`tianmesh expel {peer}` ends its membership",
         "state_cut_off": "cut off from most peers: fetches nothing",
         "state_unlicensed": "no answer from others of late: fetches nothing",
         "state_drained": "drained: may be stopped",
@@ -141,9 +175,9 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "sort_label": "排序",
         "sort_score": "按相关度",
         "sort_date": "按时间",
-        "narrow": "按网站、语言、类型和年份统计",
-        "narrow_less": "不显示统计",
         "narrow_title": "缩小范围",
+        "filters": "筛选",
+        "filter_off": "去掉 {text}",
         "facet_hosts": "网站",
         "facet_languages": "语言",
         "facet_types": "类型",
@@ -155,7 +189,6 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "some_words_of": "包含部分词语即可，其中 {total} 个包含全部词语",
         "nowhere": "没有网页包含：{words}。已忽略。",
         "at_least": "至少 {total} 个网页",
-        "dated": "日期 {date}",
         "remarks": "关于查询的说明",
         "remark_quote_open": "缺少后引号，短语一直算到结尾。",
         "remark_parenthesis_open": "缺少右括号，括号一直算到结尾。",
@@ -181,7 +214,20 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "advice_words": "试试更少或更常用的词语，或换一种写法。",
         "advice_operators": "去掉引号、site: 和带减号的词语。",
         "advice_time": "您要找的网页可能还在抓取之中。",
+        "day": "{year}年{month}月{day}日",
+        "months": "1 2 3 4 5 6 7 8 9 10 11 12",
         "fetched": "抓取于 {date}",
+        "fetched_today": "今天抓取",
+        "fetched_yesterday": "昨天抓取",
+        "fetched_days_ago": "{days} 天前抓取",
+        "feed": "订阅此搜索（RSS）",
+        "help": "搜索帮助",
+        "help_lead": "直接输入词语即可。下面的写法使搜索更准确，可以组合使用：",
+        "help_write": "写法",
+        "help_get": "结果",
+        "help_keys": "按键：/ 回到搜索框，j、k 或方向键在结果之间移动。",
+        "try_again": "再试一次",
+        "to_start": "返回首页",
         "cached": "网页快照",
         "cached_of": "{title} 的网页快照",
         "pages": "结果分页",
@@ -218,7 +264,28 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "status_all": "合计",
         "status_hosts": "最长的队列",
         "status_urls": "{urls} 个网址",
+        "status_machine": "机器",
+        "status_version": "版本",
+        "status_pages_now": "网页/秒",
+        "status_to_do": "需要处理",
         "status_disk_full": "磁盘已满",
+        "member_down": "停机 {since}",
+        "member_door": "引导节点",
+        "member_silent": "没有应答",
+        "span_s": "{number} 秒",
+        "span_min": "{number} 分钟",
+        "span_h": "{number} 小时",
+        "span_days": "{number} 天",
+        "slots_missing": "{slots} 个槽中有 {missing} 个无人应答",
+        "peer_is_down": "{peer}{at} 停机{since}：请重新启动该节点；若机器已不复存在，"
+        "用 `tianmesh drain {peer}` 注销它",
+        "door_is_down": "{peer}{at} 停机{since}：请重新启动该引导节点；若机器已不复存在，"
+        "用 `tianmesh drain {peer}` 注销它",
+        "stopped": "{peers} 个节点中有 {stopped} 个停止抓取：全网已访问约 {limit} 个网页，达到策略上限；"
+        "{queued} 个网址仍在队列中，用 `tianmesh seed URL --pages-max N` 给出更大的数即可继续",
+        "misconduct": "{peer}：最高 {points} 分，原因：{reasons}",
+        "in_quarantine": "；在 {keepers} 处被隔离，那里不再接受它的链接和网页；"
+        "`tianmesh expel {peer}` 可将其开除",
         "state_cut_off": "与多数节点失去联系，停止抓取",
         "state_unlicensed": "近来无节点回应，停止抓取",
         "state_drained": "已腾空，可以停机",
@@ -228,6 +295,84 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "state_steady": "正常",
     },
 }
+
+# What can be written into the question: an example, and what it finds.
+OPERATORS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
+    "en": (
+        ("virtual host", "pages with both words; with any of them where too few have both"),
+        ('"virtual host"', "these words beside each other, in this order"),
+        ("host -proxy", "pages without the second word"),
+        ("crawler OR spider", "pages with one of them, or both"),
+        ("(crawler OR spider) robots", "parentheses say what belongs together"),
+        ("search site:example.org", "pages of this site and of names below it"),
+        ("intitle:index", "pages with the word in their title"),
+        ("lang:zh", "pages in Chinese; en, de, fr and others likewise"),
+        ("manual type:pdf", "pages of a type; also whole, as type:text/html"),
+        ("news after:2024 before:2025-07", "pages with a date from 2024 on and before July 2025"),
+    ),
+    "zh": (
+        ("虚拟 主机", "含有两个词语的网页；太少时含有其中之一也可"),
+        ("“虚拟主机”", "这些词语按此顺序相邻出现"),
+        ("主机 -代理", "不含后一个词语的网页"),
+        ("爬虫 OR 蜘蛛", "含有其中之一或全部的网页"),
+        ("(爬虫 OR 蜘蛛) robots", "括号表示哪些属于一组"),
+        ("搜索 site:example.org", "该网站及其下级域名的网页"),
+        ("intitle:索引", "标题中有该词语的网页"),
+        ("lang:zh", "中文网页；en、de、fr 等同理"),
+        ("手册 type:pdf", "某一类型的网页；也可写全称，如 type:text/html"),
+        ("新闻 after:2024 before:2025-07", "日期从 2024 年起、在 2025 年 7 月之前的网页"),
+    ),
+}
+
+# Each in itself, as its readers look for it (Unicode CLDR).
+LANGUAGE_NAMES: Final[Mapping[str, str]] = {
+    "ar": "العربية",
+    "bg": "Български",
+    "ca": "Català",
+    "cs": "Čeština",
+    "da": "Dansk",
+    "de": "Deutsch",
+    "el": "Ελληνικά",
+    "en": "English",
+    "es": "Español",
+    "et": "Eesti",
+    "eu": "Euskara",
+    "fa": "فارسی",
+    "fi": "Suomi",
+    "fr": "Français",
+    "ga": "Gaeilge",
+    "gl": "Galego",
+    "he": "עברית",
+    "hi": "हिन्दी",
+    "hr": "Hrvatski",
+    "hu": "Magyar",
+    "id": "Indonesia",
+    "it": "Italiano",
+    "ja": "日本語",
+    "ko": "한국어",
+    "lt": "Lietuvių",
+    "lv": "Latviešu",
+    "nl": "Nederlands",
+    "no": "Norsk",
+    "pl": "Polski",
+    "pt": "Português",
+    "ro": "Română",
+    "ru": "Русский",
+    "sk": "Slovenčina",
+    "sl": "Slovenščina",
+    "sr": "Српски",
+    "sv": "Svenska",
+    "th": "ไทย",
+    "tr": "Türkçe",
+    "uk": "Українська",
+    "vi": "Tiếng Việt",
+    "zh": "中文",
+}
+
+
+def text_in(language: str, key: str, **values: object) -> str:
+    """Return a text with its values put in, not yet escaped."""
+    return TEXTS[language][key].format(**values)
 
 
 def language_of(accept_language: str, wanted: str = "") -> str:

@@ -39,9 +39,15 @@ class View:
         self.incomplete = 0
         self.foreign_epochs = 0
         self.hits_refused = 0
+        self.foreign_from: set[str] = set()  # of whom hits were refused, not yet reported
         self.hedges = 0
         self.bridged = 0
         self.hedges_denied = 0
+
+    def refuse_hit(self, peer: str) -> None:
+        """Count a hit of a slot that a member was not asked for."""
+        self.hits_refused += 1
+        self.foreign_from.add(peer)
 
     def change_ownership(self, ownership: Ownership) -> bool:
         """Go on under another one; tell whether others answer for slots than before.

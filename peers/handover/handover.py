@@ -337,7 +337,7 @@ class Handover(Actor):
         standing, ownership = self._standing, self._standing.ownership
         if self._asked_to_serve == ownership.epoch or (ownership.kept & ~standing.complete).any():
             return []
-        for peer, slots in standing.by_peer(ownership.answers & ~ownership.owned, 0).items():
+        for peer, slots in standing.by_answerer(ownership.leaving).items():
             if (slots & ~self._offering.taken_by(peer)).any():
                 return []
         self._asked_to_serve = ownership.epoch

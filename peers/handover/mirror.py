@@ -35,6 +35,7 @@ SILENT_S: Final = 30.0
 SHIPMENTS_UNDER_WAY: Final = 64  # to one member; a commit, which its answer waits for, is 0.1 s
 BYTES_UNDER_WAY: Final = 8 << 20  # 80 ms of a gigabit
 BYTES_WAITING_MAX: Final = 32 << 20  # for one member; with more it is left to comparison at once
+FORMER_KEPT: Final = 4  # ownerships before the one of now: who was in a team by them has things to tell yet
 
 
 @dataclass(slots=True, eq=False)
@@ -61,6 +62,7 @@ class Mirror:
         self._actor = actor
         self._store = store
         self._ownership: Ownership | None = None
+        self._former: deque[Ownership] = deque(maxlen=FORMER_KEPT)
         self._members: dict[int, tuple[str, ...]] = {}  # cache: whom a slot is shipped to
         self._delivery: Delivery[int, Shipment] = Delivery(_SETTINGS)
         self._silent_until_s: dict[str, float] = {}
@@ -81,6 +83,8 @@ class Mirror:
         Of a shipment that has other slots, too, those go on: its receiver refuses what is not for it, and
         with that the whole.
         """
+        if self._ownership is not None:
+            self._former.append(self._ownership)
         self._ownership = ownership
         self._members.clear()
         for peer, number, shipment in self._delivery.parcels():
@@ -102,15 +106,17 @@ class Mirror:
     def _merge(self, source: Address, message: ItemsChanged, now: float) -> list[Send]:
         """Take in changes. Without an answer they are sent again.
 
-        The sender may be ahead of us in who belongs to the team, or behind.
+        The sender may be ahead of us in who belongs to the team, or behind. Who was in it until a moment ago
+        may have visited something before it stopped, which nobody else knows of.
         """
         ownership, me = self._ownership, self._me
         if ownership is None:
             return []
 
         def is_taken(slot: int) -> bool:
-            team = ownership.team_of(slot)
-            return source.peer in team and me in team
+            if me not in ownership.team_of(slot):
+                return False
+            return any(source.peer in each.team_of(slot) for each in (ownership, *self._former))
 
         refused_before = self._store.items_refused
         try:

@@ -105,11 +105,10 @@ class Offering:
         """By peer what it is to take from here, whether it has or not."""
         standing, ownership = self._standing, self._standing.ownership
         copied = standing.held & standing.complete
-        moving = ownership.answers & ~ownership.owned
         strays = standing.strays()
-        due: dict[str, SlotMask] = {}
-        for rank in range(ownership.table.replicas):
-            offered = strays | (moving if rank == 0 else copied)
+        due = standing.by_answerer(ownership.leaving)
+        for rank in range(len(ownership.table.ranking)):
+            offered = strays if rank == 0 else strays | copied
             for peer, slots in standing.by_peer(offered, rank).items():
                 due[peer] = due[peer] | slots if peer in due else slots
         return due
@@ -119,7 +118,7 @@ class Offering:
         standing, table = self._standing, self._standing.ownership.table
         strays = standing.strays()
         taken: SlotMask = strays & (table.ranking[0] != NOBODY)
-        for rank in range(table.replicas):
+        for rank in range(len(table.ranking)):
             for peer, slots in standing.by_peer(strays, rank).items():
                 taken &= ~slots | self._offers.taken_by(peer)
         return taken

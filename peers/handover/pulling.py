@@ -27,6 +27,7 @@ from typing import Final
 import numpy as np
 
 from mesh.actor import Address, Send
+from mesh.conduct import CONDUCT, Misbehaved, Offence
 from mesh.errors import RemoteProtocolError
 from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
 from peers.handover.messages import SlotsSynchronised, SynchroniseSlots
@@ -99,6 +100,7 @@ class Pulling:
         self._settings = settings
         self._numbers = numbers
         self._handover = Address(me, "handover")
+        self._conduct = Address(me, CONDUCT)
         self._tasks: dict[int, _Task] = {}
         self._by_request: dict[int, _Task] = {}
         self._by_merge: dict[int, _Task] = {}
@@ -151,7 +153,7 @@ class Pulling:
             self.refused_count += 1
         if part.part > task.next_part or not is_sound or is_full:
             task.again_at = now  # once those before it are merged, ask for what is still lacking
-            return []
+            return [] if is_sound else [self._damaged_by(peer)]
         task.next_part += 1
         task.tries = 0
         task.again_at = now + self._settings.again_s
@@ -281,7 +283,7 @@ class Pulling:
         except RemoteProtocolError:
             self.refused_count += 1
             task.parts.clear()
-            return self._give_up(task, now)
+            return [self._damaged_by(task.peer), *self._give_up(task, now)]
         if order is None:
             return self._merged(task, task.parts.popleft(), now)
         task.merging = ticket
@@ -310,6 +312,9 @@ class Pulling:
         if sends and task.state == _State.RECEIVING:
             task.again_at = now + self._settings.again_s
         return sends
+
+    def _damaged_by(self, peer: str) -> Send:
+        return Send(self._conduct, Misbehaved(peer, Offence.DAMAGED_PARTS))
 
     def _at(self, peer: str) -> Address:
         return Address(peer, self._actor)

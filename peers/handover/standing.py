@@ -11,6 +11,7 @@ from mesh.actor import Address, Message, Send
 from mesh.ownership import Ownership
 from mesh.slot_ranking import NOBODY
 from mesh.slot_set import SlotMask, decode_slots
+from mesh.slots import SlotTable
 
 
 class Standing:
@@ -53,7 +54,13 @@ class Standing:
 
     def by_peer(self, slots: SlotMask, rank: int) -> dict[str, SlotMask]:
         """Split slots by the peer that has this rank for them; those of nobody and our own are left out."""
-        table = self.ownership.table
+        return self._split(slots, self.ownership.table, rank)
+
+    def by_answerer(self, slots: SlotMask) -> dict[str, SlotMask]:
+        """Split slots by the peer that is to answer for them once it is ready, likewise."""
+        return self._split(slots, self.ownership.table.unpinned, 0)
+
+    def _split(self, slots: SlotMask, table: SlotTable, rank: int) -> dict[str, SlotMask]:
         ranked = table.ranking[rank]
         counts = np.bincount(ranked[slots] - NOBODY, minlength=1)
         counts[0] = 0  # NOBODY

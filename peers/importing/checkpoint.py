@@ -51,8 +51,12 @@ class Checkpoint:
             progress = msgspec.json.decode(path.read_bytes(), type=Progress)
         except FileNotFoundError:
             return
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{path} is no checkpoint of an import: {error}") from error
+        except OSError as error:
+            raise _not_kept(path, error) from error
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise ConfigError(
+                f"{path} is no checkpoint of an import: {error}; name another file with --checkpoint"
+            ) from error
         if progress.peer == peer:
             self._done = {done.path: done for done in progress.files}
 
@@ -87,7 +91,7 @@ class Checkpoint:
             beside.write_bytes(encoded)
             beside.replace(self.path)
         except OSError as error:
-            raise ConfigError(f"cannot write the checkpoint {self.path}: {error}") from error
+            raise _not_kept(self.path, error) from error
 
     def remove(self) -> None:
         """The import is over: the next one of the same files begins anew."""
@@ -96,7 +100,19 @@ class Checkpoint:
 
 def checkpoint_path(files: list[Path], gateway: str) -> Path:
     """Where the checkpoint of these files is kept by default: in the state folder of the user."""
-    state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    try:
+        state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    except RuntimeError as error:  # whoever runs in a container may have no home
+        raise ConfigError(
+            "there is no home folder to keep a checkpoint in: give --checkpoint FILE"
+        ) from error
     names = "\n".join([gateway, *map(str, files)])
     digest = blake2b(names.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
     return state / "tianmesh" / f"import-{digest}.json"
+
+
+def _not_kept(path: Path, error: OSError) -> ConfigError:
+    return ConfigError(
+        f"cannot keep the checkpoint in {path} ({error.strerror}): give --checkpoint FILE, or set "
+        "XDG_STATE_HOME to a folder of yours"
+    )

@@ -16,7 +16,7 @@ from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
 from mesh.urls import canonical, hostname_of, looks_like_trap
 from peers.crawler.addresses import is_public
-from peers.crawler.dates import precise_seconds_of
+from peers.crawler.dates import http_seconds_of, precise_seconds_of
 from peers.crawler.decoding import BODY_BYTES_MAX, TooLarge, Undecodable, decode
 from peers.crawler.extraction import document_of
 from peers.crawler.parser import NotHtml, parse_page
@@ -62,10 +62,8 @@ def page_of_record(record: Record, use: LinkUse) -> ImportedPage:
     if kind in _PASSED_OVER or headers.get("warc-target-uri", "").startswith(("dns:", "metadata:", "urn:")):
         raise NoPage
     url = _url_of(headers.get("warc-target-uri", "").removeprefix("<").removesuffix(">"))
-    fetched_at = precise_seconds_of(headers.get("warc-date", ""))
-    if not fetched_at:
-        raise Refused("no date")
     response = _response_in(kind, headers.get("content-type", ""), record)
+    fetched_at = _fetched_at(headers.get("warc-date", ""), response)
     fetched = _fetched(url, response, headers.get("warc-ip-address", ""), fetched_at)
     return page_of(fetched, use, headers.get("warc-truncated", ""), visit_in(headers))
 
@@ -202,6 +200,15 @@ def _response_in(kind: str, content_type: str, record: Record) -> HttpResponse:
     if kind in ("resource", "conversion"):
         return HttpResponse(200, (("Content-Type", content_type),), record.block)
     raise Refused(f"a record of type {kind[:40]!r}")
+
+
+def _fetched_at(said: str, response: HttpResponse) -> float:
+    """When a page was fetched: by its record, or, where that has no date that can be, by its server."""
+    dates = (value for name, value in response.headers if name.lower() == "date")
+    fetched_at = precise_seconds_of(said) or http_seconds_of(next(dates, ""))
+    if fetched_at <= 0.0:
+        raise Refused("no date")
+    return fetched_at
 
 
 def _with_line_ends(block: bytes) -> bytes:

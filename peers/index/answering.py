@@ -132,8 +132,8 @@ class Answerer:
 
 
 def effort_for(order: AnswerQuestion) -> Effort:
-    """Return what a question may cost: statistics and excerpts are bounded by what may be asked at once."""
-    return Effort(VISITS_MAX) if isinstance(order.question, SearchSlots) else Effort()
+    """Return what a question may cost: statistics are bounded by what may be asked at once."""
+    return Effort() if isinstance(order.question, CountTerms) else Effort(VISITS_MAX)
 
 
 def _answer_to(order: AnswerQuestion, view: SlotsView, effort: Effort) -> Message | None:

@@ -29,6 +29,7 @@ from peers.engine.effort import Effort
 from peers.index.answering import Answer, Answerer, IndexView, effort_for
 from peers.index.messages import AnswerQuestion, DamageMet
 from peers.index.question_queue import QuestionQueue, WaitingQuestion
+from peers.text.characters import character_classes
 
 AT_ONCE_VISITS_MAX: Final = 200_000  # some 3 ms
 LOOP_SHARE: Final = 0.2  # of the time of the event loop
@@ -76,6 +77,8 @@ class QuestionsPort:
         """Answer until cancelled; what a thread is at ends at once."""
         self._deliver = deliver
         async with trio.open_nursery() as nursery:
+            # Made once, in .2 s: not while the first excerpt is wanted of the event loop.
+            nursery.start_soon(trio.to_thread.run_sync, character_classes)
             nursery.start_soon(self._answer_forever, (self._untried,))
             for _ in range(self._n_threads):
                 nursery.start_soon(self._answer_forever, (self._untried, self._costly))

@@ -1,8 +1,10 @@
 """What the owner of a mesh wants of all its peers: what is crawled, how gently, and what is not shown.
 
     `rules`      a policy: ordered rules, the first that matches a URL decides
+    `patterns`   patterns of URLs in rules
     `policy_file` a policy as people write it, in TOML
     `edits`      policies that differ by one wish: a scope, a pause, a take-down
+    `explaining` which rule decides about a URL, in words
     `decreed`    the policy that a decree carries
     `issuing`    [io] reads the policy of a running mesh, and replaces it
 

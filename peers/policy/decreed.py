@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from functools import partial
 
 import msgspec
 
-from mesh.decree import POLICY
+from mesh.decree import POLICY, Decree
 from mesh.membership.messages import DecreesInForce
+from mesh.slots import slot_of
 from peers.policy.rules import EVERYTHING, Policy, policy_in
 
 logger = logging.getLogger(__name__)
+
+
+def number_of(message: DecreesInForce) -> int | None:
+    """Return the number of the policy that is in force, 0 for none; None when it is about something else."""
+    if message.kind != POLICY:
+        return None
+    return max((decree.number for decree in message.decrees), default=0)
 
 
 def policy_of(message: DecreesInForce) -> Policy | None:
@@ -24,6 +34,16 @@ def policy_of(message: DecreesInForce) -> Policy | None:
     if not message.decrees:
         return EVERYTHING
     [decree] = message.decrees
+    return _understood(decree)
+
+
+def pins_of(decree: Decree, slot_count: int) -> Mapping[int, str] | None:
+    """Return which peers are to crawl which slots by a policy; None when it cannot be read."""
+    policy = _understood(decree)
+    return None if policy is None else policy.pinned(partial(slot_of, slot_count=slot_count))
+
+
+def _understood(decree: Decree) -> Policy | None:
     try:
         return policy_in(decree.body)
     except (msgspec.ValidationError, msgspec.DecodeError) as error:

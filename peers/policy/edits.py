@@ -6,7 +6,10 @@ into it, what is crawled, and last what becomes of everything else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from math import inf
 from typing import Final
 
 import msgspec
@@ -15,8 +18,10 @@ from msgspec.structs import replace
 from mesh.domains import registrable_domain
 from mesh.errors import ConfigError
 from mesh.urls import canonical, host_of
+from peers.policy.patterns import fault_of, spelt
 from peers.policy.rules import RULES_MAX, Action, Policy, Rule
 
+_NETWORK: Final = re.compile(r"[0-9a-f.:]+/\d+")
 NOTHING_ELSE: Final = Rule(action=Action.SKIP)
 ALL_ELSE: Final = Rule(action=Action.CRAWL)
 
@@ -24,13 +29,19 @@ ALL_ELSE: Final = Rule(action=Action.CRAWL)
 def target(text: str) -> Rule:
     """Read what a person means by a URL, a pattern, a host or a domain; the action is to be replaced.
 
-    `https://a.org/b` is that page, `https://a.org/b*` all that begin so, `a.org` that name and all below.
+    `https://a.org/b` is that page, `https://a.org/b*` all that begin so, `*.pdf` all that end
+    so, `a.org` that name and all below, `162.105.0.0/16` all hosts that are there.
 
     Raises:
       ConfigError: it is none of these.
     """
     if "*" in text:
-        return _rule(text, urls=(text,))
+        pattern = spelt(text)
+        if pattern is None:
+            raise ConfigError(fault_of(text))
+        return _rule(text, urls=(pattern,))
+    if _NETWORK.fullmatch(text):
+        return _rule(text, addresses=(text,))
     if "/" in text:
         url = canonical(text)
         if url is None:
@@ -42,9 +53,9 @@ def target(text: str) -> Rule:
     return _rule(text, domains=(host_of(root),))
 
 
-def _rule(text: str, *, urls: tuple[str, ...] = (), domains: tuple[str, ...] = ()) -> Rule:
+def _rule(text: str, **conditions: tuple[str, ...]) -> Rule:
     try:
-        return msgspec.convert({"action": "skip", "urls": urls, "domains": domains}, Rule)
+        return msgspec.convert({"action": "skip", **conditions}, Rule)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{text!r} cannot be used: {error}") from error
 
@@ -66,27 +77,61 @@ def widened(policy: Policy | None, scopes: Sequence[Rule], limits: Rule) -> Poli
       limits: a rule without conditions.
     """
     rules = (NOTHING_ELSE,) if policy is None else policy.rules
-    last = rules[-1:] if rules and _is_for_all(rules[-1]) else ()
-    before = list(rules[: len(rules) - len(last)])
+    place = _place_of_rest(rules)
+    before, last = list(rules[:place]), rules[place:]
     domains = dict.fromkeys(name for scope in scopes for name in scope.domains)
     urls = dict.fromkeys(pattern for scope in scopes for pattern in scope.urls)
     new = [replace(limits, domains=tuple(domains))] if domains else []
     new += [replace(limits, urls=tuple(urls))] if urls else []
+    networks = dict.fromkeys(network for scope in scopes for network in scope.addresses)
+    new += [replace(limits, addresses=tuple(networks))] if networks else []
     for rule in new:
         place = next((n for n, other in enumerate(before) if _is_alike(other, rule)), len(before))
         before[place : place + 1] = [_merged(before[place], rule) if place < len(before) else rule]
-    return _with([*before, *last])
+    return _with(policy, [*before, *last])
 
 
 def anywhere(policy: Policy | None, limits: Rule) -> Policy:
     """Crawl by these limits whatever no other rule is about."""
     rules = () if policy is None else policy.rules
-    return _with([*(rule for rule in rules if not _is_for_all(rule) or rule.action is Action.PAUSE), limits])
+    kept = [rule for rule in rules if not rule.is_for_all or rule.action is Action.PAUSE]
+    return _with(policy, [*kept, limits])
 
 
 def goes_anywhere(policy: Policy) -> bool:
     """Is a page crawled that no rule is about?"""
-    return bool(policy.rules) and _is_for_all(policy.rules[-1]) and policy.rules[-1].action is Action.CRAWL
+    rest = policy.rules[_place_of_rest(policy.rules) :]
+    return bool(rest) and rest[0].action is Action.CRAWL
+
+
+def _place_of_rest(rules: Sequence[Rule]) -> int:
+    """Where it stands what becomes of everything that no other rule is about."""
+    places = (n for n, rule in enumerate(rules) if rule.is_for_all and rule.action is not Action.PAUSE)
+    return next(places, len(rules))
+
+
+def limited(policy: Policy, pages_max: int | None) -> Policy:
+    """Have the mesh visit so many pages at most; None leaves that as it is."""
+    return policy if pages_max is None else replace(policy, pages_max=pages_max)
+
+
+# --- Ends ---
+
+
+def ending(policy: Policy, end_s: float) -> Policy:
+    """Give each rule the end of the whole policy, after which everything is crawled.
+
+    So what is added to it has no end of its own accord: a pause holds until it is taken back, and what is
+    taken down is not shown again.
+
+    Args:
+      end_s: seconds since the epoch; inf for never.
+    """
+    if end_s == inf:
+        return policy
+    end = datetime.fromtimestamp(end_s, UTC)
+    rules = [replace(rule, until=min(rule.until or end, end)) for rule in policy.rules]
+    return _with(policy, [*rules, ALL_ELSE])
 
 
 # --- Pauses and take-downs ---
@@ -137,7 +182,7 @@ def _inserted(policy: Policy | None, rule: Rule, behind: Callable[[Rule], bool])
     rules = [ALL_ELSE] if policy is None else list(policy.rules)
     rules = [other for other in rules if not _is_same(other, rule)]
     place = next((place for place, other in enumerate(rules) if not behind(other)), len(rules))
-    return _with([*rules[:place], rule, *rules[place:]])
+    return _with(policy, [*rules[:place], rule, *rules[place:]])
 
 
 def _without(policy: Policy | None, what: Rule, action: Action, state: str) -> Policy:
@@ -145,11 +190,11 @@ def _without(policy: Policy | None, what: Rule, action: Action, state: str) -> P
     left = [rule for rule in rules if not _is_same(rule, replace(what, action=action))]
     if len(left) == len(rules):
         raise ConfigError(f"that is not {state}; see what is: tianmesh policy show")
-    return _with(left)
+    return _with(policy, left)
 
 
 def _conditions(rule: Rule) -> tuple[tuple[str, ...], ...]:
-    return rule.hosts, rule.domains, rule.urls
+    return rule.hosts, rule.domains, rule.urls, rule.media_types, rule.languages, rule.addresses
 
 
 def _is_same(one: Rule, other: Rule) -> bool:
@@ -158,11 +203,12 @@ def _is_same(one: Rule, other: Rule) -> bool:
 
 
 def _is_alike(one: Rule, other: Rule) -> bool:
-    """Do they do the same with hosts, or the same with URLs?"""
-    is_same_kind = (
-        not one.hosts and bool(one.domains) == bool(other.domains) and bool(one.urls) == bool(other.urls)
-    )
-    return is_same_kind and replace(one, domains=(), urls=()) == replace(other, domains=(), urls=())
+    """Do they do the same with domains, the same with URLs, or the same with addresses?"""
+    kinds = [(bool(rule.domains), bool(rule.urls), bool(rule.addresses)) for rule in (one, other)]
+    if one.hosts or kinds[0] != kinds[1] or sum(kinds[0]) != 1:
+        return False
+    bare, bare_other = (replace(rule, domains=(), urls=(), addresses=()) for rule in (one, other))
+    return bare == bare_other
 
 
 def _merged(one: Rule, other: Rule) -> Rule:
@@ -170,17 +216,14 @@ def _merged(one: Rule, other: Rule) -> Rule:
         one,
         domains=tuple(dict.fromkeys((*one.domains, *other.domains))),
         urls=tuple(dict.fromkeys((*one.urls, *other.urls))),
+        addresses=tuple(dict.fromkeys((*one.addresses, *other.addresses))),
     )
 
 
-def _is_for_all(rule: Rule) -> bool:
-    return not any(_conditions(rule))
-
-
-def _with(rules: list[Rule]) -> Policy:
+def _with(policy: Policy | None, rules: list[Rule]) -> Policy:
     if len(rules) > RULES_MAX:
         raise ConfigError(
             f"a policy has at most {RULES_MAX:,} rules, and this one would have {len(rules):,}: "
             "write one rule with several domains instead of many (tianmesh policy show, then set)"
         )
-    return Policy(rules=tuple(rules))
+    return replace(policy or Policy(), rules=tuple(rules))

@@ -16,7 +16,7 @@ from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient, GatewayError
 from mesh.key_file import load_administrator
 from peers.policy import edits
-from peers.policy.rules import Policy, Rule, policy_bytes, policy_in
+from peers.policy.rules import EVERYTHING, Policy, Rule, policy_bytes, policy_in
 
 NAMED_MAX: Final = 5  # domains in a sentence
 
@@ -36,28 +36,34 @@ class PolicyIssuer:
         return (*told["past"], *told["decrees"])
 
     def in_force(self) -> Policy | None:
-        """The policy of now; None when there is none.
+        """The policy of now, which the next one that is issued replaces; None when there is none.
 
         Raises:
           GatewayError: it was written by a newer version.
         """
-        return self._in_force(self._client.decrees(POLICY, ""))
+        return self._in_force(self._ask())
 
     def to_change(self) -> Policy | None:
-        """The same, of which the next one that is issued is a change.
+        """The same, when the next one that is issued is a change of it; an end of it is one of its rules.
 
         Raises:
           GatewayError: as above; or another one is to come, which would never come after that change.
         """
-        told = self._client.decrees(POLICY, "")
+        told = self._ask()
         coming = [decree["number"] for decree in told["decrees"] if decree["effective_from"] > time.time()]
         if coming:
             raise GatewayError(
                 f"policy {max(coming)} is to come (`tianmesh policy show --history`), and would be replaced "
                 "before that: put both into one file and `tianmesh policy set` it"
             )
+        policy, ruling = self._in_force(told), ruling_of(told["decrees"], time.time())
+        until = None if ruling is None else ruling["valid_until"]
+        return policy if policy is None or until is None else edits.ending(policy, until)
+
+    def _ask(self) -> Mapping[str, Any]:
+        told = self._client.decrees(POLICY, "")
         self._expected = told["next_number"]
-        return self._in_force(told)
+        return told
 
     @staticmethod
     def _in_force(told: Mapping[str, Any]) -> Policy | None:
@@ -69,7 +75,7 @@ class PolicyIssuer:
 
         Raises:
           ConfigError: there is no usable key.
-          GatewayError: the mesh does not take it, or has another policy since `to_change`.
+          GatewayError: the mesh does not take it, or has another policy since it was asked for one.
         """
         administrator = load_administrator(self._key)
         number = self._client.next_number(POLICY, "")
@@ -81,7 +87,15 @@ class PolicyIssuer:
         self._client.publish(administrator.decree(POLICY, "", number, body, **times))
         return number
 
-    def widen(self, urls: Iterable[str], within: Iterable[str], limits: Rule, *, is_anywhere: bool) -> str:
+    def widen(
+        self,
+        urls: Iterable[str],
+        within: Iterable[str],
+        limits: Rule,
+        *,
+        is_anywhere: bool,
+        pages_max: int | None = None,
+    ) -> str:
         """Have these pages crawled and what is around them; return where the crawl stays, in words.
 
         Args:
@@ -89,6 +103,7 @@ class PolicyIssuer:
           within: see `edits.target`.
           is_anywhere: whatever no rule is about.
           limits: a rule without conditions.
+          pages_max: of the whole mesh from now on; None leaves that as it is.
 
         Raises:
           ConfigError: there is no usable key, or nothing that the limits could be for.
@@ -96,16 +111,27 @@ class PolicyIssuer:
         """
         policy = self.to_change()
         texts = tuple(within) or edits.domains_of(urls)
-        if not (texts or is_anywhere):
+        is_about_limit = pages_max is not None and limits == edits.ALL_ELSE
+        if not (texts or is_anywhere or is_about_limit):
             raise ConfigError("limits of what? give seeds, --within DOMAIN or --anywhere with them")
         if is_anywhere:
             new = edits.anywhere(policy, limits)
-        else:
+        elif texts:
             new = edits.widened(policy, [edits.target(text) for text in texts], limits)
-        if policy is None or new.rules != policy.rules:
+        else:
+            new = policy or EVERYTHING
+        new = edits.limited(new, pages_max)
+        if policy is None or replace(new, issued_at=policy.issued_at) != policy:
             self.issue(new)  # also when none had said the same: the next wish is added to it
+        limit = "" if new.pages_max is None else f", until the mesh has visited {new.pages_max:,} pages"
+        return self._scope_of(new, policy, texts) + limit
+
+    @staticmethod
+    def _scope_of(new: Policy, policy: Policy | None, texts: Sequence[str]) -> str:
         if edits.goes_anywhere(new):
             return "the crawl goes anywhere"
+        if not texts:
+            return "the crawl stays where it was"
         return f"the crawl stays on {_some(texts)}" + (" and what it was on before" if policy else "")
 
 

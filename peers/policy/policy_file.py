@@ -1,5 +1,7 @@
 """A policy as people write it, in TOML.
 
+pages_max = 100000
+
 [[rules]]
 action = "crawl"
 domains = ["pku.edu.cn"]
@@ -8,11 +10,16 @@ reason = "our own campus"
 
 [[rules]]
 action = "skip"
+
+[[pins]]
+host = "intranet.pku.edu.cn"
+peer = "o5aw2exxm2namvdz"
 """
 
 from __future__ import annotations
 
 import tomllib
+from datetime import datetime
 from difflib import unified_diff
 from typing import Annotated
 
@@ -21,11 +28,14 @@ import tomlkit
 from msgspec import Meta
 
 from mesh.errors import ConfigError
-from peers.policy.rules import RULES_MAX, Policy, Rule
+from peers.policy.patterns import fault_of
+from peers.policy.rules import PINS_MAX, RULES_MAX, Pin, Policy, Rule
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    pages_max: Annotated[int, Meta(ge=1)] | None = None
     rules: Annotated[tuple[Rule, ...], Meta(max_length=RULES_MAX)] = ()
+    pins: Annotated[tuple[Pin, ...], Meta(max_length=PINS_MAX)] = ()
 
 
 def read_policy(text: str, name: str) -> Policy:
@@ -38,15 +48,27 @@ def read_policy(text: str, name: str) -> Policy:
       ConfigError: it is none.
     """
     try:
-        return Policy(rules=msgspec.convert(tomllib.loads(text), _File).rules)
+        file = msgspec.convert(tomllib.loads(text), _File)
+        policy = Policy(rules=file.rules, pages_max=file.pages_max, pins=file.pins)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{name} is not TOML: {error}") from error
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, ValueError) as error:
         raise ConfigError(f"{name}: {error}; see tianmesh policy --help for what a rule can say") from error
+    if not policy.rules:
+        raise ConfigError(
+            f"{name} has no rule, so nothing would be crawled: add one, and if it is for everything "
+            '`[[rules]]` with `action = "crawl"`'
+        )
+    for pattern in (pattern for rule in policy.rules for pattern in rule.urls):
+        if fault := fault_of(pattern):
+            raise ConfigError(f"{name}: {fault}")
+    return policy
 
 
 def write_policy(policy: Policy) -> str:
-    return tomlkit.dumps(msgspec.to_builtins(_File(rules=policy.rules)))
+    return tomlkit.dumps(
+        msgspec.to_builtins(_File(policy.pages_max, policy.rules, policy.pins), builtin_types=(datetime,))
+    )
 
 
 def difference(old: str, new: str) -> str:

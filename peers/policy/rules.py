@@ -11,32 +11,56 @@ and told, as it is an error of who wrote the policy. Without any policy everythi
     skip       do not visit it; pages that are stored stay, and are found
     take down  do not visit it, and show nothing of it: no answer, no stored copy, no export
 
-Conditions are on hosts and URLs. What a rule says of a *host* (delay, hours, pauses) is that of the first
-rule that matches the host and has no condition on URLs, since a host has one clock.
+Conditions are on hosts and URLs, and on what a page turns out to be: its media type and language, which only
+a visit tells. Before it, a rule with such conditions counts as matching when it says crawl, and is passed
+over when it says skip: whatever may be wanted is visited. Then the rule that matches the page as it is
+decides, and of one that is to be skipped nothing is kept, no record and no link; a version from before stays.
+A page of which nobody knows the language or type, as of one that asks not to be indexed, fulfils no condition
+on that. What is taken down, what waits, and how gently a host is asked are never such matters.
+
+A condition on addresses is one on where the host is, which is known once its name is looked up: the fetcher
+decides it (`crawler.address_rules`), for each address of a host by itself, before it connects to any. Until
+then a URL is queued when any of the rules that may turn out to match wants it. Such rules crawl, skip and
+pause; what is taken down is taken down wherever it is.
+
+What a rule says of a *host* (delay, hours, pauses) is that of the first
+rule that matches the host and has no condition on URLs, since a host has one clock. One with a condition on
+addresses counts from when it is known where the host is.
 
 Source: the policy bus of Li Wei's thesis (USTC 2006): versions, ordered rules, no match is an error.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from typing import Annotated, Final
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from math import inf
+from operator import attrgetter
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
+from mesh.slot_limits import SLOTS_MAX
 from mesh.urls import host_of
+from mesh.wire_fields import Name as PeerName
+from peers.policy.patterns import UrlSet, host_in
 
-HOSTS_REMEMBERED: Final = 1 << 14  # of which it is known what rules can match them
+HOSTS_REMEMBERED: Final = 1 << 12  # of which it is known what rules can match them
 RULES_MAX: Final = 2_000
-WILDCARDS_MAX: Final = 4  # in one pattern: each more can make a search longer by the length of a URL
+PINS_MAX: Final = 1_000  # a few microseconds each whenever the members change
+WILDCARDS_MAX: Final = 4  # in one pattern: each more is one more search through the URL
 DAY_S: Final = 86_400.0
 
 Pattern = Annotated[str, Meta(min_length=1, max_length=2_083, pattern=r"^[!-~]*$")]
 Name = Annotated[str, Meta(min_length=1, max_length=253, pattern=r"^[a-z0-9_.:\[\]-]*$")]
+MediaType = Annotated[str, Meta(max_length=127, pattern=r"^[a-z0-9.+-]+/[a-z0-9.+-]+$")]  # as "text/html"
+Language = Annotated[str, Meta(pattern=r"^[a-z]{2,3}$")]  # primary subtag, as "zh"
+Network = Annotated[str, Meta(max_length=49, pattern=r"^[0-9a-f.:]+(/\d{1,3})?$")]  # as "162.105.0.0/16"
+Moment = Annotated[datetime, Meta(tz=True)]
 Clock = Annotated[str, Meta(pattern=r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")]
 
 
@@ -56,6 +80,9 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     hosts: tuple[Name, ...] = ()  # host names, each for itself alone
     domains: tuple[Name, ...] = ()  # names, each for itself and all below it
     urls: tuple[Pattern, ...] = ()  # whole canonical URLs; * stands for any characters
+    media_types: tuple[MediaType, ...] = ()  # of the page, as its server says
+    languages: tuple[Language, ...] = ()  # of the page, as it says, else by its text
+    addresses: tuple[Network, ...] = ()  # where the host is, IPv4 or IPv6
     delay_s: Annotated[float, Meta(ge=0, le=DAY_S)] | None = (
         None  # instead of the peer's; a site may want more
     )
@@ -63,6 +90,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     hours: Clock | None = None  # UTC, as in "22:00-06:00": when hosts may be asked
     depth_max: Annotated[int, Meta(ge=0, le=65_535)] | None = None  # clicks from a seed
     pages_per_host_max: Annotated[int, Meta(ge=1)] | None = None
+    until: Moment | None = None  # from then on it matches nothing; None for ever
     reason: Annotated[str, Meta(max_length=500)] = ""  # for people
 
     def __post_init__(self) -> None:
@@ -70,21 +98,62 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
             if pattern.count("*") > WILDCARDS_MAX:
                 raise ValueError(f"pattern {pattern!r} has more than {WILDCARDS_MAX} wildcards")
         is_of_hosts = self.action is Action.PAUSE or self.least_delay_s is not None or self.hours is not None
-        if self.urls and is_of_hosts:
-            raise ValueError("pauses, delays and hours are for hosts: say hosts or domains, not urls")
+        for network in self.addresses:
+            _network(network)
+        if self.until is not None and self.action is Action.TAKE_DOWN:
+            raise ValueError("what is taken down has no end, for then it would be shown again")
+        if self.addresses and self.action is Action.TAKE_DOWN:
+            raise ValueError("what is taken down is not a matter of addresses: say hosts, domains or urls")
+        if self.is_of_pages and self.action not in (Action.CRAWL, Action.SKIP):
+            raise ValueError(f"media_types and languages are for crawl and skip, and not for {self.action}")
+        if (self.urls or self.is_of_pages) and is_of_hosts:
+            raise ValueError(
+                "pauses, delays and hours are for hosts: say hosts or domains, and no urls, media_types or "
+                "languages"
+            )
         if self.action is not Action.CRAWL and self._has_limits:
             raise ValueError(f"limits are for what is crawled, and {self.action} is not")
 
     @property
+    def end_s(self) -> float:
+        """Seconds since the epoch; inf for never."""
+        return inf if self.until is None else self.until.timestamp()
+
+    @property
     def is_for_hosts(self) -> bool:
-        """Does it say the same of all URLs of a host?"""
-        return not self.urls
+        """Does it say the same of all URLs of a host, wherever that is?"""
+        return self.is_of_clocks and not self.addresses
+
+    @property
+    def is_of_clocks(self) -> bool:
+        """Does it say the same of all URLs of a host that is where it says?"""
+        return not (self.urls or self.is_of_pages)
+
+    def is_at(self, address: str) -> bool:
+        """Does it match hosts at an address? At "", which is not known, only one without such a condition."""
+        return not self.addresses or is_within(address, self.addresses)
+
+    @property
+    def is_of_pages(self) -> bool:
+        """Does it take a visit to know whether it matches?"""
+        return bool(self.media_types or self.languages)
+
+    def matches_page(self, media_type: str, language: str) -> bool:
+        """Does it match such a page of a URL that it matches?"""
+        is_of_type = not self.media_types or media_type in self.media_types
+        return is_of_type and (not self.languages or language in self.languages)
 
     @property
     def least_delay_s(self) -> float | None:
         """Seconds between two visits to a host that it asks for; None when it asks for none."""
         by_day = DAY_S / self.pages_a_day if self.pages_a_day else None
         return max(each for each in (by_day, self.delay_s) if each is not None) if by_day else self.delay_s
+
+    def has_room_at(self, depth: int) -> bool:
+        """Are pages that it matches visited at a depth, now or later?"""
+        if self.action not in (Action.CRAWL, Action.PAUSE):
+            return False
+        return self.depth_max is None or depth <= self.depth_max
 
     @property
     def _has_limits(self) -> bool:
@@ -104,31 +173,116 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         passed_s = (now - begin_s) % DAY_S
         return now if passed_s < length_s else now - passed_s + DAY_S
 
-    def matches_url(self, url: str) -> bool:
-        """Does it match a URL of a host that it could match?"""
-        return not self.urls or any(pattern.fullmatch(url) for pattern in self._patterns)
-
     @property
-    def _patterns(self) -> tuple[re.Pattern[str], ...]:
-        return tuple(map(_compiled, self.urls))
+    def is_for_all(self) -> bool:
+        """Does it match every URL?"""
+        return self.is_for_hosts and not (self.hosts or self.domains)
 
 
-class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
-    """Rules in the order in which they are tried."""
+class Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """Which member crawls a slot, as long as it is there: one inside a network, or near a host.
+
+    Slots are what members own, so a host takes along what else is in its slot: of 50,000 slots, little.
+    """
+
+    peer: PeerName
+    host: Name | None = None  # its slot
+    slot: Annotated[int, Meta(ge=0, lt=SLOTS_MAX)] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.host is None) == (self.slot is None):
+            raise ValueError("a pin has either a host or a slot")
+
+
+class Policy(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True, dict=True
+):
+    """Rules in the order in which they are tried, and what holds of the crawl as a whole."""
 
     rules: Annotated[tuple[Rule, ...], Meta(max_length=RULES_MAX)] = ()
+    # URLs that all peers together visit, whatever comes of it; imported pages count. Then nothing is fetched,
+    # and what is queued stays so.
+    pages_max: Annotated[int, Meta(ge=1)] | None = None
+    pins: Annotated[tuple[Pin, ...], Meta(max_length=PINS_MAX)] = ()
     issued_at: float = 0.0  # seconds since the epoch, by the clock of who signed it; for people
 
-    def rule_for(self, url: str) -> Rule | None:
-        """Return the rule that decides about a canonical URL; None when none does."""
-        for rule in self.rules_for_host(host_of(url)):
-            if rule.matches_url(url):
+    def __post_init__(self) -> None:
+        if any(rule.until is not None for rule in self.take_downs):
+            raise ValueError("rules with an end must stand behind all that take something down")
+        if len({(pin.host, pin.slot) for pin in self.pins}) < len(self.pins):
+            raise ValueError("a host or slot is pinned twice")
+
+    def pinned(self, slot_of: Callable[[str], int]) -> dict[int, str]:
+        """Return who is to crawl which slots; of two pins that come to the same slot the first counts.
+
+        Args:
+          slot_of: the slot of a host. A slot that is named may be none of the mesh.
+        """
+        pinned: dict[int, str] = {}
+        for pin in self.pins:
+            slot = slot_of(pin.host) if pin.host is not None else pin.slot
+            if slot is not None:
+                pinned.setdefault(slot, pin.peer)
+        return pinned
+
+    def at(self, now: float) -> Policy:
+        """Return the policy without the rules that have ended.
+
+        Args:
+          now: seconds since the epoch.
+        """
+        if not any(rule.end_s <= now for rule in self.rules):
+            return self
+        return msgspec.structs.replace(self, rules=tuple(rule for rule in self.rules if rule.end_s > now))
+
+    def next_end_s(self, now: float) -> float:
+        """Return when the next of its rules ends, seconds since the epoch; inf for never."""
+        return min((rule.end_s for rule in self.rules if rule.end_s > now), default=inf)
+
+    def rules_for(self, url: str, address: str = "") -> Iterator[Rule | None]:
+        """Yield what may decide about a visit to a canonical URL: one rule, or None when none does.
+
+        Args:
+          address: "" when not known: then also, before that, all that decide if the host is where they say.
+        """
+        for rule in self._about(url):
+            if rule.is_of_pages and rule.action is not Action.CRAWL:
+                continue
+            if rule.is_at(address):
+                yield rule
+                return
+            if not address:
+                yield rule
+        yield None
+
+    def rule_for_page(self, url: str, media_type: str, language: str, address: str = "") -> Rule | None:
+        """Return the rule that decides about a page that was visited; None when none does.
+
+        Args:
+          media_type, language, address: "" when not known.
+        """
+        for rule in self._about(url):
+            if rule.is_at(address) and rule.matches_page(media_type, language):
                 return rule
         return None
 
-    def host_rule(self, host: str) -> Rule | None:
-        """Return the rule by which a host is asked; None when none says anything of all of it."""
-        return next((rule for rule in self.rules_for_host(host) if rule.is_for_hosts), None)
+    def _about(self, url: str) -> Iterator[Rule]:
+        """Yield the rules that match a canonical URL, in their order."""
+        for entry in self._of_host(host_of(url)):
+            if entry.urls is None or url in entry.urls:
+                yield entry.rule
+
+    def host_rule(self, host: str, address: str = "") -> Rule | None:
+        """Return the rule by which a host is asked; None when none says anything of all of it.
+
+        Args:
+          address: where it is, "" when that is not known.
+        """
+        return next((rule for rule in self.host_rules(host) if rule.is_at(address)), None)
+
+    def host_rules(self, host: str) -> Iterator[Rule]:
+        """Yield the rules by which a host may be asked, wherever it is."""
+        return (entry.rule for entry in self._of_host(host) if entry.rule.is_of_clocks)
 
     def has_room_for(self, url: str, depth: int = 0) -> bool:
         """Is a URL to be visited, now or later?
@@ -136,44 +290,84 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         Args:
           depth: clicks from a seed.
         """
-        rule = self.rule_for(url)
-        if rule is None or rule.action not in (Action.CRAWL, Action.PAUSE):
-            return False
-        return rule.depth_max is None or depth <= rule.depth_max
+        for entry in self._of_host(host_of(url)):  # as `rules_for`, which every link would pay for
+            rule = entry.rule
+            if entry.urls is not None and url not in entry.urls:
+                continue
+            if rule.action is not Action.CRAWL and rule.is_of_pages:
+                continue
+            if rule.has_room_at(depth):
+                return True
+            if not rule.addresses:
+                return False
+        return False
 
     def is_taken_down(self, url: str) -> bool:
-        rule = self.rule_for(url) if self.takes_down else None
+        if not self.takes_down:
+            return False
+        known = (rule for rule in self._about(url) if not (rule.is_of_pages or rule.addresses))
+        rule = next(known, None)
         return rule is not None and rule.action is Action.TAKE_DOWN
 
     @cached_property
     def takes_down(self) -> bool:
         """Does it take anything down at all?"""
-        return any(rule.action is Action.TAKE_DOWN for rule in self.rules)
+        return bool(self.take_downs)
+
+    @cached_property
+    def is_of_pages(self) -> bool:
+        """Does it take a visit to know what becomes of some pages?"""
+        return any(rule.is_of_pages for rule in self.rules)
+
+    @cached_property
+    def is_of_addresses(self) -> bool:
+        """Does it matter where hosts are?"""
+        return any(rule.addresses for rule in self.rules)
+
+    @cached_property
+    def take_downs(self) -> tuple[Rule, ...]:
+        """The rules up to the last that takes something down: what is shown depends on no others."""
+        last = max((n for n, rule in enumerate(self.rules, 1) if rule.action is Action.TAKE_DOWN), default=0)
+        return self.rules[:last]
 
     @cached_property
     def pauses_all(self) -> bool:
-        """Is every host paused?"""
-        return bool(self.rules) and self.rules[0] == msgspec.structs.replace(
-            Rule(action=Action.PAUSE), reason=self.rules[0].reason
-        )
-
-    def rules_for_host(self, host: str) -> tuple[Rule, ...]:
-        """Return what could match URLs of a host, up to the rule that matches all of them."""
-        return self._of_host(host)
+        """Does every host wait that is not left out?"""
+        deciding = (rule for rule in self.rules if rule.action is Action.CRAWL or rule.is_for_all)
+        rule = next(deciding, None)
+        return rule is not None and rule.action is Action.PAUSE
 
     @cached_property
     def _of_host(self) -> _RulesOfHost:
         return _RulesOfHost(self.rules)
 
 
+class _Entry(NamedTuple):
+    """A rule, as far as it is about some host."""
+
+    place: int  # of the rule in the policy
+    rule: Rule
+    urls: UrlSet | None  # None for all
+
+
 class _RulesOfHost:
-    """Which rules can match URLs of a host, remembered."""
+    """Which rules can match URLs of a host, found by its name, and remembered.
 
-    def __init__(self, rules: tuple[Rule, ...]) -> None:
-        self._rules = [(rule, frozenset(rule.hosts), frozenset(rule.domains)) for rule in rules]
-        self._known: dict[str, tuple[Rule, ...]] = {}
+    A pattern that names its host is of that alone, so a page that is taken down costs other hosts nothing.
+    """
 
-    def __call__(self, host: str) -> tuple[Rule, ...]:
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._by_host: dict[str, list[_Entry]] = {}
+        self._by_domain: dict[str, list[_Entry]] = {}
+        self._of_any: list[_Entry] = []
+        self._known: dict[str, tuple[_Entry, ...]] = {}
+        for place, rule in enumerate(rules):
+            self._add(place, rule)
+            if rule.is_for_all:
+                break
+
+    def __call__(self, host: str) -> tuple[_Entry, ...]:
+        """Return them in their order, up to the one that matches all URLs of the host."""
         found = self._known.get(host)
         if found is None:
             if len(self._known) >= HOSTS_REMEMBERED:
@@ -181,15 +375,36 @@ class _RulesOfHost:
             found = self._known[host] = tuple(self._find(host))
         return found
 
-    def _find(self, host: str) -> list[Rule]:
-        found = []
-        above = frozenset(_names_above(host))
-        for rule, hosts, domains in self._rules:
-            if not (hosts or domains) or host in hosts or not domains.isdisjoint(above):
-                found.append(rule)
-                if rule.is_for_hosts:
-                    break
-        return found
+    def _add(self, place: int, rule: Rule) -> None:
+        hosts, domains = frozenset(rule.hosts), frozenset(rule.domains)
+        is_of_any = not (hosts or domains)
+        patterns: dict[str | None, list[str]] = {}
+        for pattern in rule.urls:
+            patterns.setdefault(host_in(pattern), []).append(pattern)
+        of_any = patterns.pop(None, None)
+        for host, of_host in patterns.items():
+            assert host is not None
+            if is_of_any or host in hosts or not domains.isdisjoint(_names_above(host)):
+                self._by_host.setdefault(host, []).append(_Entry(place, rule, UrlSet(of_host)))
+        if of_any is None and rule.urls:
+            return
+        entry = _Entry(place, rule, None if of_any is None else UrlSet(of_any))
+        for host in hosts:
+            self._by_host.setdefault(host, []).append(entry)
+        for domain in domains:
+            self._by_domain.setdefault(domain, []).append(entry)
+        if is_of_any:
+            self._of_any.append(entry)
+
+    def _find(self, host: str) -> Iterator[_Entry]:
+        entries = [*self._of_any, *self._by_host.get(host, ())]
+        for name in _names_above(host):
+            entries += self._by_domain.get(name, ())
+        entries.sort(key=attrgetter("place"))
+        for entry in entries:
+            yield entry
+            if entry.rule.is_for_hosts:
+                return
 
 
 EVERYTHING: Final = Policy(rules=(Rule(action=Action.CRAWL),))  # what holds while nobody has decreed any
@@ -222,6 +437,20 @@ def _seconds_of_day(clock: str) -> float:
     return int(hours) * 3_600.0 + int(minutes) * 60.0
 
 
-@lru_cache(RULES_MAX)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(".*?".join(map(re.escape, pattern.split("*"))))
+def is_within(address: str, networks: Iterable[str]) -> bool:
+    """Tell whether an address, as text, is in one of some networks; "" is in none."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return False
+    return any(parsed in _network(network) for network in networks)
+
+
+@lru_cache(maxsize=4_096)
+def _network(text: str) -> IPv4Network | IPv6Network:
+    """Read a network.
+
+    Raises:
+      ValueError: it is none.
+    """
+    return ip_network(text)

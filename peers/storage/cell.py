@@ -218,6 +218,10 @@ class Cell(StoreActor):
             scrubbed_bytes=self._scrubber.n_bytes,
         )
 
+    def keepers_of(self, slot: int) -> set[str]:
+        """Return who is in the team of a slot, or was of late, as far as this peer has seen."""
+        return self._teams.keepers_of(slot)
+
     def _react(self, source: Address, message: Message, now: float) -> list[Send]:
         intake, readings = self._intake, self._readings
         match message:
@@ -276,6 +280,7 @@ class Cell(StoreActor):
         self._keeper.change_ownership(ownership, now)
         if is_first:
             self._marking.take_up(now)
+            self._take_downs.begin(now)
         return self._intake.change_members(now)
 
     def _change_policy(self, message: DecreesInForce, now: float) -> list[Send]:

@@ -2,7 +2,7 @@
 
 A version is marked from when it rules until the index has it in a durable commit; of one without a document
 that is when the index has taken out what it had. Link texts have marks of their own. What came with another
-peer's index is noted, and needs no mark.
+peer's index is noted, and needs no mark. So is what the index lacks because it is taken down.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from mesh.stamp import Stamp
 from mesh.table import Table, prefix_end
 from peers.storage.ledger_keys import (
     ADOPTED,
+    HIDDEN,
     IDENTITY_BYTES,
     PAGE_MARK,
     STAMP_BYTES,
@@ -34,7 +35,7 @@ UNKNOWN_TEXTS: Final = b"?"  # for `note_texts_given`: the digest of no texts
 
 
 class IndexMarks:
-    """The entries "u", "x", "i" and "t" of a cell's table; in memory is only how many marks slots have."""
+    """The entries "u", "x", "i", "d" and "t" of a cell's table; in memory is how many marks slots have."""
 
     def __init__(self, table: Table, totals: Totals) -> None:
         """Count the marks that the table has.
@@ -59,6 +60,8 @@ class IndexMarks:
             totals.texts_marked -= 1
         elif kind == ADOPTED:
             totals.adopted -= 1
+        elif kind == HIDDEN:
+            totals.hidden -= 1
         if kind in (PAGE_MARK, TEXTS_MARK):
             self.by_slot[slot] -= 1
 
@@ -154,6 +157,22 @@ class IndexMarks:
         """Return the identities with marks in order, from the one after `after`."""
         start = TEXTS_MARK + after + b"\0" if after else TEXTS_MARK
         return [key[1:] for key, _ in self._table.scan(start, prefix_end(TEXTS_MARK), limit=limit)]
+
+    # --- What is taken down
+
+    def is_hidden(self, identity: bytes) -> bool:
+        """Was the index last given that it is to have nothing of this page, as it is taken down?"""
+        return self._totals.hidden > 0 and self._table.get(HIDDEN + identity) is not None
+
+    def note_hidden(self, identity: bytes) -> None:
+        if not self.is_hidden(identity):
+            self._table.put(HIDDEN + identity, b"")
+            self._totals.hidden += 1
+
+    def note_shown(self, identity: bytes) -> None:
+        if self.is_hidden(identity):
+            self._table.delete(HIDDEN + identity)
+            self._totals.hidden -= 1
 
     # --- What came with another peer's index
 

@@ -84,6 +84,7 @@ class Indexing:
             return self.give_removal(identity, document.url, stamp)
         if len(self._pages) >= self._settings.pages_max:
             return []
+        self._ledger.marks.note_shown(identity)
         texts = self._link_texts.of(identity)
         self._ledger.marks.note_texts_given(identity, texts_digest(texts))
         document = with_anchors(document, texts)
@@ -96,6 +97,10 @@ class Indexing:
         """Have the indexer take a page out whose marked version has nothing to be indexed, likewise."""
         if len(self._pages) >= self._settings.pages_max:
             return []
+        if self._take_downs.hides(url):
+            self._ledger.marks.note_hidden(identity)
+        else:
+            self._ledger.marks.note_shown(identity)
         self._pages[url, stamp] = identity
         return [Send(self._indexer, RemovePage(slot_in(identity), url, stamp))]
 
@@ -128,7 +133,8 @@ class Indexing:
         """Take back the marks of what is in a durable commit."""
         for url, stamp in message.pages:
             identity = self._pages.pop((url, stamp), None)
-            if identity is not None:
+            # What was taken down, or shown again, while it was on its way keeps its mark and goes there anew.
+            if identity is not None and self._take_downs.hides(url) == self._ledger.marks.is_hidden(identity):
                 self._ledger.marks.unmark_page(identity, stamp)
         for url, anchors in message.anchors:
             sent = self._texts.get(url)

@@ -35,6 +35,7 @@ from peers.storage.index_marks import IndexMarks
 from peers.storage.ledger_keys import (
     ADOPTED,
     DAMAGE,
+    FOLLOWED,
     FORGOTTEN,
     GONE,
     IDENTITY_BYTES,
@@ -325,10 +326,24 @@ class Ledger:
                 count += 1
         return count
 
-    def mark_changed(self, is_changed: Callable[[str], bool], after: bytes, limit: int) -> bytes:
-        """Mark the pages with a document, among the next entries, of whose URL this is true.
+    # --- What is taken down
+
+    @property
+    def followed(self) -> bytes:
+        """The take-downs that the index follows, as `TakeDowns` writes them; b"" for none."""
+        return self._table.get(FOLLOWED) or b""
+
+    def note_followed(self, take_downs: bytes) -> None:
+        if take_downs:
+            self._table.put(FOLLOWED, take_downs)
+        else:
+            self._table.delete(FOLLOWED)
+
+    def mark_changed(self, hides: Callable[[str], bool], after: bytes, limit: int) -> bytes:
+        """Mark those pages with a document, among the next entries, of which the index has the contrary.
 
         Args:
+          hides: whether a URL is taken down.
           after: what the call before returned, b"" at first.
           limit: entries that are looked at.
 
@@ -338,7 +353,7 @@ class Ledger:
         entries = self.places(after, limit)
         for key, identity, place in entries:
             is_newest = len(key) == 1 + IDENTITY_BYTES
-            if is_newest and place.has_document and is_changed(place.url):
+            if is_newest and place.has_document and hides(place.url) != self.marks.is_hidden(identity):
                 self.marks.drop_adopted(identity)
                 self.marks.mark_page(identity, place.stamp)
         return entries[-1][0] if len(entries) == limit else b""

@@ -11,9 +11,11 @@ few scans. *Identity* below means those 18 bytes of slot and fingerprint.
     u identity stamp     mark: this version is not yet in a durable commit of the index
     x identity           mark: the index has this page with other link texts
     i identity           the index got this version (its stamp) from another peer, in that export
+    d identity           the index has, or is given, nothing of this page: it is taken down
     y identity stamp     damaged: this version could not be read back, and is to come from another peer
     s segment            bytes of a segment of the archive that are referred to, and that are not
     f                    slots that are being forgotten
+    w                    the take-downs that the index follows, and whether all pages have been looked through
     #2                   totals
 """
 
@@ -33,13 +35,15 @@ GONE: Final = b"g"
 PAGE_MARK: Final = b"u"
 TEXTS_MARK: Final = b"x"
 ADOPTED: Final = b"i"
+HIDDEN: Final = b"d"
 DAMAGE: Final = b"y"
 SEGMENT: Final = b"s"
 FORGOTTEN: Final = b"f"
+FOLLOWED: Final = b"w"
 TOTALS: Final = b"#2"
 TOTALS_BEFORE: Final = b"#"  # of another layout
 # Of a slot, in the order of forgetting: a mark never outlives its page.
-OF_SLOT: Final = (TEXTS_MARK, PAGE_MARK, ADOPTED, DAMAGE, GONE, TEXTS, PLACE)
+OF_SLOT: Final = (TEXTS_MARK, PAGE_MARK, ADOPTED, HIDDEN, DAMAGE, GONE, TEXTS, PLACE)
 
 pack_slot = Struct(">H").pack
 _stamp = Struct(">Id")

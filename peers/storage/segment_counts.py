@@ -10,6 +10,12 @@ from peers.storage.ledger_keys import SEGMENT, segment_key
 from peers.storage.totals import Totals
 
 
+def live_segments(table: Table) -> list[int]:
+    """Return the segments that a cell's section of a table refers to."""
+    rows = table.scan_prefix(SEGMENT)
+    return [int.from_bytes(key[1:], "big") for key, value in rows if _decode_counts(value)[0]]
+
+
 class SegmentCounts:
     """The entries "s" of a cell's table, of which memory has a copy."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
+from typing import Final
 
 from mesh.actor import Address, Send
 from mesh.ownership import Ownership
@@ -10,6 +12,9 @@ from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
 from mesh.urls import host_of
 from peers.handover.messages import SlotsDiffer, SlotsLacking
 from peers.storage.ledger_keys import identity_of
+
+# Of the mesh, before the one of now, each some 0.3 MB: a page that was begun under one of them is brought.
+VIEWS_REMEMBERED: Final = 8
 
 
 class Teams:
@@ -19,6 +24,7 @@ class Teams:
         self._me = me
         self._handover = Address(me, "handover")
         self._ownership: Ownership | None = None
+        self._before: deque[Ownership] = deque(maxlen=VIEWS_REMEMBERED)
 
     @property
     def are_known(self) -> bool:
@@ -26,6 +32,8 @@ class Teams:
         return self._ownership is not None
 
     def change_ownership(self, ownership: Ownership) -> None:
+        if self._ownership is not None:
+            self._before.append(self._ownership)
         self._ownership = ownership
 
     def others(self, slot: int) -> list[str]:
@@ -36,11 +44,19 @@ class Teams:
     def may_give(self, peer: str, slot: int) -> bool:
         """May that peer have us keep a page of a slot?
 
-        It may if we are in the team, and it is one of the mesh: who drains or has just lost the slot to the
-        team has pages to bring to their end that it had begun to fetch.
+        It may if we are in the team, and it is or was of late: who drains or has just lost the slot has pages
+        to bring to their end that it had begun to fetch. What others would bring was not theirs to fetch, and
+        would rule as the newest version; who has such pages all the same offers the slot.
         """
         ownership = self._known()
-        return self._me in ownership.team_of(slot) and peer in ownership.alive
+        if self._me not in ownership.team_of(slot) or peer not in ownership.alive:
+            return False
+        return any(peer in view.team_of(slot) for view in (ownership, *reversed(self._before)))
+
+    def keepers_of(self, slot: int) -> set[str]:
+        """Return who is in the team of a slot, or was of late, as far as this peer has seen."""
+        views = filter(None, (self._ownership, *self._before))
+        return {peer for view in views for peer in view.team_of(slot)}
 
     def slot_of(self, url: str) -> int | None:
         """Return the slot of a URL from another peer, None when it is none or nobody knows yet."""

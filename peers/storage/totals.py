@@ -22,3 +22,4 @@ class Totals(msgspec.Struct, array_like=True):
     last_segment: int = 0  # where the archive was known to be sound when this was written
     last_end: int = 0
     gone: int = 0  # pages whose newest version has no document
+    hidden: int = 0  # entries

@@ -27,7 +27,11 @@ Positions
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from peers.text.compounds import compounds_of, spans_of
 from peers.text.folding import fold
@@ -206,6 +210,14 @@ def is_atom_key(entry: str) -> bool:
     """Tell whether a dictionary entry has positions: a word, or a pair."""
     first = entry[0]
     return first == CHARACTER_PREFIX or (first > " " and KIND_OF_CHARACTER[ord(first)] == RunKind.WORD)
+
+
+def are_atom_keys(entries: Sequence[str]) -> NDArray[np.bool_]:
+    """Tell the same of many entries, none of them empty, at once."""
+    firsts = np.frombuffer("".join(map(itemgetter(0), entries)).encode("utf-32-le"), np.uint32)
+    is_word: NDArray[np.bool_] = np.frombuffer(KIND_OF_CHARACTER, np.uint8)[firsts] == RunKind.WORD
+    are: NDArray[np.bool_] = (is_word & (firsts > ord(" "))) | (firsts == ord(CHARACTER_PREFIX))
+    return are
 
 
 def counts_for_length(entry: str) -> bool:

@@ -13,9 +13,8 @@ from functools import cache
 from typing import Final
 
 import numpy as np
-from numba import types
 
-from peers.kernel import IN_WORDS, MUTABLE_WORDS, Bytes, Codes, kernel
+from peers.kernel import Bytes, Codes, kernels_of
 from peers.text.folding import fold
 
 WIDE: Final = 1  # two columns
@@ -35,12 +34,12 @@ _PATTERNS: Final = {
     SENTENCE_END_BEFORE_SPACE: "[.!?]+",
 }
 
-_UNEVEN: Final = np.iinfo(np.uint32).max
+UNEVEN: Final = np.iinfo(np.uint32).max
 # Jamo join into syllables, as marks do with letters.
 _JAMO: Final = re.compile("[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
 _VARIATION_SELECTOR: Final = re.compile("[\ufe00-\ufe0f]")  # marks that join with nothing
 
-# What each code point is folded to, + 1; 0 when nobody has asked yet; `_UNEVEN` when that depends on its
+# What each code point is folded to, + 1; 0 when nobody has asked yet; `UNEVEN` when that depends on its
 # neighbours, or is not one character.
 _folded_to: Codes = np.zeros(sys.maxunicode + 1, np.uint32)
 
@@ -70,7 +69,7 @@ def fold_evenly(codes: Codes) -> Codes | None:
     """Return what `fold` makes of a text, None unless every character is folded to one whatever is around."""
     folded = np.empty(len(codes), np.uint32)
     done = 0
-    while (done := _fold(codes, _folded_to, folded, done)) < len(codes):
+    while (done := _fold_known(codes, _folded_to, folded, done)) < len(codes):
         code = int(codes[done])
         if _folded_to[code]:
             return None
@@ -82,7 +81,7 @@ def _even_fold(character: str) -> int:
     folded = fold(character)
     forms = character + unicodedata.normalize("NFKC", character) + folded
     is_even = len(folded) == 1 and not any(map(_may_join, forms))
-    return ord(folded) + 1 if is_even else _UNEVEN
+    return ord(folded) + 1 if is_even else UNEVEN
 
 
 def _may_join(character: str) -> bool:
@@ -90,13 +89,6 @@ def _may_join(character: str) -> bool:
     return bool(_JAMO.match(character)) or (is_mark and not _VARIATION_SELECTOR.match(character))
 
 
-@kernel(IN_WORDS, IN_WORDS, MUTABLE_WORDS, types.int64)
-def _fold(codes: Codes, folded_to: Codes, folded: Codes, done: int) -> int:
+@kernels_of("peers.text._kernels")
+def _fold_known(codes: Codes, folded_to: Codes, folded: Codes, done: int) -> int:
     """Fold from a place on, to the end or to the first character of which that is not known to be even."""
-    while done < len(codes):
-        to = folded_to[codes[done]]
-        if to == 0 or to == _UNEVEN:
-            break
-        folded[done] = to - 1
-        done += 1
-    return done

@@ -104,6 +104,7 @@ class Line:
     """The transport of one peer: frames for the other one."""
 
     def __init__(self) -> None:
+        self.peers = frozenset({"a", "b"})
         self._in, self._out = trio.open_memory_channel[Received](inf)
         self.other: Line | None = None
 

@@ -31,7 +31,7 @@ def test_simulated_crawl_by_eight_peers(benchmark: BenchmarkFixture) -> None:
 
 
 def test_runs_with_faults_on_one_core(benchmark: BenchmarkFixture) -> None:
-    run_all([0], Sizes(3, 3), workers=0)  # has numba load its kernels
+    run_all([0], Sizes(3, 3), workers=0)  # has what is loaded late loaded
     result = benchmark.pedantic(run_all, args=(FAULT_SEEDS, Sizes(3, 9)), kwargs={"workers": 0}, rounds=1)
     benchmark.extra_info["seeds"] = result.seeds
     benchmark.extra_info["events_per_second"] = result.events_per_second

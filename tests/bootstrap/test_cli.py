@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bootstrap.cli import copies_warning, up
+from bootstrap.cli import copies_warning, init, up
+from mesh.config import load_config
 from mesh.errors import ConfigError
+from peers.config import PeerConfig
 
 
 @pytest.mark.parametrize(
@@ -30,3 +32,24 @@ def test_an_empty_mesh_that_is_to_end_when_all_is_crawled_is_refused(tmp_path: P
     with pytest.raises(ConfigError, match="nothing to crawl"):
         up(data=tmp_path / "mesh", once=True)
     assert not any(tmp_path.iterdir())
+
+
+def test_a_founder_shows_its_doors_and_its_peers_know_several(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "mesh"
+    init(folder, peers=2, host="192.0.2.1")
+    shown = [line.partition("=")[0] for line in capsys.readouterr().out.splitlines() if "door " in line]
+    assert shown == [f"door tcp://192.0.2.1:{port}" for port in (7_402, 7_412, 7_422)]
+    doors = load_config(folder / "peer-2" / "config.toml", PeerConfig).member.doors
+    assert [f"door {door.endpoint}" for door in doors] == shown
+
+
+def test_a_node_added_with_another_address_knows_the_doors_that_there_are(tmp_path: Path) -> None:
+    folder = tmp_path / "mesh"
+    init(folder, host="192.0.2.1")
+    init(folder, peers=2, host="192.0.2.9")
+    doors = load_config(folder / "peer-2" / "config.toml", PeerConfig).member.doors
+    assert doors[0].endpoint == "tcp://192.0.2.1:7402"
+    first = load_config(folder / "peer-1" / "config.toml", PeerConfig).member
+    assert first.announce == "192.0.2.1"

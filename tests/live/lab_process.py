@@ -48,8 +48,9 @@ def wait_for(look: Callable[[], Value | None], what: str, timeout: float = 30.0)
 class Up:
     """A running `tianmesh up`."""
 
-    def __init__(self, process: subprocess.Popen[bytes], log: Path, folder: Path) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], log: Path, folder: Path, *, has_seeds: bool) -> None:
         self.process = process
+        self.has_seeds = has_seeds
         self.folder = folder  # of the mesh
         self.log = log  # what it writes to stderr
 
@@ -88,7 +89,10 @@ class Up:
         return wait_for(fitting, "such a report", timeout)
 
     def wait_until_idle(self, timeout: float = 120.0) -> dict[str, Any]:
-        """Wait until all peers rest for two reports in a row, and stored pages are searchable."""
+        """Wait until all peers rest for two reports in a row, and stored pages are searchable.
+
+        Peers rest too before the first seed: those are handed out once slots have come to rest.
+        """
         before: dict[str, Any] = {}
 
         def at_rest(report: dict[str, Any]) -> bool:
@@ -96,7 +100,10 @@ class Up:
             total, before_total = report["total"], before.get("total", {})
             before = report
             return bool(
-                total["idle"] and before_total.get("idle") and total["activity"] == before_total["activity"]
+                total["idle"]
+                and before_total.get("idle")
+                and total["activity"] == before_total["activity"]
+                and (total["urls_seen"] or not self.has_seeds)
             )
 
         return self.wait_until(at_rest, timeout)
@@ -134,7 +141,7 @@ def up(
     with log.open("wb") as stderr:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr, start_new_session=True)
     try:
-        yield Up(process, log, folder / "mesh")
+        yield Up(process, log, folder / "mesh", has_seeds=bool(seeds))
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
@@ -187,6 +194,16 @@ def search(gateway: str, query: str, k: int = 10) -> dict[str, Any]:
     assert status == 200, body
     answer: dict[str, Any] = json.loads(body)
     return answer
+
+
+def search_all(gateway: str, query: str, k: int = 10) -> dict[str, Any]:
+    """Ask until the answer is of all slots: on a machine that others use, too, a peer may answer late."""
+
+    def whole() -> dict[str, Any] | None:
+        answer = search(gateway, query, k)
+        return None if answer["coverage"]["missing"] else answer
+
+    return wait_for(whole, f"answer of all slots to {query!r}")
 
 
 def _is_running(pid: int) -> bool:

@@ -31,6 +31,7 @@ class RawWeb(socketserver.ThreadingTCPServer):
         super().__init__(("127.0.0.1", 0), _Answering)
         self.answer_to = answer_to
         self.requests: list[tuple[str, str]] = []  # host and path
+        self.not_modified: list[tuple[str, str]] = []  # those that had the ETag of the answer, and got 304
 
     def write_resolver(self, folder: Path, hosts: Iterable[str]) -> Path:
         """Write the table for --resolver that leads these hosts here."""
@@ -44,15 +45,20 @@ class _Answering(socketserver.StreamRequestHandler):
     server: RawWeb
 
     def handle(self) -> None:
-        path, host = "", ""
+        path, host, etag = "", "", ""
         while line := self.rfile.readline().strip().decode():
             path = line.split()[1] if line.startswith("GET ") else path
             host = line[6:] if line.startswith("Host: ") else host
+            etag = line[15:] if line.startswith("If-None-Match: ") else etag
         if not path:
             return
         self.server.requests.append((host, path))
+        said = self.server.answer_to(host, path)
+        if etag and f"\r\nETag: {etag}\r\n".encode() in said.partition(b"\r\n\r\n")[0] + b"\r\n":
+            self.server.not_modified.append((host, path))
+            said = answer(b"", f"ETag: {etag}", status="304 Not Modified")
         try:
-            self.wfile.write(self.server.answer_to(host, path))
+            self.wfile.write(said)
         except OSError:
             pass  # who has read the beginning hangs up
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
+from bootstrap.toml_edit import with_settings
 from tests.live.lab_process import node, tianmesh, wait_for
 from tests.live.web import GBK_HOST, ServedWeb, served_web
 
@@ -76,7 +81,45 @@ def test_init_bootstrap_peers_seed_search_and_status(
         table = tianmesh("status", "--gateway", gateways[0])
         assert table.returncode == 0
         assert "queue" in table.stdout
+        _check_why(gateways[1], found["hits"][0]["url"], config_2.parent)
         _check_run(tmp_path, gateways[1])
+        _check_settings_read_again(config_1, gateways[0])
+
+
+def _check_why(gateway: str, url: str, data: Path) -> None:
+    """What became of a page that is found, and why nothing is fetched after the crawl, from any peer."""
+    told = json.loads(tianmesh("why", url, "--gateway", gateway, "--data", data, "--json").stdout)
+    facts = told["peers"][told["owner"]]
+    assert (facts["state"], facts["outcome"], facts["archive"]["is_indexed"]) == ("stored", "200", True)
+    shown = tianmesh("why", url, "--gateway", gateway, "--data", data)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.endswith("It is stored, in the index.\n")
+    idle = tianmesh("why", "idle", "--gateway", gateway, "--data", data)
+    assert idle.returncode == 0, idle.stderr
+    assert idle.stdout.count("\nslots ") == 2
+    refused = tianmesh("why", "no-url", "--gateway", gateway, "--data", data)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+
+
+def _check_settings_read_again(config: Path, gateway: str) -> None:
+    """SIGHUP: the gateway has another name from then on, without a stop."""
+    peers = json.loads(tianmesh("status", "--gateway", gateway, "--json", "--data", config.parent).stdout)[
+        "peers"
+    ]
+    [pid] = [peer["pid"] for peer in peers if peer["gateway"] == gateway]
+
+    def has_name() -> bool:
+        request = Request(f"{gateway}/healthz", headers={"Host": "search.lab.test"})
+        try:
+            return bool(urlopen(request).status == 200)
+        except HTTPError:
+            return False
+
+    assert not has_name()
+    text = config.read_text()
+    config.write_text(with_settings(text, {"gateway.names": ["search.lab.test"]}, ""))
+    os.kill(pid, signal.SIGHUP)
+    wait_for(has_name, "answer under the new name")
 
 
 def _check_run(folder: Path, gateway: str) -> None:

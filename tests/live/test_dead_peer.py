@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.lab_process import PAUSE_S, kill, node, search, up, wait_for
+from tests.live.lab_process import PAUSE_S, kill, node, search, search_all, up, wait_for
 from tests.live.web import ServedWeb, served_web
 
 pytestmark = [pytest.mark.live, pytest.mark.timed, pytest.mark.timeout(120)]
@@ -27,7 +27,7 @@ def web(packages: Path) -> Iterator[ServedWeb]:
 def test_searches_cover_all_slots_again_when_a_peer_has_died(web: ServedWeb, tmp_path: Path) -> None:
     with up(tmp_path, web, seeds=web.seeds) as lab:
         report = lab.wait_until_idle()
-        before = _found(search(lab.gateways()[0], QUERY, k=50))
+        before = _found(search_all(lab.gateways()[0], QUERY, k=50))
         assert before
         victim = max(report["peers"], key=lambda peer: peer["pages_indexed"])
         kill(victim["pid"])

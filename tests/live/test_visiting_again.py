@@ -13,7 +13,7 @@ import pytest
 from tests.live.lab_process import get, search, up, wait_for
 from tests.live.raw_web import answer, served
 
-pytestmark = [pytest.mark.live, pytest.mark.timed, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(240)]
 
 AGAIN_S: Final = 6.0
 HOSTS: Final = ("first.test", "second.test")  # which need not be of one peer
@@ -40,7 +40,7 @@ class ChangingWeb:
             return answer(b"", status="404 Not Found")
         robots = '<meta name="robots" content="noindex">' if self.has_changed and path == "/hides" else ""
         page = f"<html><head><title>page</title>{robots}</head><body><p>The {words[path]} of {host}"
-        return answer(page.encode(), HTML)
+        return answer(page.encode(), HTML, f'ETag: "{len(robots)} {words[path]}"')
 
     def visits(self) -> int:
         """How often the page that was visited least often was asked for."""
@@ -75,6 +75,7 @@ def test_what_changes_vanishes_or_hides_is_found_as_the_last_visit_saw_it(tmp_pa
             visits = changing.visits()
             wait_for(lambda: changing.visits() >= visits + 2, "visits further on", 60.0)
             assert finds_just(gateways, NEW), "and so it stays"
+            assert {(host, path) for host in HOSTS for path in NEW} <= set(web.not_modified)
             for gateway, host in itertools.product(gateways, HOSTS):
                 status, gone = get(gateway, "/page", url=f"http://{host}/vanishes")
                 assert status == 200

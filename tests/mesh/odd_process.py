@@ -7,7 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-from mesh.memory import resident_bytes
+from mesh.memory import memory_used
 from mesh.workshop_process import WorkLimits, serve
 
 MEMORY_BYTES_MAX = 400 << 20
@@ -44,7 +44,7 @@ def carry_out(order: bytes) -> bytes:
         case "niceness":
             return str(os.getpriority(os.PRIO_PROCESS, 0)).encode()
         case "memory":
-            return str(resident_bytes()).encode()
+            return str(memory_used().rss_bytes).encode()
         case "leave":
             os._exit(0)
         case "long":

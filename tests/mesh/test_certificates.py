@@ -39,6 +39,15 @@ def mesh_with(world: World, valid_until: float, **changes: Any) -> Machine:
     return machine
 
 
+def test_who_comes_when_its_invitation_has_ended_is_told_at_the_door() -> None:
+    world = World(1)
+    world.mesh(4, until=10.0)
+    late = world.add("overdue", [door_of("boot")])
+    world.run(15.0)
+    assert "the invitation of peer overdue has ended: ask for another one" in late.refusal
+    assert world.states_of("overdue") == {}
+
+
 def weights_of(machine: Machine) -> dict[str, int]:
     assert machine.ownership is not None
     return machine.ownership.table.weights

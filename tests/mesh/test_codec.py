@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mesh.actor import Message
-from mesh.codec import FRAME_BYTES_MAX, PROTOCOL_VERSION, Decoder, encode
+from mesh.codec import (
+    FRAME_BYTES_MAX,
+    PROTOCOL_VERSION,
+    VERSION_BEFORE,
+    Decoder,
+    ForeignVersionError,
+    encode,
+)
 from mesh.errors import RemoteProtocolError
 from mesh.membership.wire_messages import (
     GOSSIP_MAX,
@@ -61,7 +68,7 @@ def test_messages_that_cannot_be_told_apart_are_not_decoded(other: type[Message]
 
 def test_another_reader_sees_plain_messagepack_arrays() -> None:
     frame = encode("a", "b", PingAnswered(7, "p"))
-    assert msgpack.unpackb(frame) == [PROTOCOL_VERSION, "a", "b", [2, 7, "p", [], 0, 0]]
+    assert msgpack.unpackb(frame) == [PROTOCOL_VERSION, "a", "b", [2, 7, "p", [], 0, 0, b""]]
 
 
 @given(st.binary(max_size=200))
@@ -98,10 +105,28 @@ def test_a_frame_over_the_limit_is_refused_unread() -> None:
         decode(bytes(FRAME_BYTES_MAX + 1))
 
 
-def test_another_protocol_version_is_refused() -> None:
-    frame = msgpack.packb([PROTOCOL_VERSION + 1, "a", "b", [1, 7, []]])
-    with pytest.raises(RemoteProtocolError, match=f"protocol version {PROTOCOL_VERSION + 1}"):
-        decode(frame)
+@pytest.mark.parametrize("version", [VERSION_BEFORE - 1, PROTOCOL_VERSION + 1, 0, -1, 2**63])
+@pytest.mark.parametrize("message", [[1, 7, []], ["of another shape"], "and even", {"of another": "kind"}])
+def test_other_versions_are_refused_with_a_sentence_that_names_all_of_them(
+    version: int, message: object
+) -> None:
+    with pytest.raises(ForeignVersionError) as refusal:
+        decode(msgpack.packb([version, "a", "b", message]))
+    assert refusal.value.version == version
+    for each in (version, VERSION_BEFORE, PROTOCOL_VERSION):
+        assert f" {each} " in str(refusal.value).replace(":", " ")
+
+
+def test_the_version_before_is_read_and_its_sender_known_to_speak_no_newer_one() -> None:
+    envelope = decode(msgpack.packb([VERSION_BEFORE, "a", "b", [1, 7, []]]))
+    assert (envelope.message, envelope.spoken) == (Ping(7), VERSION_BEFORE)
+
+
+@pytest.mark.parametrize("version", [VERSION_BEFORE, PROTOCOL_VERSION])
+def test_a_frame_tells_that_its_sender_speaks_our_version_whichever_it_is_of(version: int) -> None:
+    frame = encode("a", "b", Ping(7), version)
+    assert (decode(frame).version, decode(frame).spoken) == (version, PROTOCOL_VERSION)
+    assert msgpack.unpackb(frame)[:4] == [version, "a", "b", [1, 7, [], 0, 0, b""]]
 
 
 @pytest.mark.parametrize(
@@ -146,8 +171,10 @@ def test_names_of_actors_have_limits(name: str) -> None:
 
 
 def test_a_field_of_a_later_version_is_tolerated() -> None:
-    later = msgpack.packb([PROTOCOL_VERSION, "a", "b", [1, 7, [], 0, 0, "new field"], "new part"])
-    assert decode(later).message == Ping(7)
+    newest = PROTOCOL_VERSION + 1
+    message = [1, 7, [], 0, 0, b"", "new field"]
+    later = msgpack.packb([PROTOCOL_VERSION, "a", "b", message, newest, "new part"])
+    assert (decode(later).message, decode(later).spoken) == (Ping(7), newest)
 
 
 def test_text_that_is_no_utf8_is_refused() -> None:

@@ -74,7 +74,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, kind: str) -> None:
         path.mkdir()
     elif kind == "not UTF-8":
         path.write_bytes(b"\xff\xfe")
-    with pytest.raises(ConfigError, match=r"cannot read .*config\.toml.*tianmesh init"):
+    with pytest.raises(ConfigError, match=r"config\.toml .*give a config\.toml that `tianmesh init`"):
         load_config(path, PeerConfig)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from math import inf, nan
 from random import Random
 from typing import Any
@@ -149,6 +150,36 @@ def test_what_is_to_come_and_what_was_stay_few() -> None:
         decrees.add(policy(number), 0.0)
     assert len(decrees.past(POLICY, "")) == PAST_MAX
     assert len(list(table.scan_prefix(b""))) == PAST_MAX + 1
+
+
+def test_however_many_are_to_come_the_one_in_force_stays_so() -> None:
+    table = MemoryTable()
+    decrees = Decrees(table)
+    decrees.add(policy(1), 0.0)
+    for number in range(2, 30):
+        decrees.add(policy(number, effective_from=1e6 + number), 0.0)
+    assert bodies(decrees, 0.0) == {"": b"rules 1"}
+    assert [decree.number for decree in decrees.of(POLICY, "")] == [1, *range(30 - PENDING_MAX, 30)]
+    assert bodies(Decrees(table), 0.0) == {"": b"rules 1"}
+    assert bodies(decrees, 2e6) == {"": b"rules 29"}
+
+
+def test_what_is_held_is_not_hashed_again_for_each_that_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2,000 that were held made each further one take 21 ms."""
+    decrees = Decrees(MemoryTable())
+    for number in range(100):
+        decrees.add(BY_ROOT.decree(REVOCATION, f"eve{number}", 1, b""), 0.0)
+    hashed: list[bytes] = []
+
+    def counting(data: bytes, *, digest_size: int) -> object:
+        hashed.append(data)
+        return blake2b(data, digest_size=digest_size)
+
+    monkeypatch.setattr("mesh.decree.blake2b", counting)
+    decrees.add(policy(1), 0.0)
+    decrees.add(policy(2), 0.0)
+    decrees.clear_replaced(0.0)
+    assert len(hashed) <= 2 * 2
 
 
 @pytest.mark.parametrize("seed", range(20))

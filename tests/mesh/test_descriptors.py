@@ -60,6 +60,23 @@ def test_without_the_reserve_they_are_not(tmp_path: Path) -> None:
     assert "Too many open files" in outcome_of(tmp_path, WRITE, "none")
 
 
+MEMBER = """
+for _ in range(60):
+    connections.pop().close()
+from mesh.identity import Identity
+from mesh.transport import Transport
+transport = Transport(Identity.of_secret(b"a" * 32))
+connect_until_refused()
+key = Identity.of_secret(b"b" * 32).curve_public
+transport.connect("b", "tcp://127.0.0.1:9", "tcp://127.0.0.1:10", key)
+transport.abandon()
+"""
+
+
+def test_a_member_that_comes_while_a_crowd_has_all_descriptors_ends_no_peer(tmp_path: Path) -> None:
+    assert outcome_of(tmp_path, MEMBER, "kept") == "done"
+
+
 COUNT = """
 n = len(connections)
 for _ in range(3):

@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from mesh.domains import registrable_domain
+from mesh.domains import _suffixes, load_suffixes, registrable_domain
+
+
+def test_the_list_can_be_read_before_it_is_needed() -> None:
+    _suffixes.cache_clear()
+    registrable_domain.cache_clear()
+    load_suffixes()
+    assert registrable_domain("www.pku.edu.cn") == "pku.edu.cn"
+    assert _suffixes.cache_info().misses == 1
 
 
 @pytest.mark.parametrize(

@@ -100,41 +100,64 @@ DEAD = rumour("x", State.DEAD)
 
 
 def test_a_death_takes_two_witnesses_of_the_same_incarnation() -> None:
-    hearsay = Hearsay("me")
-    assert hearsay.weighed(DEAD, ALIVE, "a", 0.0, 5) == Rumour(DEAD.record, State.SUSPECT, ("a",))
-    assert hearsay.weighed(DEAD, ALIVE, "a", 1.0, 5).state == State.SUSPECT, "the same once more"
+    hearsay = Hearsay()
+    assert hearsay.weighed(DEAD, ALIVE, "a", 0.0, 5, is_due=False) == Rumour(
+        DEAD.record, State.SUSPECT, ("a",)
+    )
+    assert hearsay.weighed(DEAD, ALIVE, "a", 1.0, 5, is_due=False).state == State.SUSPECT, (
+        "the same once more"
+    )
     later = rumour("x", State.DEAD, 1)
-    assert hearsay.weighed(later, ALIVE, "b", 1.0, 5).state == State.SUSPECT
-    assert hearsay.weighed(later, ALIVE, "c", 1.0, 5) == later
+    assert hearsay.weighed(later, ALIVE, "b", 1.0, 5, is_due=False).state == State.SUSPECT
+    assert hearsay.weighed(later, ALIVE, "c", 1.0, 5, is_due=False) == later
 
 
 def test_a_death_is_believed_of_one_when_our_own_probe_says_so_too() -> None:
-    hearsay = Hearsay("me")
+    hearsay = Hearsay()
     hearsay.note_silent("x", 0)
-    assert hearsay.weighed(DEAD, ALIVE, "a", 0.0, 5) == DEAD
-    assert hearsay.weighed(rumour("x", State.DEAD, 1), ALIVE, "a", 0.0, 5).state == State.SUSPECT
+    assert hearsay.weighed(DEAD, ALIVE, "a", 0.0, 5, is_due=True) == DEAD
+    other_life = rumour("x", State.DEAD, 1)
+    assert hearsay.weighed(other_life, ALIVE, "a", 0.0, 5, is_due=True).state == State.SUSPECT
     hearsay.forget("x")
-    assert hearsay.weighed(DEAD, ALIVE, "b", 0.0, 5).state == State.SUSPECT
+    assert hearsay.weighed(DEAD, ALIVE, "b", 0.0, 5, is_due=True).state == State.SUSPECT
 
 
-def test_nobody_says_that_we_found_somebody_silent() -> None:
-    accused = Rumour(ALIVE.record, State.SUSPECT, ("me", "b"))
-    assert Hearsay("me").weighed(accused, ALIVE, "a", 0.0, 5).accusers == ("b",)
+def test_one_liar_buries_nobody_whom_we_have_just_found_silent() -> None:
+    """It may crawl for as long as its licence is good, which is shorter than any suspicion."""
+    hearsay = Hearsay()
+    hearsay.note_silent("x", 0)
+    assert hearsay.weighed(DEAD, ALIVE, "a", 0.0, 5, is_due=False).state == State.SUSPECT
+
+
+def test_whom_a_liar_names_as_accusers_shortens_no_suspicion() -> None:
+    """Before, three names were taken for three observations, and the suspect had half of its time."""
+    world = World(6)
+    world.mesh(5, until=10.0)
+    victim = world.machines["peer01"].membership
+    for _ in range(3):
+        lie(world, State.SUSPECT, to="peer01", about="peer02")
+        assert known(world.machines["peer01"], "peer02").state == State.SUSPECT
+        assert victim._suspicions.accusers_of("peer02") == ()
+    suspect = Rumour(known(world.machines["peer01"], "peer02").record, State.SUSPECT, ("boot", LIAR))
+    for teller in (LIAR, "boot", "peer03"):
+        victim.receive(Address(teller, "membership"), RumoursSpread((suspect,)), world.now)
+    assert victim._suspicions.accusers_of("peer02") == (LIAR, "boot"), "each for itself"
 
 
 def test_who_tells_too_much_bad_news_is_not_heard_for_a_while() -> None:
-    hearsay = Hearsay("me")
-    states = [hearsay.weighed(DEAD, ALIVE, "a", 0.0, 3).state for _ in range(ALLOWED_MIN + 5)]
+    hearsay = Hearsay()
+    states = [hearsay.weighed(DEAD, ALIVE, "a", 0.0, 3, is_due=False).state for _ in range(ALLOWED_MIN + 5)]
     assert states == [State.SUSPECT] * ALLOWED_MIN + [State.ALIVE] * 5
-    assert hearsay.weighed(DEAD, ALIVE, "b", 0.0, 3).state == State.DEAD, "others are"
-    assert hearsay.weighed(DEAD, ALIVE, "a", ALLOWANCE_S, 3).state == State.DEAD
+    assert hearsay.weighed(DEAD, ALIVE, "b", 0.0, 3, is_due=False).state == State.DEAD, "others are"
+    assert hearsay.weighed(DEAD, ALIVE, "a", ALLOWANCE_S, 3, is_due=False).state == State.DEAD
 
 
 def test_half_of_a_large_mesh_may_die_at_once() -> None:
-    hearsay = Hearsay("me")
+    hearsay = Hearsay()
     peers = [f"x{i}" for i in range(500)]
     told = [
-        hearsay.weighed(rumour(peer, State.DEAD), rumour(peer, State.ALIVE), "a", 0.0, 1000) for peer in peers
+        hearsay.weighed(rumour(peer, State.DEAD), rumour(peer, State.ALIVE), "a", 0.0, 1000, is_due=False)
+        for peer in peers
     ]
     assert all(each.state == State.SUSPECT for each in told)
 

@@ -1064,7 +1064,7 @@ def founder(*members: MemberRecord) -> Membership:
     for i in range(8):
         membership._gossip.spread(0.01 * i + i)
     membership._gossip._spread_at = 0.0
-    membership._flush()
+    membership._flush(0.0)
     return membership
 
 

@@ -385,7 +385,7 @@ def test_queue_lengths_ride_on_pings_and_weights_follow_them() -> None:
 
 
 def test_equal_machines_have_equal_weights_again_when_their_queues_are_empty() -> None:
-    world = World(12, balance=BalanceSettings(threshold=100, interval_s=5.0))
+    world = World(13, balance=BalanceSettings(threshold=100, interval_s=5.0))
     first, *_ = world.mesh(3, until=8.0)
     for peer, length in (("peer00", 8_000), ("peer01", 1_000), ("peer02", 3_000)):
         world.say(peer, ServeSlots())
@@ -428,7 +428,7 @@ def member_of(*members: MemberRecord) -> Membership:
     membership.wake(0.0)
     for record in members:
         membership._learning.learn(Rumour(record, State.ALIVE), 0.0, is_news=False)
-    membership._flush()
+    membership._flush(0.0)
     return membership
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import inf
 
 from mesh.actor import EVERYBODY, Actor, Address, Message, Send, Statistics
+from mesh.conduct import CONDUCT, Conduct
 from mesh.node import Node, Outgoing
 
 
@@ -129,4 +130,4 @@ def test_a_node_tells_its_actors_and_what_they_let_be_seen() -> None:
     node.receive(Address("you", "x"), "mouth", Said("hello"), 0.0)
     assert node.has_actor("mouth")
     assert not node.has_actor("door")
-    assert node.observe() == {"mouth": Heard(1)}
+    assert node.observe() == {"mouth": Heard(1), CONDUCT: Conduct().observe()}

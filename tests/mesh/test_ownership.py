@@ -115,3 +115,54 @@ def test_serving_epochs_are_equal_exactly_when_the_same_peers_answer() -> None:
     assert joining.epoch != one.epoch
     assert joining.serving_epoch == one.serving_epoch
     assert Ownership("b", newcomer, {*one.alive, "new"}).serving_epoch != one.serving_epoch
+
+
+def pinned_view(me: str, pins: dict[int, str], weights: dict[str, int] = WEIGHTS) -> Ownership:
+    table = SlotTable(weights, SLOTS, 2)
+    return Ownership(me, table.pinned(pins), set(weights), serving=table)
+
+
+@pytest.mark.parametrize("pinned", ["c", "b"])
+def test_a_pin_moves_who_crawls_and_not_who_answers(pinned: str) -> None:
+    pins = dict.fromkeys(range(0, SLOTS, 2), pinned)
+    before, after = view("a", set(WEIGHTS)), pinned_view("a", pins)
+    assert after.serving_epoch == before.serving_epoch
+    for slot in range(SLOTS):
+        assert after.owner_of(slot) == pins.get(slot, before.owner_of(slot))
+        assert after.answerer_of(slot) == before.answerer_of(slot)
+        assert set(after.team_of(slot)) == {*before.team_of(slot), after.owner_of(slot)}
+        assert after.team_of(slot) == after.table.team_of(slot)
+    keepers = np.sum([pinned_view(peer, pins).kept for peer in WEIGHTS], axis=0)
+    assert keepers.tolist() == [len(after.team_of(slot)) for slot in range(SLOTS)]
+
+
+@pytest.mark.parametrize("replicas", [1, 2, 3])
+def test_who_answers_for_a_pinned_slot_after_a_death_was_in_its_team_before(replicas: int) -> None:
+    weights = dict.fromkeys("abcde", 100)
+    pins = {slot: "abcde"[slot % 5] for slot in range(SLOTS)}
+    table = SlotTable(weights, SLOTS, replicas).pinned(pins)
+    for dead in weights:
+        rest = SlotTable({peer: weight for peer, weight in weights.items() if peer != dead}, SLOTS, replicas)
+        for slot in range(SLOTS):
+            if replicas > 1:
+                assert rest.owner_of(slot) in table.team_of(slot)
+            assert rest.pinned(pins).owner_of(slot) == (
+                pins[slot] if pins[slot] != dead else rest.owner_of(slot)
+            )
+
+
+def test_an_answerer_leaves_a_slot_to_who_is_to_answer_and_not_to_who_is_to_crawl() -> None:
+    pins = dict.fromkeys(range(SLOTS), "c")
+    assert not any(pinned_view(peer, pins).leaving.any() for peer in WEIGHTS)
+    table, serving = SlotTable(WEIGHTS | {"a": 0}, SLOTS, 2), SlotTable(WEIGHTS, SLOTS, 2)
+    for one in (table, table.pinned(pins)):
+        drained = Ownership("a", one, set(WEIGHTS), serving=serving)
+        assert (drained.leaving == serving.slots_of("a")).all()
+
+
+def test_views_with_other_pins_are_other_epochs_and_pins_that_come_to_nothing_are_none() -> None:
+    plain, one, other = (pinned_view("a", pins) for pins in ({}, {3: "a"}, {3: "b"}))
+    assert len({plain.epoch, one.epoch, other.epoch}) == 3
+    assert (
+        plain.epoch == pinned_view("b", {3: "stranger", 4: "gateway"}).epoch == view("a", set(WEIGHTS)).epoch
+    )

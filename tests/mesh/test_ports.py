@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from typing import cast
 
+import msgpack
 import pytest
 import trio
 import trio.testing
 
 from mesh.actor import Address, Message
-from mesh.codec import encode
+from mesh.codec import PROTOCOL_VERSION, VERSION_BEFORE, encode
 from mesh.door import Visit
 from mesh.door_port import VISITS_MAX, DoorPort
 from mesh.errors import ConfigError, LocalProtocolError, RemoteProtocolError
@@ -43,6 +44,7 @@ class PaperTransport:
         self.told: list[tuple[object, ...]] = []
         self.door_endpoint: str | None = "tcp://127.0.0.1:3"
         self.reply: bytes | Exception = b""
+        self.frames: list[bytes] = []  # to visitors and doors
         self._strangers, self._visitors = trio.open_memory_channel[tuple[Visit, bytes, bytes]](float("inf"))
 
     def allow(self, key: bytes, peer: str) -> None:
@@ -68,10 +70,13 @@ class PaperTransport:
         return await self._visitors.receive()
 
     def send_door(self, visit: Visit, frame: bytes) -> bool:
-        self.told.append(("answer", visit, decode(frame).message))
+        self.frames.append(frame)
+        if msgpack.unpackb(frame)[0] in (VERSION_BEFORE, PROTOCOL_VERSION):
+            self.told.append(("answer", visit, decode(frame).message))
         return True
 
     async def knock(self, endpoint: str, key: bytes, frame: bytes, timeout_s: float) -> bytes:
+        self.frames.append(frame)
         self.told.append(("knock", endpoint, key, decode(frame).message))
         if isinstance(self.reply, Exception):
             raise self.reply
@@ -169,6 +174,43 @@ async def test_who_does_not_ask_to_join_is_not_heard(door: Doorkeeper) -> None:
     assert [type(message) for message in door.delivered] == [DoorKnocked]
 
 
+@pytest.mark.parametrize(
+    ("frame", "version"),
+    [
+        (msgpack.packb([VERSION_BEFORE, *msgpack.unpackb(joining())[1:]]), VERSION_BEFORE),
+        (encode("membership", "membership", JOIN, VERSION_BEFORE), PROTOCOL_VERSION),
+        (encode("membership", "membership", JOIN), PROTOCOL_VERSION),
+        (msgpack.packb([PROTOCOL_VERSION, *msgpack.unpackb(joining())[1:], 99]), PROTOCOL_VERSION),
+    ],
+    ids=["the one before", "both", "ours", "ours and newer ones"],
+)
+async def test_a_stranger_is_answered_in_the_newest_version_that_both_speak(
+    door: Doorkeeper, frame: bytes, version: int
+) -> None:
+    door.transport.come(frame)
+    await trio.testing.wait_all_tasks_blocked()
+    door.port.receive(SOURCE, AnswerDoor(1, JoinRefused("no")))
+    assert msgpack.unpackb(door.transport.frames[0])[0] == version
+
+
+@pytest.mark.parametrize("version", [VERSION_BEFORE - 1, PROTOCOL_VERSION + 1])
+async def test_a_stranger_of_another_version_is_told_so_in_its_own(door: Doorkeeper, version: int) -> None:
+    door.transport.come(msgpack.packb([version, "membership", "membership", ["of another shape"]]))
+    await trio.testing.wait_all_tasks_blocked()
+    assert door.delivered == []
+    told, _, _, message, *_ = msgpack.unpackb(door.transport.frames[0])
+    assert (told, message[0]) == (version, 6)  # the tag of a refusal, for ever
+    assert f"protocol version {version} meets a peer that speaks {VERSION_BEFORE} and" in message[1]
+
+
+async def test_at_a_door_nobody_knows_what_is_spoken_behind_it(door: Doorkeeper) -> None:
+    door.transport.reply = RemoteProtocolError("nobody")
+    door.port.receive(SOURCE, Knock("tcp://127.0.0.1:9", b"its key", JOIN))
+    await trio.testing.wait_all_tasks_blocked()
+    assert msgpack.unpackb(door.transport.frames[0])[0] == VERSION_BEFORE
+    assert decode(door.transport.frames[0]).spoken == PROTOCOL_VERSION
+
+
 async def test_of_too_many_visitors_the_first_wait_in_vain(door: Doorkeeper) -> None:
     for _ in range(VISITS_MAX + 1):
         door.transport.come(joining())
@@ -210,3 +252,35 @@ async def test_a_member_with_its_door_shut_still_knocks(nursery: trio.Nursery) -
     keeper.port.receive(SOURCE, Knock("tcp://127.0.0.1:9", b"its key", JOIN))
     await trio.testing.wait_all_tasks_blocked()
     assert keeper.delivered == [Knocked(None)]
+
+
+async def test_who_lets_others_in_does_not_complain_of_shut_doors(
+    autojump_clock: trio.testing.MockClock, door: Doorkeeper, caplog: pytest.LogCaptureFixture
+) -> None:
+    door.transport.come(joining())
+    await trio.testing.wait_all_tasks_blocked()
+    door.port.receive(SOURCE, AnswerDoor(1, Welcomed(())))
+    door.transport.reply = ConnectionRefusedError("nobody")
+    door.port.receive(SOURCE, Knock("tcp://127.0.0.1:9", b"its key", JOIN))
+    await trio.sleep(1.0)
+    assert [record for record in caplog.records if record.levelname == "WARNING"] == []
+
+
+async def test_who_is_let_in_nowhere_says_so_every_ten_seconds(
+    autojump_clock: trio.testing.MockClock, door: Doorkeeper, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def complaints_of(knocks: int) -> int:
+        caplog.clear()
+        for _ in range(knocks):
+            door.port.receive(SOURCE, Knock("tcp://127.0.0.1:9", b"its key", JOIN))
+            await trio.sleep(1.0)
+        told = [record for record in caplog.records if record.levelname == "WARNING"]
+        assert all("endpoint=tcp://127.0.0.1:9 error=nobody: is a node" in each.message for each in told)
+        return len(told)
+
+    door.transport.reply = ConnectionRefusedError("nobody")
+    assert await complaints_of(25) == 3
+    door.transport.reply = encode("membership", "membership", Welcomed(()))
+    assert await complaints_of(1) == 0
+    door.transport.reply = ConnectionRefusedError("nobody")
+    assert await complaints_of(25) == 0  # a member finds the others without it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from mesh.process import first_error
 PROGRAM = """
 import os, sys, trio
 from mesh.errors import ConfigError, StorageError
-from mesh.process import run_node
+from mesh.process import reloading, run_node
 
 async def main(stop, tell):
     how = sys.argv[1]
@@ -35,11 +36,24 @@ async def main(stop, tell):
         os.mkdir(os.path.join(sys.argv[2], "folder"))
         open(os.path.join(sys.argv[2], "file"), "w").close()
         return
+    if how == "reloads":
+        async with reloading(reload):
+            tell({"id": "x"})
+            await stop.wait()
+        return
     tell({"id": "x"})
     await stop.wait()
     if how == "stuck":
         print("stopping", flush=True)
         await trio.sleep_forever()
+
+times = []
+
+def reload():
+    times.append(1)
+    print("reloaded", flush=True)
+    if len(times) == 1:
+        raise ConfigError("a setting is wrong")
 
 async def fail():
     raise StorageError("the disk is full")
@@ -81,6 +95,43 @@ def test_a_second_signal_ends_at_once() -> None:
         assert stream(process.stdout).readline() == "stopping\n"
         process.send_signal(signal.SIGINT)
         assert process.wait(WAIT_S) == 1
+
+
+def test_hangup_has_the_settings_read_again_and_what_is_wrong_is_said() -> None:
+    with started("reloads") as process:
+        stream(process.stdout).readline()
+        for _ in range(2):
+            process.send_signal(signal.SIGHUP)
+            assert stream(process.stdout).readline() == "reloaded\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(WAIT_S) == 0
+        assert "settings not read again: a setting is wrong" in stream(process.stderr).read()
+
+
+def test_hangup_does_not_end_a_node_that_reads_nothing_again() -> None:
+    with started("well") as process:
+        stream(process.stdout).readline()
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(WAIT_S) == 0
+
+
+def test_service_manager_hears_that_a_node_is_ready_alive_and_ending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "manager"))
+    monkeypatch.setenv("WATCHDOG_USEC", "30000")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "manager"))
+        manager.settimeout(WAIT_S)
+        with started("well") as process:
+            stream(process.stdout).readline()
+            heard = {manager.recv(1_000) for _ in range(10)}
+            assert heard == {b"READY=1\nSTATUS=id=x", b"WATCHDOG=1"}
+            process.send_signal(signal.SIGTERM)
+            while manager.recv(1_000) != b"STOPPING=1":
+                pass
+            assert process.wait(WAIT_S) == 0
 
 
 def test_a_node_ends_with_its_standard_input_if_asked_to() -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from mesh.actor import Address, Message, Send
-from mesh.decree import DECREE_BYTES_MAX, POLICY, Decree, Signer
+from mesh.decree import DECREE_BYTES_MAX, POLICY, WRITE_OFF, Authority, Decree, Signer
 from mesh.membership.members import State
 from mesh.membership.membership import Membership
 from mesh.membership.messages import DecreePublished, PublishDecree
-from mesh.membership.proclaiming import TOLD_BYTES_A_MINUTE
+from mesh.membership.proclaiming import FORGERIES_A_MINUTE, TOLD_BYTES_A_MINUTE
 from mesh.membership.wire_messages import (
+    NAMES_MAX,
     DecreesNamed,
     DecreesTold,
     DecreesWanted,
@@ -23,6 +26,7 @@ from mesh.signing_key import SigningKey
 from tests.mesh.membership_world import CONFIG, ROOT, TrustingCredentials, World, door_of, record_of
 
 BY_ROOT = Signer(ROOT, CONFIG.digest())
+_refusal_of = Authority.refusal_of
 BY_EVE = Signer(SigningKey.of_secret(b"e" * 32), CONFIG.digest())
 
 
@@ -119,6 +123,55 @@ def test_a_forged_decree_is_refused_wherever_it_comes_from() -> None:
     assert membership.observe().decrees_refused == 1
     world.run(15.0)
     assert set(known(world).values()) == {()}
+
+
+def test_who_tells_forgeries_is_checked_once_a_message_and_soon_not_at_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World(10)
+    machine, _ = world.mesh(2, until=10.0)
+    checked: list[Decree] = []
+
+    def counting(authority: Authority, decree: Decree) -> str:
+        checked.append(decree)
+        return _refusal_of(authority, decree)
+
+    monkeypatch.setattr(Authority, "refusal_of", counting)
+    eve, ann = Address("peer01", "membership"), Address("boot", "membership")
+    forged = DecreesTold(tuple(policy(number, BY_EVE) for number in range(1, 1 + NAMES_MAX)))
+    for _ in range(100):
+        machine.membership.receive(eve, forged, world.now)
+    assert len(checked) == FORGERIES_A_MINUTE
+    assert machine.membership.observe().decrees_refused == 100
+    machine.membership.receive(eve, DecreesTold((policy(1),)), world.now)
+    assert known(world)["peer00"] == (), "nothing of it is heard for a while"
+    world._carry_out(machine, machine.node.receive(ann, "membership", DecreesTold((policy(1),)), world.now))
+    assert known(world)["peer00"] == (policy(1),), "others are heard"
+
+
+def test_a_kind_that_only_newer_versions_know_is_left_out_and_the_rest_is_learnt() -> None:
+    world = World(11)
+    machine, _ = world.mesh(2, until=10.0)
+    told = DecreesTold((*(BY_ROOT.decree("unheard-of", str(n), 1, b"") for n in range(100)), policy(1)))
+    source = Address("peer01", "membership")
+    world._carry_out(machine, machine.node.receive(source, "membership", told, world.now))
+    assert machine.listener.policy == (policy(1),)
+
+
+def test_a_newcomer_is_told_as_many_as_one_message_may_hold_and_the_rest_later() -> None:
+    """Before, nobody could join a mesh with more: the welcome was refused."""
+    world = World(12)
+    machine, _ = world.mesh(2, until=10.0)
+    n = NAMES_MAX + 100
+    for number in range(n):
+        world.say("peer00", PublishDecree(number, BY_ROOT.decree(WRITE_OFF, f"gone{number}", 1, bytes(8))))
+    world.run(20.0)
+    assert len(machine.membership._proclaiming.welcome(world.now)) == NAMES_MAX
+    newcomer = world.add("late", [door_of("boot")])
+    world.run(25.0)
+    assert newcomer.observe().is_member
+    world.run(90.0)
+    assert len(newcomer.membership._proclaiming._decrees.names()) == n
 
 
 def test_an_old_decree_told_again_changes_nothing() -> None:

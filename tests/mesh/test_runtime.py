@@ -11,11 +11,12 @@ from math import inf
 from pathlib import Path
 from typing import ClassVar
 
+import msgpack
 import pytest
 import trio
 
 from mesh.actor import EVERYBODY, Actor, Address, Message, Send
-from mesh.codec import encode
+from mesh.codec import PROTOCOL_VERSION, VERSION_BEFORE, encode
 from mesh.errors import LocalProtocolError, RemoteProtocolError, StorageError, StorageFull
 from mesh.lmdb_table import Batch, LmdbTable
 from mesh.membership.wire_messages import MembersWanted, Ping, PingAnswered, RumoursSpread
@@ -38,6 +39,8 @@ class PaperTransport:
     def __init__(self) -> None:
         self.sent: list[tuple[str, Message]] = []
         self.published: list[tuple[bytes, Message]] = []
+        self.versions: list[int] = []  # of frames sent and published
+        self.peers = {"you"}
         self.strangers: set[str] = set()  # whose messages are refused
         self.on_send: Callable[[], None] = lambda: None
         self._arrivals, self._inbox = trio.open_memory_channel[list[Received]](inf)
@@ -46,11 +49,16 @@ class PaperTransport:
         if peer in self.strangers:
             return False
         self.on_send()
-        self.sent.append((peer, decode(frame).message))
+        self.sent.append((peer, self._read(frame)))
         return True
 
     def publish(self, topic: bytes, frame: bytes) -> None:
-        self.published.append((topic, decode(frame).message))
+        self.published.append((topic, self._read(frame)))
+
+    def _read(self, frame: bytes) -> Message:
+        envelope = decode(frame)
+        self.versions.append(envelope.version)
+        return envelope.message
 
     async def receive_forever(self, take: Callable[[list[Received]], object]) -> None:
         async for batch in self._inbox:
@@ -441,6 +449,26 @@ async def test_what_is_for_everybody_is_published_under_its_actors_name(tmp_path
         bench.tell(Ping(1))
         assert bench.transport.published == [(b"controller", PingAnswered(4, ME))]
         assert bench.scribe.heard == [Ping(1), PingAnswered(4, ME)]
+
+
+async def test_frames_are_of_the_version_before_until_their_receiver_is_heard_to_speak_ours(
+    tmp_path: Path,
+) -> None:
+    bench = Bench(tmp_path)
+    bench.scribe.on_ping = [
+        Send(Address("you", "controller"), PingAnswered(1, ME)),
+        Send(Address(EVERYBODY, "controller"), PingAnswered(2, ME)),
+    ]
+    behind = msgpack.packb([VERSION_BEFORE, "controller", "controller", [1, 7, []]])
+    upgraded = encode("controller", "controller", Ping(7), VERSION_BEFORE)
+    async with running(bench):
+        bench.tell(Ping(1))
+        for frame in (behind, upgraded, behind):
+            bench.transport.arrive(frame)
+        await until(lambda: len(bench.transport.versions) == 8)
+        assert bench.runtime.statistics().behind == 1
+    versions = bench.transport.versions
+    assert versions == [VERSION_BEFORE] * 4 + [PROTOCOL_VERSION] * 2 + [VERSION_BEFORE] * 2
 
 
 async def test_messages_that_cannot_be_sent_are_counted(tmp_path: Path) -> None:

@@ -267,3 +267,26 @@ def test_the_best_ranked_live_peer_answers(weights: dict[str, int], data: st.Dat
         expected = next((peer for peer in table.team_of(slot) if peer in alive), None)
         position = int(answering[slot])
         assert (None if position == NOBODY else table.peers[position]) == expected
+
+
+@given(weights_of_meshes, st.integers(1, 4), st.data())
+@settings(max_examples=60, deadline=None)
+def test_a_pinned_peer_is_first_and_all_that_were_in_the_team_follow(
+    weights: dict[str, int], replicas: int, data: st.DataObject
+) -> None:
+    peers = st.sampled_from([*sorted(weights), "stranger"])
+    pins = data.draw(st.dictionaries(st.integers(0, 310), peers, max_size=20))
+    table = SlotTable(weights, 300, replicas)
+    pinned = table.pinned(pins)
+    assert pinned.unpinned is table
+    assert pinned.pins == {s: p for s, p in sorted(pins.items()) if s < 300 and weights.get(p, 0) > 0}
+    for slot in range(300):
+        team, before = pinned.team_of(slot), table.team_of(slot)
+        who = pinned.pins.get(slot)
+        assert team == (before if who is None else (who, *(peer for peer in before if peer != who)))
+
+
+def test_pins_that_come_to_nothing_leave_the_table_as_it_is() -> None:
+    table = SlotTable({"a": 1, "b": 0}, 40, 2)
+    assert table.pinned({}) is table
+    assert table.pinned({3: "b", 4: "stranger", 40: "a"}) is table

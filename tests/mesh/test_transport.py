@@ -16,7 +16,8 @@ import zmq
 
 from mesh.errors import ConfigError, RemoteProtocolError
 from mesh.identity import PUBLISHED_CURVE_KEYS, Identity
-from mesh.inflow import CHECK_S, HANDSHAKE_BYTES, _bytes_received
+from mesh.inflow import CHECK_S, HANDSHAKE_BYTES
+from mesh.tcp_connection import counts_of
 from mesh.tcp_endpoint import host_and_port
 from mesh.transport import (
     FRAME_BYTES_MAX,
@@ -354,7 +355,9 @@ async def test_many_large_messages_are_no_message_without_an_end() -> None:
         assert two.transport.observe().connections_cut == 0
         [connection] = two.transport._inflows[0]._connections.items()
         descriptor, counted = connection
-        assert abs(_bytes_received(descriptor) - counted.delivered) < HANDSHAKE_BYTES, "the count is exact"
+        counts = counts_of(descriptor)
+        assert counts is not None
+        assert abs(counts.received - counted.delivered) < HANDSHAKE_BYTES, "the count is exact"
 
 
 async def test_messages_of_wrong_shape_are_dropped_and_counted() -> None:
@@ -606,6 +609,42 @@ async def test_random_bytes_half_handshakes_and_idlers_do_not_keep_a_member_out(
             connection.close()
         await until(lambda: len(os.listdir("/proc/self/fd")) < files_before + 50)
         assert two.transport.observe().handshakes_failed > 0
+
+
+@pytest.mark.parametrize("first_words", ["", "greeting", "key"])
+async def test_who_takes_its_time_makes_room_for_others_and_no_member_does(first_words: str) -> None:
+    async with peers(3, limits=TransportLimits(handshakes_max=8, handshake_ms=60_000)) as (one, two, late):
+        introduce([one, two])
+        one.send(two, b"before")
+        await received(two, 1)
+        ends = {connection.other_end for connection in two.transport._inflows[0]._connections.values()}
+        host, port = host_and_port(two.transport.endpoint)
+        strangers = [await trio.open_tcp_stream(host, port) for _ in range(40)]
+        if first_words == "greeting":
+            for each in strangers:
+                await each.send_all(GREETING)
+        elif first_words == "key":
+            unknown = [Transport(Identity.of_secret(bytes([100 + number]) * 32)) for number in range(10)]
+            for number, transport in enumerate(unknown):
+                there = two.transport
+                transport.connect(
+                    str(number), there.endpoint, there.multicast_endpoint, two.identity.curve_public
+                )
+        await until(lambda: two.transport.observe().handshakes_cut >= 32)
+        for each in strangers[:30]:
+            with trio.fail_after(3):
+                while await each.receive_some():
+                    pass
+        introduce([late, two])
+        late.send(two, b"newcomer")
+        one.send(two, b"after")
+        assert {frames[0] for _, frames in await received(two, 2, within_s=10)} == {b"newcomer", b"after"}
+        assert ends <= {each.other_end for each in two.transport._inflows[0]._connections.values()}
+        for each in strangers:
+            await trio.aclose_forcefully(each)
+        if first_words == "key":
+            for transport in unknown:
+                transport.abandon()
 
 
 GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x01CURVE" + bytes(15) + b"\x00" + bytes(31)

@@ -8,7 +8,7 @@ import time
 import pytest
 import trio
 
-from mesh.watchdog import HELD_S_MAX, NAMES_MAX, Watchdog
+from mesh.watchdog import CPU_LOOK_S, HELD_S_MAX, NAMES_MAX, Watchdog
 
 
 def compute(seconds: float) -> None:
@@ -86,3 +86,19 @@ async def test_names_are_bounded(watchdog: Watchdog) -> None:
         watchdog._note_long(f"task {n}", 1.0, 1.0)
     assert len(watchdog.observe().held) == NAMES_MAX + 1
     assert watchdog.observe().held["other"] == 5
+
+
+async def test_short_steps_do_not_ask_for_the_processor_time(
+    watchdog: Watchdog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+
+    def ask() -> float:
+        asked.append(time.perf_counter())
+        return time.thread_time()
+
+    monkeypatch.setattr("mesh.watchdog.thread_time", ask)
+    with watchdog:
+        for _ in range(1_000):
+            await trio.lowlevel.checkpoint()
+    assert len(asked) <= 2 + (asked[-1] - asked[0]) / CPU_LOOK_S

@@ -62,7 +62,7 @@ async def test_orders_are_answered_in_turn_by_one_process() -> None:
 async def test_no_process_is_begun_before_there_is_work() -> None:
     async with working() as workshop:
         assert workshop.observe().begun == 0
-        assert workshop.observe().rss_bytes == 0
+        assert workshop.observe().rss_bytes == workshop.observe().private_bytes == 0
 
 
 async def test_trips_larger_than_any_buffer_do_not_lock_up() -> None:
@@ -94,6 +94,21 @@ async def test_an_order_that_crashes_its_process_is_given_up_after_two_tries() -
             b"a", Fault.CRASH, b"b", Fault.CRASH, b"c",
         ]  # fmt: skip
         assert workshop.observe().faults == {"crash": 2}
+
+
+async def test_an_order_that_goes_alone_ends_no_more_processes_than_others() -> None:
+    async with working() as workshop:
+        assert await answers(workshop, "crash") == [Fault.CRASH]
+        assert workshop.observe().begun == 2
+        assert await answers(workshop, "loop") == [Fault.TIME]
+        assert workshop.observe().begun == 3
+
+
+async def test_no_order_at_all_ends_no_process() -> None:
+    async with working() as workshop:
+        pid = await pid_of(workshop)
+        assert await answers(workshop) == []
+        assert await pid_of(workshop) == pid
 
 
 async def test_an_order_whose_process_somebody_has_ended_is_carried_out_after_all(

@@ -71,6 +71,8 @@ class FakeGateway:
         self.is_written_off = False
         self.to_decree: dict[str, str] | None = None  # before an order to drain is carried out
         self.decrees: list[Decree] = []
+        self.decreed_next: list[Decree] = []  # by somebody else, once these have been asked for
+        self.why: dict[str, Any] = {}  # the answer of /api/why by URL, and under "idle" that of /api/why/idle
         self.left_out: list[str] = []  # of all seeds
         self.orders: list[tuple[str, dict[str, Any], str]] = []
         self.searches: list[dict[str, str]] = []
@@ -90,6 +92,12 @@ class FakeGateway:
                     return
                 if self.path.startswith("/api/decrees?"):
                     self._answer(200, gateway.decrees_told())
+                    gateway.decrees += gateway.decreed_next
+                    gateway.decreed_next = []
+                    return
+                if self.path.startswith("/api/why"):
+                    asked = dict(parse_qsl(urlsplit(self.path).query)).get("url", "idle")
+                    self._answer(200, gateway.why[asked])
                     return
                 assert self.path == "/api/status"
                 self._answer(200, msgspec.to_builtins(_next(gateway.reports)))

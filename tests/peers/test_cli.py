@@ -6,9 +6,9 @@ from importlib.metadata import version
 
 from typer.testing import CliRunner
 
-from peers import cli
+from peers import application
 
 
 def test_the_version_is_told() -> None:
-    shown = CliRunner().invoke(cli.app, ["--version"])
+    shown = CliRunner().invoke(application.app, ["--version"])
     assert shown.output == f"tianmesh {version('tianmesh')}\n"

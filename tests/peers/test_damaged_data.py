@@ -46,6 +46,18 @@ async def test_damaged_data_are_set_aside_whole_with_one_sentence(
         assert f"tianmesh import {aside}/archive/*.warc.gz" in record.getMessage()
 
 
+async def test_a_table_that_is_in_use_is_not_set_aside_by_a_second_start(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    file = filled(data)
+    table = LmdbTable(data / "table")
+    file.write_bytes(file.read_bytes().replace(b"value", b"valuf"))
+    with pytest.raises(ConfigError, match="is in use"):
+        await set_aside_if_damaged(data)
+    assert file.exists()
+    table.close()
+    assert await set_aside_if_damaged(data) == tmp_path / "data.damaged-1"
+
+
 async def test_a_folder_that_cannot_be_renamed_is_for_a_person(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

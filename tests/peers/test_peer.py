@@ -9,8 +9,9 @@ import pytest
 import trio
 
 from bootstrap.provision import create_mesh, write_peer
+from mesh.config import MemberConfig
 from mesh.errors import ConfigError
-from peers.peer import run_peer
+from peers.peer import _host_of, run_peer
 
 
 def unheard(description: dict[str, Any]) -> None:
@@ -34,3 +35,17 @@ async def test_libraries_that_analyse_otherwise_are_refused(
     with pytest.raises(ConfigError, match="the libraries installed analyse text otherwise"):
         await run_peer(tmp_path / "lab" / "peer-1" / "config.toml", trio.Event(), unheard)
     assert not (tmp_path / "lab" / "peer-1" / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("listen", "announce", "host"),
+    [
+        ("127.0.0.1", "192.0.2.7", "127.0.0.1"),
+        ("0.0.0.0", "192.0.2.7", "192.0.2.7"),
+        ("[::]", "2001:db8::1", "2001:db8::1"),
+        ("0.0.0.0", "", "127.0.0.1"),  # as `member.listen`
+        ("0.0.0.0", "lab.example.org", "0.0.0.0"),
+    ],
+)
+def test_a_gateway_on_all_addresses_is_announced_by_one(listen: str, announce: str, host: str) -> None:
+    assert _host_of(listen, MemberConfig(announce=announce)) == host

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 
-from simulations.changing_web import GONE, PERIOD_S_MAX, PERIOD_S_MIN, ChangingWeb, Version, is_shown
+from simulations.changing_web import (
+    GONE,
+    PERIOD_S_MAX,
+    PERIOD_S_MIN,
+    STEADY_ETAG,
+    ChangingWeb,
+    Version,
+    is_shown,
+)
 from simulations.checks import reachable
 from simulations.web import CHILDREN, SyntheticWeb, WebShape
 
@@ -74,6 +82,17 @@ def test_every_page_that_is_there_can_be_reached_at_any_time() -> None:
         there = {url for url in urls if web.serve(url).status == 200}
         assert set(reachable(web)) == there
         assert 0.8 * len(urls) < len(there) < len(urls)
+
+
+def test_every_page_that_is_there_has_the_etag_of_its_version_and_nothing_else_has_one() -> None:
+    web = Web(3)
+    for url in pages_of(3):
+        served = web.serve(url)
+        version = None if web.is_steady(url) else web.version_of(url, web.at_s)
+        if version is not None and not version.is_there:
+            assert served.etag == ""
+        else:
+            assert served.etag == (STEADY_ETAG if version is None else f'"{version.number}"')
 
 
 def test_what_a_version_says_stands_in_its_body() -> None:

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from mesh.slots import SlotTable
 from simulations.fault_run import run_faults
 from simulations.fault_runs import Sizes
 from simulations.planted import Bug
@@ -84,7 +87,25 @@ def test_a_planted_bug_of_visits_is_found_within_20_seeds(bug: Bug, sentence: st
     assert run_faults(found.seed, found.peers).is_passed
 
 
-@pytest.mark.parametrize("bug", [Bug.HEARSAY, Bug.FORGED_DECREES, Bug.BOUNDLESS_WEIGHT])
+def test_a_mesh_that_does_not_heed_the_last_policy_of_pins_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SlotTable, "pinned", lambda table, pins: table)
+    run = run_faults(2, 5, has_pins=True)
+    assert any(re.fullmatch(r"p\d has \w+ own slot \d+, not \w+", each) for each in run.violations)
+
+
+@pytest.mark.parametrize(
+    "bug",
+    [
+        Bug.HEARSAY,
+        Bug.FORGED_DECREES,
+        Bug.BOUNDLESS_WEIGHT,
+        Bug.BOUNDLESS_QUOTAS,
+        Bug.ENDLESS_PATIENCE,
+        Bug.FOREIGN_HITS,
+        Bug.FOREIGN_PAGES,
+        Bug.STORED_BY_HEARSAY,
+    ],
+)
 def test_a_defence_that_is_missing_is_found_by_a_malicious_member_within_10_seeds(bug: Bug) -> None:
     runs = (run_faults(seed, 5, bug=bug, has_liar=True) for seed in range(1, 11))
     found = next((run for run in runs if not run.is_passed), None)

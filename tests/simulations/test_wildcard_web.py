@@ -62,3 +62,22 @@ def test_a_machine_behind_many_names_is_asked_one_thing_at_a_time_after_the_dela
     (statistics,) = run.crawl_statistics().values()
     assert statistics.fetch_status[FailureReason.ADDRESS_BUSY] < 10 * len(asked)
     assert len({host_of(request.url) for request in run.log if is_of_trap(request.url)}) > 150
+
+
+def test_a_mesh_asks_a_machine_behind_many_names_about_once_in_a_delay() -> None:
+    """Of 300 names at one address with owners on five peers five were asked in each delay."""
+    shape = WildcardShape(
+        sites=1, trap_pages=1, names_per_trap_page=300, trap_seconds=0.5, trap_ip="203.0.113.7"
+    )
+    run = SimulatedCrawl(WildcardWeb(shape), peers=5, seed=1)
+    run.run_for(1_200.0)
+    asked = sorted(request for request in run.log if is_of_trap(request.url))
+    assert len({request.peer for request in asked}) == 5
+    for peer in run.peers:
+        of_peer = [request for request in asked if request.peer == peer]
+        gaps = [after.at_s - before.until_s for before, after in pairwise(of_peer)]
+        assert min(gaps) >= run.settings.delay_s - 1e-6
+    begun_s = asked[0].at_s + 60.0  # by when each has met more names than there are peers
+    lasting = [request for request in asked if request.at_s >= begun_s]
+    per_delay = len(lasting) * run.settings.delay_s / (asked[-1].at_s - begun_s)
+    assert 0.8 < per_delay <= 1.0, "neither more than the delay allows, nor turns that nobody has"

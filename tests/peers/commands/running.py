@@ -6,14 +6,14 @@ from pathlib import Path
 
 from typer.testing import CliRunner, Result
 
-from peers import cli
+from peers import application
 from tests.peers.fake_gateway import FakeGateway
 
 
 def result_of(gateway: FakeGateway, *arguments: str | Path) -> Result:
     """What comes of a command, on a terminal of 80 columns."""
     command = [*map(str, arguments), "--gateway", gateway.url]
-    return CliRunner().invoke(cli.app, command, env={"COLUMNS": "80"})
+    return CliRunner().invoke(application.app, command, env={"COLUMNS": "80"})
 
 
 def run(gateway: FakeGateway, *arguments: str | Path) -> str:

@@ -47,13 +47,13 @@ def test_drain_waits_until_the_peer_is_empty(gateway: FakeGateway) -> None:
 
 def test_drain_gives_the_order_and_says_when_it_is_carried_out(gateway: FakeGateway) -> None:
     gateway.reports = [draining(0, PeerState.DRAINED)]
-    assert "is empty: stop it whenever you like" in run(gateway, "drain", "abc")
-    assert gateway.orders == [("/api/drain", {"peer": "abc", "is_draining": True}, "")]
+    assert "is empty: stop it whenever you like" in run(gateway, "drain", "abcd")
+    assert gateway.orders == [("/api/drain", {"peer": "abcd", "is_draining": True}, "")]
 
 
 def test_drain_in_json_says_what_was_done(gateway: FakeGateway) -> None:
     gateway.reports = [draining(0, PeerState.DRAINED)]
-    assert json.loads(run(gateway, "drain", "abc", "--json")) == {
+    assert json.loads(run(gateway, "drain", "abcd", "--json")) == {
         "peer": ME,
         "is_draining": True,
         "is_written_off": False,
@@ -62,24 +62,24 @@ def test_drain_in_json_says_what_was_done(gateway: FakeGateway) -> None:
 
 
 def test_drain_without_waiting_asks_for_no_status(gateway: FakeGateway) -> None:
-    assert "gives away what it has" in run(gateway, "drain", "abc", "--no-wait")
-    assert json.loads(run(gateway, "drain", "abc", "--no-wait", "--json"))["is_drained"] is False
+    assert "gives away what it has" in run(gateway, "drain", "abcd", "--no-wait")
+    assert json.loads(run(gateway, "drain", "abcd", "--no-wait", "--json"))["is_drained"] is False
 
 
 def test_drain_is_cancelled(gateway: FakeGateway) -> None:
-    assert "takes its share again" in run(gateway, "drain", "abc", "--cancel")
-    assert gateway.orders[0][1] == {"peer": "abc", "is_draining": False}
+    assert "takes its share again" in run(gateway, "drain", "abcd", "--cancel")
+    assert gateway.orders[0][1] == {"peer": "abcd", "is_draining": False}
 
 
 def test_peer_that_is_down_is_written_off_without_waiting(gateway: FakeGateway) -> None:
     gateway.is_written_off = True
-    assert "does not belong to the mesh any more" in run(gateway, "drain", "abc")
+    assert "does not belong to the mesh any more" in run(gateway, "drain", "abcd")
 
 
 def test_order_to_another_peer_is_signed_by_the_administrator(gateway: FakeGateway, tmp_path: Path) -> None:
     administrator = create_mesh_key(tmp_path / "admin.key")
     gateway.to_decree = {"kind": DRAIN, "body": number_body(1).hex()}
-    run(gateway, "drain", "abc", "--no-wait", "--key", str(tmp_path / "admin.key"))
+    run(gateway, "drain", "abcd", "--no-wait", "--key", str(tmp_path / "admin.key"))
     assert gateway.decrees == [administrator.decree(DRAIN, ME, 7, number_body(1))]
     authority = Authority(ROOT.public, administrator.mesh_id)
     assert authority.refusal_of(gateway.decrees[0]) == ""
@@ -90,7 +90,7 @@ def test_without_the_administrators_key_it_is_said_what_is_missing(
 ) -> None:
     gateway.to_decree = {"kind": DRAIN, "body": number_body(1).hex()}
     with pytest.raises(ConfigError, match=r"admin\.key"):
-        run(gateway, "drain", "abc", "--no-wait", "--key", str(tmp_path / "admin.key"))
+        run(gateway, "drain", "abcd", "--no-wait", "--key", str(tmp_path / "admin.key"))
     assert gateway.decrees == []
 
 
@@ -98,7 +98,7 @@ def test_a_gateway_gets_nothing_else_signed(gateway: FakeGateway, tmp_path: Path
     create_mesh_key(tmp_path / "admin.key")
     gateway.to_decree = {"kind": POLICY, "body": ""}
     with pytest.raises(GatewayError, match="no order to drain"):
-        run(gateway, "drain", "abc", "--no-wait", "--key", str(tmp_path / "admin.key"))
+        run(gateway, "drain", "abcd", "--no-wait", "--key", str(tmp_path / "admin.key"))
     assert gateway.decrees == []
 
 
@@ -110,14 +110,14 @@ def create_mesh_key(path: Path) -> Signer:
 
 
 def test_token_is_sent(gateway: FakeGateway) -> None:
-    run(gateway, "drain", "abc", "--no-wait", "--token", "0123456789abcdef")
+    run(gateway, "drain", "abcd", "--no-wait", "--token", "0123456789abcdef")
     assert gateway.orders[0][2] == "Bearer 0123456789abcdef"
 
 
 def test_what_the_gateway_refuses_is_said_in_its_words(gateway: FakeGateway) -> None:
     gateway.refusal = (404, "no peer's id begins with 'x'; there are ann, bob")
     with pytest.raises(GatewayError, match="there are ann, bob"):
-        run(gateway, "drain", "x")
+        run(gateway, "drain", "xxxx")
 
 
 def test_drain_that_somebody_cancels_ends_the_waiting(gateway: FakeGateway) -> None:

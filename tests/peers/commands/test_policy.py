@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 
+import msgspec
 import pytest
+from typer.testing import CliRunner
 
-from mesh.decree import Signer, appoint
+from mesh.decree import POLICY, Signer, appoint
 from mesh.errors import ConfigError
 from mesh.gateway_client import GatewayClient, GatewayError
 from mesh.key_file import new_signing_key, save_administrator
 from mesh.signing_key import SigningKey
+from peers import application
+from peers.gateway.status import MemberRow, report_of
 from peers.policy import edits
 from peers.policy.issuing import PolicyIssuer
 from peers.policy.policy_file import read_policy
-from peers.policy.rules import Action, Policy, policy_in
+from peers.policy.rules import Action, Policy, policy_bytes, policy_in
 from tests.peers.commands.running import result_of, run
 from tests.peers.fake_gateway import FakeGateway, fake_gateway
 
@@ -48,6 +53,15 @@ def test_seed_keeps_the_crawl_on_its_domain(gateway: FakeGateway, key: str) -> N
     policy = in_force(gateway)
     assert policy.has_room_for("http://lib.pku.edu.cn/")
     assert not policy.has_room_for("http://a.org/")
+
+
+def test_seed_by_a_sitemap_keeps_the_crawl_on_its_domain(gateway: FakeGateway, key: str) -> None:
+    said = run(gateway, "seed", "--sitemap", f"{PAGE}sitemap.xml", "--key", key)
+    assert "the crawl stays on pku.edu.cn" in said
+
+
+def test_seed_of_nothing_is_a_mistake(gateway: FakeGateway, key: str) -> None:
+    assert result_of(gateway, "seed", "--key", key).exit_code == 2
 
 
 def test_seed_within_a_pattern_with_a_depth(gateway: FakeGateway, key: str) -> None:
@@ -117,6 +131,22 @@ def test_policy_goes_round_as_a_file(gateway: FakeGateway, key: str, tmp_path: P
     assert "there is no policy" in run(gateway, "policy", "show"), "its time is over"
 
 
+def test_pins_to_who_is_no_member_are_set_and_said(gateway: FakeGateway, key: str, tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text(
+        '[[pins]]\npeer = "ann"\nhost = "a.org"\n\n[[pins]]\npeer = "bob"\nslot = 3\n\n'
+        '[[rules]]\naction = "crawl"\n'
+    )
+    rows = [MemberRow(id="ann", state="alive")]
+    gateway.reports = [msgspec.structs.replace(report_of([]), members=rows)]
+    result = result_of(gateway, "policy", "set", file, "--key", key)
+    assert result.exit_code == 0
+    assert "no member is called bob" in result.stderr
+    assert "ann" not in result.stderr
+    run(gateway, "pause", "a.org", "--key", key)
+    assert [pin.peer for pin in in_force(gateway).pins] == ["ann", "bob"]
+
+
 def test_file_that_does_not_know_a_takedown_does_not_undo_it_in_passing(
     gateway: FakeGateway, key: str, tmp_path: Path
 ) -> None:
@@ -150,6 +180,38 @@ def test_policy_that_somebody_changes_meanwhile_is_not_overwritten(gateway: Fake
             ours.issue(edits.taken_down(policy, edits.target(PAGE), ""))
 
 
+def test_file_is_not_set_over_what_somebody_changes_meanwhile(gateway: FakeGateway, key: str) -> None:
+    with GatewayClient(gateway.url) as client:
+        ours, theirs = PolicyIssuer(client, Path(key)), PolicyIssuer(client, Path(key))
+        assert ours.in_force() is None
+        theirs.issue(edits.taken_down(theirs.to_change(), edits.target(PAGE), ""))
+        with pytest.raises(GatewayError, match="somebody has changed"):
+            ours.issue(Policy())
+
+
+@pytest.mark.parametrize("undo", [[], ["--undo-takedowns"]])
+def test_set_looks_at_the_policy_that_it_replaces(
+    gateway: FakeGateway, key: str, tmp_path: Path, undo: list[str]
+) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text('[[rules]]\naction = "skip"\n')
+    signer = Signer(ROOT, b"mesh")
+    gateway.decreed_next = [signer.decree(POLICY, "", 7, policy_bytes(edits.paused(None, None)))]
+    with pytest.raises(GatewayError, match="somebody has changed"):
+        run(gateway, "policy", "set", str(file), "--key", key, *undo)
+    run(gateway, "policy", "set", str(file), "--key", key, *undo)
+
+
+def test_policy_with_an_end_takes_nothing_down(gateway: FakeGateway, key: str, tmp_path: Path) -> None:
+    run(gateway, "takedown", PAGE, "--key", key)
+    file = tmp_path / "policy.toml"
+    file.write_text(run(gateway, "policy", "show"))
+    with pytest.raises(ConfigError, match=r"until = 2100-01-01T06:00:00Z"):
+        run(gateway, "policy", "set", str(file), "--until", "2100-01-01T06:00", "--key", key)
+    assert in_force(gateway).is_taken_down(PAGE)
+    assert gateway.decrees[-1].valid_until == inf
+
+
 def test_key_is_looked_for_in_the_folder_of_the_mesh(gateway: FakeGateway, key: str) -> None:
     run(gateway, "pause", "--data", str(Path(key).parent))
     assert in_force(gateway).pauses_all
@@ -158,3 +220,60 @@ def test_key_is_looked_for_in_the_folder_of_the_mesh(gateway: FakeGateway, key: 
 def test_seed_that_the_policy_leaves_out_ends_with_1(gateway: FakeGateway, tmp_path: Path) -> None:
     gateway.left_out = [PAGE]
     assert result_of(gateway, "seed", PAGE, "--data", str(tmp_path)).exit_code == 1
+
+
+def test_check_explains_which_rule_decides_by_address(gateway: FakeGateway, tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text(
+        '[[rules]]\naction = "skip"\naddresses = ["162.105.0.0/16"]\nreason = "not ours"\n'
+        '[[rules]]\naction = "crawl"\ndomains = ["pku.edu.cn"]\n'
+    )
+    said = explain(file, PAGE)
+    assert said == [
+        f"{PAGE}: rule 1 decides: skip (not ours) if its host is in 162.105.0.0/16, else",
+        f"{PAGE}: rule 2 decides: crawl",
+    ]
+    assert explain(file, PAGE, "--address", "162.105.1.1") == [f"{PAGE}: rule 1 decides: skip (not ours)"]
+    assert "unruled" in explain(file, "http://a.org/", "--address", "9.9.9.9")[0]
+    with pytest.raises(ConfigError, match="no URL"):
+        explain(file, "pku")
+    with pytest.raises(ConfigError, match=r"162\.105"):
+        explain(file, PAGE, "--address", "162.105")
+
+
+def explain(file: Path, *arguments: str) -> list[str]:
+    result = CliRunner().invoke(application.app, ["policy", "check", str(file), *arguments])
+    if result.exception is not None:
+        raise result.exception
+    return result.stdout.splitlines()
+
+
+def test_seed_with_a_limit_of_pages_which_a_later_one_replaces(gateway: FakeGateway, key: str) -> None:
+    said = run(gateway, "seed", PAGE, "--pages-max", "1000", "--key", key)
+    assert "until the mesh has visited 1,000 pages" in " ".join(said.split())
+    assert in_force(gateway).pages_max == 1_000
+    assert not in_force(gateway).has_room_for("http://a.org/")
+    run(gateway, "takedown", PAGE, "--key", key)
+    assert in_force(gateway).pages_max == 1_000, "other wishes leave it as it is"
+    assert "pages_max = 1000" in run(gateway, "policy", "show")
+    run(gateway, "seed", PAGE, "--pages-max", "2000", "--key", key)
+    assert in_force(gateway).pages_max == 2_000
+
+
+@pytest.mark.parametrize("wish", [("takedown", PAGE), ("pause", "www.pku.edu.cn"), ("seed", "http://a.org/")])
+def test_wish_leaves_the_end_of_a_policy_to_its_rules(
+    gateway: FakeGateway, key: str, tmp_path: Path, wish: tuple[str, ...]
+) -> None:
+    """The rest of the policy went on for ever."""
+    file = tmp_path / "policy.toml"
+    file.write_text('[[rules]]\naction = "skip"\n')
+    run(gateway, "policy", "set", str(file), "--until", "2100-01-01", "--key", key)
+    end_s = gateway.decrees[-1].valid_until
+    run(gateway, *wish, "--key", key)
+    run(gateway, "pause", "b.org", "--key", key)
+    policy, elsewhere = in_force(gateway), "http://c.org/"
+    assert gateway.decrees[-1].valid_until == inf
+    assert not policy.at(end_s - 1.0).has_room_for(elsewhere)
+    assert policy.at(end_s).has_room_for(elsewhere)
+    assert policy.is_taken_down(PAGE) is (wish[0] == "takedown")
+    assert "until = 2100-01-01" in run(gateway, "policy", "show")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from peers.gateway.status import PeerState, PeerStatus, SlotCounts, report_of
+from peers.gateway.status import MemberRow, PeerState, PeerStatus, SlotCounts, report_of
 from tests.peers.commands.running import run
-from tests.peers.fake_gateway import ME, fake_gateway
+from tests.peers.fake_gateway import ME, WAITING, fake_gateway
 
 
 def test_status_shows_slots_and_states_in_eighty_columns() -> None:
@@ -29,3 +29,34 @@ def test_status_shows_slots_and_states_in_eighty_columns() -> None:
         assert text in shown
     assert row["state"] == "unlicensed"
     assert row["slots"]["held"] == 49_999
+
+
+def test_status_shows_who_is_down_and_what_to_do_and_what_is_missing() -> None:
+    row = PeerStatus(id=ME, machine="\x1blab-1.example.org", pages_indexed=5_349, pages_per_second_now=12.5)
+    dead, door = "dddddddddddddddd", "bbbbbbbbbbbbbbbb"
+    members = [
+        MemberRow(id=ME, state="alive", endpoint="tcp://10.0.0.1:7410"),
+        MemberRow(id=dead, state="down", down_s=7.2, endpoint="tcp://10.0.0.2:7410"),
+        MemberRow(id=door, state="alive", is_door=True),
+        MemberRow(id="e" * 16, state="down", endpoint="nonsense"),
+    ]
+    with fake_gateway() as gateway:
+        gateway.reports = [report_of([row], members)]
+        gateway.readiness = [WAITING]
+        shown = run(gateway, "status")
+        told = json.loads(run(gateway, "status", "--json"))["members"]
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    text = " ".join(shown.split())
+    assert f"{dead} down 7.2 s" in text
+    assert f"{dead}, 10.0.0.2, is down 7.2 s: start that peer again; if its machine is lost" in text
+    assert f"`tianmesh drain {dead}` writes it off" in text
+    assert f"{door} bootstrap" in text
+    assert f"{ME} lab-1.example. steady 5,349 12.5" in text
+    assert "3 of 10 slots are not answered: bob brings or compares" in text
+    assert [each["state"] for each in told] == ["alive", "alive", "down", "down"]
+
+
+def test_members_whose_addresses_are_not_told_are_shown() -> None:
+    with fake_gateway() as gateway:
+        gateway.reports = [report_of([], [MemberRow(id=ME, state="down")])]
+        assert f"{ME} is down: start that peer again" in " ".join(run(gateway, "status").split())

@@ -59,6 +59,28 @@ def test_hosts_are_told_to_come_one_after_the_other_and_nobody_else_comes_betwee
     assert turns.take(PUBLIC, HOST, 2.0, 16.1), "c and d have not come in time"
 
 
+def test_an_address_of_many_names_is_left_alone_for_the_names_of_other_peers_too() -> None:
+    """As long as there are peers or as names were met, whatever is less."""
+    turns, now = AddressTurns(), 0.0
+    pauses = []
+    for number in range(8):
+        assert turns.take(PUBLIC, f"{number}.test", 2.0, now, peers=5)
+        turns.release(PUBLIC, now)
+        pauses.append(turns._turns[PUBLIC].free_s - now)
+        now += pauses[-1]
+    assert pauses == [2.0, 4.0, 6.0, 8.0, 10.0, 10.0, 10.0, 10.0]
+    assert turns.take("8.8.4.4", HOST, 2.0, now, peers=5)
+    turns.release("8.8.4.4", now)
+    assert turns.take("8.8.4.4", HOST, 2.0, now + 2.0, peers=5), "a name that is alone waits for nobody"
+
+
+def test_who_waits_at_an_address_of_many_names_is_told_of_the_longer_delay() -> None:
+    turns = AddressTurns()
+    assert turns.take(PUBLIC, HOST, 2.0, 0.0, peers=3)
+    turns.release(PUBLIC, 1.0)
+    assert [turns.book((PUBLIC,), host, 2.0, 1.0, peers=3) for host in "bcd"] == [2.0, 9.0, 16.0]
+
+
 def test_of_several_addresses_the_one_is_booked_that_fewest_wait_for() -> None:
     turns = AddressTurns()
     assert [turns.book((PUBLIC, "8.8.4.4"), host, 2.0, 1.0) for host in "abcd"] == [2.0, 2.0, 4.0, 4.0]

@@ -74,6 +74,41 @@ def test_text_comes_out_whatever_the_label(body: bytes, content_type: str | None
     assert not decoded.text.startswith("\ufeff")
 
 
+KOREAN = "안녕하세요. 이 문서는 한국어로 쓰였고, 검색 엔진은 여러 언어를 지원합니다. "
+JAPANESE = "これは日本語の文書です。検索エンジンは多くの言語を知っています。"
+RUSSIAN = "Поисковая машина знает много языков, и этот текст написан по-русски. "
+
+
+def xml_in(label: str, text: str, codec: str) -> bytes:
+    return f'<?xml version="1.0" encoding="{label}"?><html><p>{text}'.encode(codec)
+
+
+@pytest.mark.parametrize(
+    ("body", "text", "encoding"),
+    [
+        ((KOREAN * 4).encode("euc-kr"), KOREAN, "cp949"),
+        ((RUSSIAN * 4).encode("mac-cyrillic"), RUSSIAN, "mac-cyrillic"),
+        (JAPANESE.encode("iso2022_jp"), JAPANESE, "iso2022_jp"),
+        (f"<html><title>{JAPANESE}</title>".encode("utf-16-le"), JAPANESE, "utf-16-le"),
+        (f"<html><title>{JAPANESE}</title>".encode("utf-16-be"), JAPANESE, "utf-16-be"),
+        (xml_in("windows-1254", "ağ, ışık", "cp1254"), "ağ, ışık", "cp1254"),
+        (xml_in("gbk", "中文", "gbk").replace(b"<html>", b"<meta charset=big5>"), "笢恅", "big5hkscs"),
+        (xml_in("utf-16", "é", "utf-8"), "é", "utf-8"),
+        (xml_in("shift_jis", CHINESE, "utf-8"), CHINESE, "utf-8"),  # it lies
+    ],
+)
+def test_what_no_header_and_no_meta_names_is_read_all_the_same(body: bytes, text: str, encoding: str) -> None:
+    decoded = decode_text(body, "text/html")
+    assert (decoded.encoding, decoded.replacement_count) == (encoding, 0)
+    assert text in decoded.text
+
+
+def test_who_says_utf8_is_believed_where_escapes_and_nuls_are_valid_in_it() -> None:
+    body = JAPANESE.encode("iso2022_jp")
+    assert decode_text(body, "text/html; charset=utf-8").encoding == "utf-8"
+    assert decode_text(b"a\0b" * 50).encoding == "utf-8", "NULs in all places are none of UTF-16"
+
+
 @pytest.mark.parametrize("content_type", [None, "text/html; charset=utf-8"])
 def test_half_a_character_at_the_end_is_one_replacement(content_type: str | None) -> None:
     decoded = decode_text(CHINESE.encode()[:-1], content_type)

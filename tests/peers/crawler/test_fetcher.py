@@ -12,9 +12,11 @@ import pytest
 import trio
 import trustme
 
+from peers.crawler.address_rules import AddressRules, HostRule, PageRule
 from peers.crawler.address_turns import AddressTurns
 from peers.crawler.addresses import ALLOW_ALL, AddressPolicy
 from peers.crawler.connection import FetchLimits
+from peers.crawler.decoding import Decoded
 from peers.crawler.extraction import decoded
 from peers.crawler.fetcher import Fetcher, tls_context
 from peers.crawler.resolver import Endpoints, FixedEndpoint, FixedResolver, LookupFailed, SystemResolver
@@ -63,6 +65,28 @@ def body_of(result: FetchResult) -> bytes:
 
 
 # --- what works -----------------------------------------------------------------------------------------
+
+
+async def test_validators_are_sent_and_not_modified_is_an_answer_whatever_length_it_names(
+    nursery: trio.Nursery,
+) -> None:
+    heads: list[bytes] = []
+
+    async def behave(stream: trio.abc.Stream, head: bytes) -> None:
+        heads.append(head)
+        await stream.send_all(b"HTTP/1.1 304 Not Modified\r\nContent-Length: 999999999\r\n\r\n")
+
+    host = WebHost(behave)
+    await host.start(nursery)
+    fetcher = fetcher_for(host)
+    date = "Sun, 06 Nov 1994 08:49:37 GMT"
+    for etag, modified in (('W/"7"', date), ("", "")):
+        result = await fetcher.fetch(FetchPage("http://h0.test/", etag=etag, last_modified=modified))
+        assert isinstance(result, PageFetched)
+        assert (result.status, result.body) == (304, b"")
+    assert b'If-None-Match: W/"7"\r\n' in heads[0]
+    assert f"If-Modified-Since: {date}\r\n".encode() in heads[0]
+    assert b"If-" not in heads[1]
 
 
 async def test_a_page_comes_with_all_the_archive_needs(nursery: trio.Nursery) -> None:
@@ -281,6 +305,14 @@ async def test_a_body_of_exactly_the_limit_is_taken(nursery: trio.Nursery) -> No
     assert len(body_of(await fetch_from(nursery, saying(page(b"x" * 100_000)), SMALL))) == 100_000
 
 
+async def test_the_beginning_of_a_long_body_is_taken_where_it_is_wanted(nursery: trio.Nursery) -> None:
+    host = WebHost(saying(page(b"x" * 150_000)))
+    await host.start(nursery)
+    result = await fetcher_for(host, limits=SMALL).fetch(FetchPage("http://h0.test/", may_be_cut=True))
+    assert isinstance(result, PageFetched)
+    assert (len(result.body), result.is_whole) == (100_000, False)
+
+
 async def test_a_body_in_pieces_of_a_byte_is_cut_off(nursery: trio.Nursery) -> None:
     behaviour = repeating(HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * 1000)
     limits = FetchLimits(body_pieces_max=2_000)
@@ -331,13 +363,50 @@ async def test_garbage_is_a_protocol_failure(nursery: trio.Nursery, answer: byte
     [
         b"",
         b"HTTP/1.1 200 OK\r\nContent-Le",
-        HEAD + b"Content-Length: 100\r\n\r\nonly this",
-        HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhel",
-        HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+        HEAD + b"Content-Length: 100\r\n\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n",
     ],
 )
-async def test_a_connection_closed_early_is_a_reset(nursery: trio.Nursery, answer: bytes) -> None:
+async def test_a_connection_closed_before_the_body_is_a_reset(nursery: trio.Nursery, answer: bytes) -> None:
     assert reason_of(await fetch_from(nursery, saying(answer, close=True))) is FailureReason.RESET
+
+
+@pytest.mark.parametrize(
+    ("answer", "body"),
+    [
+        (HEAD + b"Content-Length: 100\r\n\r\nonly this", b"only this"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhel", b"hel"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", b"hello"),
+    ],
+)
+async def test_what_came_of_a_body_is_kept_and_told_to_be_cut(
+    nursery: trio.Nursery, answer: bytes, body: bytes
+) -> None:
+    host = WebHost(saying(answer, close=True))
+    await host.start(nursery)
+    fetcher = fetcher_for(host)
+    for _ in range(2):
+        result = await fetcher.fetch(FetchPage("http://h0.test/"))
+        assert isinstance(result, PageFetched)
+        assert (result.body, result.is_whole) == (body, False)
+    assert fetcher.idle_connections == 0, "what ends early serves no other request"
+
+
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [
+        (b"Content-Length: x", "Content-Length"),
+        (b"Content-Length: 5\r\nContent-Length: 6", "Content-Length"),
+        (b"Transfer-Encoding: gzip, chunked", "Transfer-Encoding"),
+        (b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "Transfer-Encoding"),
+    ],
+)
+async def test_a_head_that_is_refused_is_told_by_the_name_of_its_header(
+    nursery: trio.Nursery, lines: bytes, name: str
+) -> None:
+    result = await fetch_from(nursery, saying(HEAD + lines + b"\r\n\r\nhello", close=True))
+    assert isinstance(result, FetchFailed)
+    assert name in result.detail
 
 
 async def test_a_reset_in_the_body_is_a_reset(nursery: trio.Nursery) -> None:
@@ -515,6 +584,24 @@ async def test_a_beginning_that_is_not_in_its_coding_is_a_decoding_failure(nurse
     host = WebHost(saying(page(b"\1\2\3binary", "Content-Encoding: gzip")))
     await host.start(nursery)
     assert reason_of(await fetcher_for(host).fetch(ROBOTS_REQUEST)) is FailureReason.DECODING
+
+
+async def test_a_decoding_that_does_not_end_is_given_up_in_a_time_of_its_own(nursery: trio.Nursery) -> None:
+    """The peer's processes may be stopped or have much other work; the server has done its part."""
+    host = WebHost(saying(page(gzip.compress(b"User-agent: *"), "Content-Encoding: gzip")))
+    await host.start(nursery)
+    has_begun = trio.Event()
+
+    async def decode(body: bytes, codings: str, n_bytes: int) -> Decoded:
+        has_begun.set()
+        return await trio.sleep_forever()
+
+    resolver = FixedResolver({"h0.test": FixedEndpoint("127.0.0.1", host.port, host.port)})
+    limits = FetchLimits(total_s=60.0, decoding_s=0.05)
+    fetcher = Fetcher(resolver, limits=limits, addresses=ALLOW_ALL, decode_beginning=decode)
+    with trio.fail_after(30.0):
+        assert reason_of(await closed_later(fetcher).fetch(ROBOTS_REQUEST)) is FailureReason.DECODING
+    assert has_begun.is_set()
 
 
 # --- A12: media types -----------------------------------------------------------------------------------
@@ -736,6 +823,24 @@ async def test_an_address_that_refuses_is_free_again_after_the_delay() -> None:
         assert reason_of(await fetcher.fetch(question)) is FailureReason.REFUSED
 
 
+async def test_a_host_waits_for_its_turn_at_one_address_though_another_one_refuses(
+    nursery: trio.Nursery,
+) -> None:
+    """It was blamed for the address that refuses, and lost its place at the one that answers."""
+    host = WebHost(saying(HELLO))
+    await host.start(nursery)
+    resolver = ScriptedResolver(("127.0.0.1",), ("127.0.0.2", "127.0.0.1"))  # listens on the second only
+    resolver.port = host.port
+    turns = everywhere()
+    fetcher = Fetcher(resolver, limits=QUICK, addresses=ALLOW_ALL, turns=turns)
+    body_of(await closed_later(fetcher).fetch(FetchPage("http://a.test/", delay_s=60.0)))
+    result = await fetcher.fetch(FetchPage("http://b.test/", delay_s=60.0))
+    assert isinstance(result, FetchFailed)
+    assert result.reason is FailureReason.ADDRESS_BUSY
+    pause_s = turns.book(("127.0.0.1",), "c.test", 60.0, trio.current_time())
+    assert pause_s >= 119.0, "its place is at the address that is busy"
+
+
 async def test_addresses_that_are_not_public_are_not_held_back(nursery: trio.Nursery) -> None:
     host = WebHost(saying(HELLO))
     await host.start(nursery)
@@ -819,3 +924,45 @@ async def test_odd_names_fail_without_raising(nursery: trio.Nursery, name: str) 
     fetcher = Fetcher(resolver, limits=SHORT, addresses=ALLOW_ALL)
     assert isinstance(await fetcher.fetch(FetchPage(f"https://{name}/")), FetchFailed)
     assert isinstance(await Fetcher(SystemResolver()).fetch(FetchPage(f"https://{name}/")), FetchFailed)
+
+
+# --- rules on addresses ---------------------------------------------------------------------------------
+
+
+def at_loopback(reason: str = "", pause_s: float = 0.0) -> AddressRules:
+    return AddressRules(
+        (PageRule(("127.0.0.0/8",), reason), PageRule((), "unruled")), (HostRule((), pause_s, 0.0),)
+    )
+
+
+async def test_host_at_an_address_that_the_policy_wants_is_asked(nursery: trio.Nursery) -> None:
+    host = WebHost(saying(HELLO))
+    await host.start(nursery)
+    asked = FetchPage("http://h0.test/", address_rules=at_loopback())
+    assert body_of(await fetcher_for(host).fetch(asked)) == b"<title>hello</title>"
+
+
+@pytest.mark.parametrize(("reason", "pause_s"), [("policy", 0.0), ("", 60.0)])
+async def test_host_at_an_address_that_is_ruled_out_sees_no_connection(
+    nursery: trio.Nursery, reason: str, pause_s: float
+) -> None:
+    host = WebHost(saying(HELLO))
+    await host.start(nursery)
+    fetcher = fetcher_for(host)
+    asked = FetchPage("http://h0.test/", address_rules=at_loopback(reason, pause_s))
+    result = await fetcher.fetch(asked)
+    assert result == FetchFailed(asked.url, FailureReason.POLICY, reason, pause_s, "127.0.0.1")
+    assert host.connection_count == 0
+
+
+async def test_idle_connection_to_what_is_ruled_out_by_now_is_closed_and_not_used(
+    nursery: trio.Nursery,
+) -> None:
+    host = WebHost(saying(HELLO))
+    await host.start(nursery)
+    fetcher = fetcher_for(host)
+    await fetcher.fetch(FetchPage("http://h0.test/"))
+    result = await fetcher.fetch(FetchPage("http://h0.test/", address_rules=at_loopback("policy")))
+    assert reason_of(result) is FailureReason.POLICY
+    assert fetcher.idle_connections == 0
+    assert len(host.requests) == 1

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count, islice
+from math import inf
+from random import Random
 from typing import Any
 
 import pytest
@@ -20,10 +22,11 @@ from peers.crawler import politeness
 from peers.crawler.frontier import WINDOW_URLS, Frontier
 from peers.crawler.frontier_items import ANCHORS_MAX, RobotsRecord
 from peers.crawler.host_state import HostState
+from peers.crawler.parked_hosts import SOON_S
 from peers.crawler.politeness import HostRecord
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_queues import QueuedUrl
-from peers.crawler.url_rows import Conclusion
+from peers.crawler.url_rows import Conclusion, UrlRow
 
 SETTINGS = CrawlSettings(delay_s=0.0)
 HOST = "a.test"
@@ -409,6 +412,23 @@ def test_a_stopped_slot_takes_its_hosts_out_of_the_turns_of_their_domain() -> No
     assert set(turns(frontier)) == {"a.one.test", "c.two.test"}
 
 
+def test_a_host_that_is_out_is_not_given_out_again_for_a_turn_that_it_had_before() -> None:
+    """Something new came sooner than what it waited for: its later turn was taken for a valid one."""
+    frontier = held(MemoryTable())
+    frontier.add(url_of(0), HOST, 0, 0, 0, 0.0)
+    state, taken = must_take(frontier)
+    frontier.settle(state, taken, Conclusion("D200", 0.0, 500.0, digest=b"somepage"))
+    frontier.release(state, 0.0)
+    frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
+    assert must_take(frontier)[0] is state
+    frontier.stop([0])
+    frontier.hold([0])
+    frontier.add(url_of(2), HOST, 0, 0, 0, 0.0)
+    assert frontier.take_host(1.0) is None
+    frontier.release(state, 1.0)
+    assert frontier.take_host(1.0) is state
+
+
 def test_a_host_that_is_out_is_not_given_to_anybody_else() -> None:
     frontier = filled(5)
     state, _ = must_take(frontier)
@@ -624,6 +644,116 @@ def test_a_host_that_has_to_wait_for_long_gives_its_place_to_one_that_is_parked(
     assert (frontier.due_count, frontier.given_up_count) == (2, 58)
 
 
+def name_of(number: int) -> str:
+    return f"x{number}.trap.test"
+
+
+def find_hosts(frontier: Frontier, numbers: Iterable[int], now: float = 0.0) -> None:
+    """Let a page of each of some hosts under a wildcard be found."""
+    for number in numbers:
+        frontier.add(url_of(0, name_of(number)), name_of(number), number % 64, 0, 0, now)
+
+
+def rest_all(frontier: Frontier, conclusion: Conclusion, **record: Any) -> list[str]:
+    """Ask every host that may be asked now, and have it rest as its record says then; tell of which."""
+    asked = []
+    while (state := frontier.take_host(conclusion.at_s)) is not None:
+        taken = frontier.take_url(state, conclusion.at_s)
+        if taken is not None:
+            asked.append(state.host)
+            frontier.save(state, replace(state.record, **record))
+            frontier.settle(state, taken, conclusion)
+        frontier.release(state, conclusion.at_s)
+    return asked
+
+
+AGAIN_LATER = Conclusion("D200", 10.0, 9_000.0, digest=b"somepage")
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "record"),
+    [
+        (Conclusion("Xrobots", 10.0), {}),  # nothing of it is ever to be asked
+        (AGAIN_LATER, {}),
+        (Conclusion("D200", 10.0, 20.0, digest=b"somepage"), {"given_up": True, "next_fetch_s": 9_000.0}),
+    ],
+)
+def test_hosts_that_rest_make_room_for_hosts_that_are_found_later(
+    conclusion: Conclusion, record: dict[str, Any]
+) -> None:
+    _, frontier = bounded(0, 3)
+    for first in range(0, 12, 3):  # of which each three have all places
+        find_hosts(frontier, range(first, first + 3), now=10.0)
+        assert set(rest_all(frontier, conclusion, **record)) == {name_of(first + n) for n in range(3)}
+        assert n_in_memory(frontier) <= 3
+    if conclusion.due_s < 1e9:
+        assert frontier.next_time() == 9_000.0
+        again = rest_all(frontier, Conclusion("D200", 9_000.0, digest=b"somepage"), next_fetch_s=9_000.0)
+        assert sorted(again) == sorted(map(name_of, range(12)))
+
+
+def test_hosts_that_wait_make_room_for_new_ones_after_a_restart() -> None:
+    table, before = bounded(3, 3)
+    rest_all(before, AGAIN_LATER)
+    find_hosts(before, range(3, 9), now=10.0)
+    frontier = held(table, settings=replace(SETTINGS, hosts_per_domain_max=3))
+    assert sorted(rest_all(frontier, AGAIN_LATER)) == sorted(map(name_of, range(3, 9)))
+
+
+def test_a_host_that_has_left_memory_is_parked_by_the_end_of_a_visit_to_it() -> None:
+    """Another peer's visit was merged before the end of ours: the host had nothing to come and made room."""
+    _, frontier = bounded(0, 1)
+    find_hosts(frontier, [0])
+    state, taken = must_take(frontier)
+    frontier.release(state, 0.0)
+    done = UrlRow(state.hash, 0, 0, 0, "F404", 1)._replace(due_s=inf)
+    frontier.merge_visited(0, fingerprint(taken.url), done, "")
+    find_hosts(frontier, [1])
+    assert rest_all(frontier, Conclusion("Xrobots", 10.0)) == [name_of(1)]
+    assert not is_in_memory(frontier, name_of(0))
+    frontier.settle(state, taken, AGAIN_LATER)
+    assert frontier.next_time() <= 9_000.0
+    assert rest_all(frontier, Conclusion("Xrobots", 9_000.0)) == [name_of(0)]
+
+
+def test_an_idle_host_that_leaves_memory_leaves_its_place_to_one_that_is_parked() -> None:
+    _, frontier = bounded(5, 5)
+    while rest_all(frontier, Conclusion("D200", 10.0)):
+        pass  # all five are idle, as many as may be
+    find_hosts(frontier, range(5, 7), now=10.0)
+    frontier.add("http://other.test/", "other.test", 1, 0, 0, 10.0)
+    assert set(rest_all(frontier, Conclusion("D200", 10.0))) == {name_of(5), name_of(6), "other.test"}
+
+
+def test_of_more_hosts_than_places_none_waits_for_those_that_rest() -> None:
+    """All rest again and again, for minutes to hours; who has a place and rests for less may keep it."""
+    random, places, now = Random(5), 4, 0.0
+    _, frontier = bounded(0, places)
+    due_s = dict.fromkeys(map(name_of, range(120)), 0.0)
+    asked: Counter[str] = Counter()
+    to_find = list(range(120))
+    while now < 40_000.0:
+        if to_find and random.random() < 0.2:
+            number = to_find.pop()
+            due_s[name_of(number)] = now
+            find_hosts(frontier, [number], now)
+        while (state := frontier.take_host(now)) is not None:
+            assert n_in_memory(frontier) <= places
+            if (taken := frontier.take_url(state, now)) is not None:
+                assert due_s[state.host] <= now <= due_s[state.host] + SOON_S, "it had no place"
+                asked[state.host] += 1
+                due_s[state.host] = now + random.choice((100.0, 500.0, 3_000.0, 9_000.0))
+                is_again = random.random() < 0.8
+                again_s = due_s[state.host] if is_again else now
+                if not is_again:
+                    frontier.save(state, politeness.wait_until(state.record, due_s[state.host]))
+                frontier.settle(state, taken, Conclusion("D200", now, again_s, digest=b"somepage"))
+            frontier.release(state, now)
+        now += 1.0
+    assert not to_find
+    assert len(asked) == 120
+
+
 def test_a_parked_host_counts_as_what_other_peers_know_of_it() -> None:
     _, frontier = bounded(5, 2)
     parked = next(name for name in map("x{}.trap.test".format, range(5)) if not is_in_memory(frontier, name))
@@ -643,10 +773,12 @@ def is_in_memory(frontier: Frontier, host: str) -> bool:
 def test_places_of_slots_that_are_dropped_go_to_hosts_of_others() -> None:
     _, frontier = bounded(100, 10)
     frontier.drop(range(10))  # those of the first hosts, which have the places
+    order = turns(frontier)
+    assert next(order)
     assert n_in_memory(frontier) == 10
     left = {f"x{number}.trap.test" for number in range(100) if number % 64 >= 10}
-    assert (frontier.host_count, frontier.queued_count) == (len(left), 2 * len(left))
-    assert set(turns(frontier)) == left
+    assert (frontier.host_count, frontier.queued_count) == (len(left), 2 * len(left) - 1)
+    assert set(order) == left
     frontier.hold(range(10))
     assert len(set(turns(frontier))) == 100 - len(left)
 

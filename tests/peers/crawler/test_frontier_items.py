@@ -209,6 +209,8 @@ def visited(row: UrlRow, url: str = "", slot: int = 5, mark: bytes = MARK) -> It
         visited(AGAIN._replace(due_s=-9.0), URL, slot_of("a.test", SLOT_COUNT)),
         visited(AGAIN._replace(due_s=1e10), URL, slot_of("a.test", SLOT_COUNT)),
         visited(MISSING._replace(etag="x" * 201)),
+        visited(MISSING._replace(etag='"1"\r')),
+        visited(MISSING._replace(last_modified="\x00")),
         Items(visited=(VisitedItem(5, MARK, row_bytes(UrlRow(b"hosthash", 0, 0, 0))),)),
         Items(visited=(VisitedItem(5, MARK, row_bytes(MISSING)[:-1]),)),
         Items(visited=(VisitedItem(5, MARK, row_bytes(MISSING) + b"\xff"),)),

@@ -65,6 +65,13 @@ def test_links_are_those_of_a_area_frame_and_iframe() -> None:
     ]
 
 
+def test_feeds_of_a_page_are_links() -> None:
+    markup = """<link rel="Alternate home" type="application/rss+xml; x" href=1>
+      <link rel=alternate type=application/atom+xml href=2 /><link rel=alternate type=text/html href=3>
+      <link rel=stylesheet type=application/rss+xml href=4><link rel=alternate type=application/rss+xml>"""
+    assert urls(markup) == ["http://a.test/d/1", "http://a.test/d/2"]
+
+
 @pytest.mark.parametrize(
     "href",
     [

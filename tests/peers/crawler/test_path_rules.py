@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from protego import Protego
 
-from peers.crawler.path_rules import PathRules
+from peers.crawler.path_rules import PathRules, spelt
 
 pieces = st.sampled_from(["/", "a", "b", "ab", "*", "%41", "%e4", "?", "~", "="])
 patterns = st.builds(
@@ -48,3 +48,12 @@ def test_a_pattern_matches_what_urls_escape_in_either_spelling() -> None:
 def test_a_star_takes_as_little_as_it_needs() -> None:
     rules = PathRules([(False, "/*ab$"), (False, "/x*y*y")])
     assert [rules.allow(path) for path in ("/abab", "/aba", "/xyy", "/xy")] == [False, True, False, True]
+
+
+@given(st.lists(st.tuples(st.booleans(), patterns), max_size=6), paths)
+def test_rule_that_is_said_to_decide_alone_decides_the_same(rules: list[tuple[bool, str]], path: str) -> None:
+    deciding = PathRules(rules).deciding(path)
+    assert PathRules(rules).allow(path) == (deciding is None or deciding[0])
+    if deciding is not None:
+        assert deciding in [(is_allowed, spelt(pattern)) for is_allowed, pattern in rules]
+        assert PathRules([deciding]).deciding(path) == deciding

@@ -53,6 +53,12 @@ async def test_answers_are_distinct_and_remembered_for_a_while(
     assert len(asked.questions) == 2
 
 
+async def test_rfc8305_4_addresses_of_both_families_take_turns(asked: NameServer) -> None:
+    asked.answers["a.test"] = ["2606::1", "2606::2", "2606::3", "1.2.3.4", "1.2.3.5"]
+    endpoints = await SystemResolver(lookup=asked.lookup).resolve("a.test", 80)
+    assert endpoints.addresses == ("2606::1", "1.2.3.4", "2606::2", "1.2.3.5", "2606::3")
+
+
 async def test_a_name_that_does_not_exist_is_remembered_for_less(
     asked: NameServer, autojump_clock: trio.testing.MockClock
 ) -> None:

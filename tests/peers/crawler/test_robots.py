@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mesh.urls import canonical
 from peers.crawler import robots
 from peers.crawler.path_rules import WILDCARDS_MAX
-from peers.crawler.robots import ROBOTS_BYTES_MAX, RobotsRules, beginning_of, product_token
+from peers.crawler.robots import ROBOTS_BYTES_MAX, RobotsLine, RobotsRules, beginning_of, product_token
 from tests.shared_data import shared
 
 SITE = "http://a.test"
@@ -278,3 +278,62 @@ def test_crawler_commons_files_are_read() -> None:
     for name in ("robots-with-utf8-bom", "robots-with-utf16le-bom", "robots-with-utf16be-bom"):
         rules = parse((folder / f"{name}.txt").read_bytes())
         assert not rules.allows("http://www.newsweek.com/profile/x"), name
+
+
+def deciding_line(text: str, path: str) -> RobotsLine | None:
+    deciding = parse(text.encode()).deciding(SITE + path)
+    return None if deciding is None else robots.line_of(text.encode(), "tianmesh", deciding)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_line_that_decides_is_that_of_our_own_group_with_its_number(end: str) -> None:
+    lines = [
+        "User-agent: other",
+        "Disallow: /private",
+        "",
+        "User-agent: Tianmesh/1.0",
+        "Disallow:",
+        "Dissallow /private  # not yet",
+        "Allow: /private/%e4%b8%ad*$",
+        "User-agent: *",
+        "Disallow: /private",
+    ]
+    text = end.join(lines)
+    assert deciding_line(text, "/private/x") == (6, "Dissallow /private  # not yet")
+    assert deciding_line(text, "/private/%E4%B8%AD/x") == (7, lines[6])
+    assert deciding_line(text, "/") is None
+
+
+def test_rule_that_no_line_is_spelt_as_has_no_line() -> None:
+    text = "User-agent: *\nDisallow: /\nAllow: /index.html\n"
+    assert parse(text.encode()).allows(SITE + "/")
+    assert deciding_line(text, "/") is None
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "User-agent: *",
+                "User-agent: tianmesh",
+                "User-agent: x",
+                "",
+                "Crawl-delay: 1",
+                "Disallow: /a",
+                "Allow: /a",
+                "Disallow: /a*b",
+                "Disallow:",
+            ]
+        ),
+        max_size=9,
+    )
+)
+def test_line_that_decides_is_needed_for_it(lines: list[str]) -> None:
+    """Whatever groups there are: without all lines like it, what it says is not said."""
+    found = deciding_line("\n".join(lines), "/a/b")
+    if found is None:
+        return
+    assert lines[found.number - 1] == found.text
+    emptied = [f"{line.partition(':')[0]}:" if line == found.text else line for line in lines]
+    again = deciding_line("\n".join(emptied), "/a/b")
+    assert again is None or again.text != found.text

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from peers.crawler.url_rows import (
+    ETAG_CHARS_MAX,
     NO_DIGEST,
     VALIDATOR_CHARS_MAX,
     Conclusion,
@@ -123,6 +124,11 @@ def test_validators_that_no_server_should_send_are_not_kept(etag: str) -> None:
     row = after_visit(NEW, URL, Conclusion("D200", 1.0, 2.0, b"one page", etag, etag))
     assert (row.etag, row.last_modified) == ("", "")
     assert row_in(row_bytes(row)) == row
+
+
+def test_an_etag_that_is_too_long_is_not_kept() -> None:
+    for length, kept in ((ETAG_CHARS_MAX, "x" * ETAG_CHARS_MAX), (ETAG_CHARS_MAX + 1, "")):
+        assert after_visit(NEW, URL, Conclusion("D200", 1.0, 2.0, b"one page", "x" * length)).etag == kept
 
 
 @pytest.mark.parametrize("data", [b"", b"Q", b"D" + bytes(12), b"D" + bytes(49) + b"200", bytes(60)])

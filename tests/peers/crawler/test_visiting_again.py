@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from xxhash import xxh3_64_digest
 
+from mesh.memory_table import MemoryTable
 from mesh.stamp import Stamp
 from mesh.urls import host_of
 from peers.crawler.extraction import extract
 from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
-from peers.crawler.pages_in_progress import FLUSH_S
+from peers.crawler.pages_in_progress import FLUSH_S, WHOLE_EVERY
 from peers.crawler.url_rows import UrlRow
-from peers.crawler.web_request import FailureReason
+from peers.crawler.web_request import FailureReason, FetchPage
 from peers.storage.ledger import Ledger
 from peers.storage.ledger_keys import identity_of
 from peers.storage.messages import PageStored, StorePage
@@ -166,6 +167,143 @@ def test_a_page_remembers_what_its_server_said_of_its_version() -> None:
         assert (row.changed_s == row.visited_s) is (row.visit in (1, 3))
         desk.now = row.due_s
         assert asked(desk.wake()) == [HOME]
+
+
+VALIDATED = (("ETag", '"7"'), ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT"))
+
+
+def stored_with_validators(**changes: Any) -> Desk:
+    """A desk whose archive has the home page, of which the server has said ETag and date; it is due."""
+    settings: dict[str, Any] = {"revisit_after_s": AGAIN_S, "robots_ttl_s": 1e9}
+    desk = Desk(**settings | changes).with_home_asked()
+    store_validated(desk)
+    desk.now = row_at(desk, HOME).due_s
+    return desk
+
+
+def store_validated(desk: Desk) -> None:
+    desk.tell(fetched(HOME, headers=VALIDATED, started_at=desk.now))
+    (stored,) = of_kind(desk.tell(parsed(HOME, digest=b"one page"), "parser"), StorePage)
+    keep_in_archive(desk, stored.page.stamp)
+    desk.tell(PageStored(HOME, stored.page.stamp), "cell")
+    desk.wake(FLUSH_S)
+
+
+def question_in(sends: list[Any]) -> FetchPage:
+    (question,) = of_kind(sends, FetchPage)
+    assert isinstance(question, FetchPage)
+    return question
+
+
+def test_a_page_that_is_not_modified_is_neither_parsed_nor_stored_and_stays_as_it_is() -> None:
+    desk = stored_with_validators()
+    before = row_at(desk, HOME)
+    for visit in (2, 3):
+        desk.start()  # validators survive the process
+        question = question_in(desk.started)
+        assert (question.etag, question.last_modified) == ('"7"', VALIDATED[1][1])
+        assert of_kind(desk.tell(fetched(HOME, 304, headers=())), ParsePage) == []
+        desk.wake(FLUSH_S)
+        row = row_at(desk, HOME)
+        assert (row.outcome, row.visit, row.is_stored) == ("D304", visit, True)
+        assert (row.changed_s, row.digest, row.etag) == (before.changed_s, before.digest, before.etag)
+        assert AGAIN_S <= row.due_s - row.visited_s < AGAIN_S + 1.0
+        assert desk.observe().fetch_status == {"304": 1}
+        desk.now = row.due_s
+
+
+def test_a_page_that_was_not_modified_is_a_new_version_when_it_is() -> None:
+    desk = stored_with_validators()
+    desk.wake()
+    desk.tell(fetched(HOME, 304))
+    desk.now = row_at(desk, HOME).due_s
+    assert question_in(desk.wake()).is_conditional
+    (order,) = of_kind(desk.tell(fetched(HOME, started_at=desk.now)), ParsePage)
+    assert order.visit == 3
+
+
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_a_304_that_nobody_asked_for_says_nothing_of_the_page(is_stored: bool) -> None:
+    desk = stored_once() if is_stored else Desk(revisit_after_s=AGAIN_S).with_home_asked()
+    if is_stored:
+        desk.now += AGAIN_S
+        assert not question_in(desk.wake()).is_conditional
+    assert of_kind(desk.tell(fetched(HOME, 304, headers=VALIDATED)), ParsePage) == []
+    row = row_at(desk, HOME)
+    assert (row.outcome, row.is_stored, row.etag) == ("Funasked_304", is_stored, "")
+    assert desk.observe().fetch_status["unasked_304"] == 1
+
+
+def test_only_what_the_archive_has_as_it_was_at_the_last_visit_is_asked_for_by_validators() -> None:
+    desk = stored_with_validators(attempts_max=1, backoff_s=1.0)
+    keep_in_archive(desk, Stamp(5, desk.now))  # by a peer that died before it could say so
+    assert not question_in(desk.wake()).is_conditional
+
+    desk = stored_with_validators(attempts_max=1, backoff_s=1.0)
+    assert question_in(desk.wake()).is_conditional
+    desk.fail(HOME, FailureReason.TIMEOUT)
+    desk.now = row_at(desk, HOME).due_s
+    assert not question_in(desk.wake()).is_conditional
+    store_validated(desk)
+    desk.now = row_at(desk, HOME).due_s
+    assert question_in(desk.wake()).is_conditional
+
+    desk = stored_with_validators()
+    desk.cell_table = MemoryTable()
+    desk.start()
+    assert not question_in(desk.started).is_conditional, "the archive has nothing to be left as it is"
+
+    desk = stored_with_validators()
+    desk.wake()
+    desk.tell(fetched(HOME, headers=VALIDATED, started_at=desk.now))
+    (again,) = of_kind(desk.tell(parsed(HOME, digest=b"a new page"), "parser"), StorePage)
+    desk.tell(PageStored(HOME, again.page.stamp), "cell")
+    desk.wake(FLUSH_S)
+    desk.now = row_at(desk, HOME).due_s
+    assert not question_in(desk.wake()).is_conditional, "the archive has only the version before"
+
+
+def test_what_a_server_says_to_robots_beside_a_page_is_heard_though_the_page_is_not_modified() -> None:
+    desk = stored_with_validators()
+    assert question_in(desk.wake()).is_conditional
+    desk.tell(fetched(HOME, 304, headers=(("X-Robots-Tag", "noindex"),)))
+    desk.wake(FLUSH_S)
+    row = row_at(desk, HOME)
+    assert (row.outcome, row.is_stored) == ("D304", True)
+    assert row.due_s < desk.now + AGAIN_S / 2
+    desk.now = max(desk.now, row.due_s) + 60.0
+    assert not question_in(desk.wake()).is_conditional
+
+    tagged = (*VALIDATED, ("X-Robots-Tag", "noarchive"))
+    desk.tell(fetched(HOME, headers=tagged, started_at=desk.now))
+    (stored,) = of_kind(desk.tell(parsed(HOME, digest=b"one page"), "parser"), StorePage)
+    keep_in_archive(desk, stored.page.stamp)
+    desk.tell(PageStored(HOME, stored.page.stamp), "cell")
+    desk.wake(FLUSH_S)
+    desk.now = row_at(desk, HOME).due_s
+    assert not question_in(desk.wake()).is_conditional, "what is said to robots is never left unheard"
+
+
+def test_a_page_that_is_never_modified_is_asked_for_as_a_whole_once_in_a_while() -> None:
+    desk = stored_with_validators()
+    for _ in range(WHOLE_EVERY):
+        assert question_in(desk.wake()).is_conditional
+        desk.tell(fetched(HOME, 304, headers=()))
+        desk.wake(FLUSH_S)
+        desk.now = row_at(desk, HOME).due_s
+    assert not question_in(desk.wake()).is_conditional
+
+
+def test_the_target_of_a_redirect_is_not_asked_for_by_the_validators_of_the_page() -> None:
+    desk = stored_with_validators()
+    assert question_in(desk.wake()).is_conditional
+    (order,) = of_kind(desk.tell(redirect(HOME, f"{ORIGIN}/moved", started_at=desk.now)), ParsePage)
+    moved = extract(order.page, order.visit)
+    assert isinstance(moved, PageParsed)
+    (stored,) = of_kind(desk.tell(moved, "parser"), StorePage)
+    desk.tell(PageStored(HOME, stored.page.stamp), "cell")
+    question = question_in(desk.wake(2.0))
+    assert (question.url, question.is_conditional) == (f"{ORIGIN}/moved", False)
 
 
 def test_visits_to_known_pages_do_not_use_up_the_budget_of_new_ones() -> None:

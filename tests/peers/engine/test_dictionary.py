@@ -16,6 +16,7 @@ from peers.engine.dictionary import (
     PLACE_END,
     START,
     Dictionary,
+    Lexicon,
     list_entries,
     look_up,
     pack_dictionary,
@@ -39,7 +40,7 @@ def dictionary_of(entries: list[bytes]) -> Dictionary:
 def found_of(entries: list[bytes], wanted: list[bytes]) -> tuple[int, Ints]:
     packed, blocks = pack_dictionary(dictionary_of(entries))
     found = np.empty(len(wanted) * FOUND_COLUMNS, np.int64)
-    rank = look_up(packed, blocks, len(entries), *pack_strings(wanted), found)
+    rank = look_up(Lexicon(packed, blocks, len(entries)), wanted, found)
     return rank, found.reshape(-1, FOUND_COLUMNS)
 
 

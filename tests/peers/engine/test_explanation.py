@@ -3,12 +3,13 @@ from __future__ import annotations
 import pytest
 
 from peers.engine.document import Document
-from peers.engine.explanation import Explanation, explain
+from peers.engine.explanation import Explanation, explain, explain_indexed
 from peers.engine.linkers import entries_of, linker_of, with_anchors
-from peers.engine.query import Mode, term_query
+from peers.engine.query import Mode
 from peers.engine.ranking import RankingWeights
 from peers.engine.reading import parse_query
 from tests.peers.engine.samples import index_of, random_documents
+from tests.peers.engine.term_query import term_query
 
 
 @pytest.mark.parametrize("text", ["search", "天网 engine", "中华人民共和国 the 2004", "h3 example1 of"])
@@ -24,6 +25,22 @@ def test_an_explanation_comes_to_the_score_to_the_last_bit(text: str, weights: R
         document = view.stored(hit.url)
         assert document is not None
         assert explain(document, query, statistics, weights).value == hit.score
+
+
+def test_an_explanation_is_the_same_of_the_stored_document_and_of_the_index() -> None:
+    view = index_of(random_documents(5, 80)).snapshot().everything()
+    query = parse_query("中华人民共和国 the 2004 searching nowhere", Mode.OR)
+    statistics = view.statistics(query.terms)
+    urls = [hit.url for hit in view.search(query, statistics, 100)[2]]
+    n_explained = 0
+    for part, documents, places in view.located(urls):
+        explained = explain_indexed(part.segment, documents, query, statistics)
+        for place, explanation in zip(places.tolist(), explained, strict=True):
+            document = view.stored(urls[place])
+            assert document is not None
+            assert explanation == explain(document, query, statistics)
+            n_explained += 1
+    assert n_explained == len(urls) > 10
 
 
 def test_every_number_of_a_score_is_shown_with_its_formula() -> None:

@@ -10,12 +10,18 @@ import pytest
 
 from peers.engine.document import Document
 from peers.engine.features import depth_of, features_of, features_of_best, words_of_form
-from peers.engine.gathering import NO_UNIT, PLACE_DOCUMENT_SHIFT, PLACE_POSITION_SHIFT, PLACES_MAX, gather
+from peers.engine.gathering import (
+    NO_UNIT,
+    PLACE_DOCUMENT_SHIFT,
+    PLACE_POSITION_SHIFT,
+    PLACES_PER_ENTRY_MAX,
+    gather,
+)
 from peers.engine.index import Index
 from peers.engine.model import Features
-from peers.engine.proximity import K, proximities
+from peers.engine.proximity import proximities
 from peers.engine.query import Mode, Query
-from peers.engine.ranking import Statistics, sum_statistics
+from peers.engine.ranking import Statistics
 from peers.engine.reading import parse_query
 from peers.engine.snapshot import View
 from peers.engine.storage import MemoryStorage
@@ -126,7 +132,7 @@ def test_features_are_the_same_however_documents_are_spread(text: str) -> None:
     for document in documents:
         chance.choice(shares).append(document)
     views = [index_of(share).snapshot().everything() for share in shares]
-    statistics = sum_statistics(view.statistics(query.terms) for view in views)
+    statistics = sum((view.statistics(query.terms) for view in views), Statistics())
     assert statistics == whole.statistics(query.terms)
     for view, share in zip(views, shares, strict=True):
         urls = [document.url for _, document in share]
@@ -208,11 +214,12 @@ def test_places_of_an_entry_are_those_of_its_words_in_the_body() -> None:
 
 
 def test_no_more_places_of_an_entry_are_read_than_the_limit() -> None:
-    document = Document(url="http://h/a", text="red " * (PLACES_MAX + 50))
+    document = Document(url="http://h/a", text="red " * (PLACES_PER_ENTRY_MAX + 50))
     part, documents, _ = next(view_of(document).located([document.url]))
     frequencies = np.zeros((1, 1, 5), np.int64)
-    assert len(gather(part.segment, ["red"], np.array([0]), documents, 0, frequencies)) == PLACES_MAX
-    assert frequencies[0, 0, 3] == PLACES_MAX + 50
+    places = gather(part.segment, ["red"], np.array([0]), documents, 0, frequencies)
+    assert len(places) == PLACES_PER_ENTRY_MAX
+    assert frequencies[0, 0, 3] == PLACES_PER_ENTRY_MAX + 50
 
 
 def plain_proximity(positions: list[tuple[int, int]], idf: list[float], length: float) -> float:
@@ -222,8 +229,9 @@ def plain_proximity(positions: list[tuple[int, int]], idf: list[float], length: 
         if unit != next_unit and next_at > at:
             nearness[unit] += idf[next_unit] / (next_at - at) ** 2
             nearness[next_unit] += idf[unit] / (next_at - at) ** 2
-    half = K * (0.5 + 0.5 * length)
-    total = sum(min(1.0, idf[u]) * a * (K + 1) / (a + half) for u, a in nearness.items())
+    k = 1.2
+    half = k * (0.5 + 0.5 * length)
+    total = sum(min(1.0, idf[u]) * a * (k + 1) / (a + half) for u, a in nearness.items())
     return min(1.0, total / sum(idf))
 
 

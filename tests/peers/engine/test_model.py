@@ -19,8 +19,8 @@ from peers.engine.model import (
     reranked,
     scale_of,
 )
-from peers.engine.query import term_query
 from peers.engine.ranking import Statistics
+from tests.peers.engine.term_query import term_query
 
 NOTHING = ModelWeights(**dict.fromkeys(ModelWeights.__struct_fields__, 0.0))
 

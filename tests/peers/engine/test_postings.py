@@ -7,22 +7,19 @@ import numpy as np
 import pytest
 
 from peers.engine.kernels import BODY, DOCUMENT_SHIFT, FIELD_COUNT, FIELD_SHIFT
-from peers.engine.postings.bounds import POINTS, POINTS_AT, field_bounds
 from peers.engine.postings.building import build_postings
 from peers.engine.postings.format import (
     BLOCK,
     ENTRY_BYTES_MAX,
     POSTING_BYTES_MAX,
     SKIP_WORDS,
-    block_count,
     documents_of,
-    load_block,
-    table_at,
 )
 from peers.engine.postings.inspection import inspect_postings
-from peers.engine.postings.reader import inverted
+from peers.engine.postings.reader import Inverted
 from peers.engine.postings.writer import new_lists
 from peers.kernel import Bytes, Ints, Lengths, Words
+from tests.peers.engine.posting_reader import field_bounds, read_postings, table_of
 
 SIZES = [1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 3 * BLOCK + 3, 3000]
 DOCUMENT_COUNT = 5000
@@ -84,21 +81,8 @@ def test_lists_of_any_size_are_decoded_as_they_were_encoded(seed: int) -> None:
         documents = np.empty(size + 4, np.int64)
         documents_of(lists.data, lists.words, int(lists.starts[number]), size, documents)
         assert documents[:size].tolist() == list(expected)
-        frequencies = np.empty(FIELD_COUNT * BLOCK, np.int64)
-        block_documents = np.empty(BLOCK + 4, np.int64)
-        for block in range(block_count(size)):
-            n = load_block(
-                lists.data,
-                lists.words,
-                int(lists.starts[number]),
-                size,
-                block,
-                block_documents,
-                0,
-                frequencies,
-            )
-            of_fields = frequencies.reshape(FIELD_COUNT, BLOCK)[:, :n].T.tolist()
-            assert of_fields == [expected[d] for d in block_documents[:n].tolist()]
+        read = read_postings(lists.data, lists.words, int(lists.starts[number]), size)
+        assert dict(read) == expected
 
 
 def test_every_posting_of_a_block_is_within_its_bounds_and_those_of_the_summary() -> None:
@@ -107,11 +91,11 @@ def test_every_posting_of_a_block_is_within_its_bounds_and_those_of_the_summary(
     for number, size in enumerate(SIZES):
         if size < BLOCK:
             continue
-        table = table_at(int(lists.starts[number]))
+        table = table_of(int(lists.starts[number]))
         of_documents = list(frequencies_of(lists.occurrences[number]).items())
         for i, (document, frequencies) in enumerate(of_documents):
             for entry in (table, table + SKIP_WORDS * (1 + i // BLOCK)):
-                points = [int(word) for word in words[entry + POINTS_AT : entry + POINTS_AT + POINTS]]
+                points = [int(word) for word in words[entry + 3 : entry + 7]]
                 for place, field in enumerate((0, 1, 2, 4)):
                     bounds = field_bounds(words, entry, place)
                     length = int(lists.lengths[document, field])
@@ -134,7 +118,7 @@ def test_inspection_finds_what_was_built_right_and_every_changed_byte_of_it_wron
         data = words.view(np.uint8)[: lists.starts[-1]]
         totals = np.zeros(DOCUMENT_COUNT * FIELD_COUNT, np.int64)
         wrong = inspect_postings(
-            inverted(data, words, lists.positions),
+            Inverted(data, words, lists.positions),
             lists.starts,
             lists.places,
             lists.doc_freqs,

@@ -12,11 +12,12 @@ import pytest
 import tantivy
 
 from peers.engine.document import Document
-from peers.engine.query import Mode, Query, term_query
+from peers.engine.query import Mode, Query
 from peers.engine.ranking import RankingWeights
 from peers.engine.reading import parse_query
 from peers.text.analysis import CHARACTER_PREFIX, analyse, atoms, counts_for_length, frequency_entries
 from tests.peers.engine.samples import index_of, random_documents, search
+from tests.peers.engine.term_query import term_query
 from tests.shared_data import shared
 
 # tantivy has k1 = 1.2 and b = 0.75 built in.

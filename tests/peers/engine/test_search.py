@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.engine.query import ANY_FIELD, Kind, Literal, Mode, Order, Query
-from peers.engine.ranking import RankingWeights, Statistics, sum_statistics
+from peers.engine.ranking import RankingWeights, Statistics
 from peers.engine.reading import parse_query
 from peers.engine.snapshot import Hit
 from peers.engine.storage import MemoryStorage
@@ -212,7 +212,7 @@ def test_statistics_count_responsible_slots_and_add_up() -> None:
         assert view.document_count == sum(bool(slots[slot]) for slot, _ in documents)
         assert {slot for slot, _ in documents if slots[slot]} >= {h.slot for h in search(view, "的", 500)[1]}
     whole = snapshot.everything().statistics(terms)
-    assert sum_statistics(parts) == whole
+    assert sum(parts, Statistics()) == whole
     assert whole.document_count == snapshot.document_count == 400
     assert "nosuchword" not in whole.doc_freqs
 
@@ -241,7 +241,7 @@ def answer_of_parts(
         peer.commit()
         views.append(peer.snapshot().everything())
     query = parse_query(query_text, mode)
-    statistics = sum_statistics(view.statistics(query.terms) for view in views)
+    statistics = sum((view.statistics(query.terms) for view in views), Statistics())
     answers = [view.search(query, statistics, 10) for view in views]
     hits = sorted((hit for _, _, hits in answers for hit in hits), key=lambda hit: (-hit.score, hit.url))
     return sum(total for total, _, _ in answers), hits[:10]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from peers.engine.query import Mode, Query
 from peers.engine.reading import parse_query
-from peers.engine.snippet import Snippet, highlights_of, snippet_of
+from peers.engine.snippet import Snippet, highlights_of, searched_chars, snippet_of
 from peers.text.compounds import COMPOUND_PREFIX
 from peers.text.stemming import FORM_PREFIX
 from tests.peers.text.samples import any_text
@@ -123,3 +123,17 @@ def test_a_hostile_text_is_not_slow() -> None:
     snippet_of("a" * 1_000_000, parse_query("a b"))
     snippet_of("a " * 1_000_000, parse_query("a"))
     snippet_of("\u0301½" * 500_000, parse_query("1"))
+
+
+def test_for_many_words_less_of_a_long_text_is_looked_through() -> None:
+    text = "one thing after another. " * 4_000 + "Here is the needle."
+    many = " ".join(f"word{number}" for number in range(60))
+    assert "<mark>needle</mark>" in marked(text, "needle")
+    assert "<mark>" not in marked(text, f"needle {many}")
+    assert searched_chars(text, parse_query("needle")) == len(text)
+    assert searched_chars(text, parse_query(f"needle {many}")) < len(text)
+
+
+def test_many_words_that_begin_alike_are_all_marked() -> None:
+    words = [f"a{letter}" for letter in "bcdefghijklmn"]
+    assert marked(" ".join(words), " ".join(reversed(words))) == " ".join(f"<mark>{w}</mark>" for w in words)

@@ -150,7 +150,12 @@ EVERYTHING = PagesFound(
     is_exact=False,
     relaxed=Relaxed(("xyzzy",), True, 3),
     remarks=(Remark(Oddity.NO_DATE, "after:never"),),
-    facets=FacetCounts((("h1.test", 9),), (("zh", 5),), (("application/pdf", 1),), (("2024", 4),)),
+    facets=FacetCounts(
+        (("h1.test", 9), ("h2.test", 1)),
+        (("zh", 5), ("en", 1)),
+        (("application/pdf", 1), ("text/html", 1)),
+        (("2024", 4), ("2023", 1)),
+    ),
     next="the-next",
 )
 

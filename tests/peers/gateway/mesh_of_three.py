@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 from mesh.actor import Address, Message, Send
+from mesh.conduct import Misbehaved
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable
 from mesh.urls import host_of
@@ -120,7 +121,7 @@ class Conversation:
 
     def answer(self) -> PagesFound:
         """The one thing sent last, to HTTP."""
-        [(target, message)] = self.sent
+        [(target, message)] = [each for each in self.sent if not isinstance(each[1], Misbehaved)]
         assert target == Address("ann", "http")
         assert isinstance(message, PagesFound)
         return message

@@ -12,9 +12,17 @@ import trio
 
 from mesh.actor import Address, Message
 from mesh.errors import ConfigError, LocalProtocolError
-from peers.gateway.http import ASKS_IN_FLIGHT_MAX, SEARCHES_IN_FLIGHT_MAX, Http, listen
+from peers.gateway.http import (
+    COSTLY_IN_FLIGHT_MAX,
+    SEARCHES_IN_FLIGHT_MAX,
+    SEARCHES_WAITING_MAX,
+    Http,
+    listen,
+    url_of,
+)
 from peers.gateway.messages import ChangeGateway, FindPage, PageFound, RequestRefused, SearchPages
 from peers.gateway.settings import GatewaySettings
+from peers.gateway.status import PeerStatus
 from peers.storage.warc import response_record
 from tests.helpers import seen
 from tests.peers.gateway.fake_searcher import HEAD, FakeSearcher, answer_to
@@ -28,13 +36,16 @@ UNLIMITED = GatewaySettings(
     client_queries_per_s=0,
     client_bytes_per_s=0,
 )
+STATUS = PeerStatus(id="ann", pages_fetched=7)
 STORED_CHARS = 3_900_000  # more than the socket buffers of both sides hold
 
 
 @asynccontextmanager
 async def running(searcher: FakeSearcher, settings: GatewaySettings = UNLIMITED) -> AsyncIterator[Http]:
     """A gateway on a free port of loopback."""
-    http = Http("ann", listen("127.0.0.1", 0), lambda: {"searcher": {"searches": 3}}, settings)
+    http = Http(
+        "ann", listen("127.0.0.1", 0), lambda: {"searcher": {"searches": 3}}, lambda: STATUS, settings
+    )
     searcher.http = http
     async with trio.open_nursery() as nursery:
         nursery.start_soon(http.run, searcher.deliver)
@@ -42,9 +53,9 @@ async def running(searcher: FakeSearcher, settings: GatewaySettings = UNLIMITED)
         nursery.cancel_scope.cancel()
 
 
-async def exchange(port: int, request: str) -> bytes:
+async def exchange(port: int, request: str, address: str = "127.0.0.1") -> bytes:
     """Send a request that asks to close, and read to the end."""
-    stream = await trio.open_tcp_stream("127.0.0.1", port)
+    stream = await trio.open_tcp_stream("127.0.0.1", port, local_address=address)
     async with stream:
         parts: list[bytes | bytearray] = []
         try:
@@ -55,8 +66,9 @@ async def exchange(port: int, request: str) -> bytes:
         return b"".join(parts)
 
 
-async def get(port: int, target: str) -> bytes:
-    return await exchange(port, f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+async def get(port: int, target: str, address: str = "127.0.0.1") -> bytes:
+    request = f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    return await exchange(port, request, address)
 
 
 async def until_waiting(http: Http, requests: int) -> None:
@@ -107,6 +119,9 @@ async def test_metrics_count_the_answers() -> None:
     assert 'tianmesh_http_requests{key="2xx"} 1\n' in text
     assert 'tianmesh_http_requests{key="4xx"} 1\n' in text
     assert "tianmesh_searcher_searches 3\n" in text
+    assert "tianmesh_pages_fetched_total 7\n" in text
+    assert 'tianmesh_http_requests_total{class="4xx"} 1\n' in text
+    assert 'tianmesh_search_duration_seconds_bucket{le="+Inf"} 1\n' in text
 
 
 async def test_stored_copy_is_unpacked_in_a_thread() -> None:
@@ -133,12 +148,13 @@ async def test_when_too_many_searches_wait_more_are_sent_away() -> None:
     searcher = FakeSearcher(lambda order: None)
     async with running(searcher) as http:
         async with trio.open_nursery() as nursery:
-            for _ in range(ASKS_IN_FLIGHT_MAX):
-                nursery.start_soon(get, http.port, "/api/search?q=a")
-            await until_waiting(http, ASKS_IN_FLIGHT_MAX)
-            reply = await get(http.port, "/api/search?q=a")
+            asked_max = SEARCHES_IN_FLIGHT_MAX + SEARCHES_WAITING_MAX
+            for number in range(asked_max):
+                nursery.start_soon(get, http.port, "/api/search?q=a", f"127.0.1.{number + 1}")
+            await until_waiting(http, asked_max)
+            reply = await get(http.port, "/api/search?q=a", "127.0.1.1")
             assert reply.startswith(b"HTTP/1.1 503")
-            for number in range(ASKS_IN_FLIGHT_MAX):
+            for number in range(asked_max):
                 while len(searcher.orders) <= number:
                     await trio.lowlevel.checkpoint()
                 order = searcher.orders[number]
@@ -155,11 +171,47 @@ async def test_only_some_searches_are_under_way_and_nothing_else_waits_for_them(
 
     searcher = FakeSearcher(answer_others)
     async with running(searcher) as http, trio.open_nursery() as nursery:
-        for _ in range(SEARCHES_IN_FLIGHT_MAX + 5):
-            nursery.start_soon(get, http.port, "/api/search?q=a")
+        for number in range(SEARCHES_IN_FLIGHT_MAX + 5):
+            nursery.start_soon(get, http.port, "/api/search?q=a", f"127.0.1.{number + 1}")
         await until_waiting(http, SEARCHES_IN_FLIGHT_MAX + 5)
         assert len(searcher.orders) == SEARCHES_IN_FLIGHT_MAX
         assert (await get(http.port, "/api/status")).startswith(b"HTTP/1.1 200")
+        nursery.cancel_scope.cancel()
+
+
+async def test_search_of_who_asks_little_waits_for_none_of_those_who_ask_much() -> None:
+    def answer_honest(order: Message) -> Message | None:
+        is_hostile = isinstance(order, SearchPages) and order.text == "hostile"
+        return None if is_hostile else answer_to(order)
+
+    searcher = FakeSearcher(answer_honest)
+    async with running(searcher) as http, trio.open_nursery() as nursery:
+        for number in range(8 * 16):
+            nursery.start_soon(get, http.port, "/api/search?q=hostile", f"127.0.1.{number % 8 + 1}")
+        while True:
+            own = http.statistics()["http"]
+            assert isinstance(own, dict)
+            if own["busy"] + own["waiting"] == 8 * 16:
+                break
+            await trio.lowlevel.checkpoint()
+        for _ in range(3):
+            assert (await get(http.port, "/api/search?q=honest")).startswith(b"HTTP/1.1 200")
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    "costly", ["q=" + "word+" * 40, "q=a&k=100&offset=500", "q=a&explain=1", "q=" + "%E5%A4%A9" * 60]
+)
+async def test_searches_that_cost_much_wait_for_turns_of_their_own(costly: str) -> None:
+    searcher = FakeSearcher(lambda order: None)
+    async with running(searcher) as http, trio.open_nursery() as nursery:
+        for number in range(20):
+            nursery.start_soon(get, http.port, f"/api/search?{costly}", f"127.0.1.{number + 1}")
+        await until_waiting(http, 20)
+        assert len(searcher.orders) == COSTLY_IN_FLIGHT_MAX
+        nursery.start_soon(get, http.port, "/api/search?q=short", "127.0.1.1")
+        await until_waiting(http, 21)
+        assert len(searcher.orders) == COSTLY_IN_FLIGHT_MAX + 1
         nursery.cancel_scope.cancel()
 
 
@@ -238,13 +290,25 @@ def test_port_in_use_is_said_in_one_sentence() -> None:
 
 @pytest.mark.parametrize(("host", "port"), [("no such host", 80), ("192.0.2.1", 0), ("127.0.0.1", 70_000)])
 def test_address_that_is_not_ours_is_said_in_one_sentence(host: str, port: int) -> None:
-    with pytest.raises(ConfigError, match="choose another address with --gateway HOST:PORT"):
+    with pytest.raises(ConfigError, match=r"choose another in gateway\.listen of config.toml"):
         listen(host, port)
+
+
+@pytest.mark.parametrize("host", ["[::1]", "::1"])
+def test_an_address_of_ipv6_is_listened_on_with_brackets_or_without(host: str) -> None:
+    with listen(host, 0) as listener:
+        assert listener.getsockname()[0] == "::1"
+        assert url_of(listener, host) == f"http://[::1]:{listener.getsockname()[1]}"
+
+
+def test_a_name_stands_in_the_url_of_a_gateway_as_it_is() -> None:
+    with listen("localhost", 0) as listener:
+        assert url_of(listener, "localhost") == f"http://localhost:{listener.getsockname()[1]}"
 
 
 async def test_settings_are_replaced_while_it_runs() -> None:
     with listen("127.0.0.1", 0) as listener:
-        http = Http("ann", listener, dict, GatewaySettings(admin_token="t" * 16))
+        http = Http("ann", listener, dict, lambda: STATUS, GatewaySettings(admin_token="t" * 16))
         settings = GatewaySettings(names=("search.example",))
         http.receive(Address("ann", "policy"), ChangeGateway(settings))
         assert http.settings == settings
@@ -252,7 +316,7 @@ async def test_settings_are_replaced_while_it_runs() -> None:
 
 def test_message_that_is_not_for_it_is_refused() -> None:
     with listen("127.0.0.1", 0) as listener, pytest.raises(LocalProtocolError):
-        Http("ann", listener, dict).receive(Address("ann", "searcher"), Message())
+        Http("ann", listener, dict, lambda: STATUS).receive(Address("ann", "searcher"), Message())
 
 
 # --- Quotas ----------------------------------------------------------------------------------

@@ -387,3 +387,13 @@ async def test_request_under_way_is_answered_before_the_connection_is_closed() -
     assert reply.endswith(HELLO)
     assert reply.count(HELLO) == 1
     assert b"connection: close" in reply.lower()
+
+
+@pytest.mark.parametrize("body", [b"zz\r\n", b"5\r\nhello!!\r\n"])
+async def test_head_with_a_body_that_is_none_is_refused_without_a_body(body: bytes) -> None:
+    """An answer with one was a bug of ours, which ended the peer."""
+    async with client_of(echo) as client:
+        await client.send(b"HEAD / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + body)
+        reply = await client.read(b"\r\n\r\n")
+        assert reply.startswith(b"HTTP/1.1 400 ")
+    assert client.connection.is_malformed

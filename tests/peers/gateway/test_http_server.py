@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -21,12 +22,13 @@ HELLO = b"hello"
 class Running:
     """A server on a free port of loopback whose answers can be held back."""
 
-    def __init__(self, limits: HttpLimits | None, client_limit: int) -> None:
+    def __init__(self, limits: HttpLimits | None, client_limit: int, large: bytes) -> None:
         listener = listen("127.0.0.1", 0)
         self.port: int = listener.getsockname()[1]
         self.server = HttpServer(listener, self._respond, limits, lambda client: client_limit)
         self.stopping = trio.Event()
-        self.asked = 0
+        self.asked = self.bodies = self.larges = 0
+        self._large = large
         self.may_answer = trio.Event()
         self._clients: list[trio.SocketStream] = []
 
@@ -34,6 +36,13 @@ class Running:
         if request.target == b"/wait":
             self.asked += 1
             await self.may_answer.wait()
+        if request.target == b"/large":
+            self.larges += 1
+            return Response(200, [], self._large)
+        if request.method == "POST":
+            self.bodies += 1
+            while await read_body():
+                pass
         return Response(200, [], HELLO)
 
     async def client(self, address: str = "127.0.0.1") -> trio.SocketStream:
@@ -46,15 +55,19 @@ class Running:
         for stream in self._clients:
             await trio.aclose_forcefully(stream)
 
-    async def until(self, *, connections: int) -> None:
-        """Wait until the server knows of so many."""
-        while self.server.observe().connections != connections:
+    async def until(self, *, connections: int = -1, bodies: int = 0, larges: int = 0) -> None:
+        """Wait until the server knows of so many connections, bodies that come, answers to be read."""
+        while connections not in (-1, self.server.observe().connections):
+            await trio.lowlevel.checkpoint()
+        while self.bodies < bodies or self.larges < larges:
             await trio.lowlevel.checkpoint()
 
 
 @asynccontextmanager
-async def running(limits: HttpLimits | None = None, client_limit: int = 0) -> AsyncIterator[Running]:
-    it = Running(limits, client_limit)
+async def running(
+    limits: HttpLimits | None = None, client_limit: int = 0, large: bytes = b""
+) -> AsyncIterator[Running]:
+    it = Running(limits, client_limit, large)
     with trio.fail_after(20):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(it.server.serve, it.stopping)
@@ -208,3 +221,70 @@ async def test_connections_of_a_client_are_forgotten_when_they_close() -> None:
             await it.until(connections=0)
         assert it.server.observe().turned_out == 0
         assert not it.server._of_clients
+
+
+HALF_POST = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf of "
+
+
+@pytest.mark.parametrize("hostile", [8, 30])
+@pytest.mark.parametrize("sent", [HALF_POST, b"GET / HT", b""])
+async def test_who_fills_all_connections_with_half_sent_requests_keeps_nobody_out(
+    hostile: int, sent: bytes
+) -> None:
+    async with running(HttpLimits(connections_max=64), client_limit=8) as it:
+
+        async def fill(address: str) -> None:
+            streams: deque[trio.SocketStream] = deque()
+            while True:
+                streams.append(await it.client(address))
+                with suppress(trio.BrokenResourceError):
+                    await streams[-1].send_all(sent)
+                if len(streams) > 16:  # of which the server has closed half
+                    await trio.aclose_forcefully(streams.popleft())
+
+        async with trio.open_nursery() as nursery:
+            for number in range(hostile):
+                nursery.start_soon(fill, f"127.0.1.{number + 1}")
+            while it.server.observe().connections < 64:
+                await trio.lowlevel.checkpoint()
+            kept = await it.client()
+            for _ in range(5):
+                assert (await answer(kept)).startswith(b"HTTP/1.1 200")
+                assert (await answer(await it.client("127.0.0.2"))).startswith(b"HTTP/1.1 200")
+                assert it.server.observe().connections <= 64
+            nursery.cancel_scope.cancel()
+        assert it.server.observe().turned_out >= 5
+        assert it.server.observe().slow == 0
+
+
+async def test_who_reads_no_answers_keeps_nobody_out() -> None:
+    large = bytes(8 << 20)  # more than the buffers of a connection take
+    async with running(HttpLimits(connections_max=2), large=large) as it:
+        for number in range(4):
+            await (await it.client(f"127.0.1.{number + 1}")).send_all(GET.replace(b"/ ", b"/large ", 1))
+            await it.until(larges=number + 1)
+        assert (await answer(await it.client())).startswith(b"HTTP/1.1 200")
+        assert it.server.observe().turned_out == 3
+
+
+async def test_a_half_sent_request_of_a_client_makes_room_for_its_next_one() -> None:
+    async with running(client_limit=2) as it:
+        halves = [await it.client() for _ in range(2)]
+        for half in halves:
+            await half.send_all(HALF_POST)
+            await it.until(bodies=halves.index(half) + 1)
+        assert (await answer(await it.client())).endswith(HELLO)
+        assert await halves[0].receive_some() == b""
+        assert it.server.observe().refused_to_clients == 0
+
+
+async def test_room_is_made_by_the_client_that_has_most() -> None:
+    async with running(HttpLimits(connections_max=3)) as it:
+        first = await it.client()
+        assert await answer(first)
+        many = [await it.client("127.0.0.2") for _ in range(2)]
+        for one in many:
+            assert await answer(one)
+        assert await answer(await it.client("127.0.0.3"))
+        assert await many[0].receive_some() == b""
+        assert await answer(first)

@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+import re
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
 import msgspec
 import pytest
 
 from peers.gateway.messages import Coverage, FoundPage, PagesFound
 from peers.gateway.pages import Reader, Wish, marked, result_page
+from peers.index.wire_messages import FacetCounts
+
+TODAY = date(2026, 11, 12)
 
 
 @pytest.mark.parametrize(
@@ -26,7 +33,7 @@ def test_a_page_of_results_shown_again_says_how_long_it_took_now() -> None:
     found = PagesFound(1, ("x",), 1, 0.5, Coverage(8, 8, 0), hits)
     wish = Wish("<took> x")
     pages = [
-        result_page(Reader("en", False), wish, msgspec.structs.replace(found, ticket=ticket), took_s)
+        result_page(Reader("en", False), wish, msgspec.structs.replace(found, ticket=ticket), took_s, TODAY)
         for ticket, took_s in ((1, 0.123), (2, 0.456))
     ]
     assert pages[0] != pages[1] == pages[0].replace("123", "456")
@@ -37,3 +44,78 @@ def test_a_page_of_results_shown_again_says_how_long_it_took_now() -> None:
 def test_links_keep_a_language_that_was_chosen() -> None:
     assert Reader("zh", True).link("/search", q="天 &") == "/search?q=%E5%A4%A9+%26&lang=zh"
     assert Reader("zh", False).link("/") == "/"
+
+
+def _page_of(
+    hit: FoundPage, query: str = "x", language: str = "en", facets: FacetCounts | None = None
+) -> str:
+    found = PagesFound(1, ("x",), 1, 0.5, Coverage(8, 8, 0), (hit,), facets=facets)
+    return result_page(Reader(language, False), Wish(query), found, 0.01, TODAY)
+
+
+def _hit(**more: Any) -> FoundPage:
+    return msgspec.structs.replace(
+        FoundPage("http://www.a.test/b", "t", "s", (), (), 1.0, "http://www.a.test", 0.0, "peer"), **more
+    )
+
+
+@pytest.mark.parametrize(
+    ("days", "en", "zh"),
+    [
+        (0, "fetched today", "今天抓取"),
+        (1, "fetched yesterday", "昨天抓取"),
+        (6, "fetched 6 days ago", "6 天前抓取"),
+        (7, "fetched 5 Nov 2026", "抓取于 2026年11月5日"),
+        (-3, "fetched 15 Nov 2026", "抓取于 2026年11月15日"),
+    ],
+)
+def test_days_are_told_in_words(days: int, en: str, zh: str) -> None:
+    at = datetime(TODAY.year, TODAY.month, TODAY.day, 23, 59, tzinfo=UTC) - timedelta(days=days)
+    hit = _hit(fetched_at=at.timestamp())
+    assert f'<span class="fetched">{en}</span>' in _page_of(hit)
+    assert f'<span class="fetched">{zh}</span>' in _page_of(hit, language="zh")
+
+
+def test_a_time_that_is_none_is_not_told() -> None:
+    assert "fetched" not in _page_of(_hit(fetched_at=float("inf"), date=float("inf"))).partition("<main")[2]
+
+
+@pytest.mark.parametrize(
+    ("query", "filters"),
+    [
+        ("x", {}),
+        ("x site:a.test", {"site:a.test": "/search?q=x"}),
+        ("lang:zh x", {"lang:zh": "/search?q=x"}),
+        (
+            "x after:2024 before:2025 y",
+            {"after:2024": "/search?q=x+before%3A2025+y", "before:2025": "/search?q=x+after%3A2024+y"},
+        ),
+        ('"a site:b" -site:c xsite:d', {}),
+    ],
+)
+def test_what_narrows_a_query_can_be_taken_away(query: str, filters: dict[str, str]) -> None:
+    found = re.findall(
+        r'<li><a href="([^"]*)" aria-label="Without [^"]*"><bdi>([^<]*)</bdi>', _page_of(_hit(), query)
+    )
+    assert {text: href for href, text in found} == filters
+
+
+def test_facets_have_names_the_readers_language_first_and_only_those_that_narrow() -> None:
+    counts = FacetCounts(
+        (("a.test", 9), ("b.test", 1)),
+        (("en", 8), ("zh", 2)),
+        (("text/html", 10),),
+        (("2023", 2), ("2024", 1)),
+    )
+    page = _page_of(_hit(), language="zh", facets=counts)
+    names = re.findall(r'<li><a href="[^"]*"><bdi>([^<]*)</bdi></a> <span>', page)
+    assert names == ["a.test", "b.test", "中文", "English", "2024", "2023"]
+
+
+def test_a_site_has_a_letter_and_a_page_in_another_language_says_so() -> None:
+    page = _page_of(_hit(language="zh"))
+    assert re.search(r'class="letter hue-[0-7]" aria-hidden="true">A</span>', page)
+    assert '<article lang="zh">' in page
+    assert "<span>中文</span>" in page
+    assert "<article>" in _page_of(_hit(language="en"))
+    assert "<article>" in _page_of(_hit(language='"><script>'))

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from peers.engine.query import Mode, Query, term_query
+from peers.engine.query import Mode, Query
 from peers.engine.reading import parse_query
 from peers.gateway.relaxation import ENOUGH, SCORED_MAX, Step, steps_of
+from tests.peers.engine.term_query import term_query
 
 
 def test_all_words_are_searched_first_and_any_if_these_are_few() -> None:

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from math import inf
+
 import msgspec
 import pytest
 
 from mesh.actor import Address, Send
+from mesh.decree import POLICY, Decree
+from mesh.membership.messages import DecreesInForce
 from peers.engine.query_language import Oddity, Remark
 from peers.gateway.messages import ChangeGateway, Coverage, PagesFound, SearchPages
 from peers.gateway.plan import NOBODY_ABSENT, Share
@@ -11,6 +15,7 @@ from peers.gateway.result_cache import FRESH_S, ResultCache
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.term_statistics import Edition
 from peers.index.wire_messages import CountTerms, SearchSlots
+from peers.policy.rules import Action, Policy, Rule, policy_bytes
 from tests.peers.gateway.mesh_of_three import PEERS, SLOT_COUNT, Conversation, ownership, url_of
 
 URL = url_of("bob")
@@ -44,6 +49,42 @@ def test_page_of_a_search_that_was_cut_short_says_so_and_is_not_shown_again() ->
     assert talk.answer().remarks == (Remark(Oddity.CUT_SHORT),)
     assert not talk.answer().is_exact
     assert talk.searcher.observe().cache_pages == 0
+
+
+def take_down(talk: Conversation, url: str) -> None:
+    """Decree that a page be shown no more."""
+    body = policy_bytes(Policy(rules=(Rule(action=Action.TAKE_DOWN, urls=(url,)), Rule(action=Action.CRAWL))))
+    decree = Decree(POLICY, "", 1, 0.0, inf, body, b"", b"")
+    talk.from_peer("ann", DecreesInForce(POLICY, (decree,)), "membership")
+
+
+def test_page_taken_down_while_its_excerpt_is_read_is_neither_shown_nor_kept() -> None:
+    talk = Conversation()
+    talk.search("crawler")
+    talk.all_counted(1)
+    talk.found("ann")
+    talk.found("bob", (URL, 2.5))
+    talk.found("cyd")
+    take_down(talk, URL)
+    talk.read("bob", URL)
+    assert talk.answer().hits == ()
+    talk.search("crawler", ticket=2)
+    talk.all_counted(1)
+    assert URL not in [hit.url for hit in talk.answer().hits]
+
+
+def test_page_taken_down_while_it_is_asked_whether_it_is_right_is_not_shown_again() -> None:
+    talk = shown()
+    talk.wait(FRESH_S + 0.01)
+    [asking] = talk.search("crawler", ticket=2)
+    assert asking.message == CountTerms(talk.request, ())
+    take_down(talk, URL)
+    talk.all_counted()
+    talk.found("ann")
+    talk.found("bob", (URL, 2.5))
+    talk.found("cyd")
+    assert talk.answer().ticket == 2
+    assert talk.answer().hits == ()
 
 
 def test_page_is_shown_again_without_asking_anybody() -> None:

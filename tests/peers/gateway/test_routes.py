@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from urllib.parse import quote
+import re
+from base64 import b64encode
+from collections.abc import Callable
+from hashlib import sha256
+from urllib.parse import quote, quote_plus
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
@@ -13,7 +17,9 @@ from starlette.applications import Starlette
 
 from mesh.actor import Message
 from mesh.decree import POLICY, Signer
+from mesh.membership.members import State
 from mesh.membership.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
+from mesh.membership.wire_messages import MemberRecord, Rumour
 from mesh.signing_key import SigningKey
 from peers.engine.query import Order
 from peers.engine.reading import QUERY_CHARS_MAX
@@ -22,12 +28,14 @@ from peers.gateway.messages import (
     CheckReadiness,
     Coverage,
     DrainOrder,
+    GatherStatus,
     Lacking,
     ReadinessTold,
     SearchPages,
     SeedsAdded,
+    StatusGathered,
 )
-from peers.gateway.pages import STYLE_URL
+from peers.gateway.pages import KEYS, STYLE_URL
 from peers.gateway.routes import BODY_BYTES_MAX, SEEDS_MAX, Answer, Busy, Refused, application
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.stored_page import StoredPage, stored_page
@@ -37,6 +45,7 @@ from tests.peers.gateway.fake_searcher import (
     ENGLISH_URL,
     GONE_URL,
     HOSTILE_URL,
+    STATUSES,
     answer_to,
 )
 
@@ -75,8 +84,8 @@ class FakeBackend:
     def now(self) -> float:
         return 100.0
 
-    def statistics(self) -> Mapping[str, object]:
-        return {"searcher": {"searches": 3}}
+    def metrics(self) -> str:
+        return "tianmesh_searches_total 3\n"
 
 
 class BusyBackend(FakeBackend):
@@ -208,7 +217,7 @@ async def test_language_follows_the_browser_unless_chosen(gateway: Starlette) ->
 
 async def test_page_of_results_is_asked_by_its_offset(gateway: Starlette, backend: FakeBackend) -> None:
     reply = await ask(gateway, "/search?q=many&page=5")
-    assert backend.orders == [SearchPages(7, "many", 10, 40)]
+    assert backend.orders == [SearchPages(7, "many", 10, 40, wants_facets=True)]
     assert '<span class="number" aria-current="page">5</span>' in reply.text
     assert 'rel="prev" href="/search?q=many&amp;page=4"' in reply.text
     assert 'rel="next" href="/search?q=many&amp;page=6"' in reply.text
@@ -219,12 +228,12 @@ async def test_page_number_that_makes_no_sense_is_the_first(
     gateway: Starlette, backend: FakeBackend, page: str, offset: int
 ) -> None:
     await ask(gateway, f"/search?q=many&page={page}")
-    assert backend.orders == [SearchPages(7, "many", 10, offset)]
+    assert backend.orders == [SearchPages(7, "many", 10, offset, wants_facets=True)]
 
 
 async def test_page_number_is_bounded(gateway: Starlette, backend: FakeBackend) -> None:
     reply = await ask(gateway, "/search?q=many&page=99999999")
-    assert backend.orders == [SearchPages(7, "many", 10, 990)]
+    assert backend.orders == [SearchPages(7, "many", 10, 990, wants_facets=True)]
     assert 'rel="next"' not in reply.text
 
 
@@ -248,10 +257,10 @@ async def test_query_that_is_too_long_is_answered_all_the_same(gateway: Starlett
 async def test_how_results_are_wanted_is_passed_on_and_kept_in_links(
     gateway: Starlette, backend: FakeBackend
 ) -> None:
-    reply = await ask(gateway, "/search?q=everything&sort=date&facets=1&explain=1&page=7&cursor=abc")
+    reply = await ask(gateway, "/search?q=everything&sort=date&explain=1&page=7&cursor=abc")
     everything = SearchPages(7, "everything", 10, 0, Order.DATE, "abc", True, True)
     assert backend.orders == [everything]
-    kept = "sort=date&amp;facets=1&amp;explain=1"
+    kept = "sort=date&amp;explain=1"
     assert f'rel="next" href="/search?q=everything&amp;page=8&amp;{kept}&amp;cursor=the-next"' in reply.text
     assert f'href="/search?q=everything+site%3Ah1.test&amp;{kept}"' in reply.text
     assert f'href="/search?q=everything+lang%3Azh&amp;{kept}"' in reply.text
@@ -263,13 +272,14 @@ async def test_how_results_are_wanted_is_passed_on_and_kept_in_links(
 
 
 async def test_all_that_is_told_of_results_is_on_the_page(gateway: Starlette) -> None:
-    text = (await ask(gateway, "/search?q=everything&facets=1")).text
+    text = (await ask(gateway, "/search?q=everything")).text
     assert "at least 1,234 pages" in text
     assert "some of the words are enough, all are on 3" in text
     assert "On no page: xyzzy. The search went on without." in text
     assert "“after:never” is no date" in text
-    assert "of 2024-05-01" in text
-    assert "application/pdf" in text
+    assert "<span>1 May 2024</span><span>PDF</span><span>中文</span>" in text
+    assert ">fetched 15 Jun 2025</span>" in text
+    assert '<article lang="zh">' in text
     assert "2.500000 score = bm25f &lt;b&gt;" in text
 
 
@@ -286,8 +296,8 @@ async def test_json_tells_what_the_page_does(gateway: Starlette) -> None:
             "text": "“after:never” is no date (like 2024, 2024-05 or 2024-05-01) and was searched as text.",
         }
     ]
-    assert answer["facets"]["hosts"] == [{"value": "h1.test", "count": 9}]
-    assert answer["facets"]["years"] == [{"value": "2024", "count": 4}]
+    assert answer["facets"]["hosts"] == [{"value": "h1.test", "count": 9}, {"value": "h2.test", "count": 1}]
+    assert answer["facets"]["years"] == [{"value": "2024", "count": 4}, {"value": "2023", "count": 1}]
     [hit] = answer["hits"]
     assert (hit["date"], hit["type"], hit["language"]) == (1_714_521_600.0, "application/pdf", "zh")
     assert hit["explanation"]["parts"][0]["name"] == "stem run"
@@ -297,19 +307,65 @@ async def test_order_that_there_is_not_is_the_usual_one_for_people_and_refused_f
     gateway: Starlette, backend: FakeBackend
 ) -> None:
     assert (await ask(gateway, "/search?q=a&sort=colour")).status == 200
-    assert backend.orders == [SearchPages(7, "a", 10, 0)]
+    assert backend.orders == [SearchPages(7, "a", 10, 0, wants_facets=True)]
     reply = await ask(gateway, "/api/search?q=a&sort=colour")
     assert reply.status == 400
     assert "score, date" in reply.json["error"]
 
 
-async def test_pages_need_no_script_and_load_nothing_from_elsewhere(gateway: Starlette) -> None:
+async def test_pages_have_one_script_that_their_policy_names_and_load_nothing_from_elsewhere(
+    gateway: Starlette,
+) -> None:
     for target in ("/", "/search?q=many", "/search?q=zilch"):
         reply = await ask(gateway, target)
-        assert "<script" not in reply.text
-        assert "default-src 'none'" in reply.headers["content-security-policy"]
+        [script] = re.findall("<script>(.*?)</script>", reply.text, re.DOTALL)
+        digest = b64encode(sha256(script.encode()).digest()).decode()
+        policy = reply.headers["content-security-policy"]
+        assert f"default-src 'none'; style-src 'self'; script-src 'sha256-{digest}';" in policy
         assert reply.headers["referrer-policy"] == "no-referrer"
         assert reply.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_browser_can_take_the_gateway_as_its_search_engine(gateway: Starlette) -> None:
+    assert 'rel="search"' in (await ask(gateway, "/")).text
+    reply = await ask(gateway, "/opensearch.xml", headers={"Host": "127.0.0.1:8017"})
+    assert reply.headers["content-type"].startswith("application/opensearchdescription+xml")
+    [template] = [
+        each.get("template") for each in ElementTree.fromstring(reply.text).iter() if each.get("template")
+    ]
+    assert template == "http://127.0.0.1:8017/search?q={searchTerms}"
+    assert (await ask(gateway, "/favicon.ico")).headers["content-type"].startswith("image/svg+xml")
+
+
+async def test_search_can_be_followed_as_a_feed_of_its_newest_pages(
+    gateway: Starlette, backend: FakeBackend
+) -> None:
+    reply = await ask(gateway, "/search?q=everything&format=rss&lang=en", headers={"Host": "localhost:8017"})
+    assert backend.orders == [SearchPages(7, "everything", 10, 0, Order.DATE)]
+    assert reply.headers["content-type"].startswith("application/rss+xml")
+    channel = ElementTree.fromstring(reply.text)[0]
+    assert channel.findtext("link", "").startswith("http://localhost:8017/search?q=everything&sort=date")
+    assert channel.findtext("item/link") == ENGLISH_URL
+    assert channel.findtext("item/pubDate") == "Wed, 01 May 2024 00:00:00 GMT"
+    hostile = ElementTree.fromstring((await ask(gateway, "/search?q=hostile&format=rss")).text)[0]
+    assert hostile.findtext("item/title") == "</a><script>alert('title')</script>"
+    assert hostile.findtext("item/pubDate") is None
+
+
+async def test_help_has_examples_that_are_searches(gateway: Starlette) -> None:
+    for headers, example in (({}, "host -proxy"), (ZH, "主机 -代理")):
+        text = (await ask(gateway, "/help", headers=headers)).text
+        assert f'<a href="/search?q={quote_plus(example)}">{example}</a>' in text
+
+
+async def test_search_that_found_no_room_can_be_tried_again(backend: FakeBackend) -> None:
+    async def busy(*_: object) -> Answer:
+        raise Busy("too many")
+
+    backend.ask = busy  # type: ignore[method-assign, assignment]  # as a backend that is full
+    reply = await ask(application(backend), "/search?q=a+b&sort=date&page=3")
+    assert reply.status == 503
+    assert 'href="/search?q=a+b&amp;page=3&amp;sort=date"' in reply.text
 
 
 async def test_style_is_kept_under_an_address_of_its_own(gateway: Starlette) -> None:
@@ -335,7 +391,7 @@ ATTACKS = [
 @pytest.mark.parametrize("path", ["/search?q=", "/search?lang=", "/search?q=many&lang=", "/page?url="])
 async def test_nothing_of_a_request_becomes_markup(gateway: Starlette, path: str, attack: str) -> None:
     reply = await ask(gateway, path + quote(attack, safe=""))
-    assert "<script" not in reply.text
+    assert "<script" not in _without_keys(reply.text)
     assert "<img" not in reply.text
     assert ' onfocus=alert(1) x="' not in reply.text
     assert "' autofocus" not in reply.text
@@ -344,7 +400,7 @@ async def test_nothing_of_a_request_becomes_markup(gateway: Starlette, path: str
 
 
 async def test_nothing_of_a_page_becomes_markup(gateway: Starlette) -> None:
-    text = (await ask(gateway, "/search?q=hostile")).text
+    text = _without_keys((await ask(gateway, "/search?q=hostile")).text)
     assert "<script" not in text
     assert "<img" not in text
     assert "<mark>&lt;img</mark> src=x onerror" in text
@@ -354,7 +410,13 @@ async def test_nothing_of_a_page_becomes_markup(gateway: Starlette) -> None:
 async def test_error_pages_do_not_repeat_the_address(gateway: Starlette) -> None:
     reply = await ask(gateway, "/%3Cscript%3E", headers={"Accept": "text/html"})
     assert reply.status == 404
-    assert "script" not in reply.text
+    assert "<script" not in _without_keys(reply.text)
+    assert "%3Cscript" not in reply.text
+
+
+def _without_keys(text: str) -> str:
+    """The page without the one script that is ours."""
+    return text.replace(f"<script>{KEYS}</script>", "", 1)
 
 
 # --- /page ---------------------------------------------------------------------------------------
@@ -375,7 +437,7 @@ async def test_stored_copy_is_shown_in_a_frame_without_powers(gateway: Starlette
 
 async def test_stored_copy_of_a_page_that_is_gone_says_so(gateway: Starlette) -> None:
     reply = await ask(gateway, f"/page?url={quote(GONE_URL, safe='')}")
-    assert "On 1970-01-03 the page was not there any more" in reply.text
+    assert "On 3 Jan 1970 the page was not there any more" in reply.text
     assert "what was there" in reply.text
     reply = await ask(gateway, f"/page?url={quote(CHINESE_URL, safe='')}")
     assert "not there any more" not in reply.text
@@ -482,26 +544,27 @@ async def test_seeds_cannot_be_added_by_a_link(gateway: Starlette) -> None:
 # --- /api/drain ----------------------------------------------------------------------------------
 
 
-async def drain(gateway: Starlette, body: bytes = b'{"peer": "bob"}', **headers: str) -> Reply:
+async def drain(gateway: Starlette, body: bytes = b'{"peer": "bobb"}', **headers: str) -> Reply:
     named = RIGHTS | {name.replace("_", "-"): value for name, value in headers.items()}
     return await ask(gateway, "/api/drain", "POST", named, body)
 
 
 async def test_who_bears_the_token_may_drain(gateway: Starlette, backend: FakeBackend) -> None:
     reply = await drain(gateway)
-    assert backend.orders == [DrainOrder(7, "bob", True)]
+    assert backend.orders == [DrainOrder(7, "bobb", True)]
     assert reply.json == {
-        "peer": "bob-whole",
+        "peer": "bobb-whole",
         "is_draining": True,
         "is_written_off": False,
         "to_decree": None,
     }
-    await drain(gateway, b'{"peer": "bob", "is_draining": false}')
-    assert backend.orders[-1] == DrainOrder(7, "bob", False)
+    await drain(gateway, b'{"peer": "bobb", "is_draining": false}')
+    assert backend.orders[-1] == DrainOrder(7, "bobb", False)
 
 
 ADMINISTRATION = [("/api/drain", "POST"), ("/api/import", "POST"), ("/api/decrees", "POST")]
 ADMINISTRATION += [("/api/decrees", "GET"), ("/metrics", "GET"), ("/api/seeds", "POST")]
+ADMINISTRATION += [("/api/why?url=http://a.test/", "GET"), ("/api/why/idle", "GET")]
 
 
 @pytest.mark.parametrize("client", ["127.0.0.1", "::1", "192.0.2.7", "2001:db8::1", "unix", ""])
@@ -576,7 +639,7 @@ async def test_anybody_sees_how_the_mesh_is_but_no_addresses_and_no_hosts(gatewa
 async def test_with_a_token_whoever_knows_it_may_drain(backend: FakeBackend, client: str) -> None:
     gateway = application(backend)
     backend.settings = GatewaySettings(admin_token=TOKEN)  # replaced while it runs
-    body = b'{"peer": "bob"}'
+    body = b'{"peer": "bobb"}'
     for given in (
         {},
         {"Authorization": "Bearer no"},
@@ -594,13 +657,21 @@ async def test_pages_of_other_sites_may_not_drain(gateway: Starlette, backend: F
     assert backend.orders == []
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"{}", b'{"peer": ""}', b'{"peer": "a b"}', b'{"peer": 1}', b'{"peer": "a", "all": true}']
-)
+@pytest.mark.parametrize("body", [b"", b"{}", b'{"peer": 1}', b'{"peer": "a", "all": true}'])
 async def test_drain_order_that_is_none_is_told_what_to_post(gateway: Starlette, body: bytes) -> None:
     reply = await drain(gateway, body)
     assert reply.status == 400
     assert 'post {"peer"' in reply.json["error"]
+
+
+@pytest.mark.parametrize("peer", ["", "a", "bob", "a b c", "a.*b", "x" * 17])
+async def test_a_peer_is_named_by_four_letters_at_least(
+    gateway: Starlette, backend: FakeBackend, peer: str
+) -> None:
+    reply = await drain(gateway, json.dumps({"peer": peer}).encode())
+    assert reply.status == 400
+    assert "give its id, or its first 4 letters or more" in reply.json["error"]
+    assert backend.orders == []
 
 
 async def test_a_decree_goes_to_the_membership_and_its_refusal_comes_back() -> None:
@@ -668,6 +739,53 @@ async def test_status_for_people_is_in_their_language(gateway: Starlette) -> Non
         assert 'href="http://127.0.0.1:8017"' in text
 
 
+def with_dead(order: Message) -> Message:
+    """What the searcher says when bob is down, and cat a bootstrap node."""
+    if isinstance(order, CheckReadiness):
+        return ReadinessTold(order.ticket, Coverage(10, 7, 3), (Lacking("bob", 3, False),))
+    assert isinstance(order, GatherStatus)
+    members = tuple(
+        Rumour(MemberRecord(peer, endpoint, "", "", "", b"", b"", b"", 1, weight), state)
+        for peer, endpoint, weight, state in (
+            ("ann", "tcp://10.0.0.1:7410", 100, State.ALIVE),
+            ("bob", "tcp://10.0.0.2:7410", 100, State.DEAD),
+            ("cat", "tcp://10.0.0.3:7400", 0, State.ALIVE),
+        )
+    )
+    return StatusGathered(order.ticket, STATUSES[:1], members, (("bob", 300.0),))
+
+
+async def test_the_page_of_the_status_shows_who_is_down_since_when_and_what_to_do() -> None:
+    gateway = application(FakeBackend(with_dead))
+    english = (await ask(gateway, "/status", headers=RIGHTS)).text
+    chinese = (await ask(gateway, "/status", headers=RIGHTS | ZH)).text
+    public = (await ask(gateway, "/status")).text
+    for text in (
+        "3 of 10 slots are not answered: bob with 3 slots has not answered",
+        "bob, 10.0.0.2, is down 5 min: start that peer again",
+        "`tianmesh drain bob` writes it off",
+        "down 5 min</td>",
+        "bootstrap node</td>",
+    ):
+        assert text in english
+    assert "停机 5 分钟" in chinese
+    assert "bob is down 5 min: start that peer again" in public
+    assert "10.0.0.2" not in public
+
+
+def with_no_word_of_readiness(order: Message) -> Message:
+    if isinstance(order, CheckReadiness):
+        raise Busy("the peer still joins")
+    return with_dead(order)
+
+
+async def test_the_page_of_the_status_is_shown_while_nobody_says_whether_all_slots_are_answered() -> None:
+    answer = await ask(application(FakeBackend(with_no_word_of_readiness)), "/status", headers=RIGHTS)
+    assert answer.status == 200
+    assert "<li>the peer still joins</li>" in answer.text
+    assert "down 5 min</td>" in answer.text
+
+
 async def test_nothing_of_a_status_becomes_markup(gateway: Starlette) -> None:
     text = (await ask(gateway, "/status", headers=RIGHTS)).text
     assert "javascript:" not in text
@@ -678,7 +796,7 @@ async def test_health_and_metrics(gateway: Starlette) -> None:
     assert (await ask(gateway, "/healthz")).json == {"status": "ok"}
     reply = await ask(gateway, "/metrics", headers=RIGHTS)
     assert reply.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
-    assert "tianmesh_searcher_searches 3\n" in reply.text
+    assert "tianmesh_searches_total 3\n" in reply.text
 
 
 async def test_addresses_that_do_not_exist_are_not_found(gateway: Starlette) -> None:

@@ -7,8 +7,10 @@ from math import inf, nan
 import pytest
 
 from mesh.actor import Address, Message, Send
+from mesh.conduct import Misbehaved, Offence
 from mesh.errors import LocalProtocolError
-from mesh.membership.wire_messages import Ping
+from mesh.membership.members import State
+from mesh.membership.wire_messages import MemberRecord, MembersTold, MembersWanted, Ping, Rumour
 from mesh.ownership import Ownership
 from mesh.slots import SlotTable
 from mesh.urls import host_of
@@ -35,7 +37,7 @@ from peers.gateway.page_lookup import LOOKUP_S_MAX
 from peers.gateway.punctuality import HEDGE_S_MAX
 from peers.gateway.relaxation import ENOUGH
 from peers.gateway.round import FOREIGN_RETRY_S, REPEAT_AFTER_S
-from peers.gateway.searcher import EARLY_S, ERRANDS_MAX, METER_READERS_MAX, Searcher
+from peers.gateway.searcher import EARLY_S, ERRANDS_MAX, METER_READERS_MAX, STARTING, Searcher
 from peers.gateway.seeding import REPEAT_S, SEEDING_S_MAX
 from peers.gateway.stage import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
 from peers.gateway.status import PeerStatus, encode
@@ -525,6 +527,15 @@ def test_hits_for_slots_of_others_are_dropped() -> None:
     assert talk.searcher.observe().hits_refused == 1
 
 
+def test_who_gives_hits_for_slots_of_others_is_reported() -> None:
+    talk = searching()
+    reports: set[Message] = set()
+    for peer, others in (("ann", "ann"), ("bob", "cyd"), ("cyd", "cyd")):
+        talk.found(peer, (url_of(others), 9.0), (url_of(peer), 1.0))
+        reports.update(message for _, message in talk.sent if isinstance(message, Misbehaved))
+    assert reports == {Misbehaved("bob", Offence.FOREIGN_HITS)}
+
+
 def test_order_does_not_depend_on_who_answers_first_and_how() -> None:
     shown = []
     for peers in (("ann", "bob", "cyd"), ("cyd", "bob", "ann")):
@@ -572,7 +583,7 @@ def test_orders_before_the_first_ownership_wait_for_it() -> None:
     assert [talk.searcher.receive(HTTP, order, 0.0) for order in EARLY] == [[]] * len(EARLY)
     assert talk.searcher.observe().in_flight == len(EARLY)
     sends = talk.change_ownership(ownership())
-    assert {type(send.message) for send in sends} >= {CountTerms, ReadPage, StatusWanted}
+    assert {type(send.message) for send in sends} >= {CountTerms, ReadPage, MembersWanted}
     assert talk.searcher.observe().refused == 0
 
 
@@ -582,7 +593,7 @@ def test_orders_before_the_first_ownership_are_refused_when_it_does_not_come() -
         searcher.receive(HTTP, order, number / 10)
     assert searcher.wake_at() == EARLY_S
     refused = [send.message for send in searcher.wake(EARLY_S + 0.1)]
-    assert refused == [RequestRefused(ticket, "this peer is starting") for ticket in (1, 2)]
+    assert refused == [RequestRefused(ticket, STARTING) for ticket in (1, 2)]
     assert searcher.wake_at() == EARLY_S + 0.2
 
 
@@ -695,30 +706,55 @@ def test_page_is_asked_of_those_who_still_answer_for_a_slot_that_moved() -> None
 
 def test_status_is_gathered_from_all_live_peers() -> None:
     talk = Conversation()
-    [wanted] = talk.order(GatherStatus(4))
+    [wanted] = gather(talk)
     assert wanted == Send(Address("*", "searcher"), StatusWanted(talk.request))
     told = {peer: encode(PeerStatus(id=peer)) for peer in PEERS}
     for peer in ("cyd", "ann"):
         assert talk.from_peer(peer, StatusTold(talk.request, told[peer]), "searcher") == []
     gathered = only(talk.from_peer("bob", StatusTold(talk.request, told["bob"]), "searcher"))
-    assert gathered == StatusGathered(4, tuple(told[peer] for peer in PEERS))
+    assert gathered == StatusGathered(4, tuple(told[peer] for peer in PEERS), MEMBERS)
+
+
+def gather(talk: Conversation, members: tuple[Rumour, ...] | None = None) -> list[Send]:
+    """Order the status, and have our membership tell who is a member."""
+    assert talk.order(GatherStatus(4)) == [Send(Address("ann", "membership"), MembersWanted(()))]
+    return talk.from_peer("ann", MembersTold(MEMBERS if members is None else members), "membership")
+
+
+def member(peer: str, state: State = State.ALIVE, gateway: str = "http://a:1") -> Rumour:
+    return Rumour(MemberRecord(peer, "", "", "", gateway, b"", b"", b"", 1, 100), state)
+
+
+MEMBERS = tuple(map(member, PEERS))
+
+
+def test_who_has_no_gateway_is_not_asked_for_a_status_and_those_that_are_down_are_told() -> None:
+    talk = Conversation()
+    down, door = member("cyd", State.DEAD), member("door", gateway="")
+    talk.change_ownership(ownership(alive=("ann", "bob")))
+    talk.wait(3.0)
+    gather(talk, (*MEMBERS[:2], down, door, member("eve", State.LEFT)))
+    told = {peer: encode(PeerStatus(id=peer)) for peer in ("ann", "bob")}
+    talk.from_peer("ann", StatusTold(talk.request, told["ann"]), "searcher")
+    gathered = only(talk.from_peer("bob", StatusTold(talk.request, told["bob"]), "searcher"))
+    assert gathered == StatusGathered(4, tuple(told.values()), (*MEMBERS[:2], down, door), (("cyd", 3.0),))
 
 
 def test_status_of_a_peer_that_does_not_answer_is_left_out() -> None:
     talk = Conversation()
-    talk.order(GatherStatus(4))
+    gather(talk)
     told = encode(PeerStatus(id="ann"))
     talk.from_peer("ann", StatusTold(talk.request, told), "searcher")
     assert [send.target.peer for send in talk.wait(REPEAT_AFTER_S)] == ["bob", "cyd"]
-    assert only(talk.wait(1.0)) == StatusGathered(4, (told,))
+    assert only(talk.wait(1.0)) == StatusGathered(4, (told,), MEMBERS)
 
 
 def test_status_that_is_forged_or_garbage_is_left_out() -> None:
     talk = Conversation(ownership(alive=("ann", "bob")))
-    talk.order(GatherStatus(4))
+    gather(talk, MEMBERS[:2])
     talk.from_peer("ann", StatusTold(talk.request, encode(PeerStatus(id="bob"))), "searcher")
     gathered = only(talk.from_peer("bob", StatusTold(talk.request, b"\xff"), "searcher"))
-    assert gathered == StatusGathered(4, ())
+    assert gathered == StatusGathered(4, (), MEMBERS[:2])
 
 
 def test_gateway_that_asks_is_told_what_the_meter_reads() -> None:

@@ -35,6 +35,7 @@ def test_status_has_the_fields_of_the_report_first() -> None:
 
 def test_total_has_every_number_of_the_peers() -> None:
     per_peer = {"id", "pid", "endpoint", "gateway", "members", "epoch", "state", "is_draining", "weight"}
+    per_peer |= {"misconduct", "machine", "version", "pages_max"}
     total = report_of([PeerStatus(id="ann")]).total
     assert set(total.__struct_fields__) == set(PeerStatus.__struct_fields__) - per_peer
 
@@ -50,6 +51,8 @@ def test_total_adds_what_adds_up() -> None:
         frontier=FrontierSize(1, 2, 3),
         activity=4,
         searches=7,
+        private_bytes=10,
+        rss_bytes=30,
         searches_cached=3,
         slots=SlotCounts(1, 2, 3, 4, 5, 6, 7, 8),
         bytes_moved_per_s=1.5,
@@ -61,6 +64,7 @@ def test_total_adds_what_adds_up() -> None:
         seconds=10.0,
         fetch_status={"200": 30},
         cpu_seconds=1.5,
+        private_bytes=100,
         slots=SlotCounts(10, 20, 30, 40, 50, 60, 70, 80),
         bytes_moved_per_s=0.5,
         hot_hosts=(("c.test", 4),),
@@ -71,6 +75,7 @@ def test_total_adds_what_adds_up() -> None:
     assert total.pages_per_second == 4.0
     assert total.fetch_status == {"200": 39, "dns": 1}
     assert total.cpu_seconds == 1.5
+    assert (total.private_bytes, total.rss_bytes) == (110, 30)
     assert total.frontier == FrontierSize(1, 2, 3)
     assert not total.idle
     assert total.activity == 4
@@ -145,7 +150,7 @@ def test_nobody_is_not_idle() -> None:
 def test_report_lists_peers_by_id() -> None:
     report = report_of([PeerStatus(id="bob"), PeerStatus(id="ann")])
     assert [peer.id for peer in report.peers] == ["ann", "bob"]
-    assert list(msgspec.json.decode(msgspec.json.encode(report))) == ["peers", "total"]
+    assert list(msgspec.json.decode(msgspec.json.encode(report))) == ["peers", "total", "members"]
 
 
 def test_status_survives_the_wire() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from math import inf, nan
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from mesh.actor import Address, Message, Send
 from mesh.codec import encode
+from mesh.conduct import CONDUCT, Misbehaved, Offence
 from mesh.errors import LocalProtocolError, RemoteProtocolError
 from mesh.membership.wire_messages import Ping
 from mesh.ownership import Ownership
@@ -411,6 +412,9 @@ def part_of(request: int, items: list[tuple[int, str]], part: int = 0, **changes
     return msgspec.structs.replace(message, **changes)
 
 
+DAMAGED_BY_ANN: Final = Send(Address(BEN, CONDUCT), Misbehaved(ANN, Offence.DAMAGED_PARTS))
+
+
 class Receiving:
     """Ben has asked ann for what she has of slot 0, and waits for parts."""
 
@@ -464,7 +468,7 @@ def test_a_part_that_comes_twice_is_taken_once() -> None:
 )
 def test_a_damaged_part_is_counted_and_asked_for_again(changes: dict[str, Any]) -> None:
     ben = Receiving()
-    assert ben.hear(part_of(ben.request, [(0, "x")], **changes)) == []
+    assert ben.hear(part_of(ben.request, [(0, "x")], **changes)) == [DAMAGED_BY_ANN]
     assert ben.refused == 1
     assert not ben.store.all()
     [(_, again)] = ben.exchange.wake(ben.exchange.wake_at())
@@ -485,7 +489,8 @@ def test_a_part_after_one_that_was_lost_is_not_taken_and_what_lacks_is_asked_for
 def test_items_of_slots_that_were_not_asked_for_end_the_task() -> None:
     ben = Receiving()
     assert ben.hear(part_of(ben.request, [(1, "x")])) == [
-        Send(Address(BEN, "handover"), SlotsSynchronised(1, NO_SLOTS))
+        DAMAGED_BY_ANN,
+        Send(Address(BEN, "handover"), SlotsSynchronised(1, NO_SLOTS)),
     ]
     assert ben.refused == 1
     assert not ben.store.all()

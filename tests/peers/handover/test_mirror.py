@@ -7,7 +7,7 @@ from mesh.memory_table import MemoryTable
 from mesh.ownership import Ownership
 from mesh.slots import SlotTable
 from peers.handover.item_store import ItemStore
-from peers.handover.mirror import RESEND_S, SHIP_S, Mirror, Pledge
+from peers.handover.mirror import FORMER_KEPT, RESEND_S, SHIP_S, Mirror, Pledge
 from peers.handover.wire_messages import ItemsChanged, ItemsKept
 
 SLOTS = 64
@@ -50,3 +50,30 @@ def test_shipment_goes_on_without_the_slots_whose_team_its_receiver_has_left() -
     assert isinstance(answer.message, ItemsKept)
     ours.receive(Address(BOB, "toys"), answer.message, 2.0)
     assert [pledge.sends for pledge in ours.redeem()] == [(promise,)]
+
+
+def test_who_was_in_the_team_until_a_moment_ago_is_still_heard_and_a_stranger_to_it_is_not() -> None:
+    table = SlotTable({ANN: 100, BOB: 100, CYD: 100, "dan": 100}, SLOTS, 2)
+
+    def pinned_to(me: str, who: str) -> Ownership:
+        return Ownership(me, table.pinned({slot: who}), table.weights, serving=table)
+
+    slot = next(each for each in range(SLOTS) if table.team_of(each) == (BOB, CYD))
+    ours, store = peer(ANN, pinned_to(ANN, ANN))
+    theirs, kept = peer(BOB, pinned_to(BOB, ANN))
+    store.put(slot, b"name", b"visited before it stopped")
+    ours.plan(0.0)
+    for mirror, me in ((ours, ANN), (theirs, BOB)):
+        mirror.change_ownership(pinned_to(me, "dan"))
+    changes = {send.target.peer: send.message for send in ours.wake(SHIP_S)}
+    assert set(changes) == {BOB, CYD, "dan"}, "whose team it is now"
+    changed = changes[BOB]
+    assert isinstance(changed, ItemsChanged)
+    assert theirs.receive(Address("eve", "toys"), changed, SHIP_S) == []
+    assert not list(kept.items(slot))
+    [answer] = theirs.receive(Address(ANN, "toys"), changed, SHIP_S)
+    assert isinstance(answer.message, ItemsKept)
+    assert [item.slot for item in kept.items(slot)] == [slot]
+    for _ in range(FORMER_KEPT):
+        theirs.change_ownership(pinned_to(BOB, "dan"))
+    assert theirs.receive(Address(ANN, "toys"), changed, SHIP_S) == [], "that is long ago"

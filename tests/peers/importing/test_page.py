@@ -100,6 +100,7 @@ def test_records_about_something_else_are_passed_over(kind: str) -> None:
         (record(gzip.compress(bytes(9 << 20)), "Content-Encoding: gzip"), "larger than 8 MiB"),
         (record(warc_target_uri="ftp://a.test/"), "no http or https URL"),
         (record(warc_date="yesterday"), "no date"),
+        (record(BODY, "Content-Type: text/html", "Date: soon", warc_date="2024-02-31T00:00:00Z"), "no date"),
         (record(warc_type="sound"), "a record of type 'sound'"),
         (record(head="ICAP/1.0 200 OK"), "not an HTTP response"),
         (record(content_type="text/dns"), "not HTTP"),
@@ -109,6 +110,13 @@ def test_what_is_no_page_is_refused_with_the_reason(found: Record, reason: str) 
     with pytest.raises(Refused) as error:
         page(found)
     assert str(error.value) == reason
+
+
+def test_the_date_of_the_server_counts_where_the_record_has_none_that_can_be() -> None:
+    at = "Date: Tue, 05 Mar 2024 06:07:08 GMT"
+    found = record(BODY, "Content-Type: text/html", at, warc_date="2024-02-31T25:61:00-0600")
+    assert page(found).fetched_at == float(int(AT))
+    assert page(record(BODY, "Content-Type: text/html", at)).fetched_at == AT
 
 
 def test_text_that_was_extracted_before_is_a_page_too() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import pytest
 from starlette.applications import Starlette
@@ -49,8 +49,8 @@ class FakeBackend:
     def now(self) -> float:
         return 100.0
 
-    def statistics(self) -> Mapping[str, object]:
-        return {}
+    def metrics(self) -> str:
+        return ""
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import zstandard
 from fastwarc.warc import ArchiveIterator, WarcRecordType
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 from warcio.statusandheaders import StatusAndHeaders
@@ -18,7 +18,7 @@ from warcio.warcwriter import WARCWriter
 
 from mesh.errors import CorruptionError
 from peers.importing.positions import Damage, Position
-from peers.importing.unpacking import DICTIONARY_MAGIC, packing_of
+from peers.importing.unpacking import DICTIONARY_MAGIC, ZSTD_MAGIC, packing_of
 from peers.importing.warc_file import Record, read_warc
 from peers.storage.warc import RECORD_BYTES_MAX, response_record
 from tests.helpers import seen
@@ -190,11 +190,18 @@ def test_a_bomb_is_given_up() -> None:
     assert "no more than" in damages_in(packed + PACKED[1])[0][1]
 
 
+def test_a_dictionary_in_front_that_is_cut_or_none_is_said_at_once() -> None:
+    for garbage in (b"", b"\xff", b"\xff\xff\xff\x00 words", b"\x08\x00\x00\x00" + ZSTD_MAGIC + b"none"):
+        with pytest.raises(CorruptionError, match="dictionary"):
+            packing_of(DICTIONARY_MAGIC + garbage)
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.binary(max_size=300), st.integers(0, 4), st.sampled_from(sorted(set(PACKINGS) - {"bare line feeds"}))
 )
 def test_no_bytes_make_reading_fail(garbage: bytes, at: int, name: str) -> None:
+    assume(not garbage.startswith(DICTIONARY_MAGIC))
     data = PACKINGS[name]
     cut = len(data) * at // 5
     read(data[:cut] + garbage + data[cut:])

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from math import inf
+
 import pytest
 
 from mesh.errors import ConfigError
+from mesh.slots import slot_of
 from peers.policy import edits
 from peers.policy.policy_file import difference, read_policy, write_policy
-from peers.policy.rules import EVERYTHING, Action, Policy, Rule
+from peers.policy.rules import EVERYTHING, Action, Pin, Policy, Rule, policy_bytes, policy_in
 
 LIMITS = Rule(action=Action.CRAWL)
 
@@ -22,6 +26,11 @@ def scoped(*texts: str, policy: Policy | None = None) -> Policy:
         ("北大.中国", "http://xn--djry4l.xn--fiqs8s/", "http://xn--fiqs8s/"),
         ("http://a.org/x", "http://a.org/x", "http://a.org/x/y"),
         ("http://a.org/x*", "http://a.org/x/y", "http://a.org/y"),
+        ("HTTPS://A.org:443/X*", "https://a.org/Xy", "https://a.org/xy"),
+        ("https://北大.中国/*", "https://xn--djry4l.xn--fiqs8s/x", "https://xn--fiqs8s/x"),
+        ("https://*.A.org/*", "https://b.a.org/x", "https://a.org/x"),
+        ("http*://a.org/*", "https://a.org/x", "https://b.org/x"),
+        ("*.PDF", "https://a.org/x.PDF", "https://a.org/x.pdf"),
         ("127.0.0.1", "http://127.0.0.1:8080/", "http://127.0.0.2/"),
     ],
 )
@@ -34,6 +43,12 @@ def test_target_is_a_domain_a_page_or_a_pattern(text: str, inside: str, outside:
 @pytest.mark.parametrize("text", ["", "a b", "ftp://a.org/", "*****", "http://a.org/ä*"])
 def test_what_is_no_target_is_told(text: str) -> None:
     with pytest.raises(ConfigError, match=r"give one with|is neither|cannot be used|no URL"):
+        edits.target(text)
+
+
+@pytest.mark.parametrize("text", ["a.org/*", "ftp://a.org/*", "//a.org/*", "http:/a.org/*", "https://a b/*"])
+def test_pattern_that_matches_nothing_is_told_and_how_one_begins(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"begin a pattern with http://, https:// or \*"):
         edits.target(text)
 
 
@@ -117,6 +132,9 @@ def test_policy_reads_as_it_was_written() -> None:
         ("[[rules]\n", "p.toml is not TOML"),
         ('[[rules]]\naction = "fly"', "Invalid enum value 'fly'"),
         ("[[rules]]\naction = 'crawl'\ndomain = ['a']", "unknown field `domain`"),
+        ("[[rules]]\naction = 'skip'\nurls = ['a.org/*']", "begin a pattern with"),
+        ("[[rules]]\naction = 'skip'\nurls = ['https://A.org/*']", "write it 'https://a.org/\\*'"),
+        ("[[rules]]\naction = 'skip'\nurls = ['https://a.org']", "write it 'https://a.org/'"),
     ],
 )
 def test_file_that_is_no_policy_is_told_with_the_place(text: str, message: str) -> None:
@@ -128,3 +146,88 @@ def test_difference_of_two_policies_names_the_lines() -> None:
     old, new = write_policy(scoped("a.org")), write_policy(scoped("b.org"))
     assert '+domains = ["b.org"]' in difference(old, new)
     assert difference(old, old) == ""
+
+
+def test_network_is_a_scope_of_its_own_to_which_others_are_added() -> None:
+    policy = scoped("2001:db8::/32", "a.org", policy=scoped("162.105.0.0/16"))
+    domains, networks, rest = sorted(policy.rules, key=lambda rule: (rule.action, len(rule.addresses)))
+    assert domains.domains == ("a.org",)
+    assert networks.addresses == ("162.105.0.0/16", "2001:db8::/32")
+    assert rest == edits.NOTHING_ELSE
+    assert read_policy(write_policy(policy), "x") == policy
+
+
+def test_network_is_paused_and_resumed() -> None:
+    halted = edits.paused(scoped("a.org"), edits.target("162.105.0.0/16"))
+    rule = halted.host_rule("x.a.org", "162.105.3.4")
+    assert rule is not None
+    assert rule.action is Action.PAUSE
+    assert edits.resumed(halted, edits.target("162.105.0.0/16")) == scoped("a.org")
+
+
+END = datetime(2030, 1, 1, tzinfo=UTC)
+BEFORE_S, AFTER_S = END.timestamp() - 1.0, END.timestamp()
+
+
+def test_end_of_a_policy_becomes_one_of_each_rule_and_then_everything_is_crawled() -> None:
+    policy = edits.ending(scoped("a.org"), END.timestamp())
+    assert not policy.at(BEFORE_S).has_room_for("http://b.org/")
+    assert policy.at(AFTER_S).has_room_for("http://b.org/")
+    assert edits.ending(scoped("a.org"), inf) == scoped("a.org")
+    assert read_policy(write_policy(policy), "x") == policy
+
+
+def test_what_is_taken_down_or_paused_before_an_end_stays_so_after_it() -> None:
+    policy = edits.taken_down(edits.ending(scoped("a.org"), AFTER_S), edits.target("http://a.org/x"), "")
+    policy = edits.paused(policy, edits.target("a.org"))
+    assert policy.is_taken_down("http://a.org/x")
+    for now in (BEFORE_S, AFTER_S):
+        rule = policy.at(now).host_rule("a.org")
+        assert rule is not None
+        assert rule.action is Action.PAUSE
+        assert policy.at(now).is_taken_down("http://a.org/x")
+
+
+def test_scope_that_is_added_before_an_end_holds_before_and_after_it() -> None:
+    policy = scoped("b.org", policy=edits.ending(scoped("a.org"), AFTER_S))
+    assert policy.at(BEFORE_S).has_room_for("http://b.org/")
+    assert not policy.at(BEFORE_S).has_room_for("http://c.org/")
+    assert not edits.goes_anywhere(policy)
+    assert edits.goes_anywhere(policy.at(AFTER_S))
+
+
+def test_rules_with_an_end_before_a_take_down_are_refused_in_a_file() -> None:
+    with pytest.raises(ConfigError, match="behind all that take something down"):
+        read_policy(
+            '[[rules]]\naction = "crawl"\nuntil = 2030-01-01T00:00:00Z\n'
+            '[[rules]]\naction = "take_down"\nhosts = ["a.org"]\n',
+            "x",
+        )
+
+
+def test_pins_are_written_and_read_and_those_that_make_no_sense_are_refused() -> None:
+    text = '[[rules]]\naction = "crawl"\n\n[[pins]]\npeer = "ann"\nhost = "a.test"\n\n'
+    text += '[[pins]]\npeer = "bob"\nslot = 3\n'
+    policy = read_policy(text, "p.toml")
+    assert read_policy(write_policy(policy), "p.toml") == policy
+    assert policy.pinned(lambda host: slot_of(host, 50_000)) == {slot_of("a.test", 50_000): "ann", 3: "bob"}
+    assert policy_in(policy_bytes(policy)) == policy
+    for pins in (
+        '[[pins]]\npeer = "ann"\n',
+        '[[pins]]\npeer = "ann"\nhost = "a.test"\nslot = 3\n',
+        '[[pins]]\npeer = "ann"\nslot = 65536\n',
+        '[[pins]]\npeer = "ann"\nslot = 3\n\n[[pins]]\npeer = "bob"\nslot = 3\n',
+    ):
+        with pytest.raises(ConfigError, match=r"pin|Expected"):
+            read_policy(pins, "p.toml")
+
+
+def test_of_two_pins_of_one_slot_the_first_counts() -> None:
+    pins = (Pin(peer="ann", host="a.test"), Pin(peer="bob", slot=slot_of("a.test", 8)))
+    assert Policy(pins=pins).pinned(lambda host: slot_of(host, 8)) == {slot_of("a.test", 8): "ann"}
+
+
+@pytest.mark.parametrize("text", ["", "pages_max = 9\n", '[[pins]]\npeer = "ann"\nslot = 3\n'])
+def test_a_file_without_a_rule_would_stop_the_crawl_and_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="no rule, so nothing would be crawled"):
+        read_policy(text, "p.toml")

@@ -1,7 +1,15 @@
 from __future__ import annotations
 
+import re
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from math import inf
+
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from peers.policy.rules import (
     EVERYTHING,
@@ -17,7 +25,7 @@ CRAWL, SKIP, PAUSE, DOWN = Action.CRAWL, Action.SKIP, Action.PAUSE, Action.TAKE_
 
 
 def action_of(policy: Policy, url: str) -> Action | None:
-    rule = policy.rule_for(url)
+    rule = next(policy.rules_for(url))
     return rule.action if rule is not None else None
 
 
@@ -103,6 +111,11 @@ def test_host_is_open_within_its_hours(hours: str, now: float, opens: float) -> 
         {"action": "pause", "urls": ["http://a.org/*"]},  # a host has one clock
         {"action": "crawl", "urls": ["http://a.org/*"], "delay_s": 3.0},
         {"action": "skip", "depth_max": 3},
+        {"action": "take_down", "languages": ["en"]},  # nobody can tell by the URL
+        {"action": "pause", "media_types": ["text/plain"]},
+        {"action": "crawl", "languages": ["en"], "delay_s": 3.0},
+        {"action": "skip", "languages": ["zh-CN"]},
+        {"action": "skip", "media_types": ["html"]},
         {"action": "crawl", "hours": "25:00-26:00"},
         {"action": "crawl", "host": ["a.org"]},
         {"action": "fetch"},
@@ -114,8 +127,59 @@ def test_rule_that_means_nothing_is_refused(wrong: dict[str, object]) -> None:
         msgspec.convert({"rules": [wrong]}, Policy)
 
 
-def test_only_a_pause_without_conditions_in_front_pauses_all() -> None:
-    assert Policy(rules=(Rule(action=PAUSE, reason="power cut"), Rule(action=CRAWL))).pauses_all
+def test_rule_about_a_page_costs_the_urls_of_other_hosts_nothing() -> None:
+    downs = (Rule(action=DOWN, urls=(f"http://h{n}.org/x", f"http://h{n}.org/*/y")) for n in range(1_999))
+    policy = Policy(rules=(*downs, Rule(action=CRAWL)))
+    assert policy.is_taken_down("http://h7.org/z/y")
+    assert calls_of(policy.is_taken_down, "http://other.org/x") < 100
+
+
+def calls_of(work: Callable[[str], object], url: str) -> int:
+    """Count the calls and returns of functions."""
+    events: list[str] = []
+    sys.setprofile(lambda frame, event, argument: events.append(event))
+    work(url)
+    sys.setprofile(None)
+    return len(events)
+
+
+NAMES = st.sampled_from(["a.org", "x.a.org", "y.x.a.org", "b.org"])
+PATTERNS = st.one_of(
+    st.builds("http://{}/{}".format, NAMES, st.text("ab*", max_size=4)),
+    st.builds("http://*{}{}".format, NAMES, st.sampled_from(["/*", "*", "/ab"])),
+    st.text("ab*/.", min_size=1, max_size=4),
+).filter(lambda pattern: pattern.count("*") <= WILDCARDS_MAX)
+RULES = st.builds(
+    Rule,
+    action=st.sampled_from([CRAWL, SKIP, DOWN]),
+    hosts=st.lists(NAMES, max_size=1).map(tuple),
+    domains=st.lists(NAMES, max_size=1).map(tuple),
+    urls=st.lists(PATTERNS, max_size=3).map(tuple),
+)
+URLS = st.builds("http://{}/{}".format, NAMES, st.text("ab/", max_size=5))
+
+
+@given(st.lists(RULES, max_size=6), URLS)
+def test_rule_that_is_found_is_the_one_that_trying_all_in_order_finds(rules: list[Rule], url: str) -> None:
+    first = next((rule for rule in rules if matches(rule, url)), None)
+    assert next(Policy(rules=tuple(rules)).rules_for(url)) is first
+
+
+def matches(rule: Rule, url: str) -> bool:
+    host = url.split("/")[2]
+    of_host = host in rule.hosts or any(f".{host}".endswith(f".{domain}") for domain in rule.domains)
+    patterns = (".*".join(map(re.escape, pattern.split("*"))) for pattern in rule.urls)
+    of_url = any(re.fullmatch(pattern, url) for pattern in patterns)
+    return (of_host or not (rule.hosts or rule.domains)) and (of_url or not rule.urls)
+
+
+def test_pause_of_all_pauses_all_whatever_is_left_out_before() -> None:
+    pause = Rule(action=PAUSE, reason="power cut")
+    assert Policy(rules=(pause, Rule(action=CRAWL))).pauses_all
+    down = Rule(action=DOWN, urls=("http://a.org/x",))
+    assert Policy(rules=(down, Rule(action=PAUSE, hosts=("a.org",)), pause, Rule(action=CRAWL))).pauses_all
+    assert not Policy(rules=(Rule(action=CRAWL, hosts=("a.org",)), pause)).pauses_all
+    assert not Policy(rules=(Rule(action=SKIP), pause)).pauses_all
     assert not Policy(rules=(Rule(action=PAUSE, hosts=("a.org",)),)).pauses_all
     assert not EVERYTHING.pauses_all
 
@@ -127,6 +191,117 @@ def test_only_what_a_take_down_decides_is_taken_down() -> None:
     assert not EVERYTHING.is_taken_down("https://a.org/x")
 
 
+CHINESE = Rule(action=CRAWL, domains=("a.org",), languages=("zh",))
+NO_TEXT = Rule(action=SKIP, media_types=("text/plain",))
+
+
+@pytest.mark.parametrize(
+    ("rules", "is_visited", "kept"),
+    [
+        ((CHINESE, Rule(action=SKIP)), True, {"zh"}),
+        ((NO_TEXT, Rule(action=CRAWL)), True, {"zh", "en", ""}),
+        ((NO_TEXT, CHINESE, Rule(action=SKIP)), True, {"zh"}),
+        ((NO_TEXT, Rule(action=SKIP)), False, set()),
+        ((CHINESE,), True, {"zh"}),
+    ],
+)
+def test_what_may_be_wanted_is_visited_and_what_is_wanted_is_kept(
+    rules: tuple[Rule, ...], is_visited: bool, kept: set[str]
+) -> None:
+    policy, url = Policy(rules=rules), "http://a.org/"
+
+    def is_kept(media_type: str, language: str) -> bool:
+        rule = policy.rule_for_page(url, media_type, language)
+        return rule is not None and rule.action is CRAWL
+
+    assert policy.is_of_pages
+    assert policy.has_room_for(url) is is_visited
+    assert {language for language in ("zh", "en", "") if is_kept("text/html", language)} == kept
+    if NO_TEXT in rules:
+        assert not any(is_kept("text/plain", language) for language in ("zh", "en", ""))
+
+
+def test_take_downs_and_clocks_of_hosts_do_not_wait_for_what_a_page_turns_out_to_be() -> None:
+    down, slow = Rule(action=DOWN, urls=("http://a.org/x",)), Rule(action=CRAWL, delay_s=9.0)
+    policy = Policy(rules=(CHINESE, NO_TEXT, down, slow))
+    assert policy.is_taken_down("http://a.org/x")
+    assert policy.host_rule("a.org") == slow
+    assert not policy.pauses_all
+
+
 def test_policy_is_the_same_after_a_way_as_bytes() -> None:
     policy = Policy(rules=(Rule(action=CRAWL, domains=("a.org",), hours="01:00-02:00"), Rule(action=SKIP)))
     assert policy_in(policy_bytes(policy)) == policy
+
+
+CAMPUS, CLOUD = "162.105.0.0/16", "2001:db8::/32"
+
+
+@pytest.mark.parametrize(
+    ("address", "rule"),
+    [
+        ("162.105.1.1", 0),
+        ("2001:db8::1", 1),
+        ("2001:db9::1", 2),
+        ("162.106.1.1", 2),
+    ],
+)
+def test_first_rule_whose_network_the_host_is_in_decides(address: str, rule: int) -> None:
+    rules = (
+        Rule(action=SKIP, addresses=(CAMPUS,)),
+        Rule(action=CRAWL, addresses=(CLOUD,)),
+        Rule(action=SKIP),
+    )
+    assert list(Policy(rules=rules).rules_for("http://a.org/", address)) == [rules[rule]]
+
+
+def test_url_is_queued_when_it_may_be_wanted_wherever_its_host_turns_out_to_be() -> None:
+    inside = Policy(rules=(Rule(action=CRAWL, addresses=(CAMPUS,), depth_max=2), Rule(action=SKIP)))
+    assert inside.has_room_for("http://a.org/", 2)
+    assert not inside.has_room_for("http://a.org/", 3)
+    outside = Policy(rules=(Rule(action=SKIP, addresses=(CAMPUS,)), Rule(action=CRAWL)))
+    assert outside.has_room_for("http://a.org/", 3)
+
+
+def test_where_the_host_is_in_no_network_of_a_rule_no_rule_decides() -> None:
+    policy = Policy(rules=(Rule(action=CRAWL, addresses=(CAMPUS,)),))
+    assert list(policy.rules_for("http://a.org/", "9.9.9.9")) == [None]
+
+
+def test_delay_of_a_rule_with_networks_holds_for_hosts_that_are_there() -> None:
+    slow, quick = Rule(action=CRAWL, addresses=(CAMPUS,), delay_s=9.0), Rule(action=CRAWL)
+    policy = Policy(rules=(slow, quick))
+    assert policy.host_rule("a.org", "162.105.1.1") == slow
+    assert policy.host_rule("a.org", "9.9.9.9") == quick
+    assert policy.host_rule("a.org") == quick
+
+
+def test_what_is_taken_down_is_so_wherever_its_host_is() -> None:
+    shown = Rule(action=CRAWL, addresses=(CAMPUS,))
+    assert Policy(rules=(shown, Rule(action=DOWN, hosts=("a.org",)))).is_taken_down("http://a.org/")
+    with pytest.raises(ValueError, match="not a matter of addresses"):
+        Rule(action=DOWN, addresses=(CAMPUS,))
+
+
+@pytest.mark.parametrize("network", ["162.105.1.1/16", "162.105/16", "1.2.3.4/33", "::1::/8"])
+def test_what_is_no_network_is_told(network: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(network)):
+        Rule(action=CRAWL, addresses=(network,))
+
+
+def test_rule_that_has_ended_matches_nothing_any_more() -> None:
+    end = datetime(2030, 1, 1, tzinfo=UTC)
+    policy = Policy(rules=(Rule(action=SKIP, domains=("a.org",), until=end), Rule(action=CRAWL)))
+    assert not policy.at(end.timestamp() - 1.0).has_room_for("http://a.org/")
+    assert policy.at(end.timestamp()).has_room_for("http://a.org/")
+    assert policy.next_end_s(0.0) == end.timestamp()
+    assert policy.next_end_s(end.timestamp()) == inf
+    assert policy_in(policy_bytes(policy)) == policy
+
+
+def test_what_is_taken_down_depends_on_no_end() -> None:
+    end = datetime(2030, 1, 1, tzinfo=UTC)
+    with pytest.raises(ValueError, match="has no end"):
+        Rule(action=DOWN, hosts=("a.org",), until=end)
+    with pytest.raises(ValueError, match="behind all that take something down"):
+        Policy(rules=(Rule(action=CRAWL, until=end), Rule(action=DOWN, hosts=("a.org",))))

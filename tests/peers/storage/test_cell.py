@@ -46,7 +46,7 @@ from peers.policy.rules import Action, Policy, Rule, policy_bytes
 from peers.storage.cell import Cell
 from peers.storage.extent import Extent
 from peers.storage.indexing import IndexingSettings
-from peers.storage.ledger_keys import identity_of
+from peers.storage.ledger_keys import HIDDEN, identity_of
 from peers.storage.messages import (
     AppendBulk,
     AppendRecords,
@@ -403,7 +403,14 @@ def test_replica_from_outside_the_mesh_or_of_a_slot_of_others_is_refused(pair: D
     assert pair.observed("replicas_refused") == 2
 
 
+def test_page_of_a_member_that_does_not_keep_the_slot_and_never_did_is_refused(pair: Driven) -> None:
+    pair.tell(owned(ME, OTHER, THIRD))
+    assert pair.tell(ReplicatePage(page()), Address(THIRD, "cell")) == []
+    assert pair.observed("replicas_refused") == 1
+
+
 def test_page_that_a_former_owner_had_begun_to_fetch_is_kept_by_the_team(pair: Driven) -> None:
+    pair.tell(owned(ME, OTHER, THIRD, peers=(OTHER, THIRD)))
     pair.tell(owned(ME, OTHER, THIRD))
     giver = Address(THIRD, "cell")
     assert pair.tell(ReplicatePage(page()), giver) == [
@@ -1074,10 +1081,7 @@ def test_no_newer_version_and_no_copy_brings_back_what_is_taken_down(pair: Drive
 
 
 def test_page_is_read_back_and_indexed_when_its_take_down_is_taken_back(alone: Driven) -> None:
-    alone.store(page())
-    alone.tell(in_force(DOWN), MEMBERSHIP)
-    alone.wake()
-    alone.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
+    take_down(alone)
     alone.tell(in_force(number=2), MEMBERSHIP)
     [read] = alone.wake()
     assert isinstance(read.message, ReadRecords)
@@ -1091,6 +1095,78 @@ def test_take_down_is_looked_through_again_after_a_restart(alone: Driven) -> Non
     again.tell(owned(ME, replicas=1, peers=(ME,)))
     again.tell(in_force(DOWN), MEMBERSHIP)
     assert again.wake() == [Send(INDEXER, RemovePage(SLOT, URL, seen(5.0)))]
+
+
+@pytest.mark.parametrize("told", [[], [in_force(number=2)]], ids=["its time was over", "a newer policy"])
+def test_page_that_was_shown_again_while_the_peer_was_away_comes_back(
+    alone: Driven, told: list[DecreesInForce]
+) -> None:
+    take_down(alone)
+    again = Driven(alone.table)
+    for message in told:
+        again.tell(message, MEMBERSHIP)
+    again.tell(owned(ME, replicas=1, peers=(ME,)))
+    [read] = again.wake()
+    assert isinstance(read.message, ReadRecords)
+
+
+def test_looking_through_that_a_restart_cut_short_begins_anew() -> None:
+    settings = CellSettings(entries_per_turn=1, scrub=QUIET)
+    first = Driven(settings=settings)
+    first.tell(owned(ME, replicas=1, peers=(ME,)))
+    urls = [f"http://host.example/{n}" for n in range(3)]
+    for url in urls:
+        first.store(page(url=url))
+        first.tell(PagesIndexed(((url, seen(5.0)),)), INDEXER)
+    first.tell(in_force(Rule(action=Action.TAKE_DOWN, domains=("host.example",))), MEMBERSHIP)
+    removed = first.wake()
+    assert len(removed) < 3
+    again = Driven(first.table, settings)
+    again.tell(in_force(Rule(action=Action.TAKE_DOWN, domains=("host.example",))), MEMBERSHIP)
+    again.tell(owned(ME, replicas=1, peers=(ME,)))
+    sends = [send for _ in range(10) for send in again.wake(0.1)]
+    assert {send.message.url for send in sends if isinstance(send.message, RemovePage)} == set(urls)
+
+
+def test_peer_that_starts_under_the_same_take_downs_has_nothing_to_do(alone: Driven) -> None:
+    take_down(alone)
+    again = Driven(alone.table)
+    again.tell(in_force(DOWN), MEMBERSHIP)
+    again.tell(owned(ME, replicas=1, peers=(ME,)))
+    assert again.wake() == []
+
+
+def test_what_was_taken_down_before_a_restart_is_hidden_before_anything_is_told(alone: Driven) -> None:
+    alone.store(page())
+    alone.tell(in_force(DOWN), MEMBERSHIP)
+    alone.wake()
+    assert Driven(alone.table).wake() == [Send(INDEXER, RemovePage(SLOT, URL, seen(5.0)))]
+
+
+def test_page_that_is_taken_down_on_its_way_into_the_index_is_taken_out_again(alone: Driven) -> None:
+    alone.store(page())
+    alone.tell(in_force(DOWN), MEMBERSHIP)
+    assert alone.wake() == [], "the index has not said yet that it has it"
+    indexed = PagesIndexed(((URL, seen(5.0)),))
+    assert alone.tell(indexed, INDEXER) == [Send(INDEXER, RemovePage(SLOT, URL, seen(5.0)))]
+    assert alone.tell(indexed, INDEXER) == []
+    assert alone.observed("unindexed") == 0
+
+
+def test_slot_that_is_forgotten_leaves_nothing_of_what_is_taken_down(alone: Driven) -> None:
+    take_down(alone)
+    alone.tell(ForgetSlots(SLOT_SET), HANDOVER)
+    alone.wake()
+    assert not [key for key, _ in alone.table.scan_prefix(HIDDEN)]
+
+
+def take_down(driven: Driven) -> None:
+    """Store a page, have it taken down and out of the index."""
+    driven.store(page())
+    driven.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
+    driven.tell(in_force(DOWN), MEMBERSHIP)
+    driven.wake()
+    driven.tell(PagesIndexed(((URL, seen(5.0)),)), INDEXER)
 
 
 def test_policy_that_is_not_understood_leaves_the_last_one_in_force(alone: Driven) -> None:

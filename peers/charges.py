@@ -1,0 +1,61 @@
+"""What each message of another member costs of its quotas, and what of it is content; see `mesh.conduct`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from mesh.actor import Message
+from mesh.conduct import Charge, Conduct, ConductSettings, Quota
+from mesh.membership.wire_messages import (
+    DecreesTold,
+    MembersTold,
+    MembersWanted,
+    Ping,
+    PingRequested,
+    RumoursSpread,
+)
+from peers.crawler.wire_messages import ExplainCrawl, ExplainUrl, LinksFound
+from peers.importing.wire_messages import ImportPage
+from peers.storage.wire_messages import ReplicatePage
+
+
+def _each(quota: Quota) -> Charge:
+    return lambda message: (quota, 1.0)
+
+
+def _links(message: LinksFound) -> tuple[Quota, float]:
+    return Quota.LINKS, 1.0 + len(message.links)
+
+
+def _gossip(message: Ping | RumoursSpread) -> tuple[Quota, float]:
+    return Quota.RUMOURS, 1.0 + len(message.gossip)
+
+
+def _members(message: MembersWanted | MembersTold) -> tuple[Quota, float]:
+    return Quota.RUMOURS, 1.0 + len(message.members)
+
+
+CHARGES: Final[Mapping[type[Message], Charge]] = {
+    LinksFound: _links,
+    ReplicatePage: _each(Quota.PAGES),
+    ImportPage: _each(Quota.IMPORTS),
+    ExplainUrl: _each(Quota.QUESTIONS),
+    ExplainCrawl: _each(Quota.QUESTIONS),
+    Ping: _gossip,
+    RumoursSpread: _gossip,
+    MembersWanted: _members,
+    MembersTold: _members,
+    PingRequested: _each(Quota.RUMOURS),
+    DecreesTold: _each(Quota.RUMOURS),
+}
+
+# What a member brings unasked. Not what slots are handed over by, nor what it tells of its visits, or others
+# would ask for the same pages again. Nor answers to searches: each hit is judged by its slot, and while
+# copies lag, as its pages are not taken, nobody else could answer for its slots.
+CONTENT: Final[frozenset[type[Message]]] = frozenset({LinksFound, ReplicatePage, ImportPage})
+
+
+def conduct_of(settings: ConductSettings | None = None) -> Conduct:
+    """Begin to watch the members, as every peer does."""
+    return Conduct(settings, CHARGES, CONTENT)

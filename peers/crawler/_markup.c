@@ -1,0 +1,950 @@
+/* The extension module `peers.crawler._markup`: reads HTML and collects what `parser.py` keeps of a page.
+
+   Theory of operation. One pass over the bytes, by the tokenizer of the HTML standard (13.2.5), with no tree: a
+   stack of the names of open elements says what an end tag closes, by the rules that browsers once had and
+   libxml2 has (an end tag closes nothing that weighs more than itself). Visible text goes into one buffer, with
+   a NUL between blocks; a page has no NULs, they were taken out. Links, headings and the title are stretches of
+   that buffer, whose white space is folded when they end. Elements that few pages have many of (meta, base)
+   are given to Python with all attributes.
+
+   Nothing in a page costs more than the time to read it: no byte is looked at more than a few times, an end
+   tag looks at `LOOKED_AT_MAX` open elements at most, and what is kept is bounded. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define LOOKED_AT_MAX 256 /* open elements that an end tag may close */
+#define NOTED_MAX 10000 /* elements given to Python */
+#define NAME_BYTES_MAX 16 /* of a name that means anything */
+#define ENTITY_BYTES_MAX 33 /* the longest name of a character, &CounterClockwiseContourIntegral; */
+#define BARE_ENTITY_BYTES_MAX 6 /* the longest that needs no semicolon */
+
+enum { /* what a tag means */
+    BLOCK = 1, /* text before and after it is apart */
+    HEADING = 2,
+    HIDDEN = 4, /* its text is not shown */
+    VOID = 8, /* it has no end */
+    RAW = 16, /* up to its end tag there is text only */
+    RAW_ENTITIES = 32, /* likewise, with entities */
+    NOTED = 64, /* given to Python */
+    ENDS_ITS_LIKE = 128, /* it ends one that is open */
+};
+
+typedef enum { OTHER, A, AREA, FEED, FRAME, IMG, SCRIPT, TABLE, P, TITLE, PLAINTEXT } Kind;
+
+typedef struct {
+    const char *name;
+    int meaning;
+    Kind kind;
+    int weight; /* an end tag closes what weighs no more than itself */
+} Tag;
+
+#define LIGHT 100
+
+/* By name. */
+static const Tag tags[] = {
+    {"a", 0, A, LIGHT},
+    {"address", BLOCK, OTHER, LIGHT},
+    {"area", VOID, AREA, LIGHT},
+    {"article", BLOCK, OTHER, LIGHT},
+    {"aside", BLOCK, OTHER, LIGHT},
+    {"base", VOID | NOTED, OTHER, LIGHT},
+    {"basefont", VOID, OTHER, LIGHT},
+    {"bgsound", VOID, OTHER, LIGHT},
+    {"blockquote", BLOCK, OTHER, LIGHT},
+    {"body", BLOCK, OTHER, 200},
+    {"br", BLOCK | VOID, OTHER, LIGHT},
+    {"caption", BLOCK, OTHER, LIGHT},
+    {"center", BLOCK, OTHER, LIGHT},
+    {"col", VOID, OTHER, LIGHT},
+    {"dd", BLOCK | ENDS_ITS_LIKE, OTHER, LIGHT},
+    {"details", BLOCK, OTHER, LIGHT},
+    {"dialog", BLOCK, OTHER, LIGHT},
+    {"dir", BLOCK, OTHER, LIGHT},
+    {"div", BLOCK, OTHER, 150},
+    {"dl", BLOCK, OTHER, LIGHT},
+    {"dt", BLOCK | ENDS_ITS_LIKE, OTHER, LIGHT},
+    {"embed", VOID, OTHER, LIGHT},
+    {"fieldset", BLOCK, TABLE, LIGHT},
+    {"figcaption", BLOCK, OTHER, LIGHT},
+    {"figure", BLOCK, OTHER, LIGHT},
+    {"footer", BLOCK, OTHER, LIGHT},
+    {"form", BLOCK, OTHER, LIGHT},
+    {"frame", BLOCK | VOID, FRAME, LIGHT},
+    {"h1", BLOCK | HEADING, OTHER, LIGHT},
+    {"h2", BLOCK | HEADING, OTHER, LIGHT},
+    {"h3", BLOCK | HEADING, OTHER, LIGHT},
+    {"h4", BLOCK | HEADING, OTHER, LIGHT},
+    {"h5", BLOCK | HEADING, OTHER, LIGHT},
+    {"h6", BLOCK | HEADING, OTHER, LIGHT},
+    {"head", 0, OTHER, 200},
+    {"header", BLOCK, OTHER, LIGHT},
+    {"hr", BLOCK | VOID, OTHER, LIGHT},
+    {"html", BLOCK | NOTED, OTHER, 220},
+    {"iframe", BLOCK | HIDDEN | RAW, FRAME, LIGHT},
+    {"img", VOID, IMG, LIGHT},
+    {"input", VOID, OTHER, LIGHT},
+    {"keygen", VOID, OTHER, LIGHT},
+    {"legend", BLOCK, OTHER, LIGHT},
+    {"li", BLOCK | ENDS_ITS_LIKE, OTHER, LIGHT},
+    {"link", VOID, FEED, LIGHT},
+    {"main", BLOCK, OTHER, LIGHT},
+    {"menu", BLOCK, OTHER, LIGHT},
+    {"meta", VOID | NOTED, OTHER, LIGHT},
+    {"nav", BLOCK, OTHER, LIGHT},
+    {"noembed", HIDDEN | RAW, OTHER, LIGHT},
+    {"noframes", HIDDEN | RAW, OTHER, LIGHT},
+    {"noscript", HIDDEN, OTHER, LIGHT},
+    {"ol", BLOCK, OTHER, LIGHT},
+    {"optgroup", BLOCK, OTHER, LIGHT},
+    {"option", BLOCK | ENDS_ITS_LIKE, OTHER, LIGHT},
+    {"p", BLOCK | ENDS_ITS_LIKE, P, LIGHT},
+    {"param", VOID, OTHER, LIGHT},
+    {"plaintext", RAW, PLAINTEXT, LIGHT},
+    {"pre", BLOCK, OTHER, LIGHT},
+    {"script", HIDDEN | RAW, SCRIPT, LIGHT},
+    {"section", BLOCK, OTHER, LIGHT},
+    {"select", BLOCK, OTHER, LIGHT},
+    {"source", VOID, OTHER, LIGHT},
+    {"style", HIDDEN | RAW, OTHER, LIGHT},
+    {"summary", BLOCK, OTHER, LIGHT},
+    {"table", BLOCK, TABLE, 190},
+    {"tbody", BLOCK, OTHER, 180},
+    {"td", BLOCK | ENDS_ITS_LIKE, TABLE, 160},
+    {"template", HIDDEN, OTHER, LIGHT},
+    {"textarea", RAW_ENTITIES, OTHER, LIGHT},
+    {"tfoot", BLOCK, OTHER, 180},
+    {"th", BLOCK | ENDS_ITS_LIKE, TABLE, 160},
+    {"thead", BLOCK, OTHER, 180},
+    {"time", NOTED, OTHER, LIGHT},
+    {"title", BLOCK | RAW_ENTITIES, TITLE, LIGHT},
+    {"tr", BLOCK | ENDS_ITS_LIKE, OTHER, 170},
+    {"track", VOID, OTHER, LIGHT},
+    {"ul", BLOCK, OTHER, LIGHT},
+    {"wbr", VOID, OTHER, LIGHT},
+    {"xmp", RAW, OTHER, LIGHT},
+};
+#define N_TAGS (sizeof tags / sizeof *tags)
+
+static const Tag unknown_tag = {"", 0, OTHER, LIGHT};
+
+/* Bytes that grow. */
+typedef struct {
+    char *at;
+    size_t size, room;
+} Buffer;
+
+/* A stretch of the markup. */
+typedef struct {
+    const char *at;
+    size_t size;
+} Span;
+
+/* A name as it is compared: in small letters. */
+typedef struct {
+    const Tag *tag;
+    uint32_t number; /* of a tag its place, of others a hash */
+} Name;
+
+/* Attributes that mean something, the first of each name; `at` is NULL when there is none. */
+typedef struct {
+    Span href, source, rel, alt, type;
+    PyObject *all; /* a dict, of elements that are given to Python */
+    bool is_closed; /* <x/> */
+} Attributes;
+
+typedef struct {
+    const char *at, *end; /* what is not yet read */
+    Py_ssize_t text_chars_max, elements_max, links_max, anchor_chars_max;
+    PyObject *entities; /* dict of str: what each name stands for */
+    Buffer text; /* visible, NUL between blocks */
+    Buffer folded, decoded, alts; /* alts: of the images in the open link */
+    uint32_t *open; /* numbers of the names of open elements */
+    Py_ssize_t n_open, open_room;
+    Py_ssize_t text_chars, n_elements;
+    int64_t hidden; /* open elements whose text is not shown */
+    PyObject *href; /* of the open link, NULL when there is none */
+    size_t link_at; /* in text */
+    Py_ssize_t heading_at, title_at; /* in text; -1 when none is open */
+    PyObject *links; /* dict of (href, text) */
+    PyObject *headings, *noted; /* lists */
+    PyObject *title; /* NULL until there is one */
+    bool is_cut;
+} Reader;
+
+/* --- Bytes ------------------------------------------------------------------------------------------- */
+
+static bool make_room(Buffer *buffer, size_t n)
+{
+    if (buffer->size + n <= buffer->room)
+        return true;
+    size_t room = 2 * buffer->room + n + 64;
+    char *grown = PyMem_Realloc(buffer->at, room);
+    if (grown == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    buffer->at = grown;
+    buffer->room = room;
+    return true;
+}
+
+static bool append(Buffer *buffer, const char *bytes, size_t n)
+{
+    if (n == 0)
+        return true;
+    if (!make_room(buffer, n))
+        return false;
+    memcpy(buffer->at + buffer->size, bytes, n);
+    buffer->size += n;
+    return true;
+}
+
+static inline bool append_byte(Buffer *buffer, char byte)
+{
+    return append(buffer, &byte, 1);
+}
+
+static bool append_code(Buffer *buffer, uint32_t code)
+{
+    char bytes[4];
+    size_t n = 0;
+    if (code < 0x80) {
+        bytes[n++] = (char)code;
+    } else if (code < 0x800) {
+        bytes[n++] = (char)(0xC0 | code >> 6);
+    } else if (code < 0x10000) {
+        bytes[n++] = (char)(0xE0 | code >> 12);
+        bytes[n++] = (char)(0x80 | (code >> 6 & 63));
+    } else {
+        bytes[n++] = (char)(0xF0 | code >> 18);
+        bytes[n++] = (char)(0x80 | (code >> 12 & 63));
+        bytes[n++] = (char)(0x80 | (code >> 6 & 63));
+    }
+    if (code >= 0x80)
+        bytes[n++] = (char)(0x80 | (code & 63));
+    return append(buffer, bytes, n);
+}
+
+static inline bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f';
+}
+
+static inline char lowered(char c)
+{
+    return 'A' <= c && c <= 'Z' ? (char)(c | 32) : c;
+}
+
+static inline bool is_letter(char c)
+{
+    return 'a' <= (c | 32) && (c | 32) <= 'z';
+}
+
+static inline bool is_digit(char c)
+{
+    return '0' <= c && c <= '9';
+}
+
+/* Tell whether what is at a place begins with a word in small letters. */
+static bool starts_with(const char *at, const char *end, const char *word)
+{
+    for (; *word; word++, at++)
+        if (at == end || lowered(*at) != *word)
+            return false;
+    return true;
+}
+
+static Py_ssize_t count_characters(const char *at, size_t n)
+{
+    Py_ssize_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += (at[i] & 0xC0) != 0x80;
+    return count;
+}
+
+/* --- White space ------------------------------------------------------------------------------------- */
+
+/* Return how many bytes the white space at a place has, as Python's `str.split` sees it; 0 for none. */
+static inline int space_bytes(const unsigned char *at, const unsigned char *end)
+{
+    unsigned char c = at[0];
+    if (c < 0x80)
+        return c == ' ' || (c >= 9 && c <= 13) || (c >= 28 && c <= 31);
+    if (c == 0xC2)
+        return end - at > 1 && (at[1] == 0x85 || at[1] == 0xA0) ? 2 : 0;
+    if ((c != 0xE1 && c != 0xE2 && c != 0xE3) || end - at < 3)
+        return 0;
+    uint32_t code = (uint32_t)(c & 15) << 12 | (uint32_t)(at[1] & 63) << 6 | (at[2] & 63);
+    bool is_white = code == 0x1680 || (0x2000 <= code && code <= 0x200A) || code == 0x2028 || code == 0x2029
+        || code == 0x202F || code == 0x205F || code == 0x3000;
+    return is_white ? 3 : 0;
+}
+
+/* Return text with its white space folded: one space between words, `gap` between blocks, none at the ends. */
+static PyObject *folded(Reader *r, const char *bytes, size_t n, char gap)
+{
+    Buffer *to = &r->folded;
+    to->size = 0;
+    if (!make_room(to, n + 1))
+        return NULL;
+    const unsigned char *at = (const unsigned char *)bytes, *end = at + n;
+    char *out = to->at;
+    char before = 0; /* what goes before the next word */
+    while (at < end) {
+        int n_bytes = space_bytes(at, end);
+        if (*at == 0 || n_bytes) {
+            if (out > to->at && before != '\n')
+                before = *at == 0 ? gap : before ? before : ' ';
+            at += *at == 0 ? 1 : n_bytes;
+            continue;
+        }
+        if (before)
+            *out++ = before;
+        before = 0;
+        do
+            *out++ = (char)*at++;
+        while (at < end && *at && !space_bytes(at, end));
+    }
+    return PyUnicode_DecodeUTF8(to->at, out - to->at, "replace");
+}
+
+static PyObject *text_since(Reader *r, size_t at)
+{
+    return at < r->text.size ? folded(r, r->text.at + at, r->text.size - at, ' ') : PyUnicode_FromString("");
+}
+
+/* --- Entities ---------------------------------------------------------------------------------------- */
+
+/* What numbers from 0x80 to 0x9F stand for: HTML standard, 13.2.5.80. */
+static const uint16_t windows[32] = {
+    0x20AC, 0x81, 0x201A, 0x192, 0x201E, 0x2026, 0x2020, 0x2021, 0x2C6, 0x2030, 0x160, 0x2039, 0x152,
+    0x8D, 0x17D, 0x8F, 0x90, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x2DC, 0x2122,
+    0x161, 0x203A, 0x153, 0x9D, 0x17E, 0x178,
+};
+
+/* Append what a number between & and ; stands for; return where it ends, NULL when there is none. */
+static const char *read_number(const char *at, const char *end, uint32_t *code)
+{
+    at += 2;
+    bool is_hexadecimal = at < end && (*at | 32) == 'x';
+    at += is_hexadecimal;
+    const char *first = at;
+    uint32_t number = 0;
+    for (; at < end; at++) {
+        char c = lowered(*at);
+        uint32_t digit = is_digit(c) ? (uint32_t)(c - '0') : (uint32_t)(c - 'a') + 10;
+        if (!is_digit(c) && !(is_hexadecimal && 'a' <= c && c <= 'f'))
+            break;
+        number = number > 0x110000 ? number : number * (is_hexadecimal ? 16 : 10) + digit;
+    }
+    if (at == first)
+        return NULL;
+    if (0x80 <= number && number < 0xA0)
+        number = windows[number - 0x80];
+    bool is_character = number && number < 0x110000 && !(0xD800 <= number && number < 0xE000);
+    *code = is_character ? number : 0xFFFD;
+    return at < end && *at == ';' ? at + 1 : at;
+}
+
+/* Return what a name stands for, borrowed; NULL when it is none, or with an exception set. */
+static PyObject *look_up(Reader *r, const char *name, size_t n)
+{
+    PyObject *key = PyUnicode_DecodeLatin1(name, (Py_ssize_t)n, NULL);
+    if (key == NULL)
+        return NULL;
+    PyObject *found = PyDict_GetItemWithError(r->entities, key);
+    Py_DECREF(key);
+    return found;
+}
+
+/* Append what the name after & stands for; return where it ends, `at` when it is none, NULL for a failure. */
+static const char *read_named(Reader *r, const char *at, const char *end, bool is_attribute, Buffer *to)
+{
+    const char *name = at + 1, *after = name;
+    while (after < end && after - name < ENTITY_BYTES_MAX && (is_letter(*after) || is_digit(*after)))
+        after++;
+    size_t n = (size_t)(after - name);
+    PyObject *found = NULL;
+    if (after < end && *after == ';')
+        found = look_up(r, name, ++n);
+    size_t bare = n < BARE_ENTITY_BYTES_MAX ? n : BARE_ENTITY_BYTES_MAX;
+    for (; found == NULL && bare > 1 && !PyErr_Occurred(); bare--) {
+        n = bare;
+        found = look_up(r, name, n);
+        /* 13.2.5.73: what goes on in an attribute is part of an address. */
+        char next = name + n < end ? name[n] : ' ';
+        if (is_attribute && (next == '=' || is_letter(next) || is_digit(next)))
+            found = NULL;
+    }
+    if (found == NULL)
+        return PyErr_Occurred() ? NULL : at;
+    Py_ssize_t size;
+    const char *bytes = PyUnicode_AsUTF8AndSize(found, &size);
+    return bytes && append(to, bytes, (size_t)size) ? name + n : NULL;
+}
+
+/* Append text with its entities replaced. */
+static bool append_decoded(Reader *r, Span text, bool is_attribute, Buffer *to)
+{
+    const char *at = text.at, *end = text.at + text.size;
+    while (at < end) {
+        const char *sign = memchr(at, '&', (size_t)(end - at));
+        if (!append(to, at, (size_t)((sign ? sign : end) - at)))
+            return false;
+        if (sign == NULL)
+            return true;
+        const char *after = sign;
+        if (end - sign > 2 && sign[1] == '#') {
+            uint32_t code;
+            after = read_number(sign, end, &code);
+            if (after && !append_code(to, code))
+                return false;
+            after = after ? after : sign;
+        } else if (end - sign > 1 && is_letter(sign[1])) {
+            after = read_named(r, sign, end, is_attribute, to);
+            if (after == NULL)
+                return false;
+        }
+        at = after;
+        if (at == sign && !append_byte(to, *at++))
+            return false;
+    }
+    return true;
+}
+
+/* Return the value of an attribute. */
+static PyObject *value_of(Reader *r, Span value)
+{
+    if (value.size == 0)
+        return PyUnicode_FromString("");
+    if (memchr(value.at, '&', value.size)) {
+        r->decoded.size = 0;
+        if (!append_decoded(r, value, true, &r->decoded))
+            return NULL;
+        value = (Span){r->decoded.at, r->decoded.size};
+    }
+    return PyUnicode_DecodeUTF8(value.at, (Py_ssize_t)value.size, "replace");
+}
+
+/* --- What is found ----------------------------------------------------------------------------------- */
+
+static bool add_text(Reader *r, Span text, bool has_entities)
+{
+    if (r->hidden > 0 || r->text_chars > r->text_chars_max || text.size == 0)
+        return true;
+    r->text_chars += count_characters(text.at, text.size);
+    return has_entities ? append_decoded(r, text, false, &r->text) : append(&r->text, text.at, text.size);
+}
+
+/* Keep a link; takes over the references, of which each may be NULL with an exception set. */
+static bool add_link(Reader *r, PyObject *href, PyObject *text)
+{
+    if (text && PyUnicode_GET_LENGTH(text) > r->anchor_chars_max)
+        Py_SETREF(text, PyUnicode_Substring(text, 0, r->anchor_chars_max));
+    PyObject *link = href && text ? PyTuple_Pack(2, href, text) : NULL;
+    Py_XDECREF(href);
+    Py_XDECREF(text);
+    if (link == NULL)
+        return false;
+    bool is_kept = true;
+    if (PyDict_GET_SIZE(r->links) < r->links_max)
+        is_kept = PyDict_SetItem(r->links, link, Py_None) == 0;
+    else
+        r->is_cut = true;
+    Py_DECREF(link);
+    return is_kept;
+}
+
+/* Tell whether an address leads out of the page at all. */
+static bool leads_somewhere(Span href)
+{
+    const char *scheme = "javascript:";
+    bool is_script = href.size >= strlen(scheme) && memcmp(href.at, scheme, strlen(scheme)) == 0;
+    return href.at != NULL && !is_script && (href.size == 0 || href.at[0] != '#');
+}
+
+static bool end_link(Reader *r)
+{
+    PyObject *href = r->href;
+    r->href = NULL;
+    bool is_done = true;
+    if (href) {
+        PyObject *text = text_since(r, r->link_at);
+        if (text && PyUnicode_GET_LENGTH(text) == 0 && r->alts.size)
+            Py_SETREF(text, folded(r, r->alts.at, r->alts.size, ' '));
+        is_done = add_link(r, href, text);
+    }
+    r->alts.size = 0;
+    return is_done;
+}
+
+static bool is_feed(Span type)
+{
+    const char *end = type.at + type.size;
+    return type.at && (starts_with(type.at, end, "application/rss+xml") ||
+                        starts_with(type.at, end, "application/atom+xml"));
+}
+
+static bool has_word(Span words, const char *word)
+{
+    const char *at = words.at, *end = at + words.size;
+    for (; at && at < end; at++)
+        if ((at == words.at || is_space(at[-1])) && starts_with(at, end, word)) {
+            const char *after = at + strlen(word);
+            if (after == end || is_space(*after))
+                return true;
+        }
+    return false;
+}
+
+static bool note(Reader *r, const Tag *tag, Attributes *attributes)
+{
+    if (PyList_GET_SIZE(r->noted) >= NOTED_MAX) {
+        r->is_cut = true;
+        return true;
+    }
+    PyObject *item = Py_BuildValue("sOO", tag->name, attributes->all, r->hidden > 0 ? Py_False : Py_True);
+    bool is_noted = item && PyList_Append(r->noted, item) == 0;
+    Py_XDECREF(item);
+    return is_noted;
+}
+
+static bool start_special(Reader *r, const Tag *tag, Attributes *attributes)
+{
+    switch (tag->kind) {
+    case A:
+        if (!end_link(r))
+            return false;
+        if (attributes->href.at == NULL || has_word(attributes->rel, "nofollow"))
+            return true;
+        if (!leads_somewhere(attributes->href))
+            return true;
+        r->href = value_of(r, attributes->href);
+        r->link_at = r->text.size;
+        return r->href != NULL;
+    case IMG:
+        if (r->href == NULL || attributes->alt.at == NULL)
+            return true;
+        return append_decoded(r, attributes->alt, true, &r->alts) && append_byte(&r->alts, ' ');
+    case AREA:
+        if (!leads_somewhere(attributes->href) || has_word(attributes->rel, "nofollow"))
+            return true;
+        return add_link(r, value_of(r, attributes->href), value_of(r, attributes->alt));
+    case FEED:
+        if (!leads_somewhere(attributes->href) || !has_word(attributes->rel, "alternate") ||
+            !is_feed(attributes->type))
+            return true;
+        return add_link(r, value_of(r, attributes->href), PyUnicode_FromString(""));
+    case FRAME:
+        if (!leads_somewhere(attributes->source))
+            return true;
+        return add_link(r, value_of(r, attributes->source), PyUnicode_FromString(""));
+    case TITLE:
+        if (r->title == NULL && r->title_at < 0) /* later ones belong to <svg> */
+            r->title_at = (Py_ssize_t)r->text.size;
+        return true;
+    default:
+        return !(tag->meaning & NOTED) || note(r, tag, attributes);
+    }
+}
+
+/* Do what the end of an element means, be there an end tag or not. */
+static bool end_element(Reader *r, const Tag *tag)
+{
+    if (tag->kind == A)
+        return end_link(r);
+    if (tag->meaning & HEADING && r->heading_at >= 0) {
+        PyObject *text = text_since(r, (size_t)r->heading_at);
+        r->heading_at = -1;
+        bool is_kept = text && (PyUnicode_GET_LENGTH(text) == 0 || PyList_Append(r->headings, text) == 0);
+        Py_XDECREF(text);
+        if (!is_kept)
+            return false;
+    }
+    if (tag->kind == TITLE && r->title_at >= 0) {
+        r->title = text_since(r, (size_t)r->title_at);
+        r->text.size = (size_t)r->title_at; /* shown in the window's frame, not on the page */
+        r->title_at = -1;
+        if (r->title == NULL)
+            return false;
+    }
+    r->hidden -= (tag->meaning & HIDDEN) != 0;
+    return !(tag->meaning & BLOCK) || append_byte(&r->text, 0);
+}
+
+/* --- Elements ---------------------------------------------------------------------------------------- */
+
+static inline const Tag *tag_of(uint32_t number)
+{
+    return number < N_TAGS ? tags + number : &unknown_tag;
+}
+
+static Name read_name(const char *at, size_t n)
+{
+    char name[NAME_BYTES_MAX];
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < n; i++) {
+        char c = lowered(at[i]);
+        if (i < NAME_BYTES_MAX)
+            name[i] = c;
+        hash = (hash ^ (unsigned char)c) * 16777619u;
+    }
+    size_t first = 0, last = n < NAME_BYTES_MAX ? N_TAGS : 0;
+    while (first < last) {
+        size_t middle = (first + last) / 2;
+        const char *other = tags[middle].name;
+        int order = strncmp(name, other, n);
+        order = order ? order : -(other[n] != 0);
+        if (order == 0)
+            return (Name){tags + middle, (uint32_t)middle};
+        if (order < 0)
+            last = middle;
+        else
+            first = middle + 1;
+    }
+    return (Name){&unknown_tag, hash | 1u << 31};
+}
+
+static bool open_element(Reader *r, Name name)
+{
+    if (r->n_open == r->open_room) {
+        Py_ssize_t room = 2 * r->open_room + 256;
+        uint32_t *grown = PyMem_Realloc(r->open, (size_t)room * sizeof *grown);
+        if (grown == NULL) {
+            PyErr_NoMemory();
+            return false;
+        }
+        r->open = grown;
+        r->open_room = room;
+    }
+    r->open[r->n_open++] = name.number;
+    return true;
+}
+
+/* End what an end tag, or the end of the page, leaves open above `n_left` elements. */
+static bool close_elements(Reader *r, Py_ssize_t n_left)
+{
+    while (r->n_open > n_left)
+        if (!end_element(r, tag_of(r->open[--r->n_open])))
+            return false;
+    return true;
+}
+
+/* End what cannot go on where an element starts. */
+static bool close_before(Reader *r, Name name)
+{
+    if (r->n_open == 0)
+        return true;
+    uint32_t number = r->open[r->n_open - 1];
+    const Tag *last = tag_of(number), *tag = name.tag;
+    bool is_like = number == name.number && tag->meaning & ENDS_ITS_LIKE;
+    bool ends_text = last->kind == P && tag->meaning & BLOCK && !(tag->meaning & VOID);
+    bool ends_link = last->kind == A && (tag->kind == TABLE || tag->kind == A);
+    return !(is_like || ends_text || ends_link) || close_elements(r, r->n_open - 1);
+}
+
+static bool end_tag(Reader *r, Name name)
+{
+    Py_ssize_t least = r->n_open > LOOKED_AT_MAX ? r->n_open - LOOKED_AT_MAX : 0;
+    for (Py_ssize_t i = r->n_open; i-- > least;) {
+        if (r->open[i] == name.number)
+            return close_elements(r, i);
+        if (tag_of(r->open[i])->weight > name.tag->weight)
+            break;
+    }
+    /* Standard, 13.2.6.4.7: </p> and </br> of nothing are elements. */
+    bool is_break = name.tag->kind == P || (name.tag->meaning & (BLOCK | VOID)) == (BLOCK | VOID);
+    return !is_break || append_byte(&r->text, 0);
+}
+
+/* --- Tags -------------------------------------------------------------------------------------------- */
+
+/* Note an attribute; false for a failure. */
+static bool take_attribute(Reader *r, Span name, Span value, Attributes *to)
+{
+    if (to->all) {
+        char small[NAME_BYTES_MAX];
+        if (name.size > NAME_BYTES_MAX)
+            return true;
+        for (size_t i = 0; i < name.size; i++)
+            small[i] = lowered(name.at[i]);
+        PyObject *key = PyUnicode_DecodeUTF8(small, (Py_ssize_t)name.size, "replace");
+        PyObject *text = key ? value_of(r, value) : NULL;
+        bool is_taken = text && PyDict_SetDefault(to->all, key, text) != NULL;
+        Py_XDECREF(key);
+        Py_XDECREF(text);
+        return is_taken;
+    }
+    const char *end = name.at + name.size;
+    Span *place = NULL;
+    if (name.size == 4 && starts_with(name.at, end, "href"))
+        place = &to->href;
+    else if (name.size == 3 && starts_with(name.at, end, "rel"))
+        place = &to->rel;
+    else if (name.size == 3 && starts_with(name.at, end, "alt"))
+        place = &to->alt;
+    else if (name.size == 3 && starts_with(name.at, end, "src"))
+        place = &to->source;
+    else if (name.size == 4 && starts_with(name.at, end, "type"))
+        place = &to->type;
+    if (place && place->at == NULL)
+        *place = value;
+    return true;
+}
+
+static const char *after_spaces(const char *at, const char *end)
+{
+    while (at < end && is_space(*at))
+        at++;
+    return at;
+}
+
+/* Read the value behind a "="; return where it ends, `end` when the page does before. */
+static const char *read_value(const char *at, const char *end, Span *value)
+{
+    at = after_spaces(at, end);
+    if (at == end || *at == '>')
+        return at;
+    if (*at == '"' || *at == '\'') {
+        const char *quote = memchr(at + 1, *at, (size_t)(end - at - 1));
+        if (quote == NULL)
+            return end;
+        *value = (Span){at + 1, (size_t)(quote - at - 1)};
+        return quote + 1;
+    }
+    value->at = at;
+    while (at < end && !is_space(*at) && *at != '>')
+        at++;
+    value->size = (size_t)(at - value->at);
+    return at;
+}
+
+/* Read the attributes of a tag, and go behind it; false for a failure, at the end when the page ends within. */
+static bool read_attributes(Reader *r, bool is_wanted, Attributes *attributes)
+{
+    const char *at = r->at, *end = r->end;
+    for (;;) {
+        for (attributes->is_closed = false; at < end && (is_space(*at) || *at == '/'); at++)
+            attributes->is_closed = *at == '/';
+        if (at == end || *at == '>')
+            break;
+        Span name = {at++, 0}, value = {"", 0};
+        while (at < end && !is_space(*at) && *at != '/' && *at != '>' && *at != '=')
+            at++;
+        name.size = (size_t)(at - name.at);
+        const char *after = after_spaces(at, end);
+        if (after < end && *after == '=')
+            at = read_value(after + 1, end, &value);
+        if (at < end && is_wanted && !take_attribute(r, name, value, attributes))
+            return false;
+    }
+    r->at = at;
+    return true;
+}
+
+/* Return where the end tag of a script begins: 13.2.5.15 to 31, with scripts written by scripts. */
+static const char *script_end(const char *at, const char *end)
+{
+    bool is_escaped = false, is_doubly = false;
+    for (; at < end; at++) {
+        if (*at == '-' && is_escaped && starts_with(at, end, "-->")) {
+            is_escaped = is_doubly = false;
+        } else if (*at == '<') {
+            bool is_end = starts_with(at, end, "</script");
+            const char *after = at + (is_end ? 8 : 7);
+            bool is_tag = (is_end || starts_with(at, end, "<script")) && after < end
+                && (is_space(*after) || *after == '/' || *after == '>');
+            if (is_tag && is_end && !is_doubly)
+                return at;
+            if (is_tag)
+                is_doubly = is_escaped && !is_end;
+            else if (starts_with(at, end, "<!--"))
+                is_escaped = true;
+        }
+    }
+    return end;
+}
+
+/* Return where the end tag of an element without tags begins, the end of the page when there is none. */
+static const char *raw_end(const char *at, const char *end, const Tag *tag)
+{
+    if (tag->kind == SCRIPT)
+        return script_end(at, end);
+    if (tag->kind == PLAINTEXT)
+        return end;
+    size_t n = strlen(tag->name);
+    while (at < end && (at = memchr(at, '<', (size_t)(end - at))) != NULL) {
+        const char *after = at + 2 + n;
+        if (after < end && at[1] == '/' && starts_with(at + 2, end, tag->name)
+            && (is_space(*after) || *after == '/' || *after == '>'))
+            return at;
+        at++;
+    }
+    return end;
+}
+
+static bool start_element(Reader *r, Name name, Attributes *attributes)
+{
+    const Tag *tag = name.tag;
+    if (!close_before(r, name) || (tag->meaning & BLOCK && !append_byte(&r->text, 0)))
+        return false;
+    if (tag->meaning & HEADING)
+        r->heading_at = (Py_ssize_t)r->text.size;
+    if (!start_special(r, tag, attributes))
+        return false;
+    if (tag->meaning & VOID)
+        return !(tag->meaning & BLOCK) || append_byte(&r->text, 0);
+    r->hidden += (tag->meaning & HIDDEN) != 0;
+    if (attributes->is_closed && !(tag->meaning & (RAW | RAW_ENTITIES))) /* of these it is ignored */
+        return end_element(r, tag);
+    if (!open_element(r, name))
+        return false;
+    if (tag->meaning & (RAW | RAW_ENTITIES)) {
+        const char *end = raw_end(r->at, r->end, tag);
+        Span text = {r->at, (size_t)(end - r->at)};
+        r->at = end;
+        return add_text(r, text, (tag->meaning & RAW_ENTITIES) != 0);
+    }
+    return true;
+}
+
+/* Read a start or an end tag whose name begins at `name_at`; false for a failure. */
+static bool read_tag(Reader *r, const char *name_at, bool is_end)
+{
+    const char *at = name_at;
+    while (at < r->end && !is_space(*at) && *at != '/' && *at != '>')
+        at++;
+    Name name = read_name(name_at, (size_t)(at - name_at));
+    bool is_noted = !is_end && name.tag->meaning & NOTED;
+    bool is_wanted = is_noted || (!is_end && name.tag->kind != OTHER);
+    Attributes attributes = {.all = is_noted ? PyDict_New() : NULL};
+    if (is_noted && attributes.all == NULL)
+        return false;
+    r->at = at;
+    bool is_done = read_attributes(r, is_wanted, &attributes);
+    if (is_done && r->at < r->end) { /* else the page ends within the tag, which is none */
+        r->at++;
+        is_done = is_end ? end_tag(r, name) : start_element(r, name, &attributes);
+        r->n_elements += !is_end;
+    }
+    Py_XDECREF(attributes.all);
+    return is_done;
+}
+
+/* Return what follows a comment or another declaration that begins at `at`. */
+static const char *after_declaration(const char *at, const char *end)
+{
+    if (!starts_with(at, end, "<!--")) {
+        const char *close = memchr(at, '>', (size_t)(end - at));
+        return close ? close + 1 : end;
+    }
+    at += 4;
+    if (at < end && *at == '>')
+        return at + 1;
+    if (starts_with(at, end, "->"))
+        return at + 2;
+    while (at < end && (at = memchr(at, '-', (size_t)(end - at))) != NULL) {
+        if (starts_with(at, end, "-->"))
+            return at + 3;
+        if (starts_with(at, end, "--!>"))
+            return at + 4;
+        at++;
+    }
+    return end;
+}
+
+/* Read the markup; false for a failure. */
+static bool read_all(Reader *r)
+{
+    while (r->at < r->end) {
+        const char *at = r->at, *sign = at;
+        while ((sign = memchr(sign, '<', (size_t)(r->end - sign))) != NULL) {
+            char next = r->end - sign > 1 ? sign[1] : ' ';
+            if (is_letter(next) || next == '!' || next == '?' || (next == '/' && r->end - sign > 2))
+                break;
+            sign++; /* a sign in the text */
+        }
+        r->at = sign ? sign : r->end;
+        if (!add_text(r, (Span){at, (size_t)(r->at - at)}, true))
+            return false;
+        if (sign == NULL)
+            break;
+        bool is_end = sign[1] == '/';
+        if (!is_letter(sign[1 + is_end]))
+            r->at = is_end && sign[2] == '>' ? sign + 3 : after_declaration(sign, r->end);
+        else if (!read_tag(r, sign + 1 + is_end, is_end))
+            return false;
+        if (r->n_elements > r->elements_max) {
+            r->is_cut = true;
+            return end_link(r);
+        }
+    }
+    return close_elements(r, 0) && end_link(r);
+}
+
+/* --- The module -------------------------------------------------------------------------------------- */
+
+static PyObject *result_of(Reader *r)
+{
+    PyObject *text = folded(r, r->text.at, r->text.size, '\n');
+    if (text == NULL)
+        return NULL;
+    PyObject *title = r->title ? r->title : Py_None, *is_cut = r->is_cut ? Py_True : Py_False;
+    return Py_BuildValue("OONOOO", title, r->headings, text, r->links, r->noted, is_cut);
+}
+
+static PyObject *read_markup(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    Py_buffer markup;
+    Reader r = {.heading_at = -1, .title_at = -1};
+    if (!PyArg_ParseTuple(
+            arguments, "y*O!nnnn:read_markup", &markup, &PyDict_Type, &r.entities, &r.text_chars_max,
+            &r.elements_max, &r.links_max, &r.anchor_chars_max))
+        return NULL;
+    r.at = markup.buf;
+    r.end = r.at + markup.len;
+    r.links = PyDict_New();
+    r.headings = PyList_New(0);
+    r.noted = PyList_New(0);
+    bool is_ready = r.links && r.headings && r.noted && make_room(&r.text, (size_t)markup.len / 2);
+    PyObject *result = is_ready && read_all(&r) ? result_of(&r) : NULL;
+    PyBuffer_Release(&markup);
+    Py_XDECREF(r.links);
+    Py_XDECREF(r.headings);
+    Py_XDECREF(r.noted);
+    Py_XDECREF(r.title);
+    Py_XDECREF(r.href);
+    PyMem_Free(r.text.at);
+    PyMem_Free(r.folded.at);
+    PyMem_Free(r.decoded.at);
+    PyMem_Free(r.alts.at);
+    PyMem_Free(r.open);
+    return result;
+}
+
+static PyMethodDef methods[] = {
+    {"read_markup", read_markup, METH_VARARGS, "See _markup.pyi."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_markup",
+    .m_doc = "Reads HTML, see peers/crawler/parser.py.",
+    .m_size = -1,
+    .m_methods = methods,
+};
+
+PyMODINIT_FUNC PyInit__markup(void)
+{
+    PyObject *module = PyModule_Create(&definition);
+    if (module && PyModule_AddStringConstant(module, "SOURCES", KERNEL_SOURCES) < 0)
+        Py_CLEAR(module);
+    return module;
+}

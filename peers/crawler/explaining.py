@@ -1,0 +1,197 @@
+"""Why things are as they are: what a controller answers who asks about a URL, or why so little is fetched.
+
+It looks and changes nothing. Of hosts in memory it looks at so many and no more: who asks waits, and so does
+everything else here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from heapq import nlargest
+from itertools import islice
+from math import inf
+from typing import Final, NamedTuple
+
+from mesh.actor import Message
+from mesh.errors import RemoteProtocolError
+from mesh.ownership import Ownership
+from mesh.slot_set import SlotMask
+from mesh.urls import canonical, host_of
+from peers.crawler.explanations import (
+    LINES_MAX,
+    CrawlFacts,
+    Hold,
+    HostWait,
+    Underway,
+    UrlFacts,
+    Wait,
+    encode_facts,
+)
+from peers.crawler.host_state import HostState
+from peers.crawler.links import Links
+from peers.crawler.page_limit import PageLimit
+from peers.crawler.pages_in_progress import PagesInProgress
+from peers.crawler.settings import CrawlSettings
+from peers.crawler.url_explaining import Sources, UrlExplaining, hold_by_clock, underway
+from peers.crawler.wire_messages import CrawlExplained, ExplainCrawl, ExplainUrl, UrlExplained
+from peers.policy.rules import Policy
+
+HOSTS_LOOKED_AT: Final = 10_000  # some 20 ms
+HOSTS_NAMED: Final = 5
+FETCHES_NAMED: Final = 5
+QUESTIONS: Final[frozenset[type[Message]]] = frozenset((ExplainUrl, ExplainCrawl))
+
+
+class Standing(NamedTuple):
+    """What only the controller itself knows."""
+
+    ownership: Ownership | None
+    held: SlotMask | None
+    stopping: Mapping[int, float]  # slots taken from us, of which something goes on; since when
+    licensed_until_s: float
+    is_stopped: bool
+    is_held_up: bool
+
+
+class Explaining:
+    """Answers `ExplainUrl` and `ExplainCrawl` from what the others of a controller know."""
+
+    def __init__(self, sources: Sources, pages: PagesInProgress, links: Links, limit: PageLimit) -> None:
+        self._sources = sources
+        self._pages = pages
+        self._links = links
+        self._limit = limit
+        self.disk_full_until_s = -inf
+
+    def answer(
+        self,
+        question: ExplainUrl | ExplainCrawl,
+        standing: Standing,
+        settings: CrawlSettings,
+        policy: Policy,
+        now: float,
+    ) -> UrlExplained | CrawlExplained | None:
+        """Return the answer; None while nobody has said who owns what.
+
+        Raises:
+          RemoteProtocolError: the URL is not canonical.
+        """
+        if isinstance(question, ExplainUrl) and canonical(question.url) != question.url:
+            raise RemoteProtocolError("a question about what is no canonical URL")
+        if standing.ownership is None:
+            return None
+        look = _Look(self._sources, standing, settings, now)
+        if isinstance(question, ExplainCrawl):
+            return CrawlExplained(question.request, encode_facts(self._crawl(look)))
+        facts = self._url(question.url, standing.ownership, look, policy)
+        return UrlExplained(question.request, encode_facts(facts))
+
+    def _url(self, url: str, ownership: Ownership, look: _Look, policy: Policy) -> UrlFacts:
+        slot = ownership.slot_of(host_of(url))
+        explaining = UrlExplaining(self._sources, look.settings, policy, url, slot, look.now)
+        halts = tuple(self._halts(look))
+        is_held = self._sources.frontier.hosts.is_held(slot) and slot not in look.standing.stopping
+        return explaining.facts(halts, look.hold_of, is_held=is_held)
+
+    def _crawl(self, look: _Look) -> CrawlFacts:
+        frontier, visits, now = self._sources.frontier, self._sources.visits, look.now
+        standing, settings = look.standing, look.settings
+        states = list(islice(frontier.hosts.in_memory(), HOSTS_LOOKED_AT))
+        holds = [(state, look.hold_of(state)) for state in states if state.due_s() < inf]
+        waiting = Counter(hold.hold for _, hold in holds if hold is not None)
+        urls_waiting: Counter[Hold] = Counter()
+        for state, hold in holds:
+            if hold is not None:
+                urls_waiting[hold.hold] += state.queued
+        longest = nlargest(HOSTS_NAMED, states, key=lambda state: state.queued)
+        next_s = visits.next_time()
+        assert standing.ownership is not None
+        return CrawlFacts(
+            at_s=now,
+            halts=tuple(self._halts(look)),
+            slots_owned=int(standing.ownership.owned.sum()),
+            slots_held=0 if standing.held is None else int(standing.held.sum()),
+            slots_stopping=len(standing.stopping),
+            hosts=frontier.host_count,
+            looked_at=len(states),
+            ready=sum(hold is None for _, hold in holds),
+            waiting=dict(waiting),
+            urls_waiting=dict(urls_waiting),
+            queued=frontier.queued_count,
+            given_up=frontier.given_up_count,
+            next_s=None if next_s == inf else max(next_s, now),
+            in_flight=len(visits),
+            in_flight_max=settings.fetches_in_flight_max,
+            robots_in_flight=sum(visit.robots is not None for visit in visits.under_way.values()),
+            in_progress=len(self._pages) + self._pages.finishing_count,
+            in_progress_max=settings.pages_in_progress_max,
+            slowest=tuple(islice(look.underway(), FETCHES_NAMED)),
+            longest=tuple(look.host_wait(state) for state in longest if state.queued),
+            answers=dict(visits.outcomes.most_common(LINES_MAX)),
+            links_left_out=self._links.left_out_count,
+            links_waiting=self._links.waiting_count,
+            pages_max=self._limit.pages_max,
+        )
+
+    def _halts(self, look: _Look) -> list[Wait]:
+        """Why this peer begins no fetch, whatever its hosts wait for."""
+        standing, visits, now = look.standing, self._sources.visits, look.now
+        halts = []
+        if standing.is_stopped:
+            halts.append(Wait(Hold.STOPPED))
+        if standing.licensed_until_s <= now:
+            halts.append(Wait(Hold.UNLICENSED))
+        if standing.is_held_up:
+            halts.append(Wait(Hold.HELD_UP))
+        if self.disk_full_until_s > now:
+            halts.append(Wait(Hold.DISK_FULL, self.disk_full_until_s))
+        elif visits.paused_until_s > now:
+            halts.append(Wait(Hold.PAUSED, visits.paused_until_s))
+        if visits.clocks.policy.pauses_all:
+            halts.append(Wait(Hold.ALL_PAUSED))
+        if self._limit.is_reached(visits.page_count):
+            halts.append(Wait(Hold.PAGE_LIMIT))
+        elif not visits.has_room():
+            halts.append(Wait(Hold.BUSY))
+        return halts
+
+
+class _Look:
+    """One look at the hosts."""
+
+    def __init__(self, sources: Sources, standing: Standing, settings: CrawlSettings, now: float) -> None:
+        self.standing = standing
+        self.settings = settings
+        self.now = now
+        self._visits = sources.visits
+        self._asked = {host_of(url) for url in sources.visits.under_way}
+        self._asked |= {visit.state.host for visit in sources.visits.under_way.values()}
+
+    def hold_of(self, state: HostState) -> Wait | None:
+        """What a host with something to come waits for; None when it may be asked now."""
+        now, record = self.now, state.record
+        if state.slot in self.standing.stopping:
+            return Wait(Hold.NOT_HELD)
+        if state.host in self._asked:
+            return Wait(Hold.BEING_ASKED)
+        if state.not_before_s > now:
+            return Wait(Hold.POLICY, state.not_before_s)
+        if record.next_fetch_s > now:
+            return Wait(hold_by_clock(record), record.next_fetch_s)
+        if state.due_s() > now:
+            return Wait(Hold.NOT_DUE, state.due_s() if state.due_s() < inf else None)
+        if state.domain.out_count >= self.settings.fetches_per_domain_max:
+            return Wait(Hold.DOMAIN)
+        return None
+
+    def host_wait(self, state: HostState) -> HostWait:
+        hold = self.hold_of(state)
+        if hold is None:
+            return HostWait(state.host, state.queued, None)
+        return HostWait(state.host, state.queued, hold.hold, hold.until_s)
+
+    def underway(self) -> list[Underway]:
+        """The fetches that have taken longest: those that were begun first."""
+        begun = islice(self._visits.under_way.items(), FETCHES_NAMED)
+        return [underway(url, visit, self._visits.clocks, self.now) for url, visit in begun]

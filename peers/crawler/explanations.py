@@ -1,0 +1,253 @@
+"""What a controller tells of a URL, and of why so much is fetched and no more: values."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Final, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from mesh.errors import RemoteProtocolError
+from mesh.urls import URL_CHARS_MAX
+from peers.crawler.wire_messages import FACTS_BYTES_MAX
+
+LINES_MAX: Final = 8  # rules, texts, hosts and fetches that are named
+WAITS_MAX: Final = 32
+COUNT_MAX: Final = 1 << 53
+
+Seconds = Annotated[float, Meta(ge=-1e12, le=1e12)]  # and no NaN
+Count = Annotated[int, Meta(ge=0, le=COUNT_MAX)]
+TEXT_CHARS_MAX: Final = 300
+Text = Annotated[str, Meta(max_length=TEXT_CHARS_MAX)]
+Name = Annotated[str, Meta(max_length=300)]
+LongText = Annotated[str, Meta(max_length=URL_CHARS_MAX)]
+Facts = TypeVar("Facts", "UrlFacts", "CrawlFacts")
+
+
+class UrlState(StrEnum):
+    """What has become of a URL; the values are for people."""
+
+    UNKNOWN = "unknown"
+    QUEUED = "queued"  # never visited
+    FETCHING = "being fetched"
+    IN_PROGRESS = "being stored"
+    STORED = "stored"
+    IMPORTED = "stored, from a file"
+    VISITED = "visited, and nothing stored"  # a redirect, a sitemap
+    FAILED = "failed"
+    LEFT_OUT = "left out"
+
+
+class DueBy(StrEnum):
+    """Why a URL is due when it is."""
+
+    FIRST = "it was never visited"
+    AGAIN = "it is tried again after a failure"
+    INTERVAL = "pages are visited again after this interval"
+    POLICY = "it is looked at again whether the policy leaves it out"
+    ROBOTS = "its robots.txt is asked for again"
+    ONCE = "pages are visited once, as `revisit_after_s` is not set"
+
+
+class Hold(StrEnum):
+    """What keeps a URL or a host from being asked."""
+
+    NOT_HELD = "its slot is being handed over"
+    STOPPED = "the crawl is being ended"
+    UNLICENSED = "no licence to crawl, as too few members answer"
+    HELD_UP = "other peers do not accept its links"
+    DISK_FULL = "the disk is full"
+    PAUSED = "a pause, as its own network failed or slots change hands"
+    PAGE_LIMIT = "the mesh has as many pages as its policy lets it"
+    ALL_PAUSED = "the policy pauses the whole crawl"
+    POLICY = "a pause or the hours of the policy"
+    GIVEN_UP = "given up after too many failures"
+    NO_ADDRESS = "given up: no address that may be asked"
+    BACK_OFF = "left alone for a while after a failure"
+    DELAY = "the politeness delay of the host or its address"
+    BEING_ASKED = "the host is being asked something else"
+    DOMAIN = "other hosts of the same domain are being asked"
+    NOT_DUE = "it is not due yet"
+    BEHIND = "others of the same host come first"
+    ROBOTS_TXT = "the robots.txt has to be read first"
+    BUSY = "as many fetches and pages are in progress as may be"
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """What a URL waits for."""
+
+    hold: Hold
+    until_s: Seconds | None = None  # by the clock of who tells; None when that is not known
+
+
+class Underway(msgspec.Struct, frozen=True):
+    """A fetch that has not ended."""
+
+    url: LongText
+    seconds: Seconds
+
+
+class RobotsFacts(msgspec.Struct, frozen=True):
+    """What the robots.txt of the URL's origin says."""
+
+    origin: LongText
+    status: Count  # 0 when it could not be had
+    believed_until_s: Seconds
+    asked_s: Seconds | None  # when it was fetched; None when it could not be had
+    is_allowed: bool
+    is_honoured: bool  # False: it wants a longer delay than we wait
+    crawl_delay_s: Seconds | None = None
+    line_number: Count = 0  # of the line that decides; 0 when none does
+    line: Text = ""
+
+
+class Ruling(msgspec.Struct, frozen=True):
+    """A rule of the policy that decides, or may."""
+
+    number: Count  # from 1; 0 when no rule matches
+    action: Name = ""
+    condition: Text = ""  # which of its conditions: "domains debian.org"; "" when it has none
+    addresses: Text = ""  # it decides if the host is there, which is not known
+    is_of_pages: bool = False  # it decides if the page is of its type or language
+    reason: Text = ""
+    refusal: Name = ""  # why this rule has the URL left out; "" when it lets it be visited
+
+
+class HostFacts(msgspec.Struct, frozen=True):
+    """What is known of the URL's host."""
+
+    name: Name
+    next_s: Seconds  # not asked before
+    delay_s: Seconds
+    delay_by: Text  # what that follows from
+    fetched: Count  # pages asked for
+    failures: Count  # in a row
+    is_given_up: bool
+    queued: Count | None = None  # new URLs; None when it is not in memory
+    address: Name = ""
+    address_delay_s: Seconds = 0.0  # for which the address is left alone after a question to this host
+    refusal: Name = ""  # the budget that is used up
+
+
+class ArchiveFacts(msgspec.Struct, frozen=True):
+    """The versions of the page that a peer keeps."""
+
+    versions: Count
+    is_cut: bool  # there are more
+    n_bytes: Count
+    newest_s: Seconds
+    newest_status: Count
+    has_document: bool  # the newest is the page, and not that it is gone
+    is_indexed: bool
+    index: Text  # how the index stands
+
+
+class UrlFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What one peer knows of a URL. Times are by its clock, `at_s` is now."""
+
+    at_s: Seconds
+    url: LongText
+    state: UrlState
+    is_held: bool  # this peer crawls its slot
+    depth: Count = 0  # clicks from a seed
+    hops: Count = 0  # redirects that led here
+    attempts: Count = 0  # made for the visit that comes
+    visits: Count = 0
+    outcome: Name = ""  # of the last visit: an HTTP status or a reason
+    visited_s: Seconds | None = None
+    changed_s: Seconds | None = None
+    due_s: Seconds | None = None
+    due_by: DueBy | None = None
+    interval_s: Seconds | None = None
+    place: Count | None = None  # in the queue of its host, from 1; those that are out are counted
+    is_place_cut: bool = False  # it is further behind
+    asking: Underway | None = None  # what is asked now for it: its robots.txt, or itself
+    waits: Annotated[tuple[Wait, ...], Meta(max_length=WAITS_MAX)] = ()
+    texts: Annotated[tuple[Text, ...], Meta(max_length=LINES_MAX)] = ()  # of links to it
+    linkers: Count = 0  # other hosts that link to it; the most that is counted is 32
+    left_out_depth: Count | None = None  # a link to it was found so many clicks from a seed, and left out
+    robots: RobotsFacts | None = None
+    host: HostFacts | None = None
+    rulings: Annotated[tuple[Ruling, ...], Meta(max_length=LINES_MAX)] = ()
+    is_taken_down: bool = False
+    archive: ArchiveFacts | None = None
+
+
+class HostWait(msgspec.Struct, frozen=True):
+    """A host with a long queue."""
+
+    name: Name
+    queued: Count
+    hold: Hold | None  # None: it is ready
+    until_s: Seconds | None = None
+
+
+class CrawlFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What one peer fetches now, and what the rest waits for. Times are by its clock, `at_s` is now."""
+
+    at_s: Seconds
+    halts: Annotated[tuple[Wait, ...], Meta(max_length=WAITS_MAX)] = ()  # why no fetch begins at all
+    slots_owned: Count = 0
+    slots_held: Count = 0
+    slots_stopping: Count = 0
+    hosts: Count = 0  # known, of the slots held
+    looked_at: Count = 0  # of these in memory, for the counts that follow
+    ready: Count = 0
+    waiting: dict[Hold, Count] = {}  # hosts with something to come, by what they wait for
+    urls_waiting: dict[Hold, Count] = {}  # URLs never visited, of these
+    queued: Count = 0  # URLs never visited
+    given_up: Count = 0  # of these, on hosts that were given up
+    next_s: Seconds | None = None  # when a host may be asked; None for never
+    in_flight: Count = 0
+    in_flight_max: Count = 0
+    robots_in_flight: Count = 0  # of these, questions for a robots.txt
+    in_progress: Count = 0  # pages fetched and not stored
+    in_progress_max: Count = 0
+    slowest: Annotated[tuple[Underway, ...], Meta(max_length=LINES_MAX)] = ()
+    longest: Annotated[tuple[HostWait, ...], Meta(max_length=LINES_MAX)] = ()
+    answers: Annotated[
+        dict[Name, Count], Meta(max_length=LINES_MAX)
+    ] = {}  # the most frequent, since the start
+    links_left_out: Count = 0  # out of scope, since the start
+    links_waiting: Count = 0  # that other peers have not accepted
+    pages_max: Count | None = None
+
+
+_encoder = msgspec.msgpack.Encoder()
+
+
+def encode_facts(facts: UrlFacts | CrawlFacts) -> bytes:
+    """MessagePack, as the answers carry it."""
+    encoded = _encoder.encode(facts)
+    assert len(encoded) <= FACTS_BYTES_MAX, "all lists and texts are short"
+    return encoded
+
+
+def url_facts_in(encoded: bytes) -> UrlFacts:
+    """Read what a peer knows of a URL.
+
+    Raises:
+      RemoteProtocolError: it is none.
+    """
+    return _decoded(_url_decoder, encoded)
+
+
+def crawl_facts_in(encoded: bytes) -> CrawlFacts:
+    """Read what a peer fetches.
+
+    Raises:
+      RemoteProtocolError: it is none.
+    """
+    return _decoded(_crawl_decoder, encoded)
+
+
+def _decoded(decoder: msgspec.msgpack.Decoder[Facts], encoded: bytes) -> Facts:
+    try:
+        return decoder.decode(encoded)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise RemoteProtocolError(f"undecodable facts of {len(encoded)} bytes: {error}") from error
+
+
+_url_decoder = msgspec.msgpack.Decoder(UrlFacts)
+_crawl_decoder = msgspec.msgpack.Decoder(CrawlFacts)

@@ -1,0 +1,93 @@
+"""Lists of pages that sites publish for crawlers: sitemaps, their indexes, RSS and Atom feeds. Pure.
+
+A list is no page: nobody finds it by a query. What it lists are links like any other, so the policy of the
+mesh, the budgets of hosts and the traps that are known hold for them. A list is told by its content, whatever
+its media type or its namespaces; only a list as plain text is believed by its name (`has_list_name`).
+
+The process that reads it has limits of its own; how XML is read, `xml_lists` says.
+
+Sources: https://www.sitemaps.org/protocol.html, RFC 4287 (Atom), RSS 0.9 to 2.0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+from mesh.urls import canonical
+from peers.crawler.decoding import Undecodable, decode_beginning
+
+LISTED_MAX: Final = 50_000  # URLs of one list; sitemaps.org allows as many
+LIST_BYTES_MAX: Final = 50 << 20  # decoded; sitemaps.org, too. The rest is not read
+SNIFF_BYTES: Final = 2_048
+LIST_MEDIA_TYPES: Final = (
+    "application/xml",
+    "text/xml",
+    "application/rss+xml",
+    "application/atom+xml",
+    "application/rdf+xml",
+)
+# A list that is a gzip file is said to be any of these; so are archives, which nobody wants to read.
+PACKED_MEDIA_TYPES: Final = ("application/gzip", "application/x-gzip", "application/octet-stream")
+
+_ROOT: Final = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?.{0,512}?\?>\s*|<!--.{0,1024}?-->\s*|<!DOCTYPE[^>\[]{0,256}>\s*){0,8}"
+    rb"<(?:[\w.-]{1,32}:)?(?:urlset|sitemapindex|rss|feed|RDF)[\s>]",
+    re.DOTALL,
+)
+_WIDE: Final = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")  # UTF-16: left to the parser
+_NAME: Final = re.compile(r"site[-_]?map|\.(?:xml|rss|atom)(?:\.gz)?$", re.IGNORECASE)
+_TEXT_URL: Final = re.compile(r"^\s*(https?://\S+)\s*$", re.IGNORECASE | re.MULTILINE)
+
+
+def has_list_name(url: str) -> bool:
+    """Tell whether a canonical URL is named as lists are: more of what is there may be read."""
+    return _NAME.search(url.partition("?")[0], 8) is not None
+
+
+def begins_like_list(body: bytes) -> bool:
+    """Tell whether a decoded body, by its first element, is a list in XML."""
+    return _ROOT.match(body, 0, SNIFF_BYTES) is not None
+
+
+def listed_urls(url: str, body: bytes, codings: str = "") -> tuple[str, ...] | None:
+    """Return what a list lists, canonical, in its order, once each, `LISTED_MAX` at most; None if it is none.
+
+    Args:
+      url: of the list.
+      body: as it came, cut short or not: what is there is read.
+      codings: that it came in; a list may be a gzip file besides.
+    """
+    try:
+        body = decode_beginning(body, codings, LIST_BYTES_MAX).body
+        if body.startswith(b"\x1f\x8b"):
+            body = decode_beginning(body, "gzip", LIST_BYTES_MAX).body
+    except Undecodable:
+        return None
+    if begins_like_list(body) or body.startswith(_WIDE):
+        # With the first list only: what reads XML takes 5 MB, and most processes never meet a list.
+        from peers.crawler.xml_lists import urls_in_xml
+
+        found = urls_in_xml(body, LISTED_MAX)
+    else:
+        found = _in_text(body) if has_list_name(url) else None
+    return None if found is None else tuple(_canonical(url, found))
+
+
+def _canonical(base: str, urls: Iterable[str]) -> Iterator[str]:
+    known: set[str] = {base}
+    for url in urls:
+        target = canonical(url, base)
+        if target is not None and target not in known:
+            known.add(target)
+            yield target
+
+
+def _in_text(body: bytes) -> list[str] | None:
+    """Read a list of one URL a line; None if other lines are more."""
+    text = body.decode("utf-8-sig", "replace")
+    found = [match[1] for match in islice(_TEXT_URL.finditer(text), LISTED_MAX)]
+    line_count = sum(1 for line in text.split("\n") if line and not line.isspace())
+    return found if len(found) == LISTED_MAX or 2 * len(found) > line_count else None

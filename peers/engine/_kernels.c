@@ -1,0 +1,115 @@
+/* The extension module `peers.engine._kernels`: all kernels of the engine, and the numbers that they share with
+   Python. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "peers/engine/kernels.h"
+#include "peers/engine/dictionary.h"
+#include "peers/engine/gathering.h"
+#include "peers/engine/locating.h"
+#include "peers/engine/postings/building.h"
+#include "peers/engine/postings/inspection.h"
+#include "peers/engine/postings/merging.h"
+#include "peers/engine/postings/slicing.h"
+#include "peers/engine/features.h"
+#include "peers/engine/proximity.h"
+#include "peers/engine/searching/conjunction.h"
+#include "peers/engine/searching/disjunction.h"
+#include "peers/engine/searching/found.h"
+#include "peers/engine/windows.h"
+#include "peers/engine/word_numbers.h"
+
+#define ALL_KERNELS(EACH) \
+    EACH(begin_slices) \
+    EACH(build_postings) \
+    EACH(choose_fragments) \
+    EACH(count_allowed) \
+    EACH(documents_of) \
+    EACH(find) \
+    EACH(find_damage) \
+    EACH(find_terms) \
+    EACH(find_words) \
+    EACH(gather) \
+    EACH(hash_text) \
+    EACH(inspect_postings) \
+    EACH(intersect) \
+    EACH(is_ascending) \
+    EACH(keep_matched) \
+    EACH(list_entries) \
+    EACH(locate) \
+    EACH(look_up) \
+    EACH(match_atoms) \
+    EACH(measure_entries) \
+    EACH(measure) \
+    EACH(measure_proximity) \
+    EACH(merge_order) \
+    EACH(merge_postings) \
+    EACH(normalise) \
+    EACH(number_tokens) \
+    EACH(pack_entries) \
+    EACH(place_words) \
+    EACH(rank) \
+    EACH(rehash) \
+    EACH(scatter) \
+    EACH(search_all) \
+    EACH(search_any) \
+    EACH(select_best) \
+    EACH(slice_postings) \
+    EACH(sum_blocks) \
+    EACH(sum_lengths) \
+    EACH(unpack_entries)
+
+#define ALL_CONSTANTS(EACH) \
+    EACH(ALPHANUMERIC) \
+    EACH(ANYWHERE) \
+    EACH(BASE) \
+    EACH(BLOCK) \
+    EACH(BLOCK_ENTRIES) \
+    EACH(BLOCK_NUMBERS) \
+    EACH(BODY) \
+    EACH(DAMAGE) \
+    EACH(DOCUMENT_SHIFT) \
+    EACH(DOC_FREQ) \
+    EACH(END) \
+    EACH(ENTRY_BYTES_MAX) \
+    EACH(FIELD_COUNT) \
+    EACH(FIELD_SHIFT) \
+    EACH(FORMS) \
+    EACH(FOUND_COLUMNS) \
+    EACH(FRAGMENTS_MAX) \
+    EACH(FRAGMENT_COLUMNS) \
+    EACH(IS_EXACT) \
+    EACH(K1) \
+    EACH(LETTER) \
+    EACH(NUMBER) \
+    EACH(PACKED_BITS) \
+    EACH(PACKED_CHARS_MAX) \
+    EACH(PHRASE_VISITS) \
+    EACH(PLACE) \
+    EACH(PLACES_MAX) \
+    EACH(PLACES_PER_ENTRY_MAX) \
+    EACH(PLACE_DOCUMENT_SHIFT) \
+    EACH(PLACE_END) \
+    EACH(PLACE_POSITION_SHIFT) \
+    EACH(POSITIONS_DAMAGE) \
+    EACH(POSITION_MASK) \
+    EACH(POSTING_BYTES_MAX) \
+    EACH(SENTENCE_END) \
+    EACH(SENTENCE_END_BEFORE_SPACE) \
+    EACH(SKIP_WORDS) \
+    EACH(SLOPE) \
+    EACH(SPACE) \
+    EACH(START) \
+    EACH(SUM_BLOCK_BYTES) \
+    EACH(TERM_MASK) \
+    EACH(TITLE) \
+    EACH(TOTAL) \
+    EACH(UNKNOWN_MAX) \
+    EACH(URL) \
+    EACH(WEIGHT) \
+    EACH(WHOLE) \
+    EACH(WIDE) \
+    EACH(CUT_MOVE_MAX)
+
+#include "peers/kernel_module.h"

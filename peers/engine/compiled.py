@@ -1,0 +1,15 @@
+"""Makes the kernels of the engine of what their Python files say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from peers.kernel import Bytes, Ints, kernels_of
+
+kernel: Final = kernels_of("peers.engine._kernels")
+
+
+@kernel
+def strings_at(blob: Bytes, starts: Ints, indexes: Sequence[int]) -> list[str]:
+    """Return some of the strings that are one after the other in UTF-8. IndexError."""

@@ -1,0 +1,138 @@
+"""Questions to controllers: what is known of a URL, and why so much is fetched and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from math import inf
+from typing import Final, TypeVar
+
+from mesh.actor import Address, Message, Send
+from mesh.errors import RemoteProtocolError
+from mesh.membership.members import State, is_live
+from mesh.membership.wire_messages import MembersTold, MembersWanted, Rumour
+from mesh.ownership import Ownership
+from mesh.urls import host_of
+from peers.crawler.explanations import CrawlFacts, UrlFacts, crawl_facts_in, url_facts_in
+from peers.crawler.wire_messages import CrawlExplained, ExplainCrawl, ExplainUrl, UrlExplained
+from peers.gateway.errand import Errand
+from peers.gateway.messages import AskWhy, AskWhyIdle, WhyAnswered, WhyIdleAnswered
+from peers.gateway.round import Round
+
+INQUIRY_S_MAX: Final = 2.0
+Facts = TypeVar("Facts")
+
+NOBODY_SILENT: Final[frozenset[str]] = frozenset()
+
+
+class UrlInquiry(Errand):
+    """Answers one `AskWhy` by one `WhyAnswered`: asks all who keep the URL's slot, the owner among them."""
+
+    def __init__(self, number: int, me: str, order: AskWhy, ownership: Ownership) -> None:
+        super().__init__(number, me, order.ticket)
+        self._url = order.url
+        self._slot = ownership.slot_of(host_of(order.url))
+        self._owner = ownership.owner_of(self._slot) or ""
+        self._team = tuple(peer for peer in ownership.team_of(self._slot) if peer in ownership.alive)
+        self._request = self._number_question()
+        self._told: dict[str, UrlFacts] = {}
+
+    def start(self, now: float) -> list[Send]:
+        # Each has a letter of its own: it is for nobody else.
+        questions: dict[str, Message] = {peer: ExplainUrl(self._request, self._url) for peer in self._team}
+        self._round = Round(self._request, "controller", questions, NOBODY_SILENT, now, INQUIRY_S_MAX)
+        return self._end_if_over(now) or self._round.ask()
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
+        match message:
+            case UrlExplained(request=request) if self._round.accepts(source, request):
+                facts = _read(url_facts_in, message.facts)
+                if facts is not None and facts.url == self._url:
+                    self._told[source.peer] = facts
+                self._round.settle(source.peer)
+                return self._end_if_over(now)
+            case _:
+                return None
+
+    def wake(self, now: float) -> list[Send]:
+        repeated = self._round.wake(now)
+        return self._end_if_over(now) or repeated
+
+    def wake_at(self) -> float:
+        return self._round.wake_at()
+
+    def _end_if_over(self, now: float) -> list[Send]:
+        if not self._round.is_over(now):
+            return []
+        told = tuple((peer, self._told[peer]) for peer in self._team if peer in self._told)
+        return self._end(WhyAnswered(self.ticket, self._url, self._slot, self._owner, self._team, told))
+
+
+class CrawlInquiry(Errand):
+    """Answers one `AskWhyIdle` by one `WhyIdleAnswered`: asks every live peer."""
+
+    def __init__(self, number: int, me: str, order: AskWhyIdle, silent: Set[str]) -> None:
+        """Begin.
+
+        Args:
+          silent: as for `Round`.
+        """
+        super().__init__(number, me, order.ticket)
+        self._silent = silent
+        self._down: tuple[str, ...] = ()
+        self._peers: tuple[str, ...] = ()
+        self._round: Round | None = None
+        self._limit_at = inf  # for our own membership to answer
+        self._told: dict[str, CrawlFacts] = {}
+
+    def start(self, now: float) -> list[Send]:
+        self._limit_at = now + INQUIRY_S_MAX
+        return [Send(Address(self._me, "membership"), MembersWanted(()))]
+
+    def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
+        match message:
+            case MembersTold(members) if self._round is None and source == Address(self._me, "membership"):
+                return self._ask(members, now)
+            case CrawlExplained(request=request) if self._round and self._round.accepts(source, request):
+                facts = _read(crawl_facts_in, message.facts)
+                if facts is not None:
+                    self._told[source.peer] = facts
+                self._round.settle(source.peer)
+                return self._end_if_over(now)
+            case _:
+                return None
+
+    def _ask(self, members: tuple[Rumour, ...], now: float) -> list[Send]:
+        """Ask all but those that are nothing but doors, which have no controller."""
+        there = (each.record for each in members if is_live(each))
+        peers = (record.peer for record in there if record.gateway or record.weight or record.serving)
+        self._peers = tuple(sorted({self._me, *peers}))
+        self._down = tuple(sorted(each.record.peer for each in members if each.state == State.DEAD))
+        question = ExplainCrawl(self._number_question())
+        questions = dict.fromkeys(self._peers, question)
+        self._round = Round(question.request, "controller", questions, self._silent, now, INQUIRY_S_MAX)
+        return self._round.ask()
+
+    def wake(self, now: float) -> list[Send]:
+        if self._round is None:
+            return self._end(WhyIdleAnswered(self.ticket, (), (), ())) if now >= self._limit_at else []
+        repeated = self._round.wake(now)
+        return self._end_if_over(now) or repeated
+
+    def wake_at(self) -> float:
+        return self._limit_at if self._round is None else self._round.wake_at()
+
+    def _end_if_over(self, now: float) -> list[Send]:
+        assert self._round is not None
+        if not self._round.is_over(now):
+            return []
+        told = tuple(sorted(self._told.items()))
+        silent = tuple(peer for peer in self._peers if peer not in self._told)
+        return self._end(WhyIdleAnswered(self.ticket, told, silent, self._down))
+
+
+def _read(decode: Callable[[bytes], Facts], encoded: bytes) -> Facts | None:
+    """What a peer tells; None when it cannot be read."""
+    try:
+        return decode(encoded)
+    except RemoteProtocolError:
+        return None

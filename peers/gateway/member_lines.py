@@ -1,0 +1,137 @@
+"""What is said of the members of a mesh, on the status page and by `tianmesh status`. Pure.
+
+A row for each member, also for those that are down or do not answer, and a sentence for whatever is wrong
+that says what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import Final, NamedTuple, Protocol
+
+from mesh.conduct import reasons_of
+from mesh.errors import RemoteProtocolError
+from mesh.tcp_endpoint import host_and_port
+from peers.gateway.readiness_json import ReadinessJson
+from peers.gateway.status import MemberMisconduct, MemberRow, PeerStatus, Report
+from peers.gateway.time_words import counted
+
+_SPANS: Final = {"s": "span_s", "min": "span_min", "h": "span_h", "days": "span_days"}
+
+
+class Say(Protocol):
+    """A text of `peers.gateway.texts` in the language of a reader."""
+
+    def __call__(self, key: str, **values: object) -> str: ...
+
+
+class Presence(StrEnum):
+    """How a member is there."""
+
+    ANSWERS = "answers"  # as it says of itself
+    DOWN = "down"
+    DOOR = "door"  # a bootstrap node, of which nothing else is to be told
+    SILENT = "silent"  # alive, and its status did not come in time
+
+
+class MemberLine(NamedTuple):
+    """A member as a table has it."""
+
+    peer: str
+    presence: Presence
+    since: str  # for how long it is down, in words; "" where it is not, or that is not known
+    status: PeerStatus | None  # what it tells of itself; None where that counts no more
+
+
+def member_lines(report: Report, say: Say) -> list[MemberLine]:
+    """Return a line for each member, by id, whether it answers or not."""
+    told = {status.id: status for status in report.peers}
+    members = {each.id: each for each in report.members}
+    return [_line(peer, told.get(peer), members.get(peer), say) for peer in sorted({*told, *members})]
+
+
+def _line(peer: str, status: PeerStatus | None, member: MemberRow | None, say: Say) -> MemberLine:
+    if member is not None and member.state == "down":
+        return MemberLine(peer, Presence.DOWN, _since(member, say), status)
+    if status is not None:
+        return MemberLine(peer, Presence.ANSWERS, "", status)
+    is_door = member is not None and member.is_door
+    return MemberLine(peer, Presence.DOOR if is_door else Presence.SILENT, "", None)
+
+
+def printable(text: str) -> str:
+    """What a member says of itself, without what would turn or hide the text around it."""
+    return "".join(letter for letter in text if letter.isprintable())
+
+
+def advice(report: Report, readiness: ReadinessJson, say: Say) -> list[str]:
+    """Return sentences about whatever is wrong: what is missing, who is down, and what to do."""
+    return [
+        *_missing(readiness, say),
+        *down_lines(report, say),
+        *stop_lines(report, say),
+        *misconduct_lines(report, say),
+    ]
+
+
+def _missing(readiness: ReadinessJson, say: Say) -> Iterator[str]:
+    if readiness.waits_for and not readiness.slots:  # nobody says how many yet
+        yield "; ".join(readiness.waits_for)
+    elif readiness.waits_for:
+        missing, slots = f"{readiness.missing:,}", f"{readiness.slots:,}"
+        yield f"{say('slots_missing', missing=missing, slots=slots)}: {'; '.join(readiness.waits_for)}"
+
+
+def down_lines(report: Report, say: Say) -> list[str]:
+    """Return a line for each member that is down: where it was, and what to do."""
+    return [
+        say(
+            "door_is_down" if member.is_door else "peer_is_down",
+            peer=member.id,
+            at=_at(member.endpoint),
+            since=f" {since}" if (since := _since(member, say)) else "",
+        )
+        for member in report.members
+        if member.state == "down"
+    ]
+
+
+def _at(endpoint: str) -> str:
+    try:
+        return f", {host_and_port(endpoint)[0]},"
+    except RemoteProtocolError:  # it is not told, or is what a malicious member says
+        return ""
+
+
+def _since(member: MemberRow, say: Say) -> str:
+    if member.down_s is None:
+        return ""
+    number, unit = counted(member.down_s)
+    return say(_SPANS[unit], number=number)
+
+
+def stop_lines(report: Report, say: Say) -> list[str]:
+    """Return a line that says why nothing is fetched, when it is the limit of the policy."""
+    stopped = [status for status in report.peers if status.pages_max]
+    if not stopped:
+        return []
+    queued = sum(status.frontier.queued for status in report.peers)
+    limit = f"{stopped[0].pages_max:,}"
+    return [say("stopped", stopped=len(stopped), peers=len(report.peers), limit=limit, queued=f"{queued:,}")]
+
+
+def misconduct_lines(report: Report, say: Say) -> list[str]:
+    """Return a line for each member that others hold for malicious, and what to do."""
+    seen: dict[str, list[tuple[str, MemberMisconduct]]] = {}
+    for status in report.peers:
+        for each in status.misconduct:
+            seen.setdefault(each.peer, []).append((status.id, each))
+    return [_misconduct(peer, told, say) for peer, told in sorted(seen.items())]
+
+
+def _misconduct(peer: str, told: Sequence[tuple[str, MemberMisconduct]], say: Say) -> str:
+    _, worst = max(told, key=lambda each: each[1].points)
+    keepers = [teller for teller, each in told if each.is_quarantined]
+    said = say("misconduct", peer=peer, points=f"{worst.points:.0f}", reasons=reasons_of(worst.offences))
+    return said + say("in_quarantine", peer=peer, keepers=", ".join(keepers)) if keepers else said

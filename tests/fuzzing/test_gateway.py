@@ -1,0 +1,218 @@
+"""Whatever a stranger sends to a gateway or searches for, it is answered or refused, and nothing is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote_from_bytes
+
+import msgspec
+import numpy as np
+import pytest
+import trio
+
+from mesh.actor import Address, Message
+from mesh.slot_set import encode_slots
+from peers.engine.directory import DirectoryStorage
+from peers.engine.document import Document
+from peers.engine.index import Index
+from peers.engine.query import Mode, Order
+from peers.engine.reading import read_query
+from peers.gateway.http import Http, listen
+from peers.gateway.settings import GatewaySettings
+from peers.gateway.status import PeerStatus
+from peers.importing.messages import ImportDeferred
+from peers.index.answering import Answerer
+from peers.index.index_reader import IndexReader
+from peers.index.messages import AnswerQuestion, QuestionAnswered
+from peers.index.wire_messages import CountTerms, ExcerptsRead, HitsFound, ReadExcerpts, SearchSlots
+from tests.fuzzing.harness import Fuzzer, unharmed
+from tests.peers.gateway.fake_searcher import CHINESE_URL, ENGLISH_URL, FakeSearcher
+
+TOKEN: Final = "t" * 16
+SLOTS: Final = 4
+REQUEST_BYTES_MAX: Final = 40_000
+QUERY_BYTES_MAX: Final = 3_000
+UNLIMITED: Final = GatewaySettings(
+    admin_token=TOKEN,
+    takes_seeds=True,
+    client_connections_max=0,
+    client_requests_max=0,
+    client_queries_per_s=0,
+    client_bytes_per_s=0,
+    client_seeds_per_hour=0,
+)
+QUERIES: Final = [
+    text.encode()
+    for text in (
+        "crawler",
+        '中文 "分词" -英文 site:example.org',
+        "(crawler OR 爬虫) intitle:index lang:en after:2024-05 before:2025 type:html inurl:docs",
+        "a b OR c | d NOT (e “f g” 「h」) C++ T恤 1,000 .NET",
+        "the of and to in a is for this that " * 14,
+    )
+]
+BODIES: Final = [
+    json.dumps({"urls": ["http://a.test/", "https://b.test/?q=1"]}).encode(),
+    b"http://a.test/\n# no URL\nhttp://b.test/\n",
+    b'{"peer": "ann", "is_draining": true}',
+    msgspec.msgpack.encode([]),
+]
+
+
+def request(method: bytes, target: bytes, *headers: bytes, body: bytes = b"") -> bytes:
+    length = [b"Content-Length: %d" % len(body)] if body else []
+    return b"\r\n".join(
+        [method + b" " + target + b" HTTP/1.1", b"Host: localhost", *headers, *length, b"", body]
+    )
+
+
+@asynccontextmanager
+async def running() -> AsyncIterator[Http]:
+    searcher = FakeSearcher()
+    http = Http("ann", listen("127.0.0.1", 0), dict, lambda: PeerStatus(id="ann"), UNLIMITED)
+    searcher.http = http
+
+    def deliver(source: Address, actor: str, order: Message) -> None:
+        if actor == "searcher":
+            searcher.deliver(source, actor, order)
+        else:
+            http.receive(Address("ann", actor), ImportDeferred(getattr(order, "ticket", 0), "not now"))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(http.run, deliver)
+        yield http
+        nursery.cancel_scope.cancel()
+
+
+async def exchange(port: int, data: bytes) -> bytes:
+    """Send all that is taken, say that there is no more, and return what comes back."""
+    reply = b""
+    async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        try:
+            with trio.fail_after(20):
+                await stream.send_all(data)
+                await stream.send_eof()
+                while part := await stream.receive_some():
+                    reply += part
+        except trio.BrokenResourceError:
+            pass  # it has heard enough
+    return reply
+
+
+async def ask_all(inputs: Iterator[bytes], told: Callable[[bytes], bytes]) -> None:
+    """Send what is made of each input; nothing may fail, and an honest request is answered at the end."""
+    async with running() as http:
+        honest = request(b"GET", b"/search?q=crawler")
+        assert b" 200 " in (await exchange(http.port, honest))[:20]
+        with unharmed():
+            for data in inputs:
+                reply = await exchange(http.port, told(data))
+                assert b"HTTP/1.1 500" not in reply, reply
+            assert b" 200 " in (await exchange(http.port, honest))[:20]
+            while http.statistics()["http"]["connections"]:  # type: ignore[index]
+                await trio.sleep(0.01)
+
+
+async def test_no_request_crashes_the_gateway(fuzzer: Fuzzer) -> None:
+    token = f"Authorization: Bearer {TOKEN}".encode()
+    samples = [
+        request(b"GET", b"/search?q=crawler&page=2&facets=1&lang=zh", b"Accept-Language: zh;q=0.3,en"),
+        request(b"GET", b"/api/search?q=a&k=5&offset=3&sort=date&explain=1") * 3,
+        request(b"HEAD", b"http://localhost/"),
+        request(b"GET", b"/page?url=" + quote_from_bytes(ENGLISH_URL.encode(), "").encode()),
+        request(b"GET", b"/page?url=" + quote_from_bytes(CHINESE_URL.encode(), "").encode()),
+        request(b"GET", b"/api/status", b"X-Forwarded-For: 192.0.2.1, ::1"),
+        request(b"POST", b"/api/seeds", b"Expect: 100-continue", body=BODIES[0]),
+        request(b"POST", b"/api/seeds", b"Origin: http://localhost", body=BODIES[1]),
+        request(b"POST", b"/api/seeds", b"Transfer-Encoding: chunked", b"", b"5\r\nhttp:\r\n0\r\n"),
+        request(b"POST", b"/api/drain", token, body=BODIES[2]),
+        request(b"POST", b"/api/import", token, body=BODIES[3]),
+        request(b"GET", b"/metrics", token),
+    ]
+    await ask_all(fuzzer.inputs(samples, REQUEST_BYTES_MAX), lambda data: data)
+
+
+async def test_no_parameter_crashes_the_gateway(fuzzer: Fuzzer) -> None:
+    paths = [b"/search", b"/api/search", b"/page", b"/api/status", b"/", b"/api/seeds"]
+    names = [
+        b"q",
+        b"page",
+        b"k",
+        b"offset",
+        b"sort",
+        b"cursor",
+        b"url",
+        b"lang",
+        b"facets",
+        b"explain",
+        b"format",
+    ]
+    values = [*QUERIES, *BODIES, b"1", b"100", b"date", b"json", b"zh", b"true", ENGLISH_URL.encode()]
+
+    def told(data: bytes) -> bytes:
+        random = fuzzer.random
+        given = {name: random.choice(values) for name in random.sample(names, 3)}
+        given[random.choice(names)] = data[:QUERY_BYTES_MAX]
+        query = b"&".join(name + b"=" + quote_from_bytes(value).encode() for name, value in given.items())
+        path = random.choice(paths)
+        if path == b"/api/seeds":
+            return request(b"POST", path, body=data)
+        return request(b"GET", path + b"?" + query)
+
+    await ask_all(fuzzer.inputs(values, QUERY_BYTES_MAX), told)
+
+
+@pytest.fixture
+def answerer(tmp_path: Path) -> Iterator[Answerer]:
+    index = Index.open(DirectoryStorage(tmp_path))
+    texts = [query.decode() for query in QUERIES]
+    pages = [
+        Document(
+            f"http://s{n}.test/docs/index.html", title=text, text=f"{text} and more. " * 9, fetched_at=1.0
+        )
+        for n, text in enumerate(texts)
+    ]
+    index.add([(n % SLOTS, page) for n, page in enumerate(pages)])
+    index.commit()
+    yield Answerer(IndexReader(index), SLOTS)
+    index.close()
+
+
+def test_no_query_crashes_a_search(fuzzer: Fuzzer, answerer: Answerer) -> None:
+    """From the text to the excerpts, and each of its questions is one that other peers take."""
+    slots = encode_slots(np.ones(SLOTS, np.bool_))
+
+    def ask(question: CountTerms | SearchSlots | ReadExcerpts) -> object:
+        said = answerer.answer(AnswerQuestion(Address("ann", "searcher"), question, slots, 0, b"")).message
+        assert isinstance(said, QuestionAnswered)
+        assert said.answer is not None, "a question of ours was refused"
+        return said.answer
+
+    def search(data: bytes) -> None:
+        text = data.decode("utf-8", "replace")
+        order = fuzzer.random.choice(list(Order))
+        query = read_query(text, order).query
+        if fuzzer.random.random() < 0.5:
+            query = query.with_mode(Mode.OR)
+        if query.is_empty:
+            return
+        encoded = msgspec.msgpack.encode(query)
+        n_terms = len(query.terms)
+        asked = SearchSlots(
+            1, encoded, 5, (9, 9, 9, 9, 9), query.terms, (1,) * n_terms, 31, wants_facets=True
+        )
+        found = ask(asked)
+        assert isinstance(found, HitsFound)
+        urls = tuple(hit.url for hit in found.hits)
+        read = ask(ReadExcerpts(1, encoded, urls, query.terms, (1,) * n_terms, 5, (9, 9, 9, 9, 9)))
+        assert isinstance(read, ExcerptsRead)
+        for excerpt in read.excerpts:
+            assert all(0 <= a < b <= len(excerpt.snippet) for a, b in excerpt.highlights)
+
+    search(QUERIES[1])
+    with unharmed():
+        fuzzer.check(search, QUERIES, bytes_max=QUERY_BYTES_MAX)

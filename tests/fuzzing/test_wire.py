@@ -1,0 +1,178 @@
+"""Whatever strangers say at a door, and one member to another: who hears it lives on, and serves others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import inf
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import trio
+import zmq
+
+import mesh.door
+from bootstrap.provision import MeshFolder, create_mesh, write_bootstrap, write_peer
+from mesh.codec import encode
+from mesh.config import DoorConfig
+from mesh.credentials import PeerCredentials
+from mesh.door import MAGIC, QUESTION_BYTES_MAX, SALT_BYTES
+from mesh.errors import RemoteProtocolError
+from mesh.identity import bytes_of_z85
+from mesh.member import Member
+from mesh.membership.wire_messages import JoinMesh, Welcomed
+from mesh.tcp_endpoint import host_and_port
+from mesh.transport import FRAMES_MAX
+from tests.frames import DECODER
+from tests.fuzzing.harness import Fuzzer, unharmed
+from tests.fuzzing.wire_frames import frames_of
+from tests.live.lab_process import get, node
+from tests.mesh.test_member import config_of, member_of, running, until
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
+
+STRANGERS: Final = 32  # at a time; a door has room for twice as many
+PATIENCE_S: Final = 0.2  # a door says nothing to nonsense: who has waited so long goes
+HONEST_S: Final = 30.0  # for an honest question behind all that
+LARGE_BYTES: Final = 1 << 20
+FILES_MAX: Final = 16  # of the archive and the index, and connections to a newcomer
+REFUSED_S: Final = 0.01  # before a queue that was full is tried again
+LOG_BYTES_MAX: Final = 1 << 20  # some lines a minute of each kind, whatever is refused
+TOPICS: Final = (b"", b"membership", b"indexer", b"searcher", b"controller", b"x" * 300)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> MeshFolder:
+    made = create_mesh(tmp_path / "mesh", "test", replicas=1)
+    write_bootstrap(made)
+    return made
+
+
+async def test_nothing_that_a_stranger_says_harms_the_member_behind_the_door(
+    folder: MeshFolder, fuzzer: Fuzzer
+) -> None:
+    with node("bootstrap", folder.folder / "bootstrap" / "config.toml") as owner:
+        guest = member_of(folder, 2, config_of(folder, 2))
+        join = _join_of(guest, folder)
+        frames = [join, *frames_of(fuzzer.random, [guest.peer_id, owner["id"]])]
+        spoken = [MAGIC + bytes_of_z85(guest.identity.curve_public) + bytes(SALT_BYTES + 4), MAGIC]
+        assert await _is_welcome(guest, owner, join)
+        with unharmed(owner["pid"]):
+            async with trio.open_nursery() as nursery:
+                turns = trio.Semaphore(STRANGERS)
+                for data in fuzzer.inputs([*spoken, *frames]):
+                    await turns.acquire()
+                    is_sealed = fuzzer.random.random() < 0.7
+                    nursery.start_soon(_visit, guest, owner, data, is_sealed, turns)
+            assert await _is_welcome(guest, owner, join)
+        guest.transport.abandon()
+        guest.table.close()
+    _assert_no_bug(folder.folder / "bootstrap")
+
+
+async def test_nothing_that_a_member_sends_harms_another_or_keeps_a_newcomer_out(
+    folder: MeshFolder, fuzzer: Fuzzer
+) -> None:
+    with _bootstrap_and_peer(folder) as (owner, victim):
+        async with running(folder, 2, owner, weight=0) as (member, hears, _):
+            await until(lambda: victim["id"] in hears.alive)
+            frames = frames_of(fuzzer.random, [member.peer_id, victim["id"], owner["id"]])
+            assert await _answers(victim)
+            with unharmed(victim["pid"], growth_bytes_max=128 << 20, descriptors_more_max=FILES_MAX):
+                for data in fuzzer.inputs(frames, LARGE_BYTES):
+                    await _send(member, victim["id"], data, fuzzer)
+                assert await _answers(victim)
+                async with running(folder, 3, owner, weight=0) as (_, newcomer_hears, _):
+                    await until(lambda: victim["id"] in newcomer_hears.alive)
+    _assert_no_bug(folder.folder / "peer-1")
+    _assert_no_bug(folder.folder / "bootstrap")
+
+
+@contextmanager
+def _bootstrap_and_peer(mesh: MeshFolder) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    with node("bootstrap", mesh.folder / "bootstrap" / "config.toml") as owner:
+        door = DoorConfig(endpoint=owner["door"], key=owner["key"])
+        settings = {
+            "member.doors": (door,),
+            "gateway.listen": "127.0.0.1:0",
+            "conduct.quarantine_points": inf,  # or most would not get far
+        }
+        write_peer(mesh, 1, settings)
+        with node("peer", mesh.folder / "peer-1" / "config.toml") as victim:
+            yield owner, victim
+
+
+def _join_of(guest: Member, mesh: MeshFolder) -> bytes:
+    record = PeerCredentials(guest.identity, mesh.mesh).sign(guest.record)
+    return encode("membership", "membership", JoinMesh(record, mesh.mesh.digest()))
+
+
+async def _is_welcome(guest: Member, owner: dict[str, Any], join: bytes) -> bool:
+    with trio.fail_after(HONEST_S):
+        answer = await mesh.door.knock(guest.identity, owner["door"], owner["key"].encode(), join)
+    return isinstance(DECODER.decode(answer).message, Welcomed)
+
+
+async def _visit(
+    guest: Member,
+    owner: dict[str, Any],
+    data: bytes,
+    is_sealed: bool,
+    turns: trio.Semaphore,
+) -> None:
+    """Say something to a door, sealed for it as it has to be, or as it is."""
+    try:
+        with trio.move_on_after(PATIENCE_S):
+            if is_sealed:
+                question = data[:QUESTION_BYTES_MAX]
+                await mesh.door.knock(guest.identity, owner["door"], owner["key"].encode(), question)
+            else:
+                async with await trio.open_tcp_stream(*host_and_port(owner["door"])) as stream:
+                    await stream.send_all(data)
+                    while await stream.receive_some():
+                        pass
+    except (OSError, RemoteProtocolError, trio.BrokenResourceError):
+        pass
+    finally:
+        turns.release()
+
+
+async def _send(member: Member, to: str, data: bytes, fuzzer: Fuzzer) -> None:
+    """Send this to a member, or multicast it, in whatever parts; wait while it does not keep up."""
+    random = fuzzer.random
+    kind = random.randrange(20)
+    parts = [data] if kind > 2 else [data[at : at + 100] for at in range(0, len(data), 100)][: 2 * FRAMES_MAX]
+    if kind == 0:
+        member.transport._publisher.send_multipart([random.choice(TOPICS), *(parts or [b""])], zmq.NOBLOCK)
+        return
+    with trio.fail_after(HONEST_S):
+        while not _queued(member, to, parts or [b""]):
+            await trio.sleep(REFUSED_S)
+    await trio.lowlevel.checkpoint()
+
+
+def _queued(member: Member, to: str, parts: list[bytes]) -> bool:
+    link = member.transport._links.get(to)
+    if link is None:
+        return False
+    try:
+        link.dealer.send_multipart(parts, zmq.NOBLOCK)
+    except zmq.Again:
+        return False
+    return True
+
+
+async def _answers(peer: dict[str, Any]) -> bool:
+    def ask() -> int:
+        return get(peer["gateway"], "/api/search", q="page", k="1")[0]
+
+    with trio.fail_after(HONEST_S):
+        return await trio.to_thread.run_sync(ask) == 200
+
+
+def _assert_no_bug(folder: Path) -> None:
+    assert (folder / "log").stat().st_size < LOG_BYTES_MAX
+    for line in (folder / "log").read_text(encoding="utf-8", errors="replace").splitlines():
+        assert "Traceback" not in line, line
+        assert " ERROR " not in line, line

@@ -1,0 +1,128 @@
+"""Pages that the crawl comes to by sitemaps and feeds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mesh.urls import host_of
+from peers.crawler.messages import PageParsed, ParsePage
+from peers.crawler.url_rows import NO_DIGEST
+from peers.crawler.web_request import FetchPage
+from peers.crawler.wire_messages import FoundLink, LinksFound
+from peers.storage.messages import StorePage
+from tests.helpers import ME, fetched, owned_by
+from tests.peers.crawler.desk import HOME, MINE, ORIGIN, OTHER, THEIRS, Desk, asked, of_kind
+
+SITEMAP = f"{ORIGIN}/sitemap.xml"
+NAMED = b"Sitemap: http://a.test/sitemap.xml\nUser-agent: *\nDisallow: /private/"
+
+
+def list_of(url: str, *links: str) -> PageParsed:
+    found = tuple(FoundLink(link, is_listed=True) for link in links)
+    return PageParsed(url, b"", None, found, NO_DIGEST, is_list=True)
+
+
+def with_sitemap_asked(**changes: Any) -> Desk:
+    """A desk that has found nothing at the home page, and has asked for the sitemap that robots.txt names."""
+    desk = Desk(**changes)
+    desk.seed(HOME)
+    assert asked(desk.allow(robots=NAMED)) == [HOME]
+    desk.store(HOME)
+    assert asked(desk.wake(2.0)) == [SITEMAP]
+    return desk
+
+
+def read(desk: Desk, url: str, *links: str) -> list[Any]:
+    """Have the list that was asked for read; return what is to be stored."""
+    assert of_kind(desk.tell(fetched(url)), ParsePage)
+    return of_kind(desk.tell(list_of(url, *links), "parser"), StorePage)
+
+
+def test_pages_of_a_sitemap_that_a_robots_txt_names_are_asked_for_within_its_rules() -> None:
+    desk = with_sitemap_asked()
+    assert read(desk, SITEMAP, f"{ORIGIN}/1", f"{ORIGIN}/private/2") == []
+    assert asked(desk.wake(2.0)) == [f"{ORIGIN}/1"]
+    desk.wake(2.0)
+    assert desk.state_of(SITEMAP) == "D200"
+    told = desk.observe()
+    assert (told.lists_read, told.pages_stored) == (1, 1)
+    desk.store(f"{ORIGIN}/1", at=desk.now)
+    desk.wake(2.0)
+    assert desk.state_of(f"{ORIGIN}/private/2") == "Xrobots"
+
+
+def test_the_questions_for_lists_take_more_than_those_for_pages() -> None:
+    desk = Desk()
+    desk.seed(HOME)
+    (question,) = of_kind(desk.allow(robots=NAMED), FetchPage)
+    assert "text/xml" in question.media_types
+    assert "application/octet-stream" not in question.media_types
+    assert not question.may_be_cut
+    desk.store(HOME)
+    (question,) = of_kind(desk.wake(2.0), FetchPage)
+    assert "application/octet-stream" in question.media_types
+    assert question.may_be_cut
+
+
+def test_a_crawl_may_do_without_sitemaps() -> None:
+    desk = Desk(reads_sitemaps=False)
+    desk.seed(HOME)
+    (question,) = of_kind(desk.allow(robots=NAMED), FetchPage)
+    assert "text/xml" not in question.media_types
+    desk.store(HOME)
+    assert asked(desk.wake(2.0)) == []
+
+
+def test_a_sitemap_is_a_click_deeper_than_the_page_that_led_to_it_and_its_pages_one_more() -> None:
+    desk = with_sitemap_asked(depth_max=1)
+    read(desk, SITEMAP, f"{ORIGIN}/too/deep")
+    assert asked(desk.wake(2.0)) == []
+    desk = Desk(depth_max=0)
+    desk.seed(HOME)
+    desk.allow(robots=NAMED)
+    desk.store(HOME)
+    assert asked(desk.wake(2.0)) == []
+
+
+def test_pages_of_other_peers_go_to_them() -> None:
+    desk = Desk(peers=(ME, OTHER))
+    desk.seed(f"{MINE}/sitemap.xml")
+    desk.allow(MINE)
+    read(desk, f"{MINE}/sitemap.xml", f"{THEIRS}/1")
+    (batch,) = of_kind(desk.wake(1.0), LinksFound)
+    assert batch.links == (FoundLink(f"{THEIRS}/1", depth=1, is_listed=True),)
+
+
+def test_of_one_host_lists_queue_no_more_than_will_ever_be_asked_for() -> None:
+    desk = with_sitemap_asked(pages_per_host_max=10)
+    read(desk, SITEMAP, *(f"{ORIGIN}/{number}" for number in range(100)))
+    told = desk.observe()
+    assert told.queued == 8, "with the list itself, and two were asked for"
+    assert told.links_overlisted == 93
+    desk.seed(*(f"{ORIGIN}/linked/{number}" for number in range(5)))
+    assert desk.observe().queued == 13, "links of pages are another matter"
+
+
+def test_a_list_in_the_place_of_a_page_takes_the_page_away_first() -> None:
+    desk = Desk(revisit_after_s=1_000.0, robots_ttl_s=1e9).with_home_asked()
+    desk.store(HOME)
+    desk.wake(2.0)
+    desk.now += 1_100.0
+    assert asked(desk.wake()) == [HOME]
+    (stored,) = read(desk, HOME, f"{ORIGIN}/1")
+    assert stored.page.document is None
+    assert desk.state_of(f"{ORIGIN}/1") is None
+
+
+def test_a_list_is_visited_again_like_a_page_and_is_none_in_the_archive() -> None:
+    desk = with_sitemap_asked(revisit_after_s=1_000.0, robots_ttl_s=1e9)
+    read(desk, SITEMAP)
+    desk.wake(1.0)
+    row = desk.controller._frontier.row_of(SITEMAP, owned_by().slot_of(host_of(SITEMAP)))
+    assert row is not None
+    assert (row.visit, row.outcome, row.is_stored) == (1, "D200", False)
+    desk.now = row.due_s
+    requested = asked(desk.wake()) + asked(desk.store(HOME, at=desk.now)) + asked(desk.wake(2.0))
+    assert requested == [HOME, SITEMAP]
+    assert read(desk, SITEMAP, f"{ORIGIN}/new") == []
+    assert asked(desk.wake(2.0)) == [f"{ORIGIN}/new"]

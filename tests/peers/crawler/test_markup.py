@@ -1,0 +1,110 @@
+"""The reader of HTML in C: the tokenizer's rules, what ends what, and its limits."""
+
+from __future__ import annotations
+
+from html.entities import html5
+
+import pytest
+
+from peers.crawler._markup import read_markup
+
+
+def read(
+    markup: str, *, chars: int = 1_000_000, elements: int = 1_000, links: int = 100
+) -> tuple[str | None, list[str], str, list[tuple[str, str]], list[tuple[str, dict[str, str], bool]], bool]:
+    title, headings, text, found, noted, is_cut = read_markup(
+        markup.encode(), html5, chars, elements, links, 20
+    )
+    return title, headings, text, list(found), noted, is_cut
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("a &amp; b&lt;c&gt;&quot;&#39;", "a & b<c>\"'"),
+        ("&copy &copy; &notit; &notin; &unknown; &", "© © ¬it; ∉ &unknown; &"),
+        ("&NotEqualTilde;&CounterClockwiseContourIntegral;", "≂̸∳"),
+        ("&#65;&#x42;&#X43 &#x80;&#0;&#xD800;&#x110000;&#99999999999999999999;", "ABC €����"),
+        ("&#; &#x; &#", "&#; &#x; &#"),
+        ("1 < 2 <3 a<b", "1 < 2 <3 a"),  # the last is a tag that does not end
+        ("a<!-- b --> c <!-->d<!--->e<!-- f --!> g<!-- h", "a c de g"),
+        ("a<!doctype x>b<?php c ?>d</ e>f</>g<![CDATA[h]]>i", "abdfgi"),
+        ("<p/>a<br/>b</p>c</br>d", "a\nb\nc\nd"),
+        ("<P CLASS='>' ID=\">\" x=>a</P\n x>b", "a\nb"),
+        ("<textarea><b>&lt;</textarea>c<xmp><b>&lt;</xmp>", "<b><c<b>&lt;"),
+        ("<script>'</scripty>' <b> '</script >a<STYLE><b></style/>b", "ab"),
+        ("<script><!-- <script> </script> --> </script>a", "a"),
+        ("<script><!-- x --> </script>a", "a"),
+        ("<noscript>no<p>no</noscript>a<template>no</template>b", "ab"),
+        ("<div><noscript>no</div>a", "a"),
+        ("<div></span>a</div>b", "a\nb"),
+        ("a<plaintext><b></plaintext>", "a<b></plaintext>"),
+        ("a\u3000\u00a0 b\x1cc\u2028d<p> \u200b </p>e", "a b c d\n\u200b\ne"),
+        ("", ""),
+    ],
+)
+def test_text_is_read_by_the_rules_of_the_standard(markup: str, text: str) -> None:
+    assert read(markup)[2] == text
+
+
+@pytest.mark.parametrize(
+    ("markup", "links"),
+    [
+        ("<a href=x>a<b>b</b> c</a>d", [("x", "ab c")]),
+        ("<A HREF = ' x ' href=y>a</A>", [(" x ", "a")]),
+        ("<a href=x?a=1&b=2&amp;c&copy=3&reg;>a</a>", [("x?a=1&b=2&c&copy=3®", "a")]),
+        ("<a href=x>a<a href=y>b", [("x", "a"), ("y", "b")]),
+        ("<div><a href=x>a</div>b", [("x", "a")]),
+        ("<p><a href=x>a<p>b</a>c", [("x", "a b")]),
+        ("<table><td><a href=x>a<td>b", [("x", "a")]),
+        ("<a href=x", []),
+        ("<a href=x/>a</a>", [("x/", "a")]),
+        ("<a href='x>a</a>", []),
+        ("<!-- <a href=x> --><script><a href=x></script><title><a href=x></title>", []),
+        ("<a href='#x'>a</a><a href=javascript:x>b</a><a>c</a>", []),
+        ("<a rel='x NOFOLLOW' href=x>a</a><a rel=nofollows href=y>b</a>", [("y", "b")]),
+        ("<a href=x><img alt=' p &amp; q'><img alt=r></a>", [("x", "p & q r")]),
+        ("<iframe src=x><a href=y></iframe><area href=z alt=a>", [("x", ""), ("z", "a")]),
+        ("<a href=x>" + "字" * 30 + "</a>", [("x", "字" * 20)]),
+    ],
+)
+def test_links_are_those_that_a_browser_shows(markup: str, links: list[tuple[str, str]]) -> None:
+    assert read(markup)[3] == links
+
+
+def test_headings_end_with_what_is_around_them() -> None:
+    assert read("<h1>a <b>b</b></h1><div><h2>c</div>d<h3></h3><h4>e")[1] == ["a b", "c", "e"]
+
+
+def test_the_title_is_no_text_and_the_first_counts() -> None:
+    title, _, text, *_ = read("<title>a &lt; <b></title>c<svg><title>d</title></svg>")
+    assert (title, text) == ("a < <b>", "c\nd")
+    assert read("x")[0] is None
+
+
+def test_rare_elements_are_told_with_their_attributes() -> None:
+    markup = "<html LANG=en lang=de><meta name=a content='&lt;'><noscript><meta b></noscript><base href=/>"
+    assert read(markup)[4] == [
+        ("html", {"lang": "en"}, True),
+        ("meta", {"name": "a", "content": "<"}, True),
+        ("meta", {"b": ""}, False),
+        ("base", {"href": "/"}, True),
+    ]
+
+
+def test_what_is_kept_is_bounded() -> None:
+    links = "".join(f"<a href={number}>x</a>" for number in range(200))
+    assert [len(found) for found in read(links)[3:4]] == [100]
+    assert read(links)[5]
+    assert not read(links, links=200)[5]
+    title, _, text, *_, is_cut = read("<b>x" * 50, elements=10)
+    assert (title, text, is_cut) == (None, "x" * 10, True)
+    assert len(read("<p>word</p>" * 1_000, chars=100)[2]) < 200
+    assert len(read("<meta x>" * 20_000, elements=50_000)[4]) == 10_000
+
+
+def test_nothing_but_bytes_and_a_table_of_entities_is_taken() -> None:
+    with pytest.raises(TypeError):
+        read_markup("text", html5, 1, 1, 1, 1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        read_markup(b"text", None, 1, 1, 1, 1)  # type: ignore[arg-type]

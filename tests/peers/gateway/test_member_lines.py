@@ -1,0 +1,90 @@
+"""What is said of members: on the status page and by `tianmesh status`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from peers.gateway import member_lines
+from peers.gateway.member_lines import Presence
+from peers.gateway.readiness_json import ReadinessJson
+from peers.gateway.status import (
+    FrontierSize,
+    MemberMisconduct,
+    MemberRow,
+    PeerStatus,
+    public_part,
+    report_of,
+)
+from peers.gateway.texts import text_in
+
+SAY: Final = partial(text_in, "en")
+
+
+def misconduct_lines(*told: PeerStatus) -> list[str]:
+    return member_lines.misconduct_lines(report_of(told), SAY)
+
+
+def stop_lines(*told: PeerStatus) -> list[str]:
+    return member_lines.stop_lines(report_of(told), SAY)
+
+
+def test_every_member_has_a_line_whether_it_answers_or_not() -> None:
+    members = [
+        MemberRow(id="ann", state="alive"),
+        MemberRow(id="bob", state="down", down_s=7_300.0),
+        MemberRow(id="cat", state="down"),
+        MemberRow(id="dan", state="alive", is_door=True),
+        MemberRow(id="eve", state="suspect"),
+    ]
+    lines = member_lines.member_lines(report_of([PeerStatus(id="ann")], members), SAY)
+    assert [(line.peer, line.presence, line.since) for line in lines] == [
+        ("ann", Presence.ANSWERS, ""),
+        ("bob", Presence.DOWN, "2 h"),
+        ("cat", Presence.DOWN, ""),
+        ("dan", Presence.DOOR, ""),
+        ("eve", Presence.SILENT, ""),
+    ]
+    assert [line.status is not None for line in lines] == [True, False, False, False, False]
+
+
+def test_what_is_missing_comes_before_who_is_down() -> None:
+    members = [MemberRow(id="bob", state="down", down_s=130.0, endpoint="tcp://10.0.0.2:7410")]
+    waiting = ReadinessJson("waiting", 10, 7, 3, ("bob with 3 slots has not answered",))
+    missing, down = member_lines.advice(report_of([], members), waiting, SAY)
+    assert missing == "3 of 10 slots are not answered: bob with 3 slots has not answered"
+    assert down.startswith("bob, 10.0.0.2, is down 2 min: start that peer again")
+
+
+def test_who_is_in_quarantine_is_named_with_reasons_and_what_to_do() -> None:
+    bad = MemberMisconduct("eve", 123.4, True, {"forged decrees": 40, "forged records": 3})
+    lesser = MemberMisconduct("eve", 12.0, False, {"forged records": 6})
+    [line] = misconduct_lines(
+        PeerStatus(id="ann", misconduct=(bad,)), PeerStatus(id="bob", misconduct=(lesser,))
+    )
+    assert line.startswith("eve: 123 points")
+    assert "40 forged decrees, 3 forged records" in line
+    assert "in quarantine at ann:" in line
+    assert "tianmesh expel eve" in line
+
+
+def test_who_has_a_few_points_is_named_with_reasons() -> None:
+    few = MemberMisconduct("eve", 12.0, False, {"forged records": 6})
+    assert misconduct_lines(PeerStatus(id="ann", misconduct=(few,))) == [
+        "eve: 12 points at worst, for 6 forged records"
+    ]
+
+
+def test_nothing_is_said_where_all_behave_or_to_strangers() -> None:
+    assert misconduct_lines(PeerStatus(id="ann")) == []
+    bad = MemberMisconduct("eve", 123.4, True, {"forged decrees": 40})
+    shown = public_part(report_of([PeerStatus(id="ann", misconduct=(bad,))]))
+    assert shown.peers[0].misconduct == ()
+
+
+def test_limit_of_pages_that_stops_the_crawl_is_told() -> None:
+    frontier = FrontierSize(queued=1_200)
+    [line] = stop_lines(PeerStatus(id="ann", pages_max=5_000, frontier=frontier), PeerStatus(id="bob"))
+    assert line.startswith("1 of 2 peers fetch no more, for the mesh has visited about 5,000 pages")
+    assert "1,200 stay queued" in line
+    assert stop_lines(PeerStatus(id="ann")) == []

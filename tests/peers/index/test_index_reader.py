@@ -1,0 +1,54 @@
+"""What is read for excerpts is paid for before it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from peers.engine.directory import DirectoryStorage
+from peers.engine.document import Document
+from peers.engine.effort import LEFT, Effort
+from peers.engine.index import Index
+from peers.engine.reading import parse_query
+from peers.index.index_reader import EXPLAINED_VISITS, IndexReader, SnapshotReader
+
+SLOTS = 4
+CHARS = 4_000
+URLS = [f"http://a.test/{number}" for number in range(8)]
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[SnapshotReader]:
+    index = Index.open(DirectoryStorage(tmp_path))
+    index.add([(1, Document(url, title="a title", text="word " * (CHARS // 5))) for url in URLS])
+    index.commit()
+    yield IndexReader(index).over(np.ones(SLOTS, np.bool_))
+    index.close()
+
+
+def test_explanations_are_given_as_far_as_the_effort_goes(reader: SnapshotReader) -> None:
+    query = parse_query("word")
+    statistics = reader.statistics(query.terms)
+    whole = reader.excerpts(query, URLS, statistics)
+    assert all(excerpt.explanation for excerpt in whole)
+    unexplained = Effort(1 << 40)
+    reader.excerpts(query, URLS, effort=unexplained)
+    effort = Effort((1 << 40) - int(unexplained.cells[LEFT]) + EXPLAINED_VISITS * len(query.scoring) * 7 // 2)
+    some = reader.excerpts(query, URLS, statistics, effort)
+    assert [bool(excerpt.explanation) for excerpt in some] == [True] * 3 + [False] * 5
+    assert [excerpt.url for excerpt in some] == URLS
+    assert effort.is_spent
+
+
+def test_excerpts_for_many_words_cost_more(reader: SnapshotReader) -> None:
+    reader.excerpts(parse_query("word"), URLS)  # pages that were read are remembered
+    effort = Effort(len(URLS) * CHARS // 4)
+    assert len(reader.excerpts(parse_query("word nowhere"), URLS, effort=effort)) == len(URLS)
+    assert not effort.is_spent
+    many = parse_query(" ".join(f"word{number}" for number in range(60)))
+    effort = Effort(len(URLS) * CHARS // 4)
+    assert len(reader.excerpts(many, URLS, effort=effort)) < len(URLS)
+    assert effort.is_spent

@@ -1,0 +1,57 @@
+"""What README and docs tell people to type exists, and their links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from peers.application import app, load_plugins
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.fixture(scope="module")
+def program() -> Any:
+    load_plugins()
+    return typer.main.get_command(app)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_that_is_shown_exists_with_its_options(page: Path, program: Any) -> None:
+    shown = list(_commands(page.read_text(encoding="utf-8")))
+    for words in shown:
+        command = program
+        options: set[str] = set()
+        for word in words:
+            commands = getattr(command, "commands", None)  # of one that has others below it
+            if commands and not options and not word.startswith("-"):
+                assert word in commands, f"tianmesh {' '.join(words)}"
+                command = commands[word]
+            elif word.startswith("--"):
+                options.add(word.partition("=")[0])
+        known = {name for each in command.params for name in (*each.opts, *each.secondary_opts)} | {"--help"}
+        assert options <= known, f"tianmesh {' '.join(words)}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", text):
+        assert (page.parent / target).exists(), target
+
+
+def _commands(text: str) -> Iterator[list[str]]:
+    """The words after `tianmesh` of each command, in lines of code and between backticks."""
+    lines = re.findall(r"^    (?:sudo )?tianmesh (.*)$", text, re.M)
+    for code in (*lines, *re.findall(r"`(?:sudo )?tianmesh ([^`\n]+)`", text)):
+        for part in re.split(r"; tianmesh ", code.partition(" | ")[0]):
+            words = shlex.split(part.partition("  #")[0].replace("...", ""), comments=True)
+            if words and re.fullmatch(r"[a-z]+", words[0]):
+                yield words
