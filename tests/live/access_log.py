@@ -22,13 +22,18 @@ class Access(NamedTuple):
 
     began_s: float
     ended_s: float
-    connection: int  # port of the client
+    client_port: int
     host: str
     target: str  # path and query
     status: int
     agent: str
     client: str = ""  # address of who asked
     server_port: int = 0  # that was asked, of the host's several
+
+    @property
+    def connection(self) -> tuple[int, int]:
+        """The ports on both sides: a client may have one port on connections to several ports of a server."""
+        return self.client_port, self.server_port
 
     @property
     def url(self) -> str:
@@ -119,9 +124,8 @@ def assert_polite(accesses: Iterable[Access], delay_s: float) -> None:
 def assert_one_connection_at_a_time(accesses: Iterable[Access]) -> None:
     """No request to a host begins while another is being answered or another connection is in use."""
     for host, asked in by_host(accesses).items():
-        connections = [access.connection for access in asked]
-        changes = [b for a, b in itertools.pairwise(connections) if a != b]
-        assert len(changes) == len(set(changes)), f"{host}: connections take turns"
+        in_turn = [connection for connection, _ in itertools.groupby(access.connection for access in asked)]
+        assert len(in_turn) == len(set(in_turn)), f"{host}: connections take turns"
         for before, after in itertools.pairwise(asked):
             assert after.began_s >= before.ended_s - CLOCK_S, f"{host}: {before} and {after} overlap"
 
