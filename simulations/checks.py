@@ -75,8 +75,12 @@ def impolite(log: Iterable[Request], delay_of: Callable[[str], float]) -> list[s
     return early
 
 
-def reachable(web: Web) -> dict[str, None]:
-    """All pages that a plain breadth-first walk finds, in its order."""
+def reachable(web: Web, is_read: Callable[[str], bool] = lambda url: True) -> dict[str, None]:
+    """All pages that a plain breadth-first walk finds, in its order.
+
+    Args:
+      is_read: whether what a page links to can be known.
+    """
     found = dict.fromkeys(web.seeds)
     pages: dict[str, None] = {}
     waiting = list(found)
@@ -88,7 +92,7 @@ def reachable(web: Web) -> dict[str, None]:
         if served.status == 200:
             pages[url] = None
             links += web.targets(url)
-        new = [link for link in links if link not in found]
+        new = [link for link in links if link not in found] if is_read(url) else []
         found.update(dict.fromkeys(new))
         waiting += new
     return pages

@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from mesh.conduct import ConductSettings
+from mesh.slots import slot_of
+from mesh.urls import host_of
 from peers.crawler.settings import CrawlSettings
 from simulations.chance import random_of
 from simulations.changing_web import ChangingWeb
 from simulations.checks import reachable
 from simulations.clock import VirtualClock
+from simulations.conduct_watch import CONDUCT, CONDUCT_LOOK_S, ConductWatch
 from simulations.faults import Flip, Plan, plan_of
-from simulations.final_checks import check_rest
+from simulations.final_checks import check_rest, digests_on
 from simulations.liar import Liar
 from simulations.machine import Machine
 from simulations.members import Members, VirtualDoor
@@ -49,9 +51,6 @@ SEARCH_PAUSE_S: Final = 1.5  # mean
 SEED_PAUSE_S: Final = 6.0  # mean
 TRANSCRIPT_LINES: Final = 60
 REVISIT_S: Final = 60.0
-# As much less as the meshes are smaller: no honest member comes near it, and a flood beyond.
-CONDUCT: Final = ConductSettings(links_per_minute=10_000, pages_per_minute=3_000)
-HONEST_LINKS: Final = 10_000  # that one member is told by all others, at most
 PINS_KNOWN_S: Final = 10.0  # until all have heard of the last policy
 LAST_VISITS_S: Final = 3 * REVISIT_S  # from healing until every page has been visited once more
 
@@ -135,7 +134,6 @@ class FaultRun:
     ) -> None:
         self.plan = plan
         self.has_liar = has_liar
-        self.liar: Machine | None = None
         self.has_revisits = has_revisits
         seed = plan.seed
         self._random = random_of(seed, "users")
@@ -159,6 +157,7 @@ class FaultRun:
             lambda machine, begin_s, end_s: self.nemesis.is_calm(machine, begin_s, end_s),
             self.tell,
         )
+        self.conduct_watch = ConductWatch(self.world, self.present, self.watch.violate, self.tell)
         self.users = Users(lambda: self.world.now, self.watch.violate, self.tell)
         doors: dict[str, VirtualDoor] = {}
         self.machines = [
@@ -182,8 +181,6 @@ class FaultRun:
         self.nemesis = Nemesis(self.world, network, self.machines, self.watch, self.tell)
         self.pinner = self._make_pinner() if has_pins else None
         self._is_busy = True  # users ask
-        self._is_judged = self._quarantines = False
-        self._links_received = 0
 
     def run(self) -> Outcome:
         """Do it all; an exception of a peer's code is a violation as well."""
@@ -238,7 +235,8 @@ class FaultRun:
         if self.pinner is not None:
             self.pinner.pin(start + self.plan.healed_s)
         self.world.run(until=start + self.plan.healed_s)
-        self._judge_conduct()
+        self.conduct_watch.judge(self.plan.healed_s)
+        self.watch.lies_end(self._is_on_a_disk)
         self.nemesis.heal()
         for planned in late:
             self._rest(self._all_settled(), "bring everything where it belongs")
@@ -259,40 +257,20 @@ class FaultRun:
         random = random_of(self.plan.seed, "liar")
         machine = self.machines[random.randrange(self.plan.peers)]
         self.tell(f"{machine.name} is malicious")
-        self.liar = self.watch.liar = machine
+        self.watch.hearsay.liar = self.conduct_watch.liar = machine
         urls = list(reachable(self.web))
         liar = Liar(machine, self.world, self.members, random, self.tell, urls)
         liar.fell_silent = lambda for_s: self.nemesis.disturb(for_s, machine.number)
         liar.lie(until)
 
     def _look_at_conduct(self) -> None:
-        """See now and then what the others make of the liar, and how much of what it says they take."""
-        if self.world.now - START_S > 10 * REST_S_MAX or self._is_judged:
-            return
-        for machine in self.present():
-            if machine is not self.liar and machine.is_running:
-                self._quarantines |= bool(machine.conduct().quarantined)
-                self._links_received = max(self._links_received, machine.crawl().links_received)
-        self.world.plan(self.world.now + LOOK_S, self._look_at_conduct)
+        if self.world.now < self.watch.hearsay.lies_until_s:
+            self.conduct_watch.look()
+            self.world.plan(self.world.now + CONDUCT_LOOK_S, self._look_at_conduct)
 
-    def _judge_conduct(self) -> None:
-        """Nobody honest may be in quarantine; who lies all the time must be, and is heard within bounds."""
-        self._is_judged = True
-        for machine in self.present():
-            if not machine.is_running:
-                continue
-            for each in machine.conduct().members:
-                if each.is_quarantined and (self.liar is None or each.peer != self.liar.peer):
-                    self.watch.violate(
-                        f"{machine.name} has {each.peer}, which is honest, in quarantine for {each.offences}"
-                    )
-        if self.liar is None:
-            return
-        minutes = 1 + self.plan.healed_s / 60
-        if self._links_received > HONEST_LINKS + minutes * CONDUCT.links_per_minute:
-            self.watch.violate(f"{self._links_received} links were taken in, more than quotas allow")
-        if self.has_liar and not self._quarantines:
-            self.watch.violate(f"{self.liar.name} has lied all the time, and nobody put it into quarantine")
+    def _is_on_a_disk(self, url: str, digest: bytes) -> bool:
+        slot = slot_of(host_of(url), self.plan.slots)
+        return any(digest in digests_on(machine, slot, url) for machine in self.present())
 
     def _visit_once_more(self) -> None:
         """Let the web come to rest, and the crawl with it: each page has one visit to come, and no more."""
@@ -447,7 +425,7 @@ class FaultRun:
 
     def reachable_urls(self) -> list[str]:
         """All pages that must have been fetched: from the seed, and those that users were promised."""
-        return [*reachable(self.web), *self.users.promised]
+        return [*reachable(self.web, self.watch.hearsay.is_read), *self.users.promised]
 
 
 def _shape_of(plan: Plan) -> WebShape:

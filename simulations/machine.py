@@ -21,7 +21,7 @@ from peers.charges import conduct_of
 from peers.crawler.controller import CrawlStatistics
 from peers.crawler.messages import ChangeSettings, StopCrawl
 from peers.crawler.settings import CrawlSettings
-from peers.crawler.web_request import AbandonFetches
+from peers.crawler.web_request import AbandonFetches, FetchPage
 from peers.engine.index import Index
 from peers.handover.handover import HandoverStatistics
 from peers.index.index_reader import IndexReader
@@ -320,7 +320,10 @@ class _Fetcher(VirtualFetcher):
             self._abandoned(self._machine)
         elif self._log:
             request = self._log.pop()
-            self._fetched(self._machine, request.url, self._web.serve(request.url))
+            served = self._web.serve(request.url)
+            if isinstance(message, FetchPage) and message.etag and message.etag == served.etag:
+                served = served._replace(status=304)
+            self._fetched(self._machine, request.url, served)
         return answers
 
 

@@ -83,9 +83,19 @@ def test_fixed_seed_passes_beside_a_malicious_member(seed: int) -> None:
     assert_passes(seed, Sizes(3, 9), has_liar=True)
 
 
-@pytest.mark.parametrize(("seed", "peers"), [(4006, 6), (4009, 3)])
+# Not the newest version either, when it said that it was stored and lost its disk (12286).
+@pytest.mark.parametrize(("seed", "peers"), [(4006, 6), (4009, 3), (12286, 3)])
 def test_pages_that_only_who_lies_has_had_need_not_be_found(seed: int, peers: int) -> None:
     assert_passes(seed, Sizes(peers, peers), has_liar=True)
+
+
+# It left while nobody took anything from it, and who crawls that host now was told "not modified".
+def test_pages_to_which_only_who_lies_has_read_a_link_need_not_be_known() -> None:
+    assert_passes(12093, Sizes(6, 6), has_liar=True, has_pins=True)
+
+
+def test_who_is_not_heard_lying_need_not_be_found_out() -> None:
+    assert_passes(12077, Sizes(3, 3), has_liar=True)
 
 
 # A newcomer was let in while a cut was not noticed yet, and both sides counted themselves most.

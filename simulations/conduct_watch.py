@@ -1,0 +1,82 @@
+"""Who looks at how members behave: whether the honest are left in peace, and who lies is found out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Final, Protocol
+
+from mesh.conduct import ConductSettings
+from simulations.machine import Machine
+
+CONDUCT_LOOK_S: Final = 2.0  # between two looks
+# As much less as the meshes are smaller: no honest member comes near it, and a flood beyond.
+CONDUCT: Final = ConductSettings(links_per_minute=10_000, pages_per_minute=3_000)
+HONEST_LINKS: Final = 10_000  # that one member is told by all others, at most
+HEARD_S: Final = 90.0  # who hears the liar for so long on end has found it out; most have after 25
+
+
+class _Links(Protocol):
+    def passes(self, source: str, target: str) -> bool:
+        """Do frames get through from one peer to the other?"""
+
+
+class ConductWatch:
+    """Looks now and then what the members make of each other, and how much of what is said they take."""
+
+    def __init__(
+        self,
+        links: _Links,
+        present: Callable[[], Collection[Machine]],
+        violate: Callable[[str], None],
+        tell: Callable[[str], None],
+    ) -> None:
+        self.liar: Machine | None = None
+        self._links = links
+        self._present = present
+        self._violate = violate
+        self._tell = tell
+        self._heard_s: dict[Machine, float] = {}  # heard the liar since it last came up
+        self._heard_s_max = 0.0
+        self._is_found = False
+        self._links_received = 0
+
+    def look(self) -> None:
+        """See what has changed since the last look."""
+        liar = self.liar
+        if liar is None:
+            return
+        for machine in self._present():
+            if machine is liar:
+                continue
+            if not machine.is_running:
+                self._heard_s[machine] = 0.0  # what it knew of others is forgotten
+                continue
+            hears = liar.is_running and self._links.passes(liar.peer, machine.peer)
+            heard_s = self._heard_s.get(machine, 0.0) + CONDUCT_LOOK_S * hears
+            self._heard_s[machine] = heard_s
+            self._heard_s_max = max(self._heard_s_max, heard_s)
+            self._links_received = max(self._links_received, machine.crawl().links_received)
+            if machine.conduct().quarantined and not self._is_found:
+                self._is_found = True
+                self._tell(f"{machine.name} puts {liar.name} into quarantine, heard for {heard_s:g} s")
+
+    def judge(self, seconds: float) -> None:
+        """Judge, when the lies are over, that so long a time."""
+        for machine in self._present():
+            if machine.is_running:
+                self._judge_of_others(machine)
+        if self.liar is None:
+            return
+        if self._links_received > HONEST_LINKS + (1 + seconds / 60) * CONDUCT.links_per_minute:
+            self._violate(f"{self._links_received} links were taken in, more than quotas allow")
+        if not self._is_found and self._heard_s_max >= HEARD_S:
+            self._violate(
+                f"{self.liar.name} was heard for {self._heard_s_max:g} s, and nobody put it into quarantine"
+            )
+
+    def _judge_of_others(self, machine: Machine) -> None:
+        for each in machine.conduct().members:
+            if each.is_quarantined and (self.liar is None or each.peer != self.liar.peer):
+                self._violate(
+                    f"{machine.name} has {each.peer}, which is honest, in quarantine for {each.offences}"
+                )
