@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Final
 
+from mesh.descriptors import SHORTAGES
 from mesh.membership.allowance import Allowance
 
 LINES_A_MINUTE: Final = 60  # of one kind: from one place in the program, whatever it tells
@@ -12,7 +13,11 @@ KINDS_MAX: Final = 1_000  # remembered; texts that are put together before would
 
 
 class LogLimit(logging.Filter):
-    """Leaves out warnings and lesser lines beyond the limit, and says so once; errors are ours and pass."""
+    """Leaves out warnings and lesser lines beyond the limit, and says so once; errors are ours and pass.
+
+    That the machine is short of something, which a crowd of strangers can cause, is no error of ours: whoever
+    logs it, it is a warning without a traceback.
+    """
 
     def __init__(self, lines_a_minute: int = LINES_A_MINUTE) -> None:
         super().__init__()
@@ -21,6 +26,9 @@ class LogLimit(logging.Filter):
         self._kinds: set[str] = set()
 
     def filter(self, record: logging.LogRecord) -> bool:
+        if _is_shortage(record):
+            record.levelno, record.levelname = logging.WARNING, logging.getLevelName(logging.WARNING)
+            record.exc_info = record.exc_text = None
         if record.levelno >= logging.ERROR:
             return True
         kind = f"{record.name} {record.msg}"
@@ -36,3 +44,8 @@ class LogLimit(logging.Filter):
             self._lines = Allowance()
         self._kinds.add(kind)
         return kind
+
+
+def _is_shortage(record: logging.LogRecord) -> bool:
+    error = record.exc_info[1] if record.exc_info else None
+    return isinstance(error, OSError) and error.errno in SHORTAGES

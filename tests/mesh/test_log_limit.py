@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 
 from mesh.log_limit import KINDS_MAX, LogLimit
@@ -31,6 +32,25 @@ def test_so_many_lines_of_a_kind_are_shown_in_a_minute_and_the_last_one_says_so(
 def test_errors_are_always_shown() -> None:
     limit = LogLimit(lines_a_minute=3)
     assert len(shown(limit, *(line("a bug", 1_000.0, logging.ERROR) for _ in range(100)))) == 100
+
+
+def test_a_machine_that_is_short_of_descriptors_is_a_warning_without_a_traceback() -> None:
+    limit = LogLimit(lines_a_minute=3)
+    lines = [line("accept returned EMFILE", 1_000.0, logging.ERROR) for _ in range(100)]
+    for each in lines:
+        error = OSError(errno.EMFILE, "Too many open files")
+        each.exc_info = type(error), error, None
+    assert len(shown(limit, *lines)) == 3
+    assert "Traceback" not in logging.Formatter().format(lines[0])
+    assert lines[0].levelname == "WARNING"
+
+
+def test_another_error_keeps_its_traceback() -> None:
+    record = line("a bug", 1_000.0, logging.ERROR)
+    error = OSError(errno.EIO, "Input/output error")
+    record.exc_info = type(error), error, None
+    assert LogLimit().filter(record)
+    assert record.exc_info[1] is error
 
 
 def test_kinds_without_an_end_are_forgotten() -> None:
