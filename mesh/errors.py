@@ -15,6 +15,10 @@ user what to do next; the command line prints it and exits.
 
 from __future__ import annotations
 
+from typing import Final
+
+INTERRUPTED: Final = 130  # exit code of a command that Ctrl-C ends, as shells have it
+
 
 class TianmeshError(Exception):
     """Base of all errors raised on purpose."""

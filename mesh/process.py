@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 import trio
 
 from mesh.descriptors import keep_reserve
-from mesh.errors import TianmeshError
+from mesh.errors import INTERRUPTED, TianmeshError
 from mesh.log_limit import LogLimit
 from mesh.service_manager import ServiceManager
 
@@ -33,7 +33,6 @@ SWITCH_INTERVAL_S: Final = 0.0005
 # objects all the time, 6 % of its processor time; hardly any of them is in a cycle.
 GC_THRESHOLDS: Final = (50_000, 50, 100)
 
-INTERRUPTED: Final = 130  # exit code of who ends by SIGINT, as shells have it
 PRIVATE: Final = 0o077  # whatever a node writes is for its user alone: folders 0700, files 0600
 
 logger = logging.getLogger(__name__)

@@ -7,9 +7,8 @@ which a person may find that this is not what was meant.
 from __future__ import annotations
 
 import sys
-from typing import Final
 
-INTERRUPTED: Final = 130  # exit code of who ends by SIGINT, as shells have it
+from mesh.errors import INTERRUPTED
 
 
 def main() -> None:
@@ -18,7 +17,10 @@ def main() -> None:
         from peers.application import run
 
         run()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError) as error:
+        # While a class is made, Python says of Ctrl-C that its making has failed.
+        if isinstance(error, RuntimeError) and not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
         print("tianmesh: stopped", file=sys.stderr)
         sys.exit(INTERRUPTED)
 

@@ -42,6 +42,7 @@ class Workers(Generic[Order, Result]):
         """
         self._work = work
         self._pool: ProcessPoolExecutor | None = None
+        self._others = set(multiprocessing.active_children())
         n_processes = processes or core_count()
         if is_needed:
             context = multiprocessing.get_context("spawn")
@@ -51,9 +52,14 @@ class Workers(Generic[Order, Result]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+    def __exit__(self, exception: type[BaseException] | None, *details: object) -> None:
+        """Wait for what is under way, or end it after an exception: nobody wants it any more."""
+        if self._pool is None:
+            return
+        if exception is not None:
+            for process in set(multiprocessing.active_children()) - self._others:
+                process.terminate()
+        self._pool.shutdown(cancel_futures=True)
 
     def submit(self, order: Order) -> Future[Result]:
         """Have an order carried out; `result_of` waits for it."""

@@ -18,11 +18,12 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from mesh.errors import ConfigError
+from mesh.errors import INTERRUPTED, ConfigError
 
 if TYPE_CHECKING:
     from simulations.fault_run import Outcome
     from simulations.fault_runs import Sizes
+    from simulations.results import FaultsResult
 
 PROGRESS_AFTER_S: Final = 2.0  # shorter runs show no bar
 
@@ -178,8 +179,16 @@ def faults(
                 progress=lambda done, total, failed: progress(done, total),
             )
     _print(result, faults_report(result), as_json)
-    if result.failures:
-        raise typer.Exit(1)
+    _end(result, seeds)
+
+
+def _end(result: FaultsResult, wanted: int) -> None:
+    """End with the exit code of a result, and say so if not all runs that were wanted are done."""
+    is_interrupted = result.seeds < wanted
+    if is_interrupted:
+        print(f"stopped: {result.seeds:,} of {wanted:,} runs are done", file=sys.stderr)
+    if is_interrupted or result.failures:
+        raise typer.Exit(1 if result.failures else INTERRUPTED)
 
 
 def _told(seed: int, peers: int, only: str, *, has_revisits: bool, has_liar: bool, has_pins: bool) -> Outcome:

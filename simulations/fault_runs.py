@@ -35,7 +35,7 @@ def run_all(
     workers: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> FaultsResult:
-    """Run every seed.
+    """Run every seed; after Ctrl-C the result is of those that are done by then, if any are.
 
     Args:
       bug: to be planted in all of them.
@@ -48,10 +48,14 @@ def run_all(
     chosen = list(seeds)
     outcomes: list[Outcome] = []
     orders = [_Order(seed, sizes.of(seed), bug, has_revisits, has_liar, has_pins) for seed in chosen]
-    for outcome in _outcomes(orders, workers):
-        outcomes.append(outcome)
-        if progress is not None:
-            progress(len(outcomes), len(chosen), sum(not each.is_passed for each in outcomes))
+    try:
+        for outcome in _outcomes(orders, workers):
+            outcomes.append(outcome)
+            if progress is not None:
+                progress(len(outcomes), len(chosen), sum(not each.is_passed for each in outcomes))
+    except KeyboardInterrupt:
+        if not outcomes:
+            raise
     return sum_up(outcomes, min(chosen, default=0))
 
 

@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
+from mesh.errors import INTERRUPTED
 from peers.options import DATA, DataOption, JsonOption, print_json
 
 if TYPE_CHECKING:
     from peers.backup.manifest import Manifest
 
-INTERRUPTED: Final = 130  # exit code, as a shell gives it for Ctrl-C
 PATIENCE_S: Final = 2.0  # before a bar is worth a look
 BACKUP_EPILOG: Final = (
     "Examples: tianmesh backup /mnt/disk/mesh   (all peers below tianmesh-data; again: only what is new)   "

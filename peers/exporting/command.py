@@ -12,10 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
-from mesh.errors import ConfigError
+from mesh.errors import INTERRUPTED, ConfigError
 from peers.options import JsonOption, print_json
 
-INTERRUPTED: Final = 130  # exit code, as a shell gives it for Ctrl-C
 EPILOG: Final = (
     "Examples: tianmesh export warc --config mymesh/peer-1/config.toml   "
     "tianmesh export parquet --config mymesh --out tables   (every peer below that folder)   "

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from mesh.admin_token import token_in
-from mesh.errors import ConfigError
+from mesh.errors import INTERRUPTED, ConfigError
 from mesh.gateway_client import GatewayClient
 from peers.options import (
     DATA,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from peers.importing.running import Plan, Summary
 
 SHOWN_MAX: Final = 10  # damages that are told; --json has more
-INTERRUPTED: Final = 130  # exit code, as a shell gives it for Ctrl-C
 
 EPILOG: Final = (
     "Examples: tianmesh import crawl-*.warc.gz   tianmesh import pages.jsonl.gz --json   "

@@ -14,9 +14,10 @@ import pytest
 
 from bootstrap.provision import create_mesh, write_bootstrap, write_peer
 from mesh.decree import WRITE_OFF, number_body
-from mesh.errors import ConfigError
+from mesh.errors import INTERRUPTED, ConfigError
 from mesh.places import MARK, check_disk, check_place, mark_disk
 from peers import application
+from peers.cli import main
 from peers.importing.checkpoint import Checkpoint, checkpoint_path
 from tests.peers.fake_gateway import fake_gateway
 
@@ -182,6 +183,34 @@ sys.meta_path.insert(0, Interrupt())
 from peers.cli import main
 main()
 """
+
+
+class _Stop:
+    """Says Ctrl-C while the class is made that has it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        raise KeyboardInterrupt
+
+
+def _begin_a_class() -> None:
+    type("Interrupted", (), {"field": _Stop()})
+
+
+def _fail() -> None:
+    raise RuntimeError("a bug")
+
+
+def test_ctrl_c_while_a_class_is_made_ends_a_command_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("peers.application.run", _begin_a_class)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == INTERRUPTED
+    assert capsys.readouterr().err == "tianmesh: stopped\n"
+    monkeypatch.setattr("peers.application.run", _fail)
+    with pytest.raises(RuntimeError, match="a bug"):
+        main()
 
 
 def test_the_disk_of_a_peer_is_known_again(tmp_path: Path) -> None:

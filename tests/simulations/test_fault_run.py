@@ -11,7 +11,7 @@ import pytest
 
 from mesh.slots import SlotTable
 from simulations.fault_run import run_faults
-from simulations.fault_runs import Sizes
+from simulations.fault_runs import Sizes, run_all
 from simulations.planted import Bug
 
 QUICK = (9, 3)  # seed and peers of a run with faults that takes a second
@@ -23,6 +23,24 @@ def test_a_run_without_faults_passes_and_all_its_searches_are_complete() -> None
     assert outcome.requests > 50
     assert outcome.searches == outcome.complete_searches > 50
     assert outcome.refetched == 0
+
+
+def test_after_ctrl_c_the_result_is_of_the_runs_that_are_done() -> None:
+    def stop_after_two(done: int, total: int, failed: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    result = run_all([9, 10, 11], Sizes(3, 3), has_revisits=False, workers=0, progress=stop_after_two)
+    assert (result.seeds, result.passed) == (2, 2)
+
+
+def test_ctrl_c_before_any_run_is_done_has_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*order: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("simulations.fault_runs.run_faults", stop)
+    with pytest.raises(KeyboardInterrupt):
+        run_all([9], Sizes(3, 3), workers=0)
 
 
 def test_a_transcript_tells_the_faults_and_ends_with_the_last_lines_of_the_outcome() -> None:
