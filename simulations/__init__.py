@@ -18,7 +18,7 @@ Runs with faults:
 `liar`          a malicious member; `pinner` an owner who has policies say who crawls what
 `users`         who give seeds and search meanwhile; `words` what there is to find
 `watch`         judges every request and commit when it is made; `final_checks` what is left at rest
-`hearsay`       what only the malicious member has read; `conduct_watch` judges whether it is found out
+`doubts`        what only the malicious member has read; `conduct_watch` judges whether it is found out
 `herald`, `overheard`: stand beside actors, to speak for the membership and to hear the controller
 `planted`       bugs on purpose, which the runs have to find
 """

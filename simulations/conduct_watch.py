@@ -35,7 +35,7 @@ class ConductWatch:
         self._present = present
         self._violate = violate
         self._tell = tell
-        self._heard_s: dict[Machine, float] = {}  # heard the liar since it last came up
+        self._heard_s: dict[Machine, float] = {}  # by machine, of the liar, since it last came up
         self._heard_s_max = 0.0
         self._is_found = False
         self._links_received = 0

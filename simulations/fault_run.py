@@ -257,14 +257,14 @@ class FaultRun:
         random = random_of(self.plan.seed, "liar")
         machine = self.machines[random.randrange(self.plan.peers)]
         self.tell(f"{machine.name} is malicious")
-        self.watch.hearsay.liar = self.conduct_watch.liar = machine
+        self.watch.doubts.liar = self.conduct_watch.liar = machine
         urls = list(reachable(self.web))
         liar = Liar(machine, self.world, self.members, random, self.tell, urls)
         liar.fell_silent = lambda for_s: self.nemesis.disturb(for_s, machine.number)
         liar.lie(until)
 
     def _look_at_conduct(self) -> None:
-        if self.world.now < self.watch.hearsay.lies_until_s:
+        if self.world.now < self.watch.doubts.lies_until_s:
             self.conduct_watch.look()
             self.world.plan(self.world.now + CONDUCT_LOOK_S, self._look_at_conduct)
 
@@ -425,7 +425,7 @@ class FaultRun:
 
     def reachable_urls(self) -> list[str]:
         """All pages that must have been fetched: from the seed, and those that users were promised."""
-        return [*reachable(self.web, self.watch.hearsay.is_read), *self.users.promised]
+        return [*reachable(self.web, self.watch.doubts.is_read), *self.users.promised]
 
 
 def _shape_of(plan: Plan) -> WebShape:

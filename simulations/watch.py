@@ -34,7 +34,7 @@ import msgspec
 from mesh.urls import fingerprint, host_of, origin_of
 from peers.crawler.frontier_keys import HOST, URL, kind_in, name_in
 from peers.crawler.url_rows import QUEUED, row_in
-from simulations.hearsay import Hearsay
+from simulations.doubts import Doubts
 from simulations.machine import Machine
 from simulations.web import Served, Web
 
@@ -102,7 +102,7 @@ class Watch:
         """
         self.machines: list[Machine] = []
         self.violations: list[str] = []
-        self.hearsay = Hearsay()
+        self.doubts = Doubts()
         self.n_requests = 0
         self.n_refetched = 0
         self.last: dict[str, Asked] = {}  # by URL: its last answer for good
@@ -126,7 +126,7 @@ class Watch:
 
     def is_of_liar(self, url: str) -> bool:
         """Was a page last asked for by who lies? Until it does no more, it may keep that page to itself."""
-        last, liar = self.last.get(url), self.hearsay.liar
+        last, liar = self.last.get(url), self.doubts.liar
         return liar is not None and last is not None and last.machine is liar
 
     # --- What happens ---
@@ -150,7 +150,7 @@ class Watch:
         if url.endswith("/robots.txt") or served.status in _PASSING:
             return
         self._urls[fingerprint(url)] = url
-        self.hearsay.requested(machine, url, served, now)
+        self.doubts.requested(machine, url, served, now)
         before = self.last.get(url)
         self.last[url] = Asked(machine, now, now + served.seconds, served.body, before)
         if before is not None:
@@ -231,8 +231,8 @@ class Watch:
         Args:
           is_there: whether the version of a page with this digest is on the disk of any peer.
         """
-        self.hearsay.lies_until_s = self._now()
-        for version in self.hearsay.confirm(is_there):
+        self.doubts.lies_until_s = self._now()
+        for version in self.doubts.confirm(is_there):
             self._note_stored(*version)
 
     def violate(self, sentence: str) -> None:
@@ -289,7 +289,7 @@ class Watch:
                 self.violate(f"{machine.name} asked {url} again, though {other.name} knows it is not due")
                 return
         asker = before.machine
-        if asker is self.hearsay.liar:
+        if asker is self.doubts.liar:
             return  # its links and pages may not have been taken from it, and it may have said nothing
         entry = self.settled[asker.number].get(key)
         if own is not None and entry is not None and entry.since > before.at and own.visit >= entry.visit:
@@ -327,7 +327,7 @@ class Watch:
         since = known.since if known is not None and known.visit == visit else self._now()
         settled[key] = Settled(since, visit, row.due_s)
         url = self._urls.get(key)
-        if url is not None and row.is_stored and not self.hearsay.is_doubtful(machine, url, row.digest):
+        if url is not None and row.is_stored and not self.doubts.is_doubtful(machine, url, row.digest):
             self._note_stored(machine, url, row.digest)
 
     def _note_stored(self, machine: Machine, url: str, digest: bytes) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NOT_MODIFIED: Final = 304
 
 
-class Hearsay:
+class Doubts:
     """Who has read which version of which page, as far as it matters."""
 
     def __init__(self) -> None:
