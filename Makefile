@@ -10,12 +10,10 @@ BIN := .venv/bin
 demo: .venv/product
 	$(BIN)/tianmesh demo
 
-# What is timed goes one by one: it needs the machine for itself. A live test that fails has one more try, alone,
-# by name: what passes only then leans on the speed of the machine, and is to be mended all the same.
-AGAIN := $(BIN)/pytest -v -m live --last-failed --last-failed-no-failures none
+# What is timed goes one by one: it needs the machine for itself.
 test: quick
-	$(BIN)/pytest -m 'live and not timed' --numprocesses 2 --dist loadfile --durations 20 || $(AGAIN)
-	$(BIN)/pytest -m timed --durations 20 || $(AGAIN)
+	$(BIN)/pytest -m 'live and not timed' --numprocesses 2 --dist loadfile --durations 20
+	$(BIN)/pytest -m timed --durations 20
 
 quick: lint kernels
 	$(BIN)/pytest -m 'not live' --numprocesses auto --dist worksteal --durations 20
