@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
@@ -235,9 +236,9 @@ def test_loading_is_fast() -> None:
 @pytest.mark.parametrize(
     "damage", [lambda data: data[:-100], lambda data: b"WARC/1.1" + data, lambda _: b"\n"]
 )
-def test_damaged_file_is_refused_with_what_to_do(tmp_path: Path, damage: object) -> None:
+def test_damaged_file_is_refused_with_what_to_do(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     file = tmp_path / "demo_web.warc.gz"
-    file.write_bytes(damage(DEMO_WARC.read_bytes()))  # type: ignore[operator]
+    file.write_bytes(damage(DEMO_WARC.read_bytes()))
     with pytest.raises(ConfigError, match="install tianmesh again"):
         DemoWeb.load(file)
 

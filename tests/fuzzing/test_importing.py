@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -71,14 +72,18 @@ def read_pages(data: bytes) -> None:
     for found in read_warc(packing_of(data)):
         if isinstance(found, Record):
             next(read_warc(packing_of(data), found.after), None)
-            _make(lambda found=found: page_of_record(found, LinkUse.FETCH))  # type: ignore[misc]
+            _make(partial(page_of_record, found, LinkUse.FETCH))
 
 
 def read_entries(data: bytes) -> None:
     for found in read_lines(packing_of(data)):
         if isinstance(found, Line):
             next(read_lines(packing_of(data), found.after), None)
-            _make(lambda found=found: page_of_entry(entry_of(found.text), 1e9, LinkUse.FETCH))  # type: ignore[misc]
+            _make(partial(_page_of_line, found.text))
+
+
+def _page_of_line(line: bytes) -> object:
+    return page_of_entry(entry_of(line), 1e9, LinkUse.FETCH)
 
 
 def _make(make: Callable[[], object]) -> None:
