@@ -12,7 +12,7 @@ CONDUCT_LOOK_S: Final = 2.0  # between two looks
 # As much less as the meshes are smaller: no honest member comes near it, and a flood beyond.
 CONDUCT: Final = ConductSettings(links_per_minute=10_000, pages_per_minute=3_000)
 HONEST_LINKS: Final = 10_000  # that one member is told by all others, at most
-HEARD_S: Final = 90.0  # who hears the liar for so long on end has found it out; of 40 all had after 40
+HEARD_S: Final = 60.0  # who hears the liar for so long on end has found it out; of 40 all had after 40
 
 
 class _Links(Protocol):
