@@ -34,8 +34,8 @@ Live [io]
     `transport`    ZeroMQ with CURVE (`zmq_socket`, `zap`, `handshakes` and `inflow` of a `tcp_connection`,
                    `door`, `tcp_endpoint`)
     `network_port`, `door_port`: what the membership orders of the transport
-    `member`       all that as one running member; `process` as a process of its own, with a `log_limit`,
-                   which tells the `service_manager`
+    `member`       all that as one running member; `process` as a process of its own, with a `log_limit` and
+                   a `collector` of garbage that runs seldom, which tells the `service_manager`
     `workshop`     processes in which hostile content is worked on (`workshop_process`); `memory` how much
                    this process has, `descriptors` some of which are kept for the disk; `private_files`
                    only their user can read, `places` on the disk that is meant

@@ -5,7 +5,6 @@ SIGHUP is not for whoever runs behind no terminal: it asks for the settings to b
 
 from __future__ import annotations
 
-import gc
 import json
 import logging
 import os
@@ -17,6 +16,7 @@ from typing import Final, TypeAlias
 
 import trio
 
+from mesh.collector import relax_collector
 from mesh.descriptors import keep_reserve
 from mesh.errors import INTERRUPTED, TianmeshError
 from mesh.log_limit import LogLimit
@@ -28,10 +28,6 @@ Main: TypeAlias = Callable[[trio.Event, Tell], Awaitable[None]]
 # A thread that computes gives way to the event loop after this long; Python's 5 ms would add to
 # every hop of a message.
 SWITCH_INTERVAL_S: Final = 0.0005
-
-# Objects made between two passes of the cyclic collector. Python's 700 has it walk a crawl's young
-# objects all the time, 6 % of its processor time; hardly any of them is in a cycle.
-GC_THRESHOLDS: Final = (50_000, 50, 100)
 
 PRIVATE: Final = 0o077  # whatever a node writes is for its user alone: folders 0700, files 0600
 
@@ -57,8 +53,7 @@ def run_node(main: Main, *, while_stdin: bool, verbose: bool) -> int:
     keep_reserve()
     if not _has_terminal():
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until somebody listens for it
-    gc.freeze()  # what is imported stays, the collector need not look at it
-    gc.set_threshold(*GC_THRESHOLDS)
+    relax_collector()
     exit_code = 0
     try:
         trio.run(_run, main, while_stdin)

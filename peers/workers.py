@@ -12,6 +12,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Generic, Self, TypeVar
 
+from mesh.collector import relax_collector
 from mesh.errors import TianmeshError
 
 Order = TypeVar("Order")
@@ -85,6 +86,7 @@ def result_of(future: Future[Result]) -> Result:
 def _live_with_parent() -> None:
     """Begin a worker: Ctrl-C is the parent's business, and without it there is nothing to do."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    relax_collector()
     parent = multiprocessing.parent_process()
     assert parent is not None
     threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()

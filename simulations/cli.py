@@ -18,6 +18,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from mesh.collector import relax_collector
 from mesh.errors import INTERRUPTED, ConfigError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 
 def register(app: typer.Typer) -> None:
     """Mount `sim` on the main command."""
-    app.add_typer(sim, name="sim")
+    app.add_typer(sim, name="sim", callback=relax_collector)
 
 
 @sim.command(epilog="Example: tianmesh sim crawl --peers 8 --seed 7 --pages 100000 --json")

@@ -487,7 +487,7 @@ class Controller(StoreActor):
         if not frontier.changed_texts.count or self._ownership is None:
             return inf
         pages = self._pages
-        is_quiet = not (self._is_anything_due() or len(self._visits) or len(pages) or pages.finishing_count)
+        is_quiet = not (len(self._visits) or len(pages) or pages.finishing_count or self._is_anything_due())
         return min(self._links.quiet_s, self._anchors_at_s) if is_quiet else self._anchors_at_s
 
     def _tell_anchors(self, now: float) -> list[Send]:

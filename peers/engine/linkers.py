@@ -78,16 +78,16 @@ def entry_of(linker: str) -> str:
 
 def is_linker(entry: str) -> bool:
     """Tell linkers from texts, and from what only looks like one."""
-    return entry.startswith(LINKER_PREFIX) and _LINKER.fullmatch(entry) is not None
+    return _LINKER.fullmatch(entry) is not None
 
 
 def is_use(entry: str) -> bool:
     """Likewise uses."""
-    return entry.startswith(USE_PREFIX) and _USE.fullmatch(entry) is not None
+    return _USE.fullmatch(entry) is not None
 
 
 def is_text(entry: str) -> bool:
-    return not entry.startswith(_PREFIXES) or not (is_linker(entry) or is_use(entry))
+    return entry[:1] not in _PREFIXES or not (is_linker(entry) or is_use(entry))
 
 
 def text_hash(text: str) -> str:
@@ -104,7 +104,7 @@ def used_text(use: str) -> str:
 def are_uses_of_texts(entries: Iterable[str]) -> bool:
     """Tell whether all uses among entries are of texts among them, as what peers keep is."""
     entries = tuple(entries)
-    uses = tuple(filter(is_use, entries))
+    uses = [entry for entry in entries if entry[:1] == USE_PREFIX and is_use(entry)]
     if not uses:  # as of most pages
         return True
     hashes = set(map(text_hash, filter(is_text, entries)))
@@ -117,9 +117,10 @@ def sorted_out(entries: Iterable[str]) -> tuple[list[str], list[str], dict[str, 
     uses: list[str] = []
     texts: dict[str, str] = {}
     for entry in entries:
-        if is_linker(entry):
+        first = entry[:1]  # spares most entries the calls
+        if first == LINKER_PREFIX and is_linker(entry):
             linkers.append(entry)
-        elif is_use(entry):
+        elif first == USE_PREFIX and is_use(entry):
             uses.append(entry)
         else:
             texts[text_hash(entry)] = entry
@@ -128,7 +129,7 @@ def sorted_out(entries: Iterable[str]) -> tuple[list[str], list[str], dict[str, 
 
 def linking_hosts_of(entries: Iterable[str]) -> int:
     """Return how many hosts link to a page with these texts and linkers, about."""
-    linkers = sorted(filter(is_linker, entries))
+    linkers = sorted(entry for entry in entries if entry[:1] == LINKER_PREFIX and is_linker(entry))
     if len(linkers) < LINKERS_MAX:
         return len(linkers)
     largest = int(linkers[LINKERS_MAX - 1].removeprefix(LINKER_PREFIX), 16)
@@ -148,7 +149,7 @@ def with_anchors(document: Document, entries: Iterable[str]) -> Document:
 
 def _weighted(entries: tuple[str, ...]) -> tuple[str, ...]:
     texts = tuple(filter(is_text, entries))
-    uses = Counter(used_text(entry) for entry in entries if is_use(entry))
+    uses = Counter(used_text(entry) for entry in entries if entry[:1] == USE_PREFIX and is_use(entry))
     if not uses:
         return texts
     times = ((text, max(1, min(uses[text_hash(text)], TEXT_HOSTS_MAX))) for text in texts)
