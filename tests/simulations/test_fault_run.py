@@ -70,14 +70,14 @@ def test_an_exception_of_a_peer_is_a_failure(monkeypatch: pytest.MonkeyPatch) ->
     assert "ZeroDivisionError" in outcome.violations[0]
 
 
-# With the seeds that found each of them first when this was written: they are tried before all others.
+# With seeds that found each of them when this was written, in little time: they are tried before all others.
 @pytest.mark.parametrize(
     ("bug", "seeds"),
     [
-        (Bug.EARLY_ACKNOWLEDGEMENT, (5, 12, 31)),
-        (Bug.FORGOTTEN_CLOCKS, (4, 3)),
-        (Bug.OLD_INCARNATION, (2,)),
-        (Bug.ENDLESS_LICENCE, (24, 7)),
+        (Bug.EARLY_ACKNOWLEDGEMENT, (2, 6)),
+        (Bug.FORGOTTEN_CLOCKS, (11, 1)),
+        (Bug.OLD_INCARNATION, (2, 4)),
+        (Bug.ENDLESS_LICENCE, (43, 4)),
     ],
 )
 def test_a_planted_bug_is_found_within_200_seeds(bug: Bug, seeds: tuple[int, ...]) -> None:
