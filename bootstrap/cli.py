@@ -24,6 +24,7 @@ from rich.markup import escape
 
 from bootstrap import governing, service_commands
 from bootstrap.demo_web import serve_demo_web
+from bootstrap.doctor import command as doctor_command
 from bootstrap.invitation import DOORS_MAX, doors_in
 from bootstrap.lab import Lab, LabOptions, Report, Scope, gateway_of, running_lab
 from bootstrap.provision import (
@@ -121,6 +122,7 @@ def register(app: typer.Typer) -> None:
     )(up)
     app.command(epilog="Example: tianmesh demo --once --json")(demo)
     governing.register(app)
+    app.command(epilog=doctor_command.EPILOG)(doctor_command.doctor)
     app.add_typer(service_commands.app, name="service")
 
 

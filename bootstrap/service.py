@@ -88,13 +88,18 @@ def units_of(folder: Path, *, user: str = "") -> list[Unit]:
     Raises:
       ConfigError: there is none, or a path has characters that units cannot have.
     """
-    folder = folder.resolve()
-    configs = sorted({*folder.glob("config.toml"), *folder.glob("*/config.toml")})
+    configs = configs_in(folder)
     if not configs:
         raise ConfigError(
             f"no config.toml in {folder} or below it: make one with `tianmesh init` or `tianmesh join`"
         )
     return [_unit(config, user) for config in configs]
+
+
+def configs_in(folder: Path) -> list[Path]:
+    """Return the configurations of the nodes in a folder, that of a mesh or of one node."""
+    folder = folder.resolve()
+    return sorted({*folder.glob("config.toml"), *folder.glob("*/config.toml")})
 
 
 def unit_folder(*, is_system: bool) -> Path:

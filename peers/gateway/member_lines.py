@@ -6,7 +6,7 @@ that says what to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
@@ -68,19 +68,20 @@ def printable(text: str) -> str:
 def advice(report: Report, readiness: ReadinessJson, say: Say) -> list[str]:
     """Return sentences about whatever is wrong: what is missing, who is down, and what to do."""
     return [
-        *_missing(readiness, say),
+        *missing_lines(readiness, say),
         *down_lines(report, say),
         *stop_lines(report, say),
         *misconduct_lines(report, say),
     ]
 
 
-def _missing(readiness: ReadinessJson, say: Say) -> Iterator[str]:
-    if readiness.waits_for and not readiness.slots:  # nobody says how many yet
-        yield "; ".join(readiness.waits_for)
-    elif readiness.waits_for:
-        missing, slots = f"{readiness.missing:,}", f"{readiness.slots:,}"
-        yield f"{say('slots_missing', missing=missing, slots=slots)}: {'; '.join(readiness.waits_for)}"
+def missing_lines(readiness: ReadinessJson, say: Say) -> list[str]:
+    """Return a line that says for what nobody answers, and what that waits for."""
+    waits_for = "; ".join(readiness.waits_for)
+    if not waits_for or not readiness.slots:  # nobody says how many there are yet
+        return [waits_for] if waits_for else []
+    missing, slots = f"{readiness.missing:,}", f"{readiness.slots:,}"
+    return [f"{say('slots_missing', missing=missing, slots=slots)}: {waits_for}"]
 
 
 def down_lines(report: Report, say: Say) -> list[str]:

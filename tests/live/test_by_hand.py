@@ -82,8 +82,23 @@ def test_init_bootstrap_peers_seed_search_and_status(
         assert table.returncode == 0
         assert "queue" in table.stdout
         _check_why(gateways[1], found["hits"][0]["url"], config_2.parent)
+        _check_doctor(tmp_path / "machines", gateways)
         _check_run(tmp_path, gateways[1])
         _check_settings_read_again(config_1, gateways[0])
+
+
+def _check_doctor(machines: Path, gateways: list[str]) -> None:
+    """Nothing is wrong with nodes and mesh; a gateway that is none is told."""
+    looked = tianmesh("doctor", machines, "--gateway", gateways[1], "--json")
+    findings = json.loads(looked.stdout)
+    assert looked.returncode == 0, looked.stdout
+    assert {"machine", "mesh", *(config.parent.name for config in machines.glob("*/config.toml"))} == {
+        finding["about"] for finding in findings
+    }
+    grades = {finding["subject"]: finding["grade"] for finding in findings if finding["about"] == "mesh"}
+    assert grades == {"members": "good", "versions": "good", "clock": "good"}
+    shown = tianmesh("doctor", machines, "--gateway", "http://127.0.0.1:1")
+    assert "no answer from http://127.0.0.1:1" in shown.stdout
 
 
 def _check_why(gateway: str, url: str, data: Path) -> None:

@@ -1,0 +1,101 @@
+"""The command `tianmesh doctor`. [io]"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from bootstrap.doctor.finding import Finding, Grade, fault, good, worst_of
+from bootstrap.doctor.machine import machine_findings
+from bootstrap.doctor.mesh import mesh_findings
+from bootstrap.doctor.node import gateway_of, node_findings
+from bootstrap.service import configs_in
+from mesh.admin_token import token_in
+from mesh.errors import ConfigError
+from peers.options import DATA, JsonOption, TokenOption, administrator_of, print_json
+
+EPILOG: Final = (
+    "Examples: tianmesh doctor mymesh   tianmesh doctor mymesh/peer-2 --json   "
+    "tianmesh doctor --gateway http://10.0.0.5:8017"
+)
+_SIGNS: Final = {
+    Grade.GOOD: ("ok", "green"),
+    Grade.WARNING: ("warning", "yellow"),
+    Grade.FAULT: ("FAULT", "bold red"),
+}
+
+
+def doctor(
+    folder: Annotated[
+        Path, typer.Argument(envvar="TIANMESH_DATA", help="Of a mesh, or of one node of this machine.")
+    ] = DATA,
+    gateway: Annotated[
+        str, typer.Option(help="Of any peer.", show_default="those of the nodes in the folder")
+    ] = "",
+    token: TokenOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Look at this machine, its nodes and their mesh, and say what is wrong and what to do.
+
+    Changes nothing. The exit code is 1 if something does not work.
+    """
+    console = Console(highlight=False, soft_wrap=True)
+    findings: list[Finding] = []
+    for finding in _findings(folder, gateway, token):
+        findings.append(finding)
+        if not as_json:
+            console.print(_line(finding))
+    if as_json:
+        print_json([{**finding._asdict(), "grade": finding.grade.value} for finding in findings])
+    else:
+        console.print(_summary(findings))
+    if worst_of(findings) is Grade.FAULT:
+        raise typer.Exit(1)
+
+
+def _findings(folder: Path, gateway: str, token: str) -> Iterator[Finding]:
+    yield from machine_findings()
+    configs = configs_in(folder)
+    if not configs:
+        yield good("machine", "nodes", f"none in {folder}, whose configurations would be looked at")
+    for config in configs:
+        yield from node_findings(config)
+    tried: list[Finding] = []
+    for each in [gateway] if gateway else filter(None, map(gateway_of, configs)):
+        tried = _asked(each, token, [folder, *(config.parent for config in configs)])
+        if tried[0].subject != "gateway":
+            break  # one that answers speaks for all
+    yield from tried
+
+
+def _asked(gateway: str, token: str, folders: Sequence[Path]) -> list[Finding]:
+    """What a gateway tells; its token may stand in any of the folders."""
+    try:
+        data = next(filter(token_in, folders), folders[0])
+        with administrator_of(gateway, token, data) as client:
+            return list(mesh_findings(client))
+    except ConfigError as error:
+        return [fault("mesh", "gateway", str(error))]
+
+
+def _line(finding: Finding) -> Text:
+    sign, style = _SIGNS[finding.grade]
+    line = Text(f"{sign:<8}", style=style)
+    line.append(f"{finding.about} {finding.subject}: {finding.said}", style="")
+    if finding.advice:
+        line.append(f"\n        {finding.advice}", style="bold")
+    return line
+
+
+def _summary(findings: list[Finding]) -> str:
+    counts = Counter(finding.grade for finding in findings)
+    faults, warnings = counts[Grade.FAULT], counts[Grade.WARNING]
+    if not faults and not warnings:
+        return "all is well"
+    return f"faults: {faults}, warnings: {warnings}; what to do stands below each"
