@@ -13,7 +13,7 @@ characters.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NoReturn
 
 import numpy as np
 
@@ -52,9 +52,17 @@ class Effort:
           EffortSpentError: so much is not left; nothing was paid.
         """
         if self.cells[IS_STOPPED] or self.cells[LEFT] < visits:
-            self._was_short = True
-            raise EffortSpentError
+            self.refuse()
         self.cells[LEFT] -= visits
+
+    def refuse(self) -> NoReturn:
+        """Say that something was not begun: a kernel that pays for it by itself had not enough left.
+
+        Raises:
+          EffortSpentError.
+        """
+        self._was_short = True
+        raise EffortSpentError
 
     def stop(self) -> None:
         """Let whoever works on it end soon; from any thread."""

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "peers/engine/searching/batch.h"
 #include "peers/kernel.h"
 
 /* Classes of characters, as in characters.py. */
@@ -18,6 +19,10 @@
 #define FRAGMENT_COLUMNS 3
 #define LEAD_COLUMNS 60
 #define SAMPLE_CHARS 50
+
+/* What looking through text costs: 3 ns a character for a few terms, 20 for a hundred and more. */
+#define CHARS_PER_VISIT 8
+#define TERMS_PER_COST 16
 
 /* Kinds of terms. */
 enum { ANYWHERE, WHOLE, FORMS };
@@ -76,93 +81,229 @@ static inline int64_t form_place(Sums words, uint64_t hashed)
     return (int64_t)place;
 }
 
-KERNEL(find_terms, "wbwiiisssiinnII2", {
+/* A stretch of a text, folded, in pieces that are looked through each by itself. */
+typedef struct {
     Words folded;
-    Bytes classes;
-    Words terms;
-    Ints starts;
+    Ints origin_starts; /* in its piece, of each folded character; empty where that is its own place */
+    Ints origin_ends;
+    Ints ends; /* of the pieces in it */
+    Ints chars; /* of each piece in the text */
+} Stretch;
+
+/* The terms, one after the other. */
+typedef struct {
+    Words codes;
+    Ints starts; /* of each, and the end */
     Ints kinds;
     Ints numbers;
-    Sums term_forms;
+    Sums forms;
+    Ints worths; /* of each number */
+} Wanted;
+
+/* What words are forms of, as in `FormTable`. */
+typedef struct {
     Sums words;
     Sums forms;
-    Ints origin_starts;
-    Ints origin_ends;
-    int64_t offset;
-    int64_t first;
+} KnownForms;
+
+/* How far a text has been looked through, and why no further. */
+enum { PIECES_DONE, IS_PAID, CHARS_DONE, N_FOUND, N_UNKNOWN, IS_OVER, IS_SPENT, PROGRESS_SIZE };
+
+/* All that a look through a stretch goes by, as windows.py says. */
+typedef struct {
+    Stretch stretch;
+    Bytes classes;
+    Wanted wanted;
+    KnownForms known;
+    int64_t chars_max;
+    MutableInts effort;
+    Ints before;
     MutableInts found;
     MutableIntRows unknown;
-})
+    MutableInts progress;
+} Look;
+
+#define PAIRS 4096
+
+/* The terms in an order in which those that may begin at a place are found, and where each was met. */
+typedef struct {
+    uint8_t singles[HEADS]; /* 1 for each last bits of a term's only character */
+    uint8_t pairs[PAIRS]; /* 1 for each pair of characters, mixed, that a term begins with */
+    int64_t first[HEADS]; /* of those that may begin with a character, by its last bits */
+    int64_t *next; /* of each, -1 for none */
+    int64_t *n_places; /* of each, in a piece */
+    int64_t *next_places; /* from where it may be met again: its places do not overlap */
+} TermList;
+
+static inline uint32_t pair_of(uint32_t code, uint32_t next)
 {
-    const Text text = {a->folded.at, a->folded.size, a->classes.at};
-    const uint32_t *folded = a->folded.at, *terms = a->terms.at;
-    const int64_t *starts = a->starts.at;
-    int64_t n_found = a->first, n_unknown = 0, n_terms = a->kinds.size;
-    bool is_even = a->origin_starts.size == 0;
-    Store store;
-    if (!open_store(&store, 3 * stored_bytes(n_terms, sizeof(int64_t))))
-        return NO_MEMORY;
-    int64_t *n_places = take_ints(&store, n_terms);
-    int64_t *next_places = take_ints(&store, n_terms); /* those of one term do not overlap */
-    fill(n_places, n_terms, 0);
-    fill(next_places, n_terms, 0);
-    /* Of the terms that may begin with a character, by its last bits, the first, and of each the next. */
-    int64_t first_terms[HEADS];
-    int64_t *next_terms = take_ints(&store, n_terms);
-    fill(first_terms, HEADS, -1);
-    for (int64_t term = n_terms - 1; term >= 0; term--) {
-        uint32_t head = terms[starts[term]] % HEADS;
-        next_terms[term] = first_terms[head];
-        first_terms[head] = term;
+    return (code * 31 ^ next) % PAIRS;
+}
+
+static void list_terms(TermList *list, const Wanted *wanted)
+{
+    memset(list->singles, 0, sizeof list->singles);
+    memset(list->pairs, 0, sizeof list->pairs);
+    fill(list->first, HEADS, -1);
+    for (int64_t term = wanted->kinds.size - 1; term >= 0; term--) {
+        const uint32_t *codes = wanted->codes.at + wanted->starts.at[term];
+        uint32_t head = codes[0] % HEADS;
+        list->next[term] = list->first[head];
+        list->first[head] = term;
+        if (wanted->starts.at[term + 1] - wanted->starts.at[term] == 1)
+            list->singles[head] = 1;
+        else
+            list->pairs[pair_of(codes[0], codes[1])] = 1;
     }
-    bool is_full = false;
-    for (int64_t place = 0; place < text.size && !is_full; place++) {
-        for (int64_t term = first_terms[folded[place] % HEADS]; term >= 0; term = next_terms[term]) {
-            if (place < next_places[term] || n_places[term] == PLACES_MAX)
+}
+
+/* Return the first place from one on at which a term may begin, or the end. */
+static inline int64_t next_start(const TermList *list, const Text *text, int64_t place)
+{
+    const uint32_t *codes = text->codes;
+    for (; place + 1 < text->size; place++)
+        if (list->pairs[pair_of(codes[place], codes[place + 1])] | list->singles[codes[place] % HEADS])
+            break;
+    return place;
+}
+
+/* Tell whether a term stands at a place as it is. */
+static inline bool stands_at(const Wanted *wanted, int64_t term, const Text *text, int64_t place)
+{
+    int64_t length = wanted->starts.at[term + 1] - wanted->starts.at[term];
+    if (place + length > text->size)
+        return false;
+    const uint32_t *codes = wanted->codes.at + wanted->starts.at[term];
+    for (int64_t i = 0; i < length; i++)
+        if (text->codes[place + i] != codes[i])
+            return false;
+    return true;
+}
+
+static inline int64_t end_of_word(const Text *text, int64_t place)
+{
+    int64_t end = place;
+    while (end < place + CUT_MOVE_MAX && is_letter(text, end))
+        end++;
+    return end;
+}
+
+/* Find the terms in a piece, from `start` of what is folded; return how many words of unknown form are in it. */
+static int64_t find_in_piece(
+    const Look *look, TermList *list, const Text *text, int64_t start, int64_t *n_found)
+{
+    const Wanted *wanted = &look->wanted;
+    const Stretch *stretch = &look->stretch;
+    bool is_even = stretch->origin_starts.size == 0;
+    int64_t offset = look->progress.at[CHARS_DONE], n_unknown = 0, place = 0;
+    fill(list->n_places, wanted->kinds.size, 0);
+    fill(list->next_places, wanted->kinds.size, 0);
+    for (; (place = next_start(list, text, place)) < text->size; place++) {
+        for (int64_t term = list->first[text->codes[place] % HEADS]; term >= 0; term = list->next[term]) {
+            if (place < list->next_places[term] || list->n_places[term] == PLACES_MAX)
                 continue;
-            int64_t length = starts[term + 1] - starts[term];
-            if (place + length > text.size)
+            if (!stands_at(wanted, term, text, place))
                 continue;
-            int64_t same = 0;
-            while (same < length && folded[place + same] == terms[starts[term] + same])
-                same++;
-            if (same < length)
+            int64_t end = place + wanted->starts.at[term + 1] - wanted->starts.at[term];
+            list->next_places[term] = end;
+            if (wanted->kinds.at[term] != ANYWHERE && is_letter(text, place - 1))
                 continue;
-            int64_t end = next_places[term] = place + length;
-            if (a->kinds.at[term] != ANYWHERE) {
-                if (is_letter(&text, place - 1))
+            if (wanted->kinds.at[term] == WHOLE && is_letter(text, end))
+                continue;
+            if (wanted->kinds.at[term] == FORMS) {
+                end = end_of_word(text, place);
+                int64_t at = form_place(look->known.words, hash_codes(text->codes, place, end));
+                if (look->known.words.at[at] == 0) {
+                    if (n_unknown == UNKNOWN_MAX)
+                        return n_unknown;
+                    look->unknown.at[2 * n_unknown] = start + place;
+                    look->unknown.at[2 * n_unknown + 1] = start + end;
+                    n_unknown++;
                     continue;
-                if (a->kinds.at[term] == WHOLE) {
-                    if (is_letter(&text, end))
-                        continue;
-                } else {
-                    end = place;
-                    while (end < place + CUT_MOVE_MAX && is_letter(&text, end))
-                        end++;
-                    int64_t at = form_place(a->words, hash_codes(folded, place, end));
-                    if (a->words.at[at] == 0) {
-                        if (n_unknown == UNKNOWN_MAX) {
-                            is_full = true;
-                            break;
-                        }
-                        a->unknown.at[2 * n_unknown] = place;
-                        a->unknown.at[2 * n_unknown + 1] = end;
-                        n_unknown++;
-                        continue;
-                    }
-                    if (a->forms.at[at] != a->term_forms.at[term])
-                        continue;
                 }
+                if (look->known.forms.at[at] != wanted->forms.at[term])
+                    continue;
             }
-            int64_t start = a->offset + (is_even ? place : a->origin_starts.at[place]);
-            int64_t stop = a->offset + (is_even ? end : a->origin_ends.at[end - 1]);
-            int64_t rest = most_of(0, LENGTH_MASK - (stop - start));
-            a->found.at[n_found++] = start << START_SHIFT | rest << LENGTH_SHIFT | a->numbers.at[term];
-            n_places[term]++;
+            int64_t first = offset + (is_even ? place : stretch->origin_starts.at[place]);
+            int64_t last = offset + (is_even ? end : stretch->origin_ends.at[end - 1]);
+            int64_t rest = most_of(0, LENGTH_MASK - (last - first));
+            look->found.at[(*n_found)++] = first << START_SHIFT | rest << LENGTH_SHIFT | wanted->numbers.at[term];
+            list->n_places[term]++;
         }
     }
+    return n_unknown;
+}
+
+/* Pay for a piece, once; tell whether there was so much effort left. */
+static bool pay_for_piece(const Look *look, int64_t chars)
+{
+    volatile int64_t *effort = look->effort.at; /* another thread may stop it */
+    int64_t visits = chars * (TERMS_PER_COST + look->wanted.kinds.size) / (TERMS_PER_COST * CHARS_PER_VISIT);
+    if (look->progress.at[IS_PAID])
+        return true;
+    if (effort[EFFORT_IS_STOPPED] || effort[EFFORT_LEFT] < visits)
+        return false;
+    effort[EFFORT_LEFT] -= visits;
+    look->progress.at[IS_PAID] = 1;
+    return true;
+}
+
+/* Note the terms that were found at some of the places; return how many have not been seen before. */
+static int64_t note_seen(const Look *look, uint8_t *seen, int64_t first, int64_t end)
+{
+    int64_t n_new = 0;
+    for (int64_t m = first; m < end; m++) {
+        int64_t term = look->found.at[m] & TERM_MASK;
+        n_new += !seen[term];
+        seen[term] = 1;
+    }
+    return n_new;
+}
+
+KERNEL(find_terms, "(wiijj)b(wiiisi)(ss)nIjII2o", {
+    Look look;
+})
+{
+    const Look *look = &a->look;
+    const Stretch *stretch = &look->stretch;
+    int64_t *progress = look->progress.at, n_terms = look->wanted.kinds.size;
+    int64_t n_missing = look->wanted.worths.size;
+    Store store;
+    if (!open_store(&store, 3 * stored_bytes(n_terms, sizeof(int64_t)) + stored_bytes(n_missing, 1)))
+        return NO_MEMORY;
+    TermList list = {
+        .next = take_ints(&store, n_terms),
+        .n_places = take_ints(&store, n_terms),
+        .next_places = take_ints(&store, n_terms),
+    };
+    uint8_t *seen = take(&store, n_missing, 1);
+    memset(seen, 0, (size_t)n_missing);
+    list_terms(&list, &look->wanted);
+    memcpy(progress, look->before.at, PROGRESS_SIZE * sizeof *progress);
+    n_missing -= note_seen(look, seen, 0, progress[N_FOUND]);
+    progress[N_UNKNOWN] = 0;
+    while (progress[PIECES_DONE] < stretch->ends.size) {
+        int64_t piece = progress[PIECES_DONE], chars = stretch->chars.at[piece];
+        int64_t start = piece ? stretch->ends.at[piece - 1] : 0;
+        const Text text = {stretch->folded.at + start, stretch->ends.at[piece] - start, look->classes.at};
+        int64_t n_found = progress[N_FOUND];
+        progress[IS_SPENT] = !pay_for_piece(look, chars);
+        if (progress[IS_SPENT])
+            break;
+        progress[N_UNKNOWN] = find_in_piece(look, &list, &text, start, &n_found);
+        if (progress[N_UNKNOWN])
+            break;
+        n_missing -= note_seen(look, seen, progress[N_FOUND], n_found);
+        progress[N_FOUND] = n_found;
+        progress[PIECES_DONE]++;
+        progress[CHARS_DONE] += chars;
+        progress[IS_PAID] = 0;
+        progress[IS_OVER] = n_missing == 0 || progress[CHARS_DONE] >= look->chars_max;
+        if (progress[IS_OVER])
+            break;
+    }
     close_store(&store);
-    return n_unknown ? -n_unknown : n_found;
+    return 0;
 }
 
 static inline int64_t start_of(int64_t match)
@@ -352,15 +493,14 @@ static bool is_blank(const Text *text, int64_t start, int64_t end)
     return start >= end;
 }
 
-KERNEL(choose_fragments, "wbiinI2I2I", {
+KERNEL(choose_fragments, "wbiinor", {
     Words text;
     Bytes classes;
     Ints matches;
     Ints worths;
     int64_t columns;
-    MutableIntRows fragments;
-    MutableIntRows spans;
-    MutableInts counted;
+    MutableInts fragments;
+    MutableInts spans;
 })
 {
     int64_t n_terms = a->worths.size, n_matches = a->matches.size;
@@ -405,7 +545,7 @@ KERNEL(choose_fragments, "wbiinI2I2I", {
             first++;
         while (last > first && class_of(text, last - 1) & SPACE)
             last--;
-        int64_t *fragment = a->fragments.at + number * FRAGMENT_COLUMNS;
+        int64_t *fragment = a->fragments.at + 2 + number * FRAGMENT_COLUMNS;
         fragment[0] = first;
         fragment[1] = last;
         fragment[2] = has_before;
@@ -425,8 +565,8 @@ KERNEL(choose_fragments, "wbiinI2I2I", {
         }
         line_chars += last - first;
     }
-    a->counted.at[0] = n_spans;
-    a->counted.at[1] = !is_blank(text, shown_to, text->size);
+    a->fragments.at[0] = n_fragments;
+    a->fragments.at[1] = !is_blank(text, shown_to, text->size);
     close_store(&store);
-    return n_fragments;
+    return 2 * n_spans;
 }

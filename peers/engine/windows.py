@@ -11,12 +11,12 @@ gives it back to be asked for.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from peers.engine.compiled import kernel
-from peers.kernel import Bytes, Codes, Ints, Sums
+from peers.kernel import Bytes, Codes, Ints, Numbers, Sums
 from peers.text.characters import (
     codes_of,
 )
@@ -34,6 +34,11 @@ WHOLE: Final = 1  # only as a whole word
 FORMS: Final = 2  # any word that begins so and has the same form
 
 UNKNOWN_MAX: Final = 32  # words given back at a time
+
+# How far a text has been looked through, and why no further.
+PIECES_DONE, IS_PAID, CHARS_DONE, N_FOUND, N_UNKNOWN, IS_OVER, IS_SPENT, PROGRESS_SIZE = range(8)
+
+CHOSEN_NUMBERS: Final = 2 + FRAGMENTS_MAX * FRAGMENT_COLUMNS
 
 _START_SHIFT: Final = 40
 _LENGTH_SHIFT: Final = 16
@@ -91,37 +96,55 @@ def _hash_text(codes: Codes, hashed: Sums) -> int:
     """Set `hashed`, of one number, to the hash of a text."""
 
 
+class Stretch(NamedTuple):
+    """A stretch of a text, folded, in pieces that are looked through each by itself."""
+
+    folded: Codes
+    origin_starts: Ints  # in its piece, of each folded character; empty where that is its own place
+    origin_ends: Ints
+    ends: Numbers  # of the pieces in it
+    chars: Numbers  # of each piece in the text
+
+
+class Wanted(NamedTuple):
+    """The terms to be looked for, as kernels take them."""
+
+    codes: Codes  # of all, one after the other
+    starts: Ints  # of each, and the end
+    kinds: Ints
+    numbers: Ints  # equal ones have the same
+    forms: Sums  # hashes
+    worths: Ints  # of each number: a long word is worth more than the short ones it is made of
+
+
 @kernel
 def find_terms(
-    folded: Codes,
+    stretch: Stretch,
     classes: Bytes,
-    terms: Codes,
-    starts: Ints,
-    kinds: Ints,
-    numbers: Ints,
-    term_forms: Sums,
-    words: Sums,
-    forms: Sums,
-    origin_starts: Ints,
-    origin_ends: Ints,
-    offset: int,
-    first: int,
+    wanted: Wanted,
+    known: tuple[Sums, Sums],
+    chars_max: int,
+    effort: Ints,
+    before: Numbers,
     found: Ints,
     unknown: Ints,
-) -> int:
-    """Find where terms stand in a piece of folded text, at most `PLACES_MAX` times each.
+    progress: int,
+) -> tuple[list[int]]:
+    """Find where terms stand in a text, at most `PLACES_MAX` times each in a piece, until each was seen.
 
     Args:
-      terms: one after the other; starts (n + 1), kinds, numbers by which they are told, hashes of forms.
-      words, forms: of a `FormTable`.
-      origin_starts, origin_ends: of each folded character in the piece; empty where they are its place, + 1.
-      offset: of the piece in the text.
-      first: how many of `found` are there already; there is room for `PLACES_MAX` for each term.
+      stretch: the next one of the text.
+      known: words and forms of a `FormTable`.
+      chars_max: no more pieces are begun when so many characters have been looked through.
+      effort: what each piece is paid with before it is begun (`Effort.cells`).
+      before: how far that was: what was returned last, zeros at first; `PIECES_DONE` are of the stretch.
+      found: the places so far, with room for `PLACES_MAX` of each term in each piece of the stretch.
       unknown: where to put start and end of words of unknown form, of `UNKNOWN_MAX`.
+      progress: room for `PROGRESS_SIZE`.
 
     Returns:
-      How many are in `found`; or minus the number of words of unknown form, which are to be learnt, and all
-      is to be done again.
+      How far it is now: to the end of the stretch unless words are `N_UNKNOWN`, which are to be learnt before
+      it is called again, the text `IS_OVER`, since all were seen or it is enough, or the effort `IS_SPENT`.
     """
 
 
@@ -132,19 +155,17 @@ def choose_fragments(
     matches: Ints,
     worths: Ints,
     columns: int,
-    fragments: Ints,
-    spans: Ints,
-    counted: Ints,
-) -> int:
+    fragments: int,
+    spans: int,
+) -> tuple[list[int], list[int]]:
     """Choose the parts of a text to be shown: as few as show as much as any.
 
     Args:
       matches: sorted.
       worths: of each term.
-      fragments: set to a row of `FRAGMENT_COLUMNS` for each, ascending and apart.
-      spans: set to what is to be marked, start and end in the line that is made of them.
-      counted: set to how many spans there are, and 1 if text follows the last fragment.
+      fragments: room for `CHOSEN_NUMBERS`. spans: for two of each match.
 
     Returns:
-      How many fragments.
+      How many fragments, 1 if text follows the last one, and `FRAGMENT_COLUMNS` of each, ascending and apart;
+      what is to be marked, start and end of each in the line that is made of the fragments.
     """
