@@ -229,7 +229,8 @@ class Runtime:
         if wake_at <= now:
             self._wake_node()
             wake_at = self._node.wake_at()
-        if wake_at < self._armed_at:
+        # Later, too: what was to be waited for is mostly there in time, and to wake for nothing costs more.
+        if wake_at != self._armed_at:
             self._arm(wake_at)
 
     async def _keep_time(self) -> None:
