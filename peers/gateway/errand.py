@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import partial
 from itertools import count
 from typing import Final
 
@@ -33,7 +34,8 @@ class Errand(ABC):
         self.is_done = False
         self._me = me
         self.ticket = ticket
-        self._next_request = number << QUESTION_BITS
+        # Not a method of this errand for who asks on its behalf: what holds itself waits for the collector.
+        self._number_question = partial(next, count((number << QUESTION_BITS) + 1))
 
     @abstractmethod
     def start(self, now: float) -> list[Send]:
@@ -57,10 +59,6 @@ class Errand(ABC):
     def refuse(self, reason: str) -> list[Send]:
         """End without a result."""
         return self._end(RequestRefused(self.ticket, reason))
-
-    def _number_question(self) -> int:
-        self._next_request += 1
-        return self._next_request
 
     def _end(self, answer: Message) -> list[Send]:
         self.is_done = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from math import inf, nan
 
 import pytest
@@ -115,6 +116,24 @@ def test_search_counts_searches_reads_and_answers() -> None:
     assert answer.coverage == Coverage(SLOT_COUNT, SLOT_COUNT, 0)
     assert not answer.relaxed.is_any
     assert talk.searcher.wake_at() == inf
+
+
+def test_a_search_that_is_over_leaves_nothing_to_the_garbage_collector() -> None:
+    talk = Conversation()
+    urls = {peer: url_of(peer) for peer in PEERS}
+    gc.collect()
+    gc.disable()
+    try:
+        talk.search("crawler")
+        talk.all_counted(1)
+        for peer, url in urls.items():
+            talk.found(peer, (url, 1.5))
+        for peer, url in urls.items():
+            talk.read(peer, url)
+        assert len(talk.answer().hits) == len(PEERS)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_statistics_are_asked_once_per_term() -> None:
