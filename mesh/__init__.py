@@ -37,8 +37,8 @@ Live [io]
     `member`       all that as one running member; `process` as a process of its own, with a `log_limit` and
                    a `collector` of garbage that runs seldom, which tells the `service_manager`
     `workshop`     processes in which hostile content is worked on (`workshop_process`); `memory` how much
-                   this process has, `descriptors` some of which are kept for the disk; `private_files`
-                   only their user can read, `places` on the disk that is meant
+                   this process has, `allocator` how it gives some back, `descriptors` some of which are kept
+                   for the disk; `private_files` only their user can read, `places` on the disk that is meant
     `gateway_client` with the `admin_token`, `trace`: what users' commands and labs share
 
 Errors are in `errors`, sorted by whose fault they are.

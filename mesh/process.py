@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 
 import trio
 
+from mesh.allocator import settle_allocator
 from mesh.collector import relax_collector
 from mesh.descriptors import keep_reserve
 from mesh.errors import INTERRUPTED, TianmeshError
@@ -49,6 +50,7 @@ def run_node(main: Main, *, while_stdin: bool, verbose: bool) -> int:
     for handler in logging.getLogger().handlers:
         handler.addFilter(LogLimit())
     sys.setswitchinterval(SWITCH_INTERVAL_S)
+    settle_allocator()
     os.umask(PRIVATE)
     keep_reserve()
     if not _has_terminal():

@@ -19,6 +19,7 @@ from contextlib import suppress
 from struct import Struct
 from typing import Final, NamedTuple
 
+from mesh.allocator import settle_allocator
 from mesh.memory import memory_used
 
 READY: Final = b"\x06"  # ASCII: acknowledge; the process has loaded what it works with
@@ -70,6 +71,7 @@ def _work_off(
 def _settle_down(limits: WorkLimits) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # typed at a terminal it reaches us too; the peer will tell
     signal.signal(OUT_OF_TIME, signal.SIG_DFL)
+    settle_allocator()
     os.nice(NICENESS)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(OSError, ValueError):  # not everywhere is there a limit of address space

@@ -1,15 +1,13 @@
-"""Gives memory back that was freed: the allocator keeps it for each thread that ever used some. [io]
+"""Gives memory back that was freed, now and then: the allocator keeps what is in pieces. [io]
 
 Commits, merges and parsing make large arrays in several threads. What they free stays with the process in
 pieces: a peer that had indexed 18,000 pages held 279 MB of memory of its own, and 154 MB after giving back.
+How the allocator is told to keep less from the start is in `mesh.allocator`.
 """
 
 from __future__ import annotations
 
-import ctypes
-import sys
 from collections.abc import Callable
-from functools import partial
 from typing import ClassVar, Final
 
 import trio
@@ -39,9 +37,3 @@ class MemoryKeeper:
         while self._give_back is not None:
             await trio.sleep(self._pause_s)
             await trio.to_thread.run_sync(self._give_back)
-
-
-def giver_back() -> Callable[[], object] | None:
-    """Return what gives freed memory back to the system; None where the allocator does it by itself."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-    return None if trim is None else partial(trim, 0)

@@ -13,6 +13,7 @@ import trio
 
 from mesh.actor import Address
 from mesh.admin_token import make_token
+from mesh.allocator import giver_back
 from mesh.certificate import rights_in
 from mesh.codec import Decoder
 from mesh.config import MemberConfig, MeshConfig, config_in, load_config
@@ -48,7 +49,7 @@ from peers.gateway.meter import Meter
 from peers.index.index_reader import IndexReader
 from peers.index.questions_port import QuestionsPort
 from peers.index.segments_port import SegmentsPort
-from peers.memory_keeper import MemoryKeeper, giver_back
+from peers.memory_keeper import MemoryKeeper
 from peers.policy.decreed import pins_of
 from peers.storage.archive import Archive
 from peers.storage.archive_port import ArchivePort
