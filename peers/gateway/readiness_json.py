@@ -1,4 +1,4 @@
-"""The JSON of /readyz."""
+"""The JSON of /readyz and /healthz."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ import msgspec
 from peers.gateway.messages import Lacking, ReadinessTold
 
 NAMED_MAX: Final = 10  # peers that are waited for; the rest is counted
+
+
+class HealthJson(msgspec.Struct, frozen=True):
+    """Whether this peer lives."""
+
+    status: str = "ok"
 
 
 class ReadinessJson(msgspec.Struct, frozen=True):

@@ -17,8 +17,8 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
 from ipaddress import ip_address
-from math import ceil, isinf
-from typing import Annotated, Any, Final, Protocol, TypeVar
+from math import ceil
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 from starlette.applications import Starlette
@@ -59,8 +59,21 @@ from peers.gateway.messages import (
     WhyIdleAnswered,
 )
 from peers.gateway.metrics import MEDIA_TYPE
+from peers.gateway.openapi import openapi
+from peers.gateway.order_json import (
+    Decrees,
+    Drain,
+    Drained,
+    Failure,
+    Imported,
+    Published,
+    Seeded,
+    Seeds,
+    ToDecree,
+    decree_json,
+)
 from peers.gateway.pages import HITS_PER_PAGE, PAGES_MAX, Reader, Wish
-from peers.gateway.readiness_json import ReadinessJson, readiness_json
+from peers.gateway.readiness_json import HealthJson, ReadinessJson, readiness_json
 from peers.gateway.rights import bears_token, client_behind
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.status import Report, decode, member_rows, public_part, report_of
@@ -126,64 +139,6 @@ class Backend(Protocol):
 
     def metrics(self) -> str:
         """All that this peer counts, as `metrics.exposition` writes it."""
-
-
-class _Seeded(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The JSON of POST /api/seeds."""
-
-    accepted: int
-    invalid: list[str]
-    error: str = ""
-    left_out: list[str] = []  # by the policy of the mesh
-
-
-class _ToDecree(msgspec.Struct, frozen=True):
-    """What an administrator has to decree, about the peer named beside it."""
-
-    kind: str
-    body: str  # hexadecimal
-
-
-class _Decrees(msgspec.Struct, frozen=True):
-    """The JSON of GET /api/decrees."""
-
-    next_number: int  # for a decree that shall replace all these
-    decrees: tuple[_DecreeJson, ...]  # in force or to come
-    past: tuple[_DecreeJson, ...]
-
-
-class _DecreeJson(msgspec.Struct, frozen=True):
-    kind: str
-    subject: str
-    number: int
-    effective_from: float
-    valid_until: float | None  # None for ever
-    body: str  # hexadecimal
-    signer: str  # public key, hexadecimal
-
-
-class _Published(msgspec.Struct, frozen=True):
-    """The JSON of POST /api/decrees."""
-
-    kind: str
-    subject: str
-    number: int
-
-
-class _Drained(msgspec.Struct, frozen=True):
-    """The JSON of POST /api/drain."""
-
-    peer: str
-    is_draining: bool
-    is_written_off: bool
-    to_decree: _ToDecree | None = None  # before anything happens
-
-
-class _Imported(msgspec.Struct, frozen=True):
-    """The JSON of POST /api/import."""
-
-    peer: str
-    outcomes: tuple[str, ...]  # of each page, see `peers.importing.messages`
 
 
 class _Refusal(Exception):
@@ -311,7 +266,7 @@ class _Routes:
             else:
                 urls[url] = None
         if not urls:
-            seeded = _Seeded(
+            seeded = Seeded(
                 0, invalid[:INVALID_SHOWN_MAX], "no URL among these begins with http:// or https://"
             )
             return _json(seeded, 400)
@@ -319,7 +274,7 @@ class _Routes:
         self._count_seeds(request, len(order))
         added = await self._backend.ask(lambda ticket: AddSeeds(ticket, order), SeedsAdded)
         left_out = list(added.left_out[:INVALID_SHOWN_MAX])
-        seeded = _Seeded(added.accepted, invalid[:INVALID_SHOWN_MAX], left_out=left_out)
+        seeded = Seeded(added.accepted, invalid[:INVALID_SHOWN_MAX], left_out=left_out)
         n_late = len(urls) - len(added.left_out) - added.accepted
         if n_late:
             error = f"{n_late} URLs were not taken in time; post them again in a moment"
@@ -332,8 +287,8 @@ class _Routes:
         done = await self._backend.ask(
             lambda ticket: DrainOrder(ticket, order.peer, order.is_draining), DrainOrdered
         )
-        to_decree = _ToDecree(done.kind, done.body.hex()) if done.kind else None
-        return _json(_Drained(done.peer, done.is_draining, done.is_written_off, to_decree))
+        to_decree = ToDecree(done.kind, done.body.hex()) if done.kind else None
+        return _json(Drained(done.peer, done.is_draining, done.is_written_off, to_decree))
 
     async def api_decrees(self, request: Request) -> Response:
         """Tell what has been decreed, or take a decree, in MessagePack, whose signature decides."""
@@ -344,8 +299,8 @@ class _Routes:
         held = await self._backend.ask(
             lambda ticket: AskDecrees(ticket, kind, subject), DecreesHeld, actor="membership"
         )
-        told = (tuple(map(_decree_json, decrees)) for decrees in (held.decrees, held.past))
-        return _json(_Decrees(held.next_number, *told))
+        told = (tuple(map(decree_json, decrees)) for decrees in (held.decrees, held.past))
+        return _json(Decrees(held.next_number, *told))
 
     async def _publish(self, decree: Decree) -> Response:
         done = await self._backend.ask(
@@ -353,7 +308,7 @@ class _Routes:
         )
         if done.refusal:
             raise _Refusal(409, f"the decree does not count: {done.refusal}")
-        return _json(_Published(decree.kind, decree.subject, decree.number))
+        return _json(Published(decree.kind, decree.subject, decree.number))
 
     async def api_import(self, request: Request) -> Response:
         """Take pages that `tianmesh import` has read, in MessagePack; none asks only for leave."""
@@ -362,7 +317,7 @@ class _Routes:
         done = await self._backend.ask(
             lambda ticket: ImportPages(ticket, pages), PagesImported, actor="importer"
         )
-        return _json(_Imported(done.peer, done.outcomes))
+        return _json(Imported(done.peer, done.outcomes))
 
     async def api_why(self, request: Request) -> Response:
         """Tell what is known of a URL, for administrators: which hosts are crawled is nobody else's."""
@@ -379,7 +334,7 @@ class _Routes:
 
     async def healthz(self, request: Request) -> Response:
         """Whether this peer lives; whether the mesh can be asked, `readyz` tells."""
-        return _json({"status": "ok"})
+        return _json(HealthJson())
 
     async def readyz(self, request: Request) -> Response:
         """Whether a search speaks for every slot: 503 and what that waits for while it does not."""
@@ -389,6 +344,10 @@ class _Routes:
     async def robots(self, request: Request) -> Response:
         """Keep crawlers out of what is made for each who asks: they would crawl it for ever."""
         return Response(_ROBOTS, media_type="text/plain", headers=_SAFE_HEADERS)
+
+    async def openapi(self, request: Request) -> Response:
+        """Describe all this to programs."""
+        return Response(openapi(), media_type="application/json", headers=_SAFE_HEADERS)
 
     async def metrics(self, request: Request) -> Response:
         self._check_admin(request)
@@ -453,6 +412,7 @@ def application(backend: Backend) -> Starlette:
             Route("/readyz", routes.readyz),
             Route("/robots.txt", routes.robots),
             Route("/metrics", routes.metrics),
+            Route("/openapi.json", routes.openapi),
         ],
         middleware=[Middleware(_HostCheck, backend=backend)],
         exception_handlers={
@@ -483,7 +443,7 @@ class _HostCheck:
             await self._app(scope, receive, send)
             return
         hint = "this gateway has no such name: its owner can add it to gateway.names"
-        await _json({"error": hint}, 421)(scope, receive, send)
+        await _json(Failure(hint), 421)(scope, receive, send)
 
 
 # --- Requests ------------------------------------------------------------------------------------
@@ -607,16 +567,12 @@ async def _body(
     return bytes(body)
 
 
-class _Seeds(msgspec.Struct):
-    urls: list[str]
-
-
 def _seeds_in(body: bytes) -> list[str]:
     """The seeds of a JSON object or of lines; blank lines and lines that begin with # do not count."""
     hint = 'post {"urls": ["http://..."]} or one URL a line, in UTF-8'
     if body.lstrip()[:1] == b"{":
         try:
-            seeds = msgspec.json.decode(body, type=_Seeds).urls
+            seeds = msgspec.json.decode(body, type=Seeds).urls
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
             raise _Refusal(400, f"the JSON is not understood ({error}); {hint}") from error
     else:
@@ -645,14 +601,9 @@ def _imported_in(body: bytes) -> tuple[ImportedPage, ...]:
 _pages_decoder: Final = msgspec.msgpack.Decoder(tuple[ImportedPage, ...])
 
 
-class _Drain(msgspec.Struct, forbid_unknown_fields=True):
-    peer: Annotated[str, msgspec.Meta(max_length=64)]
-    is_draining: bool = True
-
-
-def _drain_in(body: bytes) -> _Drain:
+def _drain_in(body: bytes) -> Drain:
     try:
-        order = msgspec.json.decode(body, type=_Drain)
+        order = msgspec.json.decode(body, type=Drain)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         hint = 'post {"peer": "the id of a peer, or its beginning", "is_draining": true}'
         raise _Refusal(400, f"the JSON is not understood ({error}); {hint}") from error
@@ -666,18 +617,6 @@ def _decree_in(body: bytes) -> Decree:
         return msgspec.msgpack.decode(body, type=Decree)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise _Refusal(400, f"this is no decree of this version of tianmesh: {error}") from error
-
-
-def _decree_json(decree: Decree) -> _DecreeJson:
-    return _DecreeJson(
-        decree.kind,
-        decree.subject,
-        decree.number,
-        decree.effective_from,
-        None if isinf(decree.valid_until) else decree.valid_until,
-        decree.body.hex(),
-        decree.signer.hex(),
-    )
 
 
 _ROBOTS: Final = """User-agent: *
@@ -739,25 +678,25 @@ def _json(value: Any, status_code: int = 200) -> Response:
 def _error(request: Request, status_code: int, detail: str, key: str) -> Response:
     """An error for a program as JSON, for a person as a page."""
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
-        return _json({"error": detail}, status_code)
+        return _json(Failure(detail), status_code)
     reader = _reader(request)
     return _html(pages.message_page(reader, reader.say(key)), status_code)
 
 
 async def _on_refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, _Refusal)
-    response = _json({"error": error.detail}, error.status_code)
+    response = _json(Failure(error.detail), error.status_code)
     response.headers.update(error.headers)
     return response
 
 
 async def _on_busy(request: Request, error: Exception) -> Response:
-    return _json({"error": f"{error}; ask again in a moment"}, 503)
+    return _json(Failure(f"{error}; ask again in a moment"), 503)
 
 
 async def _on_refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refused)
-    return _json({"error": str(error)}, 409 if error.is_known else 404)
+    return _json(Failure(str(error)), 409 if error.is_known else 404)
 
 
 async def _on_http_exception(request: Request, error: Exception) -> Response:
@@ -768,7 +707,7 @@ async def _on_http_exception(request: Request, error: Exception) -> Response:
 
 
 async def _on_remote_error(request: Request, error: Exception) -> Response:
-    return _json({"error": f"another peer sent what is not understood: {error}"}, 502)
+    return _json(Failure(f"another peer sent what is not understood: {error}"), 502)
 
 
 async def _on_error(request: Request, error: Exception) -> Response:

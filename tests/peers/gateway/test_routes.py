@@ -38,54 +38,17 @@ from peers.gateway.messages import (
 from peers.gateway.pages import KEYS, STYLE_URL
 from peers.gateway.routes import BODY_BYTES_MAX, SEEDS_MAX, Answer, Busy, Refused, application
 from peers.gateway.settings import GatewaySettings
-from peers.gateway.stored_page import StoredPage, stored_page
 from tests.peers.gateway.asgi_client import Reply, ask
+from tests.peers.gateway.fake_backend import RIGHTS, TOKEN, FakeBackend
 from tests.peers.gateway.fake_searcher import (
     CHINESE_URL,
     ENGLISH_URL,
     GONE_URL,
     HOSTILE_URL,
     STATUSES,
-    answer_to,
 )
 
-TOKEN = "0123456789abcdef"
-RIGHTS = {"Authorization": f"Bearer {TOKEN}"}
 ZH = {"Accept-Language": "zh-CN,zh;q=0.9,en;q=0.5"}
-
-
-class FakeBackend:
-    """Answers at once."""
-
-    def __init__(
-        self, answer: Callable[[Message], Message] = answer_to, settings: GatewaySettings | None = None
-    ) -> None:
-        self.settings = settings or GatewaySettings(admin_token=TOKEN)
-        self.orders: list[Message] = []
-        self.seeds_taken: list[tuple[str, int]] = []
-        self.seeds_wait_s = 0.0
-        self._answer = answer
-
-    async def ask(
-        self, order: Callable[[int], Message], answer: type[Answer], actor: str = "searcher"
-    ) -> Answer:
-        self.orders.append(order(7))
-        found = self._answer(self.orders[-1])
-        assert isinstance(found, answer)
-        return found
-
-    async def read_stored(self, url: str, records: bytes) -> StoredPage:
-        return stored_page(url, records)
-
-    def take_seeds(self, client: str, count: int) -> float:
-        self.seeds_taken.append((client, count))
-        return self.seeds_wait_s
-
-    def now(self) -> float:
-        return 100.0
-
-    def metrics(self) -> str:
-        return "tianmesh_searches_total 3\n"
 
 
 class BusyBackend(FakeBackend):

@@ -22,7 +22,7 @@ from peers.gateway.messages import AskWhy, AskWhyIdle, WhyAnswered, WhyIdleAnswe
 from peers.gateway.routes import application
 from peers.gateway.time_words import span, when
 from tests.peers.gateway.asgi_client import ask
-from tests.peers.gateway.test_routes import RIGHTS, FakeBackend
+from tests.peers.gateway.fake_backend import RIGHTS, FakeBackend
 
 URL = "http://a.test/x"
 UNKNOWN = UrlFacts(at_s=1_000.0, url=URL, state=UrlState.UNKNOWN, is_held=True, rulings=(Ruling(1, "crawl"),))

@@ -1,0 +1,261 @@
+"""What the gateway answers, for programs that write programs: a description after OpenAPI 3.1, as JSON.
+
+Shapes of bodies come from the types that write and read them, so that they cannot differ. That every route is
+described, with the methods that it has, is a test.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.metadata import version
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from peers.engine.query import Order
+from peers.gateway.found_json import FoundJson
+from peers.gateway.order_json import Decrees, Drain, Drained, Failure, Imported, Published, Seeded, Seeds
+from peers.gateway.readiness_json import HealthJson, ReadinessJson
+from peers.gateway.status import Report
+from peers.gateway.why_json import IdleJson, UrlJson
+from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
+
+OPENAPI_VERSION: Final = "3.1.0"
+_JSON: Final = "application/json"
+_HTML: Final = "text/html"
+_TEXT: Final = "text/plain"
+_MESSAGEPACK: Final = "application/vnd.msgpack"
+_REFERENCE: Final = "#/components/schemas/{name}"
+_TOKEN: Final = "token"
+
+
+class _Parameter(NamedTuple):
+    """A parameter of a query."""
+
+    name: str
+    about: str
+    schema: dict[str, Any]
+    is_required: bool = False
+
+
+class _Operation(NamedTuple):
+    """What one method of one path does."""
+
+    path: str
+    method: str
+    summary: str
+    answer: type | str  # of what shape its JSON is, or which media type it has
+    parameters: tuple[_Parameter, ...] = ()
+    takes: tuple[type | str, ...] = ()  # what may be posted: a shape of JSON, or a media type
+    is_for_administrators: bool = False
+    failures: tuple[int, ...] = ()  # besides 429 and 503, which anything can be answered with
+
+
+_QUERY: Final = _Parameter("q", "what is searched for, as on the page", {"type": "string"}, is_required=True)
+_URL: Final = _Parameter("url", "with http:// or https://", {"type": "string"}, is_required=True)
+_LANGUAGE: Final = _Parameter("lang", "of the page, en or zh", {"type": "string"})
+_SORT: Final = _Parameter("sort", "by which hits are ordered", {"enum": [str(order) for order in Order]})
+_CURSOR: Final = _Parameter("cursor", "`next` of an answer, to go on behind it", {"type": "string"})
+_FACETS: Final = _Parameter("facets", "1: count hosts, languages, types and years", {"enum": ["0", "1"]})
+_EXPLAIN: Final = _Parameter("explain", "1: how each score came about", {"enum": ["0", "1"]})
+_K: Final = _Parameter("k", "hits", {"type": "integer", "minimum": 1, "maximum": SNIPPETS_MAX, "default": 10})
+_OFFSET: Final = _Parameter(
+    "offset", "hits to leave out", {"type": "integer", "minimum": 0, "maximum": HITS_MAX - 1, "default": 0}
+)
+_PAGE: Final = _Parameter("page", "of results, from 1", {"type": "integer", "minimum": 1})
+_FORMAT: Final = _Parameter("format", "instead of a page", {"enum": ["json", "rss"]})
+_KIND: Final = _Parameter("kind", "of decree", {"type": "string"})
+_SUBJECT: Final = _Parameter("subject", "whom or what it is about", {"type": "string"})
+
+_OPERATIONS: Final = (
+    _Operation(
+        "/api/search",
+        "get",
+        "Search the whole mesh",
+        FoundJson,
+        (_QUERY, _K, _OFFSET, _SORT, _CURSOR, _FACETS, _EXPLAIN),
+        failures=(400, 502),
+    ),
+    _Operation("/api/status", "get", "How the mesh is; addresses and hosts are for administrators", Report),
+    _Operation(
+        "/api/seeds",
+        "post",
+        "Give pages to start from, as JSON or one URL a line; for administrators unless gateway.takes_seeds",
+        Seeded,
+        takes=(Seeds, _TEXT),
+        is_for_administrators=True,
+        failures=(400, 413),
+    ),
+    _Operation(
+        "/api/why",
+        "get",
+        "What is known of a URL, and why it is as it is",
+        UrlJson,
+        (_URL,),
+        is_for_administrators=True,
+        failures=(400, 502),
+    ),
+    _Operation(
+        "/api/why/idle",
+        "get",
+        "Why so much is fetched and no more",
+        IdleJson,
+        is_for_administrators=True,
+        failures=(502,),
+    ),
+    _Operation(
+        "/api/drain",
+        "post",
+        "Have a peer give its slots away, or take its share again",
+        Drained,
+        takes=(Drain,),
+        is_for_administrators=True,
+        failures=(400, 404, 409),
+    ),
+    _Operation(
+        "/api/decrees",
+        "get",
+        "What the owner of the mesh has decreed",
+        Decrees,
+        (_KIND, _SUBJECT),
+        is_for_administrators=True,
+    ),
+    _Operation(
+        "/api/decrees",
+        "post",
+        "Make a signed decree known, as `tianmesh policy` and `expel` write it",
+        Published,
+        takes=(_MESSAGEPACK,),
+        is_for_administrators=True,
+        failures=(400, 409, 413),
+    ),
+    _Operation(
+        "/api/import",
+        "post",
+        "Take pages that `tianmesh import` has read",
+        Imported,
+        takes=(_MESSAGEPACK,),
+        is_for_administrators=True,
+        failures=(400, 413),
+    ),
+    _Operation("/healthz", "get", "Whether this peer lives", HealthJson),
+    _Operation("/readyz", "get", "Whether a search speaks for every slot; 503 while not", ReadinessJson),
+    _Operation("/metrics", "get", "What this peer counts, for Prometheus", _TEXT, is_for_administrators=True),
+    _Operation("/openapi.json", "get", "This description", _JSON),
+    _Operation("/", "get", "The page to search from", _HTML, (_LANGUAGE,)),
+    _Operation(
+        "/search",
+        "get",
+        "A page of results",
+        _HTML,
+        (
+            _QUERY._replace(is_required=False),
+            _PAGE,
+            _SORT,
+            _CURSOR,
+            _FACETS,
+            _EXPLAIN,
+            _FORMAT,
+            _LANGUAGE,
+        ),
+    ),
+    _Operation(
+        "/page", "get", "The stored copy of a page", _HTML, (_URL, _LANGUAGE), failures=(400, 404, 502)
+    ),
+    _Operation("/status", "get", "How the mesh is, as a page", _HTML, (_LANGUAGE,)),
+    _Operation("/help", "get", "How to search", _HTML, (_LANGUAGE,)),
+    _Operation(
+        "/opensearch.xml", "get", "This search engine, for browsers", "application/opensearchdescription+xml"
+    ),
+    _Operation("/favicon.ico", "get", "The sign of this engine", "image/svg+xml"),
+    _Operation("/static/style.css", "get", "How pages look", "text/css"),
+    _Operation("/robots.txt", "get", "What crawlers are to leave alone", _TEXT),
+)
+
+
+@lru_cache(1)
+def openapi() -> bytes:
+    """Return the description, as JSON."""
+    shapes = {
+        shape for each in _OPERATIONS for shape in (each.answer, *each.takes) if isinstance(shape, type)
+    }
+    ordered = sorted({*shapes, Failure}, key=lambda shape: shape.__name__)
+    _, components = msgspec.json.schema_components(ordered, ref_template=_REFERENCE)
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in _OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method] = _described(operation)
+    return msgspec.json.encode(
+        {
+            "openapi": OPENAPI_VERSION,
+            "info": {
+                "title": "Tianmesh gateway",
+                "version": version("tianmesh"),
+                "description": "Any peer answers for the whole mesh. Fields are only ever added to answers.",
+            },
+            "paths": paths,
+            "components": {
+                "schemas": components,
+                "responses": {
+                    str(code): {"description": why, "content": _content(Failure)}
+                    for code, why in _FAILURES.items()
+                },
+                "securitySchemes": {
+                    _TOKEN: {
+                        "type": "http",
+                        "scheme": "bearer",
+                        "description": "what stands in admin.token beside the configuration of this peer",
+                    }
+                },
+            },
+        }
+    )
+
+
+def _described(operation: _Operation) -> dict[str, Any]:
+    failures = {*operation.failures, 429, 503, *([403] if operation.is_for_administrators else [])}
+    described: dict[str, Any] = {
+        "summary": operation.summary,
+        "responses": {
+            "200": {"description": "as asked", "content": _content(operation.answer)},
+            **{str(code): {"$ref": f"#/components/responses/{code}"} for code in sorted(failures)},
+        },
+    }
+    if operation.path == "/readyz":  # which says the same whether it is ready or not
+        described["responses"]["503"] = {"description": "not yet", "content": _content(operation.answer)}
+    if operation.parameters:
+        described["parameters"] = list(map(_parameter, operation.parameters))
+    if operation.takes:
+        bodies = {name: value for each in operation.takes for name, value in _content(each).items()}
+        described["requestBody"] = {"required": True, "content": bodies}
+    if operation.is_for_administrators:
+        described["security"] = [{_TOKEN: []}]
+    return described
+
+
+def _parameter(parameter: _Parameter) -> dict[str, Any]:
+    return {
+        "name": parameter.name,
+        "in": "query",
+        "description": parameter.about,
+        "required": parameter.is_required,
+        "schema": parameter.schema,
+    }
+
+
+def _content(shape: type | str) -> dict[str, Any]:
+    """The media types of a body, each with its shape where that is JSON of ours."""
+    if isinstance(shape, str):
+        return {shape: {}}
+    return {_JSON: {"schema": {"$ref": _REFERENCE.format(name=shape.__name__)}}}
+
+
+_FAILURES: Final = {
+    400: "the request is not understood",
+    403: "for administrators only",
+    404: "there is no such thing",
+    409: "not as the mesh is now",
+    413: "too large a body",
+    429: "this client asks too much; Retry-After says when to come back",
+    502: "another peer said what is not understood, or what it kept is damaged",
+    503: "not now; Retry-After says when",
+}
