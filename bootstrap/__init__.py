@@ -7,6 +7,7 @@
 `lab`             starts, watches and stops the nodes of a mesh on this machine; `node` is one of them
 `demo_web`        the bundled web, served on loopback (`make_demo_web` built it, see DEMO_WEB.md)
 `cli`, `screen`   the commands init, bootstrap, up and demo, and what they show
+`fleet`           the nodes of many machines, started and looked after from one, by ssh
 `doctor`          what is wrong with a machine, its nodes and their mesh
 `service`         nodes as services of a machine (`service_commands`)
 `governing`       the commands of who holds the root key: expel, renew, invite; and join

@@ -25,6 +25,7 @@ from rich.markup import escape
 from bootstrap import governing, service_commands
 from bootstrap.demo_web import serve_demo_web
 from bootstrap.doctor import command as doctor_command
+from bootstrap.fleet import commands as fleet_commands
 from bootstrap.invitation import DOORS_MAX, doors_in
 from bootstrap.lab import Lab, LabOptions, Report, Scope, gateway_of, running_lab
 from bootstrap.provision import (
@@ -124,11 +125,14 @@ def register(app: typer.Typer) -> None:
     governing.register(app)
     app.command(epilog=doctor_command.EPILOG)(doctor_command.doctor)
     app.add_typer(service_commands.app, name="service")
+    app.add_typer(fleet_commands.app, name="lab")
 
 
 def init(
     folder: Annotated[Path, typer.Argument(help="Folder for the keys and configurations of the mesh.")],
-    peers: Annotated[int, typer.Option(min=1, help="How many peers there shall be.")] = 1,
+    peers: Annotated[
+        int, typer.Option(min=0, help="How many peers there shall be; 0 for a bootstrap node alone.")
+    ] = 1,
     host: Annotated[str, typer.Option(help="Address of this machine for the others.")] = "127.0.0.1",
     name: Annotated[str, typer.Option(help="Name of the mesh; by default that of the folder.")] = "",
     replicas: ReplicasOption = None,

@@ -32,6 +32,7 @@ from mesh.decree import RENEWAL, REVOCATION, Signer
 from mesh.errors import ConfigError
 from mesh.voucher import USES_MAX
 from peers.config import PeerConfig
+from peers.gateway.settings import checked_listen
 from peers.options import DATA, GATEWAY, DataOption, GatewayOption, TokenOption, administrator_of
 
 INVITATION_DAYS: Final = 7.0
@@ -164,12 +165,24 @@ def join(
         str,
         typer.Option(help="Address of this machine for the others.", show_default="that towards the door"),
     ] = "",
+    gateway: Annotated[
+        str, typer.Option(help="HOST:PORT where it answers people.", show_default="127.0.0.1, a free port")
+    ] = "",
+    weight: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65_536, help="Its share of the slots; 0 answers queries only.", show_default="100"
+        ),
+    ] = None,
 ) -> None:
     """Join a mesh: make the keys and the configuration of a new peer on this machine.
 
     It asks a door of the mesh which id is free and by which address this machine is known there.
     """
-    join_by(read_token(sys.stdin.read() if token == "-" else token), folder, host)
+    if gateway:
+        checked_listen(gateway, "--gateway")
+    invitation = read_token(sys.stdin.read() if token == "-" else token)
+    join_by(invitation, folder, host, gateway=gateway, weight=weight)
     config = folder / "config.toml"
     member = load_config(config, PeerConfig).member
     ports = f"{member.inbox_port} to {member.door_port}"

@@ -34,11 +34,15 @@ TAKEN: Final = "the id "  # begins what a door says of an id that belongs to ano
 _DECODER: Final = Decoder((JoinMesh, Welcomed, JoinRefused))
 
 
-def join_by(invitation: Invitation, folder: Path, host: str) -> None:
+def join_by(
+    invitation: Invitation, folder: Path, host: str, *, gateway: str = "", weight: int | None = None
+) -> None:
     """Make the folder of a peer: its key, its certificate, its configuration.
 
     Args:
       host: address of this machine for the others; "" to find it out.
+      gateway: host:port where it answers people; "" for a port that is free on loopback.
+      weight: its share of the slots; None for the usual one, as far as the invitation allows.
 
     Raises:
       ConfigError: there is a peer in the folder, no door answers, or all ids are taken.
@@ -62,14 +66,23 @@ def join_by(invitation: Invitation, folder: Path, host: str) -> None:
     settings: Settings = {
         "member.certificate": certificate.encoded().hex(),
         "member.doors": invitation.doors,
-        "member.weight": min(voucher.terms.weight_max, WEIGHT_DEFAULT),
+        "member.weight": _weight_within(voucher.terms.weight_max, weight),
         "member.listen": "127.0.0.1" if is_near else "0.0.0.0",
         "member.announce": announced,
-        "gateway.listen": _free_gateway(),
+        "gateway.listen": gateway or _free_gateway(),
         **ports_from(first),
     }
     make_token(folder)
     write_config(config, invitation.mesh, settings, PeerConfig)  # last: who was interrupted may begin again
+
+
+def _weight_within(most: int, wanted: int | None) -> int:
+    if wanted is not None and wanted > most:
+        raise ConfigError(
+            f"the invitation allows a weight of {most} at most, not {wanted}: `tianmesh invite --weight-max "
+            f"{wanted}` makes one that does"
+        )
+    return min(most, WEIGHT_DEFAULT) if wanted is None else wanted
 
 
 def reached(doors: tuple[DoorConfig, ...]) -> tuple[DoorConfig, str]:

@@ -1,0 +1,11 @@
+"""`tianmesh lab`: the peers of a mesh on many machines, from one file, by the system's ssh.
+
+`inventory`  the machines as a person has written them down
+`remote`     asks a machine something: by ssh, and `agent`, a small program that is sent along each time and
+             needs nothing but Python there
+`plan`       what is to be done, from what the machines have told; pure
+`crew`       the machines of an inventory, asked all at once
+`launching`  from the inventory to a mesh that answers for all slots, again and again with the same result
+`upkeep`     stop, start, upgrade, remove
+`commands`   the commands, and what they show
+"""

@@ -1,0 +1,199 @@
+"""The commands `tianmesh lab`: a mesh on many machines, from one file. [io]"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from bootstrap.fleet import launching, upkeep
+from bootstrap.fleet.crew import Crew, Note
+from bootstrap.fleet.inventory import Inventory, Machine, chosen, load_inventory
+from bootstrap.fleet.launching import Outcome, is_ready, survey
+from bootstrap.fleet.plan import Facts
+from peers.options import JsonOption, print_json
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="A mesh on many machines, from one file: started, looked after and upgraded by ssh.",
+)
+
+FILE: Final = Path("lab.toml")
+_STYLES: Final = {"failed": "bold red", "down": "bold red"}
+
+FileOption = Annotated[
+    Path, typer.Option("--inventory", "-i", envvar="TIANMESH_LAB", help="The machines, in TOML.")
+]
+NamesArgument = Annotated[
+    list[str] | None, typer.Argument(help="Machines or groups.", show_default="all of the inventory")
+]
+
+
+@app.command(epilog="Examples: tianmesh lab launch lab.toml   tianmesh lab launch lab.toml --json")
+def launch(
+    inventory: Annotated[Path, typer.Argument(help="The machines, in TOML.", envvar="TIANMESH_LAB")] = FILE,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring a peer onto every machine, and wait until they answer for all slots together.
+
+    Needs ssh with a key and Python 3.11 on the machines, nothing else. Keys are made where they stay; the
+    root key of the mesh on the first machine, in mesh/root.key of its folder. May be given again, also with
+    more machines in the file: what is there stays as it is.
+    """
+    lab = load_inventory(inventory)
+    outcomes = launching.launch(lab, lab.machines, inventory, _note_to(as_json))
+    _tell(outcomes, as_json)
+
+
+@app.command(epilog="Examples: tianmesh lab status   tianmesh lab status rack-2 --json")
+def status(names: NamesArgument = None, inventory: FileOption = FILE, as_json: JsonOption = False) -> None:
+    """Say of each machine whether its peer runs and answers, and what it waits for."""
+    lab, machines = _read(inventory, names)
+    crew = Crew(machines, lab, _silent)
+    facts = survey(crew, lab)
+    running = [name for name, each in facts.items() if "peer" in each.running]
+    waits_for = crew.each("asking", is_ready, running)
+    _tell([_standing(machine, crew, facts, waits_for) for machine in machines], as_json)
+
+
+@app.command(epilog="Examples: tianmesh lab start   tianmesh lab start rack-2")
+def start(names: NamesArgument = None, inventory: FileOption = FILE, as_json: JsonOption = False) -> None:
+    """Start the nodes that do not run."""
+    lab, machines = _read(inventory, names)
+    _tell(upkeep.start(lab, machines, _note_to(as_json)), as_json)
+
+
+@app.command(epilog="Examples: tianmesh lab stop   tianmesh lab stop mill-7")
+def stop(names: NamesArgument = None, inventory: FileOption = FILE, as_json: JsonOption = False) -> None:
+    """End the nodes in good order; nothing is lost, and `start` goes on."""
+    lab, machines = _read(inventory, names)
+    _tell(upkeep.stop(lab, machines, _note_to(as_json)), as_json)
+
+
+@app.command(epilog="Example: tianmesh lab upgrade, after `install` in lab.toml names another version")
+def upgrade(names: NamesArgument = None, inventory: FileOption = FILE, as_json: JsonOption = False) -> None:
+    """Install anew and restart, one machine after the other; searches go on meanwhile."""
+    lab, machines = _read(inventory, names)
+    _tell(upkeep.upgrade(lab, machines, inventory, _note_to(as_json)), as_json)
+
+
+@app.command(epilog="Examples: tianmesh lab run 'df -h .'   tianmesh lab run uptime rack-2")
+def run(
+    command: Annotated[str, typer.Argument(help="For the shell there, in the home folder.")],
+    names: NamesArgument = None,
+    inventory: FileOption = FILE,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a command on every machine, and show what each says. The exit code is 1 if it fails anywhere."""
+    lab, machines = _read(inventory, names)
+    crew = Crew(machines, lab, _silent)
+    told = crew.each("running", lambda remote: remote.ask("run", words=command))
+    failed = {name: {"code": 255, "out": "", "err": why} for name, why in crew.failed.items()}
+    said: dict[str, Any] = {machine.name: (told | failed)[machine.name] for machine in machines}
+    if as_json:
+        print_json(said)
+    for name, each in said.items() if not as_json else ():
+        for line in (each["out"] + each["err"]).splitlines():
+            typer.echo(f"{name}: {line}")
+    if any(each["code"] for each in said.values()):
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Examples: tianmesh lab logs mill-7   tianmesh lab logs --lines 100")
+def logs(
+    names: NamesArgument = None,
+    inventory: FileOption = FILE,
+    lines: Annotated[int, typer.Option(min=1, max=1_000, help="The last ones, of each node.")] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what nodes have written last; those that run as services write into the journal."""
+    lab, machines = _read(inventory, names)
+    crew = Crew(machines, lab, _silent)
+    told = crew.each("reading", lambda remote: remote.ask_here("logs", lines=lines)["lines"])
+    if as_json:
+        print_json(told)
+    for name, nodes in told.items() if not as_json else ():
+        for node, written in nodes.items():
+            for line in written:
+                typer.echo(f"{name} {node}: {line}")
+    _end(crew.failed)
+
+
+@app.command(epilog="Examples: tianmesh lab remove mill-7   tianmesh lab remove --now --yes")
+def remove(
+    names: NamesArgument = None,
+    inventory: FileOption = FILE,
+    now: Annotated[bool, typer.Option("--now", help="Others need not take over what it has.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Take machines out of the lab: the others take over what they have, then all of it is deleted there."""
+    lab, machines = _read(inventory, names)
+    named = ", ".join(machine.name for machine in machines)
+    if not yes:
+        typer.confirm(f"Delete the peers of {named}, with all their pages and keys?", abort=True)
+    outcomes = upkeep.remove(lab, machines, inventory, _note_to(as_json), is_drained=not now)
+    _tell(outcomes, as_json)
+
+
+def _read(file: Path, names: list[str] | None) -> tuple[Inventory, list[Machine]]:
+    inventory = load_inventory(file)
+    return inventory, chosen(inventory, names or [])
+
+
+def _note_to(as_json: bool) -> Note:
+    """Show what happens on each machine: a line where something new begins."""
+    if as_json:
+        return _silent
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    last: dict[str, str] = {}
+
+    def note(name: str, doing: str) -> None:
+        if last.get(name) != doing:
+            last[name] = doing
+            console.print(f"{escape(name)}: {escape(doing)}")
+
+    return note
+
+
+def _silent(name: str, doing: str) -> None:
+    pass
+
+
+def _standing(machine: Machine, crew: Crew, facts: dict[str, Facts], waits_for: dict[str, str]) -> Outcome:
+    name = machine.name
+    if name in crew.failed:
+        return Outcome(name, "failed", said=crew.failed[name])
+    each = facts[name]
+    if "peer" not in each.has:
+        return Outcome(name, "empty", said="`tianmesh lab launch` brings a peer there")
+    if set(each.has) - set(each.running):
+        lacking = ", ".join(node for node in each.has if node not in each.running)
+        return Outcome(name, "down", said=f"{lacking} does not run: `tianmesh lab start {name}`")
+    return Outcome(name, "waits" if waits_for[name] else "ready", machine.gateway, waits_for[name])
+
+
+def _tell(outcomes: Sequence[Outcome], as_json: bool) -> None:
+    if as_json:
+        print_json(msgspec.to_builtins(outcomes))
+    else:
+        table = Table(box=SIMPLE_HEAD, pad_edge=False)
+        for column in ("machine", "state", "gateway", ""):
+            table.add_column(column, overflow="fold")
+        for each in outcomes:
+            style = _STYLES.get(each.state, "")
+            table.add_row(escape(each.name), each.state, escape(each.gateway), escape(each.said), style=style)
+        Console(highlight=False).print(table)
+    _end(each for each in outcomes if each.state in _STYLES)
+
+
+def _end(failed: Any) -> None:
+    if any(True for _ in failed):
+        raise typer.Exit(1)

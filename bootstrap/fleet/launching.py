@@ -1,0 +1,268 @@
+"""From an inventory to a mesh that answers for all slots; again, with the same result. [io]"""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from bootstrap.fleet.crew import Crew, Note
+from bootstrap.fleet.inventory import Inventory, Machine
+from bootstrap.fleet.plan import (
+    DOOR_PORTS,
+    PEER_PORTS,
+    Facts,
+    clock_ahead_s,
+    cut_off,
+    differing,
+    facts_of,
+    founder_among,
+    ports_of,
+    trouble_of,
+    why_cut_off,
+)
+from bootstrap.fleet.remote import INSTALL_S, MachineError, Remote
+from mesh.errors import ConfigError
+from peers.gateway.readiness_json import ReadinessJson
+from peers.vitals import VERSION
+
+READY_S: Final = 300.0  # until all slots are answered
+READY_EVERY_S: Final = 1.0
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What came of a machine."""
+
+    name: str
+    state: str  # "new", "started", "unchanged", "failed"
+    gateway: str = ""  # http://host:port, as other machines or people at it reach it
+    said: str = ""  # what is wrong and what to do, or what differs
+
+
+def launch(inventory: Inventory, machines: Sequence[Machine], file: Path, note: Note) -> list[Outcome]:
+    """Bring peers onto the machines, have them meet, and wait until they answer for all slots.
+
+    Args:
+      file: the inventory's; beside it stands which machine has the root key.
+
+    Raises:
+      ConfigError: no machine can be the first, or the one with the root key does not answer.
+    """
+    crew = Crew(machines, inventory, note)
+    facts = survey(crew, inventory)
+    founder = _founder(crew, facts, file)
+    _check_ports(crew, facts, founder)
+    _install(crew, facts, inventory, file.parent)
+    _found(crew, facts, founder, inventory, file)
+    new = _join(crew, facts, founder)
+    started = crew.each("starting", lambda remote: remote.ask_nodes("start"))
+    _wait_until_ready(crew)
+    return [
+        _outcome(crew, machine, is_new=machine.name in new, started=started, facts=facts)
+        for machine in machines
+    ]
+
+
+def survey(crew: Crew, inventory: Inventory) -> dict[str, Facts]:
+    """Look at all machines; who cannot be of the lab has failed."""
+    told = crew.each("checking", lambda remote: _looked_at(remote, inventory.command))
+    found = {}
+    for name, (facts, ahead_s) in told.items():
+        why = trouble_of(crew.remotes[name].machine, facts, ahead_s)
+        if not why and inventory.command and facts.version != VERSION:
+            has = f"is of version {facts.version}" if facts.version else "is not there"
+            why = f"{inventory.command} {has}: install tianmesh {VERSION} there"
+        if why:
+            crew.fail(name, why)
+        else:
+            found[name] = facts
+    return found
+
+
+def note_of_founder(file: Path) -> Path:
+    """Return the file beside an inventory with the name of the machine that has the root key."""
+    return file.with_suffix(".founder")
+
+
+def is_ready(remote: Remote) -> str:
+    """Say what the peer of a machine waits for; "" when it speaks for every slot."""
+    told = remote.ask("ask", gateway=near(remote.machine.gateway), path="/readyz")
+    if "error" in told:
+        return f"its gateway does not answer ({told['error']})"
+    try:
+        readiness = msgspec.convert(told["answer"], ReadinessJson)
+    except msgspec.ValidationError:
+        return f"another program answers at {remote.machine.gateway}: name another `gateway`"
+    return "" if readiness.status == "ready" else "; ".join(readiness.waits_for) or readiness.status
+
+
+def near(gateway: str) -> str:
+    """Where the machine itself asks its gateway."""
+    host, _, port = gateway.rpartition(":")
+    return f"127.0.0.1:{port}" if host in ("0.0.0.0", "[::]") else gateway
+
+
+def install(remote: Remote, inventory: Inventory, beside: Path) -> str:
+    """Have pip install on a machine what the inventory says; return the version."""
+    wheel = beside / inventory.install
+    content = base64.b64encode(wheel.read_bytes()).decode() if wheel.is_file() else ""
+    done = remote.ask_here(
+        "install",
+        INSTALL_S,
+        python=remote.machine.python,
+        requirement=inventory.install,
+        wheel=wheel.name if content else "",
+        content=content,
+    )
+    return str(done["version"])
+
+
+def _looked_at(remote: Remote, command: str) -> tuple[Facts, float]:
+    began = time.time()
+    told = remote.ask_here("facts", command=command, ports=[*DOOR_PORTS, *PEER_PORTS])
+    ended = time.time()
+    try:
+        facts = facts_of(told)
+    except msgspec.ValidationError as error:
+        raise MachineError(f"an answer that is not understood: {error}") from error
+    return facts, clock_ahead_s(facts.clock_s, began, ended)
+
+
+def _founder(crew: Crew, facts: Mapping[str, Facts], file: Path) -> str:
+    noted = note_of_founder(file)
+    name = noted.read_text(encoding="utf-8").strip() if noted.exists() else ""
+    machines = [remote.machine for remote in crew.remotes.values()]
+    founder = founder_among(machines, facts, name)
+    if founder:
+        return founder
+    if not facts:
+        failures = "; ".join(f"{each}: {why}" for each, why in list(crew.failed.items())[:3])
+        raise ConfigError(f"no machine can be used. {failures}")
+    if all("peer" in each.has for each in facts.values()):
+        return ""  # all have joined: nobody has to be let in
+    raise ConfigError(
+        f"{name or 'the machine with the root key'} does not answer, and only it can let new machines in: "
+        f"have it back; if it is lost for good, restore its folder from a backup"
+        + (f" ({crew.failed[name]})" if name in crew.failed else "")
+    )
+
+
+def _check_ports(crew: Crew, facts: Mapping[str, Facts], founder: str) -> None:
+    """Have every machine connect to every other; who cannot be reached has failed."""
+    ports = {name: ports_of(crew.remotes[name].machine, facts[name], founder) for name in crew.left}
+    listening = crew.each("ports", lambda remote: remote.ask("listen", ports=ports[remote.machine.name]))
+    places = {
+        name: [(other, port) for other in crew.left if other != name for port in ports[other]]
+        for name in crew.left
+    }
+
+    def reach(remote: Remote) -> dict[str, Any]:
+        wanted = places[remote.machine.name]
+        return remote.ask("reach", places=[[crew.remotes[o].machine.address, port] for o, port in wanted])
+
+    told = crew.each("ports", reach)
+    begun = [name for name in listening if listening[name]["pid"]]
+    crew.each("ports", partial(_listen_no_more, listening), begun)
+    why: dict[tuple[str, str], str] = {}
+    for source, answer in told.items():
+        for (target, port), reason in zip(places[source], answer["why"], strict=True):
+            why[source, target] = why.get((source, target)) or (f"{port}: {reason}" if reason else "")
+    for name, failed in cut_off(why).items():
+        crew.fail(name, why_cut_off(crew.remotes[name].machine, ports[name], failed))
+
+
+def _listen_no_more(listening: Mapping[str, Mapping[str, Any]], remote: Remote) -> None:
+    remote.ask("listen_no_more", pid=listening[remote.machine.name]["pid"])
+
+
+def _install(crew: Crew, facts: Mapping[str, Facts], inventory: Inventory, beside: Path) -> None:
+    if inventory.command:
+        return
+    lacking = [name for name in crew.left if not facts[name].version]
+    crew.each("installing", lambda remote: install(remote, inventory, beside), lacking)
+
+
+def _found(crew: Crew, facts: Mapping[str, Facts], founder: str, inventory: Inventory, file: Path) -> None:
+    """Make the root key on the first machine, and start the door there."""
+    if not founder or founder in crew.failed:
+        why = crew.failed.get(founder, "")
+        if why and not facts[founder].is_founder:
+            raise ConfigError(f"{founder}, which is to be the first, cannot be used: {why}")
+        return
+    note_of_founder(file).write_text(founder + "\n", encoding="utf-8")
+    if facts[founder].is_founder:
+        return
+    remote = crew.remotes[founder]
+    words = [
+        "--host",
+        remote.machine.address,
+        "--name",
+        inventory.name,
+        "--replicas",
+        str(inventory.replicas),
+    ]
+    crew.each(
+        "founding", lambda each: each.tianmesh("init", "{folder}/mesh", "--peers", "0", *words), [founder]
+    )
+    crew.each("starting", lambda each: each.ask_nodes("start"), [founder])
+    if founder in crew.failed:
+        raise ConfigError(f"{founder}, which is to be the first, cannot be used: {crew.failed[founder]}")
+
+
+def _join(crew: Crew, facts: Mapping[str, Facts], founder: str) -> set[str]:
+    """Let in who has no peer yet; return their names."""
+    new = [name for name in crew.left if "peer" not in facts[name].has]
+    if not new or founder in crew.failed:
+        for name in new:
+            crew.fail(name, f"{founder} has to let it in, and cannot be used")
+        return set()
+    crew.each("starting", lambda remote: remote.ask_nodes("start"), [founder])  # its door has to be open
+    tokens: dict[str, str] = {}
+    for name in new:  # a token each: two machines with the same could draw the same id
+        words = ["--expires", "1", "--weight-max", str(crew.remotes[name].machine.weight)]
+        invited = crew.each("inviting", partial(_invited, words), [founder])
+        if founder in invited:
+            tokens[name] = invited[founder]
+
+    def join(remote: Remote) -> str:
+        machine = remote.machine
+        words = ["--host", machine.address, "--gateway", machine.gateway, "--weight", str(machine.weight)]
+        return remote.tianmesh("join", "-", "--folder", "{folder}/peer", *words, given=tokens[machine.name])
+
+    return set(crew.each("joining", join, tokens))
+
+
+def _invited(words: Sequence[str], founder: Remote) -> str:
+    return founder.tianmesh("invite", "--data", "{folder}/mesh", *words).strip()
+
+
+def _wait_until_ready(crew: Crew) -> None:
+    """Ask until every peer speaks for every slot; who never does has failed."""
+    until = time.monotonic() + READY_S
+    waiting = dict.fromkeys(crew.left, "")
+    while waiting:
+        waits_for = crew.each("waiting", is_ready, waiting)
+        waiting = {name: why for name, why in waits_for.items() if why}
+        if time.monotonic() > until:
+            for name, why in waiting.items():
+                crew.fail(name, f"{why}: look at `tianmesh lab logs {name}`")
+            return
+        if waiting:
+            time.sleep(READY_EVERY_S)
+
+
+def _outcome(
+    crew: Crew, machine: Machine, *, is_new: bool, started: Mapping[str, Any], facts: Mapping[str, Facts]
+) -> Outcome:
+    name = machine.name
+    if name in crew.failed:
+        return Outcome(name, "failed", said=crew.failed[name])
+    state = "new" if is_new else "started" if started[name]["started"] else "unchanged"
+    host, _, port = machine.gateway.rpartition(":")
+    gateway = f"http://{machine.address if host == '0.0.0.0' else host}:{port}"
+    return Outcome(name, state, gateway, differing(machine, facts[name]))

@@ -1,0 +1,138 @@
+"""What the machines of a lab have told, and what follows from it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from bootstrap.fleet.inventory import Machine
+
+PYTHON_MIN: Final = (3, 11)
+FREE_MIN: Final = 2 << 30  # bytes: an environment has 200 MiB, and a crawl wants the rest
+CLOCK_S_MAX: Final = 5.0
+DOOR_PORTS: Final = (7_400, 7_401, 7_402)  # of the bootstrap node, as `tianmesh init` counts them
+PEER_PORTS: Final = (7_410, 7_411, 7_412)  # of a peer, as `tianmesh join` does
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """How a machine is, and what of the lab there is on it."""
+
+    python: tuple[int, int, int]
+    clock_s: float
+    free_bytes: int
+    version: str = ""  # of tianmesh there; "" for none
+    is_founder: bool = False  # it has the root key
+    has: tuple[str, ...] = ()  # "bootstrap", "peer"
+    running: tuple[str, ...] = ()
+    taken: tuple[int, ...] = ()  # ports that another program has
+    settings: dict[str, str] = {}  # of its peer
+
+
+def facts_of(told: dict[str, Any]) -> Facts:
+    """Read what the agent tells. msgspec.ValidationError."""
+    return msgspec.convert(told, Facts)
+
+
+def trouble_of(machine: Machine, facts: Facts, ahead_s: float) -> str:
+    """Say why a machine cannot be of the lab as it is; "" when it can.
+
+    Args:
+      ahead_s: of our clock is its own, less what the way may have taken.
+    """
+    if facts.python < PYTHON_MIN:
+        version = ".".join(map(str, facts.python))
+        return f"has Python {version} as {machine.python}: install 3.11 or later, and name it in `python`"
+    if abs(ahead_s) > CLOCK_S_MAX:
+        side = "ahead" if ahead_s > 0 else "behind"
+        return f"its clock is {abs(ahead_s):,.0f} s {side}: `timedatectl set-ntp true` there, or here"
+    if facts.has:
+        return ""
+    if facts.free_bytes < FREE_MIN:
+        free = f"{facts.free_bytes / 1e9:.1f} GB"
+        return f"has {free} free where {machine.folder} is to be: make room, or name another `folder`"
+    if facts.taken:
+        return f"another program has port {facts.taken[0]}: end it there"
+    return ""
+
+
+def clock_ahead_s(told_s: float, began_s: float, ended_s: float) -> float:
+    """By how much a clock is ahead of ours at least (below 0: behind), read some time between two of ours."""
+    if told_s > ended_s:
+        return told_s - ended_s
+    return min(told_s - began_s, 0.0)
+
+
+def ports_of(machine: Machine, facts: Facts, founder: str) -> tuple[int, ...]:
+    """Return the ports of a machine that all others have to reach."""
+    first = int(facts.settings.get("inbox_port", PEER_PORTS[0]))
+    peer = tuple(range(first, first + len(PEER_PORTS)))
+    return (*DOOR_PORTS, *peer) if machine.name == founder else peer
+
+
+def founder_among(machines: Sequence[Machine], facts: Mapping[str, Facts], noted: str) -> str:
+    """Return the machine that has the root key, or is to make it; "" when that is to be left alone.
+
+    Args:
+      facts: of those that can be of the lab.
+      noted: by an earlier launch; "" for none.
+    """
+    usable = [machine.name for machine in machines if machine.name in facts]
+    for name in usable:
+        if facts[name].is_founder:
+            return name
+    if noted or any(each.has for each in facts.values()):
+        return ""  # it does not answer now, and another one would be another mesh
+    return usable[0] if usable else ""
+
+
+def cut_off(why: Mapping[tuple[str, str], str]) -> dict[str, list[str]]:
+    """Return the machines that half of the others or more do not reach, with those.
+
+    Args:
+      why: by (who asked, who was asked), why no connection came about; "" for one that did.
+    """
+    asked = {target for _, target in why}
+    deaf: dict[str, list[str]] = {}
+    for target in sorted(asked):
+        tried = [source for source, each in why if each == target]
+        failed = sorted(source for source in tried if why[source, target])
+        if failed and 2 * len(failed) >= len(tried):
+            deaf[target] = failed
+    return _fewest(deaf, why)
+
+
+def _fewest(deaf: dict[str, list[str]], why: Mapping[tuple[str, str], str]) -> dict[str, list[str]]:
+    """Leave out of two that do not reach each other only one, if it is reached by nobody else."""
+    worst = sorted(deaf, key=lambda name: -len(deaf[name]))
+    out: dict[str, list[str]] = {}
+    for name in worst:
+        failed = [source for source in deaf[name] if source not in out]
+        tried = [source for source, target in why if target == name and source not in out]
+        if failed and 2 * len(failed) >= len(tried):
+            out[name] = deaf[name]
+    return out
+
+
+def why_cut_off(machine: Machine, ports: Sequence[int], failed: Collection[str]) -> str:
+    """Say who does not reach a machine, and what to do."""
+    named = ", ".join(sorted(failed)[:3]) + (f" and {len(failed) - 3} more" if len(failed) > 3 else "")
+    spans = f"{ports[0]} to {ports[-1]}"
+    return (
+        f"{named} cannot connect to it: let ports {spans} of {machine.address} through its firewall, "
+        "or correct `address`"
+    )
+
+
+def differing(machine: Machine, facts: Facts) -> str:
+    """Say in what a peer is set otherwise than the inventory has it; "" for nothing."""
+    wanted = {"weight": str(machine.weight), "announce": machine.address, "gateway": machine.gateway}
+    wrong = [
+        f"{name} is {facts.settings[name]} there and {value} here"
+        for name, value in wanted.items()
+        if name in facts.settings and facts.settings[name] != value
+    ]
+    if not wrong:
+        return ""
+    return f"{'; '.join(wrong)}: edit peer/config.toml in its folder, then `tianmesh lab stop` and `start`"

@@ -1,0 +1,137 @@
+"""What is done with the machines of a lab once they run: stop, start, upgrade, remove. [io]"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from bootstrap.fleet.crew import Crew, Note
+from bootstrap.fleet.inventory import Inventory, Machine
+from bootstrap.fleet.launching import (
+    READY_EVERY_S,
+    READY_S,
+    Outcome,
+    install,
+    is_ready,
+    near,
+    note_of_founder,
+    survey,
+)
+from bootstrap.fleet.plan import Facts
+from bootstrap.fleet.remote import Remote
+from mesh.certificate import peer_in
+from mesh.errors import ConfigError
+
+STOP_S: Final = 150.0  # each node may take a minute
+DRAIN_S: Final = 3_600.0  # to give everything away; a full disk takes its time
+
+
+def start(inventory: Inventory, machines: Sequence[Machine], note: Note) -> list[Outcome]:
+    """Start what does not run."""
+    return _all(inventory, machines, note, "starting", "started", lambda remote: remote.ask_nodes("start"))
+
+
+def stop(inventory: Inventory, machines: Sequence[Machine], note: Note) -> list[Outcome]:
+    """End what runs, in good order."""
+    return _all(inventory, machines, note, "stopping", "stopped", _stopped)
+
+
+def upgrade(inventory: Inventory, machines: Sequence[Machine], file: Path, note: Note) -> list[Outcome]:
+    """Install anew and restart, one machine after the other, each once the one before answers for all slots.
+
+    At the first that does not come back the rest is left as it is.
+    """
+    crew = Crew(machines, inventory, note)
+    facts = survey(crew, inventory)
+    outcomes = []
+    for machine in machines:
+        name = machine.name
+        if name in facts and not crew.failed:
+            _upgrade(crew, name, inventory, file.parent)
+        if name in crew.failed:
+            outcomes.append(Outcome(name, "failed", said=crew.failed[name]))
+        elif crew.failed:
+            outcomes.append(Outcome(name, "unchanged", said="left alone, as another one failed"))
+        else:
+            outcomes.append(Outcome(name, "upgraded", machine.gateway))
+    return outcomes
+
+
+def remove(
+    inventory: Inventory, machines: Sequence[Machine], file: Path, note: Note, *, is_drained: bool
+) -> list[Outcome]:
+    """Take machines out of the lab, and all that it has there.
+
+    Args:
+      is_drained: have the others take over what each has first, one after the other.
+
+    Raises:
+      ConfigError: the machine with the root key is among them, and others stay.
+    """
+    noted = note_of_founder(file)
+    founder = noted.read_text(encoding="utf-8").strip() if noted.exists() else ""
+    is_all = len(machines) == len(inventory.machines)
+    if not is_all and any(machine.name == founder for machine in machines):
+        raise ConfigError(
+            f"{founder} has the root key of the mesh, without which nobody new is let in: keep it"
+        )
+    crew = Crew(machines, inventory, note)
+    facts = survey(crew, inventory)
+    if is_drained and not is_all:
+        (keeper,) = (Remote(each, inventory) for each in inventory.machines if each.name == founder)
+        for name in list(crew.left):
+            crew.each("draining", lambda remote: _drain(keeper, facts[remote.machine.name]), [name])
+    stopped = crew.each("stopping", _stopped)
+    removed = crew.each("removing", lambda remote: remote.ask_here("remove"), stopped)
+    if is_all and not crew.failed:
+        noted.unlink(missing_ok=True)
+    return [
+        Outcome(machine.name, "failed", said=crew.failed[machine.name])
+        if machine.name in crew.failed
+        else Outcome(machine.name, "removed" if removed[machine.name]["removed"] else "unchanged")
+        for machine in machines
+    ]
+
+
+def _all(
+    inventory: Inventory, machines: Sequence[Machine], note: Note, doing: str, done: str, ask: Any
+) -> list[Outcome]:
+    crew = Crew(machines, inventory, note)
+    told = crew.each(doing, ask)
+    return [
+        Outcome(machine.name, "failed", said=crew.failed[machine.name])
+        if machine.name in crew.failed
+        else Outcome(machine.name, done if told[machine.name][done] else "unchanged")
+        for machine in machines
+    ]
+
+
+def _stopped(remote: Remote) -> dict[str, Any]:
+    return remote.ask_nodes("stop", timeout_s=STOP_S)
+
+
+def _upgrade(crew: Crew, name: str, inventory: Inventory, beside: Path) -> None:
+    if not inventory.command:
+        crew.each("installing", lambda remote: install(remote, inventory, beside), [name])
+    crew.each("stopping", _stopped, [name])
+    crew.each("starting", lambda remote: remote.ask_nodes("start"), [name])
+    until = time.monotonic() + READY_S
+    while name not in crew.failed:
+        why = crew.each("waiting", is_ready, [name]).get(name, "")
+        if not why:
+            return
+        if time.monotonic() > until:
+            crew.fail(name, f"{why}: look at `tianmesh lab logs {name}`")
+        time.sleep(READY_EVERY_S)
+
+
+def _drain(keeper: Remote, facts: Facts) -> None:
+    """Have the others take over what the peer of a machine has; waits for that."""
+    if "peer" not in facts.has:
+        return
+    peer = peer_in(facts.settings["certificate"])
+    gateway = f"http://{near(keeper.machine.gateway)}"
+    words = ["--key", "{folder}/mesh/admin.key", "--data", "{folder}/peer", "--gateway", gateway]
+    keeper.tianmesh("drain", peer, "--yes", *words, timeout_s=DRAIN_S)

@@ -1,0 +1,89 @@
+"""`tianmesh lab`: machines with an sshd each become a mesh by one command, and one that cannot is named."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live.lab_process import tianmesh
+from tests.live.ssh_machines import SshMachines, ssh_machines
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
+
+COMMAND = Path(sys.executable).with_name("tianmesh")
+NOWHERE = "192.0.2.1"  # RFC 5737: of no machine
+
+
+@pytest.fixture
+def machines(tmp_path: Path) -> Iterator[SshMachines]:
+    with ssh_machines(tmp_path, 3) as machines:
+        yield machines
+
+
+def test_machines_become_a_mesh_and_one_that_cannot_is_named(machines: SshMachines, tmp_path: Path) -> None:
+    lab = _Lab(tmp_path / "lab.toml", machines)
+    launched = lab.ask("launch", lab.file, fails=True)
+    assert [launched[name]["state"] for name in ("a", "b", "c", "nowhere")] == ["new", "new", "new", "failed"]
+    assert NOWHERE in launched["nowhere"]["said"]
+    pids = lab.pids()
+
+    again = lab.ask("launch", lab.file, fails=True)
+    assert [again[name]["state"] for name in ("a", "b", "c")] == ["unchanged"] * 3
+    assert lab.pids() == pids
+    for number in range(3):  # keys were made where they are, the root's on the first machine alone
+        home = machines.machines[number].home / "tianmesh"
+        assert (home / "peer" / "peer.key").stat().st_mode & 0o777 == 0o600
+        assert (home / "mesh" / "root.key").exists() == (number == 0)
+    assert not list(tmp_path.glob("*.key"))
+
+    assert lab.ask("stop", "b")["b"]["state"] == "stopped"
+    standing = lab.ask("status", "a", "b", fails=True)
+    assert standing["b"]["state"] == "down"
+    assert "tianmesh lab start b" in standing["b"]["said"]
+    assert lab.ask("start", "rest")["b"]["state"] == "started"
+    assert lab.ask("upgrade", "a", "b", "c")["c"]["state"] == "upgraded"
+    assert not lab.pids() & pids
+
+    assert lab.ask("remove", "c", "--yes")["c"]["state"] == "removed"
+    assert not (machines.machines[2].home / "tianmesh").exists()
+    assert lab.ask("status", "a", "b")["b"]["state"] == "ready"
+    refused = tianmesh("lab", "remove", "a", "--yes", "-i", lab.file)
+    assert "a has the root key" in refused.stderr
+
+
+class _Lab:
+    """An inventory of the machines, and of one that is nowhere."""
+
+    def __init__(self, file: Path, machines: SshMachines) -> None:
+        self.file = file
+        self._homes = [machine.home for machine in machines.machines]
+        options = [*machines.ssh_options, "-o", "ConnectTimeout=2"]
+        lines = ['name = "lab"', f'command = "{COMMAND}"', f"ssh_options = {json.dumps(options)}"]
+        lines += ["[defaults]", 'user = "root"']
+        named = [(name, machine.address) for name, machine in zip("abc", machines.machines, strict=True)]
+        for name, address in (*named, ("nowhere", NOWHERE)):
+            group = "first" if name == "a" else "rest"
+            lines += ["[[machines]]", f'name = "{name}"', f'address = "{address}"', f'group = "{group}"']
+        file.write_text("\n".join(lines), encoding="utf-8")
+
+    def ask(self, command: str, *words: str | Path, fails: bool = False) -> dict[str, Any]:
+        """What a command says, by machine."""
+        where = () if command == "launch" else ("-i", self.file)
+        done = tianmesh("lab", command, *words, *where, "--json")
+        assert done.stdout, done.stderr
+        said = {each["name"]: each for each in json.loads(done.stdout)}
+        if not fails:
+            said.pop("nowhere", None)
+        is_failed = any(each["state"] in ("failed", "down") for each in json.loads(done.stdout))
+        assert done.returncode == is_failed, done.stderr
+        return said
+
+    def pids(self) -> set[int]:
+        """The processes of all nodes, as they were started."""
+        files = [file for home in self._homes for file in home.glob("tianmesh/log/*.pid")]
+        return {int(file.read_text(encoding="ascii")) for file in files}
