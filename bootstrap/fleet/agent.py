@@ -238,8 +238,7 @@ def _settings_of(folder: str) -> dict[str, object]:
     except OSError:
         return {}
     found = {}
-    for name in ("certificate", "announce", "weight", "inbox_port", "listen"):
-        # The first `listen` is that of [member], the one of the gateway stands below.
+    for name in ("certificate", "announce", "weight", "inbox_port"):
         match = re.search(rf'^{name} = "?([^"\n]*)"?$', text, re.MULTILINE)
         if match:
             found[name] = match[1]

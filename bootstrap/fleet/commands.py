@@ -16,7 +16,7 @@ from rich.table import Table
 from bootstrap.fleet import launching, upkeep
 from bootstrap.fleet.crew import Crew, Note
 from bootstrap.fleet.inventory import Inventory, Machine, chosen, load_inventory
-from bootstrap.fleet.launching import Outcome, is_ready, survey
+from bootstrap.fleet.launching import Outcome, gateway_of, is_ready, survey
 from bootstrap.fleet.plan import Facts
 from peers.options import JsonOption, print_json
 
@@ -177,7 +177,7 @@ def _standing(machine: Machine, crew: Crew, facts: dict[str, Facts], waits_for: 
     if set(each.has) - set(each.running):
         lacking = ", ".join(node for node in each.has if node not in each.running)
         return Outcome(name, "down", said=f"{lacking} does not run: `tianmesh lab start {name}`")
-    return Outcome(name, "waits" if waits_for[name] else "ready", machine.gateway, waits_for[name])
+    return Outcome(name, "waits" if waits_for[name] else "ready", gateway_of(machine), waits_for[name])
 
 
 def _tell(outcomes: Sequence[Outcome], as_json: bool) -> None:

@@ -33,6 +33,7 @@ from peers.vitals import VERSION
 
 READY_S: Final = 300.0  # until all slots are answered
 READY_EVERY_S: Final = 1.0
+_EVERYWHERE: Final = ("0.0.0.0", "[::]")
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -101,10 +102,16 @@ def is_ready(remote: Remote) -> str:
     return "" if readiness.status == "ready" else "; ".join(readiness.waits_for) or readiness.status
 
 
+def gateway_of(machine: Machine) -> str:
+    """Where people ask the peer of a machine; on loopback only those at that machine do."""
+    host, _, port = machine.gateway.rpartition(":")
+    return f"http://{machine.address if host in _EVERYWHERE else host}:{port}"
+
+
 def near(gateway: str) -> str:
     """Where the machine itself asks its gateway."""
     host, _, port = gateway.rpartition(":")
-    return f"127.0.0.1:{port}" if host in ("0.0.0.0", "[::]") else gateway
+    return f"127.0.0.1:{port}" if host in _EVERYWHERE else gateway
 
 
 def install(remote: Remote, inventory: Inventory, beside: Path) -> str:
@@ -263,6 +270,4 @@ def _outcome(
     if name in crew.failed:
         return Outcome(name, "failed", said=crew.failed[name])
     state = "new" if is_new else "started" if started[name]["started"] else "unchanged"
-    host, _, port = machine.gateway.rpartition(":")
-    gateway = f"http://{machine.address if host == '0.0.0.0' else host}:{port}"
-    return Outcome(name, state, gateway, differing(machine, facts[name]))
+    return Outcome(name, state, gateway_of(machine), differing(machine, facts[name]))

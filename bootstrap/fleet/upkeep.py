@@ -13,6 +13,7 @@ from bootstrap.fleet.launching import (
     READY_EVERY_S,
     READY_S,
     Outcome,
+    gateway_of,
     install,
     is_ready,
     near,
@@ -55,7 +56,7 @@ def upgrade(inventory: Inventory, machines: Sequence[Machine], file: Path, note:
         elif crew.failed:
             outcomes.append(Outcome(name, "unchanged", said="left alone, as another one failed"))
         else:
-            outcomes.append(Outcome(name, "upgraded", machine.gateway))
+            outcomes.append(Outcome(name, "upgraded", gateway_of(machine)))
     return outcomes
 
 

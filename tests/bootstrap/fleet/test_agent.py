@@ -63,7 +63,6 @@ def test_a_machine_tells_the_settings_of_its_peer(folder: str, command: Path) ->
         "announce": "10.0.0.1",
         "weight": "50",
         "inbox_port": "7430",
-        "listen": "0.0.0.0",
         "gateway": "127.0.0.1:8018",
     }
 
