@@ -21,6 +21,9 @@ import numpy as np
 LEFT, IS_STOPPED, EFFORT_SIZE = range(3)
 
 UNLIMITED: Final = 1 << 62
+# Copied for each question, which takes half as long as to make it anew.
+_UNLIMITED_CELLS: Final = np.array((UNLIMITED, 0), np.int64)
+assert len(_UNLIMITED_CELLS) == EFFORT_SIZE
 
 
 class EffortSpentError(Exception):
@@ -35,15 +38,16 @@ class Effort:
     """
 
     def __init__(self, visits_max: int = UNLIMITED) -> None:
-        self.cells = np.empty(EFFORT_SIZE, np.int64)
-        self.cells[LEFT] = visits_max
-        self.cells[IS_STOPPED] = 0
+        self.cells = _UNLIMITED_CELLS.copy()
+        if visits_max != UNLIMITED:
+            self.cells[LEFT] = visits_max
         self._was_short = False
 
     @property
     def is_spent(self) -> bool:
         """Whether anything was left undone for want of work or time."""
-        return self._was_short or bool(self.cells[LEFT] <= 0 or self.cells[IS_STOPPED])
+        left, is_stopped = self.cells.tolist()
+        return self._was_short or left <= 0 or is_stopped != 0
 
     def spend(self, visits: int) -> None:
         """Pay for something before it is done.

@@ -55,7 +55,10 @@ class Kind(IntEnum):
     DATE = 5  # low <= its date < high
 
 
-class Literal(msgspec.Struct, frozen=True, array_like=True):
+_PHRASE: Final = Kind.PHRASE  # looked up once: at every literal it would be a part of what checking costs
+
+
+class Literal(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A condition on documents.
 
     In a phrase, \\x01 and ONE character stands for every atom that begins with that character.
@@ -71,23 +74,23 @@ class Literal(msgspec.Struct, frozen=True, array_like=True):
 
     def check_limits(self) -> None:
         """Raise ValueError for what `parse_query` does not make."""
-        if len(self.entries) > LITERAL_ENTRIES_MAX or not (self.entries or self.kind is Kind.DATE):
+        entries, distances, kind = self.entries, self.distances, self.kind
+        if len(entries) > LITERAL_ENTRIES_MAX or not (entries or kind is Kind.DATE):
             raise ValueError(f"more than {LITERAL_ENTRIES_MAX} entries in a literal, or none")
-        if not all(self.entries):
+        if "" in entries:
             raise ValueError("an entry of a literal is empty")
-        n_distances = len(self.entries) if self.kind is Kind.PHRASE else 0
-        distances = self.distances
+        n_distances = len(entries) if kind is _PHRASE else 0
         if len(distances) != n_distances or (
             distances and not 0 <= min(distances) <= max(distances) <= DISTANCE_MAX
         ):
             raise ValueError(f"distances are not one for each entry, or more than {DISTANCE_MAX}")
-        if not 0 <= self.fields < 1 << FIELD_COUNT or (self.fields and self.kind is not Kind.PHRASE):
+        if not 0 <= self.fields < 1 << FIELD_COUNT or (self.fields and kind is not _PHRASE):
             raise ValueError(f"no such fields: {self.fields}")
         if isnan(self.low) or isnan(self.high):
             raise ValueError("a date is no number")
 
 
-class Query(msgspec.Struct, frozen=True, array_like=True):
+class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A query, analysed. Entries are those of the dictionary, see `analysis`.
 
     A document matches if in every clause a literal holds (conjunctive normal form) and

@@ -255,7 +255,8 @@ class Segment:
 
     def slots_of(self, documents: Sequence[int]) -> list[int]:
         """Return the slots of documents."""
-        return list(map(self._slot_numbers.__getitem__, documents))
+        numbers = self._slot_numbers
+        return [numbers[document] for document in documents]
 
     def stored(self, document: int) -> Document:
         """Read a stored document. DamagedSegmentError when its block is damaged."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import count, repeat
 from math import inf
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -33,6 +34,12 @@ _FEW = 1 / 16
 
 
 _NO_PHRASE = Atoms([], [], 0)
+_ALL_FIELDS: Final = (1 << FIELD_COUNT) - 1
+
+# Looked up once: to find a member of an enumeration takes longer than what is done with it here.
+_AND: Final = Mode.AND
+_DATE: Final = Order.DATE
+_PHRASE: Final = Kind.PHRASE
 
 
 class Plan(NamedTuple):
@@ -81,28 +88,23 @@ def plan_of(
 
 def _only_phrase(query: Query) -> Literal | None:
     """Return the phrase that is all that is asked for besides required entries, None if it is not so."""
-    if query.mode is not Mode.AND or len(query.clauses) != 1 or len(query.clauses[0]) != 1:
+    if query.mode is not _AND or len(query.clauses) != 1 or len(query.clauses[0]) != 1:
         return None
     literal = query.clauses[0][0]
-    if literal.kind is not Kind.PHRASE or literal.negated:
+    if literal.kind is not _PHRASE or literal.negated:
         return None
     for entry in literal.entries:
-        if is_range(entry):
+        if len(entry) == 2 and is_range(entry):
             return None
     return literal
 
 
 def _phrase_of(literal: Literal, terms: list[str], statistics: Statistics) -> Atoms:
-    doc_freq_of, row_of = statistics.doc_freqs.get, terms.index
-    atoms = [
-        (doc_freq_of(entry, 0), number, row_of(entry), literal.distances[number])
-        for number, entry in enumerate(literal.entries)
-    ]
-    atoms.sort()
-    rows = [row for _, _, row, _ in atoms]
-    distances = [distance for _, _, _, distance in atoms]
-    fields = literal.fields or (1 << FIELD_COUNT) - 1
-    return Atoms(rows, distances, fields)
+    entries = literal.entries
+    doc_freqs = map(statistics.doc_freqs.get, entries, repeat(0))
+    atoms = sorted(zip(doc_freqs, count(), map(terms.index, entries), literal.distances, strict=False))
+    _, _, rows, distances = zip(*atoms, strict=True)
+    return Atoms(rows, distances, literal.fields or _ALL_FIELDS)
 
 
 @lru_cache(maxsize=16)
@@ -128,11 +130,11 @@ def search_segment(view: SegmentView, plan: Plan, floor: float, effort: Effort) 
       EffortSpentError: nothing was found with what is left. When less than all was looked at, it `is_spent`.
     """
     query = plan.query
-    if query.order is Order.DATE:
+    if query.order is _DATE:
         return _latest(view, plan, effort)
-    if plan.phrase is not _NO_PHRASE or (query.mode is Mode.AND and query.required and not query.clauses):
+    if plan.phrase is not _NO_PHRASE or (query.mode is _AND and query.required and not query.clauses):
         return _best_of_all(view, plan, floor, effort)
-    if query.mode is Mode.AND or not query.terms:
+    if query.mode is _AND or not query.terms:
         return _best_of(view, plan, _found_by(view, query, effort), floor, effort)
     allowed = view.allowed
     if query.clauses:

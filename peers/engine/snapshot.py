@@ -43,7 +43,7 @@ _FACETS_VISITS = 4
 _BestOfSegment: TypeAlias = tuple[SegmentView, list[int], list[float]]
 
 
-class Hit(msgspec.Struct, frozen=True, array_like=True):
+class Hit(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A document found."""
 
     url: str

@@ -27,8 +27,8 @@ PHRASE_VISITS = 8
 class Atoms(NamedTuple):
     """A phrase, the rarest atom first; without any there is none."""
 
-    rows: list[int]  # of each atom which entry it is
-    distances: list[int]  # from a common place
+    rows: Numbers  # of each atom which entry it is
+    distances: Numbers  # from a common place
     fields: int  # in which it may be, a bit each
 
 
