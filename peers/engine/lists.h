@@ -44,12 +44,14 @@ typedef struct {
     int64_t least;
     int64_t column;
     int64_t decoded; /* the block whose frequencies are */
-    /* Where the positions of the posting `placed_posting` of the block `placed` are. */
+    /* Where in the positions of the block `placed` it is, and behind how many of them. */
     int64_t placed;
-    int64_t placed_posting;
     int64_t placed_at;
+    int64_t placed_before;
+    int64_t places_checked; /* the last block of bytes of positions that was compared with its sum */
     int64_t documents[DOCUMENTS_ROOM]; /* of the block, NO_DOCUMENT behind the last one */
     int64_t frequencies[FREQUENCIES_ROOM];
+    int64_t before[BLOCK]; /* of the postings of the block `placed`, occurrences before each */
 } List;
 
 /* Open lists of a segment. */
@@ -118,7 +120,7 @@ static bool open_list(Lists *lists, int64_t row, const int64_t *found)
     List *list = lists->rows + row;
     int64_t start = found[START];
     list->n_postings = found[DOC_FREQ];
-    list->at_block = list->last = list->read = list->decoded = list->placed = -1;
+    list->at_block = list->last = list->read = list->decoded = list->placed = list->places_checked = -1;
     list->size = list->at = 0;
     if (is_short(list)) {
         check_bytes(postings->summed, postings->sums, start, found[END], -1, &lists->damage);

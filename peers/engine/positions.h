@@ -1,9 +1,10 @@
 /* Positions of postings: how those of one are found and read, and whether a document has a phrase.
 
    The positions of a block begin where its skip entry says; how many bytes belong to a posting is not noted, so
-   those before it are skipped by counting the ends of varints, eight bytes at a time. A phrase is looked for by
-   going through the positions of its atoms in turn, up to the first place from which all of them follow; before
-   that, a table of the places of its rarest atom tells most texts in which the next one does not follow. */
+   those before it are skipped by counting the ends of varints, eight bytes at a time. A phrase is looked for in
+   the documents of a batch: it is noted where the positions of its two rarest atoms are in each; a table of the
+   places of the rarest tells most texts in which the other one does not follow; in those that are left, the
+   positions of all atoms are gone through in turn, up to the first place from which all of them follow. */
 
 #pragma once
 
@@ -15,45 +16,62 @@
 /* Words of eight bytes whose ends of varints are added up bytewise before the sums are: 8 * 8 fit a byte. */
 #define SKIPPED_WORDS 8
 
+/* Return a mark in the lowest bit of each byte that ends a varint, of the eight bytes from `at` on. */
+static inline uint64_t ends_at(const uint8_t *positions, int64_t at)
+{
+    uint64_t word;
+    memcpy(&word, positions + at, sizeof word);
+    return (~word & HIGH_BITS) >> 7;
+}
+
 /* Return the index after n varints, looking at eight bytes at a time, and at eight times as many when far. */
 static inline int64_t skip_positions(const Postings *postings, int64_t at, int64_t n)
 {
     const uint8_t *positions = postings->positions.at;
-    for (; n && at & 7; at++)
-        n -= positions[at] < 128;
-    for (; n > 8 * SKIPPED_WORDS; at += 8 * SKIPPED_WORDS) {
-        const uint64_t *words = postings->positions_summed.at + (at >> 3);
+    /* With the zeros behind them. */
+    int64_t last_word = postings->positions_summed.size * 8 - 8;
+    for (; n > 8 * SKIPPED_WORDS && at <= last_word - 8 * SKIPPED_WORDS; at += 8 * SKIPPED_WORDS) {
         uint64_t ends = 0;
         for (int word = 0; word < SKIPPED_WORDS; word++)
-            ends += (~words[word] & HIGH_BITS) >> 7;
+            ends += ends_at(positions, at + 8 * word);
         n -= (int64_t)(ends * LOW_BITS >> 56);
     }
-    for (; n > 8; at += 8)
-        n -= (int64_t)(((~postings->positions_summed.at[at >> 3] & HIGH_BITS) >> 7) * LOW_BITS >> 56);
+    while (n && at <= last_word) {
+        /* In each byte, how many ends there are up to it. */
+        uint64_t ends = ends_at(positions, at) * LOW_BITS;
+        int64_t n_ends = (int64_t)(ends >> 56);
+        if (n_ends >= n) {
+            uint64_t before = ~((ends | HIGH_BITS) - (uint64_t)n * LOW_BITS) & HIGH_BITS;
+            return at + (int64_t)((before >> 7) * LOW_BITS >> 56) + 1;
+        }
+        n -= n_ends;
+        at += 8;
+    }
     for (; n; at++)
         n -= positions[at] < 128;
     return at;
 }
 
-static inline int64_t sum_numbers(const int64_t *numbers, int64_t first, int64_t end)
-{
-    int64_t sum = 0;
-    for (int64_t i = first; i < end; i++)
-        sum += numbers[i];
-    return sum;
-}
-
-/* Return how many occurrences the postings from `first` to before `end` of a block have. */
-static inline int64_t occurrences(const List *list, int64_t first, int64_t end)
+/* Count, for each posting of a block whose frequencies are decoded, the occurrences before it in the block. */
+static void count_before(List *list, int64_t size)
 {
     int64_t n = 0;
-    for (int field = 0; field < FIELD_COUNT; field++)
-        if (is_short(list) || list->fields >> field & 1)
-            n += sum_numbers(list->frequencies + field * BLOCK, first, end);
-    return n;
+    if (!is_short(list) && list->fields == ONLY_BODY) {
+        const int64_t *frequencies = list->frequencies + BODY * BLOCK;
+        for (int64_t i = 0; i < size; i++) {
+            list->before[i] = n;
+            n += frequencies[i];
+        }
+        return;
+    }
+    for (int64_t i = 0; i < size; i++) {
+        list->before[i] = n;
+        for (int field = 0; field < FIELD_COUNT; field++)
+            n += list->frequencies[field * BLOCK + i];
+    }
 }
 
-/* Check the positions of a block, and go to the first of them. */
+/* Check the positions of a block whose frequencies are decoded, and go to the first of them. */
 static bool place_block(Lists *lists, List *list, const int64_t *known, int64_t block)
 {
     const Postings *postings = lists->postings;
@@ -64,11 +82,21 @@ static bool place_block(Lists *lists, List *list, const int64_t *known, int64_t 
         if (block + 1 < list->n_blocks)
             end = known[PLACE] + words[skip_entry(list, block + 1) + 2];
     }
-    check_bytes(postings->positions_summed, postings->positions_sums, start, end, -1, &lists->positions_damage);
+    list->places_checked = check_bytes(
+        postings->positions_summed, postings->positions_sums, start, end, list->places_checked,
+        &lists->positions_damage);
     list->placed = block;
-    list->placed_posting = 0;
+    list->placed_before = 0;
     list->placed_at = start;
+    count_before(list, block_size(list->n_postings, block));
     return lists->positions_damage < 0 && lists->damage < 0;
+}
+
+/* Go to the positions of a posting of the block `placed`. */
+static inline void go_to_posting(const Postings *postings, List *list, int64_t posting)
+{
+    list->placed_at = skip_positions(postings, list->placed_at, list->before[posting] - list->placed_before);
+    list->placed_before = list->before[posting];
 }
 
 /* Go to the positions of a posting, at `placed_at`, and decode the frequencies of its block.
@@ -80,9 +108,7 @@ static inline bool place_posting(Lists *lists, List *list, const int64_t *known,
     read_frequencies(lists, list, block);
     if (list->placed != block && !place_block(lists, list, known, block))
         return false;
-    int64_t n = occurrences(list, list->placed_posting, posting);
-    list->placed_at = skip_positions(lists->postings, list->placed_at, n);
-    list->placed_posting = posting;
+    go_to_posting(lists->postings, list, posting);
     return true;
 }
 
@@ -96,8 +122,15 @@ static inline int64_t frequency_of(const List *list, int64_t index, int field)
 
 /* --- Phrases --------------------------------------------------------------------------------------- */
 
-/* Places of the first atom leave the number of their text in a table. */
-#define SEEN_PLACES (1 << 12)
+/* Places of the first atom leave a bit in a table. */
+#define SEEN_WORDS 16
+
+/* Where the positions of a posting are. */
+typedef struct {
+    int64_t at;
+    int64_t fields; /* bits of those that have any */
+    int64_t frequencies[FIELD_COUNT]; /* in these */
+} Place;
 
 /* An atom of a phrase in a field. */
 typedef struct {
@@ -113,52 +146,149 @@ typedef struct {
     const int64_t *distances;
     int64_t fields; /* bits of those in which it may be */
     Cursor *cursors;
-    int32_t text; /* the number of the text that is looked at */
-    int32_t seen[SEEN_PLACES];
+    Place *places; /* (lists, BLOCK): of the postings of a batch */
+    int64_t chosen[BLOCK]; /* which of its documents are left */
 } Phrase;
 
-/* Set the cursors of some atoms to the positions in a field, false if one of them is not there. */
-static inline bool start_field(
-    const Lists *lists, Phrase *phrase, int64_t first, int64_t end, const int64_t *indexes, int64_t stride, int field)
+static inline size_t phrase_bytes(int64_t n_atoms, int64_t n_lists)
 {
-    bool is_there = true;
-    for (int64_t atom = first; atom < end; atom++) {
-        const List *list = lists->rows + phrase->rows[atom];
-        int64_t index = indexes[phrase->rows[atom] * stride];
-        int64_t n = 0;
-        for (int before = 0; before < field; before++)
-            n += frequency_of(list, index, before);
-        Cursor *cursor = phrase->cursors + atom;
-        cursor->left = frequency_of(list, index, field);
-        cursor->next = skip_positions(lists->postings, list->placed_at, n);
-        cursor->place = -phrase->distances[atom];
-        is_there = is_there && cursor->left > 0;
-    }
-    return is_there;
+    return stored_bytes(1, sizeof(Phrase)) + stored_bytes(n_atoms, sizeof(Cursor))
+        + stored_bytes(n_atoms ? n_lists * BLOCK : 0, sizeof(Place));
 }
 
-/* Tell whether the second atom may follow the first; that it does not is sure.
+static Phrase *take_phrase(Store *store, Ints rows, Ints distances, int64_t fields, int64_t n_lists)
+{
+    Phrase *phrase = take(store, 1, sizeof(Phrase));
+    phrase->n_atoms = rows.size;
+    phrase->rows = rows.at;
+    phrase->distances = distances.at;
+    phrase->fields = fields;
+    phrase->cursors = take(store, rows.size, sizeof(Cursor));
+    phrase->places = take(store, rows.size ? n_lists * BLOCK : 0, sizeof(Place));
+    return phrase;
+}
+
+static inline const Place *place_of(const Phrase *phrase, int64_t atom, int64_t document)
+{
+    return phrase->places + phrase->rows[atom] * BLOCK + document;
+}
+
+/* Note where the positions of postings of the block `placed` are in which only the body has any. */
+static inline void place_in_body(
+    const Postings *postings, List *list, const int64_t *indexes, const int64_t *chosen, int64_t n, Place *places)
+{
+    const int64_t *frequencies = list->frequencies + BODY * BLOCK;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t posting = indexes[chosen[i]] & (BLOCK - 1);
+        go_to_posting(postings, list, posting);
+        Place *place = places + chosen[i];
+        place->at = list->placed_at;
+        place->fields = ONLY_BODY;
+        place->frequencies[BODY] = frequencies[posting];
+    }
+}
+
+/* The same in any field. */
+static void place_in_fields(
+    const Postings *postings, List *list, const int64_t *indexes, const int64_t *chosen, int64_t n, Place *places)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int64_t posting = indexes[chosen[i]] & (BLOCK - 1);
+        go_to_posting(postings, list, posting);
+        Place *place = places + chosen[i];
+        place->at = list->placed_at;
+        place->fields = 0;
+        for (int field = 0; field < FIELD_COUNT; field++) {
+            place->frequencies[field] = list->frequencies[field * BLOCK + posting];
+            place->fields |= (int64_t)(place->frequencies[field] > 0) << field;
+        }
+    }
+}
+
+/* Note where the positions of a list are in documents of a batch, by the indexes of its postings there.
+
+   Returns whether all is as it was written. */
+static bool place_row(
+    Lists *lists, List *list, const int64_t *known, const int64_t *indexes, const int64_t *chosen, int64_t n,
+    Place *places)
+{
+    int64_t first = 0;
+    while (first < n) {
+        int64_t block = indexes[chosen[first]] >> BLOCK_BITS, end = first + 1;
+        while (end < n && indexes[chosen[end]] >> BLOCK_BITS == block)
+            end++;
+        bool is_body = read_frequencies(lists, list, block);
+        if (list->placed != block && !place_block(lists, list, known, block))
+            return false;
+        if (is_body)
+            place_in_body(lists->postings, list, indexes, chosen + first, end - first, places);
+        else
+            place_in_fields(lists->postings, list, indexes, chosen + first, end - first, places);
+        first = end;
+    }
+    return true;
+}
+
+/* Note where the positions of some atoms are, of each list once; tell whether all is as it was written. */
+static bool place_atoms(
+    Lists *lists, const int64_t *known, const Phrase *phrase, int64_t first, int64_t end, const int64_t *indexes,
+    int64_t n)
+{
+    for (int64_t atom = first; atom < end; atom++) {
+        int64_t row = phrase->rows[atom], earlier = 0;
+        while (phrase->rows[earlier] != row)
+            earlier++;
+        if (earlier == atom
+            && !place_row(
+                lists, lists->rows + row, known + row * FOUND_COLUMNS, indexes + row * BLOCK, phrase->chosen, n,
+                phrase->places + row * BLOCK))
+            return false;
+    }
+    return true;
+}
+
+/* Return a cursor before the positions of a posting in a field where it has some. */
+static inline Cursor cursor_at(const Postings *postings, const Place *place, int field, int64_t distance)
+{
+    int64_t n = 0;
+    for (int before = 0; before < field; before++)
+        if (place->fields >> before & 1)
+            n += place->frequencies[before];
+    return (Cursor){skip_positions(postings, place->at, n), place->frequencies[field], -distance};
+}
+
+/* Tell whether the second atom may follow the first in a field; that it does not is sure.
 
    Nearly all documents with both are left out here: in each step the processor knows what comes next, which
    it does not where two lists are merged. */
-static inline bool may_be_in_field(const Postings *postings, Phrase *phrase)
+static inline bool may_follow(const uint8_t *positions, Cursor first, Cursor second)
 {
-    if (phrase->n_atoms < 2)
-        return true;
-    const uint8_t *positions = postings->positions.at;
-    int32_t text = ++phrase->text;
-    int64_t place = -phrase->distances[0], at = phrase->cursors[0].next;
-    for (int64_t n = phrase->cursors[0].left; n; n--) {
-        place += read_varint(positions, &at);
-        phrase->seen[place & (SEEN_PLACES - 1)] = text;
+    uint64_t seen[SEEN_WORDS] = {0};
+    for (; first.left; first.left--) {
+        first.place += read_varint(positions, &first.next);
+        seen[first.place >> 6 & (SEEN_WORDS - 1)] |= UINT64_C(1) << (first.place & 63);
     }
-    place = -phrase->distances[1];
-    at = phrase->cursors[1].next;
-    for (int64_t n = phrase->cursors[1].left; n; n--) {
-        place += read_varint(positions, &at);
-        if (phrase->seen[place & (SEEN_PLACES - 1)] == text)
+    for (; second.left; second.left--) {
+        second.place += read_varint(positions, &second.next);
+        if (second.place > first.place)
+            return false;
+        if (seen[second.place >> 6 & (SEEN_WORDS - 1)] >> (second.place & 63) & 1)
             return true;
     }
+    return false;
+}
+
+/* Tell whether the first two atoms may be in a document as the phrase has them. */
+static inline bool may_have_phrase(const Postings *postings, const Phrase *phrase, int64_t document)
+{
+    const Place *first = place_of(phrase, 0, document), *second = place_of(phrase, 1, document);
+    int64_t fields = phrase->fields & first->fields & second->fields;
+    for (int field = 0; fields >> field; field++)
+        if (fields >> field & 1
+            && may_follow(
+                postings->positions.at, cursor_at(postings, first, field, phrase->distances[0]),
+                cursor_at(postings, second, field, phrase->distances[1])))
+            return true;
     return false;
 }
 
@@ -195,38 +325,45 @@ static bool is_in_field(const Postings *postings, Phrase *phrase)
     return true;
 }
 
-/* Go to the positions of some atoms in a document; tell whether all is as it was written. */
-static inline bool place_atoms(
-    Lists *lists, const int64_t *known, const Phrase *phrase, int64_t first, int64_t end, const int64_t *indexes,
-    int64_t stride)
+/* Tell whether a document has the phrase, in a field that all atoms are in. */
+static bool has_phrase(const Postings *postings, Phrase *phrase, int64_t document)
 {
-    for (int64_t atom = first; atom < end; atom++) {
-        int64_t row = phrase->rows[atom];
-        if (!place_posting(lists, lists->rows + row, known + row * FOUND_COLUMNS, indexes[row * stride]))
-            return false;
-    }
-    return true;
-}
-
-/* Tell whether a document has a phrase, by the indexes of its postings: of list `row` at indexes[row * stride].
-
-   In most documents the second atom does not follow the first: those behind it are not looked at. */
-static inline bool has_phrase(
-    Lists *lists, const int64_t *known, Phrase *phrase, const int64_t *indexes, int64_t stride)
-{
-    int64_t n_first = least_of(phrase->n_atoms, 2), n_placed = n_first;
-    if (!place_atoms(lists, known, phrase, 0, n_first, indexes, stride))
-        return false;
-    for (int field = 0; field < FIELD_COUNT; field++) {
-        if (!(phrase->fields >> field & 1) || !start_field(lists, phrase, 0, n_first, indexes, stride, field)
-            || !may_be_in_field(lists->postings, phrase))
+    int64_t fields = phrase->fields;
+    for (int64_t atom = 0; atom < phrase->n_atoms; atom++)
+        fields &= place_of(phrase, atom, document)->fields;
+    for (int field = 0; fields >> field; field++) {
+        if (!(fields >> field & 1))
             continue;
-        if (!place_atoms(lists, known, phrase, n_placed, phrase->n_atoms, indexes, stride))
-            return false;
-        n_placed = phrase->n_atoms;
-        if (start_field(lists, phrase, n_first, phrase->n_atoms, indexes, stride, field)
-            && is_in_field(lists->postings, phrase))
+        for (int64_t atom = 0; atom < phrase->n_atoms; atom++)
+            phrase->cursors[atom] = cursor_at(
+                postings, place_of(phrase, atom, document), field, phrase->distances[atom]);
+        if (is_in_field(postings, phrase))
             return true;
     }
     return false;
+}
+
+/* Choose the documents of a batch that have the phrase, by the indexes of their postings; return how many.
+
+   Of most documents only the positions of the first two atoms are looked at. None are chosen at damage. */
+static int64_t choose_with_phrase(
+    Lists *lists, const int64_t *known, Phrase *phrase, const int64_t *indexes, int64_t n)
+{
+    int64_t *chosen = phrase->chosen;
+    int64_t n_first = least_of(phrase->n_atoms, 2), n_left = 0, n_chosen = 0;
+    for (int64_t i = 0; i < n; i++)
+        chosen[i] = i;
+    if (!place_atoms(lists, known, phrase, 0, n_first, indexes, n))
+        return 0;
+    for (int64_t i = 0; i < n; i++) {
+        chosen[n_left] = i;
+        n_left += n_first < 2 || may_have_phrase(lists->postings, phrase, i);
+    }
+    if (!place_atoms(lists, known, phrase, n_first, phrase->n_atoms, indexes, n_left))
+        return 0;
+    for (int64_t i = 0; i < n_left; i++) {
+        chosen[n_chosen] = chosen[i];
+        n_chosen += has_phrase(lists->postings, phrase, chosen[i]);
+    }
+    return n_chosen;
 }

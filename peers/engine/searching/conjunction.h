@@ -54,18 +54,16 @@ static int64_t enter_lead(Batch *batch, int64_t lead, int64_t block)
 /* Keep the documents of a batch, located in the required lists, that have a phrase. */
 static int64_t keep_with_phrase(Batch *batch, const int64_t *known, Phrase *phrase, int64_t n)
 {
-    int64_t kept = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (has_phrase(batch->lists, known, phrase, batch->indexes + i, BLOCK)) {
-            batch->documents[kept] = batch->documents[i];
-            for (int64_t row = 0; row < batch->n_lists; row++) {
-                int64_t *indexes = indexes_of(batch, row);
-                indexes[kept] = indexes[i];
-            }
-            kept++;
+    const int64_t *chosen = phrase->chosen;
+    int64_t kept = choose_with_phrase(batch->lists, known, phrase, batch->indexes, n);
+    for (int64_t i = 0; i < kept && kept < n; i++) {
+        batch->documents[i] = batch->documents[chosen[i]];
+        for (int64_t row = 0; row < batch->n_lists; row++) {
+            int64_t *indexes = indexes_of(batch, row);
+            indexes[i] = indexes[chosen[i]];
         }
     }
-    return batch->lists->damage < 0 && batch->lists->positions_damage < 0 ? kept : 0;
+    return kept;
 }
 
 /* Locate documents in the lists that only score, if they could then become one of the best. */
@@ -167,21 +165,13 @@ KERNEL(search_all, POSTINGS "(bin)tj(jjn)" GOAL, {
     int64_t n_lists = a->goal.factors.size, n_wanted = a->wanted_starts.size - 1, n_atoms = a->atoms.size;
     Store store;
     size_t n_bytes = lists_bytes(n_lists) + batch_bytes(n_lists) + stored_bytes(n_wanted * FOUND_COLUMNS, 8)
-        + stored_bytes(n_atoms, sizeof(Cursor)) + stored_bytes(1, sizeof(Phrase));
+        + phrase_bytes(n_atoms, n_lists);
     if (!open_store(&store, n_bytes))
         return NO_MEMORY;
     Dictionary dictionary = dictionary_of(a->dictionary, a->dictionary_blocks, a->n_entries);
     int64_t *known = take_ints(&store, n_wanted * FOUND_COLUMNS);
     find_entries(&dictionary, a->wanted.at, a->wanted_starts.at, n_wanted, known);
-    Phrase *phrase = take(&store, 1, sizeof(Phrase));
-    phrase->n_atoms = n_atoms;
-    phrase->rows = a->atoms.at;
-    phrase->distances = a->distances.at;
-    phrase->fields = a->fields;
-    phrase->cursors = take(&store, n_atoms, sizeof(Cursor));
-    phrase->text = 0;
-    if (n_atoms)
-        memset(phrase->seen, 0, sizeof phrase->seen);
+    Phrase *phrase = take_phrase(&store, a->atoms, a->distances, a->fields, n_lists);
     Lists *lists = take_lists(&store, &a->postings, n_lists);
     Batch batch = take_batch(&store, &a->goal, lists, n_lists, a->goal.factors.at);
     a->goal.told.at[TOTAL] = 0;

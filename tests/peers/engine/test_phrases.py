@@ -1,0 +1,87 @@
+"""Phrases in documents of all lengths, by the kernel that also ranks them, beside plain Python."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from peers.engine.document import Document
+from peers.engine.query import ANY_FIELD, Kind, Literal, Query
+from peers.engine.snapshot import View
+from tests.peers.engine.samples import index_of
+
+COUNT = 600
+FREQUENT = ["red", "green", "blue"]  # lists of several blocks
+RARE = ["rust", "teal"]  # lists of one block, without a skip table
+TITLE, HEADING, BODY = 0, 2, 3
+
+Fields = dict[int, list[str]]
+
+
+def words(chance: random.Random, n: int) -> list[str]:
+    return [chance.choice(RARE if chance.random() < 0.01 else FREQUENT) for _ in range(n)]
+
+
+def texts_of(seed: int) -> list[Fields]:
+    """Texts of which few are long: positions are skipped by single bytes, by words and by many words."""
+    chance = random.Random(seed)
+    lengths = [0, 1, 2, 9, 40, 700]
+    return [
+        {
+            TITLE: words(chance, chance.choice([0, 0, 0, 3])),
+            HEADING: words(chance, chance.choice([0, 0, 4])),
+            BODY: words(chance, chance.choice(lengths)),
+        }
+        for _ in range(COUNT)
+    ]
+
+
+def view_of(texts: Sequence[Fields]) -> View:
+    pages = [
+        Document(
+            f"http://a.test/{number:04}",
+            title=" ".join(text[TITLE]),
+            headings=" ".join(text[HEADING]),
+            text=" ".join(text[BODY]),
+        )
+        for number, text in enumerate(texts)
+    ]
+    return index_of([(0, page) for page in pages]).snapshot().everything()
+
+
+def is_in(text: Fields, atoms: Sequence[str], distances: Sequence[int], fields: int) -> bool:
+    for field, present in text.items():
+        if fields == ANY_FIELD or fields >> field & 1:
+            for start in range(len(present) - max(distances)):
+                if all(present[start + d] == atom for atom, d in zip(atoms, distances, strict=True)):
+                    return True
+    return False
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_phrase_is_found_where_its_atoms_stand_at_their_distances(seed: int) -> None:
+    texts = texts_of(seed)
+    view = view_of(texts)
+    chance = random.Random(seed)
+    n_found = 0
+    for _ in range(150):
+        atoms = [chance.choice(FREQUENT + RARE[:1]) for _ in range(chance.randint(1, 5))]
+        distances = list(range(len(atoms)))
+        if len(atoms) > 1 and chance.random() < 0.3:
+            distances = [chance.randrange(4) for _ in atoms]
+        fields = chance.choice([ANY_FIELD, 1 << BODY, 1 << TITLE, 1 << TITLE | 1 << HEADING])
+        literal = Literal(Kind.PHRASE, tuple(atoms), tuple(distances), fields)
+        scoring = tuple(dict.fromkeys(atoms))
+        query = Query((), scoring, (1.0,) * len(scoring), ((literal,),))
+        statistics = view.statistics(scoring)
+        total, is_exact, hits = view.search(query, statistics, COUNT)
+        expected = {n for n, text in enumerate(texts) if is_in(text, atoms, distances, fields)}
+        assert {int(hit.url[-4:]) for hit in hits} == expected
+        assert (total, is_exact) == (len(expected), True)
+        # Two clauses are found by other kernels, and scored afterwards.
+        twice = Query((), scoring, query.weights, ((literal,), (literal,)))
+        assert view.search(twice, statistics, COUNT)[2] == hits
+        n_found += len(expected)
+    assert n_found > 1000
