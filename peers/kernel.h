@@ -41,6 +41,17 @@ TABLE_VIEW(WordRows, const uint32_t);
 /* What a kernel returns instead of a number: it found no memory. */
 #define NO_MEMORY INT64_MIN
 
+/* A function that is compiled twice where the system can choose when it loads it, the second time for registers
+   of 256 bits. Only for functions of whole numbers: their results are the same, whatever the processor. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__has_attribute)
+#if __has_attribute(target_clones)
+#define WITH_WIDE_REGISTERS __attribute__((target_clones("avx2", "default")))
+#endif
+#endif
+#ifndef WITH_WIDE_REGISTERS
+#define WITH_WIDE_REGISTERS
+#endif
+
 /* Declare a kernel: its name, the letters of its arguments (see kernel_module.c), a struct of the same, and
    then the body of a function that sees them as `a` and returns a number. */
 #define KERNEL(name, letters, ...) \

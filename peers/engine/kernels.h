@@ -71,7 +71,7 @@ static inline int64_t read_checked(const uint8_t *data, int64_t *at, int64_t end
    of one word, and the sum of the products of the halves of each x, which shows others but one in 2^32 (as NH
    of UMAC: Black and others, CRYPTO 1999; XXH3 does likewise), are mixed. Both sums are taken in vector
    registers, four times as fast as XXH64, whose multiplications of 64 bits are not. */
-static inline uint64_t sum_of(const uint64_t *words, int64_t start, int64_t end)
+WITH_WIDE_REGISTERS static uint64_t sum_of(const uint64_t *words, int64_t start, int64_t end)
 {
     uint64_t total = 0;
     uint64_t products = 0;
