@@ -103,7 +103,7 @@ static inline bool is_short(const List *list)
 static void read_rare(const Postings *postings, List *list, int64_t start)
 {
     int64_t n = list->n_postings;
-    decode_rare(postings->data.at, start, n, list->documents, list->frequencies);
+    list->fields = decode_rare(postings->data.at, start, n, list->documents, list->frequencies);
     fill(list->documents + n, BLOCK + 1 - n, NO_DOCUMENT);
     list->n_blocks = 1;
     list->at_block = 0;
@@ -337,7 +337,7 @@ static void decode_body(const Postings *postings, List *list, int64_t size)
 static bool read_frequencies(Lists *lists, List *list, int64_t block)
 {
     if (is_short(list))
-        return false;
+        return list->fields == ONLY_BODY;
     bool is_body = read_block(lists, list, block);
     if (list->decoded != block) {
         const Postings *postings = lists->postings;

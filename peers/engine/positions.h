@@ -56,7 +56,7 @@ static inline int64_t skip_positions(const Postings *postings, int64_t at, int64
 static void count_before(List *list, int64_t size)
 {
     int64_t n = 0;
-    if (!is_short(list) && list->fields == ONLY_BODY) {
+    if (list->fields == ONLY_BODY) {
         const int64_t *frequencies = list->frequencies + BODY * BLOCK;
         for (int64_t i = 0; i < size; i++) {
             list->before[i] = n;
@@ -115,7 +115,7 @@ static inline bool place_posting(Lists *lists, List *list, const int64_t *known,
 /* Return how often an entry is in a field, for a posting that was gone to. */
 static inline int64_t frequency_of(const List *list, int64_t index, int field)
 {
-    if (field != BODY && !is_short(list) && list->fields == ONLY_BODY)
+    if (field != BODY && list->fields == ONLY_BODY)
         return 0;
     return list->frequencies[field * BLOCK + (index & (BLOCK - 1))];
 }

@@ -108,27 +108,29 @@ static inline void decode_frequencies(const uint32_t *words, int64_t at, int64_t
     }
 }
 
-/* Decode a list of fewer than BLOCK postings as the two functions above do; return the index after it. */
+/* Decode a list of fewer than BLOCK postings as the two functions above do; return bits of the fields that occur. */
 static inline int64_t decode_rare(
     const uint8_t *data, int64_t at, int64_t n, int64_t *documents, int64_t *frequencies)
 {
-    int64_t document = -1;
+    int64_t document = -1, fields = 0;
+    for (int field = 0; field < FIELD_COUNT; field++)
+        fill(frequencies + field * BLOCK, n, 0);
     for (int64_t i = 0; i < n; i++) {
         int64_t head = read_varint(data, &at);
         document += head >> 1;
         documents[i] = document;
-        for (int field = 0; field < FIELD_COUNT; field++)
-            frequencies[field * BLOCK + i] = 0;
         if (head & 1) {
             frequencies[BODY * BLOCK + i] = 1;
+            fields |= 1 << BODY;
             continue;
         }
         int bits = data[at++];
+        fields |= bits;
         for (int field = 0; field < FIELD_COUNT; field++)
             if (bits >> field & 1)
                 frequencies[field * BLOCK + i] = read_varint(data, &at);
     }
-    return at;
+    return fields;
 }
 
 /* Return the word at which the summary of a long list is whose bytes start at `start`. */

@@ -289,10 +289,17 @@ static inline void fill_floats(double *numbers, int64_t n, double value)
 
 /* Score the documents of a batch that is located in all lists.
 
-   The totals bound the scores at first; list by list, the bound of a block gives way to what is so. */
+   The totals bound the scores at first; list by list, the bound of a block gives way to what is so. As long as
+   every document is wanted, as in the first batch, there is nothing to be bounded for. */
 static void score_batch(Batch *batch, int64_t n)
 {
     double limit = limit_of(batch);
+    if (limit < 0.0) {
+        for (int64_t row = 0; row < batch->n_lists; row++)
+            value_row(batch, row, n);
+        offer_all(batch, n);
+        return;
+    }
     fill_floats(batch->totals, n, 0.0);
     for (int64_t row = 0; row < batch->n_lists; row++)
         bound_row(batch, row, n);
