@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import count, repeat
 from math import inf
 from typing import Final, NamedTuple, TypeAlias
 
@@ -100,10 +99,17 @@ def _only_phrase(query: Query) -> Literal | None:
 
 
 def _phrase_of(literal: Literal, terms: list[str], statistics: Statistics) -> Atoms:
-    entries = literal.entries
-    doc_freqs = map(statistics.doc_freqs.get, entries, repeat(0))
-    atoms = sorted(zip(doc_freqs, count(), map(terms.index, entries), literal.distances, strict=False))
-    _, _, rows, distances = zip(*atoms, strict=True)
+    # One loop each: a comprehension is a call.
+    doc_freq_of, row_of = statistics.doc_freqs.get, terms.index
+    atoms: list[tuple[int, int, int, int]] = []
+    for number, entry in enumerate(literal.entries):
+        atoms.append((doc_freq_of(entry, 0), number, row_of(entry), literal.distances[number]))
+    atoms.sort()
+    rows: list[int] = []
+    distances: list[int] = []
+    for _, _, row, distance in atoms:
+        rows.append(row)
+        distances.append(distance)
     return Atoms(rows, distances, literal.fields or _ALL_FIELDS)
 
 

@@ -108,7 +108,7 @@ static inline void decode_frequencies(const uint32_t *words, int64_t at, int64_t
     }
 }
 
-/* Decode a list of fewer than BLOCK postings as the two functions above do; return bits of the fields that occur. */
+/* Decode a list of fewer than BLOCK postings as the two functions above do; return bits of their fields. */
 static inline int64_t decode_rare(
     const uint8_t *data, int64_t at, int64_t n, int64_t *documents, int64_t *frequencies)
 {
