@@ -28,6 +28,10 @@ From 25,000 to 250,000 documents ours take 2.2 times as long (OR, p50), 1.8 (AND
 With kernels in C that take a query's few terms and numbers as they are, on a busy machine, p50: 5,000
 documents OR 1.37, AND 1.31, phrase 2.30; 25,000 OR 1.18 to 1.22, AND 1.20 to 1.25, phrase 1.72 to 1.76.
 
+2026-11-24, 25,000 pages drawn from all sites, p50, our searches before (6f911f9), after (fced904) and tantivy
+in three processes that took turns, the best of 20 to 25 passes: OR 1.13 and 1.10, AND 1.21 to 1.23 and 1.11,
+phrase 1.64 to 1.65 and 1.41 to 1.47. One run of this file at fced904: OR 1.21, AND 1.01, phrase 1.35.
+
 Exporting and adopting is measured on the pages of the demo web, many times with changed hosts, beside
 building the same documents anew.
 """
