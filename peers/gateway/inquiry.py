@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from math import inf
-from typing import Final, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 from mesh.actor import Address, Message, Send
 from mesh.errors import RemoteProtocolError
-from mesh.membership.members import State, is_live
-from mesh.membership.wire_messages import MembersTold, MembersWanted, Rumour
+from mesh.membership.members import State
+from mesh.membership.wire_messages import MemberRecord
 from mesh.ownership import Ownership
 from mesh.urls import host_of
 from peers.crawler.explanations import CrawlFacts, UrlFacts, crawl_facts_in, url_facts_in
@@ -17,6 +16,7 @@ from peers.crawler.wire_messages import CrawlExplained, ExplainCrawl, ExplainUrl
 from peers.gateway.errand import Errand
 from peers.gateway.messages import AskWhy, AskWhyIdle, WhyAnswered, WhyIdleAnswered
 from peers.gateway.round import Round
+from peers.gateway.roundup import Roundup
 
 INQUIRY_S_MAX: Final = 2.0
 Facts = TypeVar("Facts")
@@ -67,8 +67,11 @@ class UrlInquiry(Errand):
         return self._end(WhyAnswered(self.ticket, self._url, self._slot, self._owner, self._team, told))
 
 
-class CrawlInquiry(Errand):
+class CrawlInquiry(Roundup):
     """Answers one `AskWhyIdle` by one `WhyIdleAnswered`: asks every live peer."""
+
+    actor: ClassVar[str] = "controller"
+    limit_s: ClassVar[float] = INQUIRY_S_MAX
 
     def __init__(self, number: int, me: str, order: AskWhyIdle, silent: Set[str]) -> None:
         """Begin.
@@ -76,58 +79,30 @@ class CrawlInquiry(Errand):
         Args:
           silent: as for `Round`.
         """
-        super().__init__(number, me, order.ticket)
-        self._silent = silent
-        self._down: tuple[str, ...] = ()
-        self._peers: tuple[str, ...] = ()
-        self._round: Round | None = None
-        self._limit_at = inf  # for our own membership to answer
+        super().__init__(number, me, order.ticket, silent)
         self._told: dict[str, CrawlFacts] = {}
 
-    def start(self, now: float) -> list[Send]:
-        self._limit_at = now + INQUIRY_S_MAX
-        return [Send(Address(self._me, "membership"), MembersWanted(()))]
+    def _question(self, request: int) -> Message:
+        return ExplainCrawl(request)
 
-    def receive(self, source: Address, message: Message, now: float) -> list[Send] | None:
-        match message:
-            case MembersTold(members) if self._round is None and source == Address(self._me, "membership"):
-                return self._ask(members, now)
-            case CrawlExplained(request=request) if self._round and self._round.accepts(source, request):
-                facts = _read(crawl_facts_in, message.facts)
-                if facts is not None:
-                    self._told[source.peer] = facts
-                self._round.settle(source.peer)
-                return self._end_if_over(now)
-            case _:
-                return None
+    def _request_of(self, message: Message) -> int | None:
+        return message.request if isinstance(message, CrawlExplained) else None
 
-    def _ask(self, members: tuple[Rumour, ...], now: float) -> list[Send]:
-        """Ask all but those that are nothing but doors, which have no controller."""
-        there = (each.record for each in members if is_live(each))
-        peers = (record.peer for record in there if record.gateway or record.weight or record.serving)
-        self._peers = tuple(sorted({self._me, *peers}))
-        self._down = tuple(sorted(each.record.peer for each in members if each.state == State.DEAD))
-        question = ExplainCrawl(self._number_question())
-        questions = dict.fromkeys(self._peers, question)
-        self._round = Round(question.request, "controller", questions, self._silent, now, INQUIRY_S_MAX)
-        return self._round.ask()
+    def _take(self, peer: str, answer: Message) -> None:
+        assert isinstance(answer, CrawlExplained)
+        facts = _read(crawl_facts_in, answer.facts)
+        if facts is not None:
+            self._told[peer] = facts
 
-    def wake(self, now: float) -> list[Send]:
-        if self._round is None:
-            return self._end(WhyIdleAnswered(self.ticket, (), (), ())) if now >= self._limit_at else []
-        repeated = self._round.wake(now)
-        return self._end_if_over(now) or repeated
+    def _is_asked(self, record: MemberRecord) -> bool:
+        """All but those that are nothing but doors, which have no controller."""
+        return bool(record.gateway or record.weight or record.serving)
 
-    def wake_at(self) -> float:
-        return self._limit_at if self._round is None else self._round.wake_at()
-
-    def _end_if_over(self, now: float) -> list[Send]:
-        assert self._round is not None
-        if not self._round.is_over(now):
-            return []
+    def _gathered(self, now: float) -> Message:
         told = tuple(sorted(self._told.items()))
-        silent = tuple(peer for peer in self._peers if peer not in self._told)
-        return self._end(WhyIdleAnswered(self.ticket, told, silent, self._down))
+        silent = tuple(peer for peer in self.peers if peer not in self._told)
+        down = tuple(sorted(each.record.peer for each in self.members if each.state == State.DEAD))
+        return WhyIdleAnswered(self.ticket, told, silent, down)
 
 
 def _read(decode: Callable[[bytes], Facts], encoded: bytes) -> Facts | None:
