@@ -8,12 +8,13 @@
     `index/`     the engine at work for a mesh; the actor `indexer`
     `gateway/`   the search of the whole mesh, HTTP; the actor `searcher`
     `handover/`  which slots it may crawl, and bringing what belongs to them; the actor `handover`
+    `history/`   how it was in the last hour, day and month, and what happened; the actor `historian`
     `importing/` pages of files, brought to their owners; the actor `importer`
     `policy/`    what the owner of the mesh wants crawled, and not shown
     `exporting/` files of what a peer has, read beside it while it runs
     `backup/`    copies of peers, made beside them too, and peers made from copies
     `evaluation/` how good the answers are, beside other engines
-    `actors`     makes the six, for a peer and for a simulation; `peer` is the composition root
+    `actors`     makes the seven, for a peer and for a simulation; `peer` is the composition root
     `charges`    what messages of other peers cost them of their quotas
     `wire_tags`  every message that peers send each other; each stands in `wire_messages` of its room
     `config`     the configuration file; `vitals` the status; `cli` begins the command line,

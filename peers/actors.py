@@ -16,6 +16,7 @@ from peers.gateway.settings import GatewaySettings
 from peers.handover.handover import Handover
 from peers.handover.settings import HandoverSettings
 from peers.handover.store import StoreActor
+from peers.history.historian import Historian
 from peers.importing.importer import Importer
 from peers.index.answering import IndexView
 from peers.index.indexer import Indexer
@@ -24,9 +25,10 @@ from peers.storage.stored_versions import StoredVersions
 
 CONTROLLER_SECTION: Final = b"C"  # of the table of a peer
 CELL_SECTION: Final = b"S"
+HISTORIAN_SECTION: Final = b"H"
 
 # By kind of decree, which of the actors are told what is in force.
-FOLLOWERS: Final = {POLICY: ("controller", "cell", "searcher")}
+FOLLOWERS: Final = {POLICY: ("controller", "cell", "searcher", "historian")}
 
 # Makes actors that hold further stores, for the peer of this id, over this whole table, in this life.
 MakeHolders: TypeAlias = Callable[[str, Table, int], list[StoreActor]]
@@ -68,4 +70,5 @@ def make_actors(
         Searcher(me, life, gateway),
         Handover(me, [holder.keeps for holder in holders], life, handover),
         Importer(me, life),
+        Historian(me, TableSection(table, HISTORIAN_SECTION)),
     ]

@@ -56,7 +56,7 @@ from peers.storage.archive_port import ArchivePort
 from peers.storage.ledger import last_extent
 from peers.text.analysis import ANALYSIS_VERSION
 from peers.text.fingerprint import FINGERPRINT, fingerprint
-from peers.vitals import Vitals
+from peers.vitals import Vitals, vitals_of
 from peers.wire_tags import WIRE_TAGS
 
 UNSPECIFIED: Final = ("0.0.0.0", "::", "[::]")
@@ -115,7 +115,7 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
             ArchivePort(me, archive),
             SegmentsPort(me, index, config.mesh.slot_count),
             QuestionsPort(me, reader, config.mesh.slot_count),
-            Meter(me, lambda: vitals.measure()),
+            Meter(me, lambda: vitals.measure(), lambda status: vitals_of(status, http.search_classes())),
             http,
             MemoryKeeper(giver_back()),
         ]

@@ -33,6 +33,9 @@ from peers.gateway.status import (
 )
 from peers.handover.handover import HandoverStatistics
 from peers.handover.store import HolderStatistics
+from peers.history.event import Crawling, Standing
+from peers.history.messages import VitalsTaken
+from peers.history.sample import Counters, Gauges
 from peers.index.indexer import IndexerStatistics
 from peers.storage.cell import CellStatistics
 
@@ -114,6 +117,47 @@ class Vitals:
             version=VERSION,
             pages_per_second_now=self._fetched.note(crawl.pages_fetched, time.monotonic()),
         )
+
+
+def vitals_of(status: PeerStatus, search_classes: tuple[int, ...]) -> VitalsTaken:
+    """Return what of a status the history of a peer is told.
+
+    Args:
+      search_classes: searches of people and programs here, by how long they took.
+    """
+    slots = status.slots
+    return VitalsTaken(
+        Counters(
+            pages=status.pages_fetched,
+            fetched_bytes=status.bytes_fetched,
+            messages=status.messages_sent,
+            message_bytes=status.bytes_sent,
+            moved_bytes=status.bytes_moved,
+            cpu_s=status.cpu_seconds,
+            search_classes=search_classes,
+        ),
+        Gauges(
+            queued=status.frontier.queued,
+            documents=status.documents,
+            disk_bytes=status.archive_bytes + status.index_bytes,
+            private_bytes=status.private_bytes,
+            slots_owned=slots.owned,
+            slots_wanted=slots.wanted,
+        ),
+        Standing(
+            version=status.version,
+            slots_owned=slots.owned,
+            slots_wanted=slots.wanted,
+            is_disk_full=status.disk_full,
+            is_draining=status.is_draining,
+            quarantined=frozenset(each.peer for each in status.misconduct if each.is_quarantined),
+            crawling=_CRAWLING.get(status.state, Crawling.ALLOWED),
+        ),
+        has_joined=bool(status.epoch),
+    )
+
+
+_CRAWLING: Final = {PeerState.CUT_OFF: Crawling.CUT_OFF, PeerState.UNLICENSED: Crawling.UNLICENSED}
 
 
 def misconduct_of(seen: Mapping[str, Statistics]) -> tuple[MemberMisconduct, ...]:

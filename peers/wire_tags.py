@@ -50,6 +50,7 @@ from peers.handover.wire_messages import (
     SlotsTaken,
     SlotsYielded,
 )
+from peers.history.wire_messages import HistoryTold, HistoryWanted
 from peers.importing.wire_messages import ImportPage, ImportRefused, PageImported
 from peers.index.wire_messages import (
     CountTerms,
@@ -111,6 +112,8 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         # Status
         50: StatusWanted,
         51: StatusTold,
+        52: HistoryWanted,
+        53: HistoryTold,
         # Slots that change hands
         60: ClaimSlots,
         61: SlotsYielded,

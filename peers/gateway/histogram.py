@@ -24,6 +24,11 @@ class Histogram:
         self.sum_s += seconds
         self._counts[bisect_left(self._bounds_s, seconds)] += 1
 
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many were in each class."""
+        return tuple(self._counts)
+
     def cumulated(self) -> Iterator[tuple[float, int]]:
         """Yield every upper end, infinity last, and how many were not longer."""
         return zip((*self._bounds_s, inf), accumulate(self._counts), strict=True)

@@ -289,6 +289,10 @@ class Http:
         )
         return exposition((*families_of(self._status()), *of_gateway), self.statistics())
 
+    def search_classes(self) -> tuple[int, ...]:
+        """How many searches took how long, in the classes of `histogram.SEARCH_BOUNDS_S`."""
+        return self._search_s.counts
+
     def statistics(self) -> Mapping[str, object]:
         own = {"requests": self._requests, "seconds": self._seconds, "busy": self._busy}
         server = msgspec.structs.asdict(self._server.observe())

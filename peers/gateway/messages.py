@@ -11,6 +11,7 @@ from peers.engine.explanation import Explanation
 from peers.engine.query import Order
 from peers.engine.query_language import Remark
 from peers.gateway.settings import GatewaySettings
+from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import FacetCounts
 
 
@@ -116,6 +117,23 @@ class StatusGathered(Message, frozen=True):
     statuses: tuple[bytes, ...]
     members: tuple[Rumour, ...] = ()  # all that have not left
     down_s: tuple[tuple[str, float], ...] = ()  # of those that are down, for how long it is known here
+
+
+class GatherHistory(Message, frozen=True):
+    """HTTP to searcher: how all live peers were in the last so many seconds. By `HistoryGathered`."""
+
+    ticket: int
+    span_s: float
+
+
+class HistoryGathered(Message, frozen=True):
+    """Searcher to HTTP: what every peer that answered in time remembers."""
+
+    ticket: int
+    now: float  # mesh clock
+    span_s: float
+    told: tuple[tuple[str, HistoryTold], ...]  # by peer
+    silent: tuple[str, ...] = ()  # peers that have not answered in time, or are of an earlier version
 
 
 class ChangeGateway(Message, frozen=True):

@@ -1,7 +1,8 @@
-"""The port that tells how this peer is: process id, memory, processor time and all counters. [io]"""
+"""The port that tells how this peer is, who asks and its historian, and logs what happened. [io]"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -12,25 +13,33 @@ from mesh.errors import LocalProtocolError
 from mesh.port import Deliver
 from peers.gateway.messages import MeterRead, ReadMeter
 from peers.gateway.status import PeerStatus, encode
+from peers.history.event import GRAVE, line_of
+from peers.history.messages import Happened, VitalsTaken
 
 REQUESTS_MAX = 64  # as the searcher keeps; what is over is dropped, the asker asks again
 MEASURE_EVERY_S = 2.0
 
+logger = logging.getLogger(__name__)
+
 
 class Meter:
-    """Answers `ReadMeter` with what the composition root measures."""
+    """Answers `ReadMeter` with what the composition root measures; tells the historian now and then."""
 
     name: ClassVar[str] = "meter"
 
-    def __init__(self, me: str, measure: Callable[[], PeerStatus]) -> None:
+    def __init__(
+        self, me: str, measure: Callable[[], PeerStatus], vitals_of: Callable[[PeerStatus], VitalsTaken]
+    ) -> None:
         """Remember who measures.
 
         Args:
           me: id of this peer.
           measure: takes the status now, within a millisecond; called on the event loop's thread.
+          vitals_of: what of a status that was taken just now its history is told.
         """
         self._address = Address(me, self.name)
         self._measure = measure
+        self._vitals_of = vitals_of
         self._orders, self._inbox = trio.open_memory_channel[tuple[str, ReadMeter]](REQUESTS_MAX)
 
     def receive(self, source: Address, message: Message) -> None:
@@ -40,17 +49,19 @@ class Meter:
                     self._orders.send_nowait((source.actor, message))
                 except trio.WouldBlock:
                     pass  # the searcher repeats what it still wants
+            case Happened(event):
+                logger.log(logging.WARNING if event.kind in GRAVE else logging.INFO, "%s", line_of(event))
             case _:
                 raise LocalProtocolError(f"the meter got {message!r}")
 
     async def run(self, deliver: Deliver) -> None:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._measure_regularly)
+            nursery.start_soon(self._measure_regularly, deliver)
             async for actor, order in self._inbox:
                 deliver(self._address, actor, MeterRead(order.request, encode(self._measure())))
 
-    async def _measure_regularly(self) -> None:
+    async def _measure_regularly(self, deliver: Deliver) -> None:
         """Speeds are differences to what was measured before."""
         while True:
             await trio.sleep(MEASURE_EVERY_S)
-            self._measure()
+            deliver(self._address, "historian", self._vitals_of(self._measure()))

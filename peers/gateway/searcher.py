@@ -22,6 +22,7 @@ from peers.crawler.wire_messages import CrawlExplained, LinksAccepted, UrlExplai
 from peers.engine.reading import read_query
 from peers.gateway.draining import Draining
 from peers.gateway.errand import Errand, errand_numbers, errand_of
+from peers.gateway.history_roundup import HistoryRoundup
 from peers.gateway.inquiry import CrawlInquiry, UrlInquiry
 from peers.gateway.messages import (
     AddSeeds,
@@ -31,6 +32,7 @@ from peers.gateway.messages import (
     CheckReadiness,
     DrainOrder,
     FindPage,
+    GatherHistory,
     GatherStatus,
     MeterRead,
     PagesFound,
@@ -46,6 +48,7 @@ from peers.gateway.settings import GatewaySettings
 from peers.gateway.status_roundup import StatusRoundup
 from peers.gateway.view import View
 from peers.gateway.wire_messages import StatusTold, StatusWanted
+from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import ExcerptsRead, HitsFound, TermsCounted
 from peers.policy.decreed import number_of, policy_of
 from peers.policy.rules import EVERYTHING
@@ -61,7 +64,15 @@ EARLY_S: Final = 5.0  # so long an order waits for a peer that is starting; join
 METER_READERS_MAX: Final = 64  # gateways waiting for our status; the oldest is dropped and asks again
 
 Order: TypeAlias = (
-    SearchPages | FindPage | GatherStatus | CheckReadiness | AddSeeds | DrainOrder | AskWhy | AskWhyIdle
+    SearchPages
+    | FindPage
+    | GatherStatus
+    | GatherHistory
+    | CheckReadiness
+    | AddSeeds
+    | DrainOrder
+    | AskWhy
+    | AskWhyIdle
 )
 
 
@@ -103,6 +114,7 @@ class Searcher(Actor):
             PageRead,
             StatusWanted,
             StatusTold,
+            HistoryTold,
             LinksAccepted,
             UrlExplained,
             CrawlExplained,
@@ -134,7 +146,9 @@ class Searcher(Actor):
         match message:
             case TermsCounted(request=request) | HitsFound(request=request) | ExcerptsRead(request=request):
                 return self._receive_answer(source, request, message, now)
-            case PageRead(request=request) | StatusTold(request=request) | LinksAccepted(batch=request):
+            case PageRead(request=request) | LinksAccepted(batch=request):
+                return self._receive_answer(source, request, message, now)
+            case StatusTold(request=request) | HistoryTold(request=request):
                 return self._receive_answer(source, request, message, now)
             case UrlExplained(request=request) | CrawlExplained(request=request):
                 return self._receive_answer(source, request, message, now)
@@ -142,7 +156,7 @@ class Searcher(Actor):
                 return self._receive_members(source, message, now)
             case SearchPages() | FindPage() | GatherStatus() | CheckReadiness() | AddSeeds() | DrainOrder():
                 return self._begin(message, now)
-            case AskWhy() | AskWhyIdle():
+            case AskWhy() | AskWhyIdle() | GatherHistory():
                 return self._begin(message, now)
             case DecreesInForce():
                 self._change_policy(message)
@@ -245,6 +259,8 @@ class Searcher(Actor):
                 return PageLookup(number, self._me, order, view.ownership, view.policy)
             case GatherStatus():
                 return StatusRoundup(number, self._me, order, view.punctuality.silent, self._down_at)
+            case GatherHistory():
+                return HistoryRoundup(number, self._me, order, view.punctuality.silent)
             case CheckReadiness():
                 return Readiness(number, self._me, order, view)
             case AddSeeds():

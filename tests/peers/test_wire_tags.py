@@ -80,6 +80,8 @@ TAGS = {
     "ExcerptsRead": 45,
     "StatusWanted": 50,
     "StatusTold": 51,
+    "HistoryWanted": 52,
+    "HistoryTold": 53,
     "ClaimSlots": 60,
     "SlotsYielded": 61,
     "CompareSlots": 62,
@@ -129,6 +131,8 @@ def limited(annotation: Any, meta: Meta) -> st.SearchStrategy[Any]:
         above = None if meta.lt is None else int(meta.lt) - 1
         most = 2**63 if meta.le is None else int(meta.le)
         return st.integers(int(meta.ge or 0), most if above is None else above)
+    if annotation is float:
+        return st.floats(meta.gt if meta.ge is None else meta.ge, meta.le, exclude_min=meta.ge is None)
     if meta.pattern is not None:
         return st.from_regex(re.compile(meta.pattern.replace("$", r"\Z"), re.ASCII))
     if annotation in (str, bytes):

@@ -1,0 +1,22 @@
+"""What is said between the meter and the historian of one peer."""
+
+from __future__ import annotations
+
+from mesh.actor import Message
+from peers.history.event import Event, Standing
+from peers.history.sample import Counters, Gauges
+
+
+class VitalsTaken(Message, frozen=True):
+    """Meter to historian, every other second: how this peer is."""
+
+    counters: Counters  # since the start of the process
+    gauges: Gauges
+    standing: Standing  # without the other members and the policy, of which others tell the historian
+    has_joined: bool  # False before its mesh has let it in: nothing of that is worth telling
+
+
+class Happened(Message, frozen=True):
+    """Historian to meter: have this written to the log."""
+
+    event: Event
