@@ -32,3 +32,20 @@ class Histogram:
     def cumulated(self) -> Iterator[tuple[float, int]]:
         """Yield every upper end, infinity last, and how many were not longer."""
         return zip((*self._bounds_s, inf), accumulate(self._counts), strict=True)
+
+
+def quantile_of(counts: Sequence[int], share: float, bounds_s: Sequence[float]) -> float | None:
+    """Tell about how long what is at a share took, counted from the shortest; None where nothing was counted.
+
+    Within a class durations are taken to be spread evenly; in the one without an end they are its beginning.
+    """
+    wanted, passed = share * sum(counts), 0.0
+    if not wanted:
+        return None
+    for n, count in enumerate(counts):
+        if count and passed + count >= wanted:
+            start_s = bounds_s[min(n, len(bounds_s)) - 1] if n else 0.0
+            end_s = bounds_s[n] if n < len(bounds_s) else start_s
+            return start_s + (end_s - start_s) * (wanted - passed) / count
+        passed += count
+    return bounds_s[-1]

@@ -26,6 +26,7 @@ from peers.gateway.messages import (
     ChangeGateway,
     DrainOrdered,
     DrainRefused,
+    HistoryGathered,
     PageFound,
     PagesFound,
     ReadinessTold,
@@ -163,7 +164,7 @@ class Http:
                 self._hand_over(message.ticket, message)
             case DrainOrdered() | DrainRefused() | ReadinessTold() | PagesImported() | ImportDeferred():
                 self._hand_over(message.ticket, message)
-            case DecreesHeld() | DecreePublished() | WhyAnswered() | WhyIdleAnswered():
+            case DecreesHeld() | DecreePublished() | WhyAnswered() | WhyIdleAnswered() | HistoryGathered():
                 self._hand_over(message.ticket, message)
             case ChangeGateway(settings):
                 self.settings = settings

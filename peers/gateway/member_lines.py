@@ -108,7 +108,12 @@ def _at(endpoint: str) -> str:
 def _since(member: MemberRow, say: Say) -> str:
     if member.down_s is None:
         return ""
-    number, unit = counted(member.down_s)
+    return span_text(member.down_s, say)
+
+
+def span_text(seconds: float, say: Say) -> str:
+    """Say how long something finite is."""
+    number, unit = counted(seconds)
     return say(_SPANS[unit], number=number)
 
 

@@ -83,7 +83,7 @@ class Reader(NamedTuple):
         return f"{path}?{query}" if query else path
 
 
-class _Here(NamedTuple):
+class Here(NamedTuple):
     """Where the reader is, to come back to in another language."""
 
     path: str
@@ -251,15 +251,15 @@ _STATE_TEXTS: Final = {
 
 def start_page(reader: Reader) -> str:
     """The page with nothing but the question."""
-    return _render("start.html", reader, _Here("/"), query="")
+    return render("start.html", reader, Here("/"), query="")
 
 
 def help_page(reader: Reader) -> str:
     """What can be written into the question, with examples."""
-    return _render(
+    return render(
         "help.html",
         reader,
-        _Here("/help"),
+        Here("/help"),
         query="",
         operators=[
             _Operator(example, Wish(example).link(reader), text)
@@ -285,10 +285,10 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> 
     """A page of results that is the same whenever it is shown, with `_TOOK` for how long it took."""
     page, last = wish.page, _last_page(found.total)
     has_next = page < last or bool(found.next)
-    return _render(
+    return render(
         "results.html",
         reader,
-        _Here("/search", {"q": wish.query, "page": page}),
+        Here("/search", {"q": wish.query, "page": page}),
         query=wish.query,
         wish=wish,
         page=page,
@@ -319,10 +319,10 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> 
 def status_page(reader: Reader, report: Report, readiness: ReadinessJson) -> str:
     """What every member is doing, those that are down too, and what to do about them."""
     total = report.total
-    return _render(
+    return render(
         "status.html",
         reader,
-        _Here("/status"),
+        Here("/status"),
         query="",
         facts=reader.say(
             "status_facts",
@@ -362,7 +362,7 @@ def message_page(reader: Reader, message: str, query: str = "", again: str = "")
     Args:
       again: the address to try again, where that may help.
     """
-    return _render("message.html", reader, _Here("/"), message=message, query=query, again=again)
+    return render("message.html", reader, Here("/"), message=message, query=query, again=again)
 
 
 def stored_page_view(reader: Reader, url: str, fetched_at: float, gone_at: float, page: StoredPage) -> str:
@@ -371,10 +371,10 @@ def stored_page_view(reader: Reader, url: str, fetched_at: float, gone_at: float
     Args:
       gone_at: when a later visit did not find the page any more, 0.0 when none did.
     """
-    return _render(
+    return render(
         "stored.html",
         reader,
-        _Here("/page", {"url": url}),
+        Here("/page", {"url": url}),
         query="",
         url=url,
         is_shown=page.kind is not Kind.OTHER,
@@ -399,7 +399,12 @@ def marked(text: str, highlights: Sequence[tuple[int, int]]) -> Markup:
     return Markup("".join([*parts, html.escape(text[done:])]))
 
 
-def _render(template: str, reader: Reader, here: _Here, **values: Any) -> str:
+def render(template: str, reader: Reader, here: Here, **values: Any) -> str:
+    """Fill a template, with what every page has.
+
+    Args:
+      here: the page itself, for links to it in other languages.
+    """
     return _environment.get_template(template).render(
         reader=reader,
         say=reader.say,
@@ -455,7 +460,7 @@ def _about(reader: Reader, hit: FoundPage) -> Iterator[str]:
 
 def _fetched(reader: Reader, seconds: float, today: date) -> str:
     """When a page was fetched, in words; empty where that is not known."""
-    day = _utc(seconds) if seconds > 0 else None
+    day = utc(seconds) if seconds > 0 else None
     if day is None:
         return ""
     match (today - day.date()).days:
@@ -586,14 +591,15 @@ def _address(url: str) -> str:
 
 def _day(reader: Reader, seconds: float) -> str:
     """The day in UTC as the reader's language has it; empty for what is no time."""
-    day = _utc(seconds)
+    day = utc(seconds)
     if day is None:
         return ""
     month = reader.say("months").split()[day.month - 1]
     return reader.say("day", year=day.year, month=month, day=day.day)
 
 
-def _utc(seconds: float) -> datetime | None:
+def utc(seconds: float) -> datetime | None:
+    """Return a time; None for what is none."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):

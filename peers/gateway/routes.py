@@ -40,6 +40,8 @@ from peers.engine.query import Order
 from peers.gateway import pages
 from peers.gateway.feeds import opensearch_description, rss
 from peers.gateway.found_json import found_json
+from peers.gateway.history_page import KeptHistory
+from peers.gateway.history_view import HistorySpan
 from peers.gateway.messages import (
     AddSeeds,
     AskWhy,
@@ -48,7 +50,9 @@ from peers.gateway.messages import (
     DrainOrder,
     DrainOrdered,
     FindPage,
+    GatherHistory,
     GatherStatus,
+    HistoryGathered,
     PageFound,
     PagesFound,
     ReadinessTold,
@@ -93,6 +97,7 @@ SEEDS_MAX: Final = 10_000  # in one request
 INVALID_SHOWN_MAX: Final = 100  # of the seeds that are no URLs
 PAGES_SHOWN_MAX: Final = 1_000_000  # number of a page of results behind a cursor
 URL_PARAMETER_CHARS_MAX: Final = 8_192
+HISTORY_FRESH_S: Final = 2.0  # peers themselves look every two seconds
 
 Answer = TypeVar("Answer", bound=Message)
 
@@ -156,6 +161,7 @@ class _Routes:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self._histories: dict[HistorySpan, KeptHistory] = {}
 
     # --- For people ------------------------------------------------------------------------------
 
@@ -223,6 +229,16 @@ class _Routes:
             return _html(pages.message_page(reader, reader.say("busy")), 503)
         return _html(pages.status_page(reader, report, await self._readiness()))
 
+    async def history(self, request: Request) -> Response:
+        reader = _reader(request)
+        wanted = request.query_params.get("span", "")
+        span = next((each for each in HistorySpan if each.value == wanted), HistorySpan.HOUR)
+        try:
+            kept, is_admin = await self._history(span), self._is_admin(request)
+        except Busy:
+            return _html(pages.message_page(reader, reader.say("busy")), 503)
+        return _html(kept.page(reader, is_admin=is_admin))
+
     async def style(self, request: Request) -> Response:
         headers = {"Cache-Control": "public, max-age=31536000, immutable", **_SAFE_HEADERS}
         # The page around a stored copy is sandboxed: its origin is not ours, but it wants our style.
@@ -250,6 +266,10 @@ class _Routes:
 
     async def api_status(self, request: Request) -> Response:
         return _json(await self._report(request))
+
+    async def api_history(self, request: Request) -> Response:
+        kept = await self._history(_span(request.query_params.get("span", HistorySpan.HOUR)))
+        return _json(kept.view(is_admin=self._is_admin(request)))
 
     async def api_seeds(self, request: Request) -> Response:
         if _is_foreign(request, self._backend.settings.names):
@@ -386,6 +406,16 @@ class _Routes:
         report = report_of(map(decode, gathered.statuses), members)
         return report if self._is_admin(request) else public_part(report)
 
+    async def _history(self, span: HistorySpan) -> KeptHistory:
+        """How the mesh was; the same for a moment, since every peer is asked, and charts take time."""
+        now, kept = self._backend.now(), self._histories.get(span)
+        if kept is None or now - kept.gathered_at > HISTORY_FRESH_S:
+            gathered = await self._backend.ask(
+                lambda ticket: GatherHistory(ticket, span.seconds), HistoryGathered
+            )
+            kept = self._histories[span] = KeptHistory(gathered, span, now)
+        return kept
+
 
 def application(backend: Backend) -> Starlette:
     """The ASGI application of a gateway."""
@@ -397,11 +427,13 @@ def application(backend: Backend) -> Starlette:
             Route("/", routes.start),
             Route("/page", routes.page),
             Route("/status", routes.status),
+            Route("/history", routes.history),
             Route("/help", routes.help),
             Route("/opensearch.xml", routes.opensearch),
             Route("/favicon.ico", routes.icon),
             Route("/static/style.css", routes.style),
             Route("/api/status", routes.api_status),
+            Route("/api/history", routes.api_history),
             Route("/api/seeds", routes.api_seeds, methods=["POST"]),
             Route("/api/why", routes.api_why),
             Route("/api/why/idle", routes.api_why_idle),
@@ -499,6 +531,13 @@ def _sort(text: str) -> Order:
         return Order(text)
     except ValueError as error:
         raise _Refusal(400, f"sort has to be one of {', '.join(Order)}") from error
+
+
+def _span(text: str) -> HistorySpan:
+    try:
+        return HistorySpan(text)
+    except ValueError as error:
+        raise _Refusal(400, f"span has to be one of {', '.join(HistorySpan)}") from error
 
 
 def _page_number(text: str, last: int) -> int:
@@ -623,6 +662,7 @@ _ROBOTS: Final = """User-agent: *
 Disallow: /search
 Disallow: /page
 Disallow: /status
+Disallow: /history
 Disallow: /api/
 Disallow: /metrics
 """
