@@ -113,9 +113,9 @@ def _slow_search_s(samples: Sequence[Sample]) -> float | None:
 def _queue_wait_s(samples: Sequence[Sample]) -> float | None:
     """How long a page that is found now waits at this speed: queue / pages per second, Little 1961."""
     queued, speed = _QUEUED(samples), _PAGES(samples)
-    if not queued or not speed:
-        return queued  # nothing waits: 0, or for nobody knows how long
-    return queued / speed
+    if not queued:
+        return queued
+    return queued / speed if speed else None  # for nobody knows how long
 
 
 _QUEUED: Final = _level("queued")

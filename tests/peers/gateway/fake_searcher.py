@@ -18,7 +18,9 @@ from peers.gateway.messages import (
     DrainOrdered,
     FindPage,
     FoundPage,
+    GatherHistory,
     GatherStatus,
+    HistoryGathered,
     PageFound,
     PagesFound,
     ReadinessTold,
@@ -28,6 +30,9 @@ from peers.gateway.messages import (
     StatusGathered,
 )
 from peers.gateway.status import PeerState, PeerStatus, SlotCounts, encode
+from peers.history.event import Event, EventKind
+from peers.history.sample import Counters, Gauges, Sample
+from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import FacetCounts
 from peers.storage.warc import response_record
 from tests.helpers import seen
@@ -131,6 +136,21 @@ STATUSES = tuple(
     )
 )
 
+HISTORIES = tuple(
+    (
+        peer,
+        HistoryTold(
+            1,
+            tuple(
+                Sample(DAY - DAY % 30 - 30.0 * n, 30.0, 30.0, Counters(pages=30), Gauges(slots_owned=25_000))
+                for n in range(9, -1, -1)
+            ),
+            (Event(DAY - 90.0, EventKind.DOWN, "<b>dan"), Event(DAY - 60.0, EventKind.QUARANTINED, "eve")),
+        ),
+    )
+    for peer in ("ann", "bob")
+)
+
 
 EVERYTHING = PagesFound(
     7,
@@ -170,6 +190,8 @@ def answer_to(order: Message) -> Message:
             return PageFound(ticket, url, DAY, STORED.get(url, b""), gone_at)
         case GatherStatus(ticket=ticket):
             return StatusGathered(ticket, STATUSES)
+        case GatherHistory(ticket=ticket, span_s=span_s):
+            return HistoryGathered(ticket, DAY, span_s, HISTORIES, ("cyd",))
         case CheckReadiness(ticket=ticket):
             return ReadinessTold(ticket, FULL)
         case AddSeeds(ticket=ticket, urls=urls):

@@ -28,6 +28,7 @@ from peers.gateway.messages import (
     CheckReadiness,
     Coverage,
     DrainOrder,
+    GatherHistory,
     GatherStatus,
     Lacking,
     ReadinessTold,
@@ -797,3 +798,56 @@ async def test_readyz_is_503_until_all_slots_are_answered(backend: FakeBackend) 
     starting = await ask(application(BusyBackend()), "/readyz")
     assert (starting.status, starting.json["waits_for"]) == (503, ["too many requests at once"])
     assert (await ask(application(BusyBackend()), "/healthz")).status == 200
+
+
+# --- The history ---
+
+
+async def test_history_is_told_to_programs_for_every_peer_and_all(gateway: Starlette) -> None:
+    view = (await ask(gateway, "/api/history?span=hour")).json
+    assert view["peers"].keys() == {"ann", "bob"}
+    assert view["peers"]["ann"]["pages_per_s"][-1] == 1.0
+    assert view["total"]["pages_per_s"][-12:] == [None, None, *[2.0] * 10]
+    assert view["slots"] == {"ann": 25_000, "bob": 25_000}
+    assert view["silent"] == ["cyd"]
+    assert (await ask(gateway, "/api/history?span=year")).status == 400
+
+
+async def test_history_for_people_is_in_their_language_and_needs_no_script(gateway: Starlette) -> None:
+    english, chinese = await ask(gateway, "/history"), await ask(gateway, "/history?span=day", headers=ZH)
+    assert "Pages per second" in english.text
+    assert "style-src 'self'" in english.headers["content-security-policy"]
+    assert " style=" not in english.text
+    assert english.text.count("<svg viewBox") == 9
+    assert "&lt;b&gt;dan is down (1 others say so too)" in english.text
+    assert "最近一天" in chinese.text
+    assert "停机" in chinese.text
+    assert "<b>dan" not in english.text + chinese.text
+    for text in (english.text, chinese.text):
+        assert 'href="/status' in text
+    assert 'href="/history' in (await ask(gateway, "/status")).text
+
+
+async def test_a_span_that_is_none_is_an_hour_to_people(gateway: Starlette) -> None:
+    assert (await ask(gateway, "/history?span=%3Cb%3E")).text == (await ask(gateway, "/history")).text
+
+
+async def test_who_is_in_quarantine_is_told_to_administrators_only(gateway: Starlette) -> None:
+    assert "quarantine" in (await ask(gateway, "/history", headers=RIGHTS)).text
+    assert "quarantine" not in (await ask(gateway, "/history")).text
+    kinds = [each["kind"] for each in (await ask(gateway, "/api/history")).json["events"]]
+    assert kinds == ["down"]
+
+
+async def test_peers_are_asked_for_their_history_once_in_a_moment() -> None:
+    backend = FakeBackend()
+    gateway = application(backend)
+    for _ in range(3):
+        for target in ("/history", "/api/history", "/history?span=day"):
+            await ask(gateway, target)
+    assert backend.orders == [GatherHistory(7, 3_600.0), GatherHistory(7, 86_400.0)]
+
+
+async def test_history_of_a_busy_gateway_is_not_there() -> None:
+    for target in ("/history", "/api/history"):
+        assert (await ask(application(BusyBackend()), target)).status == 503
