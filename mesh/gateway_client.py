@@ -59,6 +59,14 @@ class GatewayClient:
         """The report of the whole mesh, as /api/status gives it."""
         return self._ask("GET", "/api/status")
 
+    def history(self, span: str) -> dict[str, Any]:
+        """How the mesh was, as /api/history gives it.
+
+        Args:
+          span: "hour", "day" or "month".
+        """
+        return self._ask("GET", "/api/history?" + urlencode({"span": span}))
+
     def readiness(self) -> dict[str, Any]:
         """Whether the mesh answers for all slots, and what it waits for, as /readyz gives it.
 

@@ -15,7 +15,7 @@ import typer
 
 from mesh.errors import ConfigError, TianmeshError
 from peers.backup import commands as backup
-from peers.commands import drain, peer, policy, search, seed, status, why
+from peers.commands import drain, events, peer, policy, search, seed, status, why
 from peers.exporting import command as exporting
 from peers.importing import command as importing
 
@@ -45,6 +45,7 @@ app.command(epilog=peer.EPILOG)(peer.peer)
 app.command(epilog=seed.EPILOG)(seed.seed)
 app.command(epilog=search.EPILOG)(search.search)
 app.command(epilog=status.EPILOG)(status.status)
+app.command(epilog=events.EPILOG)(events.events)
 app.command(epilog=why.EPILOG)(why.why)
 app.command(epilog=drain.EPILOG)(drain.drain)
 app.add_typer(policy.app, name="policy")

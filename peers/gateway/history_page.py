@@ -21,7 +21,8 @@ from peers.gateway.history_view import (
 from peers.gateway.history_words import TEXTS_OF_KINDS, event_text, is_grave
 from peers.gateway.member_lines import printable, span_text
 from peers.gateway.messages import HistoryGathered
-from peers.gateway.pages import Here, Reader, render, utc
+from peers.gateway.pages import Here, Reader, render
+from peers.gateway.time_words import utc
 
 # Into how many parts the axis of time is divided, and how long each is.
 _TICKS: Final = {

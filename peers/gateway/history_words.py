@@ -40,8 +40,8 @@ def event_text(event: ToldEvent, say: Say) -> str:
     is_span = event.kind == _OF_SECONDS
     amount = span_text(event.amount, say) if is_span else f"{event.amount:,.0f}"
     text = say(TEXTS_OF_KINDS[event.kind], peer=event.peer, amount=amount, text=printable(event.text))
-    others = len(event.told_by) - 1
-    return text + say("event_also", others=others) if others else text
+    tellers = len(event.told_by)
+    return text + say("event_also", tellers=tellers) if tellers > 1 else text
 
 
 def is_grave(event: ToldEvent) -> bool:

@@ -6,7 +6,7 @@ import html
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date
 from functools import lru_cache
 from hashlib import blake2b, sha256
 from importlib.resources import files
@@ -27,6 +27,7 @@ from peers.gateway.readiness_json import ReadinessJson
 from peers.gateway.status import PeerState, PeerStatus, Report, Total
 from peers.gateway.stored_page import Kind, StoredPage, framed_html
 from peers.gateway.texts import LANGUAGE_NAMES, OPERATORS, TEXTS, text_in
+from peers.gateway.time_words import utc
 from peers.index.wire_messages import HITS_MAX, FacetCounts
 
 HITS_PER_PAGE: Final = 10
@@ -596,14 +597,6 @@ def _day(reader: Reader, seconds: float) -> str:
         return ""
     month = reader.say("months").split()[day.month - 1]
     return reader.say("day", year=day.year, month=month, day=day.day)
-
-
-def utc(seconds: float) -> datetime | None:
-    """Return a time; None for what is none."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def _count(reader: Reader, found: PagesFound) -> str:

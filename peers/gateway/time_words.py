@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from math import isfinite
 from typing import Final
 
@@ -36,3 +37,11 @@ def when(at_s: float, now: float) -> str:
     if abs(at_s - now) < NOW_S:
         return "now"
     return f"in {span(at_s - now)}" if at_s > now else f"{span(now - at_s)} ago"
+
+
+def utc(seconds: float) -> datetime | None:
+    """Return a time; None for what is none."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

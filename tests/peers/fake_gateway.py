@@ -17,6 +17,7 @@ from mesh.decree import Decree
 from peers.engine.explanation import Explanation
 from peers.engine.query_language import Oddity, Remark
 from peers.gateway.found_json import found_json
+from peers.gateway.history_view import HistoryView
 from peers.gateway.messages import Coverage, FoundPage, PagesFound, Relaxed
 from peers.gateway.readiness_json import ReadinessJson
 from peers.gateway.status import Report
@@ -73,6 +74,7 @@ class FakeGateway:
         self.decrees: list[Decree] = []
         self.decreed_next: list[Decree] = []  # by somebody else, once these have been asked for
         self.why: dict[str, Any] = {}  # the answer of /api/why by URL, and under "idle" that of /api/why/idle
+        self.history = HistoryView("day", 0.0, 720.0, 86_400.0, {}, {}, {}, (), (), ())
         self.left_out: list[str] = []  # of all seeds
         self.orders: list[tuple[str, dict[str, Any], str]] = []
         self.searches: list[dict[str, str]] = []
@@ -98,6 +100,10 @@ class FakeGateway:
                 if self.path.startswith("/api/why"):
                     asked = dict(parse_qsl(urlsplit(self.path).query)).get("url", "idle")
                     self._answer(200, gateway.why[asked])
+                    return
+                if self.path.startswith("/api/history?"):
+                    gateway.searches.append(dict(parse_qsl(urlsplit(self.path).query)))
+                    self._answer(200, msgspec.to_builtins(gateway.history))
                     return
                 assert self.path == "/api/status"
                 self._answer(200, msgspec.to_builtins(_next(gateway.reports)))

@@ -819,7 +819,7 @@ async def test_history_for_people_is_in_their_language_and_needs_no_script(gatew
     assert "style-src 'self'" in english.headers["content-security-policy"]
     assert " style=" not in english.text
     assert english.text.count("<svg viewBox") == 9
-    assert "&lt;b&gt;dan is down (1 others say so too)" in english.text
+    assert "&lt;b&gt;dan is down (told by 2 peers)" in english.text
     assert "最近一天" in chinese.text
     assert "停机" in chinese.text
     assert "<b>dan" not in english.text + chinese.text

@@ -1,0 +1,59 @@
+"""The command `tianmesh events`: what has happened in the mesh, as its peers tell. [io]"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Annotated, Final
+
+import typer
+
+from peers.gateway.history_view import HistorySpan, HistoryView, ToldEvent, events_of
+from peers.gateway.history_words import TEXTS_OF_KINDS, event_text
+from peers.gateway.member_lines import printable
+from peers.gateway.texts import text_in
+from peers.gateway.time_words import utc
+from peers.options import (
+    DATA,
+    GATEWAY,
+    DataOption,
+    GatewayOption,
+    JsonOption,
+    TokenOption,
+    administrator_of,
+    print_json,
+    read_told,
+)
+
+EPILOG: Final = "Examples: tianmesh events   tianmesh events --last month --json"
+_say: Final = partial(text_in, "en")
+
+
+def events(
+    token: TokenOption = "",
+    data: DataOption = DATA,
+    gateway: GatewayOption = GATEWAY,
+    last: Annotated[HistorySpan, typer.Option("--last", help="How far back.")] = HistorySpan.DAY,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what has happened in the mesh, the last at the end.
+
+    Members that came and went, slots that changed hands, full disks, quarantines, policies and take-downs.
+    What several peers tell of the same is one line. Who is in quarantine is for administrators.
+    """
+    with administrator_of(gateway, token, data) as client:
+        told = client.history(last.value)
+    if as_json:
+        print_json({"events": told["events"], "silent": told["silent"]})
+        return
+    view = read_told(told, HistoryView)
+    for event in reversed(events_of(view, TEXTS_OF_KINDS)):
+        print(_line(event))
+    if view.silent:
+        print(_say("history_silent", peers=", ".join(map(printable, view.silent))), file=sys.stderr)
+
+
+def _line(event: ToldEvent) -> str:
+    at = utc(event.at_s)
+    time = f"{at:%Y-%m-%d %H:%M:%S}Z" if at else "?"
+    return f"{time}  {printable(event_text(event, _say))}"
