@@ -23,7 +23,9 @@ from peers.gateway.messages import (
     CheckReadiness,
     Coverage,
     FindPage,
+    GatherHistory,
     GatherStatus,
+    HistoryGathered,
     MeterRead,
     PageFound,
     PagesFound,
@@ -43,6 +45,8 @@ from peers.gateway.seeding import REPEAT_S, SEEDING_S_MAX
 from peers.gateway.stage import COUNTING_S_MAX, READING_S_MAX, SEARCHING_S_MAX
 from peers.gateway.status import PeerStatus, encode
 from peers.gateway.wire_messages import StatusTold, StatusWanted
+from peers.history.event import Event
+from peers.history.wire_messages import HistoryTold, HistoryWanted
 from peers.index.answering import COUNT_MAX, query_of
 from peers.index.wire_messages import HITS_MAX, CountTerms, HitsFound, ReadExcerpts, SearchSlots
 from peers.storage.wire_messages import PageRead, ReadPage
@@ -774,6 +778,22 @@ def test_status_that_is_forged_or_garbage_is_left_out() -> None:
     talk.from_peer("ann", StatusTold(talk.request, encode(PeerStatus(id="bob"))), "searcher")
     gathered = only(talk.from_peer("bob", StatusTold(talk.request, b"\xff"), "searcher"))
     assert gathered == StatusGathered(4, (), MEMBERS[:2])
+
+
+def test_history_is_gathered_from_all_live_peers_and_who_does_not_answer_is_named() -> None:
+    talk = Conversation()
+    assert talk.order(GatherHistory(4, 60.0)) == [Send(Address("ann", "membership"), MembersWanted(()))]
+    [wanted] = talk.from_peer("ann", MembersTold(MEMBERS), "membership")
+    assert wanted == Send(Address("*", "historian"), HistoryWanted(talk.request, 60.0))
+    told = HistoryTold(talk.request, (), (Event(1.0, "joined"),))
+    for peer in ("bob", "ann", "eve"):
+        assert talk.from_peer(peer, told, "historian") == []
+    assert talk.searcher.observe().ignored == 1  # eve was not asked
+    assert [send.target for send in talk.wait(REPEAT_AFTER_S)] == [Address("cyd", "historian")]
+    gathered = only(talk.wait(1.0))
+    assert isinstance(gathered, HistoryGathered)
+    assert (gathered.span_s, gathered.silent) == (60.0, ("cyd",))
+    assert gathered.told == (("ann", told), ("bob", told))
 
 
 def test_gateway_that_asks_is_told_what_the_meter_reads() -> None:
