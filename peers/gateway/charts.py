@@ -4,7 +4,7 @@ A chart has two plots over one axis of time: an area for all peers together, and
 some peers, on a scale of their own, since a sum dwarfs its parts. Lines differ by colour and by dashes, so
 that they are told apart in grey too; how they look is written once in the style sheet (`.p0` to `.p7`). Where
 nothing is known a line has a gap. Places are whole units of a drawing of WIDTH x HEIGHT, each from the one
-before, and what is level is one stroke: a line of 120 values takes some 500 bytes.
+before, and what is level is one stroke: a line of 90 values takes some 400 bytes.
 
 What a peer tells may be of any size, so the axis has a name for every size.
 """
@@ -45,6 +45,7 @@ class Unit(NamedTuple):
     """How the numbers of a chart are written."""
 
     steps: Sequence[float]  # round numbers, rising, between which the top of an axis is chosen
+    least: float  # which it is where there is nothing
     text: Callable[[float], str]
 
 
@@ -99,7 +100,7 @@ def bar(share: float) -> Markup:
 
 def top_of(lines: Iterable[Values], unit: Unit) -> float:
     """Choose a round number that no value is above, as the top of an axis."""
-    most = max((value for values in lines for value in values if value is not None), default=0.0)
+    most = max((value for values in lines for value in values if value), default=unit.least)
     within = next((step for step in unit.steps if step >= most), None)
     return within if within is not None else unit.steps[-1] * ceil(most / unit.steps[-1])
 
@@ -186,9 +187,16 @@ def _milliseconds(value: float) -> str:
 
 _LARGE: Final = ("", "k", "M", "G", "T", "P")
 _DIGITS: Final = (1, 2, 3, 4, 6, 8)  # whose halves are round, too
-NUMBER: Final = Unit([digit * 10.0**power for power in range(-2, 17) for digit in _DIGITS], _plain)
-BYTES: Final = Unit([digit * 10.0**power for power in range(3, 17) for digit in _DIGITS], _bytes)
-DURATION: Final = Unit([digit * 10.0**power for power in range(-3, 2) for digit in _DIGITS], _milliseconds)
+
+
+def _rounds(least: int, most: int) -> Sequence[float]:
+    """Round numbers from a power of ten to another."""
+    return [digit * 10.0**power for power in range(least, most) for digit in _DIGITS]
+
+
+NUMBER: Final = Unit(_rounds(-2, 17), 1.0, _plain)
+BYTES: Final = Unit(_rounds(3, 17), 1e3, _bytes)
+DURATION: Final = Unit(_rounds(-3, 2), 0.1, _milliseconds)
 
 
 def wait_unit(span_text: Callable[[float], str]) -> Unit:
@@ -196,4 +204,4 @@ def wait_unit(span_text: Callable[[float], str]) -> Unit:
     minutes = (60.0, 120.0, 240.0, 600.0, 1_200.0)
     hours = (3_600.0, 7_200.0, 14_400.0, 36_000.0, 72_000.0)
     days = [86_400.0 * digit * 10**power for power in range(5) for digit in (1, 2, 4)]
-    return Unit((2.0, 10.0, 20.0, *minutes, *hours, *days), span_text)
+    return Unit((2.0, 10.0, 20.0, *minutes, *hours, *days), 60.0, span_text)

@@ -205,18 +205,19 @@ def _events(gathered: HistoryGathered, *, is_admin: bool) -> list[ToldEvent]:
         ((event, teller) for teller, told in gathered.told for event in _believed(told, gathered.now)),
         key=lambda each: (each[0].at_s, each[1]),
     )
-    groups: dict[tuple[object, ...], list[tuple[Event, list[str]]]] = {}
+    groups: list[tuple[Event, list[str]]] = []  # in the order of time
+    last: dict[tuple[object, ...], tuple[Event, list[str]]] = {}  # of those that say the same
     for event, teller in events:
         if event.kind in _FOR_ADMINS and not is_admin:
             continue
         is_common = bool(event.peer) or event.kind in _OF_MESH
-        same = groups.setdefault((event.kind, event.peer, event.amount, "" if is_common else teller), [])
-        if is_common and same and event.at_s - same[-1][0].at_s <= SAME_S and teller not in same[-1][1]:
-            same[-1][1].append(teller)
+        same = last.get((event.kind, event.peer, event.amount)) if is_common else None
+        if same and event.at_s - same[0].at_s <= SAME_S and teller not in same[1]:
+            same[1].append(teller)
         else:
-            same.append((event, [teller]))
-    told = [_told(event, tellers) for group in groups.values() for event, tellers in group]
-    return _chosen(sorted(told, key=lambda each: -each.at_s), len(gathered.told))
+            groups.append((event, [teller]))
+            last[event.kind, event.peer, event.amount] = groups[-1]
+    return _chosen([_told(*group) for group in reversed(groups)], len(gathered.told))
 
 
 def _believed(told: HistoryTold, now: float) -> Iterable[Event]:

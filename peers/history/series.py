@@ -24,7 +24,7 @@ import msgspec
 from mesh.table import Table, TableSection
 from peers.history.sample import Counters, Gauges, Sample, coarsened, merged
 
-POINTS: Final = 120  # in an answer: a chart has some 300 pixels
+POINTS: Final = 90  # in an answer: a chart has some 300 pixels; and the span of each is one of whole samples
 
 
 class Level(NamedTuple):

@@ -142,7 +142,7 @@ HISTORIES = tuple(
         HistoryTold(
             1,
             tuple(
-                Sample(DAY - DAY % 30 - 30.0 * n, 30.0, 30.0, Counters(pages=30), Gauges(slots_owned=25_000))
+                Sample(DAY - 40.0 * n, 40.0, 40.0, Counters(pages=40), Gauges(slots_owned=25_000))
                 for n in range(9, -1, -1)
             ),
             (Event(DAY - 90.0, EventKind.DOWN, "<b>dan"), Event(DAY - 60.0, EventKind.QUARANTINED, "eve")),

@@ -76,7 +76,7 @@ def test_a_picture_has_no_style_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("unit", "most", "top", "text"),
     [
-        (NUMBER, 0.0, 0.01, "0.01"),
+        (NUMBER, 0.0, 1.0, "1"),
         (NUMBER, 0.7, 0.8, "0.8"),
         (NUMBER, 107.0, 200.0, "200"),
         (NUMBER, 1_000.0, 1_000.0, "1k"),
@@ -87,6 +87,7 @@ def test_a_picture_has_no_style_of_its_own() -> None:
         (BYTES, 3.7e9, 4e9, "4 GB"),
         (DURATION, 0.037, 0.04, "40 ms"),
         (DURATION, 5.0, 6.0, "6 s"),
+        (DURATION, 0.0, 0.1, "100 ms"),
         (wait_unit(lambda seconds: f"{seconds:.0f}"), 1e12, 1.00224e12, "1002240000000"),
     ],
 )

@@ -23,12 +23,12 @@ from peers.history.series import POINTS
 from peers.history.wire_messages import HistoryTold
 
 NOW = 1_750_000_230.0
-STEP = 30.0  # of an hour
+STEP = 40.0  # of an hour
 THIS = NOW // STEP * STEP  # when the last step begins
 ENGLISH = Reader("en", False)
 
 
-def sample(start_s: float, span_s: float = STEP, pages: int = 60, **gauges: int) -> Sample:
+def sample(start_s: float, span_s: float = STEP, pages: int = 80, **gauges: int) -> Sample:
     return Sample(start_s, span_s, span_s, Counters(pages=pages), Gauges(**gauges))
 
 
@@ -44,7 +44,7 @@ def view_of(
 
 
 def test_values_stand_at_their_times_and_where_nobody_tells_is_nothing() -> None:
-    view = view_of({"ann": told(sample(THIS - STEP), sample(THIS)), "bob": told(sample(THIS, pages=30))})
+    view = view_of({"ann": told(sample(THIS - STEP), sample(THIS)), "bob": told(sample(THIS, pages=40))})
     assert (view.start_s, view.step_s) == (THIS - STEP * (POINTS - 1), STEP)
     assert view.peers["ann"]["pages_per_s"][-3:] == (None, 2.0, 2.0)
     assert view.peers["bob"]["pages_per_s"][-3:] == (None, None, 1.0)
@@ -53,7 +53,7 @@ def test_values_stand_at_their_times_and_where_nobody_tells_is_nothing() -> None
 
 
 def test_a_sample_that_is_longer_stands_at_all_steps_it_covers() -> None:
-    view = view_of({"ann": told(sample(THIS - 4 * STEP, 2 * STEP, pages=120), sample(THIS))})
+    view = view_of({"ann": told(sample(THIS - 4 * STEP, 2 * STEP, pages=160), sample(THIS))})
     assert view.total["pages_per_s"][-5:] == (2.0, 2.0, None, None, 2.0)
 
 
@@ -61,8 +61,8 @@ def test_a_new_page_waits_as_long_as_the_queue_takes() -> None:
     def wait(pages: int, queued: int) -> float | None:
         return view_of({"ann": told(sample(THIS, pages=pages, queued=queued))}).total["queue_wait_s"][-1]
 
-    assert wait(60, 100) == 50.0
-    assert wait(60, 0) == wait(0, 0) == 0.0
+    assert wait(80, 100) == 50.0
+    assert wait(80, 0) == wait(0, 0) == 0.0
     assert wait(0, 100) is None
 
 
@@ -73,7 +73,7 @@ def test_latency_of_all_is_that_of_all_searches() -> None:
     assert view.peers["ann"]["slow_search_s"][-1] == pytest.approx(0.005, abs=1e-4)
     assert view.peers["cyd"]["slow_search_s"][-1] is None
     assert 0.5 < (view.total["slow_search_s"][-1] or 0.0) <= 1.0
-    assert view.total["searches_per_s"][-1] == 6.6
+    assert view.total["searches_per_s"][-1] == 4.95
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_what_the_hour_has_no_fine_samples_of_it_has_longer_ones_of() -> None:
     again = Series(table)
     now = run(again, now, 60.0)
     samples = again.last(now, HOUR)
-    assert {each.span_s for each in samples} == {MEDIUM.span_s, 3 * FINE.span_s}
+    assert {each.span_s for each in samples} == {MEDIUM.span_s, 4 * FINE.span_s}
     assert sum(each.counters.pages for each in samples) == pytest.approx(1_860, abs=MEDIUM.span_s)
 
 
