@@ -14,6 +14,7 @@ import msgspec
 
 from peers.engine.query import Order
 from peers.gateway.found_json import FoundJson
+from peers.gateway.history_view import HistorySpan, HistoryView
 from peers.gateway.order_json import Decrees, Drain, Drained, Failure, Imported, Published, Seeded, Seeds
 from peers.gateway.readiness_json import HealthJson, ReadinessJson
 from peers.gateway.status import Report
@@ -64,6 +65,7 @@ _OFFSET: Final = _Parameter(
 )
 _PAGE: Final = _Parameter("page", "of results, from 1", {"type": "integer", "minimum": 1})
 _FORMAT: Final = _Parameter("format", "instead of a page", {"enum": ["json", "rss"]})
+_SPAN: Final = _Parameter("span", "how far back", {"enum": [str(span) for span in HistorySpan]})
 _KIND: Final = _Parameter("kind", "of decree", {"type": "string"})
 _SUBJECT: Final = _Parameter("subject", "whom or what it is about", {"type": "string"})
 
@@ -77,6 +79,14 @@ _OPERATIONS: Final = (
         failures=(400, 502),
     ),
     _Operation("/api/status", "get", "How the mesh is; addresses and hosts are for administrators", Report),
+    _Operation(
+        "/api/history",
+        "get",
+        "How the mesh was, and what has happened; quarantines are for administrators",
+        HistoryView,
+        (_SPAN,),
+        failures=(400,),
+    ),
     _Operation(
         "/api/seeds",
         "post",
@@ -163,6 +173,7 @@ _OPERATIONS: Final = (
         "/page", "get", "The stored copy of a page", _HTML, (_URL, _LANGUAGE), failures=(400, 404, 502)
     ),
     _Operation("/status", "get", "How the mesh is, as a page", _HTML, (_LANGUAGE,)),
+    _Operation("/history", "get", "How the mesh was, as a page", _HTML, (_SPAN, _LANGUAGE)),
     _Operation("/help", "get", "How to search", _HTML, (_LANGUAGE,)),
     _Operation(
         "/opensearch.xml", "get", "This search engine, for browsers", "application/opensearchdescription+xml"

@@ -60,6 +60,8 @@ async def test_the_gateway_gives_its_description(gateway: Starlette, described: 
         ("/api/search?q=crawler&facets=1&explain=1", "GET", b""),
         ("/api/search", "GET", b""),
         ("/api/status", "GET", b""),
+        ("/api/history", "GET", b""),
+        ("/api/history?span=year", "GET", b""),
         ("/api/seeds", "POST", SEEDS),
         ("/api/seeds", "POST", b"nothing"),
         ("/api/drain", "POST", b'{"peer": "bobb"}'),
