@@ -23,12 +23,11 @@ from peers.history.event import Standing, continued, events_between
 from peers.history.event_log import EventLog
 from peers.history.messages import Happened, VitalsTaken
 from peers.history.sample import Counters, grown
-from peers.history.series import Series
+from peers.history.series import Level, Series, level_for
 from peers.history.wire_messages import EVENTS_TOLD_MAX, SAMPLES_MAX, HistoryTold, HistoryWanted
 from peers.policy.decreed import number_of, policy_of
 from peers.policy.rules import Action
 
-ANSWERS_KEPT: Final = 8  # until the next look: whoever asks often costs no more than one who asks twice
 _SERIES: Final = b"s"  # sections of its table
 _EVENTS: Final = b"e"
 _KNOWN: Final = b"k"  # key of what it knew when it last told of a member or a policy
@@ -74,7 +73,8 @@ class Historian(Actor):
         self._seen: Standing | None = None  # the last one told, before the members are known
         self._counters = Counters()
         self._looked_at = 0.0
-        self._answers: dict[float, HistoryTold] = {}  # by span
+        # By level, until the next look: whoever asks often costs no more than one who asks once.
+        self._answers: dict[Level, HistoryTold] = {}
         self._n_looks = self._n_events = self._n_told = 0
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
@@ -145,12 +145,12 @@ class Historian(Actor):
 
     def _answer(self, request: int, span_s: float, now: float) -> HistoryTold:
         self._n_told += 1
-        told = self._answers.get(span_s)
+        level = level_for(span_s)
+        told = self._answers.get(level)
         if told is None:
-            samples = tuple(self._series.last(now, span_s)[-SAMPLES_MAX:])
-            events = self._log.since(now - span_s, EVENTS_TOLD_MAX)
+            samples = tuple(self._series.last(now, level)[-SAMPLES_MAX:])
+            events = self._log.since(now - level.reach_s, EVENTS_TOLD_MAX)
             standing = self._standing
             told = HistoryTold(request, samples, events, standing.wanted_since_s, standing.wanted_most)
-            if len(self._answers) < ANSWERS_KEPT:
-                self._answers[span_s] = told
+            self._answers[level] = told
         return replace(told, request=request)

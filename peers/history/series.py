@@ -41,6 +41,7 @@ class Level(NamedTuple):
 FINE: Final = Level(10.0, 360)  # an hour
 MEDIUM: Final = Level(120.0, 720)  # a day
 COARSE: Final = Level(1_800.0, 1_440)  # 30 days
+LEVELS: Final = (FINE, MEDIUM, COARSE)
 _PREFIXES: Final = {MEDIUM: b"m", COARSE: b"c"}
 _KEY_BYTES: Final = 6  # of the number of a span
 
@@ -58,7 +59,7 @@ class Series:
 
     def note(self, now: float, seconds: float, counters: Counters, gauges: Gauges) -> None:
         """Put in what was counted in so many seconds until now, and how it is now."""
-        for level in (FINE, MEDIUM, COARSE):
+        for level in LEVELS:
             start_s = now // level.span_s * level.span_s
             tick = Sample(start_s, level.span_s, seconds, counters, gauges)
             before = self._open.get(level)
@@ -69,19 +70,18 @@ class Series:
                 before = self._begin(level, start_s)
             self._open[level] = tick if before is None else merged(before, tick)
 
-    def last(self, now: float, span_s: float) -> list[Sample]:
-        """Tell of the last so many seconds, in `POINTS` samples or one more, oldest first.
+    def last(self, now: float, level: Level) -> list[Sample]:
+        """Tell of as long as a level reaches, in `POINTS` samples or one more, oldest first.
 
         Where the finest are missing, as after a start, there are longer ones instead.
         """
-        levels = [level for level in (FINE, MEDIUM, COARSE) if level.reach_s >= span_s] or [COARSE]
-        since_s = now - span_s
-        samples = list(self._from(levels[0], since_s))
-        if levels[0] is FINE:
+        since_s = now - level.reach_s
+        samples = list(self._from(level, since_s))
+        if level is FINE:
             first_s = samples[0].start_s if samples else now
             earlier = (each for each in self._from(MEDIUM, since_s) if each.start_s + each.span_s <= first_s)
             samples = list(chain(earlier, samples))
-        return coarsened(samples, max(span_s / POINTS, levels[0].span_s))
+        return coarsened(samples, level.reach_s / POINTS)
 
     def _from(self, level: Level, since_s: float) -> Iterator[Sample]:
         """Those that end after this, oldest first, the open one last."""
@@ -119,6 +119,11 @@ class Series:
         oldest = _numbered(max(number - level.kept + 1, 0))
         for key, _ in chain(rows.scan(b"", oldest), rows.scan(_numbered(number + 1))):
             rows.delete(key)
+
+
+def level_for(span_s: float) -> Level:
+    """Return the finest level that reaches back so far, or the longest."""
+    return next((level for level in LEVELS if level.reach_s >= span_s), COARSE)
 
 
 def _key(sample: Sample) -> bytes:

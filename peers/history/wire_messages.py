@@ -16,7 +16,10 @@ EVENTS_TOLD_MAX: Final = 200
 
 
 class HistoryWanted(Message, frozen=True, array_like=True, tag=52):
-    """A gateway to every historian: what was in the last so many seconds? Answered by `HistoryTold`."""
+    """A gateway to every historian: what was in the last so many seconds? Answered by `HistoryTold`.
+
+    Answers are of the last hour, day or 30 days, whichever is long enough.
+    """
 
     request: Count
     span_s: Span

@@ -77,7 +77,7 @@ def test_answers_are_made_once_between_two_looks() -> None:
     historian = Historian(ME, MemoryTable())
     look(historian, NOW)
     look(historian, NOW + 2.0, pages=1)
-    assert ask(historian, NOW + 2.5).samples is ask(historian, NOW + 3.5).samples
+    assert ask(historian, NOW + 2.5).samples is ask(historian, NOW + 3.5, 17.0).samples
     look(historian, NOW + 4.0, pages=2)
     assert ask(historian, NOW + 4.0).samples[0].counters.pages == 2
 

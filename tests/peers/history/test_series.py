@@ -8,7 +8,7 @@ import pytest
 
 from mesh.memory_table import MemoryTable
 from peers.history.sample import Counters, Gauges
-from peers.history.series import COARSE, FINE, MEDIUM, POINTS, Series
+from peers.history.series import COARSE, FINE, MEDIUM, POINTS, Series, level_for
 
 NOW = 1_750_000_200.0  # some time; a whole multiple of two minutes
 HOUR, DAY, MONTH = 3_600.0, 86_400.0, 30 * 86_400.0
@@ -33,7 +33,7 @@ def run(series: Series, start: float, seconds: float, every: float = 2.0, queued
 
 
 def pages_in(series: Series, now: float, span_s: float) -> int:
-    return sum(each.counters.pages for each in series.last(now, span_s))
+    return sum(each.counters.pages for each in series.last(now, level_for(span_s)))
 
 
 @pytest.mark.parametrize("span_s", [HOUR, DAY, MONTH])
@@ -41,14 +41,14 @@ def test_everything_is_in_every_span_that_is_long_enough(span_s: float) -> None:
     series = Series(MemoryTable())
     now = run(series, NOW, 3_000.0)
     assert pages_in(series, now, span_s) == 3_000
-    assert series.last(now, span_s)[-1].gauges.queued == 7
+    assert series.last(now, level_for(span_s))[-1].gauges.queued == 7
 
 
 @pytest.mark.parametrize("span_s", [HOUR, DAY, MONTH])
 def test_answers_are_as_long_as_asked_and_have_so_many_points(span_s: float) -> None:
     series = Series(MemoryTable())
     now = run(series, NOW, MONTH + DAY, every=90.0)
-    samples = series.last(now, span_s)
+    samples = series.last(now, level_for(span_s))
     assert POINTS <= len(samples) <= POINTS + 1 or span_s == HOUR  # in which 90 s leave gaps
     assert {each.span_s for each in samples} == {span_s / POINTS}
     assert all(now - span_s - span_s / POINTS <= each.start_s <= now for each in samples)
@@ -77,7 +77,7 @@ def test_after_a_restart_the_rows_are_taken_up_and_the_hole_stays() -> None:
     now = run(again, NOW + HOUR + 600.0, 300.0)
     for span_s in (DAY, MONTH):
         assert pages_in(again, now, span_s) == pytest.approx(HOUR + 300.0, abs=MEDIUM.span_s)
-    starts = [each.start_s for each in again.last(now, HOUR)]
+    starts = [each.start_s for each in again.last(now, FINE)]
     assert max(later - one for one, later in pairwise(starts)) >= 600.0
 
 
@@ -96,7 +96,7 @@ def test_what_the_hour_has_no_fine_samples_of_it_has_longer_ones_of() -> None:
     now = run(Series(table), NOW, 1_800.0)
     again = Series(table)
     now = run(again, now, 60.0)
-    samples = again.last(now, HOUR)
+    samples = again.last(now, FINE)
     assert {each.span_s for each in samples} == {MEDIUM.span_s, 4 * FINE.span_s}
     assert sum(each.counters.pages for each in samples) == pytest.approx(1_860, abs=MEDIUM.span_s)
 
@@ -107,12 +107,12 @@ def test_a_clock_that_jumps_back_leaves_nothing_in_the_future_and_breaks_nothing
     run(series, NOW + 10 * DAY, HOUR)
     now = run(series, NOW, HOUR)
     for span_s in (HOUR, DAY, MONTH):
-        samples = series.last(now, span_s)
+        samples = series.last(now, level_for(span_s))
         assert all(each.start_s <= now for each in samples)
         assert [each.start_s for each in samples] == sorted(each.start_s for each in samples)
     assert pages_in(series, now, DAY) == pytest.approx(HOUR, abs=MEDIUM.span_s)
     again = Series(table)
-    assert all(each.start_s <= now for each in again.last(now, MONTH))
+    assert all(each.start_s <= now for each in again.last(now, COARSE))
 
 
 def test_what_is_known_of_a_span_that_comes_again_is_added_to() -> None:
@@ -120,3 +120,8 @@ def test_what_is_known_of_a_span_that_comes_again_is_added_to() -> None:
     now = run(series, NOW, 590.0)
     now = run(series, now - 100.0, 100.0)
     assert pages_in(series, now, DAY) == 690
+
+
+def test_a_span_is_told_by_the_finest_level_that_is_long_enough() -> None:
+    spans = (1.0, HOUR, HOUR + 1.0, DAY, MONTH, 2 * MONTH)
+    assert [level_for(span_s) for span_s in spans] == [FINE, FINE, MEDIUM, MEDIUM, COARSE, COARSE]
