@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
@@ -76,11 +77,23 @@ async def run_peer(config_file: Path, stop: trio.Event, tell: Tell) -> None:
     """
     config_file = config_in(config_file)
     config = _config_in(config_file)
+    gateway_host, _, gateway_port = config.gateway.listen.rpartition(":")
+    with listen(gateway_host, int(gateway_port)) as listener:
+        gateway = url_of(listener, _host_of(gateway_host, config.member))
+        await _run(config_file, config, listener, gateway, stop, tell)
+
+
+async def _run(
+    config_file: Path,
+    config: PeerConfig,
+    listener: socket.socket,
+    gateway: str,
+    stop: trio.Event,
+    tell: Tell,
+) -> None:
+    """Put a peer together around its gateway's socket, and run it."""
     folder = config_file.parent
     data = folder / config.storage.folder
-    gateway_host, _, gateway_port = config.gateway.listen.rpartition(":")
-    listener = listen(gateway_host, int(gateway_port))
-    gateway = url_of(listener, _host_of(gateway_host, config.member))
     load_suffixes()
     table = await _table_in(folder, data)
     member = Member(folder, config.mesh, config.member, table, gateway)

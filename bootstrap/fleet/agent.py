@@ -24,6 +24,7 @@ CONNECT_S = 3.0
 STOP_S = 60.0  # pages in progress are stored and neighbours told before a peer ends
 LISTEN_S = 20.0
 ANSWER_S = 10.0
+WORDS_S = 1.0
 LOG_BYTES = 200_000
 
 
@@ -113,6 +114,7 @@ def do_start(folder: str, command: str) -> dict[str, object]:
         pid = os.posix_spawn(words[0], words, os.environ, file_actions=streams, setsid=True)
         with open(_pid_file(folder, name), "w", encoding="ascii") as file:
             file.write(str(pid))
+        _wait_for_words(pid)
     return {"started": started}
 
 
@@ -276,13 +278,27 @@ def _pid_of(folder: str, name: str) -> int:
     except (OSError, ValueError):
         return 0
     try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            words = file.read().decode(errors="replace").split("\0")
+        words = _words_of(pid)
         with open(f"/proc/{pid}/stat", "rb") as file:
             is_over = file.read().rpartition(b")")[2].split()[0] == b"Z"
     except OSError:  # no such files on this system
         return pid
     return pid if not is_over and any(config.endswith(word) for word in words[-1:-4:-1] if word) else 0
+
+
+def _words_of(pid: int) -> list[str]:
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        return file.read().decode(errors="replace").split("\0")
+
+
+def _wait_for_words(pid: int) -> None:
+    """Wait until it can be seen what a new process runs, which is a moment after it is made."""
+    until = time.monotonic() + WORDS_S
+    try:
+        while _words_of(pid) == [""] and time.monotonic() < until:
+            time.sleep(0.001)
+    except OSError:  # it has ended, or there are no such files on this system
+        return
 
 
 def _service_pid(config: str) -> int:

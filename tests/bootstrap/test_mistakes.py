@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from mesh.errors import INTERRUPTED, ConfigError
 from mesh.places import MARK, check_disk, check_place, mark_disk
 from peers import application
 from peers.cli import main
+from peers.gateway.http import listen
 from peers.importing.checkpoint import Checkpoint, checkpoint_path
 from tests.peers.fake_gateway import fake_gateway
 
@@ -154,6 +156,18 @@ def test_a_dead_peer_is_written_off_only_when_that_is_confirmed(
         assert gateway.decrees == []
         assert run([*order, "--yes"]) == 0
         assert len(gateway.decrees) == 1
+
+
+def test_a_peer_that_does_not_start_leaves_no_socket_open(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+
+    def noted(host: str, port: int) -> socket.socket:
+        opened.append(listen(host, port))
+        return opened[-1]
+
+    monkeypatch.setattr("peers.peer.listen", noted)
+    assert run(["peer", "--config", "strange"]) == 1
+    assert [each.fileno() for each in opened] == [-1]
 
 
 @pytest.mark.parametrize("module", ["typer", "mesh.process", "peers.peer"])
