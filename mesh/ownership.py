@@ -7,6 +7,7 @@ crawled and kept: its first rank is the *owner*, the next ones are the standbys.
 from their serving weights, slots are searched. A peer raises its serving weight to its weight when it has
 all that belongs to its slots, and lowers it when those who take over have; so a slot that moves is
 answered by who had it until who gets it is ready. The rest of the time the two are equal, but for pins.
+Where several get slots at once they serve together (`mesh.membership.serving`).
 
 *Pins.* The owner of a mesh may say who is to crawl a slot. Where that member has weight it is first in the
 table, and those follow who would be first without it. The serving table knows no pins: a pin moves who asks
@@ -42,6 +43,7 @@ class Ownership:
         alive: Iterable[str],
         *,
         serving: SlotTable | None = None,
+        serving_with_me: SlotTable | None = None,
         has_majority: bool = True,
         missed: int = 0,
         importers: Iterable[str] | None = None,
@@ -52,6 +54,7 @@ class Ownership:
           table: from the weights of the live members.
           alive: all live members, those without weight too.
           serving: from their serving weights; None when it is the same table.
+          serving_with_me: what that would be if `me` served as much as its weight; None for `table`.
           has_majority: whether the live members are most of those known: only then may slots be taken.
           missed: how many members are down that may have something of slots. As long as these are fewer
             than the copies, the live ones together have everything that was acknowledged.
@@ -60,6 +63,7 @@ class Ownership:
         self.me = me
         self.table = table
         self.serving = table if serving is None else serving
+        self.serving_with_me = table if serving_with_me is None else serving_with_me
         self.alive = frozenset(alive)
         self.has_majority = has_majority
         self.missed = missed
@@ -101,6 +105,11 @@ class Ownership:
     def answers(self) -> npt.NDArray[np.bool_]:
         """Mask over slots: where this peer's index answers queries."""
         return self.answered_by(self.me)
+
+    @property
+    def answers_next(self) -> npt.NDArray[np.bool_]:
+        """Mask over slots: where this peer's index would answer if it served as much as its weight."""
+        return self.serving_with_me.slots_of(self.me)
 
     @property
     def leaving(self) -> npt.NDArray[np.bool_]:

@@ -16,6 +16,7 @@ What it believes of others
     allowance    so much for each member, as time goes by
     hearsay      what is made of bad news that a single member tells of another
     announcing   what follows for the slots: the ownership that the other actors are told
+    serving      who of them answers, while members get ready one after the other
 
 How it finds out, and tells
     gossip       news, by itself or riding on pings, from the queue in `rumours`

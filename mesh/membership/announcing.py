@@ -11,6 +11,7 @@ from mesh.credentials import Credentials
 from mesh.decree import Decree
 from mesh.membership.members import MemberList, State
 from mesh.membership.outbox import Outbox
+from mesh.membership.serving import serving_weights, serving_weights_with
 from mesh.membership.wire_messages import MemberRecord
 from mesh.ownership import Ownership, OwnershipChanged
 from mesh.slots import SlotTable, slot_table
@@ -61,15 +62,15 @@ class Announcing:
         self._revision = self._members.revision
         records = self._members.live_records()
         weights = {record.peer: record.weight for record in records}
-        serving = {record.peer: record.serving for record in records}
-        if not any(serving.values()):
-            serving = weights  # nobody is ready, so nobody is readier than who is to be
+        serving, serving_with_me = serving_weights(records), serving_weights_with(self._me, records)
         is_most, missed, old = self._members.has_majority(), self._count_missed(), self.ownership
         importers = frozenset(record.peer for record in records if self._may_import(record))
-        if old is not None and (self._pins, weights, serving, is_most, missed, importers) == (
+        seen = self._pins, weights, serving, serving_with_me, is_most, missed, importers
+        if old is not None and seen == (
             self._pins_announced,
             old.table.weights,
             old.serving.weights,
+            old.serving_with_me.weights,
             old.has_majority,
             old.missed,
             old.importers,
@@ -80,11 +81,15 @@ class Announcing:
         served = table
         if serving != weights:
             served = self._slot_table(serving, old.serving if old else None)
+        served_with_me = served
+        if serving_with_me != serving:
+            served_with_me = self._slot_table(serving_with_me, served)
         self.ownership = Ownership(
             self._me,
             table.pinned(self._pins),
             weights,
             serving=served,
+            serving_with_me=served_with_me,
             has_majority=is_most,
             missed=missed,
             importers=importers,

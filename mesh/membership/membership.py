@@ -15,10 +15,10 @@ suspects as long as it stood still, for their answers may be waiting in its inbo
 
 *Tables.* The slot tables follow from the records of the live members, suspects among them (`ownership`).
 Who is dead or has left is in neither. A newcomer has its weight at once, and a serving weight of 0 until its
-handover says that it has what belongs to its slots (`ServeSlots`). How slots change hands without two
-peers crawling one is the business of `peers/handover`; the membership gives it two guarantees: what a
-*licence* is (`licence`), and `HoldingsRevoked` as soon as this peer learns that most may have held it for
-dead.
+handover says that it has what belongs to its slots (`ServeSlots`); those who come together serve together
+(`serving`). How slots change hands without two peers crawling one is the business of `peers/handover`; the
+membership gives it two guarantees: what a *licence* is (`licence`), and `HoldingsRevoked` as soon as this
+peer learns that most may have held it for dead.
 
 *Joining.* A stranger knocks at the doors of bootstrap nodes. Any member with a majority lets it in; one
 without might make itself a majority of strangers. When no door answers, a peer that was a member before
@@ -426,8 +426,8 @@ class Membership(Actor):
                 self._hear_door(answer, now)
             case DoorKnocked():
                 self._admission.answer(message, now)
-            case ServeSlots():
-                self._own.serve()
+            case ServeSlots(is_together):
+                self._own.serve(is_together=is_together)
             case QueueMeasured():
                 self._queues.note(self.me, message)
             case DrainPeer(is_draining):

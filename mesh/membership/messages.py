@@ -73,6 +73,9 @@ class HoldingsRevoked(Message, frozen=True):
 class ServeSlots(Message, frozen=True):
     """Handover to membership: what we answer for may be what our weight gives us."""
 
+    # Not before others are ready too: alone we would have to answer for slots that we do not keep.
+    is_together: bool = False
+
 
 class QueueMeasured(Message, frozen=True):
     """Controller to membership: so many URLs are to be fetched here; weights follow from it."""

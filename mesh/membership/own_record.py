@@ -14,6 +14,7 @@ from mesh.decree import Decree, number_of
 from mesh.membership.members import MemberList, State
 from mesh.membership.memory import Memory
 from mesh.membership.rumours import RumourQueue
+from mesh.membership.serving import READY, is_ready
 from mesh.membership.standing import Standing
 from mesh.membership.wire_messages import MemberRecord, Rumour
 
@@ -63,16 +64,19 @@ class OwnRecord:
         self._rumours.put(self.rumour)
         self._memory.keep_own(self.record)
 
-    def serve(self) -> None:
-        """Answer for what we own."""
-        if self.record.serving != self.record.weight and not self._standing.is_ended:
-            self._rewrite(replace(self.record, serving=self.record.weight))
+    def serve(self, *, is_together: bool) -> None:
+        """Answer for what we own, now or together with others; who serves already does not wait for them."""
+        record = self.record
+        waits = is_together and record.serving <= READY
+        serving = min(READY, record.weight) if waits else record.weight
+        if record.serving != serving and not self._standing.is_ended:
+            self._rewrite(replace(record, serving=serving))
 
     def set_draining(self, is_draining: bool) -> None:
         """Give away all slots, or take the share again that a person wants."""
         if self.record.is_draining != is_draining and not self._standing.is_ended:
             weight = 0 if is_draining else min(self.weight_wanted, self._weight_allowed())
-            self._rewrite(replace(self.record, weight=weight, is_draining=is_draining))
+            self._rewrite(replace(self._unready(), weight=weight, is_draining=is_draining))
 
     def part(self, state: State) -> None:
         """Say that this peer goes, for a while or for good: nobody else can say so for it."""
@@ -86,7 +90,7 @@ class OwnRecord:
 
     def set_weight(self, weight: int) -> None:
         """Take so much, or as much of it as the certificate allows."""
-        self._rewrite(replace(self.record, weight=min(weight, self._weight_allowed())))
+        self._rewrite(replace(self._unready(), weight=min(weight, self._weight_allowed())))
 
     def hear_renewals(self, renewals: Mapping[str, Decree], now: float) -> None:
         """Have the certificate of a renewal, unless it is for other keys or ends before our own."""
@@ -102,6 +106,10 @@ class OwnRecord:
             most = new.weight_allowed
             weight, serving = min(self.record.weight, most), min(self.record.serving, most)
             self._rewrite(replace(self.record, certificate=certificate, weight=weight, serving=serving))
+
+    def _unready(self) -> MemberRecord:
+        """Our record for another weight: what was there for the one before says nothing of that."""
+        return replace(self.record, serving=0) if is_ready(self.record) else self.record
 
     def _weight_allowed(self) -> int:
         return self._credentials.grant_of(self.record).weight_allowed

@@ -136,7 +136,7 @@ class Handover(Actor):
         self._membership = Address(me, "membership")
         self._is_begun = False  # the first ownership is there, and with it all that `_begin` makes
         self._told_complete: SlotMask | None = None  # what our indexer and stores were told
-        self._asked_to_serve = b""  # the epoch under which we said that we can
+        self._said_to_serve: tuple[bytes, ServeSlots] | None = None  # last, and under which epoch
         self._n_takeovers = self._n_refused = 0
 
     def _begin(self, ownership: Ownership, now: float) -> None:
@@ -335,13 +335,20 @@ class Handover(Actor):
     def _serve(self) -> list[Send]:
         """Have the serving weight follow the weight, once that costs nobody an answer."""
         standing, ownership = self._standing, self._standing.ownership
-        if self._asked_to_serve == ownership.epoch or (ownership.kept & ~standing.complete).any():
+        if (
+            self._said_to_serve == (ownership.epoch, ServeSlots())
+            or (ownership.kept & ~standing.complete).any()
+        ):
             return []
         for peer, slots in standing.by_answerer(ownership.leaving).items():
             if (slots & ~self._offering.taken_by(peer)).any():
                 return []
-        self._asked_to_serve = ownership.epoch
-        return [Send(self._membership, ServeSlots())]
+        has_to_wait = bool((ownership.answers_next & ~standing.complete).any())
+        said = ownership.epoch, ServeSlots(is_together=has_to_wait)
+        if self._said_to_serve == said:
+            return []
+        self._said_to_serve = said
+        return [Send(self._membership, said[1])]
 
     # --- News --------------------------------------------------------------------------------------
 

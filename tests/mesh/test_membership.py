@@ -45,6 +45,7 @@ from mesh.membership.messages import (
 from mesh.membership.prober import RELAYS_MAX, Prober
 from mesh.membership.refuting import ECHOES_MAX, NEWCOMER_S
 from mesh.membership.rumours import RumourQueue
+from mesh.membership.serving import READY
 from mesh.membership.swim_settings import SwimSettings
 from mesh.membership.wire_messages import (
     GOSSIP_MAX,
@@ -275,6 +276,43 @@ def test_serving_is_said_once_in_a_new_incarnation() -> None:
     assert own_record(membership) == replace(before, serving=100, incarnation=before.incarnation + 1)
     membership.receive(local("handover"), ServeSlots(), 2.0)
     assert membership.observe().incarnation == before.incarnation + 1
+
+
+def test_those_who_are_ready_serve_as_soon_as_the_last_of_them_is() -> None:
+    world = World(6)
+    first, *_ = world.mesh(1, until=10.0)
+    world.say("peer00", ServeSlots())
+    for late in ("late1", "late2"):
+        world.add(late, [door_of("boot")])
+    world.run(16.0)
+    world.say("late1", ServeSlots(is_together=True))
+    world.run(18.0)
+    assert first.ownership is not None
+    assert first.ownership.serving.weights == {"boot": 0, "peer00": 100, "late1": 0, "late2": 0}
+    world.say("late2", ServeSlots(is_together=True))
+    world.run(20.0)
+    assert first.ownership is not None
+    assert first.ownership.serving is first.ownership.table
+    assert first.ownership.table.weights == {"boot": 0, "peer00": 100, "late1": 100, "late2": 100}
+
+
+def test_who_is_ready_is_not_ready_for_another_weight() -> None:
+    membership = founder()
+    membership.receive(local("handover"), ServeSlots(is_together=True), 1.0)
+    ready = own_record(membership)
+    assert (ready.weight, ready.serving) == (100, READY)
+    membership.receive(local("handover"), ServeSlots(is_together=True), 2.0)
+    assert own_record(membership) == ready
+    membership.receive(Address("me", "driver"), DrainPeer(), 3.0)
+    assert (own_record(membership).weight, own_record(membership).serving) == (0, 0)
+
+
+def test_who_serves_waits_for_nobody_to_serve_more_or_less() -> None:
+    membership = founder()
+    membership.receive(local("handover"), ServeSlots(), 1.0)
+    membership.receive(Address("me", "driver"), DrainPeer(), 2.0)
+    membership.receive(local("handover"), ServeSlots(is_together=True), 3.0)
+    assert own_record(membership).serving == 0
 
 
 def test_a_restarted_peer_takes_its_weight_and_serves_nothing() -> None:

@@ -1,4 +1,4 @@
-"""A page is taken down while one of three peers is away: asked all the time, it never shows it."""
+"""Peers that come, or come back, while a gateway is asked all the time."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ RETURNED_S = 30.0  # after which a peer that returns answers again, whoever else
 
 
 class Mesh:
-    """Three machines that keep everything, and what their gateways answered."""
+    """Machines, three that keep everything if not said otherwise, and what their gateways answered."""
 
-    def __init__(self) -> None:
+    def __init__(self, n_peers: int = 3, *, replicas: int = 3, n_started: int | None = None) -> None:
         self.network = Network(random_of(SEED, "network"))
         self.world = World(self.network, start_s=1_000.0)
-        self.members = Members(SEED, 3, replicas=3, slot_count=64)
+        self.members = Members(SEED, n_peers, replicas=replicas, slot_count=64)
         self.doors: dict[str, VirtualDoor] = {}
         self.answers: list[tuple[str, Message]] = []
         self.web = SyntheticWeb(SEED, pages=3)
@@ -44,9 +44,9 @@ class Mesh:
                 abandoned=lambda machine: None,
                 told=lambda machine, answer: self.answers.append((machine.name, answer)),
             )
-            for number in range(3)
+            for number in range(n_peers)
         ]
-        for machine in self.machines:
+        for machine in self.machines[:n_started]:
             machine.start()
         self.pass_time(10.0)
         self.machines[0].order(AddSeeds(1, self.web.seeds))
@@ -67,6 +67,13 @@ class Mesh:
             self.pass_time(0.05)
         shown = [self.shows(answer) for name, answer in self.answers if name == machine.name]
         return [each for each in shown if each is not None]
+
+    def missing_while(self, machine: Machine, seconds: float) -> list[int]:
+        """How many slots each answer lacks, from the first that lacks none."""
+        self.ask_all_the_time(machine, seconds)
+        answers = [answer for _, answer in self.answers if isinstance(answer, PagesFound)]
+        missing = [answer.coverage.missing for answer in answers]
+        return missing[missing.index(0) :]
 
     def shows(self, answer: Message) -> bool | None:
         match answer:
@@ -107,3 +114,28 @@ def test_mesh_that_starts_again_shows_its_pages_after_a_second() -> None:
         machine.start()
     mesh.pass_time(2.0)
     assert all(mesh.ask_all_the_time(mesh.machines[0], 1.0))
+
+
+def test_answers_that_are_complete_after_a_restart_stay_so() -> None:
+    mesh = Mesh(replicas=2)
+    for machine in mesh.machines:
+        machine.crash()
+    mesh.machines[0].start()
+    mesh.pass_time(0.3)
+    mesh.machines[1].start()
+    mesh.pass_time(3.0)
+    mesh.machines[2].start()
+    missing = mesh.missing_while(mesh.machines[0], RETURNED_S)
+    assert len(missing) > 100
+    assert not any(missing)
+
+
+def test_newcomers_that_come_at_once_cost_no_answer() -> None:
+    mesh = Mesh(6, replicas=2, n_started=1)
+    first, *others = mesh.machines
+    for machine in others:
+        machine.start()
+    missing = mesh.missing_while(first, RETURNED_S)
+    assert len(missing) > 100
+    assert not any(missing)
+    assert [machine.membership().serving for machine in others] == [first.membership().weight] * len(others)

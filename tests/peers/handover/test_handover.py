@@ -701,6 +701,24 @@ def test_serving_is_asked_for_once_in_an_epoch_and_not_before_all_copies_are_her
     assert ann.told(ServeSlots) == []
 
 
+def test_who_would_have_to_answer_for_what_it_does_not_keep_serves_together_with_others() -> None:
+    together = view(ANN, BEN, CAT)
+    weights = together.table.weights
+    alone = SlotTable(dict.fromkeys(weights, 0) | {ANN: weights[ANN]}, SLOTS, 2)
+    waiting = Ownership(ANN, together.table, weights, serving_with_me=alone)
+    ann = holding(waiting)
+    for peer in (BEN, CAT):
+        offered = encode_slots(waiting.table.slots_of(peer) & waiting.kept)
+        ann.hear_from(peer, OfferSlots(5, waiting.epoch, offered))
+        ann.finish_tasks()
+    assert ann.told(ServeSlots) == [ServeSlots(is_together=True)]
+    assert waiting.epoch == together.epoch
+    ann.hear(OwnershipChanged(waiting))
+    assert ann.told(ServeSlots) == []
+    ann.hear(OwnershipChanged(together))
+    assert ann.told(ServeSlots) == [ServeSlots()]
+
+
 # --- Comparing
 
 
