@@ -11,7 +11,10 @@ from peers.engine.reading import QUERY_CHARS_MAX, cut_at_word
 from peers.evaluation.trec import Ranked
 
 BUSY_S_MAX: Final = 10.0  # a gateway that has too much to do says so, and a moment later it has not
-BUSY_PAUSE_S: Final = 0.2
+PAUSE_S: Final = 0.2  # before a query is asked again
+INCOMPLETE_S_MAX: Final = (
+    20.0  # of a whole run, for a mesh that changes; what is gone does not come back sooner
+)
 NAMED_MAX: Final = 10  # queries that are named of each kind
 
 
@@ -25,26 +28,35 @@ class Answered(NamedTuple):
     is_cut: bool  # only the beginning of its text was asked
 
 
-def ask_all(client: GatewayClient, topics: Iterable[tuple[str, str]], k: int) -> Iterator[Answered]:
-    """Ask one query after the other.
+def ask_all(
+    client: GatewayClient, topics: Iterable[tuple[str, str]], k: int, patience_s: float
+) -> Iterator[Answered]:
+    """Ask one query after the other, again while an answer does not speak for the whole mesh.
 
     Args:
       topics: ids and texts.
       k: hits of each at most.
+      patience_s: seconds to spend at most, over all queries, on asking again for the sake of slots.
 
     Raises:
       GatewayError: a query was refused, which the text names, or nobody answers any more.
     """
     for query, text in topics:
         cut = cut_at_word(text.strip(), QUERY_CHARS_MAX)  # so that it fits into an address
-        asked = time.perf_counter()
-        try:
-            answer = _ask(client, cut, k)
-        except GatewayError as error:
-            raise GatewayError(f"query {query}: {error}") from error
+        while True:
+            asked = time.perf_counter()
+            try:
+                answer = _ask(client, cut, k)
+            except GatewayError as error:
+                raise GatewayError(f"query {query}: {error}") from error
+            took_ms = (time.perf_counter() - asked) * 1e3
+            missing = int(answer["coverage"]["missing"])
+            if not missing or patience_s <= 0:
+                break
+            time.sleep(PAUSE_S)
+            patience_s -= time.perf_counter() - asked
         hits = [Ranked(hit["url"], float(hit["score"])) for hit in answer["hits"]]
-        took_ms = (time.perf_counter() - asked) * 1e3
-        yield Answered(query, hits, took_ms, int(answer["coverage"]["missing"]), cut != text.strip())
+        yield Answered(query, hits, took_ms, missing, cut != text.strip())
 
 
 def _ask(client: GatewayClient, text: str, k: int) -> dict[str, Any]:
@@ -55,7 +67,7 @@ def _ask(client: GatewayClient, text: str, k: int) -> dict[str, Any]:
         except GatewayBusy:
             if time.monotonic() > until:
                 raise
-            time.sleep(BUSY_PAUSE_S)
+            time.sleep(PAUSE_S)
 
 
 class Tally:

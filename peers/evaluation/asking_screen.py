@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from mesh.gateway_client import GatewayClient
-from peers.evaluation.asking import Tally, ask_all
+from peers.evaluation.asking import INCOMPLETE_S_MAX, Tally, ask_all
 from peers.evaluation.trec import Ranked, read_topics
 from peers.waiting import NotReady, wait_until_ready
 
@@ -23,8 +23,8 @@ def ask_mesh(
 
     Args:
       tally: takes note of the answers.
-      wait_s: seconds to wait at most.
-      is_partial: ask then in any case.
+      wait_s: seconds to wait at most; and again, but fewer, for answers that are not complete then.
+      is_partial: ask then in any case, and each query once.
 
     Returns:
       Each query with its hits, the best first. Raises GatewayError when one is refused.
@@ -41,14 +41,20 @@ def ask_mesh(
         if not is_partial:
             raise
         console.print(f"[yellow]asking all the same: {escape(str(error))}[/yellow]", soft_wrap=True)
-    return _asked(client, topics, k, tally, console)
+    patience_s = 0.0 if is_partial else min(wait_s, INCOMPLETE_S_MAX)
+    return _asked(client, topics, k, tally, console, patience_s)
 
 
 def _asked(
-    client: GatewayClient, topics: list[tuple[str, str]], k: int, tally: Tally, console: Console
+    client: GatewayClient,
+    topics: list[tuple[str, str]],
+    k: int,
+    tally: Tally,
+    console: Console,
+    patience_s: float,
 ) -> Iterator[tuple[str, list[Ranked]]]:
     with Progress(console=console) as progress:
-        answers = ask_all(client, topics, k)
+        answers = ask_all(client, topics, k, patience_s)
         yield from tally.count(progress.track(answers, len(topics), description="searching"))
 
 

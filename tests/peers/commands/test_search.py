@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,11 +88,28 @@ def test_incomplete_answers_are_told_and_end_with_one(
     gateway: FakeGateway, files: tuple[str | Path, ...], tmp_path: Path
 ) -> None:
     gateway.incomplete = {"green"}
-    result = result_of(gateway, *files)
+    result = result_of(gateway, *files, "--wait", "0.5")
     assert result.exit_code == 1
+    assert [each["q"] for each in gateway.searches].count("green") > 1
     assert "1 of 2 answers do not speak for the whole mesh: those to q2" in result.stderr
     assert len((tmp_path / "run").read_text().splitlines()) == 6
+    gateway.searches.clear()
     assert result_of(gateway, *files, "--partial").exit_code == 0
+    assert [each["q"] for each in gateway.searches] == ["red", "green"]
+
+
+def test_a_query_that_meets_a_change_of_the_mesh_is_asked_again(
+    gateway: FakeGateway, files: tuple[str | Path, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_to = FakeGateway.answer_to
+
+    def answer(self: FakeGateway, asked: dict[str, str]) -> dict[str, Any]:
+        self.incomplete = {"green"} if len(self.searches) < 4 else set()
+        return answer_to(self, asked)
+
+    monkeypatch.setattr(FakeGateway, "answer_to", answer)
+    assert json.loads(run(gateway, *files, "--json"))["incomplete"] == []
+    assert [each["q"] for each in gateway.searches] == ["red", "green", "green", "green"]
 
 
 def test_an_empty_run_ends_with_one(gateway: FakeGateway, files: tuple[str | Path, ...]) -> None:
