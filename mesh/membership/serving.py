@@ -10,7 +10,8 @@ the first to serve would have to answer for everything.
 
 So who has all that it is to keep, but would have to answer for more, says that it is *ready*. As soon as
 nobody with weight is neither, all who are ready count, in one step: then the best of every slot has it.
-Until then those answer who did.
+Until then those answer who did. So where as many as there are copies never get ready, as with full disks,
+newcomers after them crawl and keep but answer nothing, and those who did go on to answer for all.
 
 To be ready is a serving weight of `READY`. A member of a version that knows nothing of it takes it for
 somebody who serves very little, which is what it did of everybody before.
