@@ -95,6 +95,7 @@ def _nothing_is_wider_than_a_phone(browser: webdriver.Chrome, gateway: str) -> N
     for path in (
         "/",
         "/status",
+        "/history",
         "/search?q=many&page=50",
         "/search?q=hostile",
         "/search?q=zilch",
@@ -129,7 +130,16 @@ def _everybody_can_read_it(browser: webdriver.Chrome, gateway: str) -> None:
     found = []
     for (width, scheme), path in itertools.product(
         ((390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")),
-        ("/", "/search?q=everything", "/search?q=many", "/search?q=zilch", "/help", "/status", "/nothing"),
+        (
+            "/",
+            "/search?q=everything",
+            "/search?q=many",
+            "/search?q=zilch",
+            "/help",
+            "/status",
+            "/history",
+            "/nothing",
+        ),
     ):
         size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 800}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
