@@ -8,7 +8,6 @@ from peers.gateway.status import MemberRow, PeerState, PeerStatus, SlotCounts, r
 from tests.peers.commands.running import run
 from tests.peers.fake_gateway import ME, WAITING, fake_gateway
 
-
 KEY = "k" * 40  # Z85
 
 
