@@ -12,9 +12,7 @@ from peers.evaluation.trec import Ranked
 
 BUSY_S_MAX: Final = 10.0  # a gateway that has too much to do says so, and a moment later it has not
 PAUSE_S: Final = 0.2  # before a query is asked again
-INCOMPLETE_S_MAX: Final = (
-    20.0  # of a whole run, for a mesh that changes; what is gone does not come back sooner
-)
+INCOMPLETE_S_MAX: Final = 20.0  # of a whole run; peers that come or go are done with that sooner
 NAMED_MAX: Final = 10  # queries that are named of each kind
 
 
