@@ -84,7 +84,8 @@ class IndexMarks:
     def mark_page(self, identity: bytes, stamp: Stamp) -> None:
         """Note that the index is to have this version, with the link texts that are known when it gets it.
 
-        Of one without a document it is to have nothing.
+        Of one without a document it is to have nothing. A mark of link texts stays until it is given with
+        those: it may be with the indexer already, with older ones, and is not given again then.
         """
         key = PAGE_MARK + identity + newest_first(stamp)
         if self._table.get(key) is None:
@@ -93,8 +94,6 @@ class IndexMarks:
             self.by_slot[slot_in(identity)] += 1
         if self._totals.adopted:
             self.drop_adopted(identity)
-        if self._totals.texts_marked:
-            self.unmark_texts(identity)
         self._tell_marked(identity)
 
     def unmark_page(self, identity: bytes, stamp: Stamp) -> None:

@@ -87,6 +87,7 @@ class Indexing:
         self._ledger.marks.note_shown(identity)
         texts = self._link_texts.of(identity)
         self._ledger.marks.note_texts_given(identity, texts_digest(texts))
+        self._ledger.marks.unmark_texts(identity)
         document = with_anchors(document, texts)
         if document.stamp != stamp:
             document = msgspec.structs.replace(document, visit=stamp.visit, fetched_at=stamp.fetched_at)

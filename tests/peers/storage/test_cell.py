@@ -909,6 +909,27 @@ def test_pages_whose_documents_the_index_lost_are_indexed_again(alone: Driven) -
     assert again.tell(PagesIndexed(((urls[2], seen(5.0)),)), INDEXER) == [Send(INDEXER, SlotsRepaired(lost))]
 
 
+def test_link_texts_that_came_after_a_page_went_to_the_indexer_outlive_its_being_marked_anew(
+    alone: Driven,
+) -> None:
+    alone.texts[identity_of(SLOT, URL)] = ("a",)
+    alone.store(page())
+    others = [f"http://host.example/{n}" for n in range(3)]
+    for url in others:
+        alone.store(page(url=url))
+    alone.tell(PagesIndexed(tuple((url, seen(5.0)) for url in others)), INDEXER)
+    alone.tell(SlotsDamaged(encode_slot_list([slot_of(others[0])], SLOTS)), Address(ME, "segments"))
+    alone.wake()  # those are read back now, so that link texts wait
+    alone.texts[identity_of(SLOT, URL)] = ("a", "b")
+    assert alone.tell(LinkTextsChanged(URL, SLOT)) == []
+    alone.tell(SlotsDamaged(SLOT_SET), Address(ME, "segments"))
+    alone.wake()
+    for url in others:
+        alone.tell(RecordsRead(url, seen(5.0), b"records"), ARCHIVE)
+        sends = alone.tell(RecordsParsed(url, seen(5.0), page(url=url).document), PARSER)
+    assert sends[-1] == Send(INDEXER, IndexAnchors(URL, SLOT, ("a", "b")))
+
+
 # --- Forgetting ------------------------------------------------------------------------------
 
 
