@@ -18,6 +18,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from typing import Any
 
 NODES = {"bootstrap": "mesh/bootstrap/config.toml", "peer": "peer/config.toml"}  # in the folder of a machine
 CONNECT_S = 3.0
@@ -28,7 +29,7 @@ WORDS_S = 1.0
 LOG_BYTES = 200_000
 
 
-def main(order: dict) -> None:  # type: ignore[type-arg]
+def main(order: dict[str, Any]) -> None:
     """Carry out an order and print what came of it."""
     os.umask(0o077)
     os.chdir(os.path.expanduser("~"))
