@@ -33,7 +33,8 @@ Live [io]
     `runtime`      a node under trio: time, messages, commits; `watchdog` sees what holds its loop
     `transport`    ZeroMQ with CURVE (`zmq_socket`, `zap`, `handshakes` and `inflow` of a `tcp_connection`,
                    `door`, `tcp_endpoint`)
-    `network_port`, `door_port`: what the membership orders of the transport
+    `network_port`, `door_port`: what the membership orders of the transport; `reaching` tries whether others
+                   reach a stranger
     `member`       all that as one running member; `process` as a process of its own, with a `log_limit` and
                    a `collector` of garbage that runs seldom, which tells the `service_manager`
     `workshop`     processes in which hostile content is worked on (`workshop_process`); `memory` how much

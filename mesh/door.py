@@ -47,7 +47,9 @@ QUESTIONS_WAITING_MAX = 16  # read and not yet taken by `receive`; further stran
 class Visit:
     """A stranger that waits for an answer."""
 
-    def __init__(self) -> None:
+    def __init__(self, seen_from: str) -> None:
+        """Args: seen_from: the address of its machine, as we see it."""
+        self.seen_from = seen_from
         self._answer: bytes | None = None
         self._is_answered = trio.Event()
         self.is_over = False
@@ -134,7 +136,7 @@ class Door:
         if shared is None:
             raise RemoteProtocolError("not a key")
         question = _opened(sealed, _key(shared, salt, stranger, door, b"ask"))
-        visit = Visit()
+        visit = Visit(str(stream.socket.getpeername()[0]))
         try:
             await self._send_question.send((visit, z85_of(stranger), question))
             answer = await visit.answered()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
+from functools import partial
 from itertools import count
 from math import inf
 from typing import ClassVar, Final
@@ -14,16 +15,25 @@ from mesh.actor import Address, Message
 from mesh.codec import PROTOCOL_VERSION, VERSION_BEFORE, Decoder, ForeignVersionError, encode
 from mesh.door import Visit
 from mesh.errors import LocalProtocolError, RemoteProtocolError
-from mesh.membership.messages import AnswerDoor, DoorKnocked, Knock, Knocked
-from mesh.membership.wire_messages import JoinMesh, JoinRefused, Welcomed
+from mesh.membership.messages import (
+    AddressesTried,
+    AnswerDoor,
+    DoorKnocked,
+    Knock,
+    Knocked,
+    TryAddresses,
+)
+from mesh.membership.wire_messages import CallBack, CalledBack, JoinMesh, JoinRefused, Welcomed
 from mesh.port import Deliver
+from mesh.reaching import TRY_S, why_unreachable
 from mesh.transport import Transport
 
 SHUT_TOLD_S: Final = 10.0  # pause between two complaints of who is not let in anywhere
 KNOCK_TIMEOUT_S: Final = 4.0  # a little less than a door keeps a visitor waiting
 VISITS_MAX: Final = 64  # unanswered; the oldest go first
 
-_DECODER: Final = Decoder((JoinMesh, Welcomed, JoinRefused))  # a door takes nothing else
+_DECODER: Final = Decoder((JoinMesh, CallBack))  # a door takes nothing else
+_ANSWERS: Final = Decoder((Welcomed, JoinRefused, CalledBack))
 
 logger = logging.getLogger(__name__)
 
@@ -40,12 +50,12 @@ class DoorPort:
         self._complained_at = -inf
         self._handles = count(1)
         self._visits: OrderedDict[int, tuple[Visit, int]] = OrderedDict()  # and the version they speak
-        self._knocks, self._inbox = trio.open_memory_channel[Knock](float("inf"))
+        self._orders, self._inbox = trio.open_memory_channel[Knock | TryAddresses](float("inf"))
 
     def receive(self, source: Address, message: Message) -> None:
         match message:
-            case Knock():
-                self._knocks.send_nowait(message)
+            case Knock() | TryAddresses():
+                self._orders.send_nowait(message)
             case AnswerDoor(handle, answer):
                 visitor = self._visits.pop(handle, None)
                 if visitor is not None:
@@ -57,8 +67,11 @@ class DoorPort:
         async with trio.open_nursery() as nursery:
             if self._transport.door_endpoint is not None:
                 nursery.start_soon(self._open, deliver)
-            async for knock in self._inbox:
-                nursery.start_soon(self._knock, deliver, knock)
+            async for order in self._inbox:
+                if isinstance(order, Knock):
+                    nursery.start_soon(self._knock, deliver, order)
+                else:
+                    nursery.start_soon(self._try_addresses, deliver, order)
 
     async def _open(self, deliver: Deliver) -> None:
         while True:
@@ -72,9 +85,12 @@ class DoorPort:
             except RemoteProtocolError as error:
                 logger.warning("stranger not understood error=%s", error)
                 continue
-            if isinstance(envelope.message, JoinMesh):
+            version = min(envelope.spoken, PROTOCOL_VERSION)
+            if isinstance(envelope.message, CallBack):
+                self._transport.send_door(visit, encode("membership", "membership", CalledBack(), version))
+            elif isinstance(envelope.message, JoinMesh):
                 handle = next(self._handles)
-                self._visits[handle] = visit, min(envelope.spoken, PROTOCOL_VERSION)
+                self._visits[handle] = visit, version
                 if len(self._visits) > VISITS_MAX:
                     self._visits.popitem(last=False)
                 deliver(self._address, "membership", DoorKnocked(handle, key, envelope.message))
@@ -85,19 +101,30 @@ class DoorPort:
             self._is_let_in = True  # who lets others in is in itself
         self._transport.send_door(visit, encode("membership", "membership", answer, version))
 
-    def _complain(self, endpoint: str, error: Exception) -> None:
-        """Tell a person now and then that no door is open, as long as that keeps this peer out."""
+    async def _try_addresses(self, deliver: Deliver, order: TryAddresses) -> None:
+        """Find out whether a stranger at our door can be reached, as others will have to."""
+        record = order.record
+        visitor = self._visits.get(order.handle)
+        seen_from = "" if visitor is None else visitor[0].seen_from
+        call_door = partial(self._call_back, record.door, record.curve_key)
+        failure = await why_unreachable(record, seen_from, call_door)
+        if failure:
+            logger.warning("stranger not let in peer=%s reason=%r", record.peer, failure)
+        deliver(self._address, "membership", AddressesTried(order.handle, failure))
+
+    async def _call_back(self, endpoint: str, key: bytes) -> None:
+        frame = encode("membership", "membership", CallBack(), VERSION_BEFORE)
+        reply = await self._transport.knock(endpoint, key, frame, TRY_S)
+        if not isinstance(_ANSWERS.decode(reply).message, CalledBack):
+            raise RemoteProtocolError("no answer to being called back")
+
+    def _complain(self, text: str, *fields: object) -> None:
+        """Tell a person now and then what keeps this peer out."""
         now = trio.current_time()
-        is_due = not self._is_let_in and now >= self._complained_at + SHUT_TOLD_S
+        is_due = now >= self._complained_at + SHUT_TOLD_S
         if is_due:
             self._complained_at = now
-        logger.log(
-            logging.WARNING if is_due else logging.INFO,
-            "no answer at the door endpoint=%s error=%s: is a node of the mesh running at this address, "
-            "and do the firewalls on the way let this machine through",
-            endpoint,
-            str(error) or "too slow",
-        )
+        logger.log(logging.WARNING if is_due else logging.INFO, text, *fields)
 
     async def _knock(self, deliver: Deliver, knock: Knock) -> None:
         # Who is behind the door has not told so far what it speaks.
@@ -105,10 +132,21 @@ class DoorPort:
         answer: Welcomed | JoinRefused | None = None
         try:
             reply = await self._transport.knock(knock.endpoint, knock.server_key, frame, KNOCK_TIMEOUT_S)
-            message = _DECODER.decode(reply).message
+            message = _ANSWERS.decode(reply).message
             if isinstance(message, Welcomed | JoinRefused):
                 answer = message
                 self._is_let_in = True
         except (trio.TooSlowError, OSError, RemoteProtocolError) as error:
-            self._complain(knock.endpoint, error)
+            self._note_shut(knock.endpoint, error)
+        if isinstance(answer, JoinRefused) and not answer.is_final:
+            self._complain("not let in yet at=%s reason=%r", knock.endpoint, answer.reason)
         deliver(self._address, "membership", Knocked(answer))
+
+    def _note_shut(self, endpoint: str, error: Exception) -> None:
+        tell = partial(logger.log, logging.INFO) if self._is_let_in else self._complain
+        tell(
+            "no answer at the door endpoint=%s error=%s: is a node of the mesh running at this address, "
+            "and do the firewalls on the way let this machine through",
+            endpoint,
+            str(error) or "too slow",
+        )

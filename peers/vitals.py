@@ -112,6 +112,7 @@ class Vitals:
             bytes_moved_per_s=self._moved.note(moved, time.monotonic()),
             hot_hosts=crawl.hot_hosts[:HOT_HOSTS_MAX],
             misconduct=misconduct_of(seen),
+            unreachable=tuple(membership.unreachable.items()),
             pages_max=crawl.pages_max,
             machine=socket.gethostname()[:TEXT_CHARS_MAX],
             version=VERSION,

@@ -14,6 +14,8 @@ from typing import Final
 
 from mesh.actor import Message
 from mesh.membership.wire_messages import (
+    CallBack,
+    CalledBack,
     DecreesNamed,
     DecreesTold,
     DecreesWanted,
@@ -83,6 +85,8 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         11: DecreesNamed,
         12: DecreesWanted,
         13: DecreesTold,
+        14: CallBack,
+        15: CalledBack,
         # Links, and what changes in a store
         20: LinksFound,
         21: LinksAccepted,

@@ -20,8 +20,16 @@ from mesh.errors import LocalProtocolError
 from mesh.identity import Identity
 from mesh.membership.joiner import Door
 from mesh.membership.membership import Membership
-from mesh.membership.messages import AnswerDoor, DoorKnocked, Knock, Knocked
+from mesh.membership.messages import (
+    AddressesTried,
+    AnswerDoor,
+    DoorKnocked,
+    Knock,
+    Knocked,
+    TryAddresses,
+)
 from mesh.membership.wire_messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
+from mesh.reaching import TRY_S
 from mesh.signing_key import SigningKey
 from mesh.table import Table
 from peers.actors import FOLLOWERS
@@ -146,6 +154,8 @@ class VirtualDoor:
                 if door is None or not self._is_reachable(door._peer):
                     return (end,)
                 return (door._be_knocked_at(self, self._knocks, join), end)
+            case TryAddresses(handle, record):
+                return (self._try(handle, record.peer),)
             case _GiveUp(knock):
                 return self._answers(knock, None, 0.0)
             case AnswerDoor(handle, answer):
@@ -159,6 +169,12 @@ class VirtualDoor:
         # The twin of the seal on a question: who asks has proved to hold this key.
         knocked = DoorKnocked(self._handles, join.record.curve_key, join)
         return Answer(ROUND_TRIP_S, Address(self._peer, "membership"), knocked)
+
+    def _try(self, handle: int, stranger: str) -> Answer:
+        membership = Address(self._peer, "membership")
+        if self._is_reachable(stranger):
+            return Answer(ROUND_TRIP_S, membership, AddressesTried(handle, ""))
+        return Answer(TRY_S, membership, AddressesTried(handle, "others do not reach this peer"))
 
     def _answers(
         self, knock: int, answer: Welcomed | JoinRefused | None, delay_s: float

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from typing import Final
+
 from mesh.credentials import Credentials
 from mesh.membership.catching_up import CatchingUp
+from mesh.membership.connections import addresses_of
 from mesh.membership.learning import Learning
-from mesh.membership.members import MemberList, State
-from mesh.membership.messages import AnswerDoor, DoorKnocked
+from mesh.membership.members import MemberList, State, is_live
+from mesh.membership.messages import AddressesTried, AnswerDoor, DoorKnocked, TryAddresses
 from mesh.membership.outbox import Outbox
 from mesh.membership.proclaiming import Proclaiming
 from mesh.membership.standing import Standing
-from mesh.membership.wire_messages import MEMBERS_MAX, JoinMesh, JoinRefused, Rumour, Welcomed
+from mesh.membership.wire_messages import (
+    MEMBERS_MAX,
+    JoinMesh,
+    JoinRefused,
+    MemberRecord,
+    Rumour,
+    Welcomed,
+)
+
+TRIED_MAX: Final = 64  # strangers whose addresses are being tried; the oldest is forgotten, and knocks again
+UNREACHABLE_MAX: Final = 16  # told of, the newest
+UNREACHABLE_S: Final = (
+    120.0  # after which one that knocks no more is not told of; they do every 12 s at least
+)
 
 
 class Admission:
@@ -29,6 +46,8 @@ class Admission:
     ) -> None:
         self.n_admitted = 0  # count, repeated knocks too
         self.n_refused = 0  # count
+        self._tried: OrderedDict[int, DoorKnocked] = OrderedDict()  # by handle
+        self._unreachable: OrderedDict[str, tuple[float, str]] = OrderedDict()  # by peer: when last, and why
         self._mesh_digest = mesh_digest
         self._members = members
         self._credentials = credentials
@@ -38,23 +57,84 @@ class Admission:
         self._standing = standing
         self._outbox = outbox
 
-    def answer(self, knock: DoorKnocked, now: float) -> None:
+    def hear(self, message: DoorKnocked | AddressesTried, now: float) -> None:
+        """Hear a stranger, or whether the one that is to be let in can be reached."""
+        if isinstance(message, DoorKnocked):
+            self._answer(message, now)
+        else:
+            self._hear_tried(message, now)
+
+    def _answer(self, knock: DoorKnocked, now: float) -> None:
         """Answer a stranger; who is no member, or has no majority, cannot, so it tries another door."""
-        standing = self._standing
-        if not standing.is_member or standing.is_ended or not self._may_admit(knock.join.record.peer):
+        if self._is_answered_here(knock) and not self._is_refused(knock, now):
+            if knock.join.is_callable and not self._is_there(knock.join.record):
+                self._try(knock)
+            else:
+                self._admit(knock, now)
+
+    def _hear_tried(self, tried: AddressesTried, now: float) -> None:
+        """Let a stranger in if others reach it, or tell it why not; it may mend that and come again."""
+        knock = self._tried.pop(tried.handle, None)
+        if knock is None or not self._is_answered_here(knock) or self._is_refused(knock, now):
             return
+        peer = knock.join.record.peer
+        self._unreachable.pop(peer, None)
+        if not tried.failure:
+            self._admit(knock, now)
+            return
+        self.n_refused += 1
+        self._unreachable[peer] = now, tried.failure
+        if len(self._unreachable) > UNREACHABLE_MAX:
+            self._unreachable.popitem(last=False)
+        refusal = JoinRefused(tried.failure, is_final=False)
+        self._outbox.tell("door", AnswerDoor(knock.handle, refusal))
+
+    def wake(self, now: float) -> None:
+        """Tell no more of those who knock no more."""
+        while self._unreachable:
+            peer, (at, _) = next(iter(self._unreachable.items()))
+            if now < at + UNREACHABLE_S:
+                return
+            del self._unreachable[peer]
+
+    def unreachable(self, me: str) -> dict[str, str]:
+        """Whom others do not reach, and why: this peer, and who has asked to be let in here of late."""
+        own = self._standing.unreachable
+        strangers = {peer: why for peer, (_, why) in sorted(self._unreachable.items())}
+        return ({me: own} if own else {}) | strangers
+
+    def _is_answered_here(self, knock: DoorKnocked) -> bool:
+        standing = self._standing
+        return standing.is_member and not standing.is_ended and self._may_admit(knock.join.record.peer)
+
+    def _is_refused(self, knock: DoorKnocked, now: float) -> bool:
+        """Tell a stranger that may never come in as it is why; is it one?"""
+        record = knock.join.record
         reason = refusal_of(
             knock.join,
             knock.curve_key,
             mesh_digest=self._mesh_digest,
             members=self._members,
             credentials=self._credentials,
-        ) or self._learning.why_not_new(knock.join.record, now)
+        ) or self._learning.why_not_new(record, now)
         if reason:
             self.n_refused += 1
-            proof = self._proclaiming.fate_of(knock.join.record.peer, now)
+            proof = self._proclaiming.fate_of(record.peer, now)
             self._outbox.tell("door", AnswerDoor(knock.handle, JoinRefused(reason, proof)))
-            return
+        return bool(reason)
+
+    def _is_there(self, record: MemberRecord) -> bool:
+        """Is it believed to be live under these addresses? Then whoever does not reach it says so soon."""
+        known = self._members.get(record.peer)
+        return known is not None and is_live(known) and addresses_of(known.record) == addresses_of(record)
+
+    def _try(self, knock: DoorKnocked) -> None:
+        self._tried[knock.handle] = knock
+        if len(self._tried) > TRIED_MAX:
+            self._tried.popitem(last=False)
+        self._outbox.tell("door", TryAddresses(knock.handle, knock.join.record))
+
+    def _admit(self, knock: DoorKnocked, now: float) -> None:
         self.n_admitted += 1
         self._learning.learn(Rumour(knock.join.record, State.ALIVE), now)
         welcome = Welcomed(

@@ -62,26 +62,9 @@ class Detecting:
             self._prober.forget()
             self._suspicions.grant(stall_s, now)
 
-    def probe(self, now: float) -> None:
-        """Ask for help where a probe has no answer, accuse where none has come, begin the next one."""
-        others = self._others.all()
-        for helper, request in self._prober.requests_due(now, others):
-            self._gossip.tell(helper, request)
-        for peer in self._prober.silent(now):
-            self._accuse(peer, now)
-        if not self._prober.is_due(now):
-            return
-        self._licensing.renew(now)
-        probe = self._prober.next_probe(now, others)
-        if probe is not None:
-            self._gossip.tell(*probe)
-
-    def bury(self, now: float) -> None:
-        """Hold the suspects for dead that have not taken it back in time."""
-        for peer in self._suspicions.due(now):
-            suspect = self._members.get(peer)
-            assert suspect is not None, "only members are suspected"
-            self._learning.learn(Rumour(suspect.record, State.DEAD), now)
+    def wake(self, now: float) -> None:
+        self._probe(now)
+        self._bury(now)
 
     def hear_answer(self, peer: str, answer: PingAnswered, now: float) -> None:
         """Take note that a ping of ours, or one made for another, has been answered."""
@@ -101,6 +84,27 @@ class Detecting:
         ping = self._prober.relay(requester, request, now)
         if ping is not None:
             self._gossip.tell(request.peer, ping)
+
+    def _probe(self, now: float) -> None:
+        """Ask for help where a probe has no answer, accuse where none has come, begin the next one."""
+        others = self._others.all()
+        for helper, request in self._prober.requests_due(now, others):
+            self._gossip.tell(helper, request)
+        for peer in self._prober.silent(now):
+            self._accuse(peer, now)
+        if not self._prober.is_due(now):
+            return
+        self._licensing.renew(now)
+        probe = self._prober.next_probe(now, others)
+        if probe is not None:
+            self._gossip.tell(*probe)
+
+    def _bury(self, now: float) -> None:
+        """Hold the suspects for dead that have not taken it back in time."""
+        for peer in self._suspicions.due(now):
+            suspect = self._members.get(peer)
+            assert suspect is not None, "only members are suspected"
+            self._learning.learn(Rumour(suspect.record, State.DEAD), now)
 
     def _accuse(self, peer: str, now: float) -> None:
         """Say that a member did not answer us."""

@@ -37,7 +37,7 @@ class Doors:
 
     def knock_at(self, door: Door) -> None:
         """Say there who we are; the answer is `Knocked`."""
-        join = JoinMesh(self._own.record, self._mesh_digest)
+        join = JoinMesh(self._own.record, self._mesh_digest, is_callable=True)
         self._outbox.tell("door", Knock(door.endpoint, door.server_key, join))
 
     def knock_at_any(self) -> None:

@@ -75,6 +75,7 @@ class Gossip:
 
         Their refutation may have got lost on its way to it, and is not spread any more.
         """
+        self._standing.unreachable = ""  # whoever says so, this has reached us
         self._learning.learn_all(rumours, now, teller=teller)
         corrections = [
             known

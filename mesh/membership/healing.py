@@ -69,29 +69,9 @@ class Healing:
         if known.state == State.DEAD and known != self._members.get(known.record.peer):
             self._outbox.send(known.record.peer, RumoursSpread((known,)))
 
-    def reconnect(self, now: float) -> None:
-        """Ping a dead member; the ping says that it is held for dead, so it refutes if it is not.
-
-        A member that hears nobody tries harder: whether all others died, or moved, or it was cut off
-        itself, it cannot tell.
-        """
-        if now < self._reconnect_at:
-            return
-        self._reconnect_at = now + self._settings.reconnect_interval_s
-        is_alone = not self._others.all() or not self._has_heard_anybody
-        dead = self._members.in_state(State.DEAD)
-        for peer in self._others.some_of(dead, ALONE_PINGS if is_alone else 1):
-            self._gossip.tell(peer, self._prober.ping())
-        if is_alone:
-            self._doors.knock_at_any()
-
-    def synchronise(self, now: float) -> None:
-        """Exchange all with one member; soon with another, unless there is an answer."""
-        if now < self._synchronise_at:
-            return
-        self._synchronise_at = now + self._settings.probe_interval_s
-        self._is_synchronising = True
-        self.synchronise_with(self._others.all())
+    def wake(self, now: float) -> None:
+        self._reconnect(now)
+        self._synchronise(now)
 
     def end_synchronising(self, now: float) -> None:
         """An exchange is complete; look for those who may have lost sight of the mesh."""
@@ -122,3 +102,27 @@ class Healing:
         """Exchange all with this member."""
         self._outbox.send(peer, MembersWanted(tuple(self._members)))
         self._proclaiming.name_all(peer)
+
+    def _reconnect(self, now: float) -> None:
+        """Ping a dead member; the ping says that it is held for dead, so it refutes if it is not.
+
+        A member that hears nobody tries harder: whether all others died, or moved, or it was cut off
+        itself, it cannot tell.
+        """
+        if now < self._reconnect_at:
+            return
+        self._reconnect_at = now + self._settings.reconnect_interval_s
+        is_alone = not self._others.all() or not self._has_heard_anybody
+        dead = self._members.in_state(State.DEAD)
+        for peer in self._others.some_of(dead, ALONE_PINGS if is_alone else 1):
+            self._gossip.tell(peer, self._prober.ping())
+        if is_alone:
+            self._doors.knock_at_any()
+
+    def _synchronise(self, now: float) -> None:
+        """Exchange all with one member; soon with another, unless there is an answer."""
+        if now < self._synchronise_at:
+            return
+        self._synchronise_at = now + self._settings.probe_interval_s
+        self._is_synchronising = True
+        self.synchronise_with(self._others.all())

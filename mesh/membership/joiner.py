@@ -60,6 +60,12 @@ class Joiner:
         self._is_waiting, self._due_at = True, now + self._settings.knock_timeout_s
         return self.door
 
+    def come_again(self, now: float) -> None:
+        """There was an answer, and it may be another one as soon as a person has seen to it: so stay near."""
+        self._is_waiting = False
+        self._position = (self._position + 1) % len(self._doors)
+        self._due_at = now + self._settings.knock_again_s
+
     def move_on(self, now: float) -> bool:
         """There was no answer: try the next door; tells whether all have been tried in this round."""
         self._is_waiting = False

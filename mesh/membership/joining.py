@@ -73,11 +73,24 @@ class Joining:
         match answer:
             case Welcomed(members, newcomers=newcomers):
                 return self._hear_welcome(members, newcomers, now)
-            case JoinRefused(reason, _):
+            case JoinRefused(reason, is_final=True):
                 self._standing.give_up(reason)
+                return None
+            case JoinRefused(reason):
+                # Nobody would hear of us what we hear nothing of: even a former member waits outside.
+                self._standing.unreachable = reason
+                self._joiner.come_again(now)
                 return None
             case None:
                 return self._find_door_shut(now)
+
+    def hear_again(self, answer: Welcomed | JoinRefused | None) -> None:
+        """Hear, as a member that others may hold for dead, whether a door lets us in."""
+        match answer:
+            case Welcomed():
+                self._standing.unreachable = ""
+            case JoinRefused(reason, is_final=False):
+                self._standing.unreachable = reason
 
     def _hear_welcome(
         self, members: tuple[Rumour, ...], newcomers: tuple[str, ...], now: float

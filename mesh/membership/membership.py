@@ -21,9 +21,11 @@ membership gives it two guarantees: what a *licence* is (`licence`), and `Holdin
 peer learns that most may have held it for dead.
 
 *Joining.* A stranger knocks at the doors of bootstrap nodes. Any member with a majority lets it in; one
-without might make itself a majority of strangers. When no door answers, a peer that was a member before
-goes on with those it knew. A member knocks again now and then at the doors of the dead, who may be back
-without their memory or with another address (`joining`, `admission`).
+without might make itself a majority of strangers. Who is not live under the addresses that it says is called
+back there first: whom others do not reach would be given slots, be held for dead, and come back, for ever. It
+waits outside until a person has mended that (`mesh.reaching`). When no door answers, a peer that was a member
+before goes on with those it knew. A member knocks again now and then at the doors of the dead, who may be
+back without their memory or with another address (`joining`, `admission`).
 
 *Counting.* A newcomer counts for majorities once most others are known to know of it (`settling`).
 
@@ -78,6 +80,7 @@ from mesh.membership.licensing import Licensing
 from mesh.membership.members import MemberList, State
 from mesh.membership.memory import Memory
 from mesh.membership.messages import (
+    AddressesTried,
     AskDecrees,
     DecreePublished,
     DoorKnocked,
@@ -145,6 +148,8 @@ class MembershipStatistics(Statistics, frozen=True):
     is_draining: bool
     epoch: str  # hex, "" before the first
     refusal: str  # why the mesh does not want this peer, "" while it does
+    # Whom others do not reach, and why: this peer, and who has asked here of late to be let in.
+    unreachable: dict[str, str]
     has_majority: bool  # whether most of the members known are live
     licence_until: float  # mesh clock; no fetch is begun from then on
     distrust: int  # factor by which it waits longer for others since it has reason to doubt itself
@@ -336,8 +341,6 @@ class Membership(Actor):
             is_first=self._joining.is_first,
         )
 
-    # --- The actor -------------------------------------------------------------------------------
-
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
         self._wake_up(now)
         if source.peer == self.me:
@@ -363,15 +366,14 @@ class Membership(Actor):
             if self._joining.has_waited_in_vain(now):
                 self._hear_door(None, now)
             self._joining.knock(now)
-            self._detecting.probe(now)
-            self._detecting.bury(now)
+            self._detecting.wake(now)
             self._learning.strike_off(now)
-            self._healing.reconnect(now)
-            self._healing.synchronise(now)
+            self._healing.wake(now)
             self._gossip.spread(now)
             self._settling.wake(now)
             self._queues.follow(now)
             self._catching_up.wake(now)
+            self._admission.wake(now)
         return self._flush(now)
 
     def wake_at(self) -> float:
@@ -398,6 +400,7 @@ class Membership(Actor):
             is_draining=own.is_draining,
             epoch=ownership.epoch.hex() if ownership else "",
             refusal=self._standing.refusal,
+            unreachable=self._admission.unreachable(self.me),
             has_majority=self._members.has_majority(),
             licence_until=self._licensing.until,
             distrust=self._prober.health.distrust,
@@ -424,8 +427,8 @@ class Membership(Actor):
         match message:
             case Knocked(answer):
                 self._hear_door(answer, now)
-            case DoorKnocked():
-                self._admission.answer(message, now)
+            case DoorKnocked() | AddressesTried():
+                self._admission.hear(message, now)
             case ServeSlots(is_together):
                 self._own.serve(is_together=is_together)
             case QueueMeasured():
@@ -531,6 +534,7 @@ class Membership(Actor):
         if isinstance(answer, JoinRefused) and self._own.record.certificate != certificate:
             answer = None  # with the one that was renewed we may be let in: knock again
         if self._standing.is_member:
+            self._joining.hear_again(answer)
             if isinstance(answer, Welcomed):
                 self._healing.hear_door(answer.members, now)
             return

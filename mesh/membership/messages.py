@@ -36,6 +36,20 @@ class AnswerDoor(Message, frozen=True):
     answer: Welcomed | JoinRefused
 
 
+class TryAddresses(Message, frozen=True):
+    """Membership to door: can this stranger be reached where it says it is? Answered by `AddressesTried`."""
+
+    handle: int  # of the stranger
+    record: MemberRecord
+
+
+class AddressesTried(Message, frozen=True):
+    """Door to membership: what came of it."""
+
+    handle: int
+    failure: str  # what is wrong and what to do, "" when all of its addresses lead to it
+
+
 class ConnectPeer(Message, frozen=True):
     """Membership to network: talk to this member and let it talk to us; replaces what was said of it."""
 

@@ -16,11 +16,13 @@ class Standing:
         self.member_since = -inf  # mesh clock
         self.is_ended = False  # this peer says nothing any more
         self.refusal = ""  # why the mesh does not want this peer, "" while it does
+        self.unreachable = ""  # why others do not reach this peer, and the fix, as a door has said last
         self._outbox = outbox
 
     def enter(self, now: float) -> None:
         """Be a member from now on."""
         self.is_member, self.member_since = True, now
+        self.unreachable = ""
 
     def end(self) -> None:
         """Say nothing from now on."""

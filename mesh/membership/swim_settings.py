@@ -54,6 +54,7 @@ class SwimSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     knock_timeout_s: Seconds = 10.0  # the door answers sooner, if only that there was no answer
     knock_backoff_s: Seconds = 0.5  # after all doors were tried; doubles each time
     knock_backoff_max_s: Seconds = 30.0
+    knock_again_s: Seconds = 5.0  # where a person has to mend something before we are let in
 
     def __post_init__(self) -> None:
         if self.probe_timeout_s >= self.probe_deadline_s:

@@ -92,6 +92,8 @@ class JoinMesh(Message, frozen=True, array_like=True, tag=4):
 
     record: MemberRecord
     mesh_digest: Key  # of the stranger's MeshConfig
+    # Its own door answers `CallBack`: who lets it in finds out before whether others can reach it.
+    is_callable: bool = False
 
 
 class Welcomed(Message, frozen=True, array_like=True, tag=5):
@@ -109,6 +111,7 @@ class JoinRefused(Message, frozen=True, array_like=True, tag=6):
     reason: Annotated[str, Meta(max_length=300)]
     # What proves to a member, which has lost sight of the others since, that it was expelled; or its renewal.
     decrees: Annotated[tuple[Decree, ...], Meta(max_length=NAMES_MAX)] = ()
+    is_final: bool = True  # else it may be let in as soon as a person has mended what the reason says
 
 
 class MembersWanted(Message, frozen=True, array_like=True, tag=7):
@@ -148,3 +151,11 @@ class DecreesTold(Message, frozen=True, array_like=True, tag=13):
     """Answer to `DecreesWanted`: those that fit into one message."""
 
     decrees: Annotated[tuple[Decree, ...], Meta(max_length=NAMES_MAX)]
+
+
+class CallBack(Message, frozen=True, array_like=True, tag=14):
+    """The member at whose door a stranger stands, to the stranger's own door: is it there that you are?"""
+
+
+class CalledBack(Message, frozen=True, array_like=True, tag=15):
+    """Answer to `CallBack`; the seal of a door says whose it is."""

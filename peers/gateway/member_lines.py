@@ -69,6 +69,7 @@ def advice(report: Report, readiness: ReadinessJson, say: Say) -> list[str]:
     """Return sentences about whatever is wrong: what is missing, who is down, and what to do."""
     return [
         *missing_lines(readiness, say),
+        *unreachable_lines(report, say),
         *down_lines(report, say),
         *stop_lines(report, say),
         *misconduct_lines(report, say),
@@ -82,6 +83,12 @@ def missing_lines(readiness: ReadinessJson, say: Say) -> list[str]:
         return [waits_for] if waits_for else []
     missing, slots = f"{readiness.missing:,}", f"{readiness.slots:,}"
     return [f"{say('slots_missing', missing=missing, slots=slots)}: {waits_for}"]
+
+
+def unreachable_lines(report: Report, say: Say) -> list[str]:
+    """Return a line for each peer that is kept out until others reach it: why, and what to do."""
+    told = {peer: why for status in report.peers for peer, why in status.unreachable}
+    return [say("unreachable", peer=peer, why=printable(why)) for peer, why in sorted(told.items())]
 
 
 def down_lines(report: Report, say: Say) -> list[str]:

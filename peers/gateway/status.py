@@ -12,6 +12,7 @@ from msgspec.structs import astuple, replace
 
 from mesh.conduct import MEMBERS_TOLD_MAX
 from mesh.errors import RemoteProtocolError
+from mesh.membership.admission import UNREACHABLE_MAX
 from mesh.membership.members import State
 from mesh.membership.wire_messages import Rumour
 
@@ -21,6 +22,7 @@ REASONS_MAX: Final = 1_000  # distinct HTTP status codes and failure reasons of 
 OTHER: Final = "other"  # counts together those that would be too many
 HOT_HOSTS_MAX: Final = 10  # named, of one peer and of all
 STORES_MAX: Final = 64  # of one peer
+UNREACHABLE_TOLD_MAX: Final = UNREACHABLE_MAX + 1  # and the peer itself
 OFFENCES_MAX: Final = 64  # kinds
 
 # 2^53: what JSON numbers hold exactly, and the sum over a mesh still fits 64 bits.
@@ -145,6 +147,8 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     pages_per_second_now: Amount = 0.0
     private_bytes: Count = 0  # of memory: the part of `rss_bytes` that is of no file
     pages_max: Count = 0  # of the whole mesh by its policy, when that is why this peer fetches nothing
+    # Peers that others do not reach and why: this one, or who asks to be let in here.
+    unreachable: Annotated[tuple[tuple[Text, Text], ...], Meta(max_length=UNREACHABLE_TOLD_MAX)] = ()
 
 
 class Total(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,7 +199,15 @@ def public_part(report: Report) -> Report:
     """What anybody may know: no addresses, no processes, no hosts that are crawled."""
     peers = tuple(
         replace(
-            peer, pid=0, endpoint="", gateway="", machine="", hot_hosts=(), fetch_status={}, misconduct=()
+            peer,
+            pid=0,
+            endpoint="",
+            gateway="",
+            machine="",
+            hot_hosts=(),
+            fetch_status={},
+            misconduct=(),
+            unreachable=(),
         )
         for peer in report.peers
     )

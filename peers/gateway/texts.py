@@ -134,6 +134,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "span_h": "{number} h",
         "span_days": "{number} days",
         "slots_missing": "{missing} of {slots} slots are not answered",
+        "unreachable": "{peer} is kept out: {why}",
         "peer_is_down": "{peer}{at} is down{since}: start that peer again; if its machine is lost, "
         "`tianmesh drain {peer}` writes it off",
         "door_is_down": "{peer}{at} is down{since}: start that bootstrap node again; if its machine is lost, "
@@ -328,6 +329,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "span_h": "{number} 小时",
         "span_days": "{number} 天",
         "slots_missing": "{slots} 个槽中有 {missing} 个无人应答",
+        "unreachable": "{peer} 暂不能加入：{why}",
         "peer_is_down": "{peer}{at} 停机{since}：请重新启动该节点；若机器已不复存在，"
         "用 `tianmesh drain {peer}` 注销它",
         "door_is_down": "{peer}{at} 停机{since}：请重新启动该引导节点；若机器已不复存在，"

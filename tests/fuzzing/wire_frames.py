@@ -59,7 +59,7 @@ class _Values:
     def struct(self, kind: type[Any]) -> Any:
         """A message or a part of one; fields that do not fit are not drawn again."""
         hints = typing.get_type_hints(kind, include_extras=True)
-        names = getattr(kind, "__struct_fields__", None) or kind._fields
+        names = getattr(kind, "__struct_fields__", getattr(kind, "_fields", ()))
         while True:
             try:
                 return kind(**{name: self._value(hints[name]) for name in names})

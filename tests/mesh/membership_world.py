@@ -28,6 +28,7 @@ from mesh.membership.joiner import Door
 from mesh.membership.members import State
 from mesh.membership.membership import Membership, MembershipStatistics
 from mesh.membership.messages import (
+    AddressesTried,
     AnswerDoor,
     ConnectPeer,
     CrawlLicensed,
@@ -40,6 +41,7 @@ from mesh.membership.messages import (
     Knocked,
     MembershipEnded,
     MembershipRefused,
+    TryAddresses,
 )
 from mesh.membership.swim_settings import SwimSettings
 from mesh.membership.wire_messages import MemberRecord
@@ -53,6 +55,7 @@ from tests.frames import decode
 ROOT = SigningKey.of_secret(b"r" * 32)
 CONFIG = MeshConfig(name="test", root_key=ROOT.public.hex(), slot_count=512)
 DOOR_TIMEOUT_S = 2.0
+TRY_S = 1.0  # until nobody is found where a stranger says that it is
 
 
 class TrustingCredentials:
@@ -195,6 +198,7 @@ class World:
         self.loss = loss
         self.delay_s = delay_s
         self.side_of: dict[str, int] = {}  # during a partition
+        self.deaf: set[str] = set()  # whom nobody reaches, and who reach everybody
         self.messages = 0  # that entered the wire
         self._events: list[tuple[float, int, Machine, Address, Message]] = []
         self._sleepers: list[tuple[float, int, Machine]] = []  # by when to wake; some entries are old
@@ -372,6 +376,8 @@ class World:
                 if stranger is not None and self._is_reachable(machine, stranger):
                     door = Address(stranger.node.peer, "door")
                     self._later(self.random.uniform(*self.delay_s), stranger, door, Knocked(answer))
+            case TryAddresses(handle, record):
+                self._try(machine, handle, record)
             case _:
                 raise AssertionError(f"nobody takes {message}")
 
@@ -392,6 +398,15 @@ class World:
             self._later(self.random.uniform(*self.delay_s), opener, door, heard)
         self._later(DOOR_TIMEOUT_S, machine, Address("", "world"), _GiveUp(handle))
 
+    def _try(self, machine: Machine, handle: int, record: MemberRecord) -> None:
+        stranger = self.machines[record.peer]
+        is_there = stranger.is_up and stranger.record.endpoint == record.endpoint
+        if is_there and record.peer not in self.deaf and self._is_reachable(machine, stranger):
+            failure, delay_s = "", self.random.uniform(*self.delay_s)
+        else:
+            failure, delay_s = f"nobody answers at {record.endpoint}", TRY_S
+        self._later(delay_s, machine, Address(machine.node.peer, "door"), AddressesTried(handle, failure))
+
     def _transmit(self, machine: Machine, source: Address, target: Address, message: Message) -> None:
         self.messages += 1
         frame = encode(source.actor, target.actor, message)
@@ -403,6 +418,7 @@ class World:
             or contact.endpoint != receiver.record.endpoint
             or source.peer not in receiver.connected
             or not self._is_reachable(machine, receiver)
+            or target.peer in self.deaf
             or self.random.random() < self.loss
         ):
             return

@@ -62,7 +62,7 @@ class PaperTransport:
         self.told.append(("disconnect", peer))
 
     def come(self, frame: bytes) -> Visit:
-        visit = Visit()
+        visit = Visit("192.0.2.7")
         self._strangers.send_nowait((visit, b"their key", frame))
         return visit
 

@@ -104,7 +104,7 @@ def _value(annotation: Any, name: str, numbers: Iterator[int]) -> Any:
         return list(annotation)[-1]
     if hasattr(annotation, "__struct_fields__") or hasattr(annotation, "_fields"):
         hints = typing.get_type_hints(annotation, include_extras=True)
-        fields = getattr(annotation, "__struct_fields__", None) or annotation._fields
+        fields = getattr(annotation, "__struct_fields__", getattr(annotation, "_fields", ()))
         return annotation(**{each: _value(hints[each], each, numbers) for each in fields})
     number = next(numbers)
     plain: dict[Any, Any] = {
