@@ -9,6 +9,7 @@ listens.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
@@ -38,7 +39,7 @@ async def why_unreachable(record: MemberRecord, seen_from: str, call_door: Call)
     async def attempt(field: str, call: Call) -> None:
         failure = await _failure_of(endpoints[field], call)
         if failure:
-            failures[field] = f"{endpoints[field]} ({failure})"
+            failures[field] = failure
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(attempt, "door_port", call_door)
@@ -50,14 +51,16 @@ async def why_unreachable(record: MemberRecord, seen_from: str, call_door: Call)
 def _sentence(
     record: MemberRecord, seen_from: str, failures: dict[str, str], endpoints: dict[str, str]
 ) -> str:
-    told = ", ".join(failures[field] for field in endpoints if field in failures)
+    failed = [field for field in endpoints if field in failures]
+    told = ", ".join(
+        f"{', '.join(endpoints[field] for field in failed if failures[field] == failure)} ({failure})"
+        for failure in dict.fromkeys(failures[field] for field in failed)
+    )
     announced = _host_of(record.endpoint)
     if announced != seen_from:
         fix = f"it came from {seen_from}, set member.announce in its config.toml to its machine's address"
     else:
-        fix = "let other members through the firewall of its machine to " + ", ".join(
-            field for field in endpoints if field in failures
-        )
+        fix = f"let other members through the firewall of its machine to {', '.join(failed)}"
     return f"others do not reach this peer at {told}: {fix}"[:REASON_MAX]
 
 
@@ -71,6 +74,9 @@ def _host_of(endpoint: str) -> str:
 async def _failure_of(endpoint: str, call: Call) -> str:
     try:
         check_address(endpoint)
+    except RemoteProtocolError:
+        return "no address with a port"
+    try:
         with trio.fail_after(TRY_S):
             await call()
     except trio.TooSlowError:
@@ -84,10 +90,12 @@ async def _failure_of(endpoint: str, call: Call) -> str:
     return ""
 
 
-def _reason(error: OSError) -> str:
-    """Trio tells which attempts failed, and the system's reason in what caused that."""
-    cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
-    return (cause.strerror or str(cause)).lower()
+def _reason(error: BaseException) -> str:
+    """Trio tells that no attempt has succeeded, and why not in what caused that."""
+    while error.__cause__ is not None or isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error.__cause__ or error
+    number = error.errno if isinstance(error, OSError) else None
+    return (str(error) if number is None else os.strerror(number)).lower()
 
 
 def _greeting_at(endpoint: str) -> Call:

@@ -79,6 +79,24 @@ class SmallInternet:
         """Undo `cut`."""
         _ip("-n", self._of(source), "route", "del", "blackhole", f"{self.peers[target - 1].listen}/32")
 
+    def shut(self, number: int) -> None:
+        """Let nothing in of the mesh that a peer has not asked for, as a firewall or a router does."""
+        inside = _inside(self._of(number))
+        listening = subprocess.run([*inside, "ss", "-Hltn"], capture_output=True, text=True, check=True)
+        ports = {line.split()[3].rpartition(":")[2] for line in listening.stdout.splitlines()}
+        rule = f"iifname mesh tcp dport {{ {', '.join(sorted(ports))} }} drop"
+        for command in (
+            "add table inet firewall",
+            "add chain inet firewall in { type filter hook input priority 0; }",
+            f"add rule inet firewall in {rule}",
+        ):
+            subprocess.run([*inside, "nft", command], check=True, capture_output=True)
+
+    def open(self, number: int) -> None:
+        """Undo `shut`."""
+        command = [*_inside(self._of(number)), "nft", "delete table inet firewall"]
+        subprocess.run(command, check=True, capture_output=True)
+
     def worsen(self, number: int, *netem: str) -> None:
         """Give what a peer sends to the mesh these faults of `tc netem`, such as "loss", "30%".
 
