@@ -17,7 +17,7 @@ from msgspec import Meta
 
 from bootstrap.provision import BOOTSTRAP, MeshFolder, note_invited
 from bootstrap.rendezvous import BootstrapConfig
-from mesh.certificate import ALL_RIGHTS
+from mesh.certificate import ALL_RIGHTS, Right
 from mesh.config import DoorConfig, MemberConfig, MeshConfig, load_config
 from mesh.errors import ConfigError
 from mesh.identity import SECRET_BYTES, bytes_of_z85, z85_of
@@ -84,7 +84,7 @@ def invite_to(
       ConfigError: it cannot be noted.
     """
     key, mesh_id, now = new_signing_key(), mesh_folder.mesh.digest(), time.time()
-    rights = int(ALL_RIGHTS) if weight else 0
+    rights = int(ALL_RIGHTS if weight else Right.ANSWER)  # without any it would be a bootstrap node
     terms = Terms(uses, now + join_days * _DAY_S, now + days * _DAY_S, rights, weight)
     voucher = vouch(mesh_folder.root, mesh_id, key.public, terms)
     note_invited(mesh_folder, voucher)

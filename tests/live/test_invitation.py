@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import urllib.request
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -39,15 +41,33 @@ def test_two_machines_join_by_a_token_and_the_third_is_told_that_it_is_used_up(t
             wait_for(lambda: are_steady(first["gateway"], founder, ids), f"{name} as a member", 60)
         refused = tianmesh("join", token, "--folder", tmp_path / "d")
         assert "the invitation has been used by 2 machines" in refused.stderr
+        invited = tianmesh("invite", "--data", founder, "--weight-max", "0", *doors)
+        joined = tianmesh("join", *invited.stdout.split(), "--folder", tmp_path / "e")
+        assert joined.returncode == 0, joined.stderr
+        asked = nodes.enter_context(node("peer", tmp_path / "e"))
+        wait_for(lambda: answers_for_all(asked["gateway"]), "a machine that only answers", 60)
+        report = status_of(first["gateway"], founder)
+        [row] = [row for row in report["peers"] if row["id"] == asked["id"]]
+        assert (row["slots"]["owned"], row["slots"]["kept"], row["slots"]["answered"]) == (0, 0, 0)
 
 
 def are_steady(gateway: str, founder: Path, ids: set[str]) -> bool:
     """Are these the members, and is every slot answered?"""
+    rows = status_of(gateway, founder).get("peers", [])
+    answered = sum(row["slots"]["answered"] for row in rows)
+    return {row["id"] for row in rows} == ids and answered == 50_000
+
+
+def status_of(gateway: str, founder: Path) -> dict[str, Any]:
     with GatewayClient(gateway, token_in(founder)) as client:
         try:
             report: dict[str, Any] = client.status()
         except GatewayError:
-            return False
-    rows = report["peers"]
-    answered = sum(row["slots"]["answered"] for row in rows)
-    return {row["id"] for row in rows} == ids and answered == 50_000
+            return {}
+    return report
+
+
+def answers_for_all(gateway: str) -> bool:
+    """Does a search through it speak for the whole mesh?"""
+    with urllib.request.urlopen(f"{gateway}/api/search?q=linux") as answer:
+        return bool(json.load(answer)["coverage"]["missing"] == 0)
