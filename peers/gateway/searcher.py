@@ -57,7 +57,10 @@ from peers.storage.wire_messages import PageRead
 ERRANDS_MAX: Final = (
     256  # at once; the HTTP port takes fewer, so only a bug or a burst of all kinds gets here
 )
-STARTING: Final = "this peer is starting: no member of the mesh has let it in yet; its log says at which doors it knocks, and why none opens"
+STARTING: Final = (
+    "this peer is starting: no member of the mesh has let it in yet; its log says at which doors it knocks, "
+    "and why none opens"
+)
 EARLY_S: Final = 5.0  # so long an order waits for a peer that is starting; joining takes a second or two
 METER_READERS_MAX: Final = 64  # gateways waiting for our status; the oldest is dropped and asks again
 
