@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -12,6 +13,9 @@ import pytest
 import typer
 
 from peers.application import app, load_plugins
+from peers.engine.query_language import Operator
+from peers.gateway.openapi import openapi
+from peers.gateway.texts import OPERATORS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -45,6 +49,26 @@ def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", text):
         assert (page.parent / target).exists(), target
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    linked = {target for target in re.findall(r"\]\(([^)#\s]+)", index) if "/" not in target}
+    assert linked == {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
+
+
+def test_every_path_of_the_gateway_is_told_with_its_methods() -> None:
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"`(GET|POST) (/[^`]*)`", text))
+    paths = json.loads(openapi())["paths"]
+    assert told == {(method.upper(), path) for path, methods in paths.items() for method in methods}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_searchers_are_told_of_every_operator_and_of_all_that_the_gateway_tells(language: str) -> None:
+    text = (ROOT / "docs" / f"searching.{language}.md").read_text(encoding="utf-8")
+    assert all(f"{operator}:" in text for operator in Operator)
+    assert all(f"`{example}`" in text for example, _ in OPERATORS[language])
 
 
 def _commands(text: str) -> Iterator[list[str]]:
