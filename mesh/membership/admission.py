@@ -24,6 +24,8 @@ from mesh.membership.wire_messages import (
 )
 
 TRIED_MAX: Final = 64  # strangers whose addresses are being tried; the oldest is forgotten, and knocks again
+RESERVED_S: Final = 600.0  # in which a machine that has chosen an id is to be started
+RESERVED_MAX: Final = 1_024  # ids; the oldest is given to others
 UNREACHABLE_MAX: Final = 16  # told of, the newest
 UNREACHABLE_S: Final = (
     120.0  # after which one that knocks no more is not told of; they do every 12 s at least
@@ -47,6 +49,8 @@ class Admission:
         self.n_admitted = 0  # count, repeated knocks too
         self.n_refused = 0  # count
         self._tried: OrderedDict[int, DoorKnocked] = OrderedDict()  # by handle
+        # By id: for which key it is kept, and until when.
+        self._reserved: OrderedDict[str, tuple[bytes, float]] = OrderedDict()
         self._unreachable: OrderedDict[str, tuple[float, str]] = OrderedDict()  # by peer: when last, and why
         self._mesh_digest = mesh_digest
         self._members = members
@@ -117,11 +121,26 @@ class Admission:
             members=self._members,
             credentials=self._credentials,
         ) or self._learning.why_not_new(record, now)
+        if reason and not record.certificate and record.peer not in self._members.remaining():
+            reason = self._reserve(record, now) or reason
         if reason:
             self.n_refused += 1
             proof = self._proclaiming.fate_of(record.peer, now)
             self._outbox.tell("door", AnswerDoor(knock.handle, JoinRefused(reason, proof)))
         return bool(reason)
+
+    def _reserve(self, record: MemberRecord, now: float) -> str:
+        """Keep an id for a machine that only asks whether it is free, so that the next one takes another.
+
+        Machines that join at the same time by one token would choose the same; whoever starts later could
+        not get in. A token names its ids, so nobody else can ask for them.
+        """
+        while self._reserved and next(iter(self._reserved.values()))[1] <= now:
+            self._reserved.popitem(last=False)
+        key, _ = self._reserved.setdefault(record.peer, (record.curve_key, now + RESERVED_S))
+        if len(self._reserved) > RESERVED_MAX:
+            self._reserved.popitem(last=False)
+        return "" if key == record.curve_key else f"the id {record.peer} is taken by a machine that joins now"
 
     def _is_there(self, record: MemberRecord) -> bool:
         """Is it believed to be live under these addresses? Then whoever does not reach it says so soon."""

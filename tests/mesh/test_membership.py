@@ -231,6 +231,23 @@ def test_a_stranger_at_the_door_is_welcomed_with_all_members() -> None:
     assert membership.observe().joins_admitted == 1
 
 
+def test_two_machines_that_join_at_once_choose_different_ids() -> None:
+    """Both ask by one token, before either has started."""
+    membership = founder()
+
+    def answer(key: bytes, now: float) -> str:
+        record = replace(record_of("free", curve_key=key), signature=b"")
+        sends = membership.receive(local("door"), knock_of(record), now)
+        (told,) = [send.message.answer for send in sends if isinstance(send.message, AnswerDoor)]
+        assert isinstance(told, JoinRefused)
+        return told.reason
+
+    assert "certificate" in answer(b"one", 1.0)
+    assert answer(b"other", 2.0).startswith("the id free is taken")
+    assert "certificate" in answer(b"one", 3.0)
+    assert "certificate" in answer(b"other", 700.0)  # the first one was not started
+
+
 def test_who_is_no_member_yet_admits_nobody() -> None:
     membership = actor("me", doors=[door_of("a")])
     sends = membership.receive(local("door"), knock_of(record_of("new")), 0.0)

@@ -56,6 +56,8 @@ TAGS = {
     "DecreesNamed": 11,
     "DecreesWanted": 12,
     "DecreesTold": 13,
+    "CallBack": 14,
+    "CalledBack": 15,
     "LinksFound": 20,
     "LinksAccepted": 21,
     "ItemsChanged": 22,

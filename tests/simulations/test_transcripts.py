@@ -26,7 +26,17 @@ SHAPE = WebShape(
     dead_hosts_share=0.0,
     slow_hosts_share=0.0,
 )
-JOIN = ("Knock", "DoorKnocked", "AnswerDoor", "Knocked", "JoinMesh", "Welcomed", "OwnershipChanged")
+JOIN = (
+    "Knock",
+    "DoorKnocked",
+    "TryAddresses",
+    "AddressesTried",
+    "AnswerDoor",
+    "Knocked",
+    "JoinMesh",
+    "Welcomed",
+    "OwnershipChanged",
+)
 HANDOVER = ("membership", "handover", "controller", "cell", "indexer")
 
 
