@@ -1,4 +1,8 @@
-"""Who is let into the mesh: the decision at the door, one sentence for each refusal."""
+"""Who is let into the mesh: the decision at the door, one sentence for each refusal.
+
+Who has no certificate yet only asks whether an id is free. Who has one is called back first, if it is not live
+already where it says it is: the door tries its addresses, and says what came of it.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +31,7 @@ TRIED_MAX: Final = 64  # strangers whose addresses are being tried; the oldest i
 RESERVED_S: Final = 600.0  # in which a machine that has chosen an id is to be started
 RESERVED_MAX: Final = 1_024  # ids; the oldest is given to others
 UNREACHABLE_MAX: Final = 16  # told of, the newest
-UNREACHABLE_S: Final = (
-    120.0  # after which one that knocks no more is not told of; they do every 12 s at least
-)
+UNREACHABLE_S: Final = 120.0  # after which one that knocks no more is not told of; they do every 12 s
 
 
 class Admission:
@@ -121,7 +123,8 @@ class Admission:
             members=self._members,
             credentials=self._credentials,
         ) or self._learning.why_not_new(record, now)
-        if reason and not record.certificate and record.peer not in self._members.remaining():
+        is_asking = not record.certificate and self._members.get(record.peer) is None
+        if is_asking and record.curve_key == knock.curve_key:
             reason = self._reserve(record, now) or reason
         if reason:
             self.n_refused += 1
