@@ -1,7 +1,7 @@
 """Who is let into the mesh: the decision at the door, one sentence for each refusal.
 
-Who has no certificate yet only asks whether an id is free. Who has one is called back first, if it is not live
-already where it says it is: the door tries its addresses, and says what came of it.
+Who has no certificate yet only asks whether an id is free. Who has one is called back first, if it is not
+live already where it says it is: the door tries its addresses, and says what came of it.
 """
 
 from __future__ import annotations
