@@ -152,6 +152,7 @@ def vitals_of(status: PeerStatus, search_classes: tuple[int, ...]) -> VitalsTake
             is_disk_full=status.disk_full,
             is_draining=status.is_draining,
             quarantined=frozenset(each.peer for each in status.misconduct if each.is_quarantined),
+            unreachable=frozenset(peer for peer, _ in status.unreachable),
             crawling=_CRAWLING.get(status.state, Crawling.ALLOWED),
         ),
         has_joined=bool(status.epoch),

@@ -196,7 +196,7 @@ def _handovers(gathered: HistoryGathered) -> Iterable[RunningHandover]:
 # --- Events ---
 
 _OF_MESH: Final = frozenset((EventKind.POLICY, EventKind.TAKEN_DOWN, EventKind.RESTORED))
-_FOR_ADMINS: Final = frozenset((EventKind.QUARANTINED, EventKind.RELEASED))
+_FOR_ADMINS: Final = frozenset((EventKind.QUARANTINED, EventKind.RELEASED, EventKind.KEPT_OUT))
 
 
 def _events(gathered: HistoryGathered, *, is_admin: bool) -> list[ToldEvent]:

@@ -31,6 +31,7 @@ TEXTS_OF_KINDS: Final[Mapping[str, str]] = {
     EventKind.POLICY: "event_policy",
     EventKind.TAKEN_DOWN: "event_taken_down",
     EventKind.RESTORED: "event_restored",
+    EventKind.KEPT_OUT: "event_kept_out",
 }
 _OF_SECONDS: Final = EventKind.HANDOVER_ENDED
 

@@ -203,6 +203,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "event_policy": "policy {amount} is in force",
         "event_taken_down": "{amount} more rules of the policy take pages down",
         "event_restored": "{amount} fewer rules of the policy take pages down",
+        "event_kept_out": "{peer} is kept out: others do not reach it",
     },
     "zh": {
         "html_lang": "zh-Hans",
@@ -397,6 +398,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "event_policy": "第 {amount} 号策略生效",
         "event_taken_down": "策略中新增 {amount} 条下架规则",
         "event_restored": "策略中减少 {amount} 条下架规则",
+        "event_kept_out": "{peer} 暂不能加入：其他节点无法连接它",
     },
 }
 

@@ -43,6 +43,7 @@ class EventKind(StrEnum):
     POLICY = "policy"  # amount: its number, 0 for none
     TAKEN_DOWN = "taken down"  # amount: rules that take down, more than before
     RESTORED = "restored"  # likewise, fewer
+    KEPT_OUT = "kept out"  # a peer that others do not reach, or this one
 
 
 # A person should look at these.
@@ -53,6 +54,7 @@ GRAVE: Final = frozenset(
         EventKind.QUARANTINED,
         EventKind.CUT_OFF,
         EventKind.UNLICENSED,
+        EventKind.KEPT_OUT,
     }
 )
 
@@ -89,6 +91,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     is_disk_full: bool = False
     is_draining: bool = False
     quarantined: frozenset[str] = frozenset()
+    unreachable: frozenset[str] = frozenset()  # who is kept out
     crawling: Crawling = Crawling.ALLOWED
     policy_number: Count = 0
     taken_down: Count = 0  # rules of the policy
@@ -117,6 +120,7 @@ def events_between(before: Standing, now: Standing) -> list[Event]:
     events += (told(kind, peer) for kind, peer in _of_members(before.members, now.members))
     events += (told(EventKind.QUARANTINED, peer) for peer in _new(before.quarantined, now.quarantined))
     events += (told(EventKind.RELEASED, peer) for peer in _new(now.quarantined, before.quarantined))
+    events += (told(EventKind.KEPT_OUT, peer) for peer in _new(before.unreachable, now.unreachable))
     if now.crawling != before.crawling:
         events.append(told(_CRAWLING[now.crawling]))
     if now.is_draining and not before.is_draining:

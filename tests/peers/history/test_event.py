@@ -64,6 +64,7 @@ def test_a_member_that_changes_its_state_is_an_event(
         ({}, {"is_disk_full": True}, [(EventKind.DISK_FULL, "", 0.0, "")]),
         ({"is_disk_full": True}, {}, [(EventKind.DISK_FREE, "", 0.0, "")]),
         ({}, {"quarantined": frozenset({"eve"})}, [(EventKind.QUARANTINED, "eve", 0.0, "")]),
+        ({}, {"unreachable": frozenset({"eve"})}, [(EventKind.KEPT_OUT, "eve", 0.0, "")]),
         ({"quarantined": frozenset({"eve"})}, {}, [(EventKind.RELEASED, "eve", 0.0, "")]),
         ({}, {"crawling": Crawling.CUT_OFF}, [(EventKind.CUT_OFF, "", 0.0, "")]),
         ({}, {"crawling": Crawling.UNLICENSED}, [(EventKind.UNLICENSED, "", 0.0, "")]),
