@@ -26,6 +26,7 @@ _JSON: Final = "application/json"
 _HTML: Final = "text/html"
 _TEXT: Final = "text/plain"
 _MESSAGEPACK: Final = "application/vnd.msgpack"
+_FORM: Final = "application/x-www-form-urlencoded"
 _REFERENCE: Final = "#/components/schemas/{name}"
 _TOKEN: Final = "token"
 
@@ -50,6 +51,7 @@ class _Operation(NamedTuple):
     takes: tuple[type | str, ...] = ()  # what may be posted: a shape of JSON, or a media type
     is_for_administrators: bool = False
     failures: tuple[int, ...] = ()  # besides 429 and 503, which anything can be answered with
+    sends_on: bool = False  # to another page
 
 
 _QUERY: Final = _Parameter("q", "what is searched for, as on the page", {"type": "string"}, is_required=True)
@@ -174,6 +176,28 @@ _OPERATIONS: Final = (
     ),
     _Operation("/status", "get", "How the mesh is, as a page", _HTML, (_LANGUAGE,)),
     _Operation("/history", "get", "How the mesh was, as a page", _HTML, (_SPAN, _LANGUAGE)),
+    _Operation(
+        "/why",
+        "get",
+        "Why things are as they are, as a page; for administrators, who may have signed in",
+        _HTML,
+        (_URL._replace(is_required=False), _LANGUAGE),
+        is_for_administrators=True,
+        failures=(400, 502),
+    ),
+    _Operation(
+        "/sign-in", "get", "Where an administrator signs in, to see all in a browser", _HTML, (_LANGUAGE,)
+    ),
+    _Operation(
+        "/sign-in",
+        "post",
+        "Take the token in a form, for a cookie that lets see and not order",
+        _HTML,
+        takes=(_FORM,),
+        failures=(400, 403, 413),
+        sends_on=True,
+    ),
+    _Operation("/sign-out", "post", "Take the cookie away", _HTML, failures=(403,), sends_on=True),
     _Operation("/help", "get", "How to search", _HTML, (_LANGUAGE,)),
     _Operation(
         "/opensearch.xml", "get", "This search engine, for browsers", "application/opensearchdescription+xml"
@@ -227,7 +251,7 @@ def _described(operation: _Operation) -> dict[str, Any]:
     described: dict[str, Any] = {
         "summary": operation.summary,
         "responses": {
-            "200": {"description": "as asked", "content": _content(operation.answer)},
+            **_success(operation),
             **{str(code): {"$ref": f"#/components/responses/{code}"} for code in sorted(failures)},
         },
     }
@@ -241,6 +265,12 @@ def _described(operation: _Operation) -> dict[str, Any]:
     if operation.is_for_administrators:
         described["security"] = [{_TOKEN: []}]
     return described
+
+
+def _success(operation: _Operation) -> dict[str, Any]:
+    if operation.sends_on:
+        return {"303": {"description": "done; on to the page in Location"}}
+    return {"200": {"description": "as asked", "content": _content(operation.answer)}}
 
 
 def _parameter(parameter: _Parameter) -> dict[str, Any]:

@@ -189,6 +189,7 @@ class _StatusRow(NamedTuple):
 
 class _HotHost(NamedTuple):
     name: str
+    href: str  # to what is known of its home page
     urls: str
 
 
@@ -317,8 +318,12 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> 
     )
 
 
-def status_page(reader: Reader, report: Report, readiness: ReadinessJson) -> str:
-    """What every member is doing, those that are down too, and what to do about them."""
+def status_page(reader: Reader, report: Report, readiness: ReadinessJson, *, may_see: bool) -> str:
+    """What every member is doing, those that are down too, and what to do about them.
+
+    Args:
+      may_see: the reader is an administrator.
+    """
     total = report.total
     return render(
         "status.html",
@@ -341,9 +346,14 @@ def status_page(reader: Reader, report: Report, readiness: ReadinessJson) -> str
             _StatusRow(reader.say("status_all"), "", ["", ""], "", "all", _status_numbers(total)),
         ],
         hosts=[
-            _HotHost(_address(f"http://{host}"), reader.say("status_urls", urls=f"{urls:,}"))
+            _HotHost(
+                _address(f"http://{host}"),
+                reader.link("/why", url=f"http://{host}/"),
+                reader.say("status_urls", urls=f"{urls:,}"),
+            )
             for host, urls in total.hot_hosts
         ],
+        may_see=may_see,
     )
 
 

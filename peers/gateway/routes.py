@@ -7,7 +7,7 @@ web page somewhere else must not make its reader's peer crawl.
 Whoever can reach a gateway under a name of its own (`_HostCheck`) may search. Orders that change the mesh,
 pages of files, seeds (where they are not taken from anybody), metrics and all of the status are for
 administrators, who send the token of this peer (`rights`): also on this machine, for what a proxy there
-passes on looks the same.
+passes on looks the same. In a browser they sign in with it, to see (`sign_in`).
 """
 
 from __future__ import annotations
@@ -80,10 +80,12 @@ from peers.gateway.pages import HITS_PER_PAGE, PAGES_MAX, Reader, Wish
 from peers.gateway.readiness_json import HealthJson, ReadinessJson, readiness_json
 from peers.gateway.rights import bears_token, client_behind
 from peers.gateway.settings import GatewaySettings
+from peers.gateway.sign_in import FORM_BYTES_MAX, cookie_of, has_pass, is_token, no_cookie, token_of_form
 from peers.gateway.status import Report, decode, member_rows, public_part, report_of
 from peers.gateway.stored_page import StoredPage
 from peers.gateway.texts import language_of
 from peers.gateway.why_json import idle_json, url_json
+from peers.gateway.why_page import bad_url_page, sign_in_page, why_idle_page, why_url_page
 from peers.importing.messages import PAGES_MAX as IMPORTED_PAGES_MAX
 from peers.importing.messages import ImportedPage, ImportPages, PagesImported
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
@@ -227,17 +229,56 @@ class _Routes:
             report = await self._report(request)
         except Busy:
             return _html(pages.message_page(reader, reader.say("busy")), 503)
-        return _html(pages.status_page(reader, report, await self._readiness()))
+        may_see = self._may_see(request)
+        return _html(pages.status_page(reader, report, await self._readiness(), may_see=may_see))
 
     async def history(self, request: Request) -> Response:
         reader = _reader(request)
         wanted = request.query_params.get("span", "")
         span = next((each for each in HistorySpan if each.value == wanted), HistorySpan.HOUR)
         try:
-            kept, is_admin = await self._history(span), self._is_admin(request)
+            kept, is_admin = await self._history(span), self._may_see(request)
         except Busy:
             return _html(pages.message_page(reader, reader.say("busy")), 503)
         return _html(kept.page(reader, is_admin=is_admin))
+
+    async def why(self, request: Request) -> Response:
+        """Show why things are as they are, to administrators."""
+        reader = _reader(request)
+        if not self._may_see(request):
+            return _html(sign_in_page(reader, is_wrong=False, is_known=False), 403)
+        text = request.query_params.get("url", "").strip()
+        url = _url_parameter(request)
+        if text and url is None:
+            return _html(bad_url_page(reader, text[:URL_PARAMETER_CHARS_MAX]), 400)
+        try:
+            if url is None:
+                idle = await self._backend.ask(AskWhyIdle, WhyIdleAnswered)
+                return _html(why_idle_page(reader, idle_json(idle)))
+            known = await self._backend.ask(lambda ticket: AskWhy(ticket, url), WhyAnswered)
+        except Busy:
+            return _html(pages.message_page(reader, reader.say("busy")), 503)
+        return _html(why_url_page(reader, url_json(known)))
+
+    async def sign_in(self, request: Request) -> Response:
+        """Let an administrator see more in this browser from now on."""
+        reader, token = _reader(request), self._backend.settings.admin_token
+        if request.method != "POST":
+            return _html(sign_in_page(reader, is_wrong=False, is_known=self._may_see(request)))
+        self._check_is_ours(request)
+        given = token_of_form(await _body(request, FORM_BYTES_MAX, "post the token alone"))
+        if not given:
+            return _html(sign_in_page(reader, is_wrong=False, is_known=False), 400)
+        if not is_token(given, token):
+            logger.warning("a sign-in with another token client=%s", self._client_of(request))
+            return _html(sign_in_page(reader, is_wrong=True, is_known=False), 403)
+        cookie = cookie_of(token, _now_s(), is_encrypted=_is_encrypted(request))
+        return _see_other(reader.link("/status"), cookie)
+
+    async def sign_out(self, request: Request) -> Response:
+        self._check_is_ours(request)
+        cookie = no_cookie(self._backend.settings.admin_token, is_encrypted=_is_encrypted(request))
+        return _see_other(_reader(request).link("/status"), cookie)
 
     async def style(self, request: Request) -> Response:
         headers = {"Cache-Control": "public, max-age=31536000, immutable", **_SAFE_HEADERS}
@@ -269,7 +310,7 @@ class _Routes:
 
     async def api_history(self, request: Request) -> Response:
         kept = await self._history(_span(request.query_params.get("span", HistorySpan.HOUR)))
-        return _json(kept.view(is_admin=self._is_admin(request)))
+        return _json(kept.view(is_admin=self._may_see(request)))
 
     async def api_seeds(self, request: Request) -> Response:
         if _is_foreign(request, self._backend.settings.names):
@@ -378,9 +419,7 @@ class _Routes:
         settings = self._backend.settings
         if self._is_admin(request):
             return
-        address = request.client.host if request.client else ""
-        client = client_behind(address, request.headers.raw, settings.proxies)
-        wait_s = self._backend.take_seeds(client, count)
+        wait_s = self._backend.take_seeds(self._client_of(request), count)
         if wait_s:
             hint = f"a client may give {settings.client_seeds_per_hour:,} seeds an hour here"
             raise _Refusal(429, hint, {"Retry-After": str(ceil(wait_s))})
@@ -391,8 +430,22 @@ class _Routes:
         if _is_foreign(request, settings.names) or not self._is_admin(request):
             raise _Refusal(403, _ADMIN_HINT)
 
+    def _check_is_ours(self, request: Request) -> None:
+        """Refuse what a page of another site posts."""
+        if _is_foreign(request, self._backend.settings.names):
+            raise _Refusal(403, "this is only taken from pages of this gateway")
+
+    def _client_of(self, request: Request) -> str:
+        address = request.client.host if request.client else ""
+        return client_behind(address, request.headers.raw, self._backend.settings.proxies)
+
     def _is_admin(self, request: Request) -> bool:
         return bears_token(request.headers.raw, self._backend.settings.admin_token)
+
+    def _may_see(self, request: Request) -> bool:
+        """Is it an administrator's, if only of one who has signed in and gives no order?"""
+        token = self._backend.settings.admin_token
+        return self._is_admin(request) or has_pass(request.headers.raw, token, _now_s())
 
     async def _readiness(self) -> ReadinessJson:
         try:
@@ -404,7 +457,7 @@ class _Routes:
         gathered = await self._backend.ask(GatherStatus, StatusGathered)
         members = member_rows(gathered.members, dict(gathered.down_s))
         report = report_of(map(decode, gathered.statuses), members)
-        return report if self._is_admin(request) else public_part(report)
+        return report if self._may_see(request) else public_part(report)
 
     async def _history(self, span: HistorySpan) -> KeptHistory:
         """How the mesh was; the same for a moment, since every peer is asked, and charts take time."""
@@ -428,6 +481,9 @@ def application(backend: Backend) -> Starlette:
             Route("/page", routes.page),
             Route("/status", routes.status),
             Route("/history", routes.history),
+            Route("/why", routes.why),
+            Route("/sign-in", routes.sign_in, methods=["GET", "POST"]),
+            Route("/sign-out", routes.sign_out, methods=["POST"]),
             Route("/help", routes.help),
             Route("/opensearch.xml", routes.opensearch),
             Route("/favicon.ico", routes.icon),
@@ -518,8 +574,18 @@ def _order(ticket: int, wish: Wish, cursor: str) -> SearchPages:
 
 def _base(request: Request) -> str:
     """The address under which the client asks here, whose name `_HostCheck` has let pass."""
-    scheme = "https" if request.headers.get("x-forwarded-proto") == "https" else "http"
+    scheme = "https" if _is_encrypted(request) else "http"
     return f"{scheme}://{request.headers.get('host', 'localhost')}"
+
+
+def _is_encrypted(request: Request) -> bool:
+    """Has the client come by https, as far as a proxy says?"""
+    return request.headers.get("x-forwarded-proto") == "https"
+
+
+def _now_s() -> float:
+    """Seconds since the epoch."""
+    return datetime.now(UTC).timestamp()
 
 
 def _is_on(request: Request, name: str) -> bool:
@@ -663,6 +729,8 @@ Disallow: /search
 Disallow: /page
 Disallow: /status
 Disallow: /history
+Disallow: /why
+Disallow: /sign-in
 Disallow: /api/
 Disallow: /metrics
 """
@@ -699,6 +767,12 @@ def _html(text: str, status_code: int = 200, policy: str = _PAGE_POLICY) -> Resp
     # A lone surrogate from a hostile title has no UTF-8 form.
     body = text.encode("utf-8", "replace")
     return Response(body, status_code, headers, media_type="text/html; charset=utf-8")
+
+
+def _see_other(place: str, cookie: str) -> Response:
+    """Send a browser on after it has posted something. RFC 9110, 15.4.4."""
+    headers = {"Location": place, "Set-Cookie": cookie, "Cache-Control": "no-store", **_SAFE_HEADERS}
+    return Response(status_code=303, headers=headers)
 
 
 def _xml(text: str, media_type: str) -> Response:

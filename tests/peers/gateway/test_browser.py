@@ -96,6 +96,8 @@ def _nothing_is_wider_than_a_phone(browser: webdriver.Chrome, gateway: str) -> N
         "/",
         "/status",
         "/history",
+        "/sign-in",
+        "/why",
         "/search?q=many&page=50",
         "/search?q=hostile",
         "/search?q=zilch",
@@ -138,6 +140,8 @@ def _everybody_can_read_it(browser: webdriver.Chrome, gateway: str) -> None:
             "/help",
             "/status",
             "/history",
+            "/sign-in",
+            "/why",
             "/nothing",
         ),
     ):

@@ -26,7 +26,9 @@ def test_all_languages_put_in_the_same_values() -> None:
 
 def test_every_text_is_used_and_every_used_text_exists() -> None:
     folder = Path(pages.__file__).parent
-    modules = ("pages.py", "routes.py", "member_lines.py", "history_page.py", "history_words.py")
+    modules = (
+        *("pages.py", "routes.py", "member_lines.py", "history_page.py", "history_words.py", "why_page.py"),
+    )
     sources = [*(folder / each for each in modules), *folder.glob("templates/*.html")]
     code = "\n".join(source.read_text() for source in sources)
     used = set(re.findall(r"say\(\s*[\"'](\w+)[\"']", code)) | set(re.findall(r"\"(\w+)\"\)$", code, re.M))
