@@ -246,7 +246,7 @@ class _Routes:
         """Show why things are as they are, to administrators."""
         reader = _reader(request)
         if not self._may_see(request):
-            return _html(sign_in_page(reader, is_wrong=False, is_known=False), 403)
+            return _form(sign_in_page(reader, is_wrong=False, is_known=False), 403)
         text = request.query_params.get("url", "").strip()
         url = _url_parameter(request)
         if text and url is None:
@@ -264,14 +264,14 @@ class _Routes:
         """Let an administrator see more in this browser from now on."""
         reader, token = _reader(request), self._backend.settings.admin_token
         if request.method != "POST":
-            return _html(sign_in_page(reader, is_wrong=False, is_known=self._may_see(request)))
+            return _form(sign_in_page(reader, is_wrong=False, is_known=self._may_see(request)))
         self._check_is_ours(request)
         given = token_of_form(await _body(request, FORM_BYTES_MAX, "post the token alone"))
         if not given:
-            return _html(sign_in_page(reader, is_wrong=False, is_known=False), 400)
+            return _form(sign_in_page(reader, is_wrong=False, is_known=False), 400)
         if not is_token(given, token):
             logger.warning("a sign-in with another token client=%s", self._client_of(request))
-            return _html(sign_in_page(reader, is_wrong=True, is_known=False), 403)
+            return _form(sign_in_page(reader, is_wrong=True, is_known=False), 403)
         cookie = cookie_of(token, _now_s(), is_encrypted=_is_encrypted(request))
         return _see_other(reader.link("/status"), cookie)
 
@@ -753,6 +753,13 @@ _STORED_POLICY: Final = (
     "style-src 'self' 'unsafe-inline'; img-src data:; form-action 'none'; frame-ancestors 'none'"
 )
 _encoder: Final = msgspec.json.Encoder()
+
+
+def _form(text: str, status_code: int = 200) -> Response:
+    """A page with a form to be posted: without a referrer, browsers do not say which site's it is."""
+    response = _html(text, status_code)
+    response.headers["Referrer-Policy"] = "same-origin"
+    return response
 
 
 def _html(text: str, status_code: int = 200, policy: str = _PAGE_POLICY) -> Response:

@@ -164,7 +164,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "sign_out": "Sign out",
         "sign_in_token": "Token of an administrator",
         "sign_in_where": "It is in the file admin.token of the folder of this peer. Who has signed in sees "
-        "machines, addresses and hosts, for twelve hours; orders to the mesh are given by `tianmesh`.",
+        "machines, addresses and hosts, for twelve hours; for orders there is the command tianmesh.",
         "sign_in_wrong": "That is not the token of this peer.",
         "sign_in_known": "You have signed in.",
         "history": "History of the mesh",
@@ -374,7 +374,7 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "sign_out": "退出",
         "sign_in_token": "管理员令牌",
         "sign_in_where": "令牌在本节点文件夹的 admin.token 文件中。登录后十二小时内可查看机器、地址和主机；"
-        "对全网的命令仍由 `tianmesh` 下达。",
+        "对全网的命令仍由 tianmesh 命令下达。",
         "sign_in_wrong": "这不是本节点的令牌。",
         "sign_in_known": "您已登录。",
         "history": "全网历史",

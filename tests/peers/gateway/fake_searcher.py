@@ -7,11 +7,14 @@ from collections.abc import Callable
 import msgspec
 
 from mesh.actor import Address, Message
+from peers.crawler.explanations import CrawlFacts, Hold, HostWait, Ruling, UrlFacts, UrlState
 from peers.engine.explanation import Explanation
 from peers.engine.query_language import Oddity, Remark
 from peers.gateway.http import Http
 from peers.gateway.messages import (
     AddSeeds,
+    AskWhy,
+    AskWhyIdle,
     CheckReadiness,
     Coverage,
     DrainOrder,
@@ -28,6 +31,8 @@ from peers.gateway.messages import (
     SearchPages,
     SeedsAdded,
     StatusGathered,
+    WhyAnswered,
+    WhyIdleAnswered,
 )
 from peers.gateway.status import PeerState, PeerStatus, SlotCounts, encode
 from peers.history.event import Event, EventKind
@@ -152,6 +157,20 @@ HISTORIES = tuple(
 )
 
 
+BUSY_CRAWL = CrawlFacts(
+    at_s=DAY,
+    slots_owned=10,
+    slots_held=10,
+    waiting={Hold.DELAY: 2},
+    longest=(HostWait("<b>.test", 9, Hold.DELAY, DAY + 2.0), HostWait("ready.test", 1, None)),
+)
+
+
+def unknown(url: str) -> UrlFacts:
+    """What is told of a URL that nobody has found."""
+    return UrlFacts(at_s=DAY, url=url, state=UrlState.UNKNOWN, is_held=True, rulings=(Ruling(1, "crawl"),))
+
+
 EVERYTHING = PagesFound(
     7,
     ("xyzzy", "\x03run"),
@@ -196,6 +215,10 @@ def answer_to(order: Message) -> Message:
             return ReadinessTold(ticket, FULL)
         case AddSeeds(ticket=ticket, urls=urls):
             return SeedsAdded(ticket, len(urls))
+        case AskWhy(ticket, url):
+            return WhyAnswered(ticket, url, 5, "ann", ("ann", "bob"), (("ann", unknown(url)),))
+        case AskWhyIdle(ticket):
+            return WhyIdleAnswered(ticket, (("ann", BUSY_CRAWL),), ("bob",), ("cyd",))
         case DrainOrder(ticket=ticket, peer=peer):
             return DrainOrdered(ticket, f"{peer}-whole", order.is_draining)
         case _:

@@ -19,7 +19,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.peers.gateway.fake_searcher import CHINESE_URL, FakeSearcher
-from tests.peers.gateway.test_http import running
+from tests.peers.gateway.test_http import UNLIMITED, running
 
 pytestmark = pytest.mark.live
 
@@ -127,6 +127,22 @@ def _keys_go_from_result_to_result(browser: webdriver.Chrome, gateway: str) -> N
     assert browser.find_element(By.ID, "q").get_attribute("value") == "/"  # the second one is text
 
 
+def _an_administrator_signs_in(browser: webdriver.Chrome, gateway: str) -> None:
+    browser.get(f"{gateway}/status")
+    browser.find_element(By.LINK_TEXT, "登录").click()
+    browser.find_element(By.ID, "token").send_keys("another", Keys.ENTER)
+    _wait_for(browser, "[role=alert]")
+    browser.find_element(By.ID, "token").send_keys(UNLIMITED.admin_token, Keys.ENTER)
+    _wait_for(browser, ".hosts a")
+    browser.find_element(By.CSS_SELECTOR, ".hosts a").click()
+    _wait_for(browser, "table.facts")
+    browser.get(f"{gateway}/sign-in")
+    browser.find_element(By.CSS_SELECTOR, ".ask button").click()
+    _wait_for(browser, "main.status table")
+    assert not browser.find_elements(By.CSS_SELECTOR, ".hosts a")
+    assert browser.get_cookies() == []
+
+
 def _everybody_can_read_it(browser: webdriver.Chrome, gateway: str) -> None:
     """No finding of axe-core that is serious: contrast, names, roles, order."""
     found = []
@@ -174,4 +190,5 @@ async def test_chinese_query_finds_highlighted_hits_and_opens_a_stored_copy(
     async with running(FakeSearcher()) as http:
         gateway = f"http://127.0.0.1:{http.port}"
         await trio.to_thread.run_sync(_search_and_open_the_stored_copy, browser, gateway)
+        await trio.to_thread.run_sync(_an_administrator_signs_in, browser, gateway)
         await trio.to_thread.run_sync(_nothing_is_wider_than_a_phone, browser, gateway)

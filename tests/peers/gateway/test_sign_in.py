@@ -9,27 +9,19 @@ from urllib.parse import quote
 import pytest
 from starlette.applications import Starlette
 
-from mesh.actor import Message
-from peers.gateway.messages import AskWhy, AskWhyIdle
 from peers.gateway.routes import application
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.sign_in import PASS_S, cookie_of, has_pass, no_cookie, token_of_form
 from tests.peers.gateway.asgi_client import Reply, ask
 from tests.peers.gateway.fake_backend import RIGHTS, TOKEN, FakeBackend
-from tests.peers.gateway.fake_searcher import answer_to
-from tests.peers.gateway.test_why import answer as why_answer
 
 NOW = 1_700_000_000.0
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-def answer(order: Message) -> Message:
-    return why_answer(order) if isinstance(order, AskWhy | AskWhyIdle) else answer_to(order)
-
-
 @pytest.fixture
 def backend() -> FakeBackend:
-    return FakeBackend(answer)
+    return FakeBackend()
 
 
 @pytest.fixture
@@ -116,6 +108,7 @@ async def test_who_has_signed_in_sees_why_things_are_as_they_are(gateway: Starle
     idle = (await ask(gateway, "/why", headers=cookie)).text
     assert "politeness delay" in idle
     assert "bob has not answered" in idle
+    assert '<a href="/why?url=http%3A%2F%2F%3Cb%3E.test%2F"><bdi>&lt;b&gt;.test</bdi></a>' in idle
     known = (await ask(gateway, "/why?url=HTTP://A.test:80/x%23y", headers=cookie)).text
     assert "http://a.test/x" in known
     assert "tianmesh seed" in known
@@ -139,7 +132,7 @@ async def test_another_token_lets_nobody_in_and_none_is_asked_for_again(gateway:
 
 
 async def test_a_peer_without_a_token_lets_nobody_in() -> None:
-    gateway = application(FakeBackend(answer, GatewaySettings()))
+    gateway = application(FakeBackend(settings=GatewaySettings()))
     assert (await sign_in(gateway, "")).status == 400
     assert (await sign_in(gateway, "x")).status == 403
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from mesh.actor import Message
 from peers.crawler.explanations import (
     ArchiveFacts,
     CrawlFacts,
@@ -18,7 +17,7 @@ from peers.crawler.explanations import (
     Wait,
 )
 from peers.gateway import why_idle, why_url
-from peers.gateway.messages import AskWhy, AskWhyIdle, WhyAnswered, WhyIdleAnswered
+from peers.gateway.messages import AskWhy, WhyAnswered, WhyIdleAnswered
 from peers.gateway.routes import application
 from peers.gateway.time_words import span, when
 from tests.peers.gateway.asgi_client import ask
@@ -166,20 +165,8 @@ def test_times_are_in_words() -> None:
     ]
 
 
-def answer(order: Message) -> Message:
-    match order:
-        case AskWhy(ticket, url):
-            return WhyAnswered(ticket, url, 5, "ann", ("ann", "bob"), (("ann", UNKNOWN),))
-        case AskWhyIdle(ticket):
-            return WhyIdleAnswered(
-                ticket, (("ann", replace(IDLE, waiting={Hold.DELAY: 2})),), ("bob",), ("cyd",)
-            )
-        case _:
-            raise AssertionError(order)
-
-
 async def test_gateway_tells_administrators_what_is_known_of_a_url_in_canonical_form() -> None:
-    backend = FakeBackend(answer)
+    backend = FakeBackend()
     reply = await ask(application(backend), "/api/why?url=HTTP://A.test:80/x%23y", headers=RIGHTS)
     assert backend.orders == [AskWhy(7, "http://a.test/x")]
     told = reply.json
@@ -191,14 +178,14 @@ async def test_gateway_tells_administrators_what_is_known_of_a_url_in_canonical_
 
 @pytest.mark.parametrize("url", ["", "a.test", "ftp://a.test/", "http://", "x" * 9_000])
 async def test_what_is_no_url_is_refused_in_one_sentence(url: str) -> None:
-    backend = FakeBackend(answer)
+    backend = FakeBackend()
     reply = await ask(application(backend), f"/api/why?url={url}", headers=RIGHTS)
     assert (reply.status, backend.orders) == (400, [])
     assert "http://" in reply.json["error"]
 
 
 async def test_gateway_tells_administrators_why_so_little_is_fetched() -> None:
-    reply = await ask(application(FakeBackend(answer)), "/api/why/idle", headers=RIGHTS)
+    reply = await ask(application(FakeBackend()), "/api/why/idle", headers=RIGHTS)
     told = reply.json
     assert (told["silent"], told["down"]) == (["bob"], ["cyd"])
     assert told["peers"]["ann"]["facts"]["waiting"] == {Hold.DELAY: 2}
