@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from mesh.actor import Statistics
@@ -41,15 +43,18 @@ from peers.storage.cell import CellStatistics
 
 VERSION: Final = version("tianmesh")
 SPEED_S: Final = 4.0  # over which the speed of moving slots is taken
+DISK_SPEED_S: Final = 600.0  # and that of the disk's getting full: merges write and delete for minutes
 
 
 class Vitals:
     """Takes the status of one peer; now and then even if nobody asks, so that speeds are those of now."""
 
     def __init__(
-        self, member: Member, runtime: Runtime, index: Index, workshop: Workshop, gateway: str
+        self, member: Member, runtime: Runtime, index: Index, workshop: Workshop, gateway: str, data: Path
     ) -> None:
+        """Args: data: the folder of archive and index."""
         self._member = member
+        self._data = data
         self._runtime = runtime
         self._index = index
         self._workshop = workshop
@@ -57,6 +62,7 @@ class Vitals:
         self._started = time.monotonic()
         self._moved = Speed(self._started)
         self._fetched = Speed(self._started)
+        self._filled = Speed(self._started, self._on_disk(_of_actors(runtime.observe()).cell), DISK_SPEED_S)
 
     def measure(self) -> PeerStatus:
         """The status now; takes well below a millisecond."""
@@ -117,7 +123,12 @@ class Vitals:
             machine=socket.gethostname()[:TEXT_CHARS_MAX],
             version=VERSION,
             pages_per_second_now=self._fetched.note(crawl.pages_fetched, time.monotonic()),
+            disk_free_bytes=_free_bytes(self._data),
+            disk_bytes_per_s=max(self._filled.note(self._on_disk(cell), time.monotonic()), 0.0),
         )
+
+    def _on_disk(self, cell: CellStatistics) -> int:
+        return cell.archive_bytes + self._index.snapshot().index_bytes
 
 
 def vitals_of(status: PeerStatus, search_classes: tuple[int, ...]) -> VitalsTaken:
@@ -196,19 +207,29 @@ def _of_actors(seen: Mapping[str, Statistics]) -> _OfActors:
 
 
 class Speed:
-    """How fast a counter grows now."""
+    """How fast a number grows now."""
 
-    def __init__(self, now: float) -> None:
-        self._seen = deque([(now, 0)])  # oldest first
+    def __init__(self, now: float, count: int = 0, span_s: float = SPEED_S) -> None:
+        self._span_s = span_s
+        self._seen = deque([(now, count)])  # oldest first
 
     def note(self, count: int, now: float) -> float:
-        """Growth a second over the last `SPEED_S`, or since the last look if that was longer ago."""
-        while len(self._seen) > 1 and self._seen[1][0] <= now - SPEED_S:
+        """Growth a second over the last `span_s`, or since the last look if that was longer ago."""
+        least_s = self._span_s / 8
+        while len(self._seen) > 1 and self._seen[1][0] <= now - self._span_s:
             self._seen.popleft()
         (then, before), newest = self._seen[0], self._seen[-1]
-        if now >= newest[0] + SPEED_S / 8:
+        if now >= newest[0] + least_s:
             self._seen.append((now, count))
-        return (count - before) / max(now - then, SPEED_S / 8)
+        return (count - before) / max(now - then, least_s)
+
+
+def _free_bytes(folder: Path) -> int:
+    """What a disk has left for us; 0 when it cannot be asked."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return 0
 
 
 def _slot_counts(handover: HandoverStatistics, searcher: SearcherStatistics) -> SlotCounts:

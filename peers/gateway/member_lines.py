@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from math import inf
 from typing import Final, NamedTuple, Protocol
 
 from mesh.conduct import reasons_of
@@ -16,6 +17,9 @@ from mesh.tcp_endpoint import host_and_port
 from peers.gateway.readiness_json import ReadinessJson
 from peers.gateway.status import MemberMisconduct, MemberRow, PeerStatus, Report
 from peers.gateway.time_words import counted
+
+DISK_FREE_MIN: Final = 2_000_000_000  # bytes, as `tianmesh doctor` wants them: merges need some at once
+DISK_LEFT_S_MIN: Final = 3 * 86_400.0  # a long weekend, until somebody has read this
 
 _SPANS: Final = {"s": "span_s", "min": "span_min", "h": "span_h", "days": "span_days"}
 
@@ -71,6 +75,7 @@ def advice(report: Report, readiness: ReadinessJson, say: Say) -> list[str]:
         *missing_lines(readiness, say),
         *unreachable_lines(report, say),
         *down_lines(report, say),
+        *disk_lines(report, say),
         *stop_lines(report, say),
         *misconduct_lines(report, say),
     ]
@@ -122,6 +127,20 @@ def span_text(seconds: float, say: Say) -> str:
     """Say how long something finite is."""
     number, unit = counted(seconds)
     return say(_SPANS[unit], number=number)
+
+
+def disk_lines(report: Report, say: Say) -> list[str]:
+    """Return a line for each peer whose disk has little space left, or will soon: to administrators."""
+    return [line for status in report.peers if (line := _disk_line(status, say))]
+
+
+def _disk_line(status: PeerStatus, say: Say) -> str:
+    free = status.disk_free_bytes
+    left_s = free / status.disk_bytes_per_s if status.disk_bytes_per_s else inf
+    if not free or (free >= DISK_FREE_MIN and left_s >= DISK_LEFT_S_MIN):
+        return ""
+    pace = say("disk_fills", span=span_text(left_s, say)) if left_s < inf else ""
+    return say("disk_low", peer=status.id, free=f"{free / 1e9:,.1f}") + pace + say("disk_advice")
 
 
 def stop_lines(report: Report, say: Say) -> list[str]:

@@ -149,6 +149,8 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     pages_max: Count = 0  # of the whole mesh by its policy, when that is why this peer fetches nothing
     # Peers that others do not reach and why: this one, or who asks to be let in here.
     unreachable: Annotated[tuple[tuple[Text, Text], ...], Meta(max_length=UNREACHABLE_TOLD_MAX)] = ()
+    disk_free_bytes: Count = 0  # of the disk with archive and index; 0 when it is not told
+    disk_bytes_per_s: Amount = 0.0  # by which these grow, over the last ten minutes
 
 
 class Total(msgspec.Struct, frozen=True, kw_only=True):
@@ -208,6 +210,7 @@ def public_part(report: Report) -> Report:
             fetch_status={},
             misconduct=(),
             unreachable=(),
+            disk_free_bytes=0,
         )
         for peer in report.peers
     )

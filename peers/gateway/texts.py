@@ -135,6 +135,10 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "span_days": "{number} days",
         "slots_missing": "{missing} of {slots} slots are not answered",
         "unreachable": "{peer} is kept out: {why}",
+        "disk_low": "{peer} has {free} GB of disk left",
+        "disk_fills": ", which at the pace of the last minutes is full in {span}",
+        "disk_advice": ": make room, or move its folder to a larger disk; when it is full it fetches nothing "
+        "and loses nothing",
         "peer_is_down": "{peer}{at} is down{since}: start that peer again; if its machine is lost, "
         "`tianmesh drain {peer}` writes it off",
         "door_is_down": "{peer}{at} is down{since}: start that bootstrap node again; if its machine is lost, "
@@ -346,6 +350,9 @@ TEXTS: Final[Mapping[str, Mapping[str, str]]] = {
         "span_days": "{number} 天",
         "slots_missing": "{slots} 个槽中有 {missing} 个无人应答",
         "unreachable": "{peer} 暂不能加入：{why}",
+        "disk_low": "{peer} 的磁盘只剩 {free} GB",
+        "disk_fills": "，按最近几分钟的速度将在 {span}后写满",
+        "disk_advice": "：请腾出空间，或把它的文件夹移到更大的磁盘；写满后停止抓取，但不丢失任何内容",
         "peer_is_down": "{peer}{at} 停机{since}：请重新启动该节点；若机器已不复存在，"
         "用 `tianmesh drain {peer}` 注销它",
         "door_is_down": "{peer}{at} 停机{since}：请重新启动该引导节点；若机器已不复存在，"

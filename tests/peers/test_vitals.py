@@ -26,3 +26,9 @@ def test_two_looks_at_once_do_not_divide_by_nothing() -> None:
     speed = Speed(5.0)
     assert speed.note(0, 5.0) == 0.0
     assert speed.note(100, 5.0) == 100 / (SPEED_S / 8)
+
+
+def test_what_was_there_before_is_no_growth() -> None:
+    speed = Speed(0.0, 5_000, span_s=80.0)
+    assert speed.note(5_000, 1.0) == 0.0
+    assert speed.note(6_000, 20.0) == 50.0

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+import msgspec
+
 from peers.gateway import member_lines
 from peers.gateway.member_lines import Presence
 from peers.gateway.readiness_json import ReadinessJson
@@ -88,3 +90,28 @@ def test_limit_of_pages_that_stops_the_crawl_is_told() -> None:
     assert line.startswith("1 of 2 peers fetch no more, for the mesh has visited about 5,000 pages")
     assert "1,200 stay queued" in line
     assert stop_lines(PeerStatus(id="ann")) == []
+
+
+def disk_lines(**told: float) -> list[str]:
+    status = msgspec.convert({"id": "ann", **told}, PeerStatus)
+    return member_lines.disk_lines(report_of([status]), SAY)
+
+
+def test_a_disk_that_will_be_full_soon_is_told_in_time() -> None:
+    [line] = disk_lines(disk_free_bytes=7_200_000_000, disk_bytes_per_s=1e6)
+    assert line.startswith(
+        "ann has 7.2 GB of disk left, which at the pace of the last minutes is full in 2 h"
+    )
+    [line] = disk_lines(disk_free_bytes=1_500_000_000)
+    assert line.startswith("ann has 1.5 GB of disk left: make room")
+
+
+def test_a_disk_with_space_or_of_which_nothing_is_told_is_no_worry() -> None:
+    assert disk_lines(disk_free_bytes=300_000_000_000, disk_bytes_per_s=1e6) == []
+    assert disk_lines(disk_free_bytes=300_000_000_000) == []
+    assert disk_lines(disk_bytes_per_s=1e6) == []
+
+
+def test_how_much_a_disk_has_is_for_administrators() -> None:
+    report = public_part(report_of([PeerStatus(id="ann", disk_free_bytes=1)]))
+    assert member_lines.disk_lines(report, SAY) == []
