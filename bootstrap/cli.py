@@ -110,6 +110,7 @@ PagesPerHostOption = Annotated[
         min=1, help="Requests to one host at most.", show_default=f"{CrawlSettings().pages_per_host_max}"
     ),
 ]
+RestartOption = Annotated[bool, typer.Option(help="Start peers again that end by themselves.")]
 OnceOption = Annotated[bool, typer.Option("--once", help="End when nothing is left to do.")]
 
 
@@ -207,6 +208,7 @@ def up(
     depth_max: DepthOption = None,
     pages_max: PagesMaxOption = None,
     revisit_after: RevisitOption = None,
+    restart: RestartOption = True,
     once: OnceOption = False,
     report: Annotated[Path | None, typer.Option(help="Write the report of all peers here.")] = None,
     record: Annotated[Path | None, typer.Option(help="Record a trace for `tianmesh sim replay`.")] = None,
@@ -217,6 +219,7 @@ def up(
     The crawl stays on the domains of the seeds: --within names others, --anywhere follows every link.
 
     Ctrl-C ends cleanly with nothing lost; the same --data without seeds goes on.
+    A peer that ends by itself is started again, which the screen tells; with --once it ends all.
 
     What is given here is written into the peers' config.toml and holds from then on.
     All else there stays as you wrote it.
@@ -243,13 +246,11 @@ def up(
         first_settings={"crawl.backoff_s": _first_backoff_s(delay)},
         gateway=gateway,
         is_traced=record is not None,
+        is_supervised=restart,
     )
     limits = Rule(action=Action.CRAWL, depth_max=depth_max)
     scope = Scope(tuple(within or ()), limits, is_anywhere=anywhere, pages_max=pages_max)
-    result = _run(_up, options, urls, scope, once, Screen(quiet=as_json))
-    _write_results(result["report"], options, report, record, is_printed=as_json)
-    if once and not result["is_done"]:
-        raise typer.Exit(1)
+    _crawl(options, urls, scope, once=once, report=report, record=record, as_json=as_json)
 
 
 def demo(once: OnceOption = False, as_json: JsonOption = False) -> None:
@@ -262,6 +263,23 @@ def demo(once: OnceOption = False, as_json: JsonOption = False) -> None:
 
 
 # --- up ---
+
+
+def _crawl(
+    options: LabOptions,
+    urls: list[str],
+    scope: Scope,
+    *,
+    once: bool,
+    report: Path | None,
+    record: Path | None,
+    as_json: bool,
+) -> None:
+    """Crawl until all is done (`once`) or the user has enough, and write what came of it."""
+    result = _run(_up, options, urls, scope, once, Screen(quiet=as_json))
+    _write_results(result["report"], options, report, record, is_printed=as_json)
+    if once and not result["is_done"]:
+        raise typer.Exit(1)
 
 
 async def _up(

@@ -29,6 +29,7 @@ from bootstrap.provision import (
     write_bootstrap,
     write_peer,
 )
+from bootstrap.supervision import Supervision
 from mesh.admin_token import token_in
 from mesh.config import NAME_CHARS_MAX, DoorConfig, load_config
 from mesh.errors import ConfigError, TianmeshError
@@ -73,6 +74,7 @@ class LabOptions:
     )  # of peers that have no configuration yet, under the others
     gateway: str = ""  # of the first peer, the others count up; "" for what their configurations say
     is_traced: bool = False
+    is_supervised: bool = False  # who ends by itself is started again, while the lab is watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,9 @@ class Lab:
         self._nodes: dict[str, trio.Process] = {}
         self._log_starts: dict[str, int] = {}  # bytes that earlier runs left in a node's log
         self._is_silent = False  # no gateway has answered the last poll
-        self._lost: set[str] = set()  # peers that have ended on their own while others go on
+        self._ended: set[str] = set()  # nodes that have ended on their own, and do not live again
+        self._lost: set[str] = set()  # of these, who is not started again
+        self._supervision = Supervision()
         self.descriptions: dict[str, dict[str, Any]] = {}
         self.mesh_folder = self._found_or_open()
 
@@ -181,22 +185,49 @@ class Lab:
         """Show reports until cancelled; `tell` of nodes that have ended, without which the others go on.
 
         Raises:
-          LabError: the last peer has ended.
+          LabError: the last peer has ended, and none is started again.
         """
         while True:
-            for name, process in self._nodes.items():
-                if process.poll() is not None and name not in self._lost:
-                    self._lost.add(name)
-                    kind = "bootstrap" if name == BOOTSTRAP else "peer"
-                    config = self.mesh_folder.folder / name / "config.toml"
-                    again = f"`tianmesh {kind} --config {config}` starts it again"
-                    tell(f"{self._how_it_ended(name)}; the others go on, and {again}")
+            self._look_at_nodes(tell)
             if self._lost.issuperset(self.peers):
                 raise LabError("all peers have ended; start again with the same --data to go on")
+            for name in self._supervision.due(trio.current_time()):
+                await self._start_again(name, tell)
             report = await self._report_if_any(tell)
             if report is not None:
                 show(report)
             await trio.sleep(POLL_S)
+
+    def _look_at_nodes(self, tell: Callable[[str], None]) -> None:
+        """Tell of nodes that have ended since the last look, and what becomes of them."""
+        for name, process in self._nodes.items():
+            if process.poll() is None or name in self._ended:
+                continue
+            self._ended.add(name)
+            pause_s = None
+            if self._options.is_supervised:
+                pause_s = self._supervision.ended(name, trio.current_time())
+            if pause_s is not None:
+                again = f"it is started again in {pause_s:g} s"
+            else:
+                self._lost.add(name)
+                config = self.mesh_folder.folder / name / "config.toml"
+                again = f"`tianmesh {_kind_of(name)} --config {config}` starts it again"
+            tell(f"{self._how_it_ended(name)}; the others go on, and {again}")
+
+    async def _start_again(self, name: str, tell: Callable[[str], None]) -> None:
+        """Start a node that has ended; if it ends at once, the next look sees that."""
+        await self._load_node(name, _kind_of(name))
+        self._supervision.began(name, trio.current_time())
+        try:
+            await self._start_node(name)
+        except LabError:
+            return
+        finally:
+            self._ended.discard(name)
+        if name == BOOTSTRAP:
+            self.configure(self._door)
+        tell(f"{name} is there again")
 
     async def _report_if_any(self, tell: Callable[[str], None]) -> Report | None:
         """Ask for a report; one that does not come is told of, once until one comes again."""
@@ -222,12 +253,10 @@ class Lab:
         """Start the bootstrap node, then the peers, and wait until all have found each other."""
         write_bootstrap(self.mesh_folder)
         names = self._names
-        await self._load_node(BOOTSTRAP, "bootstrap")
-        for name in names:
-            await self._load_node(name, "peer")
+        for name in (BOOTSTRAP, *names):
+            await self._load_node(name, _kind_of(name))
         await self._start_node(BOOTSTRAP)
-        door = self.descriptions[BOOTSTRAP]
-        self.configure(DoorConfig(endpoint=door["door"], key=door["key"]))
+        self.configure(self._door)
         # Where all begin at once slots still change hands when the crawl begins, and pages have a third copy.
         await self._start_node(names[0])
         async with trio.open_nursery() as starting:
@@ -240,7 +269,7 @@ class Lab:
         """Write the configurations of all peers, or set in them what this start says; return their names.
 
         Args:
-          door: of the bootstrap node, whose port may be another one at each start.
+          door: of the bootstrap node.
         """
         for number in range(1, self._options.peers + 1):
             write_peer(self.mesh_folder, number, self._settings_of(number, door))
@@ -254,6 +283,12 @@ class Lab:
             await _terminate(list(self._nodes.values()))
 
     # --- details ---
+
+    @property
+    def _door(self) -> DoorConfig:
+        """Of the bootstrap node, whose port may be another one at each start."""
+        said = self.descriptions[BOOTSTRAP]
+        return DoorConfig(endpoint=said["door"], key=said["key"])
 
     @property
     def _names(self) -> list[str]:
@@ -313,6 +348,7 @@ class Lab:
         if not line:
             raise LabError(f"{name} did not start" + self._end_of_log(name))
         self.descriptions[name] = json.loads(line)
+        self._supervision.began(name, trio.current_time())
 
     async def _wait_for_members(self) -> None:
         """Wait until all know all, and somebody answers for every slot."""
@@ -377,6 +413,10 @@ class Lab:
 
     def _ends_of_logs(self) -> str:
         return "".join(f"\n{name}{self._end_of_log(name)}" for name in self._nodes if name != BOOTSTRAP)
+
+
+def _kind_of(name: str) -> str:
+    return "bootstrap" if name == BOOTSTRAP else "peer"
 
 
 def gateway_of(number: int, first: str) -> str:

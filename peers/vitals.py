@@ -46,6 +46,14 @@ SPEED_S: Final = 4.0  # over which the speed of moving slots is taken
 DISK_SPEED_S: Final = 600.0  # and that of the disk's getting full: merges write and delete for minutes
 
 
+class _Used(NamedTuple):
+    """What of the machine the process of a peer uses, and those that work for it."""
+
+    cpu_seconds: float  # user and system, since the start
+    private_bytes: int
+    rss_bytes: int
+
+
 class Vitals:
     """Takes the status of one peer; now and then even if nobody asks, so that speeds are those of now."""
 
@@ -74,9 +82,7 @@ class Vitals:
         stores = store_counts(seen.values(), handover.wanted)
         moved = sum(store.bytes_received for store in stores.values())
         slots = _slot_counts(handover, searcher)
-        snapshot = self._index.snapshot()
-        workshop = self._workshop.observe()
-        memory = memory_used()
+        used = self._used()
         return PeerStatus(
             id=self._member.peer_id,
             pid=os.getpid(),
@@ -93,12 +99,12 @@ class Vitals:
             messages_sent=sent.messages_sent + sent.multicasts_sent,
             bytes_sent=sent.bytes_sent + sent.multicast_bytes_sent,
             seconds=seconds,
-            cpu_seconds=time.process_time() + workshop.cpu_seconds,
+            cpu_seconds=used.cpu_seconds,
             pages_per_second=crawl.pages_fetched / seconds,
-            private_bytes=memory.private_bytes + workshop.private_bytes,
-            rss_bytes=memory.rss_bytes + workshop.rss_bytes,
-            documents=snapshot.document_count,
-            index_bytes=snapshot.index_bytes,
+            private_bytes=used.private_bytes,
+            rss_bytes=used.rss_bytes,
+            documents=self._index.snapshot().document_count,
+            index_bytes=self._index.snapshot().index_bytes,
             archive_bytes=cell.archive_bytes,
             idle=crawl.is_idle and not waiting and handover.is_quiet and _is_balanced(membership),
             disk_full=cell.is_full,
@@ -125,6 +131,14 @@ class Vitals:
             pages_per_second_now=self._fetched.note(crawl.pages_fetched, time.monotonic()),
             disk_free_bytes=_free_bytes(self._data),
             disk_bytes_per_s=max(self._filled.note(self._on_disk(cell), time.monotonic()), 0.0),
+        )
+
+    def _used(self) -> _Used:
+        memory, workshop = memory_used(), self._workshop.observe()
+        return _Used(
+            time.process_time() + workshop.cpu_seconds,
+            memory.private_bytes + workshop.private_bytes,
+            memory.rss_bytes + workshop.rss_bytes,
         )
 
     def _on_disk(self, cell: CellStatistics) -> int:

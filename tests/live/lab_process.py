@@ -130,8 +130,11 @@ def up(
 
     Args:
       web: the one to crawl by its resolver table; without it names are looked up as usual.
+
+    Peers that a test has killed stay dead unless it gives --restart.
     """
     options = ["--data", folder / "mesh", "--gateway", "127.0.0.1:0", "--delay", delay_s, "--allow-private"]
+    options += ["--no-restart"] if "--restart" not in arguments else []
     options += ["--anywhere"] if seeds or "--seeds" in arguments else []
     if web is not None:
         options += ["--resolver", web.resolver]
