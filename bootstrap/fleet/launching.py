@@ -27,12 +27,16 @@ from bootstrap.fleet.plan import (
     why_cut_off,
 )
 from bootstrap.fleet.remote import INSTALL_S, MachineError, Remote
+from bootstrap.invitation import DOORS_MAX
 from mesh.errors import ConfigError
+from peers.gateway.member_lines import doors
 from peers.gateway.readiness_json import ReadinessJson
+from peers.gateway.status import Report, report_of
 from peers.vitals import VERSION
 
 READY_S: Final = 300.0  # until all slots are answered
 READY_EVERY_S: Final = 1.0
+DOORS_ASKED: Final = 3  # machines, for the doors of the mesh: one that answers knows all
 _EVERYWHERE: Final = ("0.0.0.0", "[::]")
 
 
@@ -229,9 +233,10 @@ def _join(crew: Crew, facts: Mapping[str, Facts], founder: str) -> set[str]:
             crew.fail(name, f"{founder} has to let it in, and cannot be used")
         return set()
     crew.each("starting", lambda remote: remote.ask_nodes("start"), [founder])  # its door has to be open
+    known = _doors_of_members(crew, facts)
     tokens: dict[str, str] = {}
     for name in new:  # a token each: two machines with the same could draw the same id
-        words = ["--expires", "1", "--weight-max", str(crew.remotes[name].machine.weight)]
+        words = ["--expires", "1", "--weight-max", str(crew.remotes[name].machine.weight), *known]
         invited = crew.each("inviting", partial(_invited, words), [founder])
         if founder in invited:
             tokens[name] = invited[founder]
@@ -242,6 +247,26 @@ def _join(crew: Crew, facts: Mapping[str, Facts], founder: str) -> set[str]:
         return remote.tianmesh("join", "-", "--folder", "{folder}/peer", *words, given=tokens[machine.name])
 
     return set(crew.each("joining", join, tokens))
+
+
+def _doors_of_members(crew: Crew, facts: Mapping[str, Facts]) -> list[str]:
+    """Return options of `invite` that name the doors of a mesh that runs, so that no newcomer leans on one.
+
+    None in a new mesh, which has the door of the first machine alone: `invite` knows that itself.
+    """
+    running = [name for name in crew.left if "peer" in facts[name].running]
+    told = crew.each("inviting", _report_of, running[:DOORS_ASKED])
+    known = max((doors(report.members, DOORS_MAX) for report in told.values()), key=len, default=[])
+    return [word for door in known for word in ("--door", door)]
+
+
+def _report_of(remote: Remote) -> Report:
+    gateway = f"http://{near(remote.machine.gateway)}"
+    words = ["--json", "--data", "{folder}/peer", "--gateway", gateway]
+    try:
+        return msgspec.json.decode(remote.tianmesh("status", *words), type=Report)
+    except (MachineError, msgspec.MsgspecError):
+        return report_of([])  # it starts only, or is of another version: others are asked as well
 
 
 def _invited(words: Sequence[str], founder: Remote) -> str:

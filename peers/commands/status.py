@@ -16,9 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from mesh.gateway_client import GatewayClient, error_count
-from peers.gateway.member_lines import MemberLine, Presence, advice, member_lines, printable
+from peers.gateway.member_lines import MemberLine, Presence, advice, doors, member_lines, printable
 from peers.gateway.readiness_json import ReadinessJson
-from peers.gateway.status import MemberRow, PeerStatus, Report, Total
+from peers.gateway.status import PeerStatus, Report, Total
 from peers.gateway.texts import text_in
 from peers.options import (
     DATA,
@@ -75,7 +75,8 @@ def _asked(client: GatewayClient) -> Group:
 
 def shown(report: Report, readiness: ReadinessJson) -> Group:
     """A report for people: tables, and a line for whatever is wrong."""
-    lines = [*advice(report, readiness, _say), *_lines_of(report.peers), *_doors(report.members)]
+    knockable = (f"door {door}" for door in doors(report.members, DOORS_SHOWN))
+    lines = [*advice(report, readiness, _say), *_lines_of(report.peers), *knockable]
     if report.total.hot_hosts:
         named = ", ".join(f"{host} ({urls:,})" for host, urls in report.total.hot_hosts)
         lines.append(f"longest queues: {named}")
@@ -120,13 +121,6 @@ def _lines_of(rows: Iterable[PeerStatus]) -> list[str]:
     """Where each peer answers, and which version it is."""
     told = ((row.id, row.gateway, row.version, "disk full" * row.disk_full) for row in rows)
     return ["  ".join(filter(None, map(printable, each))) for each in told]
-
-
-def _doors(members: Iterable[MemberRow]) -> list[str]:
-    """Where newcomers may knock, as `tianmesh invite --door` takes it: bootstrap nodes first."""
-    doors = [each for each in members if each.door and each.state == "alive"]
-    doors.sort(key=lambda each: not each.is_door)
-    return [printable(f"door {each.door}={each.key}") for each in doors[:DOORS_SHOWN]]
 
 
 def status_table(report: Report) -> Table:

@@ -6,7 +6,7 @@ that says what to do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from math import inf
 from typing import Final, NamedTuple, Protocol
@@ -62,6 +62,13 @@ def _line(peer: str, status: PeerStatus | None, member: MemberRow | None, say: S
         return MemberLine(peer, Presence.ANSWERS, "", status)
     is_door = member is not None and member.is_door
     return MemberLine(peer, Presence.DOOR if is_door else Presence.SILENT, "", None)
+
+
+def doors(members: Iterable[MemberRow], most: int) -> list[str]:
+    """Return where newcomers may knock, as `tianmesh invite --door` takes it: bootstrap nodes first."""
+    open_ones = [each for each in members if each.door and each.state == "alive"]
+    open_ones.sort(key=lambda each: not each.is_door)
+    return [printable(f"{each.door}={each.key}") for each in open_ones[:most]]
 
 
 def printable(text: str) -> str:

@@ -52,6 +52,9 @@ def test_machines_become_a_mesh_and_one_that_cannot_is_named(machines: SshMachin
     assert lab.ask("remove", "c", "--yes")["c"]["state"] == "removed"
     assert not (machines.machines[2].home / "tianmesh").exists()
     assert lab.ask("status", "a", "b")["b"]["state"] == "ready"
+    assert lab.ask("launch", lab.file, fails=True)["c"]["state"] == "new"
+    config = (machines.machines[2].home / "tianmesh" / "peer" / "config.toml").read_text()
+    assert config.count("endpoint = ") >= 3  # the doors of the first machine and of a and b
     refused = tianmesh("lab", "remove", "a", "--yes", "-i", lab.file)
     assert "a has the root key" in refused.stderr
 
