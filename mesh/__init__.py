@@ -1,7 +1,7 @@
 """What all peers agree on, and how they talk. Imports nothing of ours.
 
 Agreement
-    `config`       the constitution of a mesh, and how one member is reached
+    `config`       the constitution of a mesh, and how one member is reached; `reach` whether over a relay
     `urls`         the canonical form of URLs, hosts, fingerprints; `domains` who registered a host
     `slots`        host -> slot -> owner and standbys: the two-level mapping; `slot_ranking` who wins a slot,
                    `slot_limits` how many there can be
@@ -35,6 +35,9 @@ Live [io]
                    `door`, `tcp_endpoint`)
     `network_port`, `door_port`: what the membership orders of the transport; `reaching` tries whether others
                    reach a stranger
+    `relay`        listens for peers that can only dial out, whose side is `borrowing`, by order of the
+                   `relay_port`; `lending` which ports are whose, `callers` who is connected to them, `splice`
+                   two connections made one, `relay_frames` what the two sides say
     `member`       all that as one running member; `process` as a process of its own, with a `log_limit` and
                    a `collector` of garbage that runs seldom, which tells the `service_manager`
     `workshop`     processes in which hostile content is worked on (`workshop_process`); `memory` how much

@@ -15,6 +15,9 @@ with ChaCha20-Poly1305 under blake2b(X25519(stranger, door), salt, keys, directi
 So the door knows which key asks, and the stranger that the door's owner answers this very question.
 What is not promised: a recorded question can be asked again (it is answered to the stranger's key
 only, and admission is idempotent), and there is no forward secrecy (member records are no secret).
+
+Peers that are relayed by the owner of the door connect here, too (`relay`). Until they have proved that they
+are, they are visitors like all others.
 """
 
 from __future__ import annotations
@@ -30,6 +33,9 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from mesh.errors import RemoteProtocolError
 from mesh.identity import Identity, bytes_of_z85, z85_of
+from mesh.relay import Attend, Relay
+from mesh.relay_frames import HEAD_BYTES as RELAY_HEAD_BYTES
+from mesh.relay_frames import MAGIC as RELAY_MAGIC
 from mesh.tcp_endpoint import endpoint_of, host_and_port, listen_on
 
 MAGIC = b"TMDOOR1\n"
@@ -72,16 +78,20 @@ class Visit:
 class Door:
     """The listener of one peer."""
 
-    def __init__(self, identity: Identity, endpoint: str, *, exchange_s: float = EXCHANGE_S) -> None:
+    def __init__(
+        self, identity: Identity, endpoint: str, *, relay: Relay | None = None, exchange_s: float = EXCHANGE_S
+    ) -> None:
         """Listen on `endpoint` ("tcp://host:port", port 0 for any).
 
         Args:
+          relay: to which relayed peers connect here.
           exchange_s: for the whole visit of a stranger.
 
         Raises:
           ConfigError: the endpoint is not ours to listen on.
         """
         self._identity = identity
+        self._relay = relay
         self._exchange_s = exchange_s
         self._listener = trio.SocketListener(trio.socket.from_stdlib_socket(listen_on(endpoint)))
         self.endpoint = endpoint_of(self._listener.socket.getsockname())
@@ -105,11 +115,14 @@ class Door:
 
     async def _receive_visitor(self, stream: trio.SocketStream) -> None:
         """Serve one connection; `trio.serve_listeners` closes it afterwards."""
+        attend: Attend | None = None
         with self._visitor_scope():
             try:
-                await self._exchange(stream)
+                attend = await self._visit(stream)
             except (trio.BrokenResourceError, RemoteProtocolError):
                 self.refused_count += 1
+        if attend is not None:
+            await attend(stream)
 
     @contextmanager
     def _visitor_scope(self) -> Iterator[None]:
@@ -125,11 +138,19 @@ class Door:
             finally:
                 self._visitors.pop(scope, None)
 
-    async def _exchange(self, stream: trio.SocketStream) -> None:
-        head = await _read(stream, len(MAGIC) + KEY_BYTES + SALT_BYTES)
-        if not head.startswith(MAGIC):
+    async def _visit(self, stream: trio.SocketStream) -> Attend | None:
+        """Answer a question, or return who attends to a relayed peer."""
+        magic = await _read(stream, len(MAGIC))
+        if magic == MAGIC:
+            await self._exchange(stream)
+            return None
+        if magic != RELAY_MAGIC or self._relay is None:
             raise RemoteProtocolError("not a question")
-        stranger, salt = head[len(MAGIC) : -SALT_BYTES], head[-SALT_BYTES:]
+        return self._relay.attends(magic + await _read(stream, RELAY_HEAD_BYTES - len(magic)))
+
+    async def _exchange(self, stream: trio.SocketStream) -> None:
+        head = await _read(stream, KEY_BYTES + SALT_BYTES)
+        stranger, salt = head[:KEY_BYTES], head[KEY_BYTES:]
         sealed = await _read_sealed(stream, QUESTION_BYTES_MAX)
         shared = self._identity.secret_shared_with(z85_of(stranger))
         door = bytes_of_z85(self._identity.curve_public)

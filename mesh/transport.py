@@ -33,6 +33,7 @@ from mesh.errors import ConfigError
 from mesh.handshakes import HANDSHAKES_MAX, Handshakes
 from mesh.identity import Identity, is_curve_key
 from mesh.inflow import CHECK_S, Inflow, bytes_on_wire
+from mesh.relay import Relay
 from mesh.tcp_endpoint import BACKLOG, bind_error, check_address, checked_own_endpoint
 from mesh.zap import KEYS_WAITING_MAX, AllowList, require_curve_server
 from mesh.zmq_socket import TrioSocket
@@ -141,9 +142,13 @@ class Transport:
         endpoint: str = "tcp://127.0.0.1:0",
         multicast_endpoint: str = "tcp://127.0.0.1:0",
         door_endpoint: str | None = None,
+        relay: Relay | None = None,
         limits: TransportLimits | None = None,
     ) -> None:
         """Bind everything; port 0 takes a free one, and the attributes say which.
+
+        Args:
+          relay: of this peer, behind its door.
 
         Raises:
           ConfigError: an endpoint is malformed or in use. Nothing stays open.
@@ -158,6 +163,7 @@ class Transport:
         self._contested: list[list[str]] = []
         self._counts = {each.name: 0 for each in fields(TransportStatistics)}
         self._door: Door | None = None
+        self._relay = relay
         try:
             self._allowed = AllowList(self._context, self._limits.keys_waiting_max)
             self._handshakes = Handshakes(self._limits.handshakes_max)
@@ -167,7 +173,7 @@ class Transport:
             self._monitors = [_monitor(each.socket) for each in (self._inbox, self._ear)]
             self._publisher = self._connecting(zmq.PUB)
             if door_endpoint is not None:
-                self._door = Door(identity, door_endpoint)
+                self._door = Door(identity, door_endpoint, relay=relay)
         except ConfigError:
             self.abandon()
             raise
@@ -180,6 +186,8 @@ class Transport:
             for monitor, inflow in zip(self._monitors, self._inflows, strict=True):
                 nursery.start_soon(self._follow, monitor, inflow)
             nursery.start_soon(self._cut_endless)
+            if self._relay is not None:
+                await nursery.start(self._relay.serve)
             if self._door is not None:
                 nursery.start_soon(self._door.serve)
 
@@ -213,6 +221,8 @@ class Transport:
     def disallow(self, peer_id: str) -> None:
         """Take nothing more from this peer; what it sends over an open connection is dropped."""
         self._allowed.disallow(peer_id)
+        if self._relay is not None:
+            self._relay.evict(peer_id)
 
     def subscribe(self, topic: bytes) -> None:
         """Hear multicasts whose topic begins so; b"" hears all."""
