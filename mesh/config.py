@@ -11,9 +11,12 @@ import msgspec
 from msgspec import Meta
 
 from mesh.errors import ConfigError
+from mesh.lending import PORTS_EACH
+from mesh.reach import Reach
 from mesh.slot_limits import SLOTS_MAX
 
 Port = Annotated[int, Meta(ge=0, le=65_535)]
+PORTS_PATTERN: Final = "^([1-9][0-9]{0,4}-[1-9][0-9]{0,4})?$"
 
 WEIGHT_DEFAULT: Final = 100
 NAME_CHARS_MAX: Final = 64
@@ -87,6 +90,33 @@ class MemberConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         tuple[DoorConfig, ...],
         Meta(description="members at whose door this node asks for admission: endpoint and public key"),
     ] = ()
+    relay: Annotated[
+        Reach,
+        Meta(
+            description="whether others reach this node over a relay, at one of those doors: auto, if they "
+            "do not reach it otherwise; always; never"
+        ),
+    ] = Reach.AUTO
+    relay_ports: Annotated[
+        str,
+        Meta(
+            pattern=PORTS_PATTERN,
+            description="be a relay for nodes that can only dial out: ports to lend, three to each, as "
+            "9400-9423",
+        ),
+    ] = ""
+
+    def __post_init__(self) -> None:
+        ports = self.ports_lent()
+        if self.relay_ports and (len(ports) < PORTS_EACH or ports.stop > 65_536):
+            raise ValueError(f"relay_ports {self.relay_ports!r} are no three ports: first-last, up to 65535")
+        if self.relay_ports and self.relay is Reach.ALWAYS:
+            raise ValueError("a node that is always reached over a relay cannot be one: empty relay_ports")
+
+    def ports_lent(self) -> range:
+        """The ports that this node lends to others; none by default."""
+        first, _, last = self.relay_ports.partition("-")
+        return range(int(first or 0), int(last or -1) + 1)
 
 
 def config_in(path: Path) -> Path:

@@ -21,18 +21,29 @@ from mesh.membership.messages import (
     DoorKnocked,
     Knock,
     Knocked,
+    LendPorts,
+    PortsAsked,
     TryAddresses,
 )
-from mesh.membership.wire_messages import CallBack, CalledBack, JoinMesh, JoinRefused, Welcomed
+from mesh.membership.wire_messages import (
+    BorrowPorts,
+    CallBack,
+    CalledBack,
+    JoinMesh,
+    JoinRefused,
+    PortsLent,
+    Welcomed,
+)
 from mesh.port import Deliver
 from mesh.reaching import TRY_S, why_unreachable
+from mesh.relay import Relay
 from mesh.transport import Transport
 
 SHUT_TOLD_S: Final = 10.0  # pause between two complaints of who is not let in anywhere
 KNOCK_TIMEOUT_S: Final = 4.0  # a little less than a door keeps a visitor waiting
 VISITS_MAX: Final = 64  # unanswered; the oldest go first
 
-_DECODER: Final = Decoder((JoinMesh, CallBack))  # a door takes nothing else
+_DECODER: Final = Decoder((JoinMesh, CallBack, BorrowPorts))  # a door takes nothing else
 _ANSWERS: Final = Decoder((Welcomed, JoinRefused, CalledBack))
 
 logger = logging.getLogger(__name__)
@@ -43,7 +54,9 @@ class DoorPort:
 
     name: ClassVar[str] = "door"
 
-    def __init__(self, me: str, transport: Transport) -> None:
+    def __init__(self, me: str, transport: Transport, relay: Relay | None = None) -> None:
+        """Args: relay: of this peer, if it is one."""
+        self._relay = relay
         self._address = Address(me, self.name)
         self._transport = transport
         self._is_let_in = False
@@ -60,6 +73,10 @@ class DoorPort:
                 visitor = self._visits.pop(handle, None)
                 if visitor is not None:
                     self._answer(*visitor, answer)
+            case LendPorts():
+                visitor = self._visits.pop(message.handle, None)
+                if visitor is not None and self._relay is not None:
+                    self._answer(*visitor, _lent_by(self._relay, message))
             case _:
                 raise LocalProtocolError(f"the door got a {type(message).__name__}")
 
@@ -89,13 +106,21 @@ class DoorPort:
             if isinstance(envelope.message, CallBack):
                 self._transport.send_door(visit, encode("membership", "membership", CalledBack(), version))
             elif isinstance(envelope.message, JoinMesh):
-                handle = next(self._handles)
-                self._visits[handle] = visit, version
-                if len(self._visits) > VISITS_MAX:
-                    self._visits.popitem(last=False)
+                handle = self._note(visit, version)
                 deliver(self._address, "membership", DoorKnocked(handle, key, envelope.message))
+            elif isinstance(envelope.message, BorrowPorts):
+                handle = self._note(visit, version)
+                deliver(self._address, "membership", PortsAsked(handle, key, envelope.message))
 
-    def _answer(self, visit: Visit, version: int, answer: Welcomed | JoinRefused) -> None:
+    def _note(self, visit: Visit, version: int) -> int:
+        """Let a stranger wait for what the membership says; the handle for its answer."""
+        handle = next(self._handles)
+        self._visits[handle] = visit, version
+        if len(self._visits) > VISITS_MAX:
+            self._visits.popitem(last=False)
+        return handle
+
+    def _answer(self, visit: Visit, version: int, answer: Welcomed | JoinRefused | PortsLent) -> None:
         """Answer in a version that the stranger speaks; a refusal looks the same in all of them."""
         if isinstance(answer, Welcomed):
             self._is_let_in = True  # who lets others in is in itself
@@ -140,7 +165,7 @@ class DoorPort:
             self._note_shut(knock.endpoint, error)
         if isinstance(answer, JoinRefused) and not answer.is_final:
             self._complain("not let in yet at=%s reason=%r", knock.endpoint, answer.reason)
-        deliver(self._address, "membership", Knocked(answer))
+        deliver(self._address, "membership", Knocked(answer, knock.endpoint, knock.server_key))
 
     def _note_shut(self, endpoint: str, error: Exception) -> None:
         tell = partial(logger.log, logging.INFO) if self._is_let_in else self._complain
@@ -150,3 +175,11 @@ class DoorPort:
             endpoint,
             str(error) or "too slow",
         )
+
+
+def _lent_by(relay: Relay, order: LendPorts) -> PortsLent | JoinRefused:
+    lent = relay.lend(order.peer, order.before, order.claimed)
+    if lent is None:
+        reason = "the relay has lent all its ports: give it more, in member.relay_ports of its config.toml"
+        return JoinRefused(reason, is_final=False)
+    return PortsLent(*lent.places, lent.lease, lent.secret)

@@ -19,6 +19,7 @@ import trio
 from msgspec.structs import replace
 
 from mesh.actor import Actor, Address
+from mesh.borrowing import Borrower
 from mesh.certificate import read_certificate
 from mesh.codec import Decoder
 from mesh.conduct import Conduct
@@ -41,6 +42,8 @@ from mesh.membership.wire_messages import MemberRecord
 from mesh.network_port import NetworkPort
 from mesh.node import Node
 from mesh.port import Port
+from mesh.relay import Relay
+from mesh.relay_port import RelayPort
 from mesh.runtime import Runtime
 from mesh.table import TableSection
 from mesh.tcp_endpoint import endpoint_of, host_and_port
@@ -79,13 +82,19 @@ class Member:
         self.table = table
         self.life = _begin_life(table)
         listen = config.listen
+        ports = config.ports_lent()
+        self._config = config
+        self.relay = Relay(listen, self._announced_host(listen), ports) if ports else None
         self.transport = Transport(
             self.identity,
             endpoint=f"tcp://{listen}:{config.inbox_port}",
             multicast_endpoint=f"tcp://{listen}:{config.multicast_port}",
             door_endpoint=f"tcp://{listen}:{config.door_port}",
+            relay=self.relay,
         )
-        self._config = config
+        assert self.transport.door_endpoint is not None, "every member opens its door"
+        sockets = self.transport.endpoint, self.transport.multicast_endpoint, self.transport.door_endpoint
+        self.borrower = Borrower(sockets)
         try:
             self.record = self._renewed(self._own_record(gateway))
             self._check_certificate()
@@ -127,10 +136,14 @@ class Member:
             listeners=tuple(actor.name for actor in actors),
             followers=followers,
             pins_of=pins_of,
+            reach=self._config.relay,
+            lends_ports=self.relay is not None,
         )
         node = Node(self.peer_id, [membership, *actors], conduct)
-        door = DoorPort(self.peer_id, self.transport)
-        self.runtime = Runtime(node, self.table, self.transport, decoder, [self.network, door, *ports])
+        door = DoorPort(self.peer_id, self.transport, self.relay)
+        relay = RelayPort(self.peer_id, self.transport, self.borrower)
+        own_ports: list[Port] = [self.network, door, relay]
+        self.runtime = Runtime(node, self.table, self.transport, decoder, [*own_ports, *ports])
         return self.runtime
 
     async def run(self, stop: trio.Event, before_stop: Callable[[], Awaitable[None]] | None = None) -> None:
@@ -195,9 +208,13 @@ class Member:
         return replace(record, certificate=last.certificate, weight=weight)
 
     def _announced(self, endpoint: str) -> str:
-        """The endpoint by the address under which others reach this machine; ZeroMQ wants no names."""
-        announce = self._config.announce
+        """The endpoint by the address under which others reach this machine."""
         host, port = host_and_port(endpoint)
+        return endpoint_of((self._announced_host(host), port))
+
+    def _announced_host(self, host: str) -> str:
+        """Where others reach this machine, if not where it listens; ZeroMQ wants no names."""
+        announce = self._config.announce
         if announce:
             try:
                 host = socket.gethostbyname(announce)
@@ -207,7 +224,7 @@ class Member:
             raise ConfigError(
                 f"others cannot connect to {host}: set member.announce to the address of this machine"
             )
-        return endpoint_of((host, port))
+        return host
 
     def _check_certificate(self) -> None:
         """Find out before the others do that this peer wants more than it may."""

@@ -14,6 +14,7 @@ from typing import Final
 
 from mesh.actor import Message
 from mesh.membership.wire_messages import (
+    BorrowPorts,
     CallBack,
     CalledBack,
     DecreesNamed,
@@ -26,6 +27,7 @@ from mesh.membership.wire_messages import (
     Ping,
     PingAnswered,
     PingRequested,
+    PortsLent,
     RumoursSpread,
     Welcomed,
 )
@@ -87,6 +89,8 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         13: DecreesTold,
         14: CallBack,
         15: CalledBack,
+        16: BorrowPorts,
+        17: PortsLent,
         # Links, and what changes in a store
         20: LinksFound,
         21: LinksAccepted,

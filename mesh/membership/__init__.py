@@ -33,4 +33,5 @@ What the owner of the mesh says
 How strangers come in
     joining      knocking from door to door, in the order of `joiner`; doors: those that are known
     admission    who is let in at the door of this peer
+    relaying     over whom this peer is reached, when others do not reach it by itself
 """

@@ -1,7 +1,8 @@
 """Who is let into the mesh: the decision at the door, one sentence for each refusal.
 
 Who has no certificate yet only asks whether an id is free. Who has one is called back first, if it is not
-live already where it says it is: the door tries its addresses, and says what came of it.
+live already where it says it is: the door tries its addresses, and says what came of it. Whom others do not
+reach may ask to be relayed, if this peer has ports to lend; it has to be one that would be let in.
 """
 
 from __future__ import annotations
@@ -14,7 +15,14 @@ from mesh.membership.catching_up import CatchingUp
 from mesh.membership.connections import addresses_of
 from mesh.membership.learning import Learning
 from mesh.membership.members import MemberList, State, is_live
-from mesh.membership.messages import AddressesTried, AnswerDoor, DoorKnocked, TryAddresses
+from mesh.membership.messages import (
+    AddressesTried,
+    AnswerDoor,
+    DoorKnocked,
+    LendPorts,
+    PortsAsked,
+    TryAddresses,
+)
 from mesh.membership.outbox import Outbox
 from mesh.membership.proclaiming import Proclaiming
 from mesh.membership.standing import Standing
@@ -30,6 +38,8 @@ from mesh.membership.wire_messages import (
 TRIED_MAX: Final = 64  # strangers whose addresses are being tried; the oldest is forgotten, and knocks again
 RESERVED_S: Final = 600.0  # in which a machine that has chosen an id is to be started
 RESERVED_MAX: Final = 1_024  # ids; the oldest is given to others
+REASON_MAX: Final = 300  # characters, as `JoinRefused` takes them
+RELAY_OFFERED: Final = "; or have it reached over the relay at this door: member.relay"
 UNREACHABLE_MAX: Final = 16  # told of, the newest
 UNREACHABLE_S: Final = 120.0  # after which one that knocks no more is not told of; they do every 12 s
 
@@ -47,6 +57,7 @@ class Admission:
         catching_up: CatchingUp,
         standing: Standing,
         outbox: Outbox,
+        lends_ports: bool,
     ) -> None:
         self.n_admitted = 0  # count, repeated knocks too
         self.n_refused = 0  # count
@@ -62,13 +73,17 @@ class Admission:
         self._catching_up = catching_up
         self._standing = standing
         self._outbox = outbox
+        self._lends_ports = lends_ports
 
-    def hear(self, message: DoorKnocked | AddressesTried, now: float) -> None:
-        """Hear a stranger, or whether the one that is to be let in can be reached."""
-        if isinstance(message, DoorKnocked):
-            self._answer(message, now)
-        else:
-            self._hear_tried(message, now)
+    def hear(self, message: DoorKnocked | AddressesTried | PortsAsked, now: float) -> None:
+        """Hear a stranger, whether one that is to be let in can be reached, or who wants to be relayed."""
+        match message:
+            case DoorKnocked():
+                self._answer(message, now)
+            case AddressesTried():
+                self._hear_tried(message, now)
+            case PortsAsked():
+                self._lend(message, now)
 
     def _answer(self, knock: DoorKnocked, now: float) -> None:
         """Answer a stranger; who is no member, or has no majority, cannot, so it tries another door."""
@@ -93,6 +108,9 @@ class Admission:
         if len(self._unreachable) > UNREACHABLE_MAX:
             self._unreachable.popitem(last=False)
         refusal = JoinRefused(tried.failure, is_final=False)
+        if self._lends_ports:
+            reason = tried.failure[: REASON_MAX - len(RELAY_OFFERED)] + RELAY_OFFERED
+            refusal = JoinRefused(reason, is_final=False, lends_ports=True)
         self._outbox.tell("door", AnswerDoor(knock.handle, refusal))
 
     def wake(self, now: float) -> None:
@@ -149,6 +167,29 @@ class Admission:
         """Is it believed to be live under these addresses? Then whoever does not reach it says so soon."""
         known = self._members.get(record.peer)
         return known is not None and is_live(known) and addresses_of(known.record) == addresses_of(record)
+
+    def _lend(self, asked: PortsAsked, now: float) -> None:
+        """Have ports lent to who would be let in; also without a majority, which may be behind them."""
+        borrow = asked.borrow
+        if self._standing.is_ended:
+            return
+        if not self._lends_ports:
+            refusal = JoinRefused("this member is no relay: it lends no ports", is_final=False)
+            self._outbox.tell("door", AnswerDoor(asked.handle, refusal))
+            return
+        join = JoinMesh(borrow.record, borrow.mesh_digest)
+        if self._is_refused(DoorKnocked(asked.handle, asked.curve_key, join), now):
+            return
+        peer = borrow.record.peer
+        known = self._members.get(peer)
+        claimed = (self._members.get(each) for each in self._members.remaining() if each != peer)
+        lend = LendPorts(
+            asked.handle,
+            peer,
+            "" if known is None else known.record.endpoint,
+            tuple(rumour.record.endpoint for rumour in claimed if rumour is not None),
+        )
+        self._outbox.tell("door", lend)
 
     def _try(self, knock: DoorKnocked) -> None:
         self._tried[knock.handle] = knock

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mesh.membership.doors import Doors
-from mesh.membership.joiner import Joiner
+from mesh.membership.joiner import Door, Joiner
 from mesh.membership.learning import Learning
 from mesh.membership.members import MemberList
+from mesh.membership.messages import Borrowed
 from mesh.membership.others import Others
 from mesh.membership.own_record import OwnRecord
+from mesh.membership.relaying import Relaying
 from mesh.membership.standing import Standing
 from mesh.membership.swim_settings import SwimSettings
 from mesh.membership.wire_messages import JoinRefused, Rumour, Welcomed
@@ -28,6 +30,7 @@ class Joining:
         others: Others,
         doors: Doors,
         learning: Learning,
+        relaying: Relaying,
         standing: Standing,
         settings: SwimSettings,
         random: Random,
@@ -37,6 +40,7 @@ class Joining:
         self._others = others
         self._doors = doors
         self._learning = learning
+        self._relaying = relaying
         self._standing = standing
         self._joiner = Joiner(doors.named, settings, random)
 
@@ -45,8 +49,17 @@ class Joining:
         """There is no door to knock at: this peer begins its mesh."""
         return not self._joiner.has_doors
 
+    @property
+    def door(self) -> Door:
+        """The one knocked at last."""
+        return self._joiner.door
+
     def start(self, now: float) -> None:
-        self._joiner.start(now)
+        """Begin to knock, or to ask for a relay first."""
+        if self._relaying.is_always:
+            self._relaying.start(now)
+        else:
+            self._joiner.start(now)
 
     def wake_at(self) -> float:
         return self._joiner.wake_at()
@@ -79,23 +92,43 @@ class Joining:
             case JoinRefused(reason):
                 # Nobody would hear of us what we hear nothing of: even a former member waits outside.
                 self._standing.unreachable = reason
-                self._joiner.come_again(now)
+                if self._relaying.hear_refusal(answer, self._joiner.door, now):
+                    self._joiner.start(now)
+                else:
+                    self._joiner.come_again(now)
                 return None
             case None:
                 return self._find_door_shut(now)
 
-    def hear_again(self, answer: Welcomed | JoinRefused | None) -> None:
+    def hear_again(self, answer: Welcomed | JoinRefused | None, door: Door, now: float) -> None:
         """Hear, as a member that others may hold for dead, whether a door lets us in."""
         match answer:
             case Welcomed():
                 self._standing.unreachable = ""
+                self._relaying.hear_welcome()
             case JoinRefused(reason, is_final=False):
                 self._standing.unreachable = reason
+                if self._relaying.hear_refusal(answer, door, now):
+                    self._doors.knock_at(door)
+
+    def hear_relay(self, borrowed: Borrowed, now: float) -> list[str] | None:
+        """Say at a door where others reach us now; returns what `hear` does."""
+        standing = self._standing
+        has_moved = not standing.is_ended and self._relaying.hear(borrowed, now)
+        if standing.is_ended or standing.is_member:
+            if has_moved and self._relaying.door is not None:
+                self._doors.knock_at(self._relaying.door)
+            return None
+        if has_moved:
+            self._joiner.start(now)
+        is_shut_out = not has_moved and self._relaying.is_in_vain and self._own.is_remembered
+        return [] if is_shut_out else None
 
     def _hear_welcome(
         self, members: tuple[Rumour, ...], newcomers: tuple[str, ...], now: float
     ) -> list[str] | None:
         before = self._own.record
+        self._relaying.hear_welcome()
         self._learning.learn_all(members, now, is_news=False)
         settled = {rumour.record.peer for rumour in members}.difference(newcomers)
         self._members.settle(settled)

@@ -23,9 +23,10 @@ peer learns that most may have held it for dead.
 *Joining.* A stranger knocks at the doors of bootstrap nodes. Any member with a majority lets it in; one
 without might make itself a majority of strangers. Who is not live under the addresses that it says is called
 back there first: whom others do not reach would be given slots, be held for dead, and come back, for ever. It
-waits outside until a person has mended that (`mesh.reaching`). When no door answers, a peer that was a member
-before goes on with those it knew. A member knocks again now and then at the doors of the dead, who may be
-back without their memory or with another address (`joining`, `admission`).
+waits outside until a person has mended that (`mesh.reaching`), or it is reached over a relay (`relaying`).
+When no door answers, a peer that was a member before goes on with those it knew. A member knocks again now
+and then at the doors of the dead, who may be back without their memory or with another address (`joining`,
+`admission`).
 
 *Counting.* A newcomer counts for majorities once most others are known to know of it (`settling`).
 
@@ -82,12 +83,14 @@ from mesh.membership.memory import Memory
 from mesh.membership.messages import (
     AddressesTried,
     AskDecrees,
+    Borrowed,
     DecreePublished,
     DoorKnocked,
     DrainPeer,
     Knocked,
     LeaveMesh,
     MembershipEnded,
+    PortsAsked,
     PublishDecree,
     QueueMeasured,
     ServeSlots,
@@ -100,6 +103,7 @@ from mesh.membership.prober import Prober
 from mesh.membership.proclaiming import Proclaiming
 from mesh.membership.queues import Queues
 from mesh.membership.refuting import Refuting
+from mesh.membership.relaying import Relaying
 from mesh.membership.rumours import RumourQueue
 from mesh.membership.settling import Settling
 from mesh.membership.standing import Standing
@@ -120,6 +124,7 @@ from mesh.membership.wire_messages import (
     RumoursSpread,
     Welcomed,
 )
+from mesh.reach import Reach
 from mesh.table import Table
 
 if TYPE_CHECKING:
@@ -150,6 +155,7 @@ class MembershipStatistics(Statistics, frozen=True):
     refusal: str  # why the mesh does not want this peer, "" while it does
     # Whom others do not reach, and why: this peer, and who has asked here of late to be let in.
     unreachable: dict[str, str]
+    relay: str  # the member over which others reach this peer, "" for none
     has_majority: bool  # whether most of the members known are live
     licence_until: float  # mesh clock; no fetch is begun from then on
     distrust: int  # factor by which it waits longer for others since it has reason to doubt itself
@@ -199,6 +205,9 @@ class Membership(Actor):
         listeners: tuple[str, ...] = (),
         followers: Mapping[str, tuple[str, ...]] = NO_FOLLOWERS,
         pins_of: PinsOf = no_pins,
+        *,
+        reach: Reach = Reach.AUTO,
+        lends_ports: bool = False,
     ) -> None:
         """Begin as a stranger to the mesh, or as the member that the table remembers.
 
@@ -210,6 +219,8 @@ class Membership(Actor):
             its licence, too, and the handover when what it holds is void.
           followers: by kind of decree those of the listeners that are told which are in force.
           pins_of: reads a policy.
+          reach: whether it may be reached over a relay.
+          lends_ports: whether it is a relay.
 
         Raises:
           ConfigError: the table belongs to another peer.
@@ -231,7 +242,7 @@ class Membership(Actor):
         self._connect_detector()
         decrees = Decrees(table)
         self._connect_decrees(config, decrees, followers)
-        self._connect_doors(doors, config.digest(), credentials, decrees)
+        self._connect_doors(doors, config.digest(), credentials, decrees, reach, lends_ports)
 
     def _connect_beliefs(self, credentials: Credentials, memory: Memory) -> None:
         """Make what decides which rumours are believed, and what follows from them."""
@@ -299,46 +310,35 @@ class Membership(Actor):
         self._proclaiming.follow(POLICY, self._announcing.hear_policy)
 
     def _connect_doors(
-        self, doors: Iterable[Door], mesh_digest: bytes, credentials: Credentials, decrees: Decrees
+        self,
+        doors: Iterable[Door],
+        mesh_digest: bytes,
+        credentials: Credentials,
+        decrees: Decrees,
+        reach: Reach,
+        lends_ports: bool,
     ) -> None:
         """Make what brings members together: a stranger in, strangers in here, the lost back."""
         own, members, others, learning = self._own, self._members, self._others, self._learning
-        outbox, standing, settings = self._outbox, self._standing, self._settings
+        outbox, standing, settings, gossip = self._outbox, self._standing, self._settings, self._gossip
+        proclaiming, prober, licensing = self._proclaiming, self._prober, self._licensing
         known_doors = Doors(doors, mesh_digest, own, members, outbox, self._random)
-        self._joining = Joining(own, members, others, known_doors, learning, standing, settings, self._random)
-        self._healing = Healing(
-            members,
-            others,
-            known_doors,
-            self._prober,
-            self._gossip,
-            learning,
-            self._proclaiming,
-            outbox,
-            settings,
+        self._relaying = relaying = Relaying(
+            reach, known_doors.named, mesh_digest, own, members, standing, outbox
         )
-        self._catching_up = CatchingUp(self.me, members, others, decrees, self._healing, settings)
+        self._joining = Joining(
+            own, members, others, known_doors, learning, relaying, standing, settings, self._random
+        )
+        self._healing = healing = Healing(
+            members, others, known_doors, prober, gossip, learning, proclaiming, outbox, settings
+        )
+        self._catching_up = up = CatchingUp(self.me, members, others, decrees, healing, settings)
         self._admission = Admission(
-            mesh_digest,
-            members,
-            credentials,
-            learning,
-            self._proclaiming,
-            self._catching_up,
-            standing,
-            outbox,
+            mesh_digest, members, credentials, learning, proclaiming, up, standing, outbox, lends_ports
         )
+        is_first, memory = self._joining.is_first, self._memory
         self._settling = Settling(
-            own,
-            members,
-            others,
-            self._memory,
-            self._prober,
-            self._gossip,
-            self._healing,
-            self._licensing,
-            settings,
-            is_first=self._joining.is_first,
+            own, members, others, memory, prober, gossip, healing, licensing, settings, is_first=is_first
         )
 
     def receive(self, source: Address, message: Message, now: float) -> list[Send]:
@@ -364,8 +364,9 @@ class Membership(Actor):
             self._proclaiming.wake(now)
         if not self._standing.is_ended:
             if self._joining.has_waited_in_vain(now):
-                self._hear_door(None, now)
+                self._hear_door(None, now, self._joining.door)
             self._joining.knock(now)
+            self._relaying.wake(now)
             self._detecting.wake(now)
             self._learning.strike_off(now)
             self._healing.wake(now)
@@ -382,7 +383,8 @@ class Membership(Actor):
         if self._standing.is_ended:
             return inf
         parts = (self._joining, self._detecting, self._healing, self._gossip, self._queues, self._proclaiming)
-        return min(self._catching_up.wake_at(), self._settling.wake_at(), *(part.wake_at() for part in parts))
+        others = (self._catching_up, self._settling, self._relaying)
+        return min(part.wake_at() for part in (*parts, *others))
 
     def observe(self) -> MembershipStatistics:
         states = [rumour.state for rumour in self._members]
@@ -401,6 +403,7 @@ class Membership(Actor):
             epoch=ownership.epoch.hex() if ownership else "",
             refusal=self._standing.refusal,
             unreachable=self._admission.unreachable(self.me),
+            relay=self._relaying.relay,
             has_majority=self._members.has_majority(),
             licence_until=self._licensing.until,
             distrust=self._prober.health.distrust,
@@ -425,10 +428,12 @@ class Membership(Actor):
 
     def _receive_local(self, source: Address, message: Message, now: float) -> None:
         match message:
-            case Knocked(answer):
-                self._hear_door(answer, now)
-            case DoorKnocked() | AddressesTried():
+            case Knocked(answer, endpoint, server_key):
+                self._hear_door(answer, now, Door(endpoint, server_key))
+            case DoorKnocked() | AddressesTried() | PortsAsked():
                 self._admission.hear(message, now)
+            case Borrowed():
+                self._enter(self._joining.hear_relay(message, now), now)
             case ServeSlots(is_together):
                 self._own.serve(is_together=is_together)
             case QueueMeasured():
@@ -521,7 +526,7 @@ class Membership(Actor):
         else:
             self._joining.start(now)
 
-    def _hear_door(self, answer: Welcomed | JoinRefused | None, now: float) -> None:
+    def _hear_door(self, answer: Welcomed | JoinRefused | None, now: float, door: Door) -> None:
         if self._standing.is_ended:
             return
         certificate = self._own.record.certificate
@@ -534,11 +539,13 @@ class Membership(Actor):
         if isinstance(answer, JoinRefused) and self._own.record.certificate != certificate:
             answer = None  # with the one that was renewed we may be let in: knock again
         if self._standing.is_member:
-            self._joining.hear_again(answer)
+            self._joining.hear_again(answer, door, now)
             if isinstance(answer, Welcomed):
                 self._healing.hear_door(answer.members, now)
             return
-        to_ask = self._joining.hear(answer, now)
+        self._enter(self._joining.hear(answer, now), now)
+
+    def _enter(self, to_ask: list[str] | None, now: float) -> None:
         if to_ask is not None:
             self._become_member(now)
             self._healing.synchronise_with(to_ask)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from mesh.actor import Message
 from mesh.decree import Decree, DecreeName
-from mesh.membership.wire_messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
+from mesh.membership.wire_messages import (
+    BorrowPorts,
+    JoinMesh,
+    JoinRefused,
+    MemberRecord,
+    PortsLent,
+    Welcomed,
+)
 
 
 class Knock(Message, frozen=True):
@@ -19,6 +26,8 @@ class Knocked(Message, frozen=True):
     """Door to membership: what the door said; None when nobody answered in time."""
 
     answer: Welcomed | JoinRefused | None
+    endpoint: str = ""  # of the door
+    server_key: bytes = b""
 
 
 class DoorKnocked(Message, frozen=True):
@@ -34,6 +43,39 @@ class AnswerDoor(Message, frozen=True):
 
     handle: int
     answer: Welcomed | JoinRefused
+
+
+class PortsAsked(Message, frozen=True):
+    """Door to membership: one asks to be relayed. Answered by `LendPorts` or `AnswerDoor`, or not at all."""
+
+    handle: int  # as in `DoorKnocked`
+    curve_key: bytes
+    borrow: BorrowPorts
+
+
+class LendPorts(Message, frozen=True):
+    """Membership to door: lend it ports if there are any, and answer it."""
+
+    handle: int
+    peer: str
+    before: str  # endpoint of the inbox that it had last, "" for none
+    claimed: tuple[str, ...]  # those of other members
+
+
+class Borrow(Message, frozen=True):
+    """Membership to relay: have ports of this member, in the place of others. Answered by `Borrowed`."""
+
+    endpoint: str  # tcp://host:port of its door
+    server_key: bytes  # Z85 text of its CURVE key
+    borrow: BorrowPorts
+
+
+class Borrowed(Message, frozen=True):
+    """Relay to membership: others reach us at these ports; None when not, or not any more."""
+
+    server_key: bytes  # of the member that lends them
+    lent: PortsLent | None
+    why: str = ""  # there are none
 
 
 class TryAddresses(Message, frozen=True):

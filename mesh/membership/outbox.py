@@ -12,7 +12,7 @@ class Outbox:
         """Args: listeners: actors of this peer that are told of the mesh; the transport is always there."""
         self.n_sent = 0  # count: messages to other members
         self._listeners = tuple(Address(me, name) for name in listeners)
-        self._here = {name: Address(me, name) for name in ("network", "door", *listeners)}
+        self._here = {name: Address(me, name) for name in ("network", "door", "relay", *listeners)}
         self._sends: list[Send] = []
 
     def send(self, peer: str, message: Message) -> None:

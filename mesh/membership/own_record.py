@@ -78,6 +78,10 @@ class OwnRecord:
             weight = 0 if is_draining else min(self.weight_wanted, self._weight_allowed())
             self._rewrite(replace(self._unready(), weight=weight, is_draining=is_draining))
 
+    def move(self, endpoint: str, multicast: str, door: str) -> None:
+        """Be reached there from now on; say it anew, though it be the same, for others have lost us."""
+        self._rewrite(replace(self.record, endpoint=endpoint, multicast=multicast, door=door))
+
     def part(self, state: State) -> None:
         """Say that this peer goes, for a while or for good: nobody else can say so for it."""
         self._rewrite(replace(self.record, parting=state))

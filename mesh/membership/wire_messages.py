@@ -112,6 +112,7 @@ class JoinRefused(Message, frozen=True, array_like=True, tag=6):
     # What proves to a member, which has lost sight of the others since, that it was expelled; or its renewal.
     decrees: Annotated[tuple[Decree, ...], Meta(max_length=NAMES_MAX)] = ()
     is_final: bool = True  # else it may be let in as soon as a person has mended what the reason says
+    lends_ports: bool = False  # to whom others do not reach, who asks by `BorrowPorts`
 
 
 class MembersWanted(Message, frozen=True, array_like=True, tag=7):
@@ -159,3 +160,20 @@ class CallBack(Message, frozen=True, array_like=True, tag=14):
 
 class CalledBack(Message, frozen=True, array_like=True, tag=15):
     """Answer to `CallBack`; the seal of a door says whose it is."""
+
+
+class BorrowPorts(Message, frozen=True, array_like=True, tag=16):
+    """One that others do not reach at a member's door: relay me. Answered by `PortsLent` or `JoinRefused`."""
+
+    record: MemberRecord
+    mesh_digest: Key  # of its MeshConfig
+
+
+class PortsLent(Message, frozen=True, array_like=True, tag=17):
+    """Answer to `BorrowPorts`: you have these, as long as you keep a control connection to this door."""
+
+    endpoint: Endpoint  # these three are for its record
+    multicast: Endpoint
+    door: Endpoint
+    lease: Key  # what its connections begin with, see `mesh.relay_frames`
+    secret: Key  # and what proves that they are its own

@@ -30,6 +30,8 @@ from mesh.membership.membership import Membership, MembershipStatistics
 from mesh.membership.messages import (
     AddressesTried,
     AnswerDoor,
+    Borrow,
+    Borrowed,
     ConnectPeer,
     CrawlLicensed,
     DecreePublished,
@@ -39,15 +41,18 @@ from mesh.membership.messages import (
     HoldingsRevoked,
     Knock,
     Knocked,
+    LendPorts,
     MembershipEnded,
     MembershipRefused,
+    PortsAsked,
     TryAddresses,
 )
 from mesh.membership.swim_settings import SwimSettings
-from mesh.membership.wire_messages import MemberRecord
+from mesh.membership.wire_messages import JoinRefused, MemberRecord, PortsLent, Welcomed
 from mesh.memory_table import MemoryTable
 from mesh.node import Node, Outgoing
 from mesh.ownership import Ownership, OwnershipChanged
+from mesh.reach import Reach
 from mesh.signing_key import SigningKey
 from mesh.slot_ranking import WEIGHT_MAX
 from tests.frames import decode
@@ -55,6 +60,7 @@ from tests.frames import decode
 ROOT = SigningKey.of_secret(b"r" * 32)
 CONFIG = MeshConfig(name="test", root_key=ROOT.public.hex(), slot_count=512)
 DOOR_TIMEOUT_S = 2.0
+RELAYED = "relayed"  # begins the addresses that relays lend
 TRY_S = 1.0  # until nobody is found where a stranger says that it is
 
 
@@ -199,11 +205,14 @@ class World:
         self.delay_s = delay_s
         self.side_of: dict[str, int] = {}  # during a partition
         self.deaf: set[str] = set()  # whom nobody reaches, and who reach everybody
+        self.relay_of: dict[str, str] = {}  # over whom those are reached that are
+        self.ports_shift = 0  # added to the ports that relays lend
         self.messages = 0  # that entered the wire
         self._events: list[tuple[float, int, Machine, Address, Message]] = []
         self._sleepers: list[tuple[float, int, Machine]] = []  # by when to wake; some entries are old
         self._numbers = count()
         self._handles: dict[int, Machine] = {}
+        self._borrowing: set[str] = set()  # who waits for the answer of a relay
 
     # --- Machines ----------------------------------------------------------------------------
 
@@ -214,6 +223,8 @@ class World:
         *,
         table: MemoryTable | None = None,
         config: MeshConfig = CONFIG,
+        reach: Reach = Reach.AUTO,
+        is_relay: bool = False,
         **changes: Any,
     ) -> Machine:
         """Start a peer now, or start it again."""
@@ -231,6 +242,8 @@ class World:
             self.balance,
             listeners=("controller", "handover"),
             followers={POLICY: ("controller",)},
+            reach=reach,
+            lends_ports=is_relay,
         )
         node = Node(peer, [membership, listener, holder])
         self.machines[peer] = Machine(membership, listener, holder, node, record, table, tuple(doors), config)
@@ -246,12 +259,19 @@ class World:
 
     def crash(self, peer: str) -> None:
         self.machines[peer].is_up = False
+        self.relay_of.pop(peer, None)
+        for other in [other for other, relay in self.relay_of.items() if relay == peer]:
+            del self.relay_of[other]
+            lost = Borrowed(self.machines[peer].record.curve_key, None, "it has hung up")
+            self._later(0.1, self.machines[other], Address(other, "relay"), lost)
 
     def restart(self, peer: str, **changes: Any) -> Machine:
         """Start a stopped peer again, with its disk."""
         old = self.machines[peer]
         assert not old.is_up
         kept = {name: getattr(old.record, name) for name in ("weight", "endpoint", "door", "multicast")}
+        if kept["endpoint"].startswith(f"tcp://{RELAYED}"):
+            kept["endpoint"] = record_of(peer).endpoint  # as it is configured
         return self.add(peer, old.doors, table=old.table, config=old.config, **(kept | changes))
 
     def pause(self, peer: str, seconds: float) -> None:
@@ -374,10 +394,13 @@ class World:
             case AnswerDoor(handle, answer):
                 stranger = self._handles.pop(handle, None)
                 if stranger is not None and self._is_reachable(machine, stranger):
-                    door = Address(stranger.node.peer, "door")
-                    self._later(self.random.uniform(*self.delay_s), stranger, door, Knocked(answer))
+                    self._answer(machine, stranger, answer)
             case TryAddresses(handle, record):
                 self._try(machine, handle, record)
+            case Borrow():
+                self._borrow(machine, message)
+            case LendPorts():
+                self._lend(machine, message)
             case _:
                 raise AssertionError(f"nobody takes {message}")
 
@@ -398,10 +421,50 @@ class World:
             self._later(self.random.uniform(*self.delay_s), opener, door, heard)
         self._later(DOOR_TIMEOUT_S, machine, Address("", "world"), _GiveUp(handle))
 
+    def _answer(self, opener: Machine, stranger: Machine, answer: Welcomed | JoinRefused) -> None:
+        delay_s, record = self.random.uniform(*self.delay_s), opener.record
+        if stranger.node.peer in self._borrowing and isinstance(answer, JoinRefused):
+            self._borrowing.remove(stranger.node.peer)
+            relay = Address(stranger.node.peer, "relay")
+            self._later(delay_s, stranger, relay, Borrowed(record.curve_key, None, answer.reason))
+        else:
+            door = Address(stranger.node.peer, "door")
+            self._later(delay_s, stranger, door, Knocked(answer, record.door, record.curve_key))
+
+    def _borrow(self, machine: Machine, borrow: Borrow) -> None:
+        handle, peer = next(self._numbers), machine.node.peer
+        relay = next((m for m in self.up() if m.record.door == borrow.endpoint), None)
+        if relay is None or not self._is_reachable(machine, relay):
+            nobody = Borrowed(borrow.server_key, None, "nobody answers")
+            self._later(TRY_S, machine, Address(peer, "relay"), nobody)
+            return
+        self._handles[handle] = machine
+        self._borrowing.add(peer)
+        asked = PortsAsked(handle, machine.record.curve_key, borrow.borrow)
+        delay_s = self.random.uniform(*self.delay_s)
+        self._later(delay_s, relay, Address(relay.node.peer, "door"), asked)
+
+    def _lend(self, relay: Machine, order: LendPorts) -> None:
+        """Have a peer reached over the relay, by the address of its ports there."""
+        peer = self._handles.pop(order.handle)
+        name = relay.node.peer
+        at = f"tcp://{RELAYED}-{name}-{order.peer}"
+        inbox, multicast, door = (f"{at}:{number + self.ports_shift}" for number in (1, 2, 3))
+        lent = PortsLent(inbox, multicast, door, b"lease", b"secret")
+        self._borrowing.discard(order.peer)
+        self.relay_of[order.peer] = name
+        peer.record = replace(peer.record, endpoint=lent.endpoint)
+        borrowed = Borrowed(relay.record.curve_key, lent)
+        self._later(self.random.uniform(*self.delay_s), peer, Address(order.peer, "relay"), borrowed)
+
+    def _hears(self, peer: str) -> bool:
+        """Can others connect to it, or to a relay that it has?"""
+        return peer not in self.deaf or peer in self.relay_of
+
     def _try(self, machine: Machine, handle: int, record: MemberRecord) -> None:
         stranger = self.machines[record.peer]
         is_there = stranger.is_up and stranger.record.endpoint == record.endpoint
-        if is_there and record.peer not in self.deaf and self._is_reachable(machine, stranger):
+        if is_there and self._hears(record.peer) and self._is_reachable(machine, stranger):
             failure, delay_s = "", self.random.uniform(*self.delay_s)
         else:
             failure, delay_s = f"nobody answers at {record.endpoint}", TRY_S
@@ -418,7 +481,7 @@ class World:
             or contact.endpoint != receiver.record.endpoint
             or source.peer not in receiver.connected
             or not self._is_reachable(machine, receiver)
-            or target.peer in self.deaf
+            or not self._hears(target.peer)
             or self.random.random() < self.loss
         ):
             return

@@ -90,9 +90,9 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 
 @asynccontextmanager
-async def bootstrapped(mesh: MeshFolder) -> AsyncIterator[dict[str, Any]]:
-    """A running bootstrap node; its description."""
-    write_bootstrap(mesh)
+async def bootstrapped(mesh: MeshFolder, **settings: Any) -> AsyncIterator[dict[str, Any]]:
+    """A running bootstrap node with these settings of `[member]`; its description."""
+    write_bootstrap(mesh, {f"member.{name}": value for name, value in settings.items()})
     told: list[dict[str, Any]] = []
     stop = trio.Event()
     with trio.fail_after(2 * SECONDS_MAX):

@@ -240,7 +240,8 @@ async def test_every_knock_is_answered_if_only_by_silence(
     door.port.receive(SOURCE, Knock("tcp://127.0.0.1:9", b"its key", JOIN))
     await trio.testing.wait_all_tasks_blocked()
     assert door.transport.told == [("knock", "tcp://127.0.0.1:9", b"its key", JOIN)]
-    assert door.delivered == [Knocked(cast(Welcomed | JoinRefused | None, heard))]
+    answer = cast(Welcomed | JoinRefused | None, heard)
+    assert door.delivered == [Knocked(answer, "tcp://127.0.0.1:9", b"its key")]
 
 
 async def test_a_member_with_its_door_shut_still_knocks(nursery: trio.Nursery) -> None:
@@ -251,7 +252,7 @@ async def test_a_member_with_its_door_shut_still_knocks(nursery: trio.Nursery) -
     transport.come(joining())
     keeper.port.receive(SOURCE, Knock("tcp://127.0.0.1:9", b"its key", JOIN))
     await trio.testing.wait_all_tasks_blocked()
-    assert keeper.delivered == [Knocked(None)]
+    assert keeper.delivered == [Knocked(None, "tcp://127.0.0.1:9", b"its key")]
 
 
 async def test_who_lets_others_in_does_not_complain_of_shut_doors(

@@ -58,6 +58,8 @@ TAGS = {
     "DecreesTold": 13,
     "CallBack": 14,
     "CalledBack": 15,
+    "BorrowPorts": 16,
+    "PortsLent": 17,
     "LinksFound": 20,
     "LinksAccepted": 21,
     "ItemsChanged": 22,

@@ -1,0 +1,145 @@
+"""Whether this peer is reached over a relay, which member that is, and asking for one.
+
+Who finds at a door that others do not reach it falls back to the relay that this door offers, if it may
+(`Reach`): it borrows ports there and announces them as its own. When the relay is gone it asks again, at all
+doors that it knows in turn, and announces anew. At its next start it tries its own addresses first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+from typing import Final
+
+from mesh.membership.joiner import Door
+from mesh.membership.members import MemberList
+from mesh.membership.messages import Borrow, Borrowed
+from mesh.membership.outbox import Outbox
+from mesh.membership.own_record import OwnRecord
+from mesh.membership.standing import Standing
+from mesh.membership.wire_messages import BorrowPorts, JoinRefused
+from mesh.reach import Reach
+
+REFUSALS_MIN: Final = 2  # in a row before a relay is asked for: one may be a moment's doing
+PAUSE_S: Final = 1.0  # after all doors were asked for ports in vain; doubles each time
+PAUSE_MAX_S: Final = 5.0  # the relay may be back at any moment, and asking costs little
+ANSWER_S: Final = 15.0  # within which the port has answered
+
+
+class Relaying:
+    """The relay of this peer, had or sought."""
+
+    def __init__(
+        self,
+        reach: Reach,
+        doors: Iterable[Door],
+        mesh_digest: bytes,
+        own: OwnRecord,
+        members: MemberList,
+        standing: Standing,
+        outbox: Outbox,
+    ) -> None:
+        self._reach = reach
+        self._doors = list(doors)
+        self._mesh_digest = mesh_digest
+        self._own = own
+        self._members = members
+        self._standing = standing
+        self._outbox = outbox
+        self._relay: Door | None = None  # whose ports we have
+        self._n_refusals = 0  # in a row
+        self._n_asked = 0  # doors, since ports were had last
+        self._is_asking = False
+        self._ask_at = inf  # the next door, or when no answer is to be expected any more
+        self._pause_s = PAUSE_S
+
+    @property
+    def is_always(self) -> bool:
+        """Nothing else is tried before."""
+        return self._reach is Reach.ALWAYS and bool(self._doors)
+
+    @property
+    def is_in_vain(self) -> bool:
+        """All doors were asked and none lends us ports."""
+        return self._relay is None and self._n_asked >= len(self._doors)
+
+    @property
+    def door(self) -> Door | None:
+        """Of the relay that we have."""
+        return self._relay
+
+    @property
+    def relay(self) -> str:
+        """Over whom others reach us: its id, or its door as long as that is not known; "" for nobody."""
+        if self._relay is None:
+            return ""
+        member = self._members.with_key(self._relay.server_key)
+        return member.record.peer if member is not None else self._relay.endpoint
+
+    def wake_at(self) -> float:
+        return self._ask_at
+
+    def start(self, now: float) -> None:
+        """Ask for ports from now on."""
+        self._is_asking, self._ask_at = False, now
+
+    def wake(self, now: float) -> None:
+        """Ask the next door for ports when it is time."""
+        if now < self._ask_at:
+            return
+        if self._is_asking:
+            self._ask_another(now)
+            return
+        self._is_asking, self._ask_at = True, now + ANSWER_S
+        door = self._doors[0]
+        borrow = BorrowPorts(self._own.record, self._mesh_digest)
+        self._outbox.tell("relay", Borrow(door.endpoint, door.server_key, borrow))
+
+    def hear_welcome(self) -> None:
+        """Hear that others reach us."""
+        self._n_refusals = 0
+
+    def hear_refusal(self, refusal: JoinRefused, door: Door, now: float) -> bool:
+        """Hear that others do not reach us; tells whether to knock there again at once, to be sure."""
+        if self._relay is not None:
+            self._standing.unreachable = (
+                f"nor do others reach this peer over the relay {self.relay}: let them through the firewall "
+                "of its machine to the ports in member.relay_ports"
+            )
+            return False
+        if not refusal.lends_ports or self._reach is Reach.NEVER or self._ask_at < inf:
+            return False
+        self._n_refusals += 1
+        if self._n_refusals < REFUSALS_MIN:
+            return True
+        self._doors = [door, *(each for each in self._doors if each != door)]
+        self.start(now)
+        return False
+
+    def hear(self, borrowed: Borrowed, now: float) -> bool:
+        """Hear what has come of asking, or of what we had; tells whether others reach us anew."""
+        if borrowed.lent is None:
+            was_relayed, self._relay = self._relay is not None, None
+            if was_relayed:
+                self.start(now)
+            elif self._is_asking:
+                self._ask_another(now)
+            self._standing.unreachable = f"it asks for a relay: {borrowed.why}"
+            return False
+        self._relay = next((each for each in self._doors if each.server_key == borrowed.server_key), None)
+        self._is_asking, self._ask_at = False, inf
+        self._n_refusals = self._n_asked = 0
+        self._pause_s = PAUSE_S
+        self._standing.unreachable = ""
+        lent = borrowed.lent
+        self._own.move(lent.endpoint, lent.multicast, lent.door)
+        return True
+
+    def _ask_another(self, now: float) -> None:
+        """The next door at once, and after all of them a pause."""
+        self._doors = [*self._doors[1:], self._doors[0]]
+        self._n_asked += 1
+        self._is_asking, self._ask_at = False, now
+        if self._n_asked % len(self._doors) == 0:
+            self._ask_at = now + self._pause_s
+            self._pause_s = min(2 * self._pause_s, PAUSE_MAX_S)
