@@ -46,6 +46,7 @@ from bootstrap.screen import Screen
 from mesh.config import DoorConfig
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient
+from mesh.lending import PORTS_EACH, RELAYED_MAX
 from mesh.places import check_place
 from mesh.process import first_error, run_node
 from mesh.tcp_endpoint import checked_host
@@ -63,6 +64,7 @@ REPLICAS_DEFAULT: Final = 2
 # First pause after a failure, or the delay if that is longer. Somebody waits for a lab: five failures in
 # a row, and with them a host that is not there, are over in 5 s.
 LAB_BACKOFF_S: Final = 0.3
+RELAY_FIRST_PORT: Final = 9_400  # that a bootstrap node lends, three to each peer that it relays
 FIRST_PORT: Final = 7_400  # of a node that others reach: inbox, multicast, door
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
@@ -137,6 +139,14 @@ def init(
     host: Annotated[str, typer.Option(help="Address of this machine for the others.")] = "127.0.0.1",
     name: Annotated[str, typer.Option(help="Name of the mesh; by default that of the folder.")] = "",
     replicas: ReplicasOption = None,
+    relays: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=RELAYED_MAX,
+            help="How many peers that can only dial out the bootstrap node relays, from port 9400 up.",
+        ),
+    ] = 0,
 ) -> None:
     """Found a mesh: write its keys and a commented configuration for every node.
 
@@ -152,8 +162,12 @@ def init(
         mesh_folder = create_mesh(folder, name or folder.resolve().name, replicas or REPLICAS_DEFAULT)
     everywhere = "127.0.0.1" if host == "127.0.0.1" else "0.0.0.0"
     address = {"member.listen": everywhere, "member.announce": host}
+    lent = f"{RELAY_FIRST_PORT}-{RELAY_FIRST_PORT + PORTS_EACH * relays - 1}"
+    relaying = {"member.relay_ports": lent} if relays else {}
     if not (folder / BOOTSTRAP / "config.toml").exists():
-        write_bootstrap(mesh_folder, {**address, **ports_from(FIRST_PORT)})
+        write_bootstrap(mesh_folder, {**address, **ports_from(FIRST_PORT), **relaying})
+    elif relays:
+        write_bootstrap(mesh_folder, relaying)
     numbers = range(1, peers + 1)
     new = [number for number in numbers if not (folder / f"peer-{number}" / "config.toml").exists()]
     for number in new:

@@ -30,6 +30,7 @@ from mesh.certificate import peer_in
 from mesh.config import DoorConfig, load_config
 from mesh.decree import RENEWAL, REVOCATION, Signer
 from mesh.errors import ConfigError
+from mesh.reach import Reach
 from mesh.voucher import USES_MAX
 from peers.config import PeerConfig
 from peers.gateway.settings import checked_listen
@@ -174,22 +175,29 @@ def join(
             min=0, max=65_536, help="Its share of the slots; 0 answers queries only.", show_default="100"
         ),
     ] = None,
+    relay: Annotated[
+        bool, typer.Option("--relay", help="Have others reach it over a relay of the mesh only.")
+    ] = False,
 ) -> None:
     """Join a mesh: make the keys and the configuration of a new peer on this machine.
 
-    It asks a door of the mesh which id is free and by which address this machine is known there.
+    It asks a door of the mesh which id is free and by which address this machine is known there. When it
+    starts, and others do not reach it at that address, they do over a relay if a door offers one.
     """
     if gateway:
         checked_listen(gateway, "--gateway")
     invitation = read_token(sys.stdin.read() if token == "-" else token)
-    join_by(invitation, folder, host, gateway=gateway, weight=weight)
+    reach = Reach.ALWAYS if relay else Reach.AUTO
+    join_by(invitation, folder, host, gateway=gateway, weight=weight, relay=reach)
     config = folder / "config.toml"
     member = load_config(config, PeerConfig).member
     ports = f"{member.inbox_port} to {member.door_port}"
     console = Console(highlight=False, soft_wrap=True)
-    console.print(
-        f"{peer_in(member.certificate)} at {escape(member.announce)}; let its ports {ports} through"
-    )
+    peer = peer_in(member.certificate)
+    if relay:
+        console.print(f"{peer}, over a relay: nothing has to be let in")
+    else:
+        console.print(f"{peer} at {escape(member.announce)}; let its ports {ports} through")
     start = "tianmesh peer" if folder == DATA else f"tianmesh peer --config {config}"
     console.print(f"start it with\n  {escape(start)}")
 

@@ -22,6 +22,7 @@ from mesh.errors import ConfigError, RemoteProtocolError
 from mesh.identity import Identity
 from mesh.membership.wire_messages import JoinMesh, JoinRefused, MemberRecord, Welcomed
 from mesh.places import check_place
+from mesh.reach import Reach
 from mesh.tcp_endpoint import checked_host, host_and_port
 from peers.config import PeerConfig
 from peers.gateway.settings import GatewaySettings
@@ -35,7 +36,13 @@ _DECODER: Final = Decoder((JoinMesh, Welcomed, JoinRefused))
 
 
 def join_by(
-    invitation: Invitation, folder: Path, host: str, *, gateway: str = "", weight: int | None = None
+    invitation: Invitation,
+    folder: Path,
+    host: str,
+    *,
+    gateway: str = "",
+    weight: int | None = None,
+    relay: Reach = Reach.AUTO,
 ) -> None:
     """Make the folder of a peer: its key, its certificate, its configuration.
 
@@ -43,6 +50,7 @@ def join_by(
       host: address of this machine for the others; "" to find it out.
       gateway: host:port where it answers people; "" for a port that is free on loopback.
       weight: its share of the slots; None for the usual one, as far as the invitation allows.
+      relay: when others shall reach it over a relay.
 
     Raises:
       ConfigError: there is a peer in the folder, no door answers, or all ids are taken.
@@ -69,6 +77,7 @@ def join_by(
         "member.weight": _weight_within(voucher.terms.weight_max, weight),
         "member.listen": "127.0.0.1" if is_near else "0.0.0.0",
         "member.announce": announced,
+        "member.relay": relay,
         "gateway.listen": gateway or _free_gateway(),
         **ports_from(first),
     }

@@ -114,6 +114,8 @@ async def _run(
             "workshop": workshop.observe(),
             "fetcher": fetcher.observe(),
             "transport": member.transport.observe(),
+            "borrowing": member.borrower.observe(),
+            **({} if member.relay is None else {"relay": member.relay.observe()}),
         }
 
     # Only what is behind it is looked through, and may be cut as torn.

@@ -131,6 +131,8 @@ class Vitals:
             pages_per_second_now=self._fetched.note(crawl.pages_fetched, time.monotonic()),
             disk_free_bytes=_free_bytes(self._data),
             disk_bytes_per_s=max(self._filled.note(self._on_disk(cell), time.monotonic()), 0.0),
+            relay=membership.relay,
+            relayed=0 if self._member.relay is None else self._member.relay.observe().relayed,
         )
 
     def _used(self) -> _Used:

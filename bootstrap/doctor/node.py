@@ -21,6 +21,7 @@ from mesh.config import DoorConfig, MemberConfig, MeshConfig, load_config
 from mesh.errors import ConfigError, RemoteProtocolError
 from mesh.key_file import load_identity
 from mesh.places import check_disk, check_place
+from mesh.reach import Reach
 from mesh.tcp_endpoint import endpoint_of, host_and_port
 from peers.config import PeerConfig
 
@@ -117,6 +118,8 @@ def address_finding(about: str, member: MemberConfig) -> Finding:
     announced = member.announce or member.listen
     said = f"others find it at {announced}"
     others = [door for door in member.doors if not _is_near(_host_of(door))]
+    if member.relay is Reach.ALWAYS and member.doors:
+        return good(about, "address", "others reach it over a relay, at one of its doors")
     if _is_near(announced):
         if others:
             advice = "set member.announce to the address that other machines have of this one"
@@ -224,8 +227,8 @@ def _is_running(config: PeerConfig | BootstrapConfig) -> bool:
 
 
 def _port_findings(about: str, member: MemberConfig) -> Iterator[Finding]:
-    names = ("inbox_port", "multicast_port", "door_port")
-    for name, port in zip(names, (member.inbox_port, member.multicast_port, member.door_port), strict=True):
+    own = {each: getattr(member, each) for each in ("inbox_port", "multicast_port", "door_port")}
+    for name, port in (*own.items(), *(("relay_ports", port) for port in member.ports_lent())):
         family = socket.AF_INET6 if ":" in member.listen else socket.AF_INET
         with socket.socket(family) as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -70,11 +70,9 @@ class Relaying:
 
     @property
     def relay(self) -> str:
-        """Over whom others reach us: its id, or its door as long as that is not known; "" for nobody."""
-        if self._relay is None:
-            return ""
-        member = self._members.with_key(self._relay.server_key)
-        return member.record.peer if member is not None else self._relay.endpoint
+        """Over whom others reach us, "" for nobody, or as long as we have not heard who that is."""
+        member = None if self._relay is None else self._members.with_key(self._relay.server_key)
+        return "" if member is None else member.record.peer
 
     def wake_at(self) -> float:
         return self._ask_at
@@ -103,8 +101,8 @@ class Relaying:
         """Hear that others do not reach us; tells whether to knock there again at once, to be sure."""
         if self._relay is not None:
             self._standing.unreachable = (
-                f"nor do others reach this peer over the relay {self.relay}: let them through the firewall "
-                "of its machine to the ports in member.relay_ports"
+                f"nor do others reach this peer over the relay at {self._relay.endpoint}: let them through "
+                "the firewall of that machine to the ports in its member.relay_ports"
             )
             return False
         if not refusal.lends_ports or self._reach is Reach.NEVER or self._ask_at < inf:

@@ -118,9 +118,14 @@ def _state_of(line: MemberLine) -> str:
 
 
 def _lines_of(rows: Iterable[PeerStatus]) -> list[str]:
-    """Where each peer answers, and which version it is."""
-    told = ((row.id, row.gateway, row.version, "disk full" * row.disk_full) for row in rows)
+    """Where each peer answers, which version it is, and whether a relay is in between."""
+    told = ((row.id, row.gateway, row.version, "disk full" * row.disk_full, *_relay_of(row)) for row in rows)
     return ["  ".join(filter(None, map(printable, each))) for each in told]
+
+
+def _relay_of(row: PeerStatus) -> tuple[str, str]:
+    over = _say("over_relay", relay=row.relay) if row.relay else ""
+    return over, f"relay of {row.relayed}" if row.relayed else ""
 
 
 def status_table(report: Report) -> Table:

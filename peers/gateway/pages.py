@@ -568,6 +568,8 @@ def _state(reader: Reader, line: MemberLine) -> tuple[str, str]:
             return "silent", reader.say("member_silent")
     assert line.status is not None, "who answers has a status"
     state = reader.say(_STATE_TEXTS[line.status.state])
+    if line.status.relay:
+        state = f"{state}, {reader.say('over_relay', relay=printable(line.status.relay))}"
     if line.status.disk_full:
         return "disk_full", f"{reader.say('status_disk_full')}; {state}"
     return line.status.state.name.lower(), state

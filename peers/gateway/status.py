@@ -151,6 +151,8 @@ class PeerStatus(msgspec.Struct, frozen=True, kw_only=True):
     unreachable: Annotated[tuple[tuple[Text, Text], ...], Meta(max_length=UNREACHABLE_TOLD_MAX)] = ()
     disk_free_bytes: Count = 0  # of the disk with archive and index; 0 when it is not told
     disk_bytes_per_s: Amount = 0.0  # by which these grow, over the last ten minutes
+    relay: Text = ""  # the member over which others reach it
+    relayed: Count = 0  # peers that others reach over this one
 
 
 class Total(msgspec.Struct, frozen=True, kw_only=True):

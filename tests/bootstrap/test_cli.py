@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bootstrap.cli import copies_warning, init, up
+from bootstrap.rendezvous import BootstrapConfig
 from mesh.config import load_config
 from mesh.errors import ConfigError
 from peers.config import PeerConfig
@@ -43,6 +44,16 @@ def test_a_founder_shows_its_doors_and_its_peers_know_several(
     assert shown == [f"door tcp://192.0.2.1:{port}" for port in (7_402, 7_412, 7_422)]
     doors = load_config(folder / "peer-2" / "config.toml", PeerConfig).member.doors
     assert [f"door {door.endpoint}" for door in doors] == shown
+
+
+def test_a_bootstrap_node_relays_as_many_as_its_founder_wants(tmp_path: Path) -> None:
+    folder = tmp_path / "mesh"
+    init(folder, host="192.0.2.1")
+    config = folder / "bootstrap" / "config.toml"
+    assert not load_config(config, BootstrapConfig).member.ports_lent()
+    init(folder, host="192.0.2.1", relays=4)
+    assert load_config(config, BootstrapConfig).member.ports_lent() == range(9_400, 9_412)
+    assert not load_config(folder / "peer-1" / "config.toml", PeerConfig).member.ports_lent()
 
 
 def test_a_node_added_with_another_address_knows_the_doors_that_there_are(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from mesh.key_file import load_identity, new_identity, new_signing_key
 from mesh.membership.admission import refusal_of
 from mesh.membership.members import MemberList, State
 from mesh.membership.wire_messages import JoinMesh, MemberRecord, Rumour
+from mesh.reach import Reach
 from mesh.voucher import vouch
 from peers.config import PeerConfig
 
@@ -185,7 +186,9 @@ def test_a_machine_makes_its_own_key_and_is_ready_to_start(
     with pytest.raises(ConfigError, match="used by 3 machines, as many as it is good for"):
         join_by(invitation, tmp_path / "second", "")
     taken.clear()
-    join_by(invitation, tmp_path / "second", "")  # its key was made, and it may begin again
+    join_by(invitation, tmp_path / "second", "", relay=Reach.ALWAYS)  # its key was made: it begins again
+    assert config.member.relay is Reach.AUTO
+    assert load_config(tmp_path / "second" / "config.toml", PeerConfig).member.relay is Reach.ALWAYS
 
 
 def test_a_door_that_nobody_opens_is_named(mesh: MeshFolder, tmp_path: Path) -> None:

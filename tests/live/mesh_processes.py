@@ -58,12 +58,15 @@ class Mesh:
         has_bootstrap: bool,
         key_seed: int,
         settings: Settings,
+        bootstrap: Place | None,
+        bootstrap_settings: Settings,
     ) -> None:
         self.folder = folder
         self.web = web
         self.described: dict[int, dict[str, Any]] = {}  # what each said of itself at its last start
         self.commands: dict[int, Sequence[str]] = {}  # for who runs another program than this version's
         self._places = places
+        self._bootstrap = bootstrap or Place()
         self._mesh: MeshFolder = create_mesh(folder, "chaos", replicas)
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self._paused: set[int] = set()
@@ -81,7 +84,7 @@ class Mesh:
         }
         _draw_serials(self._mesh, len(places), list(web.addresses), key_seed)
         if has_bootstrap:
-            write_bootstrap(self._mesh)
+            write_bootstrap(self._mesh, bootstrap_settings)
             self._launch(0)
             self._wait_ready([0])
 
@@ -325,7 +328,7 @@ class Mesh:
 
     def _launch(self, number: int) -> None:
         home = self._home(number)
-        command = self._places[number - 1].command if number else ()
+        command = (self._places[number - 1] if number else self._bootstrap).command
         kind = "peer" if number else "bootstrap"
         program = self.commands.get(number, COMMAND)
         arguments = [*command, *program, kind, "--while-stdin", "--config", str(home / "config.toml")]
@@ -394,12 +397,15 @@ def mesh_of(
     has_bootstrap: bool = True,
     key_seed: int = 1,
     settings: Settings = MappingProxyType({}),
+    bootstrap: Place | None = None,
+    bootstrap_settings: Settings = MappingProxyType({}),
 ) -> Iterator[Mesh]:
     """Found a mesh with as many peers as places, none of which is started; end all of them at last.
 
     Args:
       key_seed: from which the peers' keys are drawn, and so who owns what.
       settings: of all peers.
+      bootstrap: where the bootstrap node runs, with settings of its own.
     """
     if isinstance(places, int):
         places = [Place()] * places
@@ -412,6 +418,8 @@ def mesh_of(
         has_bootstrap=has_bootstrap,
         key_seed=key_seed,
         settings=settings,
+        bootstrap=bootstrap,
+        bootstrap_settings=bootstrap_settings,
     )
     try:
         yield mesh

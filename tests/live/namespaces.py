@@ -84,16 +84,14 @@ class SmallInternet:
         inside = _inside(self._of(number))
         listening = subprocess.run([*inside, "ss", "-Hltn"], capture_output=True, text=True, check=True)
         ports = {line.split()[3].rpartition(":")[2] for line in listening.stdout.splitlines()}
-        rule = f"iifname mesh tcp dport {{ {', '.join(sorted(ports))} }} drop"
-        for command in (
-            "add table inet firewall",
-            "add chain inet firewall in { type filter hook input priority 0; }",
-            f"add rule inet firewall in {rule}",
-        ):
-            subprocess.run([*inside, "nft", command], check=True, capture_output=True)
+        self._make_firewall(number, f"iifname mesh tcp dport {{ {', '.join(sorted(ports))} }} drop")
+
+    def hide(self, number: int) -> None:
+        """Let no connection of the mesh in, to whatever port, as a router does that translates addresses."""
+        self._make_firewall(number, "iifname mesh tcp flags & (syn | ack) == syn drop")
 
     def open(self, number: int) -> None:
-        """Undo `shut`."""
+        """Undo `shut` or `hide`."""
         command = [*_inside(self._of(number)), "nft", "delete table inet firewall"]
         subprocess.run(command, check=True, capture_output=True)
 
@@ -124,6 +122,14 @@ class SmallInternet:
     def remove(self) -> None:
         subprocess.run(["ip", "link", "delete", self.root_link], capture_output=True, check=False)
         remove_namespaces(self._name)
+
+    def _make_firewall(self, number: int, rule: str) -> None:
+        for command in (
+            "add table inet firewall",
+            "add chain inet firewall in { type filter hook input priority 0; }",
+            f"add rule inet firewall in {rule}",
+        ):
+            subprocess.run([*_inside(self._of(number)), "nft", command], check=True, capture_output=True)
 
     def _place(self, number: int) -> Place:
         return Place(

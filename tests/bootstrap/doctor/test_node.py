@@ -26,6 +26,7 @@ from mesh.certificate import Grant, issue
 from mesh.config import DoorConfig, MemberConfig, MeshConfig
 from mesh.identity import z85_of
 from mesh.key_file import new_identity, new_signing_key
+from mesh.reach import Reach
 
 DAY_S = 86_400.0
 KEY = z85_of(bytes(range(32))).decode()
@@ -80,6 +81,15 @@ def test_who_answers_runs(peer: Path, free_port: int) -> None:
     with socket.create_server(("127.0.0.1", free_port)):
         assert _found(peer)["process"].grade is Grade.GOOD
     assert gateway_of(peer) == f"http://127.0.0.1:{free_port}"
+
+
+def test_a_port_that_a_relay_shall_lend_is_to_be_free(peer: Path, free_port: int) -> None:
+    config = peer.parent.parent / "bootstrap" / "config.toml"
+    with socket.create_server(("127.0.0.1", free_port)):
+        _changed(config, member__relay_ports=f"{free_port}-{free_port + 2}")
+        finding = _found(config)["port"]
+    assert finding.grade is Grade.FAULT
+    assert "member.relay_ports" in finding.advice
 
 
 def test_a_slip_in_the_configuration_is_told_with_the_line(peer: Path) -> None:
@@ -167,6 +177,7 @@ def test_a_slow_disk_is_a_warning() -> None:
         ({"doors": (FAR,), "listen": "0.0.0.0"}, Grade.FAULT),
         ({"doors": (FAR,), "listen": "0.0.0.0", "announce": "192.0.2.9"}, Grade.GOOD),
         ({"doors": (FAR,), "announce": "no-such-machine.invalid"}, Grade.FAULT),
+        ({"doors": (FAR,), "relay": Reach.ALWAYS}, Grade.GOOD),  # nobody needs its address
     ],
 )
 def test_others_must_find_a_node_where_it_says(changes: dict[str, object], grade: Grade) -> None:

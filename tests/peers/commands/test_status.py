@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from msgspec.structs import replace
+
 from peers.gateway.status import MemberRow, PeerState, PeerStatus, SlotCounts, report_of
 from tests.peers.commands.running import run
 from tests.peers.fake_gateway import ME, WAITING, fake_gateway
@@ -34,8 +36,9 @@ def test_status_shows_slots_and_states_in_eighty_columns() -> None:
 
 
 def test_status_shows_who_is_down_and_what_to_do_and_what_is_missing() -> None:
-    row = PeerStatus(id=ME, machine="\x1blab-1.example.org", pages_indexed=5_349, pages_per_second_now=12.5)
     dead, door = "dddddddddddddddd", "bbbbbbbbbbbbbbbb"
+    row = PeerStatus(id=ME, machine="\x1blab-1.example.org", pages_indexed=5_349, pages_per_second_now=12.5)
+    row = replace(row, relay=door, relayed=2)
     members = [
         MemberRow(id=ME, state="alive", endpoint="tcp://10.0.0.1:7410", door="tcp://10.0.0.1:7411", key=KEY),
         MemberRow(id=dead, state="down", down_s=7.2, endpoint="tcp://10.0.0.2:7410"),
@@ -54,6 +57,7 @@ def test_status_shows_who_is_down_and_what_to_do_and_what_is_missing() -> None:
     assert f"`tianmesh drain {dead}` writes it off" in text
     assert f"{door} bootstrap" in text
     assert f"{ME} lab-1.example. steady 5,349 12.5" in text
+    assert f"{ME} over relay {door} relay of 2" in text
     assert "3 of 10 slots are not answered: bob brings or compares" in text
     assert f"door tcp://10.255.255.255:17401={KEY} door tcp://10.0.0.1:7411={KEY}" in text
     assert [each["state"] for each in told] == ["alive", "alive", "down", "down"]
