@@ -36,8 +36,8 @@ Live [io]
     `network_port`, `door_port`: what the membership orders of the transport; `reaching` tries whether others
                    reach a stranger
     `relay`        listens for peers that can only dial out, whose side is `borrowing`, by order of the
-                   `relay_port`; `lending` which ports are whose, `callers` who is connected to them, `splice`
-                   two connections made one, `relay_frames` what the two sides say
+                   `relay_port`; `lending` which ports are whose, `lease` a peer that has some, `callers` who
+                   is connected to them, `splice` two connections made one, `relay_frames` what both say
     `member`       all that as one running member; `process` as a process of its own, with a `log_limit` and
                    a `collector` of garbage that runs seldom, which tells the `service_manager`
     `workshop`     processes in which hostile content is worked on (`workshop_process`); `memory` how much

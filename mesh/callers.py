@@ -14,7 +14,7 @@ from mesh.handshakes import SENT_TO_STRANGERS_MAX
 STRANGERS_MAX: Final = 128  # of one relayed peer; those for whom it has not come yet are among them
 CALLERS_MAX: Final = 2_048  # of one relayed peer; a member makes two connections
 CALLS_PER_S: Final = 100.0  # to one relayed peer; further ones wait in the kernel, or are refused by it
-CALLS_AT_ONCE: Final = 400  # before that counts: a peer that comes back is called by all at once
+CALLS_AT_ONCE: Final = 64  # before that counts; half of what would make strangers go in their handshakes
 
 
 class Callers:

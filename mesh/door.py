@@ -33,7 +33,8 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from mesh.errors import RemoteProtocolError
 from mesh.identity import Identity, bytes_of_z85, z85_of
-from mesh.relay import Attend, Relay
+from mesh.lease import Attend
+from mesh.relay import Relay
 from mesh.relay_frames import HEAD_BYTES as RELAY_HEAD_BYTES
 from mesh.relay_frames import MAGIC as RELAY_MAGIC
 from mesh.tcp_endpoint import endpoint_of, host_and_port, listen_on

@@ -42,6 +42,7 @@ from mesh.membership.wire_messages import MemberRecord
 from mesh.network_port import NetworkPort
 from mesh.node import Node
 from mesh.port import Port
+from mesh.reach import Reach
 from mesh.relay import Relay
 from mesh.relay_port import RelayPort
 from mesh.runtime import Runtime
@@ -136,7 +137,7 @@ class Member:
             listeners=tuple(actor.name for actor in actors),
             followers=followers,
             pins_of=pins_of,
-            reach=self._config.relay,
+            reach=self._config.relay if self.relay is None else Reach.NEVER,
             lends_ports=self.relay is not None,
         )
         node = Node(self.peer_id, [membership, *actors], conduct)

@@ -16,45 +16,27 @@ A peer that is no member any more is relayed no longer.
 
 from __future__ import annotations
 
-import errno
 import logging
 import resource
-import secrets
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Final, NamedTuple
 
 import trio
 
 from mesh.actor import Statistics
-from mesh.callers import STRANGERS_MAX, Callers
-from mesh.descriptors import SHORTAGES
 from mesh.errors import ConfigError, RemoteProtocolError
+from mesh.lease import ANSWER_S, Attend, Counts, Lease
 from mesh.lending import PORTS_EACH, Lending
-from mesh.relay_frames import (
-    BEAT_S,
-    CONTROL,
-    LEASE_BYTES,
-    SECRET_BYTES,
-    SILENT_S,
-    head_in,
-    is_proven,
-    order_of,
-)
-from mesh.splice import splice
+from mesh.relay_frames import head_in, is_proven
 from mesh.tcp_endpoint import endpoint_of, host_and_port, listen_on
 
-CONTROL_WAIT_S: Final = 10.0  # for the control connection of who has been lent ports
-ANSWER_S: Final = 5.0  # for the peer to come for a caller, as long as a handshake may take
-BEATS_AT_ONCE: Final = 64  # bytes that are read of them
-SHORTAGE_S: Final = 0.1  # pause when the machine has no descriptor left
+IDLE_LEASES_MAX: Final = 4  # of a peer, that wait for its control connection; the oldest goes
 CALLERS_MAX: Final = 4_096  # of all relayed peers; each takes two descriptors
 DESCRIPTORS_PART: Final = (
     8  # of few descriptors only one in so many is for callers, and another for their peers
 )
-
-Attend = Callable[[trio.SocketStream], Awaitable[None]]
 
 logger = logging.getLogger(__name__)
 
@@ -82,20 +64,6 @@ class Lent(NamedTuple):
     secret: bytes
 
 
-@dataclass(slots=True)
-class _Counts:
-    """Of one relay, over all its peers."""
-
-    calls: int = 0
-    calls_refused: int = 0
-    calls_unanswered: int = 0
-    calls_idle: int = 0
-    callers_turned_out: int = 0
-    leases: int = 0
-    leases_refused: int = 0
-    bytes_carried: int = 0
-
-
 class Relay:
     """What one member lends to others. `serve` must run."""
 
@@ -111,8 +79,9 @@ class Relay:
         self._listen = listen
         self._announced = announced
         self._lending = Lending(ports)
-        self._leases: dict[bytes, _Lease] = {}
-        self._counts = _Counts()
+        self._ports: dict[str, _Ports] = {}  # by peer
+        self._leases: dict[bytes, Lease] = {}
+        self._counts = Counts()
         self._callers_max = min(CALLERS_MAX, _descriptors() // DESCRIPTORS_PART)
         self._nursery: trio.Nursery | None = None
 
@@ -123,31 +92,38 @@ class Relay:
             await trio.sleep_forever()
 
     def lend(self, peer: str, before: str, claimed: Iterable[str]) -> Lent | None:
-        """Lend ports to a peer, in the place of those that it has; None when there are none left.
+        """Lend ports to a peer, those that it has if it has any; None when there are none left.
+
+        What it has lasts until it takes over what it was lent now: the question may be a recorded one.
 
         Args:
           before: the endpoint of its inbox that it had last, "" for none.
           claimed: those of other members.
         """
         assert self._nursery is not None, "a door opens after its relay"
-        self.evict(peer)
-        listeners = self._listeners(peer, before, claimed)
-        if not listeners:
+        ports = self._ports.get(peer) or self._opened(peer, before, claimed)
+        if ports is None:
             self._counts.leases_refused += 1
             return None
-        lease = _Lease(peer, listeners, self._counts, self._has_room, self._answer_s)
+        idle = [each for each in ports.leases if not each.is_controlled]
+        for lease in idle[: 1 - IDLE_LEASES_MAX]:
+            lease.end()
+        lease = Lease(peer, self._counts, self._has_room, self._answer_s)
+        ports.leases.append(lease)
         self._leases[lease.id] = lease
         self._counts.leases += 1
-        self._nursery.start_soon(self._keep, lease)
-        ports = [int(each.socket.getsockname()[1]) for each in listeners]
-        inbox, multicast, door = (endpoint_of((self._announced, port)) for port in ports)
-        logger.info("ports lent peer=%s ports=%d-%d", peer, ports[0], ports[-1])
+        self._nursery.start_soon(self._keep, lease, ports)
+        numbers = range(ports.first, ports.first + PORTS_EACH)
+        inbox, multicast, door = (endpoint_of((self._announced, number)) for number in numbers)
         return Lent((inbox, multicast, door), lease.id, lease.secret)
 
     def evict(self, peer: str) -> None:
         """Relay a peer no longer; one that is not relayed is no error."""
-        for lease in [each for each in self._leases.values() if each.peer == peer]:
-            self._end(lease)
+        ports = self._ports.pop(peer, None)
+        if ports is not None:
+            ports.end()
+            self._lending.end(peer)
+            logger.info("ports taken back peer=%s first=%d", peer, ports.first)
 
     def attends(self, head: bytes) -> Attend:
         """Find out what a connection to the door is for that begins so.
@@ -162,20 +138,22 @@ class Relay:
         return lease.attends(number)
 
     def observe(self) -> RelayStatistics:
-        return RelayStatistics(relayed=len(self._leases), callers=self._n_callers(), **asdict(self._counts))
+        relayed = sum(ports.kept is not None for ports in self._ports.values())
+        return RelayStatistics(relayed=relayed, callers=self._n_callers(), **asdict(self._counts))
 
-    async def _keep(self, lease: _Lease) -> None:
-        await lease.run()
-        if self._leases.get(lease.id) is lease:
-            self._end(lease)
+    async def _keep(self, lease: Lease, ports: _Ports) -> None:
+        """See to a lease; with the last one of a peer its ports are free."""
+        try:
+            await lease.run(ports.listeners, ports.turn, lambda: ports.begin(lease))
+        finally:
+            ports.leases.remove(lease)
+            del self._leases[lease.id]
+            if ports.kept is lease:
+                ports.kept = None
+            if not ports.leases and self._ports.get(lease.peer) is ports:
+                self.evict(lease.peer)
 
-    def _end(self, lease: _Lease) -> None:
-        lease.close()
-        del self._leases[lease.id]
-        self._lending.end(lease.peer)
-        logger.info("ports taken back peer=%s", lease.peer)
-
-    def _listeners(self, peer: str, before: str, claimed: Iterable[str]) -> list[trio.SocketListener]:
+    def _opened(self, peer: str, before: str, claimed: Iterable[str]) -> _Ports | None:
         """Listen on the best three ports that are free on this machine, too."""
         places = {self._port_of(each) for each in claimed}
         for first in self._lending.offers(peer, self._port_of(before), places):
@@ -190,8 +168,10 @@ class Relay:
                     listener.socket.close()
                 continue
             self._lending.lend(peer, first)
-            return listeners
-        return []
+            self._ports[peer] = ports = _Ports(first, listeners)
+            logger.info("ports lent peer=%s first=%d", peer, first)
+            return ports
+        return None
 
     def _port_of(self, endpoint: str) -> int:
         """The port of an endpoint of ours, 0 for all others."""
@@ -207,160 +187,27 @@ class Relay:
         return sum(len(lease.callers) for lease in self._leases.values())
 
 
-class _Awaited:
-    """A caller for whom the peer has been asked to come."""
+class _Ports:
+    """What one peer has of a relay."""
 
-    def __init__(self) -> None:
-        self.is_taken = False  # a stream is good once
-        self.stream: trio.SocketStream | None = None
-        self.has_come = trio.Event()
-        self.is_over = trio.Event()
+    def __init__(self, first: int, listeners: list[trio.SocketListener]) -> None:
+        self.first = first
+        self.listeners = listeners
+        self.turn = trio.Lock()  # of the lease that lets callers in
+        self.leases: list[Lease] = []  # the oldest first; those without a control connection among them
+        self.kept: Lease | None = None  # the one whose control connection came last
 
+    def begin(self, lease: Lease) -> None:
+        """Have this lease let callers in, in the place of the one before."""
+        if self.kept is not None:
+            self.kept.end()
+        self.kept = lease
 
-class _Lease:
-    """The three ports of one peer, from when it is lent them until it is gone."""
-
-    def __init__(
-        self,
-        peer: str,
-        listeners: list[trio.SocketListener],
-        counts: _Counts,
-        has_room: Callable[[], bool],
-        answer_s: float,
-    ) -> None:
-        self.peer = peer
-        self.id = secrets.token_bytes(LEASE_BYTES)
-        self.secret = secrets.token_bytes(SECRET_BYTES)
-        self.callers = Callers()
-        self._listeners = listeners
-        self._counts = counts
-        self._has_room = has_room
-        self._answer_s = answer_s
-        self._scope = trio.CancelScope()
-        self._is_controlled = False  # as a stream, the control connection is made once
-        self._control: trio.SocketStream | None = None
-        self._has_control, self._is_over = trio.Event(), trio.Event()
-        self._awaited: dict[int, _Awaited] = {}
-        self._scopes: dict[int, trio.CancelScope] = {}  # of the callers
-        self._order, self._orders = trio.open_memory_channel[bytes](STRANGERS_MAX)
-
-    async def run(self) -> None:
-        """Listen as long as the peer keeps its control connection."""
-        try:
-            with self._scope:
-                with trio.move_on_after(CONTROL_WAIT_S):
-                    await self._has_control.wait()
-                if self._control is not None:
-                    await self._relay(self._control)
-        finally:
-            self.close()
-
-    def close(self) -> None:
-        """Let go of the ports at once."""
-        self._scope.cancel()
-        self._is_over.set()
-        for listener in self._listeners:
+    def end(self) -> None:
+        for lease in self.leases:
+            lease.end()
+        for listener in self.listeners:
             listener.socket.close()
-
-    def attends(self, number: int) -> Attend:
-        """See `Relay.attends`."""
-        if number == CONTROL and not self._is_controlled:
-            self._is_controlled = True
-            return self._take_control
-        awaited = self._awaited.get(number)
-        if awaited is None or awaited.is_taken:
-            raise RemoteProtocolError("nobody waits for that stream")
-        awaited.is_taken = True
-
-        async def attend(stream: trio.SocketStream) -> None:
-            awaited.stream = stream
-            awaited.has_come.set()
-            await awaited.is_over.wait()
-
-        return attend
-
-    async def _take_control(self, stream: trio.SocketStream) -> None:
-        self._control = stream
-        self._has_control.set()
-        await self._is_over.wait()
-
-    async def _relay(self, control: trio.SocketStream) -> None:
-        """Let callers in until the control connection is cut off, or silent for too long."""
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._speak, control)
-            for index, listener in enumerate(self._listeners):
-                nursery.start_soon(self._accept, index, listener, nursery)
-            with suppress(trio.BrokenResourceError, trio.TooSlowError):
-                while True:
-                    with trio.fail_after(SILENT_S):
-                        if not await control.receive_some(BEATS_AT_ONCE):
-                            break
-            nursery.cancel_scope.cancel()
-
-    async def _speak(self, control: trio.SocketStream) -> None:
-        """Send what the peer is asked for, and signs of life; that it is cut off, who hears it finds out."""
-        order = order_of(CONTROL, 0)  # the first one says that the ports are open
-        with suppress(trio.BrokenResourceError):
-            while True:
-                await control.send_all(order)
-                order = order_of(CONTROL, 0)
-                with trio.move_on_after(BEAT_S):
-                    order = await self._orders.receive()
-
-    async def _accept(self, index: int, listener: trio.SocketListener, nursery: trio.Nursery) -> None:
-        while True:
-            try:
-                stream = await listener.accept()
-            except OSError as error:
-                if error.errno not in SHORTAGES | {errno.ENOBUFS}:
-                    raise
-                await trio.sleep(SHORTAGE_S)
-                continue
-            self._counts.calls += 1
-            if self.callers.is_full or not self._has_room():
-                self._counts.calls_refused += 1
-                await trio.aclose_forcefully(stream)
-            else:
-                nursery.start_soon(self._serve, index, stream)
-            await trio.sleep(self.callers.pause_s(trio.current_time()))
-
-    async def _serve(self, index: int, stream: trio.SocketStream) -> None:
-        """Serve one caller until it has gone, or has to make room."""
-        async with stream:
-            try:
-                address = str(stream.socket.getpeername()[0])
-            except OSError:  # it has gone already
-                return
-            number, oldest = self.callers.enter(address)
-            if oldest is not None:
-                self._counts.callers_turned_out += 1
-                self._scopes[oldest].cancel()
-            awaited = self._awaited[number] = _Awaited()
-            try:
-                with trio.CancelScope() as self._scopes[number]:
-                    await self._connect(number, index, stream, awaited)
-            finally:
-                awaited.is_over.set()
-                self._awaited.pop(number, None)
-                self._scopes.pop(number, None)
-                self.callers.leave(number)
-
-    async def _connect(self, number: int, index: int, stream: trio.SocketStream, awaited: _Awaited) -> None:
-        with suppress(trio.WouldBlock):  # a peer that does not listen is not asked
-            self._order.send_nowait(order_of(number, index))
-            with trio.move_on_after(self._answer_s):
-                await awaited.has_come.wait()
-        if awaited.stream is None:
-            self._counts.calls_unanswered += 1
-            return
-        del self._awaited[number]
-
-        def note(to_peer: int, to_caller: int) -> None:
-            self._counts.bytes_carried += to_peer + to_caller
-            self.callers.note_told(number, to_caller)
-
-        if await splice(stream, awaited.stream, note):
-            self._counts.calls_idle += 1
 
 
 def _descriptors() -> int:

@@ -14,8 +14,9 @@ from mesh.borrowing import Borrower
 from mesh.callers import STRANGERS_MAX
 from mesh.door import Door
 from mesh.identity import Identity
+from mesh.lease import ANSWER_S
 from mesh.lending import PORTS_EACH
-from mesh.relay import ANSWER_S, Lent, Relay
+from mesh.relay import IDLE_LEASES_MAX, Lent, Relay
 from mesh.relay_frames import BEAT_S, CONTROL, SILENT_S, head_in, head_of, is_proven, order_in, order_of
 from mesh.splice import splice
 from mesh.tcp_endpoint import host_and_port
@@ -245,17 +246,31 @@ async def test_when_the_peer_goes_its_ports_are_shut_and_it_has_the_same_ones_ag
         assert again.secret != lent.secret
 
 
-async def test_who_asks_anew_loses_what_it_had_before() -> None:
+async def test_who_comes_again_takes_over_what_it_had_before() -> None:
     """A peer that was killed is back before the relay knows."""
     async with open_relay(relayed=1) as (relay, door), served(echo) as own:
         async with relayed(relay, door, own) as (old, lent):
             again = relay.lend("hidden", lent.places[0], ())
             assert again is not None
             assert again.places == lent.places
-            await until(lambda: not old.observe().is_relayed)
             async with relayed(relay, door, own, lent=again), await call(lent.places[0]) as stream:
                 await stream.send_all(b"hello")
                 assert await stream.receive_some() == b"hello"
+                assert not old.observe().is_relayed
+                assert relay.observe().relayed == 1
+
+
+async def test_a_recorded_question_takes_nothing_from_who_asked_it() -> None:
+    """Who asks it again cannot read the answer, and never comes."""
+    async with open_relay(relayed=1) as (relay, door), served(echo) as own:
+        async with relayed(relay, door, own) as (borrower, lent):
+            for _ in range(IDLE_LEASES_MAX + 3):
+                assert relay.lend("hidden", lent.places[0], ()) is not None
+                await trio.sleep(0.01)
+            async with await call(lent.places[0]) as stream:
+                await stream.send_all(b"hello")
+                assert await stream.receive_some() == b"hello"
+            assert borrower.observe().is_relayed
 
 
 async def test_when_all_ports_are_lent_nobody_gets_any() -> None:
