@@ -105,6 +105,11 @@ class Member:
         self.network = NetworkPort(self.transport)
         self.runtime: Runtime | None = None
 
+    @property
+    def n_relayed(self) -> int:
+        """Peers that others reach over this one."""
+        return 0 if self.relay is None else self.relay.observe().relayed
+
     def assemble(
         self,
         actors: Iterable[Actor],

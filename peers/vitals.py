@@ -76,8 +76,7 @@ class Vitals:
         """The status now; takes well below a millisecond."""
         seen = self._runtime.observe()
         crawl, cell, indexer, membership, handover, searcher = _of_actors(seen)
-        sent = self._member.transport.observe()
-        seconds = time.monotonic() - self._started
+        sent, seconds = self._member.transport.observe(), time.monotonic() - self._started
         waiting = _waiting_count(cell, indexer)
         stores = store_counts(seen.values(), handover.wanted)
         moved = sum(store.bytes_received for store in stores.values())
@@ -132,7 +131,7 @@ class Vitals:
             disk_free_bytes=_free_bytes(self._data),
             disk_bytes_per_s=max(self._filled.note(self._on_disk(cell), time.monotonic()), 0.0),
             relay=membership.relay,
-            relayed=0 if self._member.relay is None else self._member.relay.observe().relayed,
+            relayed=self._member.n_relayed,
         )
 
     def _used(self) -> _Used:
