@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
+from ipaddress import ip_address
 from typing import Final, TypeAlias
 
 import trio
@@ -57,11 +58,20 @@ def _sentence(
         for failure in dict.fromkeys(failures[field] for field in failed)
     )
     announced = _host_of(record.endpoint)
-    if announced != seen_from:
+    # Who comes to a relayed peer comes from its own machine, which says nothing of where it is.
+    is_over_relay = _is_loopback(seen_from) and not _is_loopback(announced)
+    if announced != seen_from and not is_over_relay:
         fix = f"it came from {seen_from}, set member.announce in its config.toml to its machine's address"
     else:
         fix = f"let other members through the firewall of its machine to {', '.join(failed)}"
     return f"others do not reach this peer at {told}: {fix}"[:REASON_MAX]
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _host_of(endpoint: str) -> str:

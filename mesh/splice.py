@@ -11,7 +11,9 @@ from typing import Final
 
 import trio
 
-PIECE_BYTES: Final = 16 << 10  # on its way in each direction, beside what the kernel keeps
+PIECE_BYTES: Final = (
+    32 << 10
+)  # on its way in each direction, beside what the kernel keeps; 64 carry half as much again
 IDLE_S: Final = 60.0  # without a byte in any direction; members of a mesh beat every 5 s
 HALF_OPEN_S: Final = 5.0  # likewise, when the caller has said all; our sockets hang up then
 

@@ -66,7 +66,7 @@ def test_who_can_only_dial_out_is_a_full_member_over_a_relay_that_is_killed_and_
         mesh.wait_until_met()
         mesh.wait_until_balanced()
         mesh.seed()
-        mesh.wait_until_idle()
+        wait_for(lambda: all(mesh.row(number)["pages_stored"] for number in HIDDEN), "pages of both")
         _assert_full_members(mesh)
         ports = [_endpoint_of(mesh, number) for number in HIDDEN]
         assert all(each.startswith(f"tcp://{place.listen}:94") for each in ports)

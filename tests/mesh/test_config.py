@@ -45,6 +45,14 @@ def test_defaults_fill_what_is_not_said(tmp_path: Path) -> None:
         (MESH + "[member]\ninbox_port = 70000\n", "`$.member.inbox_port`"),
         (MESH + "[member]\nweight = -1\n", "`$.member.weight`"),
         (MESH + '[member]\ncertificate = "abc"\n', "`$.member.certificate`"),
+        (MESH + '[member]\nrelay = "perhaps"\n', "`$.member.relay`"),
+        (MESH + '[member]\nrelay_ports = "9400"\n', "`$.member.relay_ports`"),
+        (MESH + '[member]\nrelay_ports = "9400-9401"\n', "'9400-9401' are no three ports: first-last"),
+        (MESH + '[member]\nrelay_ports = "65534-65536"\n', "are no three ports: first-last, up to 65535"),
+        (
+            MESH + '[member]\nrelay = "always"\nrelay_ports = "9400-9402"\n',
+            "a node that is always reached over a relay cannot be one",
+        ),
         (MESH + '[member]\ncertificate = "zz"\n', "`$.member.certificate`"),
         (MESH + '[[member.doors]]\nendpoint = "http://x"\nkey = ""\n', "`$.member.doors[0]"),
         (MESH + "[member]\n[crawl]\ndelay_s = -1\n", "`$.crawl.delay_s`"),
@@ -65,6 +73,12 @@ def test_what_is_wrong_is_said_with_file_and_field(tmp_path: Path, text: str, co
     assert complaint in sentence
     assert sentence.endswith("start again")
     assert "\n" not in sentence
+
+
+def test_a_relay_lends_the_ports_from_the_first_to_the_last(tmp_path: Path) -> None:
+    text = MESH + '[member]\nrelay_ports = "9400-9402"\n'
+    assert load_config(written(tmp_path, text), PeerConfig).member.ports_lent() == range(9_400, 9_403)
+    assert not load_config(written(tmp_path, MESH + "[member]\n"), PeerConfig).member.ports_lent()
 
 
 @pytest.mark.parametrize("kind", ["absent", "a folder", "not UTF-8"])

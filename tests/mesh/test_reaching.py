@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import trio
+from msgspec.structs import replace
 
 from bootstrap.provision import MeshFolder, create_mesh
 from mesh.errors import RemoteProtocolError
@@ -77,6 +78,16 @@ async def test_every_port_that_is_shut_is_named() -> None:
     assert f"tcp://127.0.0.1:{free} (connection refused)" in why
     assert "tcp://nonsense:1 (no address with a port)" in why
     assert "inbox_port, multicast_port" in why
+
+
+async def test_whoever_comes_over_our_own_relay_is_not_told_that_it_came_from_here() -> None:
+    record = record_of("new", endpoint="tcp://nowhere:1", multicast="tcp://nowhere:2", door="tcp://nowhere:3")
+    record = replace(record, endpoint="tcp://192.0.2.7:0")  # is not tried, as there is no such port
+    why = await why_unreachable(record, "127.0.0.1", no_answer_needed)
+    assert "it came from" not in why
+    assert why.endswith(
+        "let other members through the firewall of its machine to inbox_port, multicast_port, door_port"
+    )
 
 
 async def test_a_program_that_is_no_peer_is_told_from_one(nursery: trio.Nursery) -> None:
