@@ -5,7 +5,6 @@ For the relay's side, and what both promise, see `relay`.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from ipaddress import ip_address
@@ -23,8 +22,6 @@ from mesh.tcp_endpoint import host_and_port
 
 CONNECT_S: Final = 5.0  # to the relay, and to our own socket; longer no caller waits
 STREAMS_MAX: Final = 4_096  # at a time; a relay that asks for more is not obeyed
-
-logger = logging.getLogger(__name__)
 
 
 class BorrowingStatistics(Statistics, frozen=True):

@@ -34,9 +34,7 @@ from mesh.tcp_endpoint import endpoint_of, host_and_port, listen_on
 
 IDLE_LEASES_MAX: Final = 4  # of a peer, that wait for its control connection; the oldest goes
 CALLERS_MAX: Final = 4_096  # of all relayed peers; each takes two descriptors
-DESCRIPTORS_PART: Final = (
-    8  # of few descriptors only one in so many is for callers, and another for their peers
-)
+DESCRIPTORS_PART: Final = 8  # of few only one in so many is for callers, and another for their peers
 
 logger = logging.getLogger(__name__)
 

@@ -92,10 +92,10 @@ class Joining:
             case JoinRefused(reason):
                 # Nobody would hear of us what we hear nothing of: even a former member waits outside.
                 self._standing.unreachable = reason
-                if self._relaying.hear_refusal(answer, self._joiner.door, now):
+                is_in_haste = self._relaying.hear_refusal(answer, self._joiner.door, now)
+                self._joiner.come_again(now)
+                if is_in_haste:
                     self._joiner.start(now)
-                else:
-                    self._joiner.come_again(now)
                 return None
             case None:
                 return self._find_door_shut(now)
@@ -109,7 +109,7 @@ class Joining:
             case JoinRefused(reason, is_final=False):
                 self._standing.unreachable = reason
                 if self._relaying.hear_refusal(answer, door, now):
-                    self._doors.knock_at(door)
+                    self._doors.knock_at_any()
 
     def hear_relay(self, borrowed: Borrowed, now: float) -> list[str] | None:
         """Say at a door where others reach us now; returns what `hear` does."""

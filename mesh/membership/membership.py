@@ -332,9 +332,17 @@ class Membership(Actor):
         self._healing = healing = Healing(
             members, others, known_doors, prober, gossip, learning, proclaiming, outbox, settings
         )
-        self._catching_up = up = CatchingUp(self.me, members, others, decrees, healing, settings)
+        self._catching_up = catching_up = CatchingUp(self.me, members, others, decrees, healing, settings)
         self._admission = Admission(
-            mesh_digest, members, credentials, learning, proclaiming, up, standing, outbox, lends_ports
+            mesh_digest,
+            members,
+            credentials,
+            learning,
+            proclaiming,
+            catching_up,
+            standing,
+            outbox,
+            lends_ports,
         )
         is_first, memory = self._joining.is_first, self._memory
         self._settling = Settling(

@@ -1,8 +1,9 @@
 """Whether this peer is reached over a relay, which member that is, and asking for one.
 
-Who finds at a door that others do not reach it falls back to the relay that this door offers, if it may
-(`Reach`): it borrows ports there and announces them as its own. When the relay is gone it asks again, at all
-doors that it knows in turn, and announces anew. At its next start it tries its own addresses first.
+Who is told at two doors, or twice at the only one, that others do not reach it falls back to the relay that
+one of them offers, if it may (`Reach`): it borrows ports there and announces them as its own. When the relay is
+gone it asks again, at all doors that it knows in turn, and announces anew. At its next start it tries its own
+addresses first.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from mesh.membership.standing import Standing
 from mesh.membership.wire_messages import BorrowPorts, JoinRefused
 from mesh.reach import Reach
 
-REFUSALS_MIN: Final = 2  # in a row before a relay is asked for: one may be a moment's doing
+# In a row before a relay is asked for: one may be a moment's doing, or that of a door that wants to relay.
+REFUSALS_MIN: Final = 2
 PAUSE_S: Final = 1.0  # after all doors were asked for ports in vain; doubles each time
 PAUSE_MAX_S: Final = 5.0  # the relay may be back at any moment, and asking costs little
 ANSWER_S: Final = 15.0  # within which the port has answered
@@ -48,6 +50,7 @@ class Relaying:
         self._outbox = outbox
         self._relay: Door | None = None  # whose ports we have
         self._n_refusals = 0  # in a row
+        self._offer: Door | None = None  # the last one of those that has a relay
         self._n_asked = 0  # doors, since ports were had last
         self._is_asking = False
         self._ask_at = inf  # the next door, or when no answer is to be expected any more
@@ -95,22 +98,23 @@ class Relaying:
 
     def hear_welcome(self) -> None:
         """Hear that others reach us."""
-        self._n_refusals = 0
+        self._n_refusals, self._offer = 0, None
 
     def hear_refusal(self, refusal: JoinRefused, door: Door, now: float) -> bool:
-        """Hear that others do not reach us; tells whether to knock there again at once, to be sure."""
+        """Hear that others do not reach us; tells whether to knock at the next door at once, to be sure."""
         if self._relay is not None:
             self._standing.unreachable = (
                 f"nor do others reach this peer over the relay at {self._relay.endpoint}: let them through "
                 "the firewall of that machine to the ports in its member.relay_ports"
             )
             return False
-        if not refusal.lends_ports or self._reach is Reach.NEVER or self._ask_at < inf:
-            return False
         self._n_refusals += 1
+        self._offer = door if refusal.lends_ports else self._offer
+        if self._offer is None or self._reach is Reach.NEVER or self._ask_at < inf:
+            return False
         if self._n_refusals < REFUSALS_MIN:
             return True
-        self._doors = [door, *(each for each in self._doors if each != door)]
+        self._doors = [self._offer, *(each for each in self._doors if each != self._offer)]
         self.start(now)
         return False
 
@@ -126,7 +130,7 @@ class Relaying:
             return False
         self._relay = next((each for each in self._doors if each.server_key == borrowed.server_key), None)
         self._is_asking, self._ask_at = False, inf
-        self._n_refusals = self._n_asked = 0
+        self._n_refusals, self._offer, self._n_asked = 0, None, 0
         self._pause_s = PAUSE_S
         self._standing.unreachable = ""
         lent = borrowed.lent

@@ -5,11 +5,21 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from mesh.actor import Address
+from mesh.actor import Address, Message
 from mesh.membership.admission import REASON_MAX, RELAY_OFFERED
 from mesh.membership.members import State
-from mesh.membership.messages import AddressesTried, AnswerDoor, DoorKnocked, LendPorts, PortsAsked
-from mesh.membership.wire_messages import BorrowPorts, JoinMesh, JoinRefused
+from mesh.membership.messages import (
+    AddressesTried,
+    AnswerDoor,
+    Borrow,
+    Borrowed,
+    DoorKnocked,
+    Knock,
+    Knocked,
+    LendPorts,
+    PortsAsked,
+)
+from mesh.membership.wire_messages import BorrowPorts, JoinMesh, JoinRefused, PortsLent, Welcomed
 from mesh.reach import Reach
 from tests.mesh.membership_world import CONFIG, Machine, World, door_of, record_of
 
@@ -154,6 +164,67 @@ def test_who_has_been_a_member_goes_on_with_those_it_knew_though_no_relay_answer
     again = world.restart("new", reach=Reach.ALWAYS)
     world.run(world.now + 3.0)
     assert again.observe().is_member
+
+
+def told_by(world: World, door: str, answer: JoinRefused | Welcomed, stranger: Machine) -> list[Message]:
+    """What a stranger orders when this door has answered."""
+    record = record_of(door)
+    knocked = Knocked(answer, record.door, record.curve_key)
+    world.now += 0.5
+    membership = stranger.membership
+    sends = membership.receive(Address("new", "door"), knocked, world.now) + membership.wake(world.now)
+    return [send.message for send in sends if send.target.actor in ("door", "relay")]
+
+
+def alone() -> tuple[World, Machine]:
+    """A stranger that has knocked at the first of two doors, which only a test answers."""
+    world = World(1)
+    stranger = world.add("new", [door_of("one"), door_of("two")])
+    (knock,) = [send.message for send in stranger.membership.wake(0.0) if isinstance(send.message, Knock)]
+    assert knock.endpoint == record_of("one").door
+    return world, stranger
+
+
+OFFER = JoinRefused("not reached", is_final=False, lends_ports=True)
+NO_OFFER = JoinRefused("not reached", is_final=False)
+
+
+def test_what_one_door_says_another_one_is_asked_before_its_relay_is() -> None:
+    """Else a door could have newcomers relayed by itself that all others reach."""
+    world, stranger = alone()
+    (knock,) = told_by(world, "one", OFFER, stranger)
+    assert isinstance(knock, Knock)
+    assert knock.endpoint == record_of("two").door
+    assert not any(isinstance(each, Borrow) for each in told_by(world, "two", Welcomed(()), stranger))
+    assert stranger.observe().is_member
+
+
+@pytest.mark.parametrize("first", [OFFER, NO_OFFER])
+@pytest.mark.parametrize("second", [OFFER, NO_OFFER])
+def test_when_two_doors_say_so_the_relay_of_one_of_them_is_asked(
+    first: JoinRefused, second: JoinRefused
+) -> None:
+    world, stranger = alone()
+    orders = told_by(world, "one", first, stranger)
+    assert len(orders) == first.lends_ports
+    borrows = [each for each in told_by(world, "two", second, stranger) if isinstance(each, Borrow)]
+    lenders = [door for door, answer in (("one", first), ("two", second)) if answer.lends_ports]
+    assert [each.endpoint for each in borrows] == [record_of(door).door for door in lenders[-1:]]
+
+
+def test_who_is_not_reached_over_its_relay_either_says_whose_ports_are_shut() -> None:
+    world, stranger = alone()
+    lent = PortsLent("tcp://r:1", "tcp://r:2", "tcp://r:3", b"lease", b"secret")
+    relay, key = Address("new", "relay"), record_of("one").curve_key
+    stranger.membership.receive(relay, Borrowed(key, lent), 1.0)
+    told_by(world, "one", OFFER, stranger)
+    assert "to the ports in its member.relay_ports" in stranger.observe().unreachable["new"]
+
+
+def test_who_is_refused_for_good_when_it_asks_for_a_relay_ends() -> None:
+    world, stranger = alone()
+    told_by(world, "one", JoinRefused("expelled"), stranger)
+    assert stranger.observe().refusal == "expelled"
 
 
 # --- Who is lent ports ---
