@@ -333,17 +333,8 @@ class Membership(Actor):
             members, others, known_doors, prober, gossip, learning, proclaiming, outbox, settings
         )
         self._catching_up = catching_up = CatchingUp(self.me, members, others, decrees, healing, settings)
-        self._admission = Admission(
-            mesh_digest,
-            members,
-            credentials,
-            learning,
-            proclaiming,
-            catching_up,
-            standing,
-            outbox,
-            lends_ports,
-        )
+        lets_in = members, credentials, learning, proclaiming, catching_up, standing, outbox
+        self._admission = Admission(mesh_digest, *lets_in, lends_ports)
         is_first, memory = self._joining.is_first, self._memory
         self._settling = Settling(
             own, members, others, memory, prober, gossip, healing, licensing, settings, is_first=is_first

@@ -1,9 +1,9 @@
 """Whether this peer is reached over a relay, which member that is, and asking for one.
 
 Who is told at two doors, or twice at the only one, that others do not reach it falls back to the relay that
-one of them offers, if it may (`Reach`): it borrows ports there and announces them as its own. When the relay is
-gone it asks again, at all doors that it knows in turn, and announces anew. At its next start it tries its own
-addresses first.
+one of them offers, if it may (`Reach`): it borrows ports there and announces them as its own. When the relay
+is gone it asks again, at all doors that it knows in turn, and announces anew. At its next start it tries its
+own addresses first.
 """
 
 from __future__ import annotations
