@@ -80,8 +80,7 @@ class Vitals:
         waiting = _waiting_count(cell, indexer)
         stores = store_counts(seen.values(), handover.wanted)
         moved = sum(store.bytes_received for store in stores.values())
-        slots = _slot_counts(handover, searcher)
-        used = self._used()
+        slots, used = _slot_counts(handover, searcher), self._used()
         return PeerStatus(
             id=self._member.peer_id,
             pid=os.getpid(),
