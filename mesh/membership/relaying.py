@@ -49,6 +49,7 @@ class Relaying:
         self._standing = standing
         self._outbox = outbox
         self._relay: Door | None = None  # whose ports we have
+        self._has_moved = False  # what we announce is, or was, a relay's
         self._n_refusals = 0  # in a row
         self._offer: Door | None = None  # the last one of those that has a relay
         self._n_asked = 0  # doors, since ports were had last
@@ -97,8 +98,10 @@ class Relaying:
         self._outbox.tell("relay", Borrow(door.endpoint, door.server_key, borrow))
 
     def hear_welcome(self) -> None:
-        """Hear that others reach us."""
+        """Hear that others reach us; at our own addresses, they need no relay."""
         self._n_refusals, self._offer = 0, None
+        if not self._has_moved and self._reach is Reach.AUTO:
+            self._is_asking, self._ask_at = False, inf
 
     def hear_refusal(self, refusal: JoinRefused, door: Door, now: float) -> bool:
         """Hear that others do not reach us; tells whether to knock at the next door at once, to be sure."""
@@ -133,7 +136,7 @@ class Relaying:
         self._n_refusals, self._offer, self._n_asked = 0, None, 0
         self._pause_s = PAUSE_S
         self._standing.unreachable = ""
-        lent = borrowed.lent
+        lent, self._has_moved = borrowed.lent, True
         self._own.move(lent.endpoint, lent.multicast, lent.door)
         return True
 

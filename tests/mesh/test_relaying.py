@@ -212,6 +212,18 @@ def test_when_two_doors_say_so_the_relay_of_one_of_them_is_asked(
     assert [each.endpoint for each in borrows] == [record_of(door).door for door in lenders[-1:]]
 
 
+def test_who_is_let_in_without_a_relay_after_all_asks_for_none_any_more() -> None:
+    world, stranger = alone()
+    told_by(world, "one", OFFER, stranger)
+    assert any(isinstance(each, Borrow) for each in told_by(world, "two", OFFER, stranger))
+    lost = Borrowed(record_of("two").curve_key, None, "all ports are lent")
+    stranger.membership.receive(Address("new", "relay"), lost, world.now)
+    told_by(world, "one", Welcomed(()), stranger)
+    assert stranger.observe().is_member
+    sends = [send for second in range(30) for send in stranger.membership.wake(world.now + second)]
+    assert not [send for send in sends if isinstance(send.message, Borrow)]
+
+
 def test_who_is_not_reached_over_its_relay_either_says_whose_ports_are_shut() -> None:
     world, stranger = alone()
     lent = PortsLent("tcp://r:1", "tcp://r:2", "tcp://r:3", b"lease", b"secret")
