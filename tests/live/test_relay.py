@@ -101,9 +101,13 @@ def _assert_full_members(mesh: Mesh) -> None:
     here, there = HIDDEN
     assert mesh.row(there, seen_by=here)["state"] == "steady"
     for number in (*NEAR, *HIDDEN):
-        found = search(mesh.gateway(number), "linux")
-        assert found["coverage"]["missing"] == 0
-        assert found["hits"]
+        wait_for(partial(_answers, mesh, number), f"an answer of {number} for all slots")
+
+
+def _answers(mesh: Mesh, number: int) -> bool:
+    """Does a search there speak for every slot, and find something?"""
+    found = search(mesh.gateway(number), "linux")
+    return bool(found["hits"]) and not found["coverage"]["missing"]
 
 
 def _relay_of(mesh: Mesh, number: int) -> str:
