@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
@@ -43,7 +44,7 @@ from bootstrap.provision import (
 )
 from bootstrap.rendezvous import run_bootstrap
 from bootstrap.screen import Screen
-from mesh.config import DoorConfig
+from mesh.config import DoorConfig, load_config
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient
 from mesh.lending import PORTS_EACH, RELAYED_MAX
@@ -51,9 +52,10 @@ from mesh.places import check_place
 from mesh.process import first_error, run_node
 from mesh.tcp_endpoint import checked_host
 from mesh.trace import merge_traces
-from peers.crawler.settings import CrawlSettings
+from peers.config import PeerConfig
+from peers.crawler.settings import CrawlSettings, Revisit
 from peers.gateway.settings import GatewaySettings, checked_listen
-from peers.options import DATA, AnywhereOption, DepthOption, PagesMaxOption, WithinOption
+from peers.options import DATA, AnywhereOption, DepthOption, PagesMaxOption, WithinOption, seconds_in
 from peers.policy.edits import ALL_ELSE
 from peers.policy.rules import Action, Rule
 
@@ -65,6 +67,7 @@ REPLICAS_DEFAULT: Final = 2
 # a row, and with them a host that is not there, are over in 5 s.
 LAB_BACKOFF_S: Final = 0.3
 RELAY_FIRST_PORT: Final = 9_400  # that a bootstrap node lends, three to each peer that it relays
+REVISIT_AFTER_S: Final = 86_400.0  # where a policy is given without an interval
 FIRST_PORT: Final = 7_400  # of a node that others reach: inbox, multicast, door
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
@@ -101,9 +104,28 @@ FirstGatewayOption = Annotated[
     ),
 ]
 RevisitOption = Annotated[
+    Revisit | None,
+    typer.Option(
+        help="By what policy pages are visited again; `docs/operating.md` tells them apart.",
+        show_default="fixed",
+    ),
+]
+RevisitAfterOption = Annotated[
     float | None,
     typer.Option(
-        min=1, help="Seconds from one visit of a page to the next.", show_default="each is visited once"
+        parser=seconds_in,
+        metavar="TIME",
+        help="From one visit of a page to the next, at first if the policy learns: seconds, or as 12h, 1d.",
+        show_default="each is visited once",
+    ),
+]
+GoneAfterOption = Annotated[
+    float | None,
+    typer.Option(
+        parser=seconds_in,
+        metavar="TIME",
+        help="How long a page has to be missing until it is shown no more.",
+        show_default="7d",
     ),
 ]
 PagesPerHostOption = Annotated[
@@ -221,7 +243,9 @@ def up(
     anywhere: AnywhereOption = False,
     depth_max: DepthOption = None,
     pages_max: PagesMaxOption = None,
-    revisit_after: RevisitOption = None,
+    revisit: RevisitOption = None,
+    revisit_after: RevisitAfterOption = None,
+    gone_after: GoneAfterOption = None,
     restart: RestartOption = True,
     once: OnceOption = False,
     report: Annotated[Path | None, typer.Option(help="Write the report of all peers here.")] = None,
@@ -235,8 +259,7 @@ def up(
     Ctrl-C ends cleanly with nothing lost; the same --data without seeds goes on.
     A peer that ends by itself is started again, which the screen tells; with --once it ends all.
 
-    What is given here is written into the peers' config.toml and holds from then on.
-    All else there stays as you wrote it.
+    What is given here is written into the peers' config.toml and holds from then on. All else there stays.
 
     A new mesh without seeds waits for `tianmesh seed` or `tianmesh import`.
     """
@@ -248,7 +271,8 @@ def up(
     given = {
         "crawl.delay_s": delay,
         "crawl.pages_per_host_max": pages_per_host,
-        "crawl.revisit_after_s": revisit_after,
+        "crawl.gone_after_s": gone_after,
+        **_revisiting(revisit, revisit_after, data),
         "web.resolver": None if resolver is None else str(resolver.resolve()),
         "web.allow_private": _private_names(urls, resolver, data, is_allowed=allow_private),
     }
@@ -265,6 +289,21 @@ def up(
     limits = Rule(action=Action.CRAWL, depth_max=depth_max)
     scope = Scope(tuple(within or ()), limits, is_anywhere=anywhere, pages_max=pages_max)
     _crawl(options, urls, scope, once=once, report=report, record=record, as_json=as_json)
+
+
+def _revisiting(revisit: Revisit | None, after_s: float | None, data: Path) -> dict[str, Any]:
+    """What is given of when pages are visited again."""
+    name = None if revisit is None else revisit.value
+    return {"crawl.revisit": name, "crawl.revisit_after_s": after_s or _first_interval_s(revisit, data)}
+
+
+def _first_interval_s(revisit: Revisit | None, data: Path) -> float | None:
+    """Return the interval of a policy that is given without one: a day, unless the peers have one already."""
+    if revisit is None:
+        return None
+    configs = (load_config(each, PeerConfig) for each in data.glob("peer-*/config.toml"))
+    has_one = any(config.crawl.revisit_after_s < inf for config in configs)
+    return None if has_one else REVISIT_AFTER_S
 
 
 def demo(once: OnceOption = False, as_json: JsonOption = False) -> None:

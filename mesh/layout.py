@@ -9,7 +9,9 @@ from mesh.table import Table
 
 # Raised whenever what stands under any key, or where a key stands, has another meaning than before:
 # slots and fingerprints of URLs, rows of the frontier and of the ledger, the membership's memory.
-LAYOUT: Final = 5
+LAYOUT: Final = 6
+# What this version reads of those before: from 5 on rows of URLs may have a memory, and may have none.
+READABLE: Final = frozenset((5, LAYOUT))
 _LAYOUT_KEY: Final = b"\x00layout"
 
 
@@ -24,7 +26,7 @@ def check_layout(table: Table) -> None:
     """
     stored = table.get(_LAYOUT_KEY)
     is_empty = stored is None and next(iter(table.scan(b"", limit=1)), None) is None
-    if not is_empty and stored != _encoded(LAYOUT):
+    if not is_empty and (stored is None or stored not in map(_encoded, READABLE)):
         raise StorageError(
             "another version of tianmesh wrote the data folder of this peer: export its pages with that"
             " version, start with an empty data folder and import them; what other peers have they bring back"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
@@ -35,6 +36,25 @@ TokenOption = Annotated[
         help="Of the gateway's administrator; without it, what stands in admin.token of --data.",
     ),
 ]
+_SPAN: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(s|m|min|h|d|w)?\s*", re.ASCII)
+_UNITS_S: Final = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
+
+
+def seconds_in(text: str) -> float:
+    """Read a time as people write one: `90`, `15m`, `12h`, `1d`, `2w`.
+
+    Raises:
+      typer.BadParameter: it is none, or less than a second.
+    """
+    match = _SPAN.fullmatch(text)
+    seconds = 0.0 if match is None else float(match[1]) * _UNITS_S[match[2] or "s"]
+    if seconds < 1.0:
+        raise typer.BadParameter(
+            f"{text!r} is no time: give seconds, or a number with m, h, d or w, such as 1d"
+        )
+    return seconds
+
+
 DATA: Final = Path("tianmesh-data")
 DataOption = Annotated[
     Path,

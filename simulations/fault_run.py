@@ -18,7 +18,7 @@ import msgspec
 
 from mesh.slots import slot_of
 from mesh.urls import host_of
-from peers.crawler.settings import CrawlSettings
+from peers.crawler.settings import CrawlSettings, Revisit
 from simulations.chance import random_of
 from simulations.changing_web import ChangingWeb
 from simulations.checks import reachable
@@ -51,6 +51,7 @@ SEARCH_PAUSE_S: Final = 1.5  # mean
 SEED_PAUSE_S: Final = 6.0  # mean
 TRANSCRIPT_LINES: Final = 60
 REVISIT_S: Final = 60.0
+GONE_S: Final = 30.0  # a page is missed, in some runs, before it is shown no more
 PINS_KNOWN_S: Final = 10.0  # until all have heard of the last policy
 LAST_VISITS_S: Final = 3 * REVISIT_S  # from healing until every page has been visited once more
 
@@ -147,8 +148,9 @@ class FaultRun:
             delay_s=plan.delay_s,
             backoff_s=2.0,
             anchors_interval_s=30.0,
-            revisit_after_s=REVISIT_S if has_revisits else inf,
         )
+        if has_revisits:
+            self._settings = _revisiting(self._settings, seed)
         self.watch = Watch(
             self.web,
             self._delay_of,
@@ -439,6 +441,22 @@ def _shape_of(plan: Plan) -> WebShape:
         dead_hosts_share=0.05,
         slow_hosts_share=0.1,
         split_share=0.3,
+    )
+
+
+def _revisiting(settings: CrawlSettings, seed: int) -> CrawlSettings:
+    """Have pages visited again by one policy or another, and shown for a while though missed, or not."""
+    random = random_of(seed, "revisiting")
+    revisit = random.choice(list(Revisit))
+    gone_visits, gone_after_s = random.choice(((1, 0.0), (2, GONE_S)))
+    return msgspec.structs.replace(
+        settings,
+        revisit=revisit,
+        revisit_after_s=REVISIT_S,
+        revisit_min_s=REVISIT_S / 2,
+        revisit_max_s=REVISIT_S * 2,
+        gone_visits=gone_visits,
+        gone_after_s=gone_after_s,
     )
 
 

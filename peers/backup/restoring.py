@@ -30,7 +30,7 @@ from mesh.config import load_config
 from mesh.credentials import Credentials, PeerCredentials
 from mesh.errors import ConfigError, StorageError, StorageFull
 from mesh.key_file import load_identity
-from mesh.layout import LAYOUT
+from mesh.layout import READABLE
 from mesh.lives import skip_lives
 from mesh.lmdb_table import LmdbTable
 from mesh.member import MEMBERSHIP_SECTION
@@ -89,7 +89,7 @@ def _manifest_in(out: Path) -> Manifest:
     manifest = read_manifest(out)
     if manifest is None:
         raise ConfigError(f"there is no whole backup in {out}: name the folder given to `tianmesh backup`")
-    if manifest.layout != LAYOUT:
+    if manifest.layout not in READABLE:
         raise ConfigError(
             f"tianmesh {manifest.program} made the backup in {out}, whose tables are laid out otherwise: "
             "restore it with that version"

@@ -160,6 +160,11 @@ class UrlFacts(msgspec.Struct, frozen=True, kw_only=True):
     due_s: Seconds | None = None
     due_by: DueBy | None = None
     interval_s: Seconds | None = None
+    revisit: Name = ""  # the policy by which it is due again
+    checks: Count = 0  # visits that told whether it had changed, the last ones
+    changes: Count = 0  # of these, it had
+    misses: Count = 0  # visits in a row that have not shown it, while searchers see it
+    missed_s: Seconds | None = None  # when the first of them was made
     place: Count | None = None  # in the queue of its host, from 1; those that are out are counted
     is_place_cut: bool = False  # it is further behind
     asking: Underway | None = None  # what is asked now for it: its robots.txt, or itself

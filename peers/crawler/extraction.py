@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from xxhash import xxh3_64_digest
+from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
 from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
@@ -63,7 +63,13 @@ def extract(fetched: PageFetched, visit: int) -> PageParsed | ParseFailed:
             FoundLink(link.url, link.anchor, linker=linker_of(page.url, link.url)) for link in page.links
         ),
         digest=digest,
+        text_mark=text_mark(page),
     )
+
+
+def text_mark(page: ParsedPage) -> int:
+    """Return by what a page is told from what it was, whatever changes in its markup; never 0."""
+    return xxh3_64_intdigest(f"{page.title}\n{page.text}".encode(errors="surrogatepass")) & 0xFFFFFFFF or 1
 
 
 def _list(url: str, listed: tuple[str, ...]) -> PageParsed:

@@ -101,7 +101,7 @@ class Frontier:
         self._url_counts: dict[int, int] = {}  # of held slots
         self._turns = HostTurns(settings.fetches_per_domain_max)
         self._hosts = HeldHosts(self._table, self._turns, settings, window_urls)
-        self._queues = UrlQueues(self._table, self._hosts, window_urls)
+        self._queues = UrlQueues(self._table, self._hosts, window_urls, settings.revisit_share)
         self.url_count = 0
         self.changed_texts = ChangedTexts(table)
         self.slots = FilledSlots(self._table, self.changed_texts)
@@ -115,6 +115,7 @@ class Frontier:
                 state.origins = None  # other groups of their robots.txt may speak to us now
         self._settings = self._hosts.settings = settings
         self._turns.hosts_out_max = settings.fetches_per_domain_max
+        self._queues.again_share = settings.revisit_share
 
     def lift_pauses(self, opens_at: Callable[[str, float], float]) -> None:
         """Let no host wait for what another policy wanted.
@@ -163,8 +164,7 @@ class Frontier:
     def add_anchor(self, url: str, slot: int, *entries: str) -> None:
         """Remember what a link tells of a page, known or not; see `peers.engine.linkers.entries_of`."""
         self.slots.fill(slot)
-        mark = fingerprint(url)
-        key = texts_key(slot, mark)
+        key = texts_key(slot, mark := fingerprint(url))
         stored = self._table.get(key)
         texts = _anchors_decoder.decode(stored) if stored else ()
         if all(entry in texts for entry in entries):

@@ -29,6 +29,7 @@ from mesh.urls import URL_CHARS_MAX, canonical, fingerprint, host_of, origin_of
 from mesh.wire_fields import Slot, Url
 from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.url_rows import ATTEMPTS_MAX, ROW_BYTES_MAX, UrlRow, is_sound, row_in
+from peers.crawler.visit_memory import MEMORY_BYTES, memory_in
 from peers.crawler.wire_messages import Anchor
 from peers.engine.linkers import LINKERS_MAX, USES_MAX, are_uses_of_texts, sorted_out, used_text
 
@@ -66,6 +67,7 @@ class VisitedItem(msgspec.Struct, frozen=True, array_like=True):
     fingerprint: Fingerprint
     row: Annotated[bytes, Meta(max_length=ROW_BYTES_MAX)]
     url: Annotated[str, Meta(max_length=URL_CHARS_MAX)] = ""  # of one to be visited again; "" when it is none
+    memory: Annotated[bytes, Meta(max_length=MEMORY_BYTES)] = b""  # of the row, which is without it
 
 
 class AnchorsItem(msgspec.Struct, frozen=True, array_like=True):
@@ -246,6 +248,8 @@ def _checked_visited(
 ) -> tuple[int, bytes, UrlRow, str] | None:
     try:
         row = row_in(item.row)
+        if item.memory:
+            row = row._replace(memory=memory_in(item.memory))
     except ValueError:
         return None
     text = row.url or item.url

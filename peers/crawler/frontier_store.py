@@ -43,7 +43,7 @@ from peers.crawler.frontier_items import (
 from peers.crawler.frontier_keys import HOST, ROBOTS, TEXTS, URL, content_name, kind_in, name_in, slot_in
 from peers.crawler.politeness import HostRecord
 from peers.crawler.settings import CrawlSettings
-from peers.crawler.url_rows import row_in
+from peers.crawler.url_rows import memory_part, row_in, shown_part
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests
 from peers.handover.store import PAUSE, Part, Shipment
 from peers.handover.wire_messages import CHANGES_MAX
@@ -286,7 +286,9 @@ class FrontierStore:
         if shown.visit == 0:
             gathering.queued.append(QueuedItem(url, shown.depth, shown.attempts, shown.hops))
         else:
-            gathering.visited.append(VisitedItem(slot, name_in(key), row, url if shown.is_queued else ""))
+            text = url if shown.is_queued else ""
+            item = VisitedItem(slot, name_in(key), shown_part(row), text, memory_part(row))
+            gathering.visited.append(item)
 
     def _id_shown(self, key: bytes) -> bytes | None:
         row = self._frontier.row(key)
@@ -302,11 +304,17 @@ class FrontierStore:
 
 
 def _id(key: bytes, row: bytes) -> bytes:
-    """The id of an item: XXH3-64 over kind, name and what of the content does not depend on a clock."""
-    if kind_in(key) == HOST:
+    """The id of an item: XXH3-64 over kind, name and what of the content does not depend on a clock.
+
+    Nor on what only some versions of this program keep: else peers of two versions would never agree.
+    """
+    kind = kind_in(key)
+    if kind == HOST:
         row = b""
-    elif kind_in(key) == ROBOTS:
+    elif kind == ROBOTS:
         row = robots_content(row)
+    elif kind == URL:
+        row = shown_part(row)
     digest: bytes = xxh3_64_digest(content_name(key) + row)
     return digest
 

@@ -29,11 +29,11 @@ class HostState:
     __slots__ = (
         "address",
         "address_s",
+        "again_owed",
         "again_s",
         "bound",
         "domain",
         "hash",
-        "is_again",
         "is_busy",
         "not_before_s",
         "origins",
@@ -63,7 +63,7 @@ class HostState:
         self.address = ""  # where it was found last, "" when it was not in this life
         self.address_s = -inf  # when that was
         self.not_before_s = 0.0  # by the policy of now: another one may want it sooner
-        self.is_again = False  # the next turn is one of those, if there are both
+        self.again_owed = 0.0  # turns that are theirs, if there are both
         self.is_busy = False  # it stands in the heap or among the ready, or is taken
         self.ticket = 0  # of its valid entry in the heap; 0 when it has none
         self.turn_s = inf  # the time of that

@@ -23,9 +23,10 @@ from peers.crawler.frontier_store import FrontierStore, HeldBack
 from peers.crawler.host_state import HostState
 from peers.crawler.links import Links
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
-from peers.crawler.settings import CrawlSettings, Tuning
+from peers.crawler.revisiting import Finding, concluded_by, finding_of
+from peers.crawler.settings import CrawlSettings, Revisit, Tuning
 from peers.crawler.url_queues import QueuedUrl
-from peers.crawler.url_rows import Conclusion, concluded, due_at
+from peers.crawler.url_rows import Conclusion, due_at
 from peers.crawler.web_request import FailureReason, PageFetched, header_of, location_of
 from peers.crawler.wire_messages import FoundLink
 from peers.engine.document import Document
@@ -59,6 +60,8 @@ class Page(msgspec.Struct):
     etag: str
     last_modified: str
     digest: bytes = b""  # of the decoded body, XXH3-64, once it was parsed
+    text: int = 0  # of its title and text, see `visit_memory`
+    finding: Finding = Finding.NOTHING
     links: tuple[FoundLink, ...] = ()
     is_list: bool = False  # a sitemap or feed: it has links, and is no page
     anchors: tuple[str, ...] = ()  # texts of links to it that were known before it was given to the cell
@@ -177,15 +180,14 @@ class PagesInProgress:
         """
         before = taken.before
         assert before is not None, "it was asked for by the validators of its row"
-        etag, last_modified, again_after_s = before.etag, before.last_modified, self.settings.revisit_after_s
-        if header_of(fetched, ROBOTS_TAG) is not None:
-            etag, last_modified, again_after_s = "", "", 0.0
-        conclusion = concluded("D304", now, again_after_s)._replace(
+        conclusion = concluded_by(self.settings, "D304", before, Finding.SAME, now)._replace(
             digest=before.digest,
-            etag=etag,
-            last_modified=last_modified,
+            etag=before.etag,
+            last_modified=before.last_modified,
             visit=self._visit(state, taken),
         )
+        if header_of(fetched, ROBOTS_TAG) is not None:
+            conclusion = conclusion._replace(etag="", last_modified="", due_s=due_at(now))
         self._frontier.settle(state, taken, conclusion)
 
     def _visit(self, state: HostState, taken: QueuedUrl) -> int:
@@ -245,6 +247,8 @@ class PagesInProgress:
         page.digest = parsed.digest
         if page.status == 200:
             page.links = parsed.links
+            page.text = parsed.text_mark
+            page.finding = finding_of(page.taken.before, page.digest, page.text)
         page.anchors = self._frontier.anchors_of(parsed.url, page.state.slot)
         return [self._have_stored(page, parsed.records, parsed.document)]
 
@@ -282,7 +286,7 @@ class PagesInProgress:
             return None
         if self.is_withdrawn(page.state, page.taken, reason):
             return self.withdraw_unseen(page.state, page.taken, f"F{reason}", now)
-        conclusion = concluded(f"F{reason}", now, self.settings.revisit_after_s)
+        conclusion = concluded_by(self.settings, f"F{reason}", page.taken.before, Finding.NOTHING, now)
         self._frontier.settle(page.state, page.taken, conclusion)
         return []
 
@@ -300,8 +304,8 @@ class PagesInProgress:
     def _settle_left_out(self, state: HostState, taken: QueuedUrl, reason: str, now: float) -> None:
         """Look again in a day, by the same policy too: a page may change, and its host move."""
         due_s = due_at(now + politeness.POLICY_REVIEW_S)
-        conclusion = concluded(f"X{reason}", now, self.settings.revisit_after_s)._replace(due_s=due_s)
-        self._frontier.settle(state, taken, conclusion)
+        conclusion = concluded_by(self.settings, f"X{reason}", taken.before, Finding.NOTHING, now)
+        self._frontier.settle(state, taken, conclusion._replace(due_s=due_s))
 
     def address_of(self, url: str) -> str:
         """Where the host of a page in progress was found; "" when that is not known."""
@@ -332,7 +336,11 @@ class PagesInProgress:
 
     def _links_of(self, page: Page) -> Iterator[FoundLink]:
         """What of a page that is stored is brought to its owners."""
-        depth = page.taken.depth + 1
+        depth, is_known = page.taken.depth + 1, page.finding in (Finding.SAME, Finding.CHANGED)
+        if is_known and self.settings.revisit is Revisit.LIST:
+            if page.finding is Finding.SAME:
+                return
+            depth = self.settings.depth_max  # what that links to is too deep
         if page.status == 200 and depth <= self.settings.depth_max:
             for link in page.links:
                 yield FoundLink(link.url, link.anchor, depth, linker=link.linker, is_listed=link.is_listed)
@@ -413,10 +421,13 @@ class PagesInProgress:
         return [Send(self._recorder, record)]
 
     def _conclusion_of(self, page: Page, now: float) -> Conclusion:
-        conclusion = concluded(page.outcome, now, self.settings.revisit_after_s)
-        conclusion = conclusion._replace(visit=page.stamp.visit)
+        is_gone = page.status != 200
+        finding = Finding.GONE if is_gone else page.finding
+        conclusion = concluded_by(
+            self.settings, page.outcome, page.taken.before, finding, now, page.text
+        )._replace(visit=page.stamp.visit)
         if page.is_list:
             return conclusion
-        if page.status != 200:
+        if is_gone:
             return conclusion._replace(is_gone=True)
         return conclusion._replace(digest=page.digest, etag=page.etag, last_modified=page.last_modified)

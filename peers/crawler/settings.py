@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from math import inf
 from typing import Annotated
 
@@ -12,6 +13,17 @@ from peers.crawler.web_request import USER_AGENT
 
 Seconds = Annotated[float, Meta(ge=0)]
 Limit = Annotated[int, Meta(ge=1)]
+
+
+class Revisit(StrEnum):
+    """By what policy pages are visited again; see `revisiting`."""
+
+    FIXED = "fixed"
+    ADAPTIVE = "adaptive"
+    CHO = "cho"
+    EXPIRY = "expiry"
+    BATCH = "batch"
+    LIST = "list"
 
 
 class Tuning(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,9 +141,61 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         Limit,
         Meta(description="failures in a row, after which a host is given up; Nutch drops a queue after 5"),
     ] = 5
+    revisit: Annotated[
+        Revisit,
+        Meta(
+            description="by what policy pages are visited again: fixed (all at one interval), adaptive "
+            "(later what stays as it is, sooner what changes), cho (as often as a page is found to change), "
+            "expiry (in classes that double), batch (all at the turn of a period), list (what is known, and "
+            "one layer more of what has changed)"
+        ),
+    ] = Revisit.FIXED
     revisit_after_s: Annotated[
-        Seconds, Meta(description="from one visit of a URL to the next; inf: each is visited once")
+        Seconds,
+        Meta(
+            description="from one visit of a URL to the next, the first interval of policies that learn; "
+            "inf: each is visited once"
+        ),
     ] = inf
+    revisit_min_s: Annotated[
+        Seconds, Meta(description="the least interval of policies that learn, whatever changes")
+    ] = 3_600.0
+    revisit_max_s: Annotated[
+        Seconds, Meta(description="the longest interval of policies that learn: three months")
+    ] = 7_776_000.0
+    revisit_share: Annotated[
+        float,
+        Meta(
+            ge=0.0,
+            le=1.0,
+            description="of the turns of a host for pages that are due again, as long as it has new ones too",
+        ),
+    ] = 0.5
+    gone_visits: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=255,
+            description="visits in a row that find no page where one was (404, 410), before it is shown no "
+            "more",
+        ),
+    ] = 2
+    gone_after_s: Annotated[Seconds, Meta(description="and it has to be missing for so long: seven days")] = (
+        604_800.0
+    )
+    lost_visits: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=255,
+            description="visits in a row that get no answer, or one that may pass, before a page is shown "
+            "no more",
+        ),
+    ] = 5
+    lost_after_s: Annotated[
+        Seconds,
+        Meta(description="and it has to be so for so long, be it for its whole host: 60 days"),
+    ] = 5_184_000.0
     give_up_s: Annotated[Seconds, Meta(description="until a host that was given up is asked again")] = (
         86_400.0
     )

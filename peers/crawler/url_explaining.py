@@ -161,10 +161,20 @@ class UrlExplaining:
             "changed_s": row.changed_s if was_visited and row.is_stored else None,
             "due_s": row.due_s if row.is_queued else None,
             "due_by": self._due_by(row),
-            "interval_s": self._settings.revisit_after_s if self._settings.revisit_after_s < inf else None,
+            "interval_s": self._interval_s(row),
+            "revisit": self._settings.revisit.value,
+            "checks": row.memory.checks,
+            "changes": row.memory.changes,
+            "misses": row.memory.misses,
+            "missed_s": row.memory.missed_s if row.memory.misses else None,
             "place": place,
             "is_place_cut": place is not None and place >= PLACES_COUNTED,
         }
+
+    def _interval_s(self, row: UrlRow) -> float | None:
+        """How long its policy waits; None where pages are visited once."""
+        interval_s = row.memory.interval_s or self._settings.revisit_after_s
+        return interval_s if interval_s < inf else None
 
     def _due_by(self, row: UrlRow) -> DueBy | None:
         if row.attempts:

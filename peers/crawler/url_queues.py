@@ -3,9 +3,9 @@
 The key of a queued URL follows from its row alone, so two peers that queue it have the same: `frontier_keys`.
 A URL that was taken stays queued until it is settled, so a crash repeats at most what was in flight.
 
-New and known pages share the turns of their host: as long as there are both, each gets every second one, so
-that neither waits for the end of the other. The window of a host is on new pages; what is due again is read
-from the table turn by turn.
+New and known pages share the turns of their host: as long as there are both, each gets its part of them
+(`again_share`), so that neither waits for the end of the other. The window of a host is on new pages; what is
+due again is read from the table turn by turn.
 """
 
 from __future__ import annotations
@@ -51,22 +51,29 @@ class QueuedUrl(NamedTuple):
 class UrlQueues:
     """Rows and queue entries of URLs, and what of them is in the windows of hosts in memory."""
 
-    def __init__(self, table: Table, hosts: HeldHosts, window_urls: int) -> None:
+    def __init__(self, table: Table, hosts: HeldHosts, window_urls: int, again_share: float) -> None:
         """Begin with nothing out.
 
         Args:
           window_urls: queue entries of a host held in memory, at most twice as many.
+          again_share: of the turns of a host for what was visited before, while it has new URLs too.
         """
         self._table = table
         self._hosts = hosts
         self._window_urls = window_urls
+        self.again_share = again_share  # may be replaced
         self.taken: dict[bytes, bytes] = {}  # URLs that are out: fingerprint to queue key
 
     def take(self, state: HostState, now: float) -> QueuedUrl | None:
         """The next URL of a host; it stays queued in the table."""
-        turns = (self._take_again, self._take_new) if state.is_again else (self._take_new, self._take_again)
+        owed = state.again_owed + self.again_share
+        turns = (self._take_again, self._take_new) if owed >= 1.0 else (self._take_new, self._take_again)
         taken = turns[0](state, now) or turns[1](state, now)
-        state.is_again = taken is not None and taken.before is None
+        if taken is not None:
+            if taken.before is not None:
+                state.again_owed = max(0.0, owed - 1.0)
+            else:  # where nothing is due, no turns are saved up
+                state.again_owed = owed if owed < 1.0 else 1.0 - self.again_share
         return taken
 
     def is_out(self, mark: bytes) -> bool:

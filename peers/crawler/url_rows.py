@@ -2,11 +2,15 @@
 
     state(1) host(8) depth(2) attempts(1) hops(1)                                       never visited: state Q
     ... visit(4) due(8) visited(8) changed(8) digest(8) detail \\n etag \\n modified \\n url   visited
+    ... the same, state in lower case                                     ... memory(23)   and more is known
 
 A *visit* ends with an outcome, which raises the number of visits: done (D), failed (F) or excluded (X), and
 a detail: `D200`, `D304`, `Ftimeout`, `Xrobots`. Nothing is final: every row says when the URL is due, which
 is 0 for one that was never visited and infinity for one that is not to be visited again. A URL with a page
 in the archive has its text in the row, for link texts that come later, until a visit finds the page gone.
+
+The memory is of `visit_memory`. It is no part of what tells two rows apart (`shown_part`): the versions
+before kept none, and rows that differ in nothing else are of the same visit.
 
 Times are by the mesh clock of who made the visit, and stand in all copies as he wrote them: clocks of
 machines differ by seconds, due times by hours.
@@ -19,6 +23,7 @@ from math import ceil, inf, isfinite
 from typing import Final, NamedTuple
 
 from mesh.stamp import VISITS_MAX
+from peers.crawler.visit_memory import MEMORY_BYTES, NOTHING, VisitMemory, memory_bytes, memory_in
 
 QUEUED: Final = b"Q"
 ATTEMPTS_MAX: Final = 255  # what a row can hold, in one visit
@@ -31,6 +36,7 @@ NO_DIGEST: Final = bytes(8)
 _HEAD: Final = struct.Struct(">c8sHBB")
 _VISIT: Final = struct.Struct(">Iddd8s")
 _TAIL_AT: Final = _HEAD.size + _VISIT.size
+_REMEMBERING: Final = frozenset((b"d", b"f", b"x"))  # states of rows that end with a memory
 _RANKS: Final = {"Q": 0, "X": 1, "F": 2, "D": 3}
 
 
@@ -50,6 +56,7 @@ class UrlRow(NamedTuple):
     etag: str = ""
     last_modified: str = ""
     url: str = ""  # of a stored page
+    memory: VisitMemory = NOTHING
 
     @property
     def is_stored(self) -> bool:
@@ -72,6 +79,7 @@ class Conclusion(NamedTuple):
     last_modified: str = ""
     is_gone: bool = False  # the page that was stored is no more
     visit: int = 0  # its number, if it is known to be more than one above that of the visit before
+    memory: VisitMemory | None = None  # None: as it was
 
 
 def concluded(outcome: str, now: float, again_after_s: float) -> Conclusion:
@@ -89,7 +97,20 @@ def row_bytes(row: UrlRow) -> bytes:
     if row.visit == 0:
         return head
     visit = _VISIT.pack(row.visit, row.due_s, row.visited_s, row.changed_s, row.digest)
-    return head + visit + "\n".join((row.outcome[1:], *row[-3:])).encode()
+    texts = "\n".join((row.outcome[1:], row.etag, row.last_modified, row.url)).encode()
+    if row.memory == NOTHING:
+        return head + visit + texts
+    return head[:1].lower() + head[1:] + visit + texts + memory_bytes(row.memory)
+
+
+def shown_part(data: bytes) -> bytes:
+    """Return a row as it is kept, without its memory: what the version before had of it."""
+    return data[:1].upper() + data[1:-MEMORY_BYTES] if data[:1] in _REMEMBERING else data
+
+
+def memory_part(data: bytes) -> bytes:
+    """Return the memory at the end of a row as it is kept; empty when there is none."""
+    return data[-MEMORY_BYTES:] if data[:1] in _REMEMBERING else b""
 
 
 def row_in(data: bytes) -> UrlRow:
@@ -98,6 +119,8 @@ def row_in(data: bytes) -> UrlRow:
     Raises:
       ValueError: it is none.
     """
+    remembered = memory_part(data)
+    data = shown_part(data)
     try:
         state, host, depth, attempts, hops = _HEAD.unpack_from(data)
         if state == QUEUED:
@@ -107,8 +130,10 @@ def row_in(data: bytes) -> UrlRow:
         raise ValueError(str(error)) from error
     detail, etag, last_modified, url = data[_TAIL_AT:].decode().split("\n")
     outcome = state.decode() + detail
+    memory = memory_in(remembered) if remembered else NOTHING
     times = due_s, visited_s, changed_s
-    return UrlRow(host, depth, attempts, hops, outcome, visit, *times, digest, etag, last_modified, url)
+    texts = etag, last_modified, url
+    return UrlRow(host, depth, attempts, hops, outcome, visit, *times, digest, *texts, memory)
 
 
 def is_sound(row: UrlRow) -> bool:
@@ -119,7 +144,7 @@ def is_sound(row: UrlRow) -> bool:
     is_clean = all(_validator(each) == each for each in (row.etag, row.last_modified))
     has_times = isfinite(row.visited_s) and isfinite(row.changed_s)
     is_visit = is_outcome and row.outcome.isascii() and row.visit > 0
-    return is_due and is_visit and is_short and is_clean and has_times
+    return is_due and is_visit and is_short and is_clean and has_times and row.memory.is_sound
 
 
 def join_rows(one: UrlRow, other: UrlRow) -> UrlRow:
@@ -151,6 +176,7 @@ def after_visit(before: UrlRow, url: str, conclusion: Conclusion) -> UrlRow:
         visit=min(max(before.visit + 1, conclusion.visit), VISITS_MAX),
         due_s=conclusion.due_s,
         visited_s=conclusion.at_s,
+        memory=before.memory if conclusion.memory is None else conclusion.memory,
     )
     if conclusion.is_gone:
         return row._replace(changed_s=conclusion.at_s, digest=NO_DIGEST, etag="", last_modified="", url="")
@@ -166,8 +192,8 @@ def after_visit(before: UrlRow, url: str, conclusion: Conclusion) -> UrlRow:
     )
 
 
-def _order(row: UrlRow) -> tuple[float | str | bytes, ...]:
-    return row.visited_s, row.due_s, row.changed_s, *row[9:], row.outcome, row.host
+def _order(row: UrlRow) -> tuple[float | str | bytes | tuple[int, ...], ...]:
+    return row.visited_s, row.due_s, row.changed_s, *row[9:13], row.outcome, row.host, row.memory
 
 
 def _validator(text: str, chars_max: int = VALIDATOR_CHARS_MAX) -> str:

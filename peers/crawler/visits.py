@@ -22,11 +22,12 @@ from peers.crawler.messages import PageParsed
 from peers.crawler.page_limit import PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
 from peers.crawler.politeness import Blame
+from peers.crawler.revisiting import Finding, concluded_by, is_given_up
 from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.robots_files import RobotsFiles, RobotsQuestion, sitemaps_in
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_queues import QueuedUrl
-from peers.crawler.url_rows import Conclusion, concluded, due_at
+from peers.crawler.url_rows import Conclusion, due_at
 from peers.crawler.web_request import (
     PAGE_MEDIA_TYPES,
     AbandonFetches,
@@ -199,15 +200,17 @@ class Visits:
             if self._pages.is_withdrawn(state, taken, excluded):
                 sends += self._pages.withdraw_unseen(state, taken, f"X{excluded}", now)
                 continue
-            conclusion = self._concluded(f"X{excluded}", now)
+            conclusion = self._concluded(taken, f"X{excluded}", now)
             if excluded is FailureReason.UNREACHABLE and known is not None:  # until its port is tried again
                 due_s = min(conclusion.due_s, due_at(known.expires_s))
                 conclusion = conclusion._replace(due_s=due_s)
             self._frontier.settle(state, taken, conclusion)
         return None
 
-    def _concluded(self, outcome: str, now: float) -> Conclusion:
-        return concluded(outcome, now, self._settings.revisit_after_s)
+    def _concluded(
+        self, taken: QueuedUrl, outcome: str, now: float, finding: Finding = Finding.NOTHING
+    ) -> Conclusion:
+        return concluded_by(self._settings, outcome, taken.before, finding, now)
 
     def _ask_for_robots(self, state: HostState, taken: QueuedUrl, now: float) -> FetchPage | None:
         """Ask for the robots.txt of an origin, at another host if it moved there and may be asked."""
@@ -309,8 +312,7 @@ class Visits:
         state, taken, status = visit.state, visit.taken, fetched.status
         if politeness.may_pass(status):
             self._clocks.back_off(state, now, retry_after_s(fetched), taken.attempts)
-            self._retry_or_fail(state, taken, str(status), now)
-            return []
+            return self._retry_or_fail(state, taken, str(status), now)
         self._clocks.forgive(state)
         if status == 200:
             return self._pages.parse(state, taken, fetched)
@@ -322,9 +324,13 @@ class Visits:
             failure = FailureReason.TOO_MANY_REDIRECTS
             self.outcomes[failure] += 1
         if self._pages.is_shown(state, taken):
+            if failure and not is_given_up(taken.before, Finding.MISSED, now, self._settings):
+                conclusion = self._concluded(taken, f"F{failure}", now, Finding.MISSED)
+                self._frontier.settle(state, taken, conclusion)
+                return []
             return self._pages.withdraw(state, taken, fetched, failure, now)
         if failure:
-            self._frontier.settle(state, taken, self._concluded(f"F{failure}", now))
+            self._frontier.settle(state, taken, self._concluded(taken, f"F{failure}", now, Finding.GONE))
         else:
             self._pages.follow(state, taken, fetched, now)
         return []
@@ -335,7 +341,7 @@ class Visits:
             self._pages.leave(visit.state, visit.taken, fetched, now)
             return
         self.outcomes[FailureReason.UNASKED_304] += 1
-        conclusion = self._concluded(f"F{FailureReason.UNASKED_304}", now)
+        conclusion = self._concluded(visit.taken, f"F{FailureReason.UNASKED_304}", now)
         self._frontier.settle(visit.state, visit.taken, conclusion)
 
     def failed(self, failed: FetchFailed, now: float) -> list[Send]:
@@ -419,19 +425,26 @@ class Visits:
                 self._frontier.put_back(state, taken)
             case Blame.HOST:
                 self._clocks.back_off(state, now, 0.0, taken.attempts)
-                self._retry_or_fail(state, taken, reason, now)
+                return self._retry_or_fail(state, taken, reason, now)
             case Blame.PAGE:
                 self._clocks.forgive(state)
                 if self._pages.is_withdrawn(state, taken, reason):
                     return self._pages.withdraw_unseen(state, taken, f"F{reason}", now)
-                self._frontier.settle(state, taken, self._concluded(f"F{reason}", now))
+                self._frontier.settle(state, taken, self._concluded(taken, f"F{reason}", now))
         return []
 
-    def _retry_or_fail(self, state: HostState, taken: QueuedUrl, reason: str, now: float) -> None:
+    def _retry_or_fail(self, state: HostState, taken: QueuedUrl, reason: str, now: float) -> list[Send]:
         if politeness.may_try_again(taken.attempts, self._settings):
             self._frontier.retry(state, taken)
+            return []
+        if not self._pages.is_shown(state, taken):
+            self._frontier.settle(state, taken, self._concluded(taken, f"F{reason}", now))
+        elif is_given_up(taken.before, Finding.UNANSWERED, now, self._settings):
+            return self._pages.withdraw_unseen(state, taken, f"F{reason}", now)
         else:
-            self._frontier.settle(state, taken, self._concluded(f"F{reason}", now))
+            conclusion = self._concluded(taken, f"F{reason}", now, Finding.UNANSWERED)
+            self._frontier.settle(state, taken, conclusion)
+        return []
 
 
 def _note_address(state: HostState, url: str, ip: str, now: float) -> None:

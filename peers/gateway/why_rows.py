@@ -62,18 +62,22 @@ def _state_rows(facts: UrlFacts) -> Iterator[Row]:
     if facts.due_by is DueBy.FIRST or facts.due_by is DueBy.AGAIN:
         yield "due", f"now: {facts.due_by}"
     elif facts.due_s is not None:
-        by = (
-            f"{facts.due_by} of {span(facts.interval_s or 0)}"
-            if facts.due_by is DueBy.INTERVAL
-            else facts.due_by
-        )
+        by = _interval_text(facts) if facts.due_by is DueBy.INTERVAL else facts.due_by
         yield "due", f"{when(facts.due_s, now)}: {by}"
     elif facts.due_by is not None:
         yield "due", f"never: {facts.due_by}"
+    if facts.missed_s is not None:
+        yield "missed", f"{facts.misses} visits in a row, the first {when(facts.missed_s, now)}"
     if facts.place is not None:
         yield "queue", f"place {facts.place:,}{' or later' if facts.is_place_cut else ''} of its host"
     for wait in facts.waits:
         yield "waits for", wait_text(wait, now)
+
+
+def _interval_text(facts: UrlFacts) -> str:
+    policy = f", by the policy {facts.revisit}" if facts.revisit else ""
+    found = f": {facts.changes} of its last {facts.checks} visits found it changed" if facts.checks else ""
+    return f"{DueBy.INTERVAL} of {span(facts.interval_s or 0)}{policy}{found}"
 
 
 def _found_text(facts: UrlFacts) -> str:

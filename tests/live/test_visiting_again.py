@@ -65,7 +65,8 @@ def test_what_changes_vanishes_or_hides_is_found_as_the_last_visit_saw_it(tmp_pa
     changing = ChangingWeb()
     with served(changing.answer_to) as web:
         resolver = web.write_resolver(tmp_path, HOSTS)
-        options = ("--resolver", resolver, "--peers", "2", "--revisit-after", str(AGAIN_S))
+        again = str(AGAIN_S)
+        options = ("--resolver", resolver, "--peers", "2", "--revisit-after", again, "--gone-after", again)
         with up(tmp_path, None, *options, seeds=[f"http://{host}/" for host in HOSTS], delay_s=0.1) as lab:
             gateways = lab.gateways()
             assert len(gateways) == 2

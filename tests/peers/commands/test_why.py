@@ -42,6 +42,11 @@ FACTS = UrlFacts(
     due_s=NOW + 3_600,
     due_by=DueBy.INTERVAL,
     interval_s=10_800.0,
+    revisit="adaptive",
+    checks=9,
+    changes=2,
+    misses=2,
+    missed_s=NOW - 900,
     place=4,
     waits=(Wait(Hold.NOT_DUE, NOW + 3_600),),
     texts=("a\x1b[31m page",),
@@ -84,6 +89,7 @@ def test_all_that_is_known_of_a_url_stands_in_aligned_lines_with_times_in_words(
         gateway.why[URL] = known()
         lines = run(gateway, "why", "HTTP://a.test:80/x").splitlines()
         told = json.loads(run(gateway, "why", URL, "--json"))
+    found = "2 of its last 9 visits found it changed"
     assert lines == [
         "url         http://a.test/x",
         "slot        77 of a.test, owner ann, standby bob",
@@ -92,7 +98,8 @@ def test_all_that_is_known_of_a_url_stands_in_aligned_lines_with_times_in_words(
         "found       2 clicks from a seed, linked from 7 other hosts",
         "links say   'a\\x1b[31m page'",
         "last visit  2 h ago, visit 3: 200, changed 10 days ago",
-        "due         in 60 min: pages are visited again after this interval of 3 h",
+        f"due         in 60 min: {DueBy.INTERVAL} of 3 h, by the policy adaptive: {found}",
+        "missed      2 visits in a row, the first 15 min ago",
         "queue       place 4 of its host",
         "waits for   it is not due yet, in 60 min",
         "host        a.test at 192.0.2.1: 12 pages asked for, 5 new URLs queued",

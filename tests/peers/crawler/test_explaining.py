@@ -27,6 +27,7 @@ from peers.crawler.explanations import (
     url_facts_in,
 )
 from peers.crawler.messages import StopCrawl
+from peers.crawler.settings import Revisit
 from peers.crawler.web_request import FailureReason
 from peers.crawler.wire_messages import (
     FACTS_BYTES_MAX,
@@ -41,7 +42,7 @@ from peers.storage.ledger import Ledger
 from peers.storage.ledger_keys import identity_of
 from peers.storage.place import Place
 from tests.helpers import ME, NOTHING_STORED, fetched, owned_by
-from tests.peers.crawler.desk import HOME, MINE, ORIGIN, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, of_kind
+from tests.peers.crawler.desk import HOME, MINE, ORIGIN, OTHER, ROBOTS, SETTINGS, THEIRS, Desk, asked, of_kind
 from tests.peers.crawler.test_policy import decree
 
 PAGE = f"{ORIGIN}/page"
@@ -118,6 +119,22 @@ def test_stored_page_has_its_visit_its_next_one_and_its_versions() -> None:
     archive = url_facts(desk, HOME).archive
     assert archive is not None
     assert not archive.is_indexed
+
+
+def test_page_says_by_which_policy_it_is_due_and_what_its_visits_have_found() -> None:
+    desk = Desk(revisit=Revisit.ADAPTIVE, revisit_after_s=4_000.0, robots_ttl_s=1e9).with_home_asked()
+    for _ in range(3):
+        desk.store(HOME, at=desk.now)
+        desk.wake(1.0)
+        desk.now = url_facts(desk, HOME).due_s or 0.0
+        assert asked(desk.wake()) == [HOME]
+    facts = url_facts(desk, HOME)
+    assert (facts.revisit, facts.checks, facts.changes) == ("adaptive", 2, 0)
+    assert facts.interval_s == pytest.approx(4_000.0 * 1.4**2, abs=2.0)
+    desk.tell(fetched(HOME, 404))
+    facts = url_facts(desk, HOME)
+    assert facts.misses == 1
+    assert facts.missed_s == pytest.approx(desk.now, abs=1.0)
 
 
 def test_page_that_is_visited_once_is_due_never() -> None:

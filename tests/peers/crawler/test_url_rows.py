@@ -19,14 +19,20 @@ from peers.crawler.url_rows import (
     is_sound,
     join_rows,
     join_urls,
+    memory_part,
     row_bytes,
     row_in,
+    shown_part,
 )
+from peers.crawler.visit_memory import CHECKS_MAX, NOTHING, VisitMemory, memory_bytes, with_check, with_miss
 
 URL = "http://a.test/1"
 NEW = UrlRow(b"hosthash", 3, 0, 1)
 
 digests = st.sampled_from([b"", b"one page", b"otherone"])
+seconds = st.sampled_from([0, 7, (1 << 32) - 1])
+few = st.integers(0, 3)
+memories = st.builds(VisitMemory, seconds, st.just(3), few, seconds, seconds, few, seconds, seconds)
 visits = st.builds(
     Conclusion,
     st.sampled_from(["D200", "D301", "F404", "Ftimeout", "Xrobots"]),
@@ -36,6 +42,8 @@ visits = st.builds(
     st.sampled_from(["", '"1"', 'W/"2"']),
     st.sampled_from(["", "Sun, 06 Nov 1994 08:49:37 GMT"]),
     st.booleans(),
+    st.just(0),
+    st.none() | memories,
 )
 numbers = st.integers(0, 3)
 news = st.tuples(numbers, numbers, numbers).map(lambda three: UrlRow(b"hosthash", *three))
@@ -135,3 +143,32 @@ def test_an_etag_that_is_too_long_is_not_kept() -> None:
 def test_what_is_no_row_is_told(data: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - of several kinds
         row_in(data)
+
+
+@given(histories)
+def test_the_version_before_has_all_of_a_row_but_its_memory(row: UrlRow) -> None:
+    kept = row_bytes(row)
+    assert shown_part(kept) == row_bytes(row._replace(memory=NOTHING))
+    assert memory_part(kept) == (b"" if row.memory == NOTHING else memory_bytes(row.memory))
+
+
+def test_of_two_of_the_same_visit_the_one_that_remembers_stays() -> None:
+    told = after_visit(NEW, URL, Conclusion("D200", 9.0, 20.0, b"one page"))
+    own = told._replace(memory=VisitMemory(interval_s=11, checked_s=9))
+    assert join_rows(told, own) == join_rows(own, told) == own
+
+
+def test_what_a_page_did_long_ago_is_forgotten_by_halves() -> None:
+    memory = VisitMemory(checked_s=1_000)
+    for number in range(1, 10 * CHECKS_MAX):
+        memory = with_check(memory, 1_000.0 + 10.0 * number, is_changed=number % 4 == 0)
+        assert memory.is_sound
+    assert CHECKS_MAX // 2 <= memory.checks <= CHECKS_MAX
+    assert 0.2 < memory.changes / memory.checks < 0.3
+    assert memory.span_s == pytest.approx(10 * memory.checks, abs=10)
+
+
+def test_misses_count_from_the_first_in_a_row() -> None:
+    memory = with_miss(with_miss(VisitMemory(), 10.0), 30.0)
+    assert (memory.misses, memory.missed_s) == (2, 10)
+    assert with_check(memory, 40.0, is_changed=False).misses == 0

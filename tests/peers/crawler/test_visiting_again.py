@@ -31,8 +31,8 @@ SECURE = "https://a.test"
 
 def stored_once(*urls: str, **changes: Any) -> Desk:
     """A desk that has stored these pages of one host, a delay after each other, at about 1,000 s."""
-    settings: dict[str, Any] = {"revisit_after_s": AGAIN_S, "robots_ttl_s": 1e9}
-    desk = Desk(**settings | changes).with_home_asked(*urls)
+    settings: dict[str, Any] = {"revisit_after_s": AGAIN_S, "robots_ttl_s": 1e9, "gone_visits": 1}
+    desk = Desk(**settings | {"gone_after_s": 0.0} | changes).with_home_asked(*urls)
     for url in (HOME, *urls):
         desk.store(url, at=desk.now)
         desk.wake(desk.settings.delay_s)
@@ -82,6 +82,19 @@ def test_new_pages_and_known_ones_that_are_due_share_the_turns_of_their_host() -
     assert requested[::2] == [HOME, *known], "in the order in which they are due"
 
 
+@pytest.mark.parametrize(("share", "n_known"), [(0.0, 0), (0.25, 2), (0.75, 6), (1.0, 8)])
+def test_how_many_turns_known_pages_have_is_a_setting(share: float, n_known: int) -> None:
+    known = [f"{ORIGIN}/known{n}" for n in range(9)]
+    desk = stored_once(*known, revisit_share=share)
+    desk.now += AGAIN_S
+    fresh = [f"{ORIGIN}/new{n}" for n in range(9)]
+    requested = asked(desk.seed(*fresh, depth=9))
+    for _ in range(7):
+        desk.fail(requested[-1], FailureReason.BODY_TOO_LARGE)
+        requested += asked(desk.wake(2.0))
+    assert abs(sum(url not in fresh for url in requested) - n_known) <= 1
+
+
 @pytest.mark.parametrize("status", [404, 410])
 def test_a_page_that_is_gone_is_a_newer_version_without_a_document(status: int) -> None:
     desk = stored_once()
@@ -100,6 +113,69 @@ def test_a_page_that_is_gone_is_a_newer_version_without_a_document(status: int) 
     desk.now += AGAIN_S + 1.0
     assert asked(desk.wake()) == [HOME], "it may come back"
     assert of_kind(desk.tell(fetched(HOME, status)), ParsePage) == [], "what is gone is gone once"
+
+
+def visited_again(desk: Desk, status: int) -> list[ParsePage]:
+    """Let the home page be due, and be answered so."""
+    desk.now = max(desk.now, row_at(desk, HOME).due_s)
+    assert asked(desk.wake()) == [HOME]
+    return of_kind(desk.tell(fetched(HOME, status, started_at=desk.now)), ParsePage)
+
+
+def test_a_page_is_shown_until_it_was_missed_often_and_long_enough() -> None:
+    desk = stored_once(gone_visits=3, gone_after_s=5_000.0)
+    assert visited_again(desk, 404) == []
+    row = row_at(desk, HOME)
+    assert (row.visit, row.outcome, row.is_stored, row.memory.misses) == (2, "F404", True, 1)
+    missed_s = row.memory.missed_s
+    for visit in (3, 4, 5, 6):
+        desk.start()  # that it is missed survives the process
+        assert asked(desk.started) == []
+        assert visited_again(desk, 410) == []
+        row = row_at(desk, HOME)
+        assert (row.visit, row.is_stored, row.memory.missed_s) == (visit, True, missed_s)
+    (order,) = visited_again(desk, 404)
+    assert desk.now - missed_s >= 5_000.0
+    (stored,) = of_kind(desk.tell(extract(order.page, order.visit), "parser"), StorePage)
+    desk.tell(PageStored(HOME, stored.page.stamp), "cell")
+    desk.wake(FLUSH_S)
+    row = row_at(desk, HOME)
+    assert (row.outcome, row.is_stored, row.memory.misses) == ("F404", False, 0)
+
+
+def test_a_page_that_comes_back_in_time_was_never_gone() -> None:
+    desk = stored_once(gone_visits=2, gone_after_s=1_500.0)
+    assert visited_again(desk, 404) == []
+    visited_again(desk, 200)
+    desk.store(HOME, at=desk.now)
+    desk.wake(2.0)
+    assert row_at(desk, HOME).memory.misses == 0
+    assert visited_again(desk, 404) == [], "it is missed for the first time again"
+
+
+def test_a_page_that_is_missed_is_looked_for_in_time_however_seldom_pages_are_visited() -> None:
+    desk = stored_once(revisit_after_s=1e7, gone_visits=2, gone_after_s=5_000.0)
+    visited_again(desk, 404)
+    row = row_at(desk, HOME)
+    assert row.due_s == pytest.approx(row.visited_s + 5_000.0, abs=1.0)
+    assert row.memory.interval_s == 1e7, "its interval is what it was"
+    assert len(visited_again(desk, 404)) == 1
+
+
+def test_a_page_without_an_answer_is_shown_for_much_longer() -> None:
+    limits = {"gone_visits": 1, "gone_after_s": 0.0, "lost_visits": 3, "lost_after_s": 2_500.0}
+    desk = stored_once(attempts_max=1, backoff_s=1.0, **limits)
+    for visit in (2, 3, 4):
+        assert visited_again(desk, 503) == []
+        assert (row_at(desk, HOME).visit, row_at(desk, HOME).is_stored) == (visit, True)
+        desk.now += 60.0
+    desk.now = row_at(desk, HOME).due_s
+    assert asked(desk.wake()) == [HOME]
+    (stored,) = of_kind(desk.tell(fetched(HOME, 503)), StorePage)
+    assert stored.page.document is None
+    desk.tell(PageStored(HOME, stored.page.stamp), "cell")
+    desk.wake(FLUSH_S)
+    assert (row_at(desk, HOME).outcome, row_at(desk, HOME).is_stored) == ("F503", False)
 
 
 def test_a_page_that_was_never_there_is_no_version() -> None:
@@ -406,7 +482,7 @@ def test_a_visit_comes_after_those_that_only_the_archive_knows_of() -> None:
 
 
 def test_a_page_that_only_the_archive_knows_of_is_withdrawn_when_it_is_gone() -> None:
-    desk = Desk(revisit_after_s=AGAIN_S).with_home_asked()
+    desk = Desk(revisit_after_s=AGAIN_S, gone_visits=1, gone_after_s=0.0).with_home_asked()
     keep_in_archive(desk, Stamp(1, desk.now + 3_600.0))
     (order,) = of_kind(desk.tell(fetched(HOME, 404, started_at=desk.now)), ParsePage)
     assert order.visit == 2

@@ -1,0 +1,193 @@
+"""When a page is visited again, by policies that have names. Pure.
+
+A visit finds something (`Finding`); what all visits of a page have found is remembered in its row
+(`visit_memory`); a policy says for how long to wait then. All of them are functions of one shape, over that
+memory, the finding, the time and the settings, and none knows of another:
+
+    fixed     the same interval for every page (Spider's cycle)
+    adaptive  x 1.4 while a page stays as it is, x 0.8 when it has changed; between a least and a longest one
+    cho       as long as a page takes to change, as far as its visits tell: by the estimator of Cho and
+              Garcia-Molina (2003), rate = -log((n - X + 0.5) / (n + 0.5)) / t, for n visits, of which X have
+              found a change, t apart in the mean
+    expiry    in classes of base^n times `revisit_after_s`, one up or down: as packages of pages that expire
+              together were made in a storage of ours
+    batch     all pages at the turn of the same period, by depth: the old ones answer meanwhile
+    list      fixed, over the list of what is known: what a page that has changed links to is fetched, and not
+              what that links to; what is gone is not visited again
+
+What has gone (404, 410) is shown until it was missed by so many visits and for so long (`is_given_up`), and
+what cannot be had for other reasons for much longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum, auto
+from math import inf, log
+from typing import Final, NamedTuple, TypeAlias
+
+from peers.crawler.settings import CrawlSettings, Revisit
+from peers.crawler.url_rows import Conclusion, UrlRow, concluded
+from peers.crawler.visit_memory import NOTHING, VisitMemory, whole_s, with_check, with_miss
+
+GROWTH: Final = 1.4
+SHRINKAGE: Final = 0.8
+EXPIRY_BASE: Final = 2.0
+STRETCH_MAX: Final = 3.0  # of an interval from one to the next: a page that was seen twice may change yet
+_CLASSES_MAX: Final = 64
+
+
+class Finding(Enum):
+    """What a visit has shown of a page."""
+
+    FIRST = auto()  # it is there, and nothing is known to compare it with
+    SAME = auto()
+    CHANGED = auto()
+    MISSED = auto()  # it is shown to searchers, and its server says that there is none
+    UNANSWERED = auto()  # it is shown, and there was no answer, or one that may pass
+    GONE = auto()  # there is none, and none is shown any more
+    NOTHING = auto()  # it was not asked for, or is no page, or has never been there
+
+
+Policy: TypeAlias = Callable[[VisitMemory, Finding, float, CrawlSettings], float]
+
+
+def concluded_by(
+    settings: CrawlSettings, outcome: str, before: UrlRow | None, finding: Finding, now: float, text: int = 0
+) -> Conclusion:
+    """Conclude a visit, and have the next one when the policy of these settings wants it.
+
+    Args:
+      before: the row of the URL before the visit; None of one that was never visited.
+      text: what is remembered of the text of the page, see `visit_memory`; 0 when it was not seen.
+    """
+    memory = _remembered(memory_of(before), finding, now)
+    if text:
+        memory = memory._replace(text=text)
+    after_s = POLICIES[settings.revisit](memory, finding, now, settings)
+    memory = memory._replace(interval_s=0 if after_s == inf else whole_s(after_s))
+    return concluded(outcome, now, min(after_s, _grace(finding, settings).pause_s))._replace(memory=memory)
+
+
+def finding_of(before: UrlRow | None, digest: bytes, text: int) -> Finding:
+    """Tell whether a page that was seen is what it was: by its text if that is known, else by its body.
+
+    Args:
+      before: its row before the visit; None if it was never visited.
+    """
+    if before is None or not before.is_stored:
+        return Finding.FIRST
+    if text and before.memory.text:
+        return Finding.SAME if text == before.memory.text else Finding.CHANGED
+    return Finding.SAME if digest == before.digest else Finding.CHANGED
+
+
+def is_given_up(before: UrlRow | None, finding: Finding, now: float, settings: CrawlSettings) -> bool:
+    """Tell whether a page that is shown, and was missed or unanswered now, is to be shown no more.
+
+    Args:
+      before: its row before this visit.
+    """
+    memory, grace = with_miss(memory_of(before), now), _grace(finding, settings)
+    return memory.misses >= grace.visits and now - memory.missed_s >= grace.for_s
+
+
+def memory_of(row: UrlRow | None) -> VisitMemory:
+    return NOTHING if row is None else row.memory
+
+
+class _Grace(NamedTuple):
+    """How often in a row, and for how long, a page has to be missed."""
+
+    visits: int
+    for_s: float
+
+    @property
+    def pause_s(self) -> float:
+        """After how long it is looked for again, so that it can be given up in time."""
+        return self.for_s / (self.visits - 1) if self.visits > 1 else inf
+
+
+def _grace(finding: Finding, settings: CrawlSettings) -> _Grace:
+    match finding:
+        case Finding.MISSED:
+            return _Grace(settings.gone_visits, settings.gone_after_s)
+        case Finding.UNANSWERED:
+            return _Grace(settings.lost_visits, settings.lost_after_s)
+        case _:
+            return _Grace(1, 0.0)
+
+
+def _remembered(memory: VisitMemory, finding: Finding, now: float) -> VisitMemory:
+    match finding:
+        case Finding.FIRST:
+            return memory._replace(checked_s=whole_s(now), misses=0, missed_s=0)
+        case Finding.SAME | Finding.CHANGED:
+            return with_check(memory, now, is_changed=finding is Finding.CHANGED)
+        case Finding.MISSED | Finding.UNANSWERED:
+            return with_miss(memory, now)
+        case Finding.GONE:
+            return memory._replace(misses=0, missed_s=0)
+        case Finding.NOTHING:
+            return memory
+
+
+def _fixed(memory: VisitMemory, finding: Finding, now: float, settings: CrawlSettings) -> float:
+    return settings.revisit_after_s
+
+
+def _adaptive(memory: VisitMemory, finding: Finding, now: float, settings: CrawlSettings) -> float:
+    factor = {Finding.SAME: GROWTH, Finding.CHANGED: SHRINKAGE}.get(finding, 1.0)
+    return _clamped(factor * _last_s(memory, settings), settings)
+
+
+def _cho(memory: VisitMemory, finding: Finding, now: float, settings: CrawlSettings) -> float:
+    last_s = _last_s(memory, settings)
+    if not memory.checks or not memory.span_s:
+        return _clamped(last_s, settings)
+    n, changes = memory.checks, memory.changes
+    changes_per_visit = -log((n - changes + 0.5) / (n + 0.5))
+    longest_s = STRETCH_MAX * last_s
+    if changes_per_visit == 0.0:
+        return _clamped(longest_s, settings)
+    return _clamped(min(longest_s, memory.span_s / n / changes_per_visit), settings)
+
+
+def _expiry(memory: VisitMemory, finding: Finding, now: float, settings: CrawlSettings) -> float:
+    unit_s = settings.revisit_after_s
+    if unit_s in (0.0, inf):
+        return unit_s
+    step = {Finding.SAME: 1, Finding.CHANGED: -1}.get(finding, 0)
+    number = round(log(max(1.0, _last_s(memory, settings)) / unit_s, EXPIRY_BASE)) + step
+    number = max(-_CLASSES_MAX, min(number, _CLASSES_MAX))
+    return _clamped(EXPIRY_BASE**number * unit_s, settings)
+
+
+def _batch(memory: VisitMemory, finding: Finding, now: float, settings: CrawlSettings) -> float:
+    period_s = settings.revisit_after_s
+    return period_s - now % period_s if 0.0 < period_s < inf else period_s
+
+
+def _list(memory: VisitMemory, finding: Finding, now: float, settings: CrawlSettings) -> float:
+    return inf if finding is Finding.GONE else settings.revisit_after_s
+
+
+def _last_s(memory: VisitMemory, settings: CrawlSettings) -> float:
+    return memory.interval_s or settings.revisit_after_s
+
+
+def _clamped(interval_s: float, settings: CrawlSettings) -> float:
+    """Keep an interval between the least and the longest; but never, where pages are visited once."""
+    if settings.revisit_after_s == inf:
+        return inf
+    return min(max(interval_s, settings.revisit_min_s), settings.revisit_max_s)
+
+
+POLICIES: Final[dict[Revisit, Policy]] = {
+    Revisit.FIXED: _fixed,
+    Revisit.ADAPTIVE: _adaptive,
+    Revisit.CHO: _cho,
+    Revisit.EXPIRY: _expiry,
+    Revisit.BATCH: _batch,
+    Revisit.LIST: _list,
+}

@@ -1,0 +1,80 @@
+"""What the visits of a page have shown of it, in few bytes: by that it is decided when the next one is due.
+
+It belongs to the row of a URL (`url_rows`), and is as old as the visit that this tells of. Whoever has a row
+without one, from a version of this program that kept none, begins to remember with the next visit.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, NamedTuple
+
+CHECKS_MAX: Final = 64  # then half of them are forgotten, so that what a page did long ago counts less
+_SECONDS_MAX: Final = (1 << 32) - 1
+_LAYOUT: Final = struct.Struct(">IBBIIBII")
+MEMORY_BYTES: Final = _LAYOUT.size
+
+
+class VisitMemory(NamedTuple):
+    """What was seen; times are whole seconds of the mesh clock."""
+
+    interval_s: int = 0  # from the last visit to the next, as its policy wanted; 0 before the first one
+    checks: int = 0  # visits that told whether the page had changed since the one before
+    changes: int = 0  # of these, it had
+    span_s: int = 0  # over which these were made
+    checked_s: int = 0  # when the page was last seen; 0 for never
+    misses: int = 0  # visits in a row that found no page, or got no answer
+    missed_s: int = 0  # when the first of these was made
+    text: int = 0  # of title and text as last seen, XXH3-64 cut to 32 bits; 0 when that is not known
+
+    @property
+    def is_sound(self) -> bool:
+        """May another peer say so?"""
+        return self.changes <= self.checks <= CHECKS_MAX
+
+
+NOTHING: Final = VisitMemory()
+
+
+def memory_bytes(memory: VisitMemory) -> bytes:
+    """Return what is kept, always `MEMORY_BYTES`."""
+    return _LAYOUT.pack(*memory)
+
+
+def memory_in(data: bytes) -> VisitMemory:
+    """Read what is kept.
+
+    Raises:
+      ValueError: it is none.
+    """
+    try:
+        return VisitMemory(*_LAYOUT.unpack(data))
+    except struct.error as error:
+        raise ValueError(str(error)) from error
+
+
+def with_check(memory: VisitMemory, now: float, *, is_changed: bool) -> VisitMemory:
+    """Note that a visit has told whether the page was another one."""
+    checks, changes, span_s = memory.checks, memory.changes, memory.span_s
+    if checks >= CHECKS_MAX:
+        checks, changes, span_s = checks // 2, changes // 2, span_s // 2
+    seen_s = max(0, int(now) - memory.checked_s)
+    return memory._replace(
+        checks=checks + 1,
+        changes=changes + is_changed,
+        span_s=min(span_s + seen_s, _SECONDS_MAX),
+        checked_s=whole_s(now),
+        misses=0,
+        missed_s=0,
+    )
+
+
+def with_miss(memory: VisitMemory, now: float) -> VisitMemory:
+    """Note that a visit has not shown the page."""
+    since_s = memory.missed_s if memory.misses else whole_s(now)
+    return memory._replace(misses=min(memory.misses + 1, 255), missed_s=since_s)
+
+
+def whole_s(seconds: float) -> int:
+    """Return a time or an interval as it is kept."""
+    return int(min(max(seconds, 0.0), _SECONDS_MAX))
