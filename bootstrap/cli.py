@@ -271,8 +271,7 @@ def up(
     given = {
         "crawl.delay_s": delay,
         "crawl.pages_per_host_max": pages_per_host,
-        "crawl.gone_after_s": gone_after,
-        **_revisiting(revisit, revisit_after, data),
+        **_revisiting(revisit, revisit_after, gone_after, data),
         "web.resolver": None if resolver is None else str(resolver.resolve()),
         "web.allow_private": _private_names(urls, resolver, data, is_allowed=allow_private),
     }
@@ -291,10 +290,15 @@ def up(
     _crawl(options, urls, scope, once=once, report=report, record=record, as_json=as_json)
 
 
-def _revisiting(revisit: Revisit | None, after_s: float | None, data: Path) -> dict[str, Any]:
-    """What is given of when pages are visited again."""
-    name = None if revisit is None else revisit.value
-    return {"crawl.revisit": name, "crawl.revisit_after_s": after_s or _first_interval_s(revisit, data)}
+def _revisiting(
+    revisit: Revisit | None, after_s: float | None, gone_after_s: float | None, data: Path
+) -> dict[str, Any]:
+    """Settings of when pages are visited again, None where nothing is given."""
+    return {
+        "crawl.revisit": None if revisit is None else revisit.value,
+        "crawl.revisit_after_s": after_s or _first_interval_s(revisit, data),
+        "crawl.gone_after_s": gone_after_s,
+    }
 
 
 def _first_interval_s(revisit: Revisit | None, data: Path) -> float | None:
