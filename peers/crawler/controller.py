@@ -79,6 +79,7 @@ class CrawlStatistics(HolderStatistics, frozen=True):
     links_left_out: int  # to pages that the policy of the mesh does not want
     links_overlisted: int  # from sitemaps and feeds, to hosts of which more is queued than may be asked for
     lists_read: int  # sitemaps and feeds
+    pages_told: int  # that are due at once as their sites say that they have changed
     hosts: int
     queued: int
     due: int  # queued on hosts that were not given up
@@ -252,6 +253,7 @@ class Controller(StoreActor):
             links_left_out=links.left_out_count,
             links_overlisted=links.overlisted_count,
             lists_read=pages.list_count,
+            pages_told=links.told_count,
             hosts=frontier.host_count,
             queued=frontier.queued_count,
             due=frontier.due_count,

@@ -12,9 +12,10 @@ from peers.crawler.decoding import BODY_BYTES_MAX, TooLarge, Undecodable, decode
 from peers.crawler.link_lists import (
     LIST_MEDIA_TYPES,
     PACKED_MEDIA_TYPES,
+    Listed,
     begins_like_list,
     has_list_name,
-    listed_urls,
+    pages_listed,
 )
 from peers.crawler.messages import PageParsed, ParseFailed
 from peers.crawler.parser import NotHtml, ParsedPage, parse_page
@@ -32,7 +33,7 @@ def extract(fetched: PageFetched, visit: int) -> PageParsed | ParseFailed:
     media_type = (header_of(fetched, "content-type") or "").partition(";")[0].strip().lower()
     is_xml = media_type in LIST_MEDIA_TYPES
     if fetched.status == 200 and (is_xml or has_list_name(fetched.url)):
-        listed = listed_urls(fetched.url, fetched.body, fetched.codings)
+        listed = pages_listed(fetched.url, fetched.body, fetched.codings)
         if listed is not None:
             return _list(fetched.url, listed)
     try:
@@ -48,7 +49,7 @@ def extract(fetched: PageFetched, visit: int) -> PageParsed | ParseFailed:
     if is_xml or media_type in PACKED_MEDIA_TYPES:
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
     if begins_like_list(fetched.body):  # whatever its server calls it
-        return _list(fetched.url, listed_urls(fetched.url, fetched.body) or ())
+        return _list(fetched.url, pages_listed(fetched.url, fetched.body) or ())
     try:
         page = parse_page(
             fetched.url, fetched.body, header_of(fetched, "content-type"), header_of(fetched, "x-robots-tag")
@@ -72,8 +73,8 @@ def text_mark(page: ParsedPage) -> int:
     return xxh3_64_intdigest(f"{page.title}\n{page.text}".encode(errors="surrogatepass")) & 0xFFFFFFFF or 1
 
 
-def _list(url: str, listed: tuple[str, ...]) -> PageParsed:
-    links = tuple(FoundLink(each, is_listed=True) for each in listed)
+def _list(url: str, listed: tuple[Listed, ...]) -> PageParsed:
+    links = tuple(FoundLink(page.url, is_listed=True, changed_s=page.changed_s) for page in listed)
     return PageParsed(url, b"", None, links, NO_DIGEST, is_list=True)
 
 

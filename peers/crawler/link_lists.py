@@ -14,9 +14,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from mesh.urls import canonical
+from peers.crawler.dates import EARLIEST_S, http_seconds_of, seconds_of
 from peers.crawler.decoding import Undecodable, decode_beginning
 
 LISTED_MAX: Final = 50_000  # URLs of one list; sitemaps.org allows as many
@@ -52,8 +53,15 @@ def begins_like_list(body: bytes) -> bool:
     return _ROOT.match(body, 0, SNIFF_BYTES) is not None
 
 
-def listed_urls(url: str, body: bytes, codings: str = "") -> tuple[str, ...] | None:
-    """Return what a list lists, canonical, in its order, once each, `LISTED_MAX` at most; None if it is none.
+class Listed(NamedTuple):
+    """What a list says of a page."""
+
+    url: str  # canonical
+    changed_s: int = 0  # when it was changed last, whole seconds; 0 when that is not told
+
+
+def pages_listed(url: str, body: bytes, codings: str = "") -> tuple[Listed, ...] | None:
+    """Return what a list lists, in its order, once each, `LISTED_MAX` at most; None if it is none.
 
     Args:
       url: of the list.
@@ -68,21 +76,29 @@ def listed_urls(url: str, body: bytes, codings: str = "") -> tuple[str, ...] | N
         return None
     if begins_like_list(body) or body.startswith(_WIDE):
         # With the first list only: what reads XML takes 5 MB, and most processes never meet a list.
-        from peers.crawler.xml_lists import urls_in_xml
+        from peers.crawler.xml_lists import entries_in_xml
 
-        found = urls_in_xml(body, LISTED_MAX)
-    else:
-        found = _in_text(body) if has_list_name(url) else None
-    return None if found is None else tuple(_canonical(url, found))
+        found = entries_in_xml(body, LISTED_MAX)
+        return None if found is None else tuple(_canonical(url, found))
+    urls = _in_text(body) if has_list_name(url) else None
+    return None if urls is None else tuple(_canonical(url, ((each, "") for each in urls)))
 
 
-def _canonical(base: str, urls: Iterable[str]) -> Iterator[str]:
+def _canonical(base: str, entries: Iterable[tuple[str, str]]) -> Iterator[Listed]:
     known: set[str] = {base}
-    for url in urls:
+    for url, changed in entries:
         target = canonical(url, base)
         if target is not None and target not in known:
             known.add(target)
-            yield target
+            yield Listed(target, _changed_s(changed))
+
+
+def _changed_s(text: str) -> int:
+    """Read a date of a sitemap (W3C), or of a feed (RFC 822 or W3C); 0 for what is none."""
+    if not text:
+        return 0
+    seconds = seconds_of(text) or http_seconds_of(text)
+    return int(seconds) if seconds >= EARLIEST_S else 0
 
 
 def _in_text(body: bytes) -> list[str] | None:

@@ -24,8 +24,9 @@ from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_keys import url_key
 from peers.crawler.left_out_links import REVIEW_PAUSE_S, LeftOutLinks
 from peers.crawler.outbox import RESEND_S, Batch, Outbox
+from peers.crawler.revisiting import due_now, made_due
 from peers.crawler.settings import CrawlSettings, Tuning
-from peers.crawler.url_rows import due_at
+from peers.crawler.url_rows import UrlRow
 from peers.crawler.wire_messages import FoundLink, LinksAccepted, LinksFound, LinkUse
 from peers.engine.linkers import entries_of
 from peers.handover.mirror import Mirror, Pledge
@@ -74,7 +75,7 @@ class Links:
         self.quiet_s = -inf  # pages of files come in until then
         self._policy, self._policy_number = EVERYTHING, 0
         self.sent_count = self.received_count = self.refused_count = self.left_out_count = 0
-        self.overlisted_count = 0
+        self.overlisted_count = self.told_count = 0
 
     def change_settings(self, settings: CrawlSettings) -> None:
         self._settings = settings
@@ -154,7 +155,9 @@ class Links:
     def _is_new(self, link: FoundLink) -> bool:
         """Tell whether a link is to be brought to its owner: not if that was done a moment ago."""
         key = (link.url, link.anchor, link.linker)
-        if key in self._remembered or key in self._remembered_before or looks_like_trap(link.url):
+        if not link.changed_s and (key in self._remembered or key in self._remembered_before):
+            return False
+        if looks_like_trap(link.url):
             return False
         self._remembered.add(key)
         if len(self._remembered) >= self._tuning.links_remembered:
@@ -244,6 +247,8 @@ class Links:
                 self.overlisted_count += 1
             elif self._policy.has_room_for(link.url, link.depth):
                 self._frontier.add(link.url, host, slot, link.depth, link.hops, now)
+                if link.changed_s:
+                    self._make_due(link, slot, now)
             else:
                 self.leave_out(link)
         elif link.use is LinkUse.STORED:
@@ -303,9 +308,20 @@ class Links:
         slot, _ = self.place_of(host_of(url))
         row = self._frontier.row_of(url, slot)
         if row is not None and politeness.was_left_out(row):
-            mark = fingerprint(url)
-            self._frontier.merge_visited(slot, mark, row._replace(due_s=due_at(now), visited_s=now), url)
-            self._frontier.note_change(url_key(slot, mark))
+            self._merge(slot, due_now(row, now), url)
+
+    def _make_due(self, link: FoundLink, slot: int, now: float) -> None:
+        """Have a page visited at once that has changed, as is said."""
+        row = self._frontier.row_of(link.url, slot)
+        due = None if row is None else made_due(row, link.changed_s, now)
+        if due is not None:
+            self.told_count += 1
+            self._merge(slot, due, link.url)
+
+    def _merge(self, slot: int, row: UrlRow, url: str) -> None:
+        mark = fingerprint(url)
+        self._frontier.merge_visited(slot, mark, row, url)
+        self._frontier.note_change(url_key(slot, mark))
 
     def _is_for_its_peer(self, batch: Batch) -> bool:
         return all(self.place_of(host_of(link.url))[1] == batch.peer for link in batch.links)

@@ -13,6 +13,7 @@ from math import inf
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from mesh.actor import Address, Send
 from mesh.stamp import VISITS_MAX, Stamp
@@ -343,7 +344,7 @@ class PagesInProgress:
             depth = self.settings.depth_max  # what that links to is too deep
         if page.status == 200 and depth <= self.settings.depth_max:
             for link in page.links:
-                yield FoundLink(link.url, link.anchor, depth, linker=link.linker, is_listed=link.is_listed)
+                yield replace(link, depth=depth)
 
     def route(self, now: float) -> None:
         """Let the next links of stored pages go on their way; those without any more can be settled."""

@@ -15,6 +15,9 @@ memory, the finding, the time and the settings, and none knows of another:
     list      fixed, over the list of what is known: what a page that has changed links to is fetched, and not
               what that links to; what is gone is not visited again
 
+A site may say itself that a page has changed, by the `lastmod` of its sitemaps or to a gateway: then it is
+due at once, unless it was visited since, or a moment ago (`made_due`).
+
 What has gone (404, 410) is shown until it was missed by so many visits and for so long (`is_given_up`), and
 what cannot be had for other reasons for much longer.
 """
@@ -23,16 +26,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum, auto
-from math import inf, log
+from math import inf, log, nextafter
 from typing import Final, NamedTuple, TypeAlias
 
 from peers.crawler.settings import CrawlSettings, Revisit
-from peers.crawler.url_rows import Conclusion, UrlRow, concluded
+from peers.crawler.url_rows import Conclusion, UrlRow, concluded, due_at
 from peers.crawler.visit_memory import NOTHING, VisitMemory, whole_s, with_check, with_miss
 
 GROWTH: Final = 1.4
 SHRINKAGE: Final = 0.8
 EXPIRY_BASE: Final = 2.0
+TOLD_PAUSE_S: Final = 60.0  # from a visit to the next, however often a site says that the page has changed
 STRETCH_MAX: Final = 3.0  # of an interval from one to the next: a page that was seen twice may change yet
 _CLASSES_MAX: Final = 64
 
@@ -90,6 +94,28 @@ def is_given_up(before: UrlRow | None, finding: Finding, now: float, settings: C
     """
     memory, grace = with_miss(memory_of(before), now), _grace(finding, settings)
     return memory.misses >= grace.visits and now - memory.missed_s >= grace.for_s
+
+
+def made_due(row: UrlRow, changed_s: float, now: float) -> UrlRow | None:
+    """Have a page visited at once that is said to have changed; None when there is no reason.
+
+    Args:
+      changed_s: when, as it is said; what is yet to come is not believed.
+    """
+    was_seen_since = changed_s <= row.visited_s or row.visited_s + TOLD_PAUSE_S > now
+    if row.visit == 0 or row.outcome[0] == "X" or changed_s > now or was_seen_since or row.due_s <= now:
+        return None
+    return due_now(row, now)
+
+
+def due_now(row: UrlRow, now: float) -> UrlRow:
+    """Return a row that is due at once, and wins over what it was: as if its visit were a bit later."""
+    return row._replace(due_s=due_at(now), visited_s=nextafter(row.visited_s, inf))
+
+
+def is_out_of_turn(row: UrlRow) -> bool:
+    """Tell whether a page is due sooner than its policy wants."""
+    return row.memory.interval_s > 0 and row.due_s + 1.0 < row.visited_s + row.memory.interval_s
 
 
 def memory_of(row: UrlRow | None) -> VisitMemory:

@@ -32,6 +32,7 @@ from peers.crawler.host_state import HostState
 from peers.crawler.left_out_links import LeftOutLinks
 from peers.crawler.parked_hosts import record_in
 from peers.crawler.politeness import HostRecord
+from peers.crawler.revisiting import is_out_of_turn
 from peers.crawler.robots import RobotsRules, line_of, product_token, rules_for_status
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_queues import QueuedUrl
@@ -163,6 +164,7 @@ class UrlExplaining:
             "due_by": self._due_by(row),
             "interval_s": self._interval_s(row),
             "revisit": self._settings.revisit.value,
+            "is_out_of_turn": row.is_queued and is_out_of_turn(row) and not row.memory.misses,
             "checks": row.memory.checks,
             "changes": row.memory.changes,
             "misses": row.memory.misses,

@@ -6,11 +6,12 @@ the URLs that are kept.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from lxml import etree
 
 from mesh.urls import RAW_URL_CHARS_MAX
+from peers.crawler.dates import DATE_CHARS_MAX
 
 ELEMENTS_MAX: Final = 1_000_000  # 0.6 s; 50,000 URLs with all that the protocol says of each have 250,000
 DEPTH_MAX: Final = 64  # of elements; a sitemap has four, a feed with XHTML in it some twenty
@@ -18,9 +19,17 @@ FEED_BYTES: Final = 65_536  # between two looks whether there are enough
 
 _ROOTS: Final = frozenset(("urlset", "sitemapindex", "rss", "feed", "RDF"))
 _ENTRIES: Final = frozenset(("url", "sitemap", "item", "entry"))
+_DATES: Final = frozenset(("lastmod", "pubDate", "updated", "date"))  # of sitemaps, RSS, Atom, RSS 1.0
 
 
-def urls_in_xml(markup: bytes, urls_max: int) -> list[str] | None:
+class Entry(NamedTuple):
+    """A URL that is listed, as it stands there."""
+
+    url: str
+    changed: str = ""  # when its page was changed last, as it stands there too
+
+
+def entries_in_xml(markup: bytes, urls_max: int) -> list[Entry] | None:
     """Read a list in XML, however broken; None if its first element is that of something else."""
     collector = _Collector(urls_max)
     parser = etree.XMLParser(
@@ -35,7 +44,7 @@ def urls_in_xml(markup: bytes, urls_max: int) -> list[str] | None:
         pass
     except etree.XMLSyntaxError:  # what came before the damage is kept
         pass
-    return collector.urls if collector.is_list else None
+    return collector.entries if collector.is_list else None
 
 
 class _Enough(Exception):
@@ -48,9 +57,10 @@ class _Collector:
     def __init__(self, urls_max: int) -> None:
         self._urls_max = urls_max
         self.is_list = False
-        self.urls: list[str] = []
+        self.entries: list[Entry] = []
         self._path: list[str] = []  # local names of the open elements
         self._found: list[str] = []  # URLs of the open entry, the best first
+        self._changed = ""  # when that was changed
         self._pieces: list[str] | None = None  # of a text that may be a URL
         self._chars = 0
         self._element_count = 0
@@ -67,14 +77,14 @@ class _Collector:
             raise _Enough
         self._path.append(name)
         if name in _ENTRIES:
-            self._found = []
+            self._found, self._changed = [], ""
             self._begin_text(name == "sitemap")  # some indexes have no <loc>
         elif parent not in _ENTRIES:
             return
         elif name == "link" and "href" in attributes:
             if attributes.get("rel", "alternate") == "alternate":
                 self._found.append(attributes["href"])
-        elif name == "loc" or (name in ("link", "guid") and parent == "item"):
+        elif name == "loc" or name in _DATES or (name in ("link", "guid") and parent == "item"):
             self._begin_text(True)
 
     def data(self, text: str) -> None:
@@ -85,15 +95,17 @@ class _Collector:
     def end(self, tag: str) -> None:
         name = self._path.pop() if self._path else ""
         text, self._pieces = "".join(self._pieces or ()).strip(), None
-        if name in ("loc", "link"):
+        if name in _DATES:
+            self._changed = self._changed or text[:DATE_CHARS_MAX]
+        elif name in ("loc", "link"):
             self._found += [text] if text else []
         elif name in ("guid", "sitemap") and not self._found and text.startswith(("http://", "https://")):
             self._found.append(text)
         if name in _ENTRIES:
-            self.urls += self._found
+            self.entries += [Entry(url, self._changed) for url in self._found]
             self._found = []
-            if len(self.urls) >= self._urls_max:
-                del self.urls[self._urls_max :]
+            if len(self.entries) >= self._urls_max:
+                del self.entries[self._urls_max :]
                 raise _Enough
 
     def close(self) -> None:

@@ -273,6 +273,9 @@ class Http:
     def take_seeds(self, client: str, count: int) -> float:
         return self._quotas.take_seeds(client, count, self.now())
 
+    def take_changes(self, counts: Mapping[str, int]) -> float:
+        return self._quotas.take_changes(counts, self.now())
+
     def metrics(self) -> str:
         requests = (Sample(count, {"class": kind}) for kind, count in sorted(self._requests.items()))
         of_gateway = (

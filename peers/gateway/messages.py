@@ -170,6 +170,7 @@ class AddSeeds(Message, frozen=True):
 
     ticket: int
     urls: tuple[str, ...]
+    are_changed: bool = False  # known ones are to be visited again at once
 
 
 class SeedsAdded(Message, frozen=True):

@@ -99,6 +99,16 @@ _OPERATIONS: Final = (
         failures=(400, 413),
     ),
     _Operation(
+        "/api/changed",
+        "post",
+        "Say which pages have changed, as JSON or one URL a line: they are visited as soon as their hosts may "
+        "be asked, unknown ones too; for administrators unless gateway.takes_seeds",
+        Seeded,
+        takes=(Seeds, _TEXT),
+        is_for_administrators=True,
+        failures=(400, 413),
+    ),
+    _Operation(
         "/api/why",
         "get",
         "What is known of a URL, and why it is as it is",

@@ -9,13 +9,14 @@ and may leave a bucket below empty.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from math import inf
 from typing import Final
 
 from peers.gateway.settings import GatewaySettings
 
-# So many clients are remembered, about 1 kB each; those that came last. Who is forgotten begins anew.
+# So many clients, and hosts, are remembered, about 1 kB each; those that came last. Others begin anew.
 CLIENTS_MAX: Final = 10_000
 HOUR_S: Final = 3_600.0
 # What may be taken at once: a person opens several pages of results in a moment, then reads.
@@ -78,11 +79,13 @@ class Quotas:
         self.refused = 0
         self._settings = settings
         self._clients: OrderedDict[str, _Client] = OrderedDict()
+        self._hosts: OrderedDict[str, Bucket] = OrderedDict()  # of which pages have changed
 
     def change_settings(self, settings: GatewaySettings) -> None:
         """Count by other limits from now on; all begin anew."""
         self._settings = settings
         self._clients.clear()
+        self._hosts.clear()
 
     def take_query(self, client: str, now: float) -> float:
         """Take a query; return 0.0, or in how many seconds it can be, and nothing is taken."""
@@ -92,6 +95,17 @@ class Quotas:
     def take_seeds(self, client: str, count: int, now: float) -> float:
         """Do the same for seeds."""
         return self._take(self._client(client, now).seeds, count, now)
+
+    def take_changes(self, counts: Mapping[str, int], now: float) -> float:
+        """Take pages that have changed, by host, whoever says so: all of them, or none and say when."""
+        buckets = [(self._host(host, now), float(count)) for host, count in counts.items()]
+        wait_s = max((bucket.wait_s(count, now) for bucket, count in buckets), default=0.0)
+        if wait_s:
+            self.refused += 1
+        else:
+            for bucket, count in buckets:
+                bucket.take(count)
+        return wait_s
 
     def wait_for_bytes(self, client: str, now: float) -> float:
         """Return in how many seconds there is a byte left for a client."""
@@ -113,6 +127,16 @@ class Quotas:
         else:
             bucket.take(amount)
         return wait_s
+
+    def _host(self, host: str, now: float) -> Bucket:
+        bucket = self._hosts.get(host)
+        if bucket is None:
+            changes = self._settings.host_changes_per_hour or inf
+            bucket = self._hosts[host] = Bucket(changes / HOUR_S, changes, now)
+            if len(self._hosts) > CLIENTS_MAX:
+                self._hosts.popitem(last=False)
+        self._hosts.move_to_end(host)
+        return bucket
 
     def _client(self, client: str, now: float) -> _Client:
         buckets = self._clients.get(client)

@@ -13,7 +13,8 @@ passes on looks the same. In a browser they sign in with it, to see (`sign_in`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 from ipaddress import ip_address
@@ -35,7 +36,7 @@ from mesh.certificate import why_no_beginning
 from mesh.decree import DECREE_BYTES_MAX, Decree
 from mesh.errors import CorruptionError, RemoteProtocolError
 from mesh.membership.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
-from mesh.urls import canonical
+from mesh.urls import canonical, host_of
 from peers.engine.query import Order
 from peers.gateway import pages
 from peers.gateway.feeds import opensearch_description, rss
@@ -140,6 +141,9 @@ class Backend(Protocol):
 
     def take_seeds(self, client: str, count: int) -> float:
         """Count seeds of a client (see `quotas`); 0.0, or in how many seconds they can be."""
+
+    def take_changes(self, counts: Mapping[str, int]) -> float:
+        """Count changed pages by host (see `quotas`); 0.0, or in how many seconds they can be."""
 
     def now(self) -> float:
         """Seconds of a clock that only goes forward."""
@@ -313,6 +317,12 @@ class _Routes:
         return _json(kept.view(is_admin=self._may_see(request)))
 
     async def api_seeds(self, request: Request) -> Response:
+        return await self._take_urls(request, are_changed=False)
+
+    async def api_changed(self, request: Request) -> Response:
+        return await self._take_urls(request, are_changed=True)
+
+    async def _take_urls(self, request: Request, *, are_changed: bool) -> Response:
         if _is_foreign(request, self._backend.settings.names):
             raise _Refusal(403, "seeds are only taken from pages of this gateway and from programs")
         if not self._backend.settings.takes_seeds:
@@ -333,7 +343,9 @@ class _Routes:
             return _json(seeded, 400)
         order = tuple(urls)
         self._count_seeds(request, len(order))
-        added = await self._backend.ask(lambda ticket: AddSeeds(ticket, order), SeedsAdded)
+        if are_changed:
+            self._count_changes(request, order)
+        added = await self._backend.ask(lambda ticket: AddSeeds(ticket, order, are_changed), SeedsAdded)
         left_out = list(added.left_out[:INVALID_SHOWN_MAX])
         seeded = Seeded(added.accepted, invalid[:INVALID_SHOWN_MAX], left_out=left_out)
         n_late = len(urls) - len(added.left_out) - added.accepted
@@ -424,6 +436,16 @@ class _Routes:
             hint = f"a client may give {settings.client_seeds_per_hour:,} seeds an hour here"
             raise _Refusal(429, hint, {"Retry-After": str(ceil(wait_s))})
 
+    def _count_changes(self, request: Request, urls: Sequence[str]) -> None:
+        """Let others than administrators say of one host that so many pages have changed, and no more."""
+        if self._is_admin(request):
+            return
+        wait_s = self._backend.take_changes(Counter(map(host_of, urls)))
+        if wait_s:
+            limit = self._backend.settings.host_changes_per_hour
+            hint = f"of one host {limit:,} pages an hour can have changed here"
+            raise _Refusal(429, hint, {"Retry-After": str(ceil(wait_s))})
+
     def _check_admin(self, request: Request) -> None:
         """Refuse an order to the mesh from who may not give it."""
         settings = self._backend.settings
@@ -491,6 +513,7 @@ def application(backend: Backend) -> Starlette:
             Route("/api/status", routes.api_status),
             Route("/api/history", routes.api_history),
             Route("/api/seeds", routes.api_seeds, methods=["POST"]),
+            Route("/api/changed", routes.api_changed, methods=["POST"]),
             Route("/api/why", routes.api_why),
             Route("/api/why/idle", routes.api_why_idle),
             Route("/api/drain", routes.api_drain, methods=["POST"]),

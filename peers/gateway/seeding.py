@@ -1,4 +1,4 @@
-"""Bringing seed URLs to the peers that crawl them."""
+"""Bringing seed URLs, and those of pages that have changed, to the peers that crawl them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Seeding(Errand):
         self._current = current
         self._policy_number = policy_number
         self._policy = policy
-        self._urls = order.urls
+        self._urls, self._are_changed = order.urls, order.are_changed
         self._left_out: tuple[str, ...] = ()
         self._delivery: Delivery[int, LinksFound] = Delivery(_SETTINGS)
         self._accepted = 0
@@ -49,10 +49,10 @@ class Seeding(Errand):
     def start(self, now: float) -> list[Send]:
         self._limit_at = now + SEEDING_S_MAX
         by_owner: dict[str, list[FoundLink]] = {}
-        policy = self._policy.at(now)
+        policy, changed_s = self._policy.at(now), int(now) if self._are_changed else 0
         self._left_out = tuple(url for url in self._urls if not policy.has_room_for(url))
         for url in dict.fromkeys(url for url in self._urls if policy.has_room_for(url)):
-            by_owner.setdefault(self._taker_of(url), []).append(FoundLink(url))
+            by_owner.setdefault(self._taker_of(url), []).append(FoundLink(url, changed_s=changed_s))
         for owner, links in by_owner.items():
             for part in in_batches(links, lambda link: len(link.url), items_max=LINKS_MAX):
                 links_found = LinksFound(self._number_question(), tuple(part), self._policy_number)

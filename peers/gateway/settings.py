@@ -73,6 +73,14 @@ class GatewaySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     client_seeds_per_hour: Annotated[
         int, Meta(ge=0, description="that one client gives, as many at once; 0 for no limit")
     ] = 20_000
+    host_changes_per_hour: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="pages of one host that are said to have changed (POST /api/changed), as many at "
+            "once; 0 for no limit",
+        ),
+    ] = 1_000
     proxies: Annotated[
         tuple[str, ...],
         Meta(

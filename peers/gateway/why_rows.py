@@ -76,6 +76,8 @@ def _state_rows(facts: UrlFacts) -> Iterator[Row]:
 
 def _interval_text(facts: UrlFacts) -> str:
     policy = f", by the policy {facts.revisit}" if facts.revisit else ""
+    if facts.is_out_of_turn:
+        return "its site says that it has changed, in a sitemap, a header or to a gateway"
     found = f": {facts.changes} of its last {facts.checks} visits found it changed" if facts.checks else ""
     return f"{DueBy.INTERVAL} of {span(facts.interval_s or 0)}{policy}{found}"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, cast
 
@@ -38,6 +39,9 @@ class KnownPages:
         raise AssertionError("nobody asks for it")
 
     def take_seeds(self, client: str, count: int) -> float:
+        return 0.0
+
+    def take_changes(self, counts: Mapping[str, int]) -> float:
         return 0.0
 
     def now(self) -> float:

@@ -1241,6 +1241,7 @@ def test_what_it_lets_be_seen_adds_up() -> None:
         links_left_out=0,
         links_overlisted=0,
         lists_read=0,
+        pages_told=0,
         hosts=1,
         queued=3,
         due=3,

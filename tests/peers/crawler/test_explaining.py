@@ -131,10 +131,23 @@ def test_page_says_by_which_policy_it_is_due_and_what_its_visits_have_found() ->
     facts = url_facts(desk, HOME)
     assert (facts.revisit, facts.checks, facts.changes) == ("adaptive", 2, 0)
     assert facts.interval_s == pytest.approx(4_000.0 * 1.4**2, abs=2.0)
+    assert not facts.is_out_of_turn
     desk.tell(fetched(HOME, 404))
     facts = url_facts(desk, HOME)
     assert facts.misses == 1
     assert facts.missed_s == pytest.approx(desk.now, abs=1.0)
+
+
+def test_page_whose_site_says_that_it_has_changed_says_so() -> None:
+    desk = Desk(revisit_after_s=4_000.0, robots_ttl_s=1e9).with_home_asked()
+    desk.store(HOME, at=desk.now)
+    desk.wake(1.0)
+    desk.wake(100.0)
+    assert not url_facts(desk, HOME).is_out_of_turn
+    desk.change(fetches_in_flight_max=1)
+    desk.seed(PAGE)
+    desk.seed(HOME, changed_s=int(desk.now))
+    assert url_facts(desk, HOME).is_out_of_turn
 
 
 def test_page_that_is_visited_once_is_due_never() -> None:

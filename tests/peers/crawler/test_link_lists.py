@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from peers.crawler.extraction import extract
-from peers.crawler.link_lists import LISTED_MAX, begins_like_list, has_list_name, listed_urls
+from peers.crawler.link_lists import LISTED_MAX, begins_like_list, has_list_name, pages_listed
 from peers.crawler.messages import PageParsed, ParseFailed
 from peers.crawler.robots import SITEMAPS_MAX, sitemaps_named
 from peers.crawler.web_request import FailureReason
@@ -20,6 +20,13 @@ from tests.shared_data import shared
 URL: Final = "http://a.test/sitemap.xml"
 XML: Final = "http://www.example.com"
 ONE: Final = b"<urlset><url><loc>http://a.test/1</loc></url></urlset>"
+
+
+def listed_urls(url: str, body: bytes, codings: str = "") -> tuple[str, ...] | None:
+    """What a list lists, without dates."""
+    listed = pages_listed(url, body, codings)
+    return None if listed is None else tuple(page.url for page in listed)
+
 
 # How many of each, and the first of them.
 SUITE: Final = {
@@ -241,3 +248,19 @@ def test_a_robots_txt_names_sitemaps_between_its_groups() -> None:
 def test_so_many_sitemaps_of_a_robots_txt_are_read() -> None:
     robots = b"".join(b"Sitemap: /%d\n" % n for n in range(SITEMAPS_MAX + 1))
     assert len(sitemaps_named(robots)) == SITEMAPS_MAX
+
+
+def test_a_list_tells_when_its_pages_have_changed() -> None:
+    sitemap = (
+        b"<urlset><url><loc>/1</loc><lastmod>2020-01-02</lastmod></url>"
+        b"<url><lastmod>2020-01-02T00:00:05+00:00</lastmod><loc>/2</loc></url>"
+        b"<url><loc>/3</loc><lastmod>yesterday</lastmod></url><url><loc>/4</loc></url></urlset>"
+    )
+    listed = pages_listed(URL, sitemap)
+    assert listed is not None
+    assert [page.changed_s for page in listed] == [1_577_923_200, 1_577_923_205, 0, 0]
+    rss = b"<rss><item><link>/1</link><pubDate>Thu, 02 Jan 2020 00:00:00 GMT</pubDate></item></rss>"
+    atom = b'<feed><entry><link href="/1"/><updated>2020-01-02T01:00:00+01:00</updated></entry></feed>'
+    for feed in (rss, atom):
+        (page,) = pages_listed("http://a.test/feed", feed) or ()
+        assert page == ("http://a.test/1", 1_577_923_200)

@@ -126,3 +126,53 @@ def test_a_list_is_visited_again_like_a_page_and_is_none_in_the_archive() -> Non
     assert requested == [HOME, SITEMAP]
     assert read(desk, SITEMAP, f"{ORIGIN}/new") == []
     assert asked(desk.wake(2.0)) == [f"{ORIGIN}/new"]
+
+
+def list_with_dates(url: str, *pages: tuple[str, float]) -> PageParsed:
+    found = tuple(FoundLink(link, is_listed=True, changed_s=int(at)) for link, at in pages)
+    return PageParsed(url, b"", None, found, NO_DIGEST, is_list=True)
+
+
+def due_s_of(desk: Desk, url: str) -> float:
+    row = desk.controller._frontier.row_of(url, owned_by().slot_of(host_of(url)))
+    assert row is not None
+    return row.due_s
+
+
+def test_a_page_is_due_at_once_when_a_sitemap_says_that_it_has_changed_since_its_visit() -> None:
+    desk = with_sitemap_asked(revisit_after_s=1e6, robots_ttl_s=1e9)
+    visited_s = desk.now
+    desk.now += 600.0
+    pages = [(HOME, visited_s + 300.0)]
+    assert of_kind(desk.tell(fetched(SITEMAP)), ParsePage)
+    desk.tell(list_with_dates(SITEMAP, *pages), "parser")
+    desk.wake(0.1)
+    assert desk.now - 1.0 <= due_s_of(desk, HOME) <= desk.now + 1.0
+    assert asked(desk.wake(2.0)) == [HOME]
+    assert desk.observe().pages_told == 1
+    desk.store(HOME, at=desk.now)
+    desk.wake(2.0)
+    desk.seed(HOME, changed_s=int(visited_s + 300.0))
+    assert asked(desk.wake(100.0)) == [], "it was visited since"
+    assert due_s_of(desk, HOME) > desk.now + 9e5
+
+
+def test_what_a_site_says_of_the_future_or_of_the_past_or_of_what_it_forbids_makes_nothing_due() -> None:
+    desk = with_sitemap_asked(revisit_after_s=1e6, robots_ttl_s=1e9)
+    read(desk, SITEMAP, f"{ORIGIN}/private/2")
+    desk.wake(2.0)
+    desk.now += 600.0
+    before = {url: due_s_of(desk, url) for url in (HOME, f"{ORIGIN}/private/2")}
+    desk.seed(HOME, changed_s=int(desk.now + 60.0))
+    desk.seed(HOME, changed_s=1)
+    desk.seed(f"{ORIGIN}/private/2", changed_s=int(desk.now - 1.0))
+    assert {url: due_s_of(desk, url) for url in before} == before
+    assert desk.observe().pages_told == 0
+
+
+def test_a_page_that_has_changed_and_is_unknown_is_new() -> None:
+    desk = Desk(revisit_after_s=1e6).with_home_asked()
+    desk.store(HOME, at=desk.now)
+    desk.wake(2.0)
+    desk.seed(f"{ORIGIN}/new", changed_s=int(desk.now))
+    assert f"{ORIGIN}/new" in [*asked(desk.wake(2.0)), *desk.controller._visits.under_way]

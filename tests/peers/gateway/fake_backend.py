@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from mesh.actor import Message
 from peers.gateway.routes import Answer
@@ -24,6 +24,8 @@ class FakeBackend:
         self.orders: list[Message] = []
         self.seeds_taken: list[tuple[str, int]] = []
         self.seeds_wait_s = 0.0
+        self.changes_taken: list[dict[str, int]] = []
+        self.changes_wait_s = 0.0
         self._answer = answer
 
     async def ask(
@@ -40,6 +42,10 @@ class FakeBackend:
     def take_seeds(self, client: str, count: int) -> float:
         self.seeds_taken.append((client, count))
         return self.seeds_wait_s
+
+    def take_changes(self, counts: Mapping[str, int]) -> float:
+        self.changes_taken.append(dict(counts))
+        return self.changes_wait_s
 
     def now(self) -> float:
         return 100.0

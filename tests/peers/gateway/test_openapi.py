@@ -64,6 +64,7 @@ async def test_the_gateway_gives_its_description(gateway: Starlette, described: 
         ("/api/history?span=year", "GET", b""),
         ("/api/seeds", "POST", SEEDS),
         ("/api/seeds", "POST", b"nothing"),
+        ("/api/changed", "POST", SEEDS),
         ("/api/drain", "POST", b'{"peer": "bobb"}'),
         ("/api/drain", "POST", b"[]"),
         ("/healthz", "GET", b""),

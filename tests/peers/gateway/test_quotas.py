@@ -73,3 +73,12 @@ def test_clients_are_remembered_in_bounded_room() -> None:
     for number in range(CLIENTS_MAX + 50):
         quotas.take_query(str(number), 0.0)
     assert len(quotas) == CLIENTS_MAX
+
+
+def test_changes_of_a_host_are_counted_whoever_tells_them_all_or_none() -> None:
+    quotas = Quotas(GatewaySettings(host_changes_per_hour=10))
+    assert quotas.take_changes({"a.test": 8, "b.test": 1}, 0.0) == 0.0
+    wait_s = quotas.take_changes({"a.test": 4, "b.test": 1}, 0.0)
+    assert wait_s == pytest.approx(720.0)
+    assert quotas.take_changes({"b.test": 9}, 0.0) == 0.0, "nothing was taken of it"
+    assert quotas.take_changes({"a.test": 4}, 720.0) == 0.0

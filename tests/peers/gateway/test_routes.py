@@ -467,6 +467,29 @@ async def test_body_of_seeds_is_bounded(gateway: Starlette, backend: FakeBackend
     assert backend.orders == []
 
 
+async def test_pages_that_have_changed_are_brought_like_seeds(
+    gateway: Starlette, backend: FakeBackend
+) -> None:
+    body = json.dumps({"urls": ["http://A.test/1", "http://b.test/"]}).encode()
+    reply = await ask(gateway, "/api/changed", "POST", RIGHTS, body)
+    assert reply.json == {"accepted": 2, "invalid": []}
+    assert backend.orders == [AddSeeds(7, ("http://a.test/1", "http://b.test/"), are_changed=True)]
+    assert (await ask(gateway, "/api/changed", "POST", {}, body)).status == 403
+
+
+async def test_of_one_host_so_many_pages_can_have_changed() -> None:
+    backend = FakeBackend(settings=GatewaySettings(takes_seeds=True))
+    body = b"http://a.test/1\nhttp://a.test:81/2\nhttp://b.test/\n"
+    assert (await ask(application(backend), "/api/changed", "POST", {}, body)).status == 200
+    assert backend.changes_taken == [{"a.test": 2, "b.test": 1}]
+    assert [count for _, count in backend.seeds_taken] == [3]
+    backend.changes_wait_s = 12.3
+    reply = await ask(application(backend), "/api/changed", "POST", {}, body)
+    assert (reply.status, reply.headers["retry-after"]) == (429, "13")
+    assert "of one host" in reply.json["error"]
+    assert len(backend.orders) == 1
+
+
 async def test_seeds_that_were_not_taken_in_time_are_not_claimed() -> None:
     gateway = application(FakeBackend(lambda order: SeedsAdded(7, 1)))
     reply = await post(gateway, b"http://a.test/\nhttp://b.test/")

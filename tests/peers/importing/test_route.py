@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 from starlette.applications import Starlette
@@ -44,6 +44,9 @@ class FakeBackend:
         return stored_page(url, records)
 
     def take_seeds(self, client: str, count: int) -> float:
+        return 0.0
+
+    def take_changes(self, counts: Mapping[str, int]) -> float:
         return 0.0
 
     def now(self) -> float:
