@@ -8,7 +8,8 @@
                 `wildcard_web` with names without an end
 `crawl`         one crawl from seeds to rest; `checks` what must hold after it
 `experiments`   a crawl, and the book's first experiment; `balance`, `results`, `report`
-`cli`           the commands `tianmesh sim crawl`, `sim replay` and `sim faults`
+`freshness`     a model of pages that change, for policies of visiting them again
+`cli`           the commands `tianmesh sim crawl`, `sim replay`, `sim freshness` and `sim faults`
 
 Runs with faults:
 

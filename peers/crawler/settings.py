@@ -21,6 +21,7 @@ class Revisit(StrEnum):
     FIXED = "fixed"
     ADAPTIVE = "adaptive"
     CHO = "cho"
+    OPTIMAL = "optimal"
     EXPIRY = "expiry"
     BATCH = "batch"
     LIST = "list"
@@ -146,8 +147,9 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         Meta(
             description="by what policy pages are visited again: fixed (all at one interval), adaptive "
             "(later what stays as it is, sooner what changes), cho (as often as a page is found to change), "
-            "expiry (in classes that double), batch (all at the turn of a period), list (what is known, and "
-            "one layer more of what has changed)"
+            "optimal (where visits keep most pages fresh; what changes all the time is given up), expiry (in "
+            "classes that double), batch (all at the turn of a period), list (what is known, and one layer "
+            "more of what has changed)"
         ),
     ] = Revisit.FIXED
     revisit_after_s: Annotated[

@@ -101,8 +101,8 @@ _OPERATIONS: Final = (
     _Operation(
         "/api/changed",
         "post",
-        "Say which pages have changed, as JSON or one URL a line: they are visited as soon as their hosts may "
-        "be asked, unknown ones too; for administrators unless gateway.takes_seeds",
+        "Say which pages have changed, as JSON or one URL a line: they are visited as soon as their hosts "
+        "may be asked, unknown ones too; for administrators unless gateway.takes_seeds",
         Seeded,
         takes=(Seeds, _TEXT),
         is_for_administrators=True,

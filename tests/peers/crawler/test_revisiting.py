@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peers.crawler.revisiting import Finding, concluded_by, finding_of, is_given_up
+from peers.crawler.revisiting import Finding, changes_between, concluded_by, finding_of, is_given_up
 from peers.crawler.settings import CrawlSettings, Revisit
 from peers.crawler.url_rows import Conclusion, UrlRow, after_visit
 from peers.crawler.visit_memory import VisitMemory
@@ -66,9 +66,9 @@ def test_cho_and_garcia_molina_2003_the_estimator_is_of_the_mean_interval() -> N
     before = NEW._replace(outcome="D200", visit=20, url=URL, memory=memory)
     conclusion = concluded_by(settings, "D200", before, CHANGED, 1e9)
     rate = -log((20 - 5 + 0.5) / (20 + 0.5)) / DAY_S
-    assert conclusion.due_s - conclusion.at_s == pytest.approx(min(1 / rate, 3 * DAY_S), abs=1)
+    assert conclusion.due_s - conclusion.at_s == pytest.approx(min(1 / rate, 2 * DAY_S), abs=1)
     conclusion = concluded_by(settings_of(Revisit.CHO, revisit_max_s=9e9), "D200", before, SAME, 1e9)
-    assert conclusion.due_s - conclusion.at_s == pytest.approx(3 * DAY_S, abs=1), "not at once so much longer"
+    assert conclusion.due_s - conclusion.at_s == pytest.approx(2 * DAY_S, abs=1), "not at once so much longer"
     assert intervals(visited(settings, *[SAME] * 20))[-1] == settings.revisit_max_s
 
 
@@ -82,6 +82,20 @@ def test_cho_finds_out_how_often_a_page_changes() -> None:
             conclusion = concluded_by(settings, "D200", rows[-1], finding, rows[-1].due_s)
             rows.append(after_visit(rows[-1], URL, conclusion._replace(digest=b"%8d" % len(rows))))
         assert median(intervals(rows[100:])) == pytest.approx(mean_days * DAY_S, rel=0.5)
+
+
+def test_the_optimum_spends_little_on_what_changes_all_the_time_and_more_on_what_changes_seldom() -> None:
+    settings = settings_of(Revisit.OPTIMAL, revisit_after_s=10 * DAY_S)
+    assert intervals(visited(settings, *[CHANGED] * 12))[-1] > 14 * DAY_S
+    for life_days, most_days in ((10.0, 12.0), (80.0, 40.0)):
+        n, changes = 60, round(60 * (1 - exp(-10.0 / life_days)))
+        memory = VisitMemory(int(30 * DAY_S), n, changes, int(n * 10 * DAY_S), int(1e9 - 10 * DAY_S))
+        before = NEW._replace(outcome="D200", visit=n, url=URL, memory=memory)
+        conclusion = concluded_by(settings, "D200", before, Finding.NOTHING, 1e9)
+        assert 0.6 * most_days < (conclusion.due_s - conclusion.at_s) / DAY_S < most_days
+    assert changes_between(1.0) == inf
+    for between in (0.01, 0.5, 1.0, 3.0):
+        assert changes_between(1 - exp(-between) * (1 + between)) == pytest.approx(between, rel=1e-3)
 
 
 def test_expiry_goes_by_classes() -> None:
