@@ -104,7 +104,8 @@ def lives_of(pages: int, random: np.random.Generator) -> Floats:
     """Draw how many days pages live in the mean, each between two changes."""
     kinds = random.choice(len(LIVES), size=pages, p=[share for share, _, _ in LIVES])
     least, most = (np.log(np.array([each[at] for each in LIVES]))[kinds] for at in (1, 2))
-    return np.exp(least + random.random(pages) * (most - least))
+    lives: Floats = np.exp(least + random.random(pages) * (most - least))
+    return lives
 
 
 def changes_between(worth: Floats) -> Floats:

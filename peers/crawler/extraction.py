@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 from xxhash import xxh3_64_digest, xxh3_64_intdigest
 
@@ -65,12 +67,22 @@ def extract(fetched: PageFetched, visit: int) -> PageParsed | ParseFailed:
         ),
         digest=digest,
         text_mark=text_mark(page),
+        text_shape=text_shape(page),
     )
 
 
 def text_mark(page: ParsedPage) -> int:
     """Return by what a page is told from what it was, whatever changes in its markup; never 0."""
     return xxh3_64_intdigest(f"{page.title}\n{page.text}".encode(errors="surrogatepass")) & 0xFFFFFFFF or 1
+
+
+def text_shape(page: ParsedPage) -> int:
+    """Return by what near-copies are told: pages whose texts differ in digits only have the same; never 0."""
+    text = page.text.translate(_NO_DIGITS)
+    return xxh3_64_intdigest(text.encode(errors="surrogatepass")) & 0xFFFFFFFF or 1
+
+
+_NO_DIGITS: Final = dict.fromkeys(map(ord, "0123456789"))
 
 
 def _list(url: str, listed: tuple[Listed, ...]) -> PageParsed:

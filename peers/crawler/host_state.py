@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from peers.crawler.frontier_keys import due_s_in, is_new
 from peers.crawler.politeness import HostRecord
 from peers.crawler.robots import RobotsRules
+from peers.crawler.traps import PatternBudgets
 
 COMPLETE: Final = None  # a window bound: nothing is in the table that is not in the window
 
@@ -42,6 +43,7 @@ class HostState:
         "record",
         "slot",
         "ticket",
+        "traps",
         "turn_s",
         "window",
         "window_urls",
@@ -64,6 +66,7 @@ class HostState:
         self.address_s = -inf  # when that was
         self.not_before_s = 0.0  # by the policy of now: another one may want it sooner
         self.again_owed = 0.0  # turns that are theirs, if there are both
+        self.traps: PatternBudgets | None = None  # once a page was seen
         self.is_busy = False  # it stands in the heap or among the ready, or is taken
         self.ticket = 0  # of its valid entry in the heap; 0 when it has none
         self.turn_s = inf  # the time of that

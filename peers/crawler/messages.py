@@ -34,6 +34,7 @@ class PageParsed(Message, frozen=True):
     digest: Annotated[bytes, Meta(min_length=8, max_length=8)]  # of the decoded body, XXH3-64
     is_list: bool = False  # a sitemap or feed: what is wanted of it are its links, and no records are made
     text_mark: Annotated[int, Meta(ge=0, lt=1 << 32)] = 0  # of title and text, see `visit_memory`
+    text_shape: Annotated[int, Meta(ge=0, lt=1 << 32)] = 0  # of the text without its digits, see `traps`
 
 
 class ParseFailed(Message, frozen=True):

@@ -26,6 +26,7 @@ from peers.crawler.links import Links
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
 from peers.crawler.revisiting import Finding, concluded_by, finding_of
 from peers.crawler.settings import CrawlSettings, Revisit, Tuning
+from peers.crawler.traps import PatternBudgets
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import Conclusion, due_at
 from peers.crawler.web_request import FailureReason, PageFetched, header_of, location_of
@@ -250,6 +251,9 @@ class PagesInProgress:
             page.links = parsed.links
             page.text = parsed.text_mark
             page.finding = finding_of(page.taken.before, page.digest, page.text)
+            if page.taken.before is None:
+                page.state.traps = page.state.traps or PatternBudgets()
+                page.state.traps.note(parsed.url, parsed.text_shape)
         page.anchors = self._frontier.anchors_of(parsed.url, page.state.slot)
         return [self._have_stored(page, parsed.records, parsed.document)]
 

@@ -81,6 +81,8 @@ class RobotsFiles:
         reason = politeness.policy_reason(decreed, taken.depth)
         if reason is not None or taken.is_stored:
             return reason
+        if self.settings.avoids_traps and state.traps is not None and state.traps.is_trap(taken.url):
+            return "trap"
         return self._budget_reason(state, decreed)
 
     def _budget_reason(self, state: HostState, decreed: Rule | None) -> str | None:

@@ -215,6 +215,13 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
             "crawled"
         ),
     ] = 300.0
+    avoids_traps: Annotated[
+        bool,
+        Meta(
+            description="leave out what is like too many pages that were copies of each other: session ids, "
+            "calendars, endless paths"
+        ),
+    ] = True
     reads_sitemaps: Annotated[
         bool,
         Meta(

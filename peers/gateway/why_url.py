@@ -16,6 +16,7 @@ _REASONS: Final = {
     "policy_budget": "the policy sets a limit of pages or depth",
     "host_budget": "as many pages of its host were asked for as may be",
     "domain_budget": "as many questions were asked of its domain as may be",
+    "trap": "pages with URLs like it were copies of each other",
     "host_origins": "its host has more schemes and ports than are visited",
     "crawl_delay": "its robots.txt wants a longer delay than we wait",
     "robots": "its robots.txt forbids it",

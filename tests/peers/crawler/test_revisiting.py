@@ -87,7 +87,7 @@ def test_cho_finds_out_how_often_a_page_changes() -> None:
 def test_the_optimum_spends_little_on_what_changes_all_the_time_and_more_on_what_changes_seldom() -> None:
     settings = settings_of(Revisit.OPTIMAL, revisit_after_s=10 * DAY_S)
     assert intervals(visited(settings, *[CHANGED] * 12))[-1] > 14 * DAY_S
-    for life_days, most_days in ((10.0, 12.0), (80.0, 40.0)):
+    for life_days, most_days in ((10.0, 12.0), (80.0, 30.0)):
         n, changes = 60, round(60 * (1 - exp(-10.0 / life_days)))
         memory = VisitMemory(int(30 * DAY_S), n, changes, int(n * 10 * DAY_S), int(1e9 - 10 * DAY_S))
         before = NEW._replace(outcome="D200", visit=n, url=URL, memory=memory)

@@ -1,0 +1,96 @@
+"""Budgets of patterns of URLs that bring near-copies of each other: crawler traps. Pure.
+
+A trap is a site, or a part of one, that has pages without an end: session ids, calendars, endless paths,
+parameters in any order. Their URLs are new for ever, what they show is not. So it is counted, for the
+patterns that a URL belongs to, how many pages were seen, and how many of these were *new*: unlike the last
+ones of the host, but for their digits and their title. A pattern may be asked for `FREE` pages, and for
+`PER_NEW` more with each that was new. Where one page in so many is new it never comes to an end, however many
+there are: a folder of 50,000 pages that differ is no trap.
+
+A URL belongs to its folders, down to the third; and to its path with digits and long codes taken out, with
+the sorted names of its parameters if it has any.
+
+What is counted is in memory, of hosts that are there: who takes a host over, or starts anew, counts from the
+beginning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import unquote_plus
+
+FREE: Final = 32
+PER_NEW: Final = 8
+FOLDERS_MAX: Final = 3
+PATTERNS_MAX: Final = 512  # of a host; those that came last stay
+SHAPES_MAX: Final = 2_048  # of its pages, likewise; 100 bytes each
+_CODE: Final = re.compile(r"[0-9a-f]{8,}|[0-9]+", re.IGNORECASE)
+
+
+class _Pattern:
+    """What was seen of one."""
+
+    __slots__ = ("n_new", "n_seen")
+
+    def __init__(self) -> None:
+        self.n_seen = self.n_new = 0
+
+    @property
+    def is_exhausted(self) -> bool:
+        return self.n_seen >= FREE + PER_NEW * self.n_new
+
+
+class PatternBudgets:
+    """The patterns of one host."""
+
+    def __init__(self) -> None:
+        self._patterns: dict[str, _Pattern] = {}
+        self._shapes: dict[int, None] = {}  # of the last pages, the latest last
+
+    def is_trap(self, url: str) -> bool:
+        """Has a pattern of a URL brought too many copies?"""
+        known = (self._patterns.get(name) for name in patterns_of(url))
+        return any(pattern is not None and pattern.is_exhausted for pattern in known)
+
+    def note(self, url: str, shape: int) -> None:
+        """Count a page.
+
+        Args:
+          shape: of its text, see `extraction.text_shape`; 0 when that is not known: then it counts as new.
+        """
+        is_new = shape not in self._shapes
+        if shape:
+            self._shapes.pop(shape, None)
+            self._shapes[shape] = None
+        for name in patterns_of(url):
+            pattern = self._patterns.pop(name, None) or _Pattern()
+            self._patterns[name] = pattern
+            pattern.n_seen += 1
+            pattern.n_new += is_new
+        _shorten(self._patterns, PATTERNS_MAX)
+        _shorten(self._shapes, SHAPES_MAX)
+
+
+def _shorten(entries: dict[Any, Any], count: int) -> None:
+    """Forget what came first."""
+    while len(entries) > count:
+        del entries[next(iter(entries))]
+
+
+def patterns_of(url: str) -> Iterator[str]:
+    """Yield the patterns of a canonical URL."""
+    path, _, query = url[url.index("/", 8) :].partition("?")
+    at = 0
+    for _ in range(FOLDERS_MAX):
+        at = path.find("/", at + 1)
+        if at < 0:
+            break
+        yield path[: at + 1]
+    template, n_codes = _CODE.subn("0", path)
+    if query:
+        names = sorted({unquote_plus(part.partition("=")[0]) for part in query.split("&")})
+        yield f"{template}?{'&'.join(names)}"
+    elif n_codes:
+        yield template
