@@ -81,7 +81,8 @@ class RobotsFiles:
         reason = politeness.policy_reason(decreed, taken.depth)
         if reason is not None or taken.is_stored:
             return reason
-        if self.settings.avoids_traps and state.traps is not None and state.traps.is_trap(taken.url):
+        may_be_trap = self.settings.avoids_traps and taken.depth > 0  # what is given as a seed is wanted
+        if may_be_trap and state.traps is not None and state.traps.is_trap(taken.url):
             return "trap"
         return self._budget_reason(state, decreed)
 

@@ -105,6 +105,5 @@ def test_a_controller_leaves_out_what_is_like_too_many_copies() -> None:
     assert len(requested) == 1 + 32 + 8
     assert desk.observe().fetch_status["trap"] == 20
     assert desk.state_of(pages[-1]) == "Xtrap"
-    desk.change(avoids_traps=False)
     desk.seed(f"{ORIGIN}/s/61")
     assert f"{ORIGIN}/s/61" in asked(desk.wake(2.0)) + list(desk.controller._visits.under_way)
