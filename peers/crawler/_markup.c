@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "peers/crawler/main_text.h"
+
 #define LOOKED_AT_MAX 256 /* open elements that an end tag may close */
 #define NOTED_MAX 10000 /* elements given to Python */
 #define NAME_BYTES_MAX 16 /* of a name that means anything */
@@ -41,96 +43,97 @@ typedef struct {
     int meaning;
     Kind kind;
     int weight; /* an end tag closes what weighs no more than itself */
+    Part part; /* what its text is a part of; NOTHING when that does not begin a line */
 } Tag;
 
 #define LIGHT 100
 
 /* By name. */
 static const Tag tags[] = {
-    {"a", 0, A, LIGHT},
-    {"address", BLOCK, OTHER, LIGHT},
-    {"area", VOID, AREA, LIGHT},
-    {"article", BLOCK, OTHER, LIGHT},
-    {"aside", BLOCK, OTHER, LIGHT},
-    {"base", VOID | NOTED, OTHER, LIGHT},
-    {"basefont", VOID, OTHER, LIGHT},
-    {"bgsound", VOID, OTHER, LIGHT},
-    {"blockquote", BLOCK, OTHER, LIGHT},
-    {"body", BLOCK, OTHER, 200},
-    {"br", BLOCK | VOID, OTHER, LIGHT},
-    {"caption", BLOCK, OTHER, LIGHT},
-    {"center", BLOCK, OTHER, LIGHT},
-    {"col", VOID, OTHER, LIGHT},
-    {"dd", BLOCK | ENDS_ITS_LIKE, OTHER, LIGHT},
-    {"details", BLOCK, OTHER, LIGHT},
-    {"dialog", BLOCK, OTHER, LIGHT},
-    {"dir", BLOCK, OTHER, LIGHT},
-    {"div", BLOCK, OTHER, 150},
-    {"dl", BLOCK, OTHER, LIGHT},
-    {"dt", BLOCK | ENDS_ITS_LIKE, OTHER, LIGHT},
-    {"embed", VOID, OTHER, LIGHT},
-    {"fieldset", BLOCK, TABLE, LIGHT},
-    {"figcaption", BLOCK, OTHER, LIGHT},
-    {"figure", BLOCK, OTHER, LIGHT},
-    {"footer", BLOCK, OTHER, LIGHT},
-    {"form", BLOCK, OTHER, LIGHT},
-    {"frame", BLOCK | VOID, FRAME, LIGHT},
-    {"h1", BLOCK | HEADING, OTHER, LIGHT},
-    {"h2", BLOCK | HEADING, OTHER, LIGHT},
-    {"h3", BLOCK | HEADING, OTHER, LIGHT},
-    {"h4", BLOCK | HEADING, OTHER, LIGHT},
-    {"h5", BLOCK | HEADING, OTHER, LIGHT},
-    {"h6", BLOCK | HEADING, OTHER, LIGHT},
-    {"head", 0, OTHER, 200},
-    {"header", BLOCK, OTHER, LIGHT},
-    {"hr", BLOCK | VOID, OTHER, LIGHT},
-    {"html", BLOCK | NOTED, OTHER, 220},
-    {"iframe", BLOCK | HIDDEN | RAW, FRAME, LIGHT},
-    {"img", VOID, IMG, LIGHT},
-    {"input", VOID, OTHER, LIGHT},
-    {"keygen", VOID, OTHER, LIGHT},
-    {"legend", BLOCK, OTHER, LIGHT},
-    {"li", BLOCK | ENDS_ITS_LIKE, OTHER, LIGHT},
-    {"link", VOID, FEED, LIGHT},
-    {"main", BLOCK, OTHER, LIGHT},
-    {"menu", BLOCK, OTHER, LIGHT},
-    {"meta", VOID | NOTED, OTHER, LIGHT},
-    {"nav", BLOCK, OTHER, LIGHT},
-    {"noembed", HIDDEN | RAW, OTHER, LIGHT},
-    {"noframes", HIDDEN | RAW, OTHER, LIGHT},
-    {"noscript", HIDDEN, OTHER, LIGHT},
-    {"ol", BLOCK, OTHER, LIGHT},
-    {"optgroup", BLOCK, OTHER, LIGHT},
-    {"option", BLOCK | ENDS_ITS_LIKE, OTHER, LIGHT},
-    {"p", BLOCK | ENDS_ITS_LIKE, P, LIGHT},
-    {"param", VOID, OTHER, LIGHT},
-    {"plaintext", RAW, PLAINTEXT, LIGHT},
-    {"pre", BLOCK, OTHER, LIGHT},
-    {"script", HIDDEN | RAW, SCRIPT, LIGHT},
-    {"section", BLOCK, OTHER, LIGHT},
-    {"select", BLOCK, OTHER, LIGHT},
-    {"source", VOID, OTHER, LIGHT},
-    {"style", HIDDEN | RAW, OTHER, LIGHT},
-    {"summary", BLOCK, OTHER, LIGHT},
-    {"table", BLOCK, TABLE, 190},
-    {"tbody", BLOCK, OTHER, 180},
-    {"td", BLOCK | ENDS_ITS_LIKE, TABLE, 160},
-    {"template", HIDDEN, OTHER, LIGHT},
-    {"textarea", RAW_ENTITIES, OTHER, LIGHT},
-    {"tfoot", BLOCK, OTHER, 180},
-    {"th", BLOCK | ENDS_ITS_LIKE, TABLE, 160},
-    {"thead", BLOCK, OTHER, 180},
-    {"time", NOTED, OTHER, LIGHT},
-    {"title", BLOCK | RAW_ENTITIES, TITLE, LIGHT},
-    {"tr", BLOCK | ENDS_ITS_LIKE, OTHER, 170},
-    {"track", VOID, OTHER, LIGHT},
-    {"ul", BLOCK, OTHER, LIGHT},
-    {"wbr", VOID, OTHER, LIGHT},
-    {"xmp", RAW, OTHER, LIGHT},
+    {"a", 0, A, LIGHT, NOTHING},
+    {"address", BLOCK, OTHER, LIGHT, BOX},
+    {"area", VOID, AREA, LIGHT, NOTHING},
+    {"article", BLOCK, OTHER, LIGHT, ARTICLE},
+    {"aside", BLOCK, OTHER, LIGHT, ASIDE},
+    {"base", VOID | NOTED, OTHER, LIGHT, NOTHING},
+    {"basefont", VOID, OTHER, LIGHT, NOTHING},
+    {"bgsound", VOID, OTHER, LIGHT, NOTHING},
+    {"blockquote", BLOCK, OTHER, LIGHT, QUOTATION},
+    {"body", BLOCK, OTHER, 200, BOX},
+    {"br", BLOCK | VOID, OTHER, LIGHT, NOTHING},
+    {"caption", BLOCK, OTHER, LIGHT, CELL},
+    {"center", BLOCK, OTHER, LIGHT, BOX},
+    {"col", VOID, OTHER, LIGHT, NOTHING},
+    {"dd", BLOCK | ENDS_ITS_LIKE, OTHER, LIGHT, TERM},
+    {"details", BLOCK, OTHER, LIGHT, BOX},
+    {"dialog", BLOCK, OTHER, LIGHT, CONTROL},
+    {"dir", BLOCK, OTHER, LIGHT, LIST},
+    {"div", BLOCK, OTHER, 150, BOX},
+    {"dl", BLOCK, OTHER, LIGHT, LIST},
+    {"dt", BLOCK | ENDS_ITS_LIKE, OTHER, LIGHT, TERM},
+    {"embed", VOID, OTHER, LIGHT, NOTHING},
+    {"fieldset", BLOCK, TABLE, LIGHT, CONTROL},
+    {"figcaption", BLOCK, OTHER, LIGHT, PICTURE},
+    {"figure", BLOCK, OTHER, LIGHT, PICTURE},
+    {"footer", BLOCK, OTHER, LIGHT, FOOTER},
+    {"form", BLOCK, OTHER, LIGHT, CONTROL},
+    {"frame", BLOCK | VOID, FRAME, LIGHT, NOTHING},
+    {"h1", BLOCK | HEADING, OTHER, LIGHT, HEADLINE},
+    {"h2", BLOCK | HEADING, OTHER, LIGHT, HEADLINE},
+    {"h3", BLOCK | HEADING, OTHER, LIGHT, HEADLINE},
+    {"h4", BLOCK | HEADING, OTHER, LIGHT, HEADLINE},
+    {"h5", BLOCK | HEADING, OTHER, LIGHT, HEADLINE},
+    {"h6", BLOCK | HEADING, OTHER, LIGHT, HEADLINE},
+    {"head", 0, OTHER, 200, NOTHING},
+    {"header", BLOCK, OTHER, LIGHT, HEADER},
+    {"hr", BLOCK | VOID, OTHER, LIGHT, NOTHING},
+    {"html", BLOCK | NOTED, OTHER, 220, BOX},
+    {"iframe", BLOCK | HIDDEN | RAW, FRAME, LIGHT, NOTHING},
+    {"img", VOID, IMG, LIGHT, NOTHING},
+    {"input", VOID, OTHER, LIGHT, NOTHING},
+    {"keygen", VOID, OTHER, LIGHT, NOTHING},
+    {"legend", BLOCK, OTHER, LIGHT, CONTROL},
+    {"li", BLOCK | ENDS_ITS_LIKE, OTHER, LIGHT, ITEM},
+    {"link", VOID, FEED, LIGHT, NOTHING},
+    {"main", BLOCK, OTHER, LIGHT, MAIN},
+    {"menu", BLOCK, OTHER, LIGHT, LIST},
+    {"meta", VOID | NOTED, OTHER, LIGHT, NOTHING},
+    {"nav", BLOCK, OTHER, LIGHT, NAVIGATION},
+    {"noembed", HIDDEN | RAW, OTHER, LIGHT, NOTHING},
+    {"noframes", HIDDEN | RAW, OTHER, LIGHT, NOTHING},
+    {"noscript", HIDDEN, OTHER, LIGHT, NOTHING},
+    {"ol", BLOCK, OTHER, LIGHT, LIST},
+    {"optgroup", BLOCK, OTHER, LIGHT, CONTROL},
+    {"option", BLOCK | ENDS_ITS_LIKE, OTHER, LIGHT, CONTROL},
+    {"p", BLOCK | ENDS_ITS_LIKE, P, LIGHT, PARAGRAPH},
+    {"param", VOID, OTHER, LIGHT, NOTHING},
+    {"plaintext", RAW, PLAINTEXT, LIGHT, LISTING},
+    {"pre", BLOCK, OTHER, LIGHT, LISTING},
+    {"script", HIDDEN | RAW, SCRIPT, LIGHT, NOTHING},
+    {"section", BLOCK, OTHER, LIGHT, BOX},
+    {"select", BLOCK, OTHER, LIGHT, CONTROL},
+    {"source", VOID, OTHER, LIGHT, NOTHING},
+    {"style", HIDDEN | RAW, OTHER, LIGHT, NOTHING},
+    {"summary", BLOCK, OTHER, LIGHT, BOX},
+    {"table", BLOCK, TABLE, 190, GRID},
+    {"tbody", BLOCK, OTHER, 180, GRID},
+    {"td", BLOCK | ENDS_ITS_LIKE, TABLE, 160, CELL},
+    {"template", HIDDEN, OTHER, LIGHT, NOTHING},
+    {"textarea", RAW_ENTITIES, OTHER, LIGHT, CONTROL},
+    {"tfoot", BLOCK, OTHER, 180, GRID},
+    {"th", BLOCK | ENDS_ITS_LIKE, TABLE, 160, CELL},
+    {"thead", BLOCK, OTHER, 180, GRID},
+    {"time", NOTED, OTHER, LIGHT, NOTHING},
+    {"title", BLOCK | RAW_ENTITIES, TITLE, LIGHT, NOTHING},
+    {"tr", BLOCK | ENDS_ITS_LIKE, OTHER, 170, GRID},
+    {"track", VOID, OTHER, LIGHT, NOTHING},
+    {"ul", BLOCK, OTHER, LIGHT, LIST},
+    {"wbr", VOID, OTHER, LIGHT, NOTHING},
+    {"xmp", RAW, OTHER, LIGHT, LISTING},
 };
 #define N_TAGS (sizeof tags / sizeof *tags)
 
-static const Tag unknown_tag = {"", 0, OTHER, LIGHT};
+static const Tag unknown_tag = {"", 0, OTHER, LIGHT, NOTHING};
 
 /* Bytes that grow. */
 typedef struct {
@@ -152,10 +155,18 @@ typedef struct {
 
 /* Attributes that mean something, the first of each name; `at` is NULL when there is none. */
 typedef struct {
-    Span href, source, rel, alt, type;
+    Span href, source, rel, alt, type, names, id, role, style;
+    bool is_hidden; /* by the attribute of that name */
     PyObject *all; /* a dict, of elements that are given to Python */
     bool is_closed; /* <x/> */
 } Attributes;
+
+/* An element that is open. */
+typedef struct {
+    uint32_t number; /* of its name */
+    int32_t outer; /* the element that text belonged to around it */
+    bool is_hidden, is_veiled; /* by its attributes: not shown, or not at first */
+} Open;
 
 typedef struct {
     const char *at, *end; /* what is not yet read */
@@ -163,8 +174,18 @@ typedef struct {
     PyObject *entities; /* dict of str: what each name stands for */
     Buffer text; /* visible, NUL between blocks */
     Buffer folded, decoded, alts; /* alts: of the images in the open link */
-    uint32_t *open; /* numbers of the names of open elements */
+    Open *open;
     Py_ssize_t n_open, open_room;
+    Block *blocks;
+    Element *elements;
+    Py_ssize_t n_blocks, blocks_room, n_elements_kept, elements_room;
+    Block block; /* the one that text goes into */
+    size_t block_at; /* in text */
+    bool has_block; /* whether that has begun */
+    int32_t element; /* that text belongs to, -1 for none */
+    int64_t veiled; /* open elements that are */
+    bool is_linking; /* in a link, whether that is followed or not */
+    bool has_headline, in_headline; /* a first h1 */
     Py_ssize_t text_chars, n_elements;
     int64_t hidden; /* open elements whose text is not shown */
     PyObject *href; /* of the open link, NULL when there is none */
@@ -313,6 +334,118 @@ static PyObject *folded(Reader *r, const char *bytes, size_t n, char gap)
     return PyUnicode_DecodeUTF8(to->at, out - to->at, "replace");
 }
 
+/* --- Blocks ------------------------------------------------------------------------------------------ */
+
+static bool is_blank(const char *bytes, size_t n)
+{
+    const unsigned char *at = (const unsigned char *)bytes, *end = at + n;
+    while (at < end) {
+        int n_bytes = *at ? space_bytes(at, end) : 1;
+        if (n_bytes == 0)
+            return false;
+        at += n_bytes;
+    }
+    return true;
+}
+
+/* Return what an array has become that has no room for one more, NULL for a failure. */
+static void *with_room(void *array, Py_ssize_t *room, size_t item)
+{
+    Py_ssize_t more = 2 * *room + 256;
+    void *grown = PyMem_Realloc(array, (size_t)more * item);
+    if (grown == NULL)
+        PyErr_NoMemory();
+    else
+        *room = more;
+    return grown;
+}
+
+/* End the block that text goes into, which is one when anything is in it. */
+static bool end_block(Reader *r)
+{
+    bool has_text = r->has_block && !is_blank(r->text.at + r->block_at, r->text.size - r->block_at);
+    r->has_block = false;
+    if (!has_text)
+        return true;
+    if (r->n_blocks == r->blocks_room) {
+        Block *grown = with_room(r->blocks, &r->blocks_room, sizeof *grown);
+        if (grown == NULL)
+            return false;
+        r->blocks = grown;
+    }
+    r->block.start = r->block_at;
+    r->block.end = r->text.size;
+    while (r->block.end > r->block.start && (unsigned char)r->text.at[r->block.end - 1] <= ' ')
+        r->block.end--;
+    r->blocks[r->n_blocks++] = r->block;
+    return true;
+}
+
+static bool break_text(Reader *r)
+{
+    return end_block(r) && append_byte(&r->text, 0);
+}
+
+/* Count text that was added from a place on. */
+static void count_added(Reader *r, size_t at)
+{
+    if (!r->has_block) {
+        if (is_blank(r->text.at + at, r->text.size - at))
+            return;
+        r->has_block = true;
+        r->block_at = at;
+        r->block = (Block){
+            .element = r->element,
+            .part = r->element >= 0 ? r->elements[r->element].part : NOTHING,
+            .is_hidden = r->veiled > 0,
+            .after_headline = r->has_headline,
+            .is_first_headline = r->in_headline,
+        };
+    }
+    count_text(&r->block, r->text.at + at, r->text.size - at, r->is_linking);
+}
+
+static uint16_t hints_of(const Attributes *attributes)
+{
+    uint16_t hints = attributes->names.at ? hints_in(attributes->names.at, attributes->names.size) : 0;
+    hints |= attributes->id.at ? hints_in(attributes->id.at, attributes->id.size) : 0;
+    return hints | (attributes->role.at ? hints_in(attributes->role.at, attributes->role.size) : 0);
+}
+
+static uint32_t looks_of(const Tag *tag, const Attributes *attributes)
+{
+    uint32_t hash = (2166136261u ^ (uint32_t)(tag - tags)) * 16777619u;
+    for (size_t i = 0; attributes->names.at && i < attributes->names.size; i++)
+        hash = (hash ^ (unsigned char)attributes->names.at[i]) * 16777619u;
+    return hash;
+}
+
+/* Make an element that begins a line the one that text belongs to. */
+static bool enter_element(Reader *r, const Tag *tag, const Attributes *attributes)
+{
+    if (tag->part == NOTHING)
+        return true;
+    if (r->n_elements_kept == r->elements_room) {
+        Element *grown = with_room(r->elements, &r->elements_room, sizeof *grown);
+        if (grown == NULL)
+            return false;
+        r->elements = grown;
+    }
+    bool is_page = tag->weight >= 200; /* what a page calls all of itself says nothing about a part */
+    Element entered = {.parent = r->element, .part = (uint8_t)tag->part};
+    entered.hints = is_page ? 0 : hints_of(attributes);
+    entered.all_hints = entered.hints;
+    entered.looks = looks_of(tag, attributes);
+    entered.all_parts = 1u << tag->part;
+    if (r->element >= 0) {
+        entered.all_hints |= r->elements[r->element].all_hints;
+        entered.all_parts |= r->elements[r->element].all_parts;
+    }
+    r->element = (int32_t)r->n_elements_kept;
+    r->elements[r->n_elements_kept++] = entered;
+    return true;
+}
+
 static PyObject *text_since(Reader *r, size_t at)
 {
     return at < r->text.size ? folded(r, r->text.at + at, r->text.size - at, ' ') : PyUnicode_FromString("");
@@ -438,7 +571,12 @@ static bool add_text(Reader *r, Span text, bool has_entities)
     if (r->hidden > 0 || r->text_chars > r->text_chars_max || text.size == 0)
         return true;
     r->text_chars += count_characters(text.at, text.size);
-    return has_entities ? append_decoded(r, text, false, &r->text) : append(&r->text, text.at, text.size);
+    size_t at = r->text.size;
+    bool is_added
+        = has_entities ? append_decoded(r, text, false, &r->text) : append(&r->text, text.at, text.size);
+    if (is_added)
+        count_added(r, at);
+    return is_added;
 }
 
 /* Keep a link; takes over the references, of which each may be NULL with an exception set. */
@@ -520,6 +658,7 @@ static bool start_special(Reader *r, const Tag *tag, Attributes *attributes)
     case A:
         if (!end_link(r))
             return false;
+        r->is_linking = attributes->href.at != NULL;
         if (attributes->href.at == NULL || has_word(attributes->rel, "nofollow"))
             return true;
         if (!leads_somewhere(attributes->href))
@@ -556,8 +695,10 @@ static bool start_special(Reader *r, const Tag *tag, Attributes *attributes)
 /* Do what the end of an element means, be there an end tag or not. */
 static bool end_element(Reader *r, const Tag *tag)
 {
-    if (tag->kind == A)
+    if (tag->kind == A) {
+        r->is_linking = false;
         return end_link(r);
+    }
     if (tag->meaning & HEADING && r->heading_at >= 0) {
         PyObject *text = text_since(r, (size_t)r->heading_at);
         r->heading_at = -1;
@@ -569,12 +710,15 @@ static bool end_element(Reader *r, const Tag *tag)
     if (tag->kind == TITLE && r->title_at >= 0) {
         r->title = text_since(r, (size_t)r->title_at);
         r->text.size = (size_t)r->title_at; /* shown in the window's frame, not on the page */
+        r->has_block = false;
         r->title_at = -1;
         if (r->title == NULL)
             return false;
     }
     r->hidden -= (tag->meaning & HIDDEN) != 0;
-    return !(tag->meaning & BLOCK) || append_byte(&r->text, 0);
+    if (tag->meaning & HEADING)
+        r->in_headline = false;
+    return !(tag->meaning & BLOCK) || break_text(r);
 }
 
 /* --- Elements ---------------------------------------------------------------------------------------- */
@@ -610,27 +754,52 @@ static Name read_name(const char *at, size_t n)
     return (Name){&unknown_tag, hash | 1u << 31};
 }
 
-static bool open_element(Reader *r, Name name)
+/* Tell whether a style says that an element is not displayed (at first). */
+static bool hides(Span style)
+{
+    const char *at = style.at, *end = at + style.size;
+    for (; at && at < end; at++)
+        if (starts_with(at, end, "display")) {
+            for (at += strlen("display"); at < end && (is_space(*at) || *at == ':'); at++)
+                ;
+            return starts_with(at, end, "none");
+        }
+    return false;
+}
+
+static bool open_element(Reader *r, Name name, const Attributes *attributes)
 {
     if (r->n_open == r->open_room) {
-        Py_ssize_t room = 2 * r->open_room + 256;
-        uint32_t *grown = PyMem_Realloc(r->open, (size_t)room * sizeof *grown);
-        if (grown == NULL) {
-            PyErr_NoMemory();
+        Open *grown = with_room(r->open, &r->open_room, sizeof *grown);
+        if (grown == NULL)
             return false;
-        }
         r->open = grown;
-        r->open_room = room;
     }
-    r->open[r->n_open++] = name.number;
-    return true;
+    bool is_page = name.tag->weight >= 200; /* scripts show it */
+    Open opened = {.number = name.number, .outer = r->element};
+    opened.is_hidden = attributes->is_hidden && !is_page;
+    opened.is_veiled = !is_page && hides(attributes->style);
+    r->hidden += opened.is_hidden;
+    r->veiled += opened.is_veiled;
+    r->open[r->n_open++] = opened;
+    return enter_element(r, name.tag, attributes);
+}
+
+static bool close_last(Reader *r)
+{
+    Open closed = r->open[--r->n_open];
+    bool is_ended = end_element(r, tag_of(closed.number));
+    r->hidden -= closed.is_hidden;
+    r->veiled -= closed.is_veiled;
+    r->element = closed.outer;
+    return is_ended;
 }
 
 /* End what an end tag, or the end of the page, leaves open above `n_left` elements. */
 static bool close_elements(Reader *r, Py_ssize_t n_left)
 {
     while (r->n_open > n_left)
-        if (!end_element(r, tag_of(r->open[--r->n_open])))
+        if (!close_last(r))
             return false;
     return true;
 }
@@ -640,7 +809,7 @@ static bool close_before(Reader *r, Name name)
 {
     if (r->n_open == 0)
         return true;
-    uint32_t number = r->open[r->n_open - 1];
+    uint32_t number = r->open[r->n_open - 1].number;
     const Tag *last = tag_of(number), *tag = name.tag;
     bool is_like = number == name.number && tag->meaning & ENDS_ITS_LIKE;
     bool ends_text = last->kind == P && tag->meaning & BLOCK && !(tag->meaning & VOID);
@@ -652,14 +821,14 @@ static bool end_tag(Reader *r, Name name)
 {
     Py_ssize_t least = r->n_open > LOOKED_AT_MAX ? r->n_open - LOOKED_AT_MAX : 0;
     for (Py_ssize_t i = r->n_open; i-- > least;) {
-        if (r->open[i] == name.number)
+        if (r->open[i].number == name.number)
             return close_elements(r, i);
-        if (tag_of(r->open[i])->weight > name.tag->weight)
+        if (tag_of(r->open[i].number)->weight > name.tag->weight)
             break;
     }
     /* Standard, 13.2.6.4.7: </p> and </br> of nothing are elements. */
     bool is_break = name.tag->kind == P || (name.tag->meaning & (BLOCK | VOID)) == (BLOCK | VOID);
-    return !is_break || append_byte(&r->text, 0);
+    return !is_break || break_text(r);
 }
 
 /* --- Tags -------------------------------------------------------------------------------------------- */
@@ -692,6 +861,16 @@ static bool take_attribute(Reader *r, Span name, Span value, Attributes *to)
         place = &to->source;
     else if (name.size == 4 && starts_with(name.at, end, "type"))
         place = &to->type;
+    else if (name.size == 5 && starts_with(name.at, end, "class"))
+        place = &to->names;
+    else if (name.size == 2 && starts_with(name.at, end, "id"))
+        place = &to->id;
+    else if (name.size == 4 && starts_with(name.at, end, "role"))
+        place = &to->role;
+    else if (name.size == 5 && starts_with(name.at, end, "style"))
+        place = &to->style;
+    else if (name.size == 6 && starts_with(name.at, end, "hidden"))
+        to->is_hidden = value.size != strlen("until-found");
     if (place && place->at == NULL)
         *place = value;
     return true;
@@ -788,21 +967,28 @@ static const char *raw_end(const char *at, const char *end, const Tag *tag)
     return end;
 }
 
+static void start_heading(Reader *r, const Tag *tag)
+{
+    r->heading_at = (Py_ssize_t)r->text.size;
+    r->in_headline = tag->name[1] == '1' && !r->has_headline;
+    r->has_headline = r->has_headline || r->in_headline;
+}
+
 static bool start_element(Reader *r, Name name, Attributes *attributes)
 {
     const Tag *tag = name.tag;
-    if (!close_before(r, name) || (tag->meaning & BLOCK && !append_byte(&r->text, 0)))
+    if (!close_before(r, name) || (tag->meaning & BLOCK && !break_text(r)))
         return false;
     if (tag->meaning & HEADING)
-        r->heading_at = (Py_ssize_t)r->text.size;
+        start_heading(r, tag);
     if (!start_special(r, tag, attributes))
         return false;
     if (tag->meaning & VOID)
-        return !(tag->meaning & BLOCK) || append_byte(&r->text, 0);
+        return !(tag->meaning & BLOCK) || break_text(r);
     r->hidden += (tag->meaning & HIDDEN) != 0;
     if (attributes->is_closed && !(tag->meaning & (RAW | RAW_ENTITIES))) /* of these it is ignored */
         return end_element(r, tag);
-    if (!open_element(r, name))
+    if (!open_element(r, name, attributes))
         return false;
     if (tag->meaning & (RAW | RAW_ENTITIES)) {
         const char *end = raw_end(r->at, r->end, tag);
@@ -821,7 +1007,7 @@ static bool read_tag(Reader *r, const char *name_at, bool is_end)
         at++;
     Name name = read_name(name_at, (size_t)(at - name_at));
     bool is_noted = !is_end && name.tag->meaning & NOTED;
-    bool is_wanted = is_noted || (!is_end && name.tag->kind != OTHER);
+    bool is_wanted = is_noted || !is_end;
     Attributes attributes = {.all = is_noted ? PyDict_New() : NULL};
     if (is_noted && attributes.all == NULL)
         return false;
@@ -889,47 +1075,141 @@ static bool read_all(Reader *r)
 
 /* --- The module -------------------------------------------------------------------------------------- */
 
-static PyObject *result_of(Reader *r)
+/* Take weights as they are given, none for no bytes; false when they are for other features. */
+static bool take_network(const Py_buffer *bytes, int n_features, Network *network)
 {
-    PyObject *text = folded(r, r->text.at, r->text.size, '\n');
-    if (text == NULL)
-        return NULL;
-    PyObject *title = r->title ? r->title : Py_None, *is_cut = r->is_cut ? Py_True : Py_False;
-    return Py_BuildValue("OONOOO", title, r->headings, text, r->links, r->noted, is_cut);
+    bool is_right = bytes->len == 0 || bytes->len == network_size(n_features) * (Py_ssize_t)sizeof(float);
+    if (!is_right)
+        PyErr_Format(PyExc_ValueError, "weights for %d features are expected", n_features);
+    *network = bytes->len ? bytes->buf : NULL;
+    return is_right;
 }
 
-static PyObject *read_markup(PyObject *module, PyObject *arguments)
+static PyObject *floats_of(const double *values, int64_t n)
 {
-    (void)module;
-    Py_buffer markup;
-    Reader r = {.heading_at = -1, .title_at = -1};
-    if (!PyArg_ParseTuple(
-            arguments, "y*O!nnnn:read_markup", &markup, &PyDict_Type, &r.entities, &r.text_chars_max,
-            &r.elements_max, &r.links_max, &r.anchor_chars_max))
+    return PyBytes_FromStringAndSize((const char *)values, (Py_ssize_t)n * (Py_ssize_t)sizeof *values);
+}
+
+/* Score the blocks; return a list of the scores, or, when they are asked for, the features of both passes. */
+static PyObject *judged(Reader *r, const Network *networks, bool is_measured)
+{
+    int64_t n = r->n_blocks, n_kept = is_measured ? n : 0;
+    Layout layout = {
+        .text = r->text.at, .blocks = r->blocks, .elements = r->elements, .n_blocks = n,
+        .n_elements = r->n_elements_kept, .core = -1, .core_of_mass = -1,
+    };
+    size_t n_numbers = (size_t)(layout.n_elements + n_kept * (FIRST_FEATURES + SECOND_FEATURES));
+    size_t n_seen = 2 * (size_t)n + 1, n_table = 2 * (size_t)layout.n_elements + 1;
+    double *sums = PyMem_Malloc((n_numbers + 1) * sizeof *sums);
+    float *scores = PyMem_Malloc(((size_t)n + 1) * sizeof *scores);
+    uint64_t *seen = PyMem_Calloc(n_seen, sizeof *seen);
+    int32_t *table = PyMem_Malloc(2 * n_table * sizeof *table);
+    PyObject *result = NULL;
+    if (sums == NULL || scores == NULL || seen == NULL || table == NULL) {
+        PyErr_NoMemory();
+    } else {
+        for (size_t i = 0; i < n_table; i++) {
+            table[2 * i] = -1;
+            table[2 * i + 1] = 0;
+        }
+        count_alike(&layout, table, n_table);
+        Py_ssize_t title_size = 0;
+        const char *title = r->title ? PyUnicode_AsUTF8AndSize(r->title, &title_size) : NULL;
+        read_blocks(&layout, title, title ? (size_t)title_size : 0, seen, n_seen);
+        double *first = is_measured ? sums + layout.n_elements : NULL;
+        double *second = is_measured ? first + n * FIRST_FEATURES : NULL;
+        judge(&layout, networks, scores, sums, first, second);
+        if (is_measured)
+            result = Py_BuildValue(
+                "NN", floats_of(first, n * FIRST_FEATURES), floats_of(second, n * SECOND_FEATURES));
+        else
+            result = PyList_New((Py_ssize_t)n);
+        for (Py_ssize_t i = 0; result && !is_measured && i < n; i++) {
+            PyObject *score = PyFloat_FromDouble(scores[i]);
+            if (score == NULL)
+                Py_CLEAR(result);
+            else
+                PyList_SET_ITEM(result, i, score);
+        }
+    }
+    PyMem_Free(sums);
+    PyMem_Free(scores);
+    PyMem_Free(seen);
+    PyMem_Free(table);
+    return result;
+}
+
+static PyObject *result_of(Reader *r, const Network *networks, bool is_measured)
+{
+    PyObject *text = folded(r, r->text.at, r->text.size, '\n');
+    PyObject *scores = text && end_block(r) ? judged(r, networks, is_measured) : NULL;
+    if (scores == NULL) {
+        Py_XDECREF(text);
         return NULL;
+    }
+    if (is_measured)
+        return Py_BuildValue("NN", text, scores);
+    PyObject *title = r->title ? r->title : Py_None, *is_cut = r->is_cut ? Py_True : Py_False;
+    return Py_BuildValue("OONNOOO", title, r->headings, text, scores, r->links, r->noted, is_cut);
+}
+
+static void free_all(Reader *r)
+{
+    Py_XDECREF(r->links);
+    Py_XDECREF(r->headings);
+    Py_XDECREF(r->noted);
+    Py_XDECREF(r->title);
+    Py_XDECREF(r->href);
+    PyMem_Free(r->text.at);
+    PyMem_Free(r->folded.at);
+    PyMem_Free(r->decoded.at);
+    PyMem_Free(r->alts.at);
+    PyMem_Free(r->open);
+    PyMem_Free(r->blocks);
+    PyMem_Free(r->elements);
+}
+
+static PyObject *read_page(PyObject *arguments, bool is_measured)
+{
+    Py_buffer markup, first, second;
+    Reader r = {.heading_at = -1, .title_at = -1, .element = -1};
+    if (!PyArg_ParseTuple(
+            arguments, is_measured ? "y*O!nnnny*y*:measure_blocks" : "y*O!nnnny*y*:read_markup", &markup,
+            &PyDict_Type, &r.entities, &r.text_chars_max, &r.elements_max, &r.links_max, &r.anchor_chars_max,
+            &first, &second))
+        return NULL;
+    Network networks[2];
     r.at = markup.buf;
     r.end = r.at + markup.len;
     r.links = PyDict_New();
     r.headings = PyList_New(0);
     r.noted = PyList_New(0);
     bool is_ready = r.links && r.headings && r.noted && make_room(&r.text, (size_t)markup.len / 2);
-    PyObject *result = is_ready && read_all(&r) ? result_of(&r) : NULL;
+    is_ready = is_ready && take_network(&first, FIRST_FEATURES, &networks[0])
+        && take_network(&second, SECOND_FEATURES, &networks[1]);
+    PyObject *result = is_ready && read_all(&r) ? result_of(&r, networks, is_measured) : NULL;
     PyBuffer_Release(&markup);
-    Py_XDECREF(r.links);
-    Py_XDECREF(r.headings);
-    Py_XDECREF(r.noted);
-    Py_XDECREF(r.title);
-    Py_XDECREF(r.href);
-    PyMem_Free(r.text.at);
-    PyMem_Free(r.folded.at);
-    PyMem_Free(r.decoded.at);
-    PyMem_Free(r.alts.at);
-    PyMem_Free(r.open);
+    PyBuffer_Release(&first);
+    PyBuffer_Release(&second);
+    free_all(&r);
     return result;
+}
+
+static PyObject *read_markup(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    return read_page(arguments, false);
+}
+
+static PyObject *measure_blocks(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    return read_page(arguments, true);
 }
 
 static PyMethodDef methods[] = {
     {"read_markup", read_markup, METH_VARARGS, "See _markup.pyi."},
+    {"measure_blocks", measure_blocks, METH_VARARGS, "See _markup.pyi."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -944,7 +1224,11 @@ static PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__markup(void)
 {
     PyObject *module = PyModule_Create(&definition);
-    if (module && PyModule_AddStringConstant(module, "SOURCES", KERNEL_SOURCES) < 0)
+    if (module
+        && (PyModule_AddStringConstant(module, "SOURCES", KERNEL_SOURCES) < 0
+            || PyModule_AddIntConstant(module, "FIRST_FEATURES", FIRST_FEATURES) < 0
+            || PyModule_AddIntConstant(module, "SECOND_FEATURES", SECOND_FEATURES) < 0
+            || PyModule_AddIntConstant(module, "UNITS", UNITS) < 0))
         Py_CLEAR(module);
     return module;
 }

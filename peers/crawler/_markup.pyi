@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 SOURCES: str
+FIRST_FEATURES: int  # of a block, for the first network, and
+SECOND_FEATURES: int  # for the second
+UNITS: int  # units of each
 
 def read_markup(
     markup: bytes,
@@ -11,17 +14,40 @@ def read_markup(
     elements_max: int,
     links_max: int,
     anchor_chars_max: int,
+    first: bytes,
+    second: bytes,
     /,
 ) -> tuple[
-    str | None, list[str], str, dict[tuple[str, str], None], list[tuple[str, dict[str, str], bool]], bool
+    str | None,
+    list[str],
+    str,
+    list[float],
+    dict[tuple[str, str], None],
+    list[tuple[str, dict[str, str], bool]],
+    bool,
 ]:
     """Read UTF-8 without NULs.
 
     Args:
       entities: `html.entities.html5`.
       text_chars_max: no text is taken after so many characters.
+      first, second: weights of the networks, see `main_text`; b"" for none.
 
     Returns:
-      (title, headings in page order, text with a line for each block, links as (href, text) in page order,
-      elements html, base, meta and time with all attributes and whether they are visible, whether it was cut)
+      (title, headings in page order, text with a line for each block, how much of each line is main text,
+      links as (href, text) in page order, elements html, base, meta and time with all attributes and whether
+      they are visible, whether it was cut)
     """
+
+def measure_blocks(
+    markup: bytes,
+    entities: dict[str, str],
+    text_chars_max: int,
+    elements_max: int,
+    links_max: int,
+    anchor_chars_max: int,
+    first: bytes,
+    second: bytes,
+    /,
+) -> tuple[str, tuple[bytes, bytes]]:
+    """Read as `read_markup`; return the text, and what the networks go by: a row of float64 for each line."""

@@ -151,4 +151,5 @@ def document_of(page: ParsedPage, stamp: Stamp, last_modified: str | None) -> Do
         type=page.type,
         date=page_date(page.dates, last_modified, stamp.fetched_at),
         visit=stamp.visit,
+        boilerplate=page.boilerplate,
     )

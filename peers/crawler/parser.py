@@ -22,6 +22,7 @@ from peers.crawler._markup import read_markup
 from peers.crawler.charset import decode_text
 from peers.crawler.dates import DATE_CHARS_MAX, META_RANKS, TIME_RANK, seconds_of
 from peers.crawler.language import language_of
+from peers.crawler.main_text import NETWORKS, parted
 from peers.crawler.wire_messages import ANCHOR_CHARS_MAX
 
 TEXT_CHARS_MAX: Final = 500_000  # kept of a page's text; Marginalia
@@ -52,7 +53,7 @@ class ParsedPage(msgspec.Struct, frozen=True):
     url: str
     title: str
     headings: str  # h1 to h6 in page order, one a line
-    text: str  # visible text, one block a line, white space folded, headings included
+    text: str  # what the page is about, one block a line, white space folded, headings included
     links: tuple[Link, ...]  # in page order; without rel=nofollow, empty when the page says nofollow
     language: str  # primary subtag of <html lang> in lower case, else by the text; "" when neither tells
     charset: str  # Python's name of the codec
@@ -61,6 +62,7 @@ class ParsedPage(msgspec.Struct, frozen=True):
     is_cut: bool = False  # longer than the limits; the rest was not read
     type: str = "text/html"  # media type that it was read as
     dates: tuple[str, ...] = ()  # what the page says of when it was changed, best first, as it stands there
+    boilerplate: str = ""  # the visible text around that, such as menus, likewise
 
 
 def parse_page(
@@ -98,12 +100,13 @@ def parse_page(
         title=page.title[:TITLE_CHARS_MAX],
         headings=page.headings[:HEADINGS_CHARS_MAX],
         text=page.text[:TEXT_CHARS_MAX],
+        boilerplate=page.boilerplate[: max(0, TEXT_CHARS_MAX - len(page.text))],
         links=() if is_nofollow else page.links,
-        language=page.language or language_of(page.text),
+        language=page.language or language_of(page.text) or language_of(page.boilerplate),
         charset=decoded.encoding,
         replacement_count=decoded.replacement_count,
         is_noindex=is_noindex,
-        is_cut=page.is_cut or len(page.text) > TEXT_CHARS_MAX,
+        is_cut=page.is_cut or len(page.text) + len(page.boilerplate) > TEXT_CHARS_MAX,
         type=media_type if media_type in _TEXT_TYPES else "text/html",
         dates=page.dates,
     )
@@ -157,6 +160,7 @@ class _Page(msgspec.Struct):
     title: str = ""
     headings: str = ""
     text: str = ""
+    boilerplate: str = ""
     links: tuple[Link, ...] = ()
     language: str = ""
     robots: str = ""
@@ -166,21 +170,24 @@ class _Page(msgspec.Struct):
 
 def _read_markup(url: str, markup: bytes) -> _Page:
     """Read UTF-8 markup without NULs."""
-    title, headings, text, hrefs, noted, is_cut = read_markup(
+    title, headings, text, scores, hrefs, noted, is_cut = read_markup(
         markup,
         html5,
         2 * TEXT_CHARS_MAX,  # twice: white space goes later
         ELEMENTS_MAX,
         LINKS_MAX,
         ANCHOR_CHARS_MAX,
+        *NETWORKS,
     )
+    body, boilerplate = parted(text, scores)
     notes = _Notes()
     for tag, attributes, is_visible in noted:
         notes.take(tag, attributes, is_visible)
     return _Page(
         title=title or "",
         headings="\n".join(headings),
-        text=text,
+        text=body,
+        boilerplate=boilerplate,
         links=_links(url, notes.base, [*((target, "") for target in notes.refreshes), *hrefs]),
         language=notes.language,
         robots=",".join(notes.robots),

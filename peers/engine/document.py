@@ -16,7 +16,7 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
     url: str
     title: str = ""
     headings: str = ""  # h1 to h6 in page order, one a line
-    text: str = ""  # visible text, one block a line, headings included
+    text: str = ""  # what the page is about, one block a line, headings included
     # Texts of the links that point here, sorted; one that several hosts use as often, see `linkers`.
     anchors: tuple[str, ...] = ()
     language: str = ""  # primary subtag of <html lang>, else by the text; "" when neither tells
@@ -25,6 +25,7 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
     date: float = 0.0  # when the page says it was last changed, seconds since the epoch; 0.0 when it does not
     linking_hosts: int = 0  # other hosts that are known to link here
     visit: VisitNumber = 0  # which one found it, see `mesh.stamp`
+    boilerplate: str = ""  # visible text around that, such as menus: found, but hardly counts
 
     @property
     def stamp(self) -> Stamp:

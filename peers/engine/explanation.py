@@ -22,7 +22,7 @@ from peers.engine.ranking import RankingWeights, Statistics, idf_of, in_scoring_
 from peers.engine.segment import Segment
 from peers.kernel import Ints
 
-FIELD_NAMES: Final = ("title", "anchor", "heading", "body", "url")
+FIELD_NAMES: Final = ("title", "anchor", "heading", "body", "url", "boilerplate")
 
 _FIELD_MASK: Final = 15
 _DEFAULT_WEIGHTS: Final = RankingWeights()

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from peers.engine.document import Document
 from peers.engine.kernels import (
+    BOILERPLATE,
     DOCUMENT_SHIFT,
     FIELD_COUNT,
     FIELD_SHIFT,
@@ -192,6 +193,7 @@ class Inverter:
         self._add_text(number, 2, document.headings)
         self._add_text(number, 3, document.text)
         self._add_text(number, 4, unquote(document.url.partition("://")[2], errors="replace"))
+        self._add_text(number, BOILERPLATE, document.boilerplate)
         if self._batch_chars > _BATCH_CHARS:
             self._flush_batch()
 

@@ -4,7 +4,7 @@
 
 #include "peers/kernel.h"
 
-#define FIELD_COUNT 5
+#define FIELD_COUNT 6
 #define BODY 3
 
 /* An occurrence is one number: document << 32 | field << 28 | position. */

@@ -10,8 +10,11 @@ from __future__ import annotations
 from peers.engine.compiled import kernel
 from peers.kernel import Bytes, Codes, Ints, Lengths, Strings, Sums
 
-FIELD_COUNT = 5
+FIELD_COUNT = 6
 BODY = 3
+BOILERPLATE = 5
+# Fields whose lengths count; that of the boilerplate, the last one, does not.
+LENGTH_COUNT = 5
 
 # An occurrence is one int64: document << 32 | field << 28 | position.
 FIELD_SHIFT = 28

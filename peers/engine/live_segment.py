@@ -50,7 +50,7 @@ class LiveSegment:
         return None
 
     def norms(self, model: Floats) -> Floats:
-        """Return `normalise` of all documents, 40 bytes each; the last ones made are kept for all views."""
+        """Return `normalise` of all documents, 48 bytes each; the last ones made are kept for all views."""
         norms = self.kept_norms(model)
         if norms is None:
             norms = np.empty((FIELD_COUNT, self.segment.document_count))

@@ -23,7 +23,7 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from peers.engine.kernels import FIELD_COUNT
+from peers.engine.kernels import FIELD_COUNT, LENGTH_COUNT
 from peers.kernel import Floats
 
 _IDF_STEPS = 1 << 24
@@ -32,7 +32,8 @@ _IDF_STEPS = 1 << 24
 class RankingWeights(msgspec.Struct, frozen=True, array_like=True, cache_hash=True):
     """What a match in each field is worth, and how much its length counts against it.
 
-    Five fields: title, anchor, heading, body, url. The same on every peer that answers one query.
+    Six fields: title, anchor, heading, body, url, boilerplate. The same on every peer that answers one query.
+    The length of the boilerplate does not count, so that its sum over the mesh need not be known.
 
     The defaults were fitted together with the weights of forms and pairs (`analysis`) by `tianmesh eval fit`,
     on 528 to 596 queries of each collection (225 of Cranfield), in two folds: MRR@10, of Cranfield nDCG@10
@@ -47,7 +48,7 @@ class RankingWeights(msgspec.Struct, frozen=True, array_like=True, cache_hash=Tr
     are mostly titles: on the open web they may be worth less than the 4 that the fit gives them.
     """
 
-    weights: tuple[float, float, float, float, float] = (5.0, 4.0, 1.0, 1.0, 1.4)
+    weights: tuple[float, float, float, float, float, float] = (5.0, 4.0, 1.0, 1.0, 1.4, 0.05)
     b: tuple[float, float, float, float, float] = (0.9, 0.35, 0.25, 0.375, 0.5)  # 0: length is ignored
     k1: float = 2.8
 
@@ -125,8 +126,8 @@ def _idf(document_count: int, doc_freq: int) -> float:
 
 def length_normalisation(statistics: Statistics, weights: RankingWeights) -> tuple[Floats, Floats]:
     """Return (base, slope) of each field: 1 - b + b * length / average is base + slope * length."""
-    base, slope = np.empty(FIELD_COUNT), np.empty(FIELD_COUNT)
-    for field in range(FIELD_COUNT):
+    base, slope = np.ones(FIELD_COUNT), np.zeros(FIELD_COUNT)
+    for field in range(LENGTH_COUNT):
         b, total = weights.b[field], statistics.field_lengths[field]
         base[field] = 1.0 - b
         slope[field] = b * statistics.document_count / total if total > 0 else 0.0

@@ -126,7 +126,10 @@ static double bound_of(const uint32_t *words, int64_t entry, double factor, cons
         double weighted = (double)frequency * (model[WEIGHT + BODY] / norm);
         best = greater(best, frequency == FREQUENCY_ANY ? MOST : frequency ? weighted : 0.0);
     }
-    if (words[entry + FIELDS_AT] | words[entry + FIELDS_AT + 1] | words[entry + FIELDS_AT + 2])
+    uint32_t any = 0;
+    for (int i = 0; i < FIELDS_WORDS; i++)
+        any |= words[entry + FIELDS_AT + i];
+    if (any)
         best += most_of_fields(words, entry, model);
     return contribution(factor, best, model[K1]) * SLACK;
 }

@@ -1,6 +1,6 @@
 """The file of a segment: what is where in it, and how it is written.
 
-Format, version 4, little-endian; every section starts at a multiple of 64 bytes
+Format, version 6, little-endian; every section starts at a multiple of 64 bytes
   header    magic "TIANSEG\\0", format version u32, analysis version u32, documents u32, entries u32, then for
             each section (offset u64, length u64, xxh3-64 u64), then the xxh3-64 of all that. A section's
             length and checksum include the zeros up to the next section, so no byte is unchecked.
@@ -10,7 +10,8 @@ Format, version 4, little-endian; every section starts at a multiple of 64 bytes
   fetched_at        f64 a document: its version, the same as in the stored document
   dates             i64 a document, seconds since the epoch: what it says itself, else when it was fetched
   linking_hosts     u32 a document
-  lengths           u32 a document and field: title, anchor, heading, body, url. Terms, not atoms.
+  lengths           u32 a document and field: title, anchor, heading, body, url, boilerplate.
+                    Terms, not atoms.
   urls, url_starts  the URLs one after the other, and i64 where each starts (documents + 1)
   dictionary, dictionary_blocks   see `dictionary`. Entries are terms and, behind a control character:
                     \\x01 and one or two CJK characters, an atom; \\x02 and a host, of the host and its
@@ -43,7 +44,7 @@ from peers.engine.kernels import SUM_BLOCK_BYTES, sum_blocks
 from peers.kernel import Bytes, Floats, Ints, Lengths, Sums
 from peers.text.analysis import ANALYSIS_VERSION
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 
 # Of a segment that is sent to another index, where the sender says nothing else.
 EXPORTED_BYTES_MAX = 9 << 20
@@ -76,7 +77,7 @@ _HEADER_BYTES = _FIXED_HEAD.size + _SECTION_ENTRY.size * len(SECTIONS)
 # Of formats with other sections.
 _HEADER_BYTES_OF = {
     version: _FIXED_HEAD.size + _SECTION_ENTRY.size * n_sections
-    for version, n_sections in ((1, 15), (2, 18), (3, 17), (4, 17))
+    for version, n_sections in ((1, 15), (2, 18), (3, 17), (4, 17), (5, 18))
 }
 _FIRST_OFFSET = -(-(_HEADER_BYTES + 8) // ALIGNMENT) * ALIGNMENT
 

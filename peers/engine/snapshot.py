@@ -24,7 +24,7 @@ from peers.engine.effort import Effort, EffortSpentError
 from peers.engine.entries import Entries
 from peers.engine.exporting import DEFAULT_SIZES, Export, ExportSizes
 from peers.engine.facets import Facets, facets_of, sum_facets
-from peers.engine.kernels import FIELD_COUNT
+from peers.engine.kernels import LENGTH_COUNT
 from peers.engine.live_segment import LiveSegment, SegmentView, keep
 from peers.engine.locating import count_allowed
 from peers.engine.matching import matching
@@ -94,7 +94,7 @@ class View:
     def __init__(self, segments: Sequence[SegmentView]) -> None:
         self._segments = [view for view in segments if view.document_count]
         self.document_count = sum(view.document_count for view in self._segments)
-        totals = [sum(view.field_lengths[field] for view in self._segments) for field in range(FIELD_COUNT)]
+        totals = [sum(view.field_lengths[field] for view in self._segments) for field in range(LENGTH_COUNT)]
         self._field_lengths = (totals[0], totals[1], totals[2], totals[3], totals[4])
 
     def statistics(self, terms: Sequence[str], effort: Effort | None = None) -> Statistics:

@@ -171,4 +171,4 @@ def is_english(collection: Collection) -> bool:
 
 def body_of(document: Document) -> str:
     """Return what engines without our fields search of a page besides its title."""
-    return "\n".join((document.text, *document.anchors))
+    return "\n".join((document.text, document.boilerplate, *document.anchors))

@@ -24,7 +24,7 @@ from scipy.sparse import csc_matrix
 from peers.engine.features import features_of
 from peers.engine.index import Index
 from peers.engine.inversion import Inverter
-from peers.engine.kernels import DOCUMENT_SHIFT, FIELD_COUNT, FIELD_SHIFT
+from peers.engine.kernels import DOCUMENT_SHIFT, FIELD_COUNT, FIELD_SHIFT, LENGTH_COUNT
 from peers.engine.model import MODEL_DEPTH, Candidate, ModelWeights, scale_of, values_of
 from peers.engine.ranking import RankingWeights, idf_of
 from peers.engine.reading import parse_query
@@ -42,7 +42,7 @@ GAIN_MIN: Final = 2e-4  # of the objective, for a step to be taken
 STEPS: Final = (0.5, 0.71, 1.41, 2.0)  # factors; where a weight is 0, the bounds' width by tenths
 _LISTED: Final = 10
 _DISCOUNT: Final = 1 / np.log2(np.arange(_LISTED) + 2)
-_FIELDS: Final = ("title", "anchor", "heading", "body", "url")
+_FIELDS: Final = ("title", "anchor", "heading", "body", "url", "boilerplate")
 KINDS: Final = ("exact", "form", "word", "pair", "compound")
 
 Point: TypeAlias = Mapping[str, float]
@@ -184,7 +184,7 @@ class Sample:
         """Return the best documents of each query and their scores; -1 where there are no more."""
         tf = np.zeros(len(self._documents))
         for field, name in enumerate(_FIELDS):
-            b = point[f"b {name}"]
+            b = point.get(f"b {name}", 0.0)
             norm = 1 / np.maximum(1 - b + b * self._relative[field], 1e-9)
             tf += point.get(name, 1.0) * self._frequencies[field] * norm[self._documents]
         k1 = point["k1"]
@@ -233,7 +233,7 @@ def point_now() -> dict[str, float]:
     """Return the weights that ranking has by default, those of the kinds relative to the analysis's."""
     weights = RankingWeights()
     point = dict(zip(_FIELDS, weights.weights, strict=True))
-    point |= {f"b {name}": b for name, b in zip(_FIELDS, weights.b, strict=True)}
+    point |= {f"b {name}": b for name, b in zip(_FIELDS[:LENGTH_COUNT], weights.b, strict=True)}
     return point | {"k1": weights.k1} | dict.fromkeys(KINDS, 1.0)
 
 

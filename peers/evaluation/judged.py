@@ -86,7 +86,14 @@ def read_help(pages: Path, language: str, judged: Path) -> Collection:
     for path in sorted((pages / language).rglob("*.html")):
         url = HELP_HOST + path.relative_to(pages).as_posix()
         page = parse_page(url, path.read_bytes(), "text/html")
-        documents[url] = Document(url, page.title, page.headings, page.text, language=page.language)
+        documents[url] = Document(
+            url,
+            page.title,
+            page.headings,
+            page.text,
+            language=page.language,
+            boilerplate=page.boilerplate,
+        )
         for link in page.links:
             if link.anchor:
                 anchors[link.url] = join_anchors(anchors.get(link.url, ()), (link.anchor,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mesh.actor import Send
-from peers.engine.kernels import FIELD_COUNT
+from peers.engine.kernels import LENGTH_COUNT
 from peers.gateway.plan import NOBODY_ABSENT, Absent, Plan, Share
 from peers.gateway.search_task import SearchTask
 from peers.gateway.stage import COUNTING_S_MAX, Answer, Asked, Stage, limit_of
@@ -55,7 +55,7 @@ class CountingStage(Stage):
             return
         self._view.cache.note_edition(share, edition_of(counted), now)
         shape = len(counted.field_lengths), len(counted.doc_freqs)
-        if shape == (FIELD_COUNT, len(self._task.terms)):
+        if shape == (LENGTH_COUNT, len(self._task.terms)):
             self.statistics.add(share, self._task.terms, counted)
             asked.round.settle(share.peer)
             self._note_missing(share, counted.missing)

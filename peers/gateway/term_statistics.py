@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from peers.engine.kernels import FIELD_COUNT
+from peers.engine.kernels import LENGTH_COUNT
 from peers.gateway.plan import Share
 from peers.index.answering import COUNT_MAX
 from peers.index.wire_messages import HitsFound, TermsCounted
@@ -73,7 +73,7 @@ class TermStatistics:
 
     def add(self, share: Share, terms: Sequence[str], counted: TermsCounted) -> None:
         """Take in a share's counts of `terms`; those of another edition are forgotten."""
-        assert (len(counted.field_lengths), len(counted.doc_freqs)) == (FIELD_COUNT, len(terms))
+        assert (len(counted.field_lengths), len(counted.doc_freqs)) == (LENGTH_COUNT, len(terms))
         counts = self._shares.get(share)
         if counts is None or counts.edition != edition_of(counted):
             counts = self._shares[share] = _Counts(counted)
@@ -94,7 +94,7 @@ class TermStatistics:
         lengths = zip(*(of_share.field_lengths for of_share in counts), strict=True)
         return Totals(
             total_of(of_share.document_count for of_share in counts),
-            tuple(map(total_of, lengths)) or (0,) * FIELD_COUNT,
+            tuple(map(total_of, lengths)) or (0,) * LENGTH_COUNT,
             tuple(total_of(of_share.doc_freqs[term] for of_share in counts) for term in terms),
         )
 

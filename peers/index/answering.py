@@ -18,7 +18,7 @@ from mesh.slot_set import SlotMask, decode_slots, encode_slot_list
 from peers.engine import ranking
 from peers.engine.effort import Effort, EffortSpentError
 from peers.engine.errors import DamagedSegmentError
-from peers.engine.kernels import FIELD_COUNT
+from peers.engine.kernels import LENGTH_COUNT
 from peers.engine.query import Query
 from peers.index.messages import AnswerQuestion, DamageMet, QuestionAnswered
 from peers.index.wire_messages import (
@@ -213,7 +213,7 @@ def query_of(encoded: bytes) -> Query | None:
 def statistics_in(question: SearchSlots | ReadExcerpts) -> ranking.Statistics | None:
     """Return the statistics that came with a query; None when they cannot be those of a mesh."""
     lengths, doc_freqs = question.field_lengths, question.doc_freqs
-    if len(lengths) != FIELD_COUNT or len(doc_freqs) != len(question.terms):
+    if len(lengths) != LENGTH_COUNT or len(doc_freqs) != len(question.terms):
         return None
     if max(question.document_count, *lengths, *doc_freqs) > COUNT_MAX:
         return None

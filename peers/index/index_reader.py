@@ -203,7 +203,7 @@ class SnapshotReader:
 def _shown_page(document: Document) -> ShownPage:
     return ShownPage(
         SearchedText(document.title[:TITLE_CHARS_MAX]),
-        SearchedText(document.text),
+        SearchedText(document.text or document.boilerplate),
         document.fetched_at,
         document.date,
         document.type[:TYPE_CHARS_MAX],

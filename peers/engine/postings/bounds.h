@@ -13,6 +13,7 @@
 #define POINTS 4
 #define POINTS_AT 3 /* in a skip entry */
 #define FIELDS_AT 7
+#define FIELDS_WORDS 4 /* 24 bits of each of five */
 #define FREQUENCY_ANY 65535 /* of a point */
 #define FIELD_FREQUENCY_ANY 255
 #define LENGTH_MAX 65535
@@ -86,28 +87,29 @@ static inline int other_field(int i)
 
 static inline void write_fields(const int64_t *most, const int64_t *least, uint32_t *words, int64_t entry)
 {
-    int64_t low = 0, high = 0;
+    uint64_t halves[2] = {0, 0}; /* of five numbers of 24 bits two are in the first, three in both */
     for (int i = 0; i < FIELD_COUNT - 1; i++) {
         int field = other_field(i);
-        int64_t value = 0;
+        uint64_t value = 0;
         if (most[field])
-            value = least_of(most[field], FIELD_FREQUENCY_ANY) << 16 | least_of(least[field], LENGTH_MAX);
-        if (i < 2)
-            low |= value << (24 * i);
-        else
-            high |= value << (24 * (i - 2));
+            value = (uint64_t)(least_of(most[field], FIELD_FREQUENCY_ANY) << 16
+                               | least_of(least[field], LENGTH_MAX));
+        int bit = 24 * i, within = bit & 63;
+        halves[bit >> 6] |= value << within;
+        if (within > 40)
+            halves[(bit >> 6) + 1] |= value >> (64 - within);
     }
-    words[entry + FIELDS_AT] = (uint32_t)low;
-    words[entry + FIELDS_AT + 1] = (uint32_t)(low >> 32 | (high & 0xFFFF) << 16);
-    words[entry + FIELDS_AT + 2] = (uint32_t)(high >> 16);
+    for (int i = 0; i < FIELDS_WORDS; i++)
+        words[entry + FIELDS_AT + i] = (uint32_t)(halves[i >> 1] >> (32 * (i & 1)));
 }
 
 /* Return frequency << 16 | length of the i-th field without points. */
 static inline int64_t field_bounds(const uint32_t *words, int64_t entry, int i)
 {
-    const int64_t first = words[entry + FIELDS_AT];
-    const int64_t second = words[entry + FIELDS_AT + 1];
-    const int64_t third = words[entry + FIELDS_AT + 2];
-    int64_t packed = i < 2 ? first | (second & 0xFFFF) << 32 : second >> 16 | third << 16;
-    return packed >> (24 * (i & 1)) & 0xFFFFFF;
+    int bit = 24 * i, shift = bit & 31;
+    const uint32_t *from = words + entry + FIELDS_AT + (bit >> 5);
+    uint64_t packed = from[0] >> shift;
+    if (shift > 8)
+        packed |= (uint64_t)from[1] << (32 - shift);
+    return (int64_t)(packed & 0xFFFFFF);
 }

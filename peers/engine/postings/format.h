@@ -7,7 +7,7 @@
 #define BLOCK_BITS 7
 #define BLOCK (1 << BLOCK_BITS)
 #define HEAD_WORDS 2
-#define SKIP_WORDS 10
+#define SKIP_WORDS 11
 #define POSTING_BYTES_MAX 32
 #define ENTRY_BYTES_MAX 512
 
@@ -67,7 +67,7 @@ static inline int64_t block_size(int64_t n_postings, int64_t block)
 /* Return the bits of a field's frequencies, by the second word of a block. */
 static inline int64_t width_of(int64_t widths, int field)
 {
-    return widths >> (6 * field) & 63;
+    return widths >> (5 * field) & 31;
 }
 
 /* Return how many words the block at `at` has. */

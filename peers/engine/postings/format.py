@@ -12,7 +12,7 @@ Fewer than BLOCK: one after the other, as cheap as can be
 Otherwise, from the next multiple of four bytes on, 32-bit words: a summary, a skip entry for each block of
 BLOCK postings (the last block may have fewer), and the blocks.
     block       two words: bits of a delta | for each field 1 << (6 + field) when no frequency is 0;
-                bits of each field's frequencies, 6 bits each. Then columns of as many bits a value:
+                bits of each field's frequencies, 5 bits each. Then columns of as many bits a value:
                 delta - 1, and for each field with bits its frequencies (less 1 when none is 0).
     column      value i is in row i // 4 of lane i % 4; a lane is a stream of 32-bit words, low bits first,
                 and the words of the four lanes alternate: four values are decoded at once, any one alone.
@@ -20,7 +20,7 @@ BLOCK postings (the last block may have fewer), and the blocks.
                 start, in bytes from the entry's first; then what bounds every score in the block:
                 4 words frequency << 16 | length: points such that every document of the block has at most the
                 frequency and at least the length of one of them in the body; no frequency: no point.
-                3 words with 24 bits for each other field, frequency << 16 | length: greatest and least.
+                4 words with 24 bits for each other field, frequency << 16 | length: greatest and least.
                 Frequencies of 65,535 (255) mean any; lengths over 65,535 count as that.
     summary     the same for all blocks: the last document, the words of all blocks, 0
 
@@ -38,9 +38,9 @@ from peers.engine.compiled import kernel
 from peers.kernel import Bytes, Ints, Words
 
 BLOCK = 128
-SKIP_WORDS = 10
+SKIP_WORDS = 11
 
-# A posting in a block: six columns of 32 bits; columns of few rows are rounded up to four words.
+# A posting in a block: seven columns of 32 bits; columns of few rows are rounded up to four words.
 POSTING_BYTES_MAX = 32
 ENTRY_BYTES_MAX = 512
 

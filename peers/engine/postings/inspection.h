@@ -92,9 +92,6 @@ static int64_t inspect_block(
 {
     if (at + HEAD_WORDS > end || (words[at] & 63) > 32)
         return -1;
-    for (int field = 0; field < FIELD_COUNT; field++)
-        if (width_of(words[at + 1], field) > 32)
-            return -1;
     int64_t after = at + block_words(words, at, n);
     if (after > end)
         return -1;

@@ -103,7 +103,7 @@ static inline void measure_block(Writer *writer, int64_t n, int64_t *head, int64
         int64_t less = smallest ? 1 : 0;
         writer->most[field] = greatest;
         *head |= less << (6 + field);
-        *widths |= bits_of(greatest - less) << (6 * field);
+        *widths |= bits_of(greatest - less) << (5 * field);
     }
 }
 

@@ -12,9 +12,10 @@ from peers.crawler._markup import read_markup
 def read(
     markup: str, *, chars: int = 1_000_000, elements: int = 1_000, links: int = 100
 ) -> tuple[str | None, list[str], str, list[tuple[str, str]], list[tuple[str, dict[str, str], bool]], bool]:
-    title, headings, text, found, noted, is_cut = read_markup(
-        markup.encode(), html5, chars, elements, links, 20
+    title, headings, text, scores, found, noted, is_cut = read_markup(
+        markup.encode(), html5, chars, elements, links, 20, b"", b""
     )
+    assert len(scores) == (len(text.split("\n")) if text else 0)
     return title, headings, text, list(found), noted, is_cut
 
 
@@ -105,6 +106,6 @@ def test_what_is_kept_is_bounded() -> None:
 
 def test_nothing_but_bytes_and_a_table_of_entities_is_taken() -> None:
     with pytest.raises(TypeError):
-        read_markup("text", html5, 1, 1, 1, 1)  # type: ignore[arg-type]
+        read_markup("text", html5, 1, 1, 1, 1, b"", b"")  # type: ignore[arg-type]
     with pytest.raises(TypeError):
-        read_markup(b"text", None, 1, 1, 1, 1)  # type: ignore[arg-type]
+        read_markup(b"text", None, 1, 1, 1, 1, b"", b"")  # type: ignore[arg-type]

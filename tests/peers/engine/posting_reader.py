@@ -36,7 +36,7 @@ def table_of(start: int) -> int:
 
 def field_bounds(words: Words, entry: int, place: int) -> int:
     """Return frequency << 16 | length of the field at a place among those without points."""
-    packed = sum(int(words[entry + 7 + i]) << (32 * i) for i in range(3))
+    packed = sum(int(words[entry + 7 + i]) << (32 * i) for i in range(4))
     return packed >> (24 * place) & 0xFFFFFF
 
 
@@ -69,7 +69,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 def _block(words: list[int], at: int, n: int, previous: int) -> Iterator[Posting]:
     head, widths = words[at], words[at + 1]
     columns, column = [], at + 2
-    for width in (head & 63, *(widths >> (6 * field) & 63 for field in range(FIELD_COUNT))):
+    for width in (head & 63, *(widths >> (5 * field) & 31 for field in range(FIELD_COUNT))):
         columns.append(_column(words, column, width, n))
         column += -(-(-(-n // 4) * width) // 32) * 4
     for i in range(n):

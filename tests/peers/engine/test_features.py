@@ -18,6 +18,7 @@ from peers.engine.gathering import (
     gather,
 )
 from peers.engine.index import Index
+from peers.engine.kernels import FIELD_COUNT
 from peers.engine.model import Features
 from peers.engine.proximity import proximities
 from peers.engine.query import Mode, Query
@@ -199,7 +200,8 @@ def test_places_of_an_entry_are_those_of_its_words_in_the_body() -> None:
     part, _, _ = next(view_of(*documents).located([document.url for document in documents]))
     segment = part.segment
     wanted = np.array([0, 2])
-    frequencies = np.zeros((3, 3, 5), np.int64)  # of the entries but the last; two documents behind another
+    # Of the entries but the last; two documents behind another.
+    frequencies = np.zeros((3, 3, FIELD_COUNT), np.int64)
     entries = ["red", "nosuchword", "blue", "x"]
     found = gather(segment, entries, np.array([7, 8, NO_UNIT, 9]), wanted, 1, frequencies)
     places = [
@@ -207,16 +209,16 @@ def test_places_of_an_entry_are_those_of_its_words_in_the_body() -> None:
         for place in sorted(found.tolist())
     ]
     assert places == [(1, 0, 7), (1, 2, 7), (2, 0, 9), (2, 2, 7)]
-    none = [0, 0, 0, 0, 0]
-    assert frequencies[0].tolist() == [none, [1, 0, 0, 2, 0], [0, 2, 1, 1, 0]]
+    none = [0] * FIELD_COUNT
+    assert frequencies[0].tolist() == [none, [1, 0, 0, 2, 0, 0], [0, 2, 1, 1, 0, 0]]
     assert frequencies[1].tolist() == [none, none, none]
-    assert frequencies[2].tolist() == [none, [0, 0, 0, 1, 0], none]
+    assert frequencies[2].tolist() == [none, [0, 0, 0, 1, 0, 0], none]
 
 
 def test_no_more_places_of_an_entry_are_read_than_the_limit() -> None:
     document = Document(url="http://h/a", text="red " * (PLACES_PER_ENTRY_MAX + 50))
     part, documents, _ = next(view_of(document).located([document.url]))
-    frequencies = np.zeros((1, 1, 5), np.int64)
+    frequencies = np.zeros((1, 1, FIELD_COUNT), np.int64)
     places = gather(part.segment, ["red"], np.array([0]), documents, 0, frequencies)
     assert len(places) == PLACES_PER_ENTRY_MAX
     assert frequencies[0, 0, 3] == PLACES_PER_ENTRY_MAX + 50

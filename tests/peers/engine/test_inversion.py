@@ -20,6 +20,7 @@ documents = st.builds(
     url=texts.map("http://h/".__add__),
     title=texts,
     headings=texts,
+    boilerplate=texts,
     text=texts,
     anchors=st.tuples(texts),
 )
@@ -27,7 +28,7 @@ documents = st.builds(
 
 def fields_of(document: Document) -> list[str]:
     url = unquote(document.url.partition("://")[2], errors="replace")
-    return [document.title, document.anchors[0], document.headings, document.text, url]
+    return [document.title, document.anchors[0], document.headings, document.text, url, document.boilerplate]
 
 
 def expected_of(document: Document) -> tuple[Counter[tuple[str, int]], dict[tuple[int, int], str]]:

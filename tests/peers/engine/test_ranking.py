@@ -12,6 +12,7 @@ import pytest
 import tantivy
 
 from peers.engine.document import Document
+from peers.engine.kernels import LENGTH_COUNT
 from peers.engine.query import Mode, Query
 from peers.engine.ranking import RankingWeights
 from peers.engine.reading import parse_query
@@ -21,7 +22,7 @@ from tests.peers.engine.term_query import term_query
 from tests.shared_data import shared
 
 # tantivy has k1 = 1.2 and b = 0.75 built in.
-BODY_ONLY = RankingWeights(weights=(0.0, 0.0, 0.0, 1.0, 0.0), b=(0.0, 0.0, 0.0, 0.75, 0.0), k1=1.2)
+BODY_ONLY = RankingWeights(weights=(0.0, 0.0, 0.0, 1.0, 0.0, 0.0), b=(0.0, 0.0, 0.0, 0.75, 0.0), k1=1.2)
 
 
 def entries_of(text: str) -> list[str]:
@@ -34,6 +35,7 @@ def entries_of(text: str) -> list[str]:
 def fields_of(document: Document) -> list[list[str]]:
     url = unquote(document.url.partition("://")[2], errors="replace")
     texts = [[document.title], document.anchors, [document.headings], [document.text], [url]]
+    texts.append([document.boilerplate])
     return [[entry for text in of_field for entry in entries_of(text)] for of_field in texts]
 
 
@@ -41,7 +43,7 @@ def bm25f(documents: Sequence[Document], query: Query, weights: RankingWeights) 
     """Return the score of every document, as the formula is written."""
     fields = {document.url: fields_of(document) for document in documents}
     lengths = {url: [sum(map(counts_for_length, field)) for field in f] for url, f in fields.items()}
-    averages = [sum(of[i] for of in lengths.values()) / len(fields) for i in range(5)]
+    averages = [sum(of[i] for of in lengths.values()) / len(fields) for i in range(LENGTH_COUNT)]
     scores = dict.fromkeys(fields, 0.0)
     for term, factor in zip(query.scoring, query.weights, strict=True):
         n = sum(any(term in field for field in f) for f in fields.values())
@@ -50,7 +52,9 @@ def bm25f(documents: Sequence[Document], query: Query, weights: RankingWeights) 
             frequency = 0.0
             for i, field in enumerate(f):
                 if term in field:
-                    norm = 1 - weights.b[i] + weights.b[i] * lengths[url][i] / averages[i]
+                    norm = 1.0  # of the boilerplate the length does not count
+                    if i < LENGTH_COUNT:
+                        norm = 1 - weights.b[i] + weights.b[i] * lengths[url][i] / averages[i]
                     frequency += weights.weights[i] * field.count(term) / norm
             scores[url] += factor * idf * frequency * (weights.k1 + 1) / (weights.k1 + frequency)
     return scores

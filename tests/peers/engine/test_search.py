@@ -287,7 +287,7 @@ def test_weights_decide_which_field_counts() -> None:
     def best(**fields: float) -> str:
         order = ("title", "anchor", "heading", "body", "url")
         a, b, c, d, e = (fields.get(field, 0.0) for field in order)
-        return view.search(query, statistics, 1, RankingWeights(weights=(a, b, c, d, e)))[2][0].url
+        return view.search(query, statistics, 1, RankingWeights(weights=(a, b, c, d, e, 0.0)))[2][0].url
 
     assert best(title=1.0) == "http://a/2"
     assert best(body=1.0) == "http://a/1"
@@ -297,8 +297,8 @@ def test_weights_may_be_whole_numbers() -> None:
     view = index_of([page("a/1", "word")]).snapshot().everything()
     query = parse_query("word")
     statistics = view.statistics(query.terms)
-    whole = RankingWeights(weights=(0, 0, 0, 1, 0), b=(0, 0, 0, 1, 0), k1=1)
-    real = RankingWeights(weights=(0.0, 0.0, 0.0, 1.0, 0.0), b=(0.0, 0.0, 0.0, 1.0, 0.0), k1=1.0)
+    whole = RankingWeights(weights=(0, 0, 0, 1, 0, 0), b=(0, 0, 0, 1, 0), k1=1)
+    real = RankingWeights(weights=(0.0, 0.0, 0.0, 1.0, 0.0, 0.0), b=(0.0, 0.0, 0.0, 1.0, 0.0), k1=1.0)
     assert view.search(query, statistics, 1, whole) == view.search(query, statistics, 1, real)
 
 
@@ -343,7 +343,7 @@ def test_queries_that_no_honest_peer_sends_are_survived(query: Query) -> None:
         Query(clauses=(phrase("w") * 65,)),
         Query(clauses=(phrase(),)),
         Query(clauses=(phrase(*("w",) * 65),)),
-        Query(clauses=(phrase("w", fields=32),)),
+        Query(clauses=(phrase("w", fields=64),)),
         Query(clauses=(phrase("w", ""),)),
         Query(clauses=((Literal(Kind.PHRASE, ("w",), ()),),)),
         Query(clauses=((Literal(Kind.PHRASE, ("w",), (-1,)),),)),
@@ -453,7 +453,7 @@ def test_no_document_is_an_error(documents: list[Document], query: str) -> None:
     [
         lambda: RankingWeights(k1=0.0),
         lambda: RankingWeights(b=(2.0,) * 5),
-        lambda: RankingWeights(weights=(-1.0,) * 5),
+        lambda: RankingWeights(weights=(-1.0,) * 6),
     ],
 )
 def test_impossible_weights_are_refused(wrong: Callable[[], RankingWeights]) -> None:
