@@ -136,7 +136,8 @@ def searched_chars(text: str, query: Query) -> int:
 def snippet_of(
     text: str | SearchedText, query: Query, columns: int = SNIPPET_COLUMNS, effort: Effort | None = None
 ) -> Snippet:
-    """Choose the best window of a page's text: most of the query's distinct words, then most matches.
+    """Choose the best window of a page's text: most distinct words of the query, sentences rather than lists,
+    then most matches.
 
     Without any match it is the beginning of the text.
 

@@ -19,6 +19,7 @@
 #define FRAGMENT_COLUMNS 3
 #define LEAD_COLUMNS 60
 #define SAMPLE_CHARS 50
+#define PROSE_COLUMNS 60 /* of a line at least, when it is of sentences rather than of a list */
 
 /* What looking through text costs: 3 ns a character for a few terms, 20 for a hundred and more. */
 #define CHARS_PER_VISIT 8
@@ -395,7 +396,19 @@ typedef struct {
     uint8_t *shown; /* 1 for each term in the windows */
 } Scene;
 
-/* Return the first match of the window with the most distinct terms, then the most matches. */
+/* Tell whether a place is in a line as long as sentences are. */
+static bool is_in_prose(const Text *text, int64_t place)
+{
+    int64_t columns = 0;
+    for (int64_t at = place; at >= 0 && text->codes[at] != '\n' && columns < PROSE_COLUMNS; at--)
+        columns += class_of(text, at) & WIDE ? 2 : 1;
+    for (int64_t at = place + 1; at < text->size && text->codes[at] != '\n' && columns < PROSE_COLUMNS; at++)
+        columns += class_of(text, at) & WIDE ? 2 : 1;
+    return columns >= PROSE_COLUMNS;
+}
+
+/* Return the first match of the window with the most distinct terms, in sentences where one is, then the most
+   matches: a table of contents has many of them. */
 static int64_t best_start(const Scene *scene, int64_t n_left, int64_t columns)
 {
     const int64_t *matches = scene->left, *worths = scene->worths.at;
@@ -407,6 +420,7 @@ static int64_t best_start(const Scene *scene, int64_t n_left, int64_t columns)
     fill(counts, scene->worths.size, 0);
     int64_t worth = 0; /* of the terms that are counted */
     int64_t best = 0, best_worth = -1, best_count = -1, right = 0;
+    bool best_is_prose = false;
     for (int64_t left = 0; left < n_left; left++) {
         int64_t start = start_of(matches[left]);
         int64_t term = matches[left] & TERM_MASK;
@@ -415,8 +429,11 @@ static int64_t best_start(const Scene *scene, int64_t n_left, int64_t columns)
             if (++counts[seen] == 1)
                 worth += worths[seen];
         }
-        if (worth > best_worth || (worth == best_worth && right - left > best_count)) {
+        bool is_prose = is_in_prose(&scene->text, start);
+        bool is_better = is_prose == best_is_prose ? right - left > best_count : is_prose;
+        if (worth > best_worth || (worth == best_worth && is_better)) {
             best = start;
+            best_is_prose = is_prose;
             best_worth = worth;
             best_count = right - left;
         }

@@ -137,3 +137,20 @@ def test_for_many_words_less_of_a_long_text_is_looked_through() -> None:
 def test_many_words_that_begin_alike_are_all_marked() -> None:
     words = [f"a{letter}" for letter in "bcdefghijklmn"]
     assert marked(" ".join(words), " ".join(reversed(words))) == " ".join(f"<mark>{w}</mark>" for w in words)
+
+
+def test_sentences_are_shown_rather_than_a_list() -> None:
+    contents = "\n".join(f"{number}.1 Engine {number}" for number in range(12))
+    text = f"{contents}\n{'Other words stand here. ' * 30}\n"
+    text += "An engine is what moves the whole thing along, as long as it is fed.\n"
+    assert marked(text, "engine").startswith("…")
+    assert "An <mark>engine</mark> is what moves" in marked(text, "engine")
+
+
+def test_more_words_of_the_query_count_more_than_sentences() -> None:
+    text = (
+        "\n".join(["Engine", "Search", "x"] * 6)
+        + "\nSome more words are here. " * 30
+        + "\nAn engine is here."
+    )
+    assert "<mark>Search</mark>" in marked(text, "search engine")
