@@ -648,7 +648,7 @@ static void sum_mass(Layout *layout)
             layout->elements[layout->elements[i].parent].mass += layout->elements[i].mass;
 }
 
-#define UNITS 16 /* units between features and score */
+#define UNITS 12 /* units between features and score */
 
 /* Weights: a row of UNITS biases, one of weights for each feature, one for the sum, and its bias; or NULL. */
 typedef const float *Network;
