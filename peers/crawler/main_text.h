@@ -153,7 +153,7 @@ typedef struct {
     bool is_repeated; /* what it says stands before already */
     bool is_cut; /* ends with "..." */
     float in_title, of_title; /* its words that are in the title, and those of the title that it has */
-    bool is_hidden; /* by its style */
+    bool is_hidden; /* by its style: no main text, whatever else speaks for it */
     bool ends_sentence, has_sign; /* "©", "|" and the like */
     bool after_headline, is_first_headline;
     Counts counts;
@@ -687,7 +687,8 @@ static void score_blocks(Layout *layout, Network network, int n_features, float 
         double *end = put_features(row, layout, i);
         if (n_features == SECOND_FEATURES)
             put_second(end, layout, i);
-        scores[i] = network ? run_network(row, n_features, network) : 0.5f;
+        scores[i] = layout->blocks[i].is_hidden ? 0.0f
+            : network ? run_network(row, n_features, network) : 0.5f;
     }
     for (int64_t i = 0; i < layout->n_blocks; i++)
         layout->blocks[i].score = scores[i];

@@ -109,6 +109,7 @@ def test_hidden_text_is_not_taken_and_what_is_not_displayed_is_no_main_text() ->
         )
         assert ("one secret" in f"{page.text}\n{page.boilerplate}") is is_taken, attribute
         assert "\nx" in f"{page.text}\n{page.boilerplate}"
+        assert "style" not in attribute or "one secret" in page.boilerplate
 
 
 def test_a_deep_page_is_not_slow() -> None:
