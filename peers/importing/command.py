@@ -90,7 +90,7 @@ def import_files(
         print_json(summary.as_json())
     else:
         _show(summary)
-    if summary.n_damaged and not summary.pages:
+    if summary.unreadable or (summary.n_damaged and not summary.pages):
         raise typer.Exit(1)
 
 

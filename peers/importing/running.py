@@ -38,6 +38,14 @@ SENDERS: Final = 3  # requests at a time: one is being stored while others are o
 DAMAGES_KEPT: Final = 100
 LOOK_BYTES: Final = 512  # of a file, to see what it is
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+# What archives of pages are besides, and what to do.
+FOREIGN: Final = (
+    (b"filedesc://", "an ARC file: `warcio recompress` makes a WARC file of it"),
+    (b"\x04\x22\x4d\x18", "packed by lz4: `lz4 -d` unpacks it"),
+    (b"BZh", "packed by bzip2: `bzip2 -dk` unpacks it"),
+    (b"\xfd7zXZ\0", "packed by xz: `xz -dk` unpacks it"),
+    (b"PK\x03\x04", "a ZIP archive: `unzip` unpacks it"),
+)
 SMALL_BYTES: Final = 4 << 20  # files that are taken apart here: to start workers would take longer
 
 
@@ -60,6 +68,7 @@ class Summary:
     examples: dict[str, str] = field(default_factory=dict)
     damaged: list[dict[str, Any]] = field(default_factory=list)
     n_damaged: int = 0
+    unreadable: int = 0  # files that are nothing of what can be imported
     seconds: float = 0.0
     reading_cpu_s: float = 0.0
     making_cpu_s: float = 0.0
@@ -224,7 +233,7 @@ def _orders(opened: _Opened, start: Position, use: LinkUse, summary: Summary) ->
     damages: list[Damage] = []
     n_bytes, after = 0, start
     began = time.process_time()
-    for each in _records(opened, start):
+    for each in _records(opened, start, summary):
         if isinstance(each, Damage):
             damages.append(each)
             continue
@@ -241,19 +250,25 @@ def _orders(opened: _Opened, start: Position, use: LinkUse, summary: Summary) ->
         yield Order(found, damages, after, opened.changed_at, use)
 
 
-def _records(opened: _Opened, start: Position) -> Iterator[Record | Line | Damage]:
-    """Tell what the file is by what it begins with, and read it."""
+def _records(opened: _Opened, start: Position, summary: Summary) -> Iterator[Record | Line | Damage]:
+    """Tell what the file is by what it begins with, and read it; count it when it cannot be read."""
     try:
         packing = packing_of(opened.data)
         begin = _beginning(packing)
     except CorruptionError as error:
+        summary.unreadable += 1
         yield Damage(0, f"this file cannot be unpacked: {error}")
         return
-    if begin.lstrip(BYTE_ORDER_MARK)[:1] == b"{":
+    foreign = next((what for magic, what in FOREIGN if begin.startswith(magic)), None)
+    if foreign is not None:
+        summary.unreadable += 1
+        yield Damage(0, f"this file is {foreign}")
+    elif begin.lstrip(BYTE_ORDER_MARK)[:1] == b"{":
         yield from read_lines(packing, start)
     elif b"WARC/" in begin or isinstance(packing, Gzip | Zstd):
         yield from read_warc(packing, start)
     elif begin:
+        summary.unreadable += 1
         yield Damage(0, f"this is neither a WARC file nor JSON lines: it begins with {begin[:16]!r}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 from collections import Counter
@@ -174,3 +175,23 @@ def test_imports_of_other_files_have_other_checkpoints(
     one, other = (checkpoint_path([Path(name)], "http://a:1") for name in ("a", "b"))
     assert one != other != checkpoint_path([Path("b")], "http://a:2")
     assert one.parent == tmp_path / "tianmesh"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"filedesc://a.arc 0.0.0.0 20100101000000 text/plain 76\n1 0 x\n", "ARC"),
+        (gzip.compress(b"filedesc://a.arc 0.0.0.0 20100101000000 text/plain 76\n1 0 x\n"), "ARC"),
+        (b"\x04\x22\x4d\x18\x64\x40\xa7", "lz4"),
+        (b"BZh91AY&SY", "bzip2"),
+        (b"something else", "neither"),
+    ],
+)
+def test_files_of_other_kinds_are_named_and_counted(
+    content: bytes, said: str, tmp_path: Path, gateway: FakeGateway
+) -> None:
+    file = tmp_path / "pages"
+    file.write_bytes(content)
+    summary = import_file(file, gateway)
+    assert (summary.unreadable, summary.n_damaged, summary.pages) == (1, 1, 0)
+    assert said in summary.damaged[0]["what"]
