@@ -2,8 +2,8 @@
 
 The order is that of browsers (WHATWG HTML, 13.2.3.2): byte order mark, Content-Type, a `<meta>` near the
 top, an XML declaration. But servers lie more often than text is valid UTF-8 by chance, so the label is
-checked against the bytes; and without a label the bytes are asked. Of 393 samples of chardet 5.2.0 in an
-encoding of the web, without their labels, 388 come out right.
+checked against the bytes; and without a label the bytes are asked. Of 395 samples of chardet 5.2.0 in an
+encoding of the web, without their labels, 392 come out right.
 """
 
 from __future__ import annotations
@@ -127,7 +127,13 @@ _SUPERSETS: Final = {
     "iso8859-11": "cp874",
 }
 # What the detector calls encodings of the web that the standard knows by no such label.
-_DETECTED: Final = {"cp949": "cp949", "mac-cyrillic": "mac-cyrillic"}
+# Romanian is read as ISO 8859-16 by it, which next to no page is in.
+_DETECTED: Final = {"cp949": "cp949", "mac-cyrillic": "mac-cyrillic", "iso8859-16": "cp1250"}
+# Greek Alpha with tonos at the beginning of a word: the two sets of Greek differ in where it is.
+_GREEK_ALPHA: Final = {
+    "cp1253": re.compile(rb"(?<![\xb8-\xfe])\xa2(?=[\xdc-\xfe])"),
+    "iso8859-7": re.compile(rb"(?<![\xb8-\xfe])\xb6(?=[\xdc-\xfe])"),
+}
 _JAPANESE_ESCAPES: Final = (b"\x1b$B", b"\x1b$@")
 
 
@@ -184,6 +190,10 @@ def _codec_of(label: str) -> str | None:
 def _detected(body: bytes) -> str:
     found: str | None = detect_encoding(body, max_len=DETECTION_BYTES_MAX, html5_compatible=False)
     codec = None if found is None else _DETECTED.get(found) or codec_of(found)
+    if codec in _GREEK_ALPHA:
+        head = body[:DETECTION_BYTES_MAX]
+        counts = {each: len(alpha.findall(head)) for each, alpha in _GREEK_ALPHA.items()}
+        codec = max(_GREEK_ALPHA, key=lambda each: (counts[each], each == codec))
     return "cp1252" if codec in (None, "utf-8") else codec  # UTF-8 it is not
 
 

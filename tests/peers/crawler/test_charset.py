@@ -103,6 +103,17 @@ def test_what_no_header_and_no_meta_names_is_read_all_the_same(body: bytes, text
     assert text in decoded.text
 
 
+@pytest.mark.parametrize("codec", ["iso8859-7", "cp1253"])
+def test_the_two_sets_of_greek_are_told_by_their_alpha(codec: str) -> None:
+    text = "Οι Άνεμοι και οι Άνθρωποι της Άνοιξης, που πάνω στη θάλασσα περιμένουν το καλοκαίρι. " * 8
+    assert decode_text(text.encode(codec)).text == text
+
+
+def test_romanian_is_read_as_its_pages_are_written() -> None:
+    text = "Ştiinţa şi tehnica au făcut progrese, iar oamenii şi-au schimbat viaţa în ţară. " * 12
+    assert decode_text(text.encode("cp1250")).text == text
+
+
 def test_who_says_utf8_is_believed_where_escapes_and_nuls_are_valid_in_it() -> None:
     body = JAPANESE.encode("iso2022_jp")
     assert decode_text(body, "text/html; charset=utf-8").encoding == "utf-8"
