@@ -28,5 +28,10 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
     boilerplate: str = ""  # visible text around that, such as menus: found, but hardly counts
 
     @property
+    def text_chars(self) -> int:
+        """How long its texts are; of the long ones."""
+        return len(self.text) + len(self.boilerplate)
+
+    @property
     def stamp(self) -> Stamp:
         return Stamp(self.visit, self.fetched_at)

@@ -19,7 +19,7 @@ class PageRow(msgspec.Struct, frozen=True):
 
     url: str
     title: str
-    text: str  # one block a line
+    text: str  # what it is about, one block a line
     headings: str  # of those lines, the ones that are headings
     language: str
     type: str
@@ -73,11 +73,12 @@ def take_apart(order: Order) -> Taken:
 
 
 def row_of(document: Document) -> PageRow:
+    lines = frozenset(document.text.split("\n"))
     return PageRow(
         url=document.url,
         title=document.title,
         text=document.text,
-        headings=document.headings,
+        headings="\n".join(line for line in document.headings.split("\n") if line in lines),
         language=document.language,
         type=document.type,
         date=iso_date(document.date) if document.date else None,

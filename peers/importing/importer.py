@@ -472,7 +472,7 @@ def bytes_of(page: ImportedPage) -> int:
     """About how many bytes a page takes in memory and on the wire; at most six to a character of text."""
     size = len(page.records) + sum(len(link.url) + 4 * len(link.anchor) + 16 for link in page.links)
     if page.document is not None:
-        size += 3 * (len(page.document.text) + len(page.document.title) + len(page.document.headings))
+        size += 3 * (page.document.text_chars + len(page.document.title) + len(page.document.headings))
     return size + len(page.url) + 64
 
 

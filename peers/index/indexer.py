@@ -99,7 +99,7 @@ class _Page:
 
     @property
     def text_chars(self) -> int:
-        return 0 if self.document is None else len(self.document.text)
+        return 0 if self.document is None else self.document.text_chars
 
 
 @dataclass(frozen=True, slots=True)

@@ -300,4 +300,4 @@ def _cell_of(peer: str) -> Address:
 
 def _size_of(page: StoredPage) -> int:
     """Return about how many bytes a page takes in memory; a kilobyte is for what is around its contents."""
-    return 1_000 + len(page.records) + (len(page.document.text) if page.document else 0)
+    return 1_000 + len(page.records) + (page.document.text_chars if page.document else 0)
