@@ -70,7 +70,7 @@ static const HintWord hint_words[] = {
     {"time", SAYS_ORIGIN}, {"title", SAYS_TITLE}, {"toc", SAYS_NAVIGATION}, {"tool", SAYS_NAVIGATION},
     {"top", SAYS_HEADER}, {"trending", SAYS_RELATED}, {"tweet", SAYS_SHARING}, {"twitter", SAYS_SHARING},
     {"video", SAYS_PICTURE}, {"visually", SAYS_HIDDEN},
-    {"widget", SAYS_ASIDE}, {"wrapper", -1},
+    {"widget", SAYS_ASIDE},
 };
 #define N_HINT_WORDS ((int)(sizeof hint_words / sizeof *hint_words))
 
@@ -586,7 +586,9 @@ static void read_blocks(Layout *layout, const char *title, size_t title_size, ui
     }
 }
 
-/* Count for each element how many of its parent look like it. `rows` is room for two numbers of each. */
+/* Count for each element how many of its parent look like it.
+
+   `table` has two numbers for each of `n_table` places: -1, which becomes the first such element, and 0. */
 static void count_alike(Layout *layout, int32_t *table, size_t n_table)
 {
     Element *elements = layout->elements;
