@@ -1,7 +1,7 @@
 # make demo    crawl and search the bundled web with three peers
 # make test    lint, types and all tests
 # make quick   the same without those that start real peers, servers or a browser
-# make quality rank judged collections, beside other engines
+# make quality rank judged collections, beside other engines; first those left out of the fit
 PYTHON ?= python3
 BIN := .venv/bin
 

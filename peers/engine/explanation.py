@@ -18,7 +18,14 @@ from peers.engine.gathering import NO_UNIT, gather
 from peers.engine.inversion import Inverter
 from peers.engine.kernels import FIELD_COUNT, FIELD_SHIFT
 from peers.engine.query import Query
-from peers.engine.ranking import RankingWeights, Statistics, idf_of, in_scoring_order, length_normalisation
+from peers.engine.ranking import (
+    RankingWeights,
+    Statistics,
+    idf_of,
+    in_scoring_order,
+    k1_of,
+    length_normalisation,
+)
 from peers.engine.segment import Segment
 from peers.kernel import Ints
 
@@ -98,8 +105,9 @@ def _explain(
         weights.weights[field] / (float(base[field]) + float(slope[field]) * length) if length else 0.0
         for field, length in enumerate(lengths)
     ]
+    k1 = k1_of(statistics, weights)
     parts = [
-        _explain_entry(entry, weight_of[entry], of_entry, frequencies[entry], norms, weights.k1, statistics)
+        _explain_entry(entry, weight_of[entry], of_entry, frequencies[entry], norms, k1, statistics)
         for entry, of_entry in zip(scoring, idf, strict=True)
         if entry in frequencies
     ]

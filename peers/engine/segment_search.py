@@ -15,7 +15,7 @@ from peers.engine.live_segment import SegmentView
 from peers.engine.matching import Found, found_by, holding, is_range, located
 from peers.engine.matching_cost import clauses_cost, matching_cost
 from peers.engine.query import Kind, Literal, Mode, Order, Query
-from peers.engine.ranking import RankingWeights, Statistics, length_normalisation, scored
+from peers.engine.ranking import RankingWeights, Statistics, k1_of, length_normalisation, scored
 from peers.engine.scoring import MODEL_SIZE
 from peers.engine.searching.batch import TOLD_SIZE, Goal, Searched
 from peers.engine.searching.conjunction import Atoms, search_all
@@ -118,8 +118,10 @@ def _model(
     document_count: int, field_lengths: tuple[int, int, int, int, int], weights: RankingWeights
 ) -> Floats:
     """Return what kernels need of the weights: the same for all queries of a generation."""
-    base, slope = length_normalisation(Statistics(document_count, field_lengths), weights)
-    model: Floats = np.concatenate(([float(weights.k1)], weights.weights, base, slope), dtype=np.float64)
+    statistics = Statistics(document_count, field_lengths)
+    base, slope = length_normalisation(statistics, weights)
+    k1 = k1_of(statistics, weights)
+    model: Floats = np.concatenate(([k1], weights.weights, base, slope), dtype=np.float64)
     assert len(model) == MODEL_SIZE
     return model
 

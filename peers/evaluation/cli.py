@@ -24,7 +24,7 @@ from peers.options import GATEWAY, GatewayOption, JsonOption, print_json
 from peers.waiting import WAIT_S, PartialOption, WaitOption
 
 if TYPE_CHECKING:
-    from peers.evaluation.fitting import Fitted
+    from peers.evaluation.fitting import Fitted, LeftOut
     from peers.evaluation.measures import Difference
     from peers.evaluation.quality import Row, Skipped
 
@@ -119,18 +119,29 @@ def quality(
     shared: SharedOption = Path("../shared"),
     help_pages: HelpOption = NO_HELP,
     collection: CollectionOption = None,
+    leave_out: Annotated[
+        bool, typer.Option(help="First judge each with weights fitted to the others; takes minutes.")
+    ] = True,
     as_json: JsonOption = False,
 ) -> None:
     """Rank every collection there is with our engine and with others, in this process."""
     with needed_extra():
-        from peers.evaluation.quality import table
+        from peers.evaluation.quality import left_out_of, table
 
-    with Progress(console=Console(stderr=True)) as progress:
+    console = Console(stderr=True)
+    left_out = []
+    if leave_out:
+        left_out = left_out_of(
+            shared, _folder(help_pages), lambda what: console.print(escape(what)), collection or ()
+        )
+    if left_out and not as_json:
+        Console().print(_left_out_table(left_out))
+    with Progress(console=console) as progress:
         rows, skipped = table(shared, _folder(help_pages), _bars(progress), collection or ())
     if not rows:
         raise ConfigError(f"no collections in {shared}")
     if as_json:
-        print_json(msgspec.to_builtins({"rows": rows, "skipped": skipped}))
+        print_json(msgspec.to_builtins({"left_out": left_out, "rows": rows, "skipped": skipped}))
     else:
         _show_table(rows, skipped)
 
@@ -222,6 +233,15 @@ def _fitted_table(fitted: Fitted) -> Table:
     columns = fitted.before, fitted.figures, fitted.trained, fitted.tested
     for name in fitted.figures:
         table.add_row(name, *(f"{column[name]:.4f}" for column in columns))
+    return table
+
+
+def _left_out_table(left_out: Sequence[LeftOut]) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("left out", "fitted to the others", "fitted to all", "weights there are"):
+        table.add_column(name, justify="left" if name == "left out" else "right")
+    for each in left_out:
+        table.add_row(each.name, f"{each.others:.4f}", f"{each.own:.4f}", f"{each.now:.4f}")
     return table
 
 

@@ -5,7 +5,8 @@ looked for, nDCG@10 elsewhere). First the weights of BM25F and of the kinds of e
 then, with these, the weights of the features, over the candidates. One coordinate after the other takes the
 best of a few steps up and down, within bounds, until a round changes nothing: that needs no gradient of a
 measure that has none, and looks at some hundreds of points. For the cross-validation the queries of each
-collection are dealt into folds; weights fitted to all folds but one are judged on that one.
+collection are dealt into folds; weights fitted to all folds but one are judged on that one. What that cannot
+tell is how a collection fares that nobody has judged: `left_out` fits to all collections but one.
 
 All points are tried on matrices of the collection's postings (entries of our own inversion), which score all
 queries at once.
@@ -24,7 +25,7 @@ from scipy.sparse import csc_matrix
 from peers.engine.features import features_of
 from peers.engine.index import Index
 from peers.engine.inversion import Inverter
-from peers.engine.kernels import DOCUMENT_SHIFT, FIELD_COUNT, FIELD_SHIFT, LENGTH_COUNT
+from peers.engine.kernels import BODY, DOCUMENT_SHIFT, FIELD_COUNT, FIELD_SHIFT, LENGTH_COUNT
 from peers.engine.model import MODEL_DEPTH, Candidate, ModelWeights, scale_of, values_of
 from peers.engine.ranking import RankingWeights, idf_of
 from peers.engine.reading import parse_query
@@ -38,7 +39,7 @@ from peers.text.stemming import FORM_PREFIX
 FOLDS: Final = 2
 QUERIES_MAX: Final = 600  # of a collection, evenly taken: half a minute a round
 ROUNDS_MAX: Final = 2
-GAIN_MIN: Final = 2e-4  # of the objective, for a step to be taken
+GAIN_MIN: Final = 1e-3  # of the objective, for a step to be taken; less fits queries, not collections
 STEPS: Final = (0.5, 0.71, 1.41, 2.0)  # factors; where a weight is 0, the bounds' width by tenths
 _LISTED: Final = 10
 _DISCOUNT: Final = 1 / np.log2(np.arange(_LISTED) + 2)
@@ -58,7 +59,8 @@ BOUNDS: Final[Mapping[str, tuple[float, float]]] = {
     "b heading": (0.2, 0.9),
     "b body": (0.3, 0.9),
     "b url": (0.2, 0.9),
-    "k1": (0.9, 3.0),
+    "k1": (0.9, 5.0),
+    "k1 half": (20.0, 200.0),
     "form": (0.2, 4.0),
     "pair": (0.2, 4.0),
     "compound": (0.2, 4.0),
@@ -66,7 +68,7 @@ BOUNDS: Final[Mapping[str, tuple[float, float]]] = {
 FEATURES: Final = tuple(name for name in ModelWeights.__struct_fields__)
 # Nothing here tells what these are worth: one host, no dates.
 UNFITTED: Final = ("linking_hosts", "freshness", "newness", "depth")
-FEATURE_MAX: Final = 1.5
+FEATURE_BOUNDS: Final = {name: (0.0, 1.5) for name in FEATURES if name not in UNFITTED}
 
 
 class Fitted(NamedTuple):
@@ -77,6 +79,15 @@ class Fitted(NamedTuple):
     trained: Mapping[str, float]  # means over the folds: on the queries that were fitted to,
     tested: Mapping[str, float]  # and on those that were not
     before: Mapping[str, float]  # with the weights there were
+
+
+class LeftOut(NamedTuple):
+    """How a collection fares."""
+
+    name: str
+    now: float  # with the weights there are
+    others: float  # with weights that were fitted to the other collections
+    own: float  # with weights that were fitted to all of them
 
 
 class Sample:
@@ -96,7 +107,7 @@ class Sample:
         self._invert(collection, {entry for query in self._queries for entry in query.scoring})
         self._collect_entries()
         number_of = {url: number for number, url in enumerate(self._urls)}
-        self._grades = np.zeros((len(names), len(self._urls)), np.int8)
+        self._grades = np.zeros((len(names), max(_LISTED, len(self._urls))), np.int8)
         for row, name in enumerate(names):
             for url, grade in collection.judgements[name].items():
                 self._grades[row, number_of[url]] = max(0, grade)
@@ -164,6 +175,7 @@ class Sample:
         self._column_starts: Ints = np.searchsorted(columns, np.arange(len(kept) + 1))
         lengths = inverter.lengths.T.astype(np.float64)
         averages = lengths.sum(axis=1) / len(collection.documents)
+        self._average_body = max(1.0, float(averages[BODY]))
         self._relative = lengths / np.where(averages > 0, averages, 1.0)[:, None]
 
     def _collect_entries(self) -> None:
@@ -187,7 +199,7 @@ class Sample:
             b = point.get(f"b {name}", 0.0)
             norm = 1 / np.maximum(1 - b + b * self._relative[field], 1e-9)
             tf += point.get(name, 1.0) * self._frequencies[field] * norm[self._documents]
-        k1 = point["k1"]
+        k1 = point["k1"] * self._average_body / (self._average_body + point["k1 half"])
         shape = len(self._urls), len(self._number_of)
         saturated = csc_matrix((tf * (k1 + 1) / (k1 + tf), self._documents, self._column_starts), shape)
         factors = self._factors * np.array([point.get(kind, 1.0) for kind in KINDS])[self._kinds]
@@ -224,9 +236,42 @@ def fit(samples: Sequence[Sample], advance: Callable[[str], None]) -> tuple[Fitt
     advance("candidates")
     for sample in samples:
         sample.take_candidates(first.point, lambda: None)
-    bounds = {name: (0.0, FEATURE_MAX) for name in FEATURES if name not in UNFITTED}
-    second = _fitted(samples, features_now(), bounds, Sample.judged_by_model, advance)
+    second = _fitted(samples, features_now(), FEATURE_BOUNDS, Sample.judged_by_model, advance)
     return first, second
+
+
+def left_out(samples: Sequence[Sample], advance: Callable[[str], None]) -> list[LeftOut]:
+    """Judge each collection with all weights fitted to the others.
+
+    Args:
+      advance: called with what is done next.
+    """
+    now = _taken_at(samples, point_now(), features_now())
+    own = _judged_when_fitted(samples, samples)
+    found = []
+    for number, sample in enumerate(samples):
+        advance(f"without {sample.name}")
+        others = [*samples[:number], *samples[number + 1 :]]
+        [figure] = _judged_when_fitted(others, [sample]) if others else [own[number]]
+        found.append(LeftOut(sample.name, now[number], figure, own[number]))
+    return found
+
+
+def _judged_when_fitted(samples: Sequence[Sample], judged: Sequence[Sample]) -> list[float]:
+    """Fit BM25F and features to some samples; return the figures of others."""
+    everything = [np.ones(sample.query_count, np.bool_) for sample in samples]
+    point = _ascend(samples, everything, point_now(), BOUNDS, Sample.judged_by_bm25f)
+    for sample in samples:
+        sample.take_candidates(point, lambda: None)
+    features = _ascend(samples, everything, features_now(), FEATURE_BOUNDS, Sample.judged_by_model)
+    return _taken_at(judged, point, features)
+
+
+def _taken_at(samples: Sequence[Sample], point: Point, features: Point) -> list[float]:
+    """Return the figures of the full model, with candidates at a point."""
+    for sample in samples:
+        sample.take_candidates(point, lambda: None)
+    return [float(sample.judged_by_model(features).mean()) for sample in samples]
 
 
 def point_now() -> dict[str, float]:
@@ -234,7 +279,7 @@ def point_now() -> dict[str, float]:
     weights = RankingWeights()
     point = dict(zip(_FIELDS, weights.weights, strict=True))
     point |= {f"b {name}": b for name, b in zip(_FIELDS[:LENGTH_COUNT], weights.b, strict=True)}
-    return point | {"k1": weights.k1} | dict.fromkeys(KINDS, 1.0)
+    return point | {"k1": weights.k1, "k1 half": weights.k1_half} | dict.fromkeys(KINDS, 1.0)
 
 
 def features_now() -> dict[str, float]:

@@ -1,4 +1,7 @@
-"""The table of quality: every collection there is, ranked by our engine and by others in the same run."""
+"""The table of quality: every collection there is, ranked by our engine and by others in the same run.
+
+And before it, how our engine ranks a collection that its weights were not fitted to.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Final
 import msgspec
 
 from peers.evaluation.engines import Bm25s, NotInstalled, Ours, Ranker, Tantivy, rank_all
+from peers.evaluation.fitting import LeftOut, Sample, left_out
 from peers.evaluation.judged import Collection, collections_in, read_collection
 from peers.evaluation.lucene import Lucene
 from peers.evaluation.measures import Difference, differences, means, measured
@@ -68,6 +72,24 @@ def table(
         rows += of_collection
         skipped += [each for each in missing if each not in skipped]
     return rows, skipped
+
+
+def left_out_of(
+    shared: Path, help_pages: Path | None, advance: Callable[[str], None], names: Iterable[str] = ()
+) -> list[LeftOut]:
+    """Judge each collection with weights fitted to the others; takes some minutes.
+
+    Args:
+      shared, help_pages, names: as for `table`.
+      advance: called with what is done next.
+    """
+    wanted = frozenset(names)
+    samples = []
+    for name, folder in collections_in(shared, help_pages):
+        if folder is not None and (not wanted or name in wanted):
+            advance(f"reading {name}")
+            samples.append(Sample(read_collection(name, folder, shared)))
+    return left_out(samples, advance)
 
 
 def _rows(

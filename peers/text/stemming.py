@@ -15,17 +15,13 @@ import Stemmer
 FORM_PREFIX: Final = "\x03"
 
 # Lucene's list, and what questions begin with. Every page has them: their stems would cost a fifth of all
-# postings and find nothing.
-_ENGLISH_FUNCTION_WORDS: Final = """
+# postings and find nothing. More words hold sentences together (`function_words`), but have forms.
+_FORMLESS: Final = """
 a an and are as at be but by for if in into is it no not of on or such that the their then there these
 they this to was will with
 can do does from has have how i its what when where which who why you your
 """
-_CHINESE_FUNCTION_WORDS: Final = """
-的 了 是 和 与 及 或 在 之 也 就 都 而 把 被 让 从 对 向 为 以 于 吗 呢 吧 啊 个 着 地 得
-什么 怎么 怎样 如何 哪些 哪个 哪里 为什么 是否 一个 这个
-"""
-FUNCTION_WORDS: Final = frozenset((_ENGLISH_FUNCTION_WORDS + _CHINESE_FUNCTION_WORDS).split())
+FORMLESS: Final = frozenset(_FORMLESS.split())
 
 # Shorter numbers are never written in groups.
 _GROUPED_DIGITS_MIN: Final = 4
@@ -39,7 +35,7 @@ def form_of(word: str) -> str:
     if not word.isascii():
         return ""
     if word.isalpha():
-        return "" if word in FUNCTION_WORDS else FORM_PREFIX + stem(word)
+        return "" if word in FORMLESS else FORM_PREFIX + stem(word)
     if word.isdigit() and len(word) >= _GROUPED_DIGITS_MIN:
         return number_form(word)
     return ""

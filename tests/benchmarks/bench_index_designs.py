@@ -67,8 +67,9 @@ from peers.gateway.relaxation import ENOUGH, steps_of
 from peers.kernel import Floats, Ints
 from peers.text.analysis import query_terms
 from peers.text.folding import fold
+from peers.text.function_words import FUNCTION_WORDS_OF
 from peers.text.runs import RunKind, kind_of, runs_of
-from peers.text.stemming import FUNCTION_WORDS
+from peers.text.stemming import FORMLESS
 from peers.text.word_discovery import discover_words
 from tests.benchmarks.real_documents import real_documents
 from tests.shared_data import SHARED, shared
@@ -324,7 +325,9 @@ def _frequent(texts: Iterable[str]) -> list[tuple[str, ...]]:
         words = [] if _HAN.search(text) else _atoms(text)
         rows = {tuple(words[i : i + n]) for n in (2, 3, 4) for i in range(len(words) - n + 1)}
         counts.update(
-            row for row in rows if not ({row[0], row[-1]} & FUNCTION_WORDS or any(map(str.isdigit, row)))
+            row
+            for row in rows
+            if not ({row[0], row[-1]} & (FORMLESS | FUNCTION_WORDS_OF["zh"]) or any(map(str.isdigit, row)))
         )
     for word in discover_words(texts):
         counts[tuple(word.word)] = word.text_count

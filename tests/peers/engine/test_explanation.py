@@ -13,7 +13,7 @@ from tests.peers.engine.term_query import term_query
 
 
 @pytest.mark.parametrize("text", ["search", "天网 engine", "中华人民共和国 the 2004", "h3 example1 of"])
-@pytest.mark.parametrize("weights", [RankingWeights(), RankingWeights(b=(1.0,) * 5, k1=2.0)])
+@pytest.mark.parametrize("weights", [RankingWeights(), RankingWeights(b=(1.0,) * 5, k1=2.0, k1_half=0.0)])
 def test_an_explanation_comes_to_the_score_to_the_last_bit(text: str, weights: RankingWeights) -> None:
     documents = random_documents(3, 80)
     view = index_of(documents).snapshot().everything()

@@ -22,7 +22,9 @@ from tests.peers.engine.term_query import term_query
 from tests.shared_data import shared
 
 # tantivy has k1 = 1.2 and b = 0.75 built in.
-BODY_ONLY = RankingWeights(weights=(0.0, 0.0, 0.0, 1.0, 0.0, 0.0), b=(0.0, 0.0, 0.0, 0.75, 0.0), k1=1.2)
+BODY_ONLY = RankingWeights(
+    (0.0, 0.0, 0.0, 1.0, 0.0, 0.0), b=(0.0, 0.0, 0.0, 0.75, 0.0), k1=1.2, k1_half=0.0
+)
 
 
 def entries_of(text: str) -> list[str]:
@@ -44,6 +46,7 @@ def bm25f(documents: Sequence[Document], query: Query, weights: RankingWeights) 
     fields = {document.url: fields_of(document) for document in documents}
     lengths = {url: [sum(map(counts_for_length, field)) for field in f] for url, f in fields.items()}
     averages = [sum(of[i] for of in lengths.values()) / len(fields) for i in range(LENGTH_COUNT)]
+    k1 = weights.k1 * averages[3] / (averages[3] + weights.k1_half)
     scores = dict.fromkeys(fields, 0.0)
     for term, factor in zip(query.scoring, query.weights, strict=True):
         n = sum(any(term in field for field in f) for f in fields.values())
@@ -56,14 +59,16 @@ def bm25f(documents: Sequence[Document], query: Query, weights: RankingWeights) 
                     if i < LENGTH_COUNT:
                         norm = 1 - weights.b[i] + weights.b[i] * lengths[url][i] / averages[i]
                     frequency += weights.weights[i] * field.count(term) / norm
-            scores[url] += factor * idf * frequency * (weights.k1 + 1) / (weights.k1 + frequency)
+            scores[url] += factor * idf * frequency * (k1 + 1) / (k1 + frequency)
     return scores
 
 
 @pytest.mark.parametrize(
     "text", ["search", "天网 engine", "中华人民共和国 the 2004", "カタカナ h3 engines of"]
 )
-@pytest.mark.parametrize("weights", [RankingWeights(), BODY_ONLY, RankingWeights(b=(1.0,) * 5, k1=2.0)])
+@pytest.mark.parametrize(
+    "weights", [RankingWeights(), BODY_ONLY, RankingWeights(b=(1.0,) * 5, k1=2.0, k1_half=0.0)]
+)
 def test_scores_are_those_of_the_formula(text: str, weights: RankingWeights) -> None:
     documents = random_documents(9, 150)
     view = index_of(documents).snapshot().everything()

@@ -15,6 +15,7 @@ from peers.evaluation.fitting import (
     features_now,
     fit,
     kind_of_entry,
+    left_out,
     point_now,
 )
 from peers.evaluation.judged import Collection
@@ -47,6 +48,14 @@ def test_matrices_rank_as_the_engine_does() -> None:
         run = rank_all(ours, given.queries, lambda: None)
         values = measured(run, given.judgements)["MRR@10"]
         assert fitted.tolist() == pytest.approx([values[query] for query in given.queries])
+
+
+def test_a_collection_left_out_is_judged_with_weights_fitted_to_the_others() -> None:
+    telling, silent = Sample(collection(2, titles_tell=True)), Sample(collection(3, titles_tell=False))
+    figures = {each.name: each for each in left_out([telling, silent], lambda what: None)}
+    [alone] = left_out([silent], lambda what: None)
+    assert figures["c3"].now == alone.now
+    assert figures["c3"].others < alone.own  # titles tell in the other collection only
 
 
 def test_a_title_gets_more_weight_where_titles_tell() -> None:

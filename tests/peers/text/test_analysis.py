@@ -12,6 +12,7 @@ from peers.text.analysis import (
     FORM_WEIGHT,
     HAN_PAIR_WEIGHT,
     HAN_WORD_WEIGHT,
+    REPEATS_MAX,
     analyse,
     atoms,
     frequency_entries,
@@ -55,7 +56,16 @@ def test_text_becomes_terms(text: str, terms: list[str]) -> None:
     ("text", "required", "scoring"),
     [
         ("Searching", ["\x03search"], {"searching": EXACT_WEIGHT, "\x03search": FORM_WEIGHT}),
-        ("the x86 x86", ["x86"], {"the": 1.0, "x86": 1.0}),
+        ("the x86 x86", ["x86"], {"the": 1.0, "x86": 2.0}),
+        ("x86 " * 20, ["x86"], {"x86": REPEATS_MAX}),
+        # Three words, and the four of a sentence
+        ("x1 is as x2 of x3", ["x1", "x2", "x3"], dict.fromkeys(["x1", "is", "as", "x2", "of", "x3"], 1.0)),
+        ("x1 is as x2 of x3 and x4", ["x1", "x2", "x3", "x4"], dict.fromkeys(["x1", "x2", "x3", "x4"], 1.0)),
+        (
+            "wie man x1 und x2 mit x3 in x4",
+            ["x1", "x2", "x3", "x4"],
+            dict.fromkeys(["x1", "x2", "x3", "x4"], 1.0),
+        ),
         ("the of", ["the", "of"], {"the": 1.0, "of": 1.0}),
         ("C++", ["\x06c++"], {"c": EXACT_WEIGHT, "\x03c": FORM_WEIGHT, "\x06c++": COMPOUND_WEIGHT}),
         ("1,000", ["\x031000"], {"1": 1.0, "000": 1.0, "\x031000": COMPOUND_WEIGHT}),
