@@ -34,7 +34,7 @@ bench: .venv/tests
 	$(BIN)/pytest tests/benchmarks/bench_*.py --benchmark-enable -s
 
 # Every judged collection beside other engines. HELP_PAGES names a folder with the unpacked packages
-# libreoffice-help-zh-cn and -en-us, LUCENE_JAR a jar with Lucene (see peers/evaluation/lucene.py).
+# libreoffice-help-zh-cn, -en-us and -de, LUCENE_JAR a jar with Lucene (see peers/evaluation/lucene.py).
 quality: .venv/tests
 	$(BIN)/tianmesh eval quality
 

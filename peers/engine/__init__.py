@@ -47,7 +47,8 @@ What is where
              and `directory` keep the files (`segment_file`) and the `scratch` that merges write to
   reading    `segment`, with how damage is noticed (`errors`); `working_segment` and `live_segment`: what of
              it is not deleted, at the next commit and at the last
-  searching  `query`, made by `reading` of what is typed in the language of `query_language`; `snapshot`
+  searching  `query`, made by `reading` of what is typed in the language of `query_language`, put into that
+             which its words are of by `native_forms`; `snapshot`
              (views of some slots: search, statistics, facets), which searches one segment after the other
              (`segment_search`); `matching` and `facets` (which documents, and how many of what); `effort` is
              what a question may cost, `matching_cost` what it does

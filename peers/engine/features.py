@@ -10,7 +10,7 @@ are in the dictionary, since the entries of forms have frequencies but no positi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -28,7 +28,7 @@ from peers.engine.segment import Segment
 from peers.engine.snapshot import Best, View
 from peers.kernel import FewFloats, Ints, Lengths, Numbers, Strings
 from peers.text.runs import RunKind, kind_of
-from peers.text.stemming import FORM_PREFIX, form_of
+from peers.text.stemming import FORM_PREFIX, native_form_of
 
 TITLE: Final = 0
 URL: Final = 4
@@ -40,6 +40,51 @@ _ENDINGS: Final = (
     "y", "ies", "ied", "al", "ally", "ity", "ment", "ments", "able", "ive", "ization", "ize", "ized",
 )  # fmt: skip
 _DOUBLED: Final = ("ed", "ing", "er")
+_NATIVE_ENDINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "de": ("", "e", "en", "er", "em", "es", "ern", "n", "s", "ens", "ung", "ungen", "t", "te", "ten"),
+    "fr": ("", "e", "s", "es", "er", "ez", "ent", "ant", "ee", "ees", "eur", "eurs", "ion", "ions", "ment"),
+    "es": (
+        "",
+        "a",
+        "o",
+        "as",
+        "os",
+        "e",
+        "es",
+        "ar",
+        "er",
+        "ir",
+        "ado",
+        "ada",
+        "ados",
+        "adas",
+        "ando",
+        "cion",
+    ),
+    "pt": (
+        "",
+        "a",
+        "o",
+        "as",
+        "os",
+        "e",
+        "es",
+        "ar",
+        "er",
+        "ir",
+        "ado",
+        "ada",
+        "ados",
+        "adas",
+        "ando",
+        "cao",
+    ),
+    "it": ("", "a", "o", "i", "e", "are", "ere", "ire", "ato", "ata", "ati", "ate", "ando", "zione", "zioni"),
+    "nl": ("", "e", "en", "s", "er", "ers", "t", "d", "de", "den", "ing", "ingen", "je", "jes"),
+    "sv": ("", "a", "ar", "or", "er", "en", "et", "arna", "erna", "orna", "ade", "ning", "ningar", "s", "t"),
+    "da": ("", "e", "er", "en", "et", "erne", "ede", "ning", "ninger", "s", "t"),
+    "no": ("", "e", "er", "en", "et", "ene", "ede", "ing", "inger", "s", "t", "a"),
+}
 _PAIR_PREFIX: Final = "\x01"
 
 
@@ -101,15 +146,16 @@ def depth_of(url: str) -> int:
 
 
 @lru_cache(maxsize=FORMS_CACHED)
-def words_of_form(form: str) -> tuple[str, ...]:
+def words_of_form(form: str, language: str = "") -> tuple[str, ...]:
     """Return words that a form (its entry) may stand for: not all, none of another form, in byte order."""
     stem = form.removeprefix(FORM_PREFIX)
-    words = [stem + ending for ending in _ENDINGS]
-    words += [stem + stem[-1:] + ending for ending in _DOUBLED]
-    if stem.endswith("i"):
+    words = [stem + ending for ending in (_NATIVE_ENDINGS.get(language, ("",)) if language else _ENDINGS)]
+    if not language:
+        words += [stem + stem[-1:] + ending for ending in _DOUBLED]
+    if not language and stem.endswith("i"):
         words += [stem[:-1] + "y"]
     # In the order of dictionaries, where each is looked up from where the one before was.
-    return tuple(word for word in sorted(set(words)) if form_of(word) == form)
+    return tuple(word for word in sorted(set(words)) if native_form_of(word, language) == form)
 
 
 def _plan(query: Query, statistics: Statistics) -> _Plan:
@@ -126,7 +172,7 @@ def _plan(query: Query, statistics: Statistics) -> _Plan:
     unit_idf: list[float] = []
     number_of = {entry: number for number, entry in enumerate(scoring)}
     for number, entry in enumerate(scoring):
-        words = _words_of(entry, number_of)
+        words = _words_of(entry, number_of, query.language)
         if words is None:
             continue
         for word in words:
@@ -141,28 +187,28 @@ def _plan(query: Query, statistics: Statistics) -> _Plan:
         tuple(entries),
         units,
         shares,
-        [_is_counted(entry, number_of) for entry in scoring],
+        [_is_counted(entry, number_of, query.language) for entry in scoring],
         unit_idf,
         float(np.array(unit_idf).sum()),
         total_body / max(1, statistics.document_count) or 1.0,
     )
 
 
-def _words_of(entry: str, scoring: dict[str, int]) -> Sequence[str] | None:
+def _words_of(entry: str, scoring: dict[str, int], language: str) -> Sequence[str] | None:
     """Return the entries with positions that stand for a scoring one in the proximity, None if none do."""
     if entry.startswith(FORM_PREFIX):
-        return words_of_form(entry)
+        return words_of_form(entry, language)
     if entry.startswith(_PAIR_PREFIX):
         return (entry,)
     is_word = kind_of(entry) is RunKind.WORD
-    return (entry,) if is_word and form_of(entry) not in scoring else None
+    return (entry,) if is_word and native_form_of(entry, language) not in scoring else None
 
 
-def _is_counted(entry: str, scoring: dict[str, int]) -> bool:
+def _is_counted(entry: str, scoring: dict[str, int], language: str) -> bool:
     """Leave out words whose form is counted, and pairs, which stand beside the words of their characters."""
     if entry.startswith(FORM_PREFIX):
         return True
-    return entry[0] > " " and form_of(entry) not in scoring
+    return entry[0] > " " and native_form_of(entry, language) not in scoring
 
 
 def _measured(

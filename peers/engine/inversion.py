@@ -37,7 +37,7 @@ from peers.text.compounds import GROUPING, LINKS, MIXED_CHARS_MAX, chain, groupe
 from peers.text.folding import fold
 from peers.text.runs import KIND_OF_CHARACTER, RunKind
 from peers.text.segmentation import segment_han
-from peers.text.stemming import FORM_PREFIX, form_of
+from peers.text.stemming import FORM_PREFIX, NATIVE_STEMMERS, form_of, native_form_of, native_language
 
 # Characters of one field that are searchable; what is behind is stored but not found. The largest page of
 # a 268,800-page documentation web has 17 MB of HTML and about 6 million characters of text.
@@ -52,8 +52,12 @@ _FORMS_CACHED = 32_768
 
 _KINDS = np.frombuffer(KIND_OF_CHARACTER, np.uint8)
 _FORMLESS = -1
+_UNKNOWN = -2
+_NATIVE = ("", *NATIVE_STEMMERS)
+_NATIVE_NUMBERS = {language: number for number, language in enumerate(_NATIVE)}
 _IS_LINK = np.isin(np.arange(128), list(map(ord, LINKS)))
 _known_form_of = lru_cache(_FORMS_CACHED)(form_of)
+_known_native_form_of = lru_cache(_FORMS_CACHED)(native_form_of)
 _BREAK = "\n"  # between runs and texts; never part of a run
 
 
@@ -139,9 +143,12 @@ class _WordNumbers:
         self._words = DistinctWords()
         self._number_of: Ints = np.zeros(0, np.int64)  # by the word's place among the distinct ones
         self._form_of: Ints = np.zeros(0, np.int64)  # likewise its form's number, or _FORMLESS
+        self._distinct: list[str] = []
+        # By language, likewise the number of a form that it has there alone, _UNKNOWN until it is met.
+        self._native_form_of: dict[str, Ints] = {}
 
-    def numbers(self, codes: Codes, starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:
-        """Return the number of each word, and of each word's form, _FORMLESS for those that have none."""
+    def numbers(self, codes: Codes, starts: Ints, lengths: Ints) -> tuple[Ints, Ints, Ints]:
+        """Return place, number and number of the form of each word, _FORMLESS for those that have none."""
         found, new = self._words.find(codes, starts, np.minimum(lengths, TERM_CHARS_MAX))
         if new:
             vocabulary = self._vocabulary
@@ -151,7 +158,25 @@ class _WordNumbers:
             numbers = np.arange(first, first + len(new))
             self._number_of = np.concatenate([self._number_of, numbers])
             self._form_of = np.concatenate([self._form_of, np.array(forms, np.int64)])
-        return self._number_of[found], self._form_of[found]
+            self._distinct += new
+        return found, self._number_of[found], self._form_of[found]
+
+    def native_forms(self, found: Ints, language: str) -> Ints:
+        """Return the number of each word's own form in a language, _FORMLESS where `numbers` has it.
+
+        Args:
+          found: places of words.
+        """
+        known = self._native_form_of.get(language, np.zeros(0, np.int64))
+        if len(known) < len(self._distinct):
+            more = np.full(len(self._distinct) - len(known), _UNKNOWN)
+            known = self._native_form_of[language] = np.concatenate([known, more])
+        for place in np.unique(found[known[found] == _UNKNOWN]).tolist():
+            word = self._distinct[place]
+            form = _known_native_form_of(word, language)
+            is_own = form != _known_form_of(word)
+            known[place] = self._vocabulary[form] if is_own else _FORMLESS
+        return known[found]
 
 
 class Occurrences(NamedTuple):
@@ -180,9 +205,11 @@ class Inverter:
         self._texts: list[str] = []
         self._text_keys: list[int] = []
         self._batch_chars = 0
+        self._natives = np.zeros(n_documents, np.uint8)  # of each document, its place in `_NATIVE`
 
     def add(self, number: int, document: Document) -> None:
         """Add a document; its fields in the order of the lengths in `segment_format`."""
+        self._natives[number] = _NATIVE_NUMBERS[native_language(document.language)]
         self._add_text(number, 0, document.title)
         anchors_chars = 0
         for anchor in document.anchors[:ANCHORS_MAX]:
@@ -237,9 +264,23 @@ class Inverter:
         keys = batch.run_keys[is_word]
         if len(keys):
             starts, lengths = batch.run_starts[is_word], batch.run_lengths[is_word]
-            numbers, forms = self._word_numbers.numbers(batch.codes, starts, lengths)
+            found, numbers, forms = self._word_numbers.numbers(batch.codes, starts, lengths)
             self._count(numbers, keys)
-            self._add_forms(forms, keys, batch)
+            self._add_forms(*self._with_native_forms(found, forms, keys), batch)
+
+    def _with_native_forms(self, found: Ints, forms: Ints, keys: Ints) -> tuple[Ints, Ints]:
+        """Return the forms of words and their keys, with those of the languages of the documents."""
+        natives = self._natives[keys >> DOCUMENT_SHIFT]
+        all_forms, all_keys = [forms], [keys]
+        for number in np.unique(natives[natives > 0]).tolist():
+            is_native = natives == number
+            all_forms.append(self._word_numbers.native_forms(found[is_native], _NATIVE[number]))
+            all_keys.append(keys[is_native])
+        if len(all_keys) == 1:
+            return forms, keys
+        forms, keys = np.concatenate(all_forms), np.concatenate(all_keys)
+        order = np.argsort(keys, kind="stable")
+        return forms[order], keys[order]
 
     def _add_forms(self, forms: Ints, keys: Ints, batch: _Batch) -> None:
         """Add the forms of words, among which are those of numbers in groups, and the compounds."""

@@ -14,6 +14,7 @@ import msgspec
 
 from peers.engine.kernels import FIELD_COUNT
 from peers.text.analysis import literal_of
+from peers.text.stemming import NATIVE_STEMMERS
 
 # Each entry costs every peer a pass over its postings; kernels count required ones in one byte.
 REQUIRED_MAX: Final = 64
@@ -107,6 +108,7 @@ class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
     clauses: tuple[tuple[Literal, ...], ...] = ()
     mode: Mode = Mode.AND
     order: Order = Order.SCORE
+    language: str = ""  # whose forms the entries of forms are, see `native_forms`; "" for `form_of`
 
     def check_limits(self) -> None:
         """Raise ValueError when a query, made elsewhere than in `parse_query`, is beyond the limits.
@@ -123,6 +125,8 @@ class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
         for weight in self.weights:
             if not 0 <= weight <= WEIGHT_MAX:  # NaN is not either
                 raise ValueError(f"a weight is not between 0 and {WEIGHT_MAX}")
+        if self.language and self.language not in NATIVE_STEMMERS:
+            raise ValueError("there are no forms of that language")
         if not self.clauses:
             return
         if len(self.clauses) > CLAUSES_MAX or not all(self.clauses):

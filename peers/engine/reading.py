@@ -12,7 +12,7 @@ Nothing typed is an error: see `Reading.remarks`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
@@ -21,6 +21,7 @@ import ada_url
 import msgspec
 
 from peers.engine.marks import HOST_PREFIX, LANGUAGE_PREFIX, TYPE_PREFIX
+from peers.engine.native_forms import NativeForms, native_forms, with_native_forms
 from peers.engine.query import (
     CLAUSES_MAX,
     LITERAL_ENTRIES_MAX,
@@ -55,6 +56,7 @@ from peers.text.analysis import query_terms
 # The longest of 50,000 real queries (TREC terabyte) has fewer than 300 characters.
 QUERY_CHARS_MAX: Final = 1000
 WORD_CHARS_MAX: Final = 100  # of what is not cut in two
+COUNTED_MAX: Final = 256  # `wire_messages.TERMS_MAX`
 
 
 class Reading(NamedTuple):
@@ -62,6 +64,17 @@ class Reading(NamedTuple):
 
     query: Query
     remarks: tuple[Remark, ...]  # on what was odd about it
+    natives: tuple[NativeForms, ...] = ()  # the languages besides English that it may be in
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The distinct entries whose statistics decide how it is searched by."""
+        natives = chain.from_iterable(each.entries for each in self.natives)
+        return tuple(dict.fromkeys((*self.query.terms, *natives)))[:COUNTED_MAX]
+
+    def with_native_forms(self, doc_freqs: Mapping[str, int]) -> Query:
+        """Return the query in the language that the statistics of `terms` say it means."""
+        return with_native_forms(self.query, self.natives, doc_freqs)
 
 
 def read_query(text: str, order: Order = Order.SCORE) -> Reading:
@@ -70,11 +83,12 @@ def read_query(text: str, order: Order = Order.SCORE) -> Reading:
     taken = cut_at_word(text, QUERY_CHARS_MAX)
     if len(taken) < len(text.rstrip()):
         remarks.note(Oddity.TOO_LONG, text[len(taken) :].strip())
-    query = _Compiler(remarks).query(read(taken, remarks), order)
+    compiler = _Compiler(remarks)
+    query = compiler.query(read(taken, remarks), order)
     if query.is_empty and query.clauses:
         remarks.note(Oddity.ONLY_EXCLUSIONS)
     query.check_limits()
-    return Reading(query, remarks.all())
+    return Reading(query, remarks.all(), native_forms(compiler.typed, compiler.language))
 
 
 def cut_at_word(text: str, chars_max: int) -> str:
@@ -135,6 +149,17 @@ class _Compiler:
             clauses=tuple(self._fitting_clauses()),
             order=order,
         )
+
+    @property
+    def typed(self) -> str:
+        """All texts that are asked for."""
+        return " ".join([*self._bare, *self._scoring])
+
+    @property
+    def language(self) -> str:
+        """The only one that pages may be in, "" for any."""
+        wanted = self._united.get(Kind.LANGUAGE, {})
+        return next(iter(wanted)).removeprefix(LANGUAGE_PREFIX) if len(wanted) == 1 else ""
 
     def _fitting_clauses(self) -> Iterator[_Clause]:
         united = [(Literal(kind, tuple(e)[:LITERAL_ENTRIES_MAX]),) for kind, e in self._united.items()]

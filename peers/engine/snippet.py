@@ -54,7 +54,7 @@ from peers.text.characters import character_classes, codes_of, fold_evenly, text
 from peers.text.compounds import COMPOUND_PREFIX
 from peers.text.folding import AlignedText
 from peers.text.runs import RunKind, kind_of
-from peers.text.stemming import FORM_PREFIX, form_of
+from peers.text.stemming import FORM_PREFIX, native_form_of
 
 # Two columns for a CJK character, one for any other: 160 Chinese characters, or 320 latin ones.
 SNIPPET_COLUMNS = 320
@@ -73,7 +73,7 @@ QUERIES_CACHED = 64
 # Of the letters that all forms of a word begin with; fewer would be found everywhere.
 _STEM_CHARS_MIN = 3
 
-_forms = FormTable()
+_form_tables: dict[str, FormTable] = {}  # by language
 _NO_ORIGINS: Ints = np.empty(0, np.int64)
 
 
@@ -149,8 +149,10 @@ def snippet_of(
       EffortSpentError: that was not enough.
     """
     searched = SearchedText(text) if isinstance(text, str) else text
-    wanted = _wanted(query.scoring)
-    matches = _matches(searched, wanted, searched_chars(searched.text, query), effort or Effort())
+    wanted = _wanted(query.scoring, query.language)
+    matches = _matches(
+        searched, wanted, _forms_in(query.language), searched_chars(searched.text, query), effort or Effort()
+    )
     chosen, spans = choose_fragments(
         searched.codes,
         character_classes(),
@@ -172,11 +174,14 @@ def snippet_of(
 def highlights_of(text: str | SearchedText, query: Query) -> tuple[tuple[int, int], ...]:
     """Return where the words of the query are in a short text, such as a title."""
     searched = SearchedText(text) if isinstance(text, str) else text
-    matches = _matches(searched, _wanted(query.scoring), len(searched.text), Effort())
+    wanted, forms = _wanted(query.scoring, query.language), _forms_in(query.language)
+    matches = _matches(searched, wanted, forms, len(searched.text), Effort())
     return _united(spans_of(matches)) if len(matches) else ()
 
 
-def _matches(searched: SearchedText, wanted: Wanted, chars_max: int, effort: Effort) -> Ints:
+def _matches(
+    searched: SearchedText, wanted: Wanted, forms: FormTable, chars_max: int, effort: Effort
+) -> Ints:
     """Return the places of the terms in the original text, sorted; about so many characters are looked at.
 
     A long text is read piece by piece until every term has been seen: what is best among the first matches
@@ -190,7 +195,7 @@ def _matches(searched: SearchedText, wanted: Wanted, chars_max: int, effort: Eff
         found = np.empty(n_found + room, np.int64)
         found[:n_found] = before[:n_found]
         progress[PIECES_DONE] = 0
-        progress = _find(stretch, wanted, chars_max, effort, progress, found)
+        progress = _find(stretch, wanted, forms, chars_max, effort, progress, found)
         if progress[IS_OVER]:
             break
     matches = found[: progress[N_FOUND]]
@@ -199,10 +204,16 @@ def _matches(searched: SearchedText, wanted: Wanted, chars_max: int, effort: Eff
 
 
 def _find(
-    stretch: Stretch, wanted: Wanted, chars_max: int, effort: Effort, progress: list[int], found: Ints
+    stretch: Stretch,
+    wanted: Wanted,
+    forms: FormTable,
+    chars_max: int,
+    effort: Effort,
+    progress: list[int],
+    found: Ints,
 ) -> list[int]:
     """Find the terms in a stretch; what words are forms of is learnt on the way. EffortSpentError."""
-    classes, known = character_classes(), (_forms.words, _forms.forms)
+    classes, known = character_classes(), (forms.words, forms.forms)
     unknown = np.empty((UNKNOWN_MAX, 2), np.int64)
     while True:
         (progress,) = find_terms(
@@ -222,7 +233,7 @@ def _find(
         if not progress[N_UNKNOWN]:
             return progress
         for start, end in unknown[: progress[N_UNKNOWN]].tolist():
-            _forms.learn(text_of(stretch.folded[start:end]))
+            forms.learn(text_of(stretch.folded[start:end]))
 
 
 def _common_start(a: str, b: str) -> str:
@@ -232,14 +243,20 @@ def _common_start(a: str, b: str) -> str:
     return min(a, b, key=len)
 
 
+def _forms_in(language: str) -> FormTable:
+    """Return the forms of a language that a query may have."""
+    table = _form_tables.get(language)
+    return table or _form_tables.setdefault(language, FormTable(language))
+
+
 @lru_cache(maxsize=QUERIES_CACHED)
-def _wanted(scoring: tuple[str, ...]) -> Wanted:
+def _wanted(scoring: tuple[str, ...], language: str) -> Wanted:
     """Return what to look for: words in all their forms, compounds with their signs, other terms as such."""
     words = [entry for entry in scoring if entry >= " "]
     given = {entry for entry in scoring if entry.startswith(FORM_PREFIX)}
     wanted: list[tuple[str, int, int]] = []  # what it begins with, kind, hash of the form
     for word in words:
-        form = form_of(word)
+        form = native_form_of(word, language)
         start = _common_start(word, form.removeprefix(FORM_PREFIX)) if form in given else ""
         if len(start) >= _STEM_CHARS_MIN:
             wanted.append((start, FORMS, hash_of(form)))

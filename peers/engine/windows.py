@@ -20,7 +20,7 @@ from peers.kernel import Bytes, Codes, Ints, Numbers, Sums
 from peers.text.characters import (
     codes_of,
 )
-from peers.text.stemming import form_of
+from peers.text.stemming import native_form_of
 
 # How far a cut may move to fall between words; a longer "word" is cut inside.
 CUT_MOVE_MAX: Final = 24
@@ -57,14 +57,15 @@ def spans_of(matches: Ints) -> list[tuple[int, int]]:
 
 
 class FormTable:
-    """The forms of words that have been met, as hashes; emptied when it is full.
+    """The forms in a language of words that have been met, as hashes; emptied when it is full.
 
     Attributes:
       words: hashes of words, by open addressing; 0 where there is none.
       forms: of each, the hash of its form, 0 when it has none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, language: str) -> None:
+        self._language = language
         self.words: Sums = np.zeros(_FORMS_KEPT, np.uint64)
         self.forms: Sums = np.zeros(_FORMS_KEPT, np.uint64)
         self._used = 0
@@ -74,7 +75,7 @@ class FormTable:
         if self._used == _FORMS_USED_MAX:
             self.words[:] = 0
             self._used = 0
-        form = form_of(word)
+        form = native_form_of(word, self._language)
         hashed = hash_of(word)
         place = hashed % _FORMS_KEPT
         while self.words[place] and self.words[place] != hashed:

@@ -43,7 +43,7 @@ HelpOption = Annotated[
     typer.Option(
         "--help-pages",
         envvar=HELP_VARIABLE,
-        help="Folder of unpacked packages, libreoffice-help-zh-cn/ and -en-us/ in it.",
+        help="Folder of unpacked packages, libreoffice-help-zh-cn/, -en-us/ and -de/ in it.",
     ),
 ]
 CollectionOption = Annotated[

@@ -17,7 +17,7 @@ from peers.engine.features import features_of
 from peers.engine.index import Index
 from peers.engine.model import MODEL_DEPTH, Candidate, ModelWeights, reranked, scale_of
 from peers.engine.ranking import RankingWeights
-from peers.engine.reading import parse_query
+from peers.engine.reading import read_query
 from peers.engine.snapshot import Hit
 from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection
@@ -70,8 +70,9 @@ class Ours:
         self._view = index.snapshot().everything()
 
     def rank(self, text: str) -> list[Ranked]:
-        query = parse_query(text)
-        statistics = self._view.statistics(query.terms)
+        reading = read_query(text)
+        statistics = self._view.statistics(reading.terms)
+        query = reading.with_native_forms(statistics.doc_freqs)
         hits: list[Hit] = []
         for step in steps_of(query, statistics.doc_freqs):
             query = step.query

@@ -28,7 +28,7 @@ from peers.engine.inversion import Inverter
 from peers.engine.kernels import BODY, DOCUMENT_SHIFT, FIELD_COUNT, FIELD_SHIFT, LENGTH_COUNT
 from peers.engine.model import MODEL_DEPTH, Candidate, ModelWeights, scale_of, values_of
 from peers.engine.ranking import RankingWeights, idf_of
-from peers.engine.reading import parse_query
+from peers.engine.reading import read_query
 from peers.engine.snapshot import View
 from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection
@@ -102,8 +102,12 @@ class Sample:
         self._view: View = index.snapshot().everything()
         self._urls = [document.url for document in collection.documents]
         names = list(collection.queries)[:: -(-len(collection.queries) // QUERIES_MAX)]
-        self._queries = [parse_query(collection.queries[name]) for name in names]
-        self._statistics = [self._view.statistics(query.terms) for query in self._queries]
+        readings = [read_query(collection.queries[name]) for name in names]
+        self._statistics = [self._view.statistics(reading.terms) for reading in readings]
+        self._queries = [
+            reading.with_native_forms(statistics.doc_freqs)
+            for reading, statistics in zip(readings, self._statistics, strict=True)
+        ]
         self._invert(collection, {entry for query in self._queries for entry in query.scoring})
         self._collect_entries()
         number_of = {url: number for number, url in enumerate(self._urls)}

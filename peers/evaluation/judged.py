@@ -3,7 +3,8 @@
     suites/ir/NAME/   corpus.jsonl, queries.jsonl, qrels.tsv: texts
     judged/lo.LANG.*  queries and judgements for the help of LibreOffice, whose pages come from a package
                       of Debian, libreoffice-help-LANG; whole pages as a crawler would get them, with the
-                      texts of the links between them
+                      texts of the links between them. Without these files the index of the help's
+                      authors, which is in the package, is read itself
 
 The pages of the help carry the very words of the queries in `meta` elements, since its authors' index was
 made from both. No browser shows these and our parser does not read them: they would answer everything.
@@ -12,6 +13,7 @@ made from both. No browser shows these and our parser does not read them: they w
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +26,7 @@ from peers.crawler.parser import parse_page
 from peers.engine.document import Document
 from peers.evaluation.trec import Judgements, read_qrels, read_topics
 
-HELP_LANGUAGES: Final = ("zh-CN", "en-US")
+HELP_LANGUAGES: Final = ("zh-CN", "en-US", "de")
 HELP_PAGES: Final = "libreoffice-help-{}/usr/share/libreoffice/help"  # in a folder of unpacked packages
 HELP_HOST: Final = "http://help.test/"
 SUITE_HOST: Final = "http://suite.test/"
@@ -100,15 +102,31 @@ def read_help(pages: Path, language: str, judged: Path) -> Collection:
     linked = tuple(
         msgspec.structs.replace(document, anchors=anchors.get(url, ())) for url, document in documents.items()
     )
-    suffixes = read_qrels(judged / f"lo.{language}.qrels")
+    texts, suffixes = _help_queries(pages, language, judged)
     judgements = {
         query: {f"{HELP_HOST}{language}/{suffix}": grade for suffix, grade in of_query.items()}
         for query, of_query in suffixes.items()
     }
-    texts = dict(read_topics(judged / f"lo.{language}.queries.tsv"))
     return Collection(
         f"lo.{language}", linked, {query: texts[query] for query in judgements}, judgements, True
     )
+
+
+def _help_queries(pages: Path, language: str, judged: Path) -> tuple[Mapping[str, str], Judgements]:
+    """Return the queries by id, and for each the pages below the folder of the language that it is about."""
+    if (judged / f"lo.{language}.qrels").exists():
+        topics = read_topics(judged / f"lo.{language}.queries.tsv")
+        return dict(topics), read_qrels(judged / f"lo.{language}.qrels")
+    of_text: dict[str, dict[str, int]] = {}
+    script = (pages / language / "bookmarks.js").read_text("utf-8")
+    for url, entry in _BOOKMARK.findall(script):
+        text = " ".join(" ".join(entry.split("--")).split())  # "a -- b" is b, of a
+        of_text.setdefault(text, {})[re.split("[?#]", url)[0].partition("/")[2]] = 1
+    ids = {f"{language}-{number}": text for number, text in enumerate(of_text, 1)}
+    return ids, {query: of_text[text] for query, text in ids.items()}
+
+
+_BOOKMARK: Final = re.compile(r'\{url:"([^"]*)",\s*app:"[^"]*",\s*text:"([^"]*)"')
 
 
 def _json_lines(path: Path) -> Iterator[dict[str, str]]:

@@ -99,7 +99,7 @@ class Merging:
         task, step = self._task, self._step
         return PagesFound(
             ticket=task.order.ticket,
-            terms=task.terms,
+            terms=task.query.terms,
             total=self._total,
             seconds=seconds,
             coverage=coverage,

@@ -184,7 +184,8 @@ class Search(Errand):
         """Search with the statistics of this plan."""
         task, statistics = self._task, counted.statistics
         totals = statistics.totals(plan.slots, task.terms)
-        steps = steps_of(task.query, dict(zip(task.terms, totals.doc_freqs, strict=True)))
+        doc_freqs = dict(zip(task.terms, totals.doc_freqs, strict=True))
+        steps = steps_of(task.reading.with_native_forms(doc_freqs), doc_freqs)
         self._step_number = min(self._step_number, len(steps) - 1)
         self._is_last_step = self._step_number == len(steps) - 1
         step = steps[self._step_number]

@@ -26,7 +26,7 @@ class SearchTask:
       order: as it came.
       view: of this peer; its ownership may be replaced while the search runs.
       ownership: the one that the search speaks for.
-      query: all words; `terms` are those of it that have statistics.
+      reading: of what was typed; `query` has all its words, `terms` those whose statistics decide.
       remarks: on what was odd about the order.
       digest: tells its cursors from those of other queries.
       cursor: where to go on; None for the beginning.
@@ -43,8 +43,9 @@ class SearchTask:
         self.order = order
         self.view = view
         self.ownership = view.ownership
+        self.reading = reading
         self.query = reading.query
-        self.terms = reading.query.terms
+        self.terms = reading.terms
         self.remarks = reading.remarks
         self.digest = digest_of(order.text, order.order)
         self.cursor: Cursor | None = decode_cursor(order.cursor, self.digest) if order.cursor else None

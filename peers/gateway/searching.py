@@ -50,6 +50,8 @@ class Searching(CountingStage):
         self.step = step
         self.totals = totals
         self.encoded_query = _encoder.encode(step.query)
+        doc_freqs = dict(zip(task.terms, totals.doc_freqs, strict=True))
+        self._doc_freqs = tuple(doc_freqs[term] for term in step.query.terms)
         self._counted_by = counted_by
         self._editions = {share: statistics.edition(share) for share in counted_by.slots}
         self._found: dict[Share, HitsFound] = {}
@@ -123,8 +125,8 @@ class Searching(CountingStage):
             query=self.encoded_query,
             document_count=totals.document_count,
             field_lengths=totals.field_lengths,
-            terms=task.terms,
-            doc_freqs=totals.doc_freqs,
+            terms=self.step.query.terms,
+            doc_freqs=self._doc_freqs,
             k=task.depth(),
             absent=absent,
             wants_facets=task.order.wants_facets,

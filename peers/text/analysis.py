@@ -38,9 +38,9 @@ from peers.text.folding import fold
 from peers.text.function_words import function_words_of
 from peers.text.runs import KIND_OF_CHARACTER, RunKind, kind_of, runs_of
 from peers.text.segmentation import segment_han, words_of
-from peers.text.stemming import form_of
+from peers.text.stemming import form_of, native_form_of, native_language
 
-ANALYSIS_VERSION = 3  # stored in every segment; raise it whenever the same text gives other terms or atoms
+ANALYSIS_VERSION = 4  # stored in every segment; raise it whenever the same text gives other terms or atoms
 
 # No natural word is longer; a base64 blob cut here costs one dictionary entry of bounded size.
 TERM_CHARS_MAX = 64
@@ -174,11 +174,17 @@ def _terms_of_run(run: str) -> Sequence[str]:
     return segment_han(run) if kind is RunKind.HAN else pair_atoms(run)
 
 
-def frequency_entries(text: str) -> list[str]:
-    """Return the entries without positions that a text is found under besides its terms, in no order."""
+def frequency_entries(text: str, language: str = "") -> list[str]:
+    """Return the entries without positions that a text is found under besides its terms, in no order.
+
+    Args:
+      language: of the page.
+    """
     folded = fold(text)
-    words = (run[:TERM_CHARS_MAX] for run in runs_of(folded) if kind_of(run) is RunKind.WORD)
+    words = [run[:TERM_CHARS_MAX] for run in runs_of(folded) if kind_of(run) is RunKind.WORD]
     forms = [form for word in words if (form := form_of(word))]
+    if native := native_language(language):
+        forms += [form for word in words if (form := native_form_of(word, native)) and form != form_of(word)]
     return forms + [compound.entry for compound in compounds_of(folded)]
 
 

@@ -11,9 +11,10 @@ from hashlib import blake2b
 from typing import Final
 
 from peers.text.analysis import analyse, frequency_entries
+from peers.text.stemming import NATIVE_STEMMERS
 
 # Raise `ANALYSIS_VERSION` when it changes.
-FINGERPRINT: Final = "965e9e"
+FINGERPRINT: Final = "2976e1"
 
 _SAMPLE: Final = """
 天网是由北京大学计算机系网络与分布式系统研究室开发的搜索引擎，研究生命起源，长春市长春药店。
@@ -29,13 +30,20 @@ skis dying lying news innings herring exceed succeed early only gently singly sk
 happy happiness running runs ran ponies caresses agreed plastered hopping controlling rolling
 aeroelastic similarity obeyed constructing criteria criterion analyses analysis indices crawling
 internationalization electricity adjustable formalize triplicate formative sensibility
+Häuser Tabellen einfügen Gemeinschaften Arbeitsplätze formatierten nationaux généralement chevaux publications
+ciudades comunicación rápidamente canciones informações ligações amavelmente bellissima stazione velocemente
+mogelijkheden gebouwen wetenschappelijk językami miejscowości utbildningar vänligheten hrady nejlepší
+evlerimizde kitaplar bygninger uddannelse kjærligheten kirjoissamme talossani házakban könyveinek
+frumoasele pekerjaannya
+informacions namuose raamatutes etxeetako leabharlann belecajn сообщения поисковыми γλώσσες ծրագրերի المعلومات
 """
+_LANGUAGES: Final = ("", *NATIVE_STEMMERS)
 
 
 def fingerprint() -> str:
     """Return the digest of what becomes of the sample here."""
     digest = blake2b(digest_size=3)
     for line in _SAMPLE.splitlines():
-        for found in (analyse(line), sorted(frequency_entries(line))):
+        for found in (analyse(line), *(sorted(frequency_entries(line, each)) for each in _LANGUAGES)):
             digest.update("\0".join(found).encode() + b"\n")
     return digest.hexdigest()

@@ -111,18 +111,21 @@ FUNCTION_WORDS_OF: Final = {language: frozenset(words.split()) for language, wor
 _FOUND_MIN: Final = 2
 
 
-def function_words_of(words: Iterable[str]) -> frozenset[str]:
-    """Return the function words of the languages that a query may be in.
+def language_of_function_words(words: Iterable[str]) -> str:
+    """Return the language that most function words of a text are of, of equal ones English, else the first.
 
-    English and Chinese, whose characters no other language has; instead of English the languages that have
-    most of the words, two at least, and more than English has.
+    "" when they are fewer than two. Chinese, whose characters no other language has, is none.
     """
     distinct = frozenset(words)
-    found = {language: len(distinct & of_language) for language, of_language in FUNCTION_WORDS_OF.items()}
-    most = max(found[language] for language in found if language != "zh")
-    chosen = {"zh"}
-    if most < _FOUND_MIN or found["en"] == most:
-        chosen.add("en")
-    else:
-        chosen |= {language for language, n in found.items() if n == most}
-    return frozenset().union(*(FUNCTION_WORDS_OF[language] for language in chosen))
+    found = {
+        language: len(distinct & of_language)
+        for language, of_language in FUNCTION_WORDS_OF.items()
+        if language != "zh"
+    }
+    best = max(found, key=found.__getitem__)
+    return best if found[best] >= _FOUND_MIN else ""
+
+
+def function_words_of(words: Iterable[str]) -> frozenset[str]:
+    """Return the function words of the language that a query is in, English by default, and Chinese ones."""
+    return FUNCTION_WORDS_OF[language_of_function_words(words) or "en"] | FUNCTION_WORDS_OF["zh"]

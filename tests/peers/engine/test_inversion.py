@@ -23,6 +23,7 @@ documents = st.builds(
     boilerplate=texts,
     text=texts,
     anchors=st.tuples(texts),
+    language=st.sampled_from(["", "en", "de", "fr", "nb"]),
 )
 
 
@@ -38,7 +39,8 @@ def expected_of(document: Document) -> tuple[Counter[tuple[str, int]], dict[tupl
     for field, text in enumerate(fields_of(document)):
         found = atoms(text)
         placed |= {(field, position): entry for position, entry in enumerate(found)}
-        others = [entry for entry in analyse(text) + frequency_entries(text) if not is_atom_key(entry)]
+        entries = analyse(text) + frequency_entries(text, document.language)
+        others = [entry for entry in entries if not is_atom_key(entry)]
         frequencies.update((entry, field) for entry in found + others)
     return frequencies, placed
 

@@ -35,3 +35,18 @@ def test_a_suite_is_read_with_all_its_judgements() -> None:
     assert (len(collection.documents), len(collection.queries)) == (1400, 225)
     assert sum(map(len, collection.judgements.values())) == 1612
     assert not collection.is_known_item
+
+
+def test_queries_of_a_help_are_its_authors_index_where_nobody_has_made_files_of_it(tmp_path: Path) -> None:
+    pages = tmp_path / "help"
+    (pages / "de" / "text").mkdir(parents=True)
+    (pages / "de" / "text" / "a.html").write_text("<title>Tabellen</title>", "utf-8")
+    (pages / "de" / "bookmarks.js").write_text(
+        '{url:"de/text/a.html?DbPAR=CALC#x", app:"CALC", text:"Tabellen -- einfügen"},\n'
+        '{url:"de/text/a.html", app:"WRITER", text:"Seiten"},',
+        "utf-8",
+    )
+    collection = read_help(pages, "de", tmp_path)
+    url = "http://help.test/de/text/a.html"
+    assert collection.queries == {"de-1": "Tabellen einfügen", "de-2": "Seiten"}
+    assert collection.judgements == {"de-1": {url: 1}, "de-2": {url: 1}}

@@ -17,7 +17,7 @@ def test_both_segmenters_have_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_another_stemmer_has_another_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("peers.text.stemming.stem", lambda word: word.removesuffix("s"))
+    monkeypatch.setattr("peers.text.stemming._stem", lambda name, word: word.removesuffix("s"))
     assert fingerprint() != FINGERPRINT
 
 
