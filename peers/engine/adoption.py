@@ -20,7 +20,7 @@ from mesh.slots import slot_of
 from mesh.urls import canonical, host_of
 from peers.engine.builder import date_of, linking_hosts_of
 from peers.engine.dictionary import Dictionary, pack_dictionary
-from peers.engine.document import Document
+from peers.engine.document import Document, content_digest
 from peers.engine.errors import CorruptIndexError, OutdatedIndexError
 from peers.engine.kernels import is_ascending
 from peers.engine.postings.inspection import inspect_postings
@@ -76,6 +76,7 @@ def _check_tables(segment: Segment, dictionary: Dictionary) -> None:
         segment.fetched_at,
         segment.dates,
         segment.linking_hosts,
+        segment.contents,
     ):
         _require(len(column) == n_documents, "number of documents")
     _require(len(segment.block_sums) == n_blocks, "number of blocks")
@@ -147,6 +148,8 @@ def _check_documents(segment: Segment, slots: SlotMask) -> None:
             _require(date_of(document) == segment.dates[number], f"date of {urls[number]}")
             is_linked = linking_hosts_of(document) == segment.linking_hosts[number]
             _require(is_linked, f"linking hosts of {urls[number]}")
+            is_content = content_digest(document) == segment.contents[number]
+            _require(is_content, f"digest of {urls[number]}")
 
 
 def _strings(blob: Bytes, starts: Ints) -> Sequence[str]:

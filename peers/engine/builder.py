@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from peers.engine.dictionary import Dictionary
-from peers.engine.document import Document
+from peers.engine.document import Document, content_digest
 from peers.engine.inversion import Inverter
 from peers.engine.marks import HOST_PREFIX, LANGUAGE_PREFIX, TYPE_PREFIX
 from peers.engine.packed_strings import pack_strings, pack_texts
@@ -102,6 +102,7 @@ def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
         fetched_at=np.array([item.document.fetched_at for item in by_url], np.float64),
         dates=np.array([date_of(item.document) for item in by_url], np.int64),
         linking_hosts=np.array([linking_hosts_of(item.document) for item in by_url], np.uint32),
+        contents=np.array([content_digest(item.document) for item in by_url], np.int64),
         lengths=inverter.lengths,
         urls=urls,
         url_starts=url_starts,

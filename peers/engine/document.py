@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import xxhash
 
 from mesh.stamp import Stamp, VisitNumber
 
@@ -35,3 +36,10 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
     @property
     def stamp(self) -> Stamp:
         return Stamp(self.visit, self.fetched_at)
+
+
+def content_digest(document: Document) -> int:
+    """Return what copies of a page have in common, 63 bits; 0 where there is no text."""
+    if not document.text:
+        return 0
+    return xxhash.xxh3_64_intdigest(f"{document.title}\n{document.text}".encode(errors="replace")) >> 1

@@ -196,6 +196,7 @@ class _Slicer:
             fetched_at=segment.fetched_at[wanted],
             dates=segment.dates[wanted],
             linking_hosts=segment.linking_hosts[wanted],
+            contents=segment.contents[wanted],
             lengths=lengths,
             urls=urls,
             url_starts=url_starts,

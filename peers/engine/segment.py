@@ -65,6 +65,7 @@ class Segment:
         self.fetched_at: Floats = self._resident("fetched_at")
         self.dates: Ints = self._resident("dates")
         self.linking_hosts: Lengths = self._resident("linking_hosts")
+        self.contents: Ints = self._resident("contents")
         if self._sections["lengths"][1] != self.document_count * FIELD_COUNT * 4:
             raise CorruptIndexError(f"segment {name} has lengths of other documents")
         self.lengths: Lengths = self._resident("lengths").reshape(-1, FIELD_COUNT)

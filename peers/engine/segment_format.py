@@ -10,6 +10,7 @@ Format, version 6, little-endian; every section starts at a multiple of 64 bytes
   fetched_at        f64 a document: its version, the same as in the stored document
   dates             i64 a document, seconds since the epoch: what it says itself, else when it was fetched
   linking_hosts     u32 a document
+  contents          i64 a document: `document.content_digest`
   lengths           u32 a document and field: title, anchor, heading, body, url, boilerplate.
                     Terms, not atoms.
   urls, url_starts  the URLs one after the other, and i64 where each starts (documents + 1)
@@ -57,6 +58,7 @@ SECTIONS: Mapping[str, type[Any]] = {
     "fetched_at": np.float64,
     "dates": np.int64,
     "linking_hosts": np.uint32,
+    "contents": np.int64,
     "lengths": np.uint32,
     "urls": np.uint8,
     "url_starts": np.int64,
@@ -92,6 +94,7 @@ class SegmentData(msgspec.Struct, frozen=True):
     fetched_at: Floats
     dates: Ints
     linking_hosts: Lengths
+    contents: Ints
     lengths: Lengths
     urls: Bytes
     url_starts: Ints

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from mesh.urls import URL_CHARS_MAX
+from peers.index.wire_messages import HITS_MAX
 
 CURSOR_CHARS_MAX: Final = 9_000  # of a URL of 2,083 characters of three bytes each
 _DIGEST_BYTES: Final = 8
@@ -27,9 +28,10 @@ class Cursor(msgspec.Struct, frozen=True, array_like=True):
 
     digest: bytes  # of the query that it belongs to, see `digest_of`
     step: Annotated[int, Meta(ge=0, le=3)]  # of `relaxation.steps_of`: the one that found enough
-    is_head: bool  # among the candidates of the full model, in its order; else behind them, by score
+    is_head: bool  # among the hits that are folded; else behind them, by score
     score: float
     url: Annotated[str, Meta(max_length=URL_CHARS_MAX)]
+    rank: Annotated[int, Meta(ge=0, le=HITS_MAX)] = 0  # in the head: results up to it
 
     def encode(self) -> str:
         """Return it as it stands in links."""

@@ -33,6 +33,8 @@ class HitJson(msgspec.Struct, frozen=True):
     type: str  # media type, "" when not known
     language: str  # primary subtag, likewise
     explanation: ExplanationJson | msgspec.UnsetType = msgspec.UNSET
+    copies: int = 0  # pages with the same title and text, as far as was looked, that are not shown
+    has_more_of_site: bool = False  # further results of its host stand behind those of others
 
 
 class RemarkJson(msgspec.Struct, frozen=True):
@@ -117,6 +119,8 @@ def _hit(hit: FoundPage) -> HitJson:
         hit.type,
         hit.language,
         _explanation(hit.explanation) if hit.explanation else msgspec.UNSET,
+        hit.copies,
+        hit.has_more_of_site,
     )
 
 

@@ -1,19 +1,24 @@
 """The hits of all peers, put into one order, and the part of it that a page shows.
 
-The *head* are the `MODEL_DEPTH` best by BM25F, ordered anew by the full model (`peers.engine.model`); behind
-it, the *tail* goes on in the order of BM25F. Sorted by date, there is no head. Both depend on the documents
-alone, not on where they are.
+The `MODEL_DEPTH` best by BM25F are ordered anew by the full model (`peers.engine.model`); behind them, the
+order of BM25F goes on. Sorted by date, nothing is ordered anew. The *head* are the first `FOLDED_DEPTH` of
+that order, which are folded (`folding`) as a whole; the *tail* behind it goes on hit by hit, so that what is
+far down costs no more than what is above. All depends on the documents alone, not on where they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from mesh.urls import host_of
 from peers.engine.model import MODEL_DEPTH, Candidate, newest_of, reranked
 from peers.gateway.cursor import Cursor
+from peers.gateway.folding import folded, spread
 from peers.gateway.plan import Share
 from peers.index.wire_messages import Hit
+
+FOLDED_DEPTH: Final = 300  # thirty pages
 
 
 class RankedHit(NamedTuple):
@@ -22,34 +27,50 @@ class RankedHit(NamedTuple):
     share: Share  # where it is from
     hit: Hit  # as its peer scored it
     score: float  # by which it is ordered
-    is_head: bool
+    is_candidate: bool  # of the full model
+    copies: int = 0  # that it stands for
+    has_more_of_site: bool = False  # which come later
 
 
 class HitList:
     """The best hits of a search.
 
     Attributes:
-      hits: in order.
+      hits: those to be shown, in order.
     """
 
-    def __init__(self, found: Sequence[tuple[Share, Hit]], scale: float | None) -> None:
+    def __init__(
+        self,
+        found: Sequence[tuple[Share, Hit]],
+        scale: float | None,
+        *,
+        is_head: bool = True,
+        is_spread: bool = False,
+    ) -> None:
         """Order hits.
 
         Args:
           found: the best of all shares, by falling score, ties by URL.
-          scale: of the model's features, None when there is no head.
+          scale: of the model's features, None when nothing is ordered anew.
+          is_head: whether they are the first ones; else those behind a place in the tail.
+          is_spread: whether sites take turns.
         """
         # Without features there is nothing to mix in: the order is that of the scores.
-        has_head = scale is not None and any(hit.features for _, hit in found[:MODEL_DEPTH])
-        n_head = MODEL_DEPTH if has_head else 0
-        head = {hit.url: (share, hit) for share, hit in found[:n_head]}
-        candidates = [Candidate(url, hit.score, hit.features) for url, (_, hit) in head.items()]
-        self._candidates = candidates
-        self._last_of_head = found[n_head - 1][1] if 0 < n_head <= len(found) else None
-        self.hits = [
-            RankedHit(*head[each.url], each.score, True) for each in reranked(candidates, scale or 0.0)
+        has_model = scale is not None and any(hit.features for _, hit in found[:MODEL_DEPTH])
+        n_candidates = MODEL_DEPTH if has_model else 0
+        of_url = {hit.url: (share, hit) for share, hit in found[:n_candidates]}
+        self._candidates = [Candidate(url, hit.score, hit.features) for url, (_, hit) in of_url.items()]
+        ranked = [
+            RankedHit(*of_url[each.url], each.score, True)
+            for each in reranked(self._candidates, scale or 0.0)
         ]
-        self.hits += [RankedHit(share, hit, hit.score, False) for share, hit in found[n_head:]]
+        ranked += [RankedHit(share, hit, hit.score, False) for share, hit in found[n_candidates:]]
+        n_head = FOLDED_DEPTH if is_head else 0
+        head = _folded(ranked[:n_head], is_spread=is_spread)
+        self._n_head = len(head)
+        # Where the tail begins, if it is known.
+        self._last_of_head = found[n_head - 1][1] if 0 < n_head <= len(found) else None
+        self.hits = head + ranked[n_head:]
 
     @property
     def newest(self) -> float:
@@ -58,16 +79,29 @@ class HitList:
 
     def start_of(self, cursor: Cursor) -> int:
         """Return the index of the first hit behind a cursor."""
-        place = (-cursor.score, cursor.url)
-        for number, each in enumerate(self.hits):
-            if each.is_head != cursor.is_head or (-each.score, each.hit.url) > place:
-                return number
-        return len(self.hits)
+        if not cursor.is_head:
+            return 0
+        if 0 < cursor.rank <= len(self.hits) and self.hits[cursor.rank - 1].hit.url == cursor.url:
+            return cursor.rank
+        # Something was indexed since.
+        places = (number for number, each in enumerate(self.hits, 1) if each.hit.url == cursor.url)
+        return next(places, min(cursor.rank, len(self.hits)))
 
     def cursor_behind(self, number: int, digest: bytes, step: int) -> Cursor:
         """Return the cursor for what comes after a hit."""
         last = self.hits[number]
-        is_end_of_head = last.is_head and (number + 1 == len(self.hits) or not self.hits[number + 1].is_head)
-        if is_end_of_head and self._last_of_head is not None:
+        if number >= self._n_head:
+            return Cursor(digest, step, False, last.score, last.hit.url)
+        if number + 1 == self._n_head and self._last_of_head is not None:
             return Cursor(digest, step, False, self._last_of_head.score, self._last_of_head.url)
-        return Cursor(digest, step, last.is_head, last.score, last.hit.url)
+        return Cursor(digest, step, True, last.score, last.hit.url, number + 1)
+
+
+def _folded(ranked: Sequence[RankedHit], *, is_spread: bool) -> list[RankedHit]:
+    placed = folded([each.hit.content for each in ranked])
+    if is_spread:
+        placed = spread(placed, lambda each: host_of(ranked[each.number].hit.url))
+    return [
+        ranked[each.number]._replace(copies=each.copies, has_more_of_site=each.has_more_of_site)
+        for each in placed
+    ]

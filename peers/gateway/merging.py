@@ -23,7 +23,7 @@ from peers.gateway.relaxation import Step
 from peers.gateway.search_task import SearchTask
 from peers.gateway.term_statistics import Totals, total_of
 from peers.index.facet_counts import most_frequent
-from peers.index.wire_messages import HITS_MAX, Excerpt, FacetCounts, Hit, HitsFound
+from peers.index.wire_messages import Excerpt, FacetCounts, Hit, HitsFound
 
 EXPLANATION_DEPTH_MAX: Final = 8  # honest ones have four levels
 
@@ -81,7 +81,10 @@ class Merging:
         has_head = task.order.order is Order.SCORE and not task.is_in_tail
         self._scale = scale_of(step.query, _statistics(task, totals)) if has_head else None
         # As many as each share gave: what is behind these others may have, too.
-        self._list = HitList(list(islice(hits_of(plan, found, task), task.depth())), self._scale)
+        depth = task.depth()
+        hits = list(islice(hits_of(plan, found, task), depth))
+        self._goes_on = len(hits) == depth
+        self._list = HitList(hits, self._scale, is_head=not task.is_in_tail, is_spread=task.is_spread)
         start = self._list.start_of(task.cursor) if task.cursor else task.offset
         self.page = self._list.hits[start : start + task.k]
         self._total = total_of(answer.total for answer in found.values())
@@ -113,6 +116,11 @@ class Merging:
         )
 
     @property
+    def is_short(self) -> bool:
+        """Are there hits that were not asked for, and might be on the page?"""
+        return self._goes_on and len(self._list.hits) <= self._task.needed()
+
+    @property
     def is_cut(self) -> bool:
         """Whether a share has not looked at all there is."""
         return any(answer.is_cut for answer in self._found.values())
@@ -125,7 +133,7 @@ class Merging:
 
     def _cursor_behind(self, end: int, step_number: int) -> str:
         """The cursor behind the hit before `end`, "" when nothing is there."""
-        has_more = end < len(self._list.hits) or (end >= HITS_MAX and self._total > end)
+        has_more = end < len(self._list.hits) or (self._goes_on and self._total > end)
         if not has_more:
             return ""
         return self._list.cursor_behind(end - 1, self._task.digest, step_number).encode()
@@ -147,6 +155,8 @@ class Merging:
             type=excerpt.type,
             language=excerpt.language,
             explanation=self._explanation(ranked, excerpt.explanation),
+            copies=ranked.copies,
+            has_more_of_site=ranked.has_more_of_site,
         )
 
     def _explanation(self, ranked: RankedHit, encoded: bytes) -> Explanation | None:
@@ -159,7 +169,7 @@ class Merging:
             return None
         if not _is_shallow(bm25f, EXPLANATION_DEPTH_MAX):
             return None
-        if not ranked.is_head or self._scale is None:
+        if not ranked.is_candidate or self._scale is None:
             return bm25f
         candidate = Candidate(ranked.hit.url, ranked.hit.score, ranked.hit.features)
         return explain_mix(candidate, bm25f, self._scale, self._list.newest)

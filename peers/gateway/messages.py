@@ -44,6 +44,8 @@ class FoundPage(msgspec.Struct, frozen=True):
     type: str = ""
     language: str = ""
     explanation: Explanation | None = None
+    copies: int = 0  # pages with the same title and text, as far as was looked, that are not shown
+    has_more_of_site: bool = False  # further results of its host stand behind those of others
 
 
 class Relaxed(msgspec.Struct, frozen=True):

@@ -134,6 +134,8 @@ class _Result(NamedTuple):
     cached: str
     score: str
     explanation: list[str]  # lines
+    copies: str  # that it stands for, in words
+    more: str  # address of further results of its site
 
 
 class _FacetValue(NamedTuple):
@@ -295,7 +297,7 @@ def _result_page(reader: Reader, wish: Wish, found: PagesFound, today: date) -> 
         wish=wish,
         page=page,
         start=(page - 1) * HITS_PER_PAGE + 1,
-        results=[_result(reader, hit, today) for hit in found.hits],
+        results=[_result(reader, hit, today, _more_of_site(reader, wish, hit)) for hit in found.hits],
         total=found.total,
         count=_count(reader, found),
         given_up=_given_up(reader, found.relaxed),
@@ -438,7 +440,7 @@ def render(template: str, reader: Reader, here: Here, **values: Any) -> str:
 
 
 @lru_cache(maxsize=RESULTS_CACHED)
-def _result(reader: Reader, hit: FoundPage, today: date) -> _Result:
+def _result(reader: Reader, hit: FoundPage, today: date, more: str) -> _Result:
     has_title = bool(hit.title.strip())
     site = hit.host.rpartition("://")[2].removeprefix("www.")
     return _Result(
@@ -455,7 +457,17 @@ def _result(reader: Reader, hit: FoundPage, today: date) -> _Result:
         cached=reader.link("/page", url=hit.url),
         score=f"{hit.score:.3f}",
         explanation=list(islice(hit.explanation.lines(), EXPLANATION_LINES_MAX)) if hit.explanation else [],
+        copies=_copies(reader, hit.copies),
+        more=more,
     )
+
+
+def _copies(reader: Reader, count: int) -> str:
+    return reader.say("copies" if count > 1 else "copy", count=f"{count:,}") if count else ""
+
+
+def _more_of_site(reader: Reader, wish: Wish, hit: FoundPage) -> str:
+    return wish.link(reader, f"{wish.query} site:{hit.host}") if hit.has_more_of_site else ""
 
 
 def _about(reader: Reader, hit: FoundPage) -> Iterator[str]:

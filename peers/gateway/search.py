@@ -214,6 +214,8 @@ class Search(Errand):
         self._policy = self._view.policy
         found, step = searched.found_by(plan), searched.step
         self._merged = Merging(self._task, plan, found, searched.totals, step, self._step_number)
+        if self._merged.is_short and self._task.may_go_deeper():
+            return self._search(searched, plan, now)
         page, query, totals = self._merged.page, searched.encoded_query, searched.totals
         return self._begin(Reading(self._task, searched.plans, page, query, totals, now), now)
 

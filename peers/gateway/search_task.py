@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Final
 
 from peers.engine.model import MODEL_DEPTH
-from peers.engine.query import Order
+from peers.engine.query import Kind, Order
 from peers.engine.query_language import Oddity, Remark
 from peers.engine.reading import Reading
 from peers.gateway.cursor import Cursor, decode_cursor, digest_of
+from peers.gateway.folding import needed_for
 from peers.gateway.messages import SearchPages
 from peers.gateway.view import View
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
@@ -56,20 +58,45 @@ class SearchTask:
         self.started = 0.0
         self.number_question = number_question
         self._restarts_left = RESTARTS_MAX
+        self._n_deeper = 0
 
     @property
     def is_in_tail(self) -> bool:
-        """Does the page begin behind the hits that the full model orders?"""
+        """Does the page begin behind the hits that are folded?"""
         return self.cursor is not None and not self.cursor.is_head
 
+    @property
+    def start(self) -> int:
+        """How many results are before the page, in the head."""
+        return self.cursor.rank if self.cursor else self.offset
+
+    @property
+    def is_spread(self) -> bool:
+        """Do sites take turns? Not in the order of dates, nor where one was asked for."""
+        if self.order.order is not Order.SCORE:
+            return False
+        literals = chain.from_iterable(self.query.clauses)
+        return not any(each.kind is Kind.SITE and not each.negated for each in literals)
+
+    def needed(self) -> int:
+        """How many results, of which copies are one, have to be known for the page to be what it is."""
+        end = self.start + self.k
+        return needed_for(end) if self.is_spread else end
+
     def depth(self) -> int:
-        """How many hits are asked of each share: one more than is shown tells of a next page."""
+        """How many hits are asked of each share."""
         if self.is_in_tail:
             return self.k + 1
-        # Behind a cursor in the head the page may begin with its last hit.
-        wanted = self.k + (MODEL_DEPTH if self.cursor else self.offset)
-        is_dated = self.order.order is Order.DATE
-        return min((wanted if is_dated else max(wanted, MODEL_DEPTH)) + 1, HITS_MAX)
+        wanted = self.needed()
+        wanted = wanted if self.order.order is Order.DATE else max(wanted, MODEL_DEPTH)
+        return min((wanted << self._n_deeper) + 1, HITS_MAX)
+
+    def may_go_deeper(self) -> bool:
+        """Ask for leave to ask for twice as many hits, since many are copies."""
+        if self.is_in_tail or self.depth() == HITS_MAX:
+            return False
+        self._n_deeper += 1
+        return True
 
     def is_young(self, now: float) -> bool:
         """May it begin anew under other owners?"""

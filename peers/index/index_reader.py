@@ -122,8 +122,12 @@ class SnapshotReader:
             except EffortSpentError:
                 n_candidates = 0
         features = features_of_best(query, statistics, best[:n_candidates])
-        found = [Hit(hit.url, hit.score, each) for hit, each in zip(best, features, strict=False)]
-        return total, is_exact, found + [Hit(hit.url, hit.score) for hit in best[n_candidates:]]
+        features += [()] * (len(best) - n_candidates)
+        found = [
+            Hit(hit.url, hit.score, each, int(hit.view.segment.contents[hit.document]))
+            for hit, each in zip(best, features, strict=True)
+        ]
+        return total, is_exact, found
 
     def facets(self, query: Query, effort: Effort | None = None) -> FacetCounts:
         return facet_counts(self._view.facets(query, effort))

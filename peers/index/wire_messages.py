@@ -50,6 +50,7 @@ class Hit(Message, frozen=True, array_like=True):
     url: Url
     score: float  # what it is ordered by: with Order.DATE the date in seconds since the epoch
     features: Annotated[tuple[float, ...], Meta(max_length=FEATURES_MAX)] = ()  # as `ranking` orders them
+    content: Count = 0  # digest of title and text, the same for copies; 0: like no other
 
 
 class SearchSlots(Message, frozen=True, array_like=True, tag=42):

@@ -106,6 +106,7 @@ def test_exported_segment_is_the_one_its_documents_would_have_made() -> None:
         "fetched_at",
         "dates",
         "linking_hosts",
+        "contents",
         "urls",
         "postings",
         "positions",
@@ -390,7 +391,8 @@ def test_tables_that_lead_elsewhere_are_refused(table: str, place: int, by: int)
 @pytest.mark.parametrize(
     "table",
     [
-        "slots", "visits", "fetched_at", "dates", "linking_hosts", "lengths", "url_starts", "packed",
+        "slots", "visits", "fetched_at", "dates", "linking_hosts", "contents", "lengths", "url_starts",
+        "packed",
         "packed_blocks", "postings", "positions", "block_starts", "block_documents", "block_sums",
         "stored", "urls",
     ],
@@ -402,7 +404,15 @@ def test_tables_that_are_too_short_or_empty_are_refused(table: str) -> None:
 
 @pytest.mark.parametrize(
     ("table", "by"),
-    [("dates", 1), ("linking_hosts", 1), ("lengths", 1), ("fetched_at", 1), ("visits", 1), ("slots", 1)],
+    [
+        ("dates", 1),
+        ("linking_hosts", 1),
+        ("contents", 1),
+        ("lengths", 1),
+        ("fetched_at", 1),
+        ("visits", 1),
+        ("slots", 1),
+    ],
 )
 def test_numbers_that_do_not_add_up_are_refused(table: str, by: int) -> None:
     refuse(forged(shifted(table, 0, by)))

@@ -24,10 +24,14 @@ def test_help_pages_have_the_texts_of_links_to_them_and_not_their_hidden_keyword
 
 
 def test_collections_without_pages_are_named_all_the_same(tmp_path: Path) -> None:
-    assert dict(collections_in(tmp_path, None)) == {"lo.zh-CN": None, "lo.en-US": None}
+    assert dict(collections_in(tmp_path, None)) == {"lo.zh-CN": None, "lo.en-US": None, "lo.de": None}
     folder = tmp_path / HELP_PAGES.format("zh-cn") / "zh-CN"
     folder.mkdir(parents=True)
-    assert dict(collections_in(tmp_path, tmp_path)) == {"lo.zh-CN": folder.parent, "lo.en-US": None}
+    assert dict(collections_in(tmp_path, tmp_path)) == {
+        "lo.zh-CN": folder.parent,
+        "lo.en-US": None,
+        "lo.de": None,
+    }
 
 
 def test_a_suite_is_read_with_all_its_judgements() -> None:

@@ -32,11 +32,12 @@ def pages(found: list[tuple[Share, Hit]], size: int, scale: float | None) -> lis
     cursor: Cursor | None = None
     while True:
         if cursor is None or cursor.is_head:
-            shown = HitList(found, scale)
+            shown = HitList(found, scale, is_spread=True)
             start = shown.start_of(cursor) if cursor else 0
         else:  # as the peers do it: what is behind the place, by score
             place = (-cursor.score, cursor.url)
-            shown = HitList([each for each in found if (-each[1].score, each[1].url) > place], None)
+            behind = [each for each in found if (-each[1].score, each[1].url) > place]
+            shown = HitList(behind, None, is_head=False)
             start = 0
         page = shown.hits[start : start + size]
         if not page:
@@ -51,14 +52,14 @@ def pages(found: list[tuple[Share, Hit]], size: int, scale: float | None) -> lis
 @pytest.mark.parametrize("scale", [None, 3.0])
 def test_pages_by_cursor_show_every_hit_once(count: int, size: int, scale: float | None) -> None:
     found = hits(count)
-    whole = [each.hit.url for each in HitList(found, scale).hits]
+    whole = [each.hit.url for each in HitList(found, scale, is_spread=True).hits]
     assert len(set(whole)) == count
     assert pages(found, size, scale) == whole
 
 
 def test_only_the_best_are_ordered_by_the_model() -> None:
     ranked = HitList(hits(150), 3.0).hits
-    assert [each.is_head for each in ranked] == [True] * MODEL_DEPTH + [False] * (150 - MODEL_DEPTH)
+    assert [each.is_candidate for each in ranked] == [True] * MODEL_DEPTH + [False] * (150 - MODEL_DEPTH)
     assert min(each.hit.score for each in ranked[:MODEL_DEPTH]) >= ranked[MODEL_DEPTH].hit.score
     assert [each.score for each in ranked[:MODEL_DEPTH]] == sorted(
         (each.score for each in ranked[:MODEL_DEPTH]), reverse=True

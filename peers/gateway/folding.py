@@ -1,0 +1,88 @@
+"""One result for one page: copies become one, and no site fills a page of results alone.
+
+Copies are pages with the same title and text (`engine.document.content_digest`), under whatever addresses:
+with and without `index.html`, `www.` or a parameter, by http and https, on mirrors. The best of them is
+shown, and how many there are besides.
+
+Results come in blocks of ten, a page's worth. A block takes at most two of a site, while others are among
+the next `LOOKAHEAD`; what it leaves comes in the blocks after it, so nothing is lost. What is in a block
+depends on the order of the hits alone, not on how many are asked for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+BLOCK: Final = 10
+OF_SITE_MAX: Final = 2  # results of one site in a block
+LOOKAHEAD: Final = 10  # results behind a block of which some may come into it
+
+
+class Placed(NamedTuple):
+    """Which hit stands in a place, and for what."""
+
+    number: int  # of the hit
+    copies: int = 0  # that it stands for
+    has_more_of_site: bool = False  # others of its site had to wait
+
+
+def folded(digests: Sequence[int]) -> list[Placed]:
+    """Return the first hit of each content.
+
+    Args:
+      digests: of the contents of hits, in their order; 0 is like no other.
+    """
+    copies = Counter(digest for digest in digests if digest)
+    seen: set[int] = set()
+    placed = []
+    for number, digest in enumerate(digests):
+        if digest not in seen:
+            placed.append(Placed(number, max(0, copies[digest] - 1)))
+        if digest:
+            seen.add(digest)
+    return placed
+
+
+def spread(placed: Sequence[Placed], site_of: Callable[[Placed], str]) -> list[Placed]:
+    """Return the same, in blocks."""
+    ordered: list[Placed] = []
+    waiting = list(placed)
+    while waiting:
+        block, waiting = _block(waiting, site_of)
+        ordered += block
+    return ordered
+
+
+def needed_for(end: int) -> int:
+    """Return how many results have to be known for the blocks up to a place to be what they are."""
+    return -(-end // BLOCK) * BLOCK + LOOKAHEAD
+
+
+def _block(waiting: list[Placed], site_of: Callable[[Placed], str]) -> tuple[list[Placed], list[Placed]]:
+    """Return the next block, and what waits behind it."""
+    window, behind = waiting[: BLOCK + LOOKAHEAD], waiting[BLOCK + LOOKAHEAD :]
+    counts: Counter[str] = Counter()
+    chosen: list[Placed] = []
+    left: list[Placed] = []
+    for each in window:
+        site = site_of(each)
+        if len(chosen) < BLOCK and counts[site] < OF_SITE_MAX:
+            counts[site] += 1
+            chosen.append(each)
+        else:
+            left.append(each)
+    n_missing = BLOCK - len(chosen)
+    filling, left = left[:n_missing], left[n_missing:]
+    block = chosen + filling
+    crowded = {site_of(each) for each in left if counts[site_of(each)] >= OF_SITE_MAX}
+    return list(_marked(block, crowded, site_of)), left + behind
+
+
+def _marked(block: Sequence[Placed], crowded: set[str], site_of: Callable[[Placed], str]) -> Iterator[Placed]:
+    """Mark the last result of each site that has more."""
+    last = {site_of(each): place for place, each in enumerate(block)}
+    for place, each in enumerate(block):
+        site = site_of(each)
+        yield each._replace(has_more_of_site=site in crowded and last[site] == place)
