@@ -21,4 +21,5 @@ def plain_terms() -> Iterator[None]:
     """Let queries be read so."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("peers.engine.reading.query_terms", plain_query_terms)
+        patch.setattr("peers.engine.reading.native_forms", lambda text, wanted: ())
         yield

@@ -11,6 +11,7 @@ import pytest
 from mesh.actor import Message
 from mesh.urls import host_of
 from peers.engine.model import MODEL_DEPTH
+from peers.gateway.folding import needed_for
 from peers.gateway.messages import Coverage, PagesFound
 from peers.gateway.punctuality import HEDGE_S_MAX, HEDGE_S_MIN, HEDGES_SAVED_MAX
 from peers.gateway.round import REPEAT_AFTER_S
@@ -120,7 +121,7 @@ def test_stand_ins_are_told_the_score_that_they_have_to_beat(mesh: LateMesh, k: 
     ]
     assert {question.floor for question in questions if not question.absent} == {-inf}
     known = sorted(n for n, url in enumerate(URLS) if mesh.answerer_of(url) != "cyd")
-    to_beat = len(URLS) + 1 / (2 + known[max(k, MODEL_DEPTH)])
+    to_beat = len(URLS) + 1 / (2 + known[max(needed_for(k), MODEL_DEPTH)])
     assert {question.floor for question in questions if question.absent} == {to_beat}
 
 

@@ -98,6 +98,8 @@ async def test_search_answers_with_exactly_these_fields(gateway: Starlette) -> N
         "date",
         "type",
         "language",
+        "copies",
+        "has_more_of_site",
     ]
     assert reply.json["hits"][0]["url"] == ENGLISH_URL
     assert reply.json["query"] == "crawler"
