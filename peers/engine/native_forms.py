@@ -14,6 +14,7 @@ library that splits is one more thing that all peers must have alike.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import log1p
 from typing import Final, NamedTuple
 
@@ -31,6 +32,8 @@ from peers.text.stemming import COMPOUNDING, NATIVE_STEMMERS, form_of, native_fo
 ENTRIES_MAX: Final = 128
 # The beginning of long queries says in which language they are; they have function words besides.
 WORDS_MAX: Final = 12
+# Words of queries come again and again, and are looked at in all languages.
+WORDS_CACHED: Final = 2_048
 # Of a part of a compound; from .5 to .8 it is the same within .002.
 PART_WEIGHT: Final = 0.5 * FORM_WEIGHT
 
@@ -64,17 +67,30 @@ def native_forms(text: str, wanted: str = "") -> tuple[NativeForms, ...]:
     languages = [spoken] if spoken else list(NATIVE_STEMMERS)
     found: list[NativeForms] = []
     entries: set[str] = set()
+    natives = [_natives_of(word) for word in words]
     for language in languages if words else ():
         if language not in NATIVE_STEMMERS:
             continue
-        pairs = [(form_of(word), native_form_of(word, language)) for word in words]
-        forms = tuple((form, native) for form, native in pairs if form != native)
-        ways = (tuple(parts_of(word, language)) for word in words) if language in COMPOUNDING else ()
+        forms = tuple(of_word[language] for of_word in natives if language in of_word)
+        ways = [_parts_of(word, language) for word in words] if language in COMPOUNDING else []
         each = NativeForms(language, forms, tuple(of_word for of_word in ways if of_word))
         if (forms or each.compounds) and len(entries.union(each.entries)) <= ENTRIES_MAX:
             entries.update(each.entries)
             found.append(each)
     return tuple(found)
+
+
+@lru_cache(WORDS_CACHED)
+def _natives_of(word: str) -> Mapping[str, tuple[str, str]]:
+    """Return `form_of` and `native_form_of` a word, by language, where they differ."""
+    form = form_of(word)
+    natives = ((language, native_form_of(word, language)) for language in NATIVE_STEMMERS)
+    return {language: (form, native) for language, native in natives if native != form}
+
+
+@lru_cache(WORDS_CACHED)
+def _parts_of(word: str, language: str) -> tuple[tuple[str, str], ...]:
+    return tuple(parts_of(word, language))
 
 
 def with_native_forms(query: Query, readings: Sequence[NativeForms], doc_freqs: Mapping[str, int]) -> Query:

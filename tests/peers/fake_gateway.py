@@ -42,6 +42,8 @@ def answer_to(asked: dict[str, str]) -> dict[str, Any]:
     ]
     if "explain" in asked:
         hits = [msgspec.structs.replace(hit, explanation=Explanation("score", 1.0, "bm25f")) for hit in hits]
+    if hits and start == 0:
+        hits[0] = msgspec.structs.replace(hits[0], copies=2, has_more_of_site=True)
     found = PagesFound(
         1,
         ("a",),

@@ -28,6 +28,7 @@ def test_search_shows_what_was_found_and_what_was_odd(gateway: FakeGateway) -> N
     ]
     assert "at least 250 pages, some of the words are enough" in shown
     assert "A closing quotation mark is missing" in shown
+    assert shown.count("2 more copies") == shown.count("more from this site: site:h0.test") == 1
     assert "on no page: xyzzy" in shown
     assert "2. Page 1" in shown
     assert "[b] text" in shown

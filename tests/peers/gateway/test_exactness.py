@@ -23,6 +23,7 @@ from mesh.urls import host_of
 from peers.engine.document import Document, content_digest
 from peers.engine.index import Index
 from peers.engine.model import MODEL_DEPTH
+from peers.engine.native_forms import native_forms
 from peers.engine.query import Order
 from peers.engine.query_language import Oddity, Remark
 from peers.engine.reading import parse_query
@@ -35,6 +36,7 @@ from peers.index.index_reader import IndexReader
 from peers.index.indexer import Indexer
 from peers.index.messages import AnswerQuestion
 from peers.index.wire_messages import CountTerms, Hit, HitsFound, SearchSlots, TermsCounted
+from peers.text.analysis import query_terms
 from tests.frames import decode
 
 SLOT_COUNT = 256
@@ -390,6 +392,24 @@ def test_copies_are_one_result_on_any_page_of_any_mesh(stack: ExitStack, order: 
     assert numbered == shown
     first = mesh.search("ann", "mesh", order=order, k=100).hits
     assert {hit.copies for hit in first} == {2}
+
+
+def test_a_language_is_told_by_the_pages_of_all_peers(
+    stack: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("peers.engine.reading.query_terms", query_terms)
+    monkeypatch.setattr("peers.engine.reading.native_forms", native_forms)
+    alone, mesh = Mesh(["solo"], stack), Mesh(["ann", "bob", "cyd"], stack)
+    texts = ["Tabellen einfügen", "die Tabelle", "Tabellenbereich", "der Bereich", "insert a table", "tables"]
+    pages = [
+        Document(f"http://host{n}.test/", text=f"{text} {n}", language="en" if n % 6 > 3 else "de")
+        for n, text in enumerate(texts * 20)
+    ]
+    for each in (alone, mesh):
+        each.index(pages)
+    for text in ("Tabellen", "Tabellenbereiche", "tables", "die Tabellen und der Bereich"):
+        assert told(mesh.search("bob", text)) == told(alone.search("solo", text))
+    assert len(alone.search("solo", "Tabellen", k=100).hits) == 40
 
 
 def test_sites_take_turns_unless_one_is_asked_for(stack: ExitStack) -> None:
