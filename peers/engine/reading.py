@@ -56,7 +56,7 @@ from peers.text.analysis import query_terms
 # The longest of 50,000 real queries (TREC terabyte) has fewer than 300 characters.
 QUERY_CHARS_MAX: Final = 1000
 WORD_CHARS_MAX: Final = 100  # of what is not cut in two
-COUNTED_MAX: Final = 256  # `wire_messages.TERMS_MAX`
+COUNTED_MAX: Final = 256  # terms that are counted at once, as `wire_messages.TERMS_MAX` says
 
 
 class Reading(NamedTuple):
@@ -70,7 +70,7 @@ class Reading(NamedTuple):
     def terms(self) -> tuple[str, ...]:
         """The distinct entries whose statistics decide how it is searched by."""
         natives = chain.from_iterable(each.entries for each in self.natives)
-        return tuple(dict.fromkeys((*self.query.terms, *natives)))[:COUNTED_MAX]
+        return tuple(dict.fromkeys((*self.query.terms, *natives)))
 
     def with_native_forms(self, doc_freqs: Mapping[str, int]) -> Query:
         """Return the query in the language that the statistics of `terms` say it means."""
@@ -88,7 +88,8 @@ def read_query(text: str, order: Order = Order.SCORE) -> Reading:
     if query.is_empty and query.clauses:
         remarks.note(Oddity.ONLY_EXCLUSIONS)
     query.check_limits()
-    return Reading(query, remarks.all(), native_forms(compiler.typed, compiler.language))
+    reading = Reading(query, remarks.all(), native_forms(compiler.typed, compiler.language))
+    return reading if len(reading.terms) <= COUNTED_MAX else reading._replace(natives=())
 
 
 def cut_at_word(text: str, chars_max: int) -> str:

@@ -10,7 +10,7 @@ from peers.engine.index import Index
 from peers.engine.model import Features
 from peers.engine.native_forms import ENTRIES_MAX, PART_WEIGHT, native_forms
 from peers.engine.query import Query
-from peers.engine.reading import parse_query, read_query
+from peers.engine.reading import COUNTED_MAX, parse_query, read_query
 from peers.engine.snapshot import View
 from peers.engine.snippet import snippet_of
 from peers.engine.storage import MemoryStorage
@@ -96,3 +96,8 @@ def test_other_forms_are_marked_and_count_for_proximity() -> None:
     assert [snippet.text[start:end] for start, end in snippet.highlights] == ["Tabellen", "einfügen"]
     [told] = features_of(view, query, view.statistics(query.terms), ["http://de.test/0"])
     assert Features(*told).proximity > 0.5
+
+
+def test_a_query_of_very_many_words_is_read_in_english_alone() -> None:
+    reading = read_query(" ".join(f"{a}{b}{a}{b}{a}" for a in "bcdfghjklm" for b in "aeiouyäöü")[:990])
+    assert len(reading.terms) <= COUNTED_MAX
