@@ -1,6 +1,7 @@
 """One peer: it crawls its share of the web, keeps the pages, indexes them and answers queries.
 
     `crawler/`   frontier, politeness, fetching, parsing; the actor `controller`
+    `documents/` formats other than HTML, from PDF to feeds, within limits
     `storage/`   WARC archive and replication; the actor `cell`
     `text/`      text analysis: what terms a text has
     `engine/`    the index engine, a library of its own over `text/`; its inner loops are in C, see `kernel`,

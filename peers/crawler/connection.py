@@ -13,16 +13,17 @@ import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 import h11
 import trio
 
 from peers.crawler.body_budget import BodyBudget
-from peers.crawler.decoding import BODY_BYTES_MAX
+from peers.crawler.decoding import BODY_BYTES_MAX, DOCUMENT_BYTES_MAX
 from peers.crawler.response_lines import head_end, readable_head
 from peers.crawler.tls_records import TlsRecords
 from peers.crawler.web_request import FailureReason
+from peers.documents.formats import SIGNATURE_BYTES
 
 RECEIVE_BYTES: Final = 65_536
 DETAIL_CHARS_MAX: Final = 200  # errors may quote what the server sent
@@ -43,6 +44,7 @@ class FetchLimits:
     header_count_max: int = 5_000  # as curl; real sites send 600
     informational_max: int = 8  # 1xx answers before the real one; browsers see one or two
     body_bytes_max: int = BODY_BYTES_MAX  # encoded, and again decoded
+    document_bytes_max: int = DOCUMENT_BYTES_MAX  # the same, of formats other than HTML
     # Parsing costs about 10 us per piece whatever its size: bodies in pieces of a byte are an attack.
     body_pieces_max: int = 16_384
     keep_alive_s: float = 15.0  # idle; nginx closes after 75 s, Apache after 5
@@ -57,6 +59,14 @@ class ExchangeError(Exception):
         super().__init__(detail)
         self.reason = reason
         self.detail = detail[:DETAIL_CHARS_MAX]
+
+
+class WantedBody(NamedTuple):
+    """How much of a body is wanted."""
+
+    bytes_max: int  # one that is longer is none that is wanted
+    # Tells by its first `SIGNATURE_BYTES` whether the rest is wanted.
+    is_wanted: Callable[[bytes], bool] | None = None
 
 
 class StaleConnection(Exception):
@@ -105,15 +115,15 @@ class Connection:
     async def ask(
         self,
         request: h11.Request,
-        wants_body: Callable[[h11.Response], None],
+        wants_body: Callable[[h11.Response], WantedBody],
         budget: BodyBudget,
         beginning_bytes: int = 0,
     ) -> Answer:
         """Send a request without body and return its answer.
 
         Args:
-          wants_body: called with the final response head before the body is read; raises `ExchangeError`
-            when the body is not wanted.
+          wants_body: called with the final response head before the body is read; says how much is wanted,
+            raises `ExchangeError` when nothing is.
           budget: of all bodies that are coming in.
           beginning_bytes: so much of the body is wanted, and no more read; 0 wants all, within the limit.
 
@@ -127,10 +137,10 @@ class Connection:
         try:
             await self._send_all((head or b"") + (end or b""))
             response = await self._read_head()
-            wants_body(response)
+            wanted = wants_body(response)
             with budget.body() as incoming:
                 count = partial(budget.count, incoming)
-                body, is_whole = await self._read_body(beginning_bytes, count)
+                body, is_whole = await self._read_body(wanted, beginning_bytes, count)
             if incoming.scope.cancelled_caught:
                 raise ExchangeError(FailureReason.CROWDED, f"the largest, {incoming.n_bytes} bytes had come")
         except h11.RemoteProtocolError as error:
@@ -214,15 +224,17 @@ class Connection:
                 raise ExchangeError(FailureReason.RESET, "closed before the answer was complete")
             head += data
 
-    async def _read_body(self, beginning_bytes: int, count: Callable[[int], None]) -> tuple[bytes, bool]:
+    async def _read_body(
+        self, wanted: WantedBody, beginning_bytes: int, count: Callable[[int], None]
+    ) -> tuple[bytes, bool]:
         """Return the body and whether it is whole; what is longer than wanted is cut.
 
         A server that says a wrong Content-Length, or forgets the last chunk, and ends the connection in peace
         has sent its page all the same: browsers show it (WHATWG Fetch leaves that to them).
         """
-        bytes_max = beginning_bytes or self._limits.body_bytes_max
+        bytes_max = beginning_bytes or wanted.bytes_max
         pieces: list[bytes] = []
-        size = 0
+        size = checked = 0
         while True:
             try:
                 event = await self._next_event()
@@ -235,6 +247,10 @@ class Connection:
             size += len(event.data)
             count(len(event.data))
             pieces.append(event.data)
+            if wanted.is_wanted is not None and checked < SIGNATURE_BYTES <= size:
+                checked = size
+                if not wanted.is_wanted(b"".join(pieces)[:SIGNATURE_BYTES]):
+                    raise ExchangeError(FailureReason.NOT_HTML, "not of any format that is read")
             if size > bytes_max and beginning_bytes:
                 return b"".join(pieces)[:beginning_bytes], False
             if size > bytes_max:

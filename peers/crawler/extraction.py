@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -10,36 +11,56 @@ from xxhash import xxh3_64_digest, xxh3_64_intdigest
 from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
 from peers.crawler.dates import page_date
-from peers.crawler.decoding import BODY_BYTES_MAX, TooLarge, Undecodable, decode
+from peers.crawler.decoding import (
+    BODY_BYTES_MAX,
+    DOCUMENT_BYTES_MAX,
+    TooLarge,
+    Undecodable,
+    decode,
+    decode_beginning,
+)
 from peers.crawler.link_lists import (
     LIST_MEDIA_TYPES,
     PACKED_MEDIA_TYPES,
+    SNIFF_BYTES,
     Listed,
     begins_like_list,
     has_list_name,
     pages_listed,
 )
 from peers.crawler.messages import PageParsed, ParseFailed
-from peers.crawler.parser import NotHtml, ParsedPage, parse_page
+from peers.crawler.page_reader import ReadDocument, ReadPage, read_page
+from peers.crawler.parser import NotHtml, ParsedPage
 from peers.crawler.url_rows import NO_DIGEST
 from peers.crawler.web_request import FailureReason, PageFetched, header_of, response_head
 from peers.crawler.wire_messages import FoundLink
+from peers.documents.formats import (
+    DOCUMENT_MEDIA_TYPES,
+    UNKNOWN_MEDIA_TYPES,
+    begins_like_feed,
+    may_be_document,
+)
+from peers.documents.reader import read_document
 from peers.engine.document import Document
 from peers.engine.linkers import linker_of
 from peers.storage.messages import ParseRecords, RecordsParsed
 from peers.storage.warc import parse_response, read_records, request_record, response_record
 
 
-def extract(fetched: PageFetched, visit: int) -> PageParsed | ParseFailed:
-    """Undo its content codings, take a fetched page apart and pack it for the archive; about 1 ms."""
+def extract(fetched: PageFetched, visit: int, read: ReadDocument = read_document) -> PageParsed | ParseFailed:
+    """Undo its content codings, take a fetched page apart and pack it for the archive; about 1 ms.
+
+    Args:
+      read: what reads documents of other formats than HTML.
+    """
     media_type = (header_of(fetched, "content-type") or "").partition(";")[0].strip().lower()
     is_xml = media_type in LIST_MEDIA_TYPES
     if fetched.status == 200 and (is_xml or has_list_name(fetched.url)):
         listed = pages_listed(fetched.url, fetched.body, fetched.codings)
-        if listed is not None:
+        if listed is not None and not _is_feed(fetched):
             return _list(fetched.url, listed)
     try:
-        fetched = decoded(fetched)
+        fetched = decoded(fetched, media_type)
     except TooLarge:
         return ParseFailed(fetched.url, FailureReason.BODY_TOO_LARGE)
     except Undecodable:
@@ -48,24 +69,29 @@ def extract(fetched: PageFetched, visit: int) -> PageParsed | ParseFailed:
     digest = xxh3_64_digest(fetched.body)
     if fetched.status != 200:  # a page that was there is gone
         return PageParsed(fetched.url, _records(fetched, stamp), None, (), digest)
-    if is_xml or media_type in PACKED_MEDIA_TYPES:
+    if media_type in PACKED_MEDIA_TYPES and not may_be_document(fetched.body[:SNIFF_BYTES]):
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
-    if begins_like_list(fetched.body):  # whatever its server calls it
+    is_feed = begins_like_feed(fetched.body)
+    if begins_like_list(fetched.body) and not is_feed:  # whatever its server calls it
         return _list(fetched.url, pages_listed(fetched.url, fetched.body) or ())
     try:
-        page = parse_page(
-            fetched.url, fetched.body, header_of(fetched, "content-type"), header_of(fetched, "x-robots-tag")
+        page, lack = read_page(
+            fetched.url,
+            fetched.body,
+            header_of(fetched, "content-type"),
+            header_of(fetched, "x-robots-tag"),
+            read,
         )
     except NotHtml:
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
+    listed = pages_listed(fetched.url, fetched.body) if is_feed else None
     return PageParsed(
         url=fetched.url,
         records=_records(fetched, stamp),
         document=document_of(page, stamp, header_of(fetched, "last-modified")),
-        links=tuple(
-            FoundLink(link.url, link.anchor, linker=linker_of(page.url, link.url)) for link in page.links
-        ),
+        links=_links(page, listed or ()),
         digest=digest,
+        lack=lack or "",
         text_mark=text_mark(page),
         text_shape=text_shape(page),
     )
@@ -85,41 +111,83 @@ def text_shape(page: ParsedPage) -> int:
 _NO_DIGITS: Final = dict.fromkeys(map(ord, "0123456789"))
 
 
+def _links(page: ParsedPage, listed: tuple[Listed, ...]) -> tuple[FoundLink, ...]:
+    """The links of a page; those that a feed lists come first, and are known as such."""
+    known = frozenset(each.url for each in listed)
+    return (
+        *_listed_links(listed),
+        *(
+            FoundLink(link.url, link.anchor, linker=linker_of(page.url, link.url))
+            for link in page.links
+            if link.url not in known
+        ),
+    )
+
+
+def _is_feed(fetched: PageFetched) -> bool:
+    """Feeds are lists, and documents as well; what is packed as a file is a list only."""
+    try:
+        return begins_like_feed(decode_beginning(fetched.body, fetched.codings, SNIFF_BYTES).body)
+    except Undecodable:
+        return False
+
+
+def _listed_links(listed: tuple[Listed, ...]) -> Iterator[FoundLink]:
+    return (FoundLink(page.url, is_listed=True, changed_s=page.changed_s) for page in listed)
+
+
 def _list(url: str, listed: tuple[Listed, ...]) -> PageParsed:
-    links = tuple(FoundLink(page.url, is_listed=True, changed_s=page.changed_s) for page in listed)
+    links = tuple(_listed_links(listed))
     return PageParsed(url, b"", None, links, NO_DIGEST, is_list=True)
 
 
-def decoded(fetched: PageFetched) -> PageFetched:
+def decoded(fetched: PageFetched, media_type: str = "") -> PageFetched:
     """Return an answer with its body decoded.
+
+    Args:
+      media_type: as its server says: documents may be larger than pages.
 
     Raises:
       TooLarge, Undecodable: as `decoding.decode`.
     """
     if not fetched.codings:
         return fetched
-    body, is_whole = decode(fetched.body, fetched.codings, BODY_BYTES_MAX)
+    body, is_whole = decode(fetched.body, fetched.codings, body_bytes_max(media_type))
     return msgspec.structs.replace(fetched, body=body, is_whole=fetched.is_whole and is_whole, codings="")
 
 
+def body_bytes_max(media_type: str) -> int:
+    """How long a decoded body of this type may be."""
+    is_document = media_type in DOCUMENT_MEDIA_TYPES or media_type in UNKNOWN_MEDIA_TYPES
+    return DOCUMENT_BYTES_MAX if is_document else BODY_BYTES_MAX
+
+
 def _records(fetched: PageFetched, stamp: Stamp) -> bytes:
-    ip = fetched.ip
+    """Pack an answer; of a document that is longer than a page, the archive keeps the beginning."""
     truncated = "" if fetched.is_whole else "disconnect"
+    if len(fetched.body) > BODY_BYTES_MAX:
+        fetched, truncated = msgspec.structs.replace(fetched, body=fetched.body[:BODY_BYTES_MAX]), "length"
+    ip = fetched.ip
     response = response_record(fetched.url, response_head(fetched), fetched.body, stamp, ip, truncated)
     return response + request_record(fetched.url, fetched.request_head, stamp, ip)
 
 
-def extract_again(order: ParseRecords) -> RecordsParsed:
+def extract_again(order: ParseRecords, read: ReadDocument = read_document) -> RecordsParsed:
     """What is indexed of a page that was read back from the archive."""
     try:
-        _, document = parse_records(order.url, order.stamp, order.records)
+        _, document = parse_records(order.url, order.stamp, order.records, read)
     except NotHtml:
         document = None
     return RecordsParsed(order.url, order.stamp, document)
 
 
-def parse_records(url: str, stamp: Stamp, records: bytes) -> tuple[ParsedPage, Document | None]:
-    """Parse a page as the crawler did, from its WARC records, and return what is indexed of it as well.
+def parse_records(
+    url: str, stamp: Stamp, records: bytes, read: ReadDocument = read_document
+) -> tuple[ReadPage, Document | None]:
+    """Read a page as the crawler did, from its WARC records, and return what is indexed of it as well.
+
+    Args:
+      read: what reads documents of other formats than HTML.
 
     Raises:
       CorruptionError: there is no sound response among them.
@@ -133,8 +201,10 @@ def parse_records(url: str, stamp: Stamp, records: bytes) -> tuple[ParsedPage, D
     response = parse_response(by_kind["response"])
     if response.status != 200:
         raise NotHtml(str(response.status))
-    page = parse_page(url, response.body, response.header("content-type"), response.header("x-robots-tag"))
-    return page, document_of(page, stamp, response.header("last-modified"))
+    read_as = read_page(
+        url, response.body, response.header("content-type"), response.header("x-robots-tag"), read
+    )
+    return read_as, document_of(read_as.page, stamp, response.header("last-modified"))
 
 
 def document_of(page: ParsedPage, stamp: Stamp, last_modified: str | None) -> Document | None:

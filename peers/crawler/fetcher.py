@@ -24,10 +24,19 @@ from peers.crawler.address_rules import Verdict
 from peers.crawler.address_turns import AddressTurns
 from peers.crawler.addresses import BAD_PORTS, AddressPolicy
 from peers.crawler.body_budget import BodyBudget
-from peers.crawler.connection import Answer, Connection, ExchangeError, FetchLimits, StaleConnection, connect
+from peers.crawler.connection import (
+    Answer,
+    Connection,
+    ExchangeError,
+    FetchLimits,
+    StaleConnection,
+    WantedBody,
+    connect,
+)
 from peers.crawler.decoding import Decoded, Undecodable, decode_beginning
 from peers.crawler.resolver import Endpoints, LookupFailed, NoSuchName, Resolver
 from peers.crawler.web_request import FailureReason, FetchFailed, FetchPage, FetchResult, PageFetched
+from peers.documents.formats import DOCUMENT_MEDIA_TYPES, UNKNOWN_MEDIA_TYPES, may_be_document
 
 ACCEPT: Final = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
 ACCEPT_ENCODING: Final = "gzip, br, zstd"
@@ -305,24 +314,31 @@ class Fetcher:
         except (h11.LocalProtocolError, UnicodeEncodeError) as error:
             raise ExchangeError(FailureReason.URL, str(error)) from error
 
-    def _body_check(self, request: FetchPage) -> Callable[[h11.Response], None]:
-        def check(response: h11.Response) -> None:
-            media_type = length = b""
-            for name, value in response.headers:
-                if name == b"content-type" and not media_type:
-                    media_type = value.partition(b";")[0].strip().lower()
-                elif name == b"content-length":
-                    length = value
+    def _body_check(self, request: FetchPage) -> Callable[[h11.Response], WantedBody]:
+        def check(response: h11.Response) -> WantedBody:
+            heads = dict(reversed(list(response.headers)))  # of repeated ones the first counts
+            media_type = heads.get(b"content-type", b"").partition(b";")[0].strip().lower().decode("latin-1")
+            length = int(heads.get(b"content-length", b"0"))
+            wanted = self._wanted_of(media_type, is_coded=b"content-encoding" in heads)
             may_be_cut = request.may_be_cut or request.beginning_bytes
             if response.status_code == 304:  # RFC 9110, 15.4.5: its length is of a body left out
-                return
-            if length and int(length) > self._limits.body_bytes_max and not may_be_cut:
-                raise ExchangeError(FailureReason.BODY_TOO_LARGE, f"{int(length)} bytes announced")
-            is_wanted = not request.media_types or media_type.decode("latin-1") in ("", *request.media_types)
-            if 200 <= response.status_code < 300 and not is_wanted:
-                raise ExchangeError(FailureReason.NOT_HTML, media_type.decode("latin-1")[:100])
+                return wanted
+            if length > wanted.bytes_max and not may_be_cut:
+                raise ExchangeError(FailureReason.BODY_TOO_LARGE, f"{length} bytes announced")
+            is_page = 200 <= response.status_code < 300
+            if is_page and request.media_types and media_type not in ("", *request.media_types):
+                raise ExchangeError(FailureReason.NOT_HTML, media_type[:100])
+            # Lists of pages come packed, and by their names more is known of them.
+            return wanted if is_page and not may_be_cut else wanted._replace(is_wanted=None)
 
         return check
+
+    def _wanted_of(self, media_type: str, *, is_coded: bool) -> WantedBody:
+        limits = self._limits
+        if media_type in UNKNOWN_MEDIA_TYPES:
+            return WantedBody(limits.document_bytes_max, None if is_coded else may_be_document)
+        is_document = media_type in DOCUMENT_MEDIA_TYPES
+        return WantedBody(limits.document_bytes_max if is_document else limits.body_bytes_max)
 
 
 def tls_context(authorities: Path | None = None) -> ssl.SSLContext:

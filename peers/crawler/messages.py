@@ -18,6 +18,7 @@ class ParsePage(Message, frozen=True):
 
     page: PageFetched
     visit: int  # which one of the page it was, for its records and its document
+    is_unread: bool = False  # of a document that has ended its process the text is not read again
 
     @property
     def url(self) -> str:
@@ -32,9 +33,10 @@ class PageParsed(Message, frozen=True):
     document: Document | None  # without anchors; None when the page asks not to be indexed
     links: tuple[FoundLink, ...]  # canonical, without nofollow; depth 0, the controller knows it
     digest: Annotated[bytes, Meta(min_length=8, max_length=8)]  # of the decoded body, XXH3-64
-    is_list: bool = False  # a sitemap or feed: what is wanted of it are its links, and no records are made
+    is_list: bool = False  # a sitemap: what is wanted of it are its links, and no records are made
     text_mark: Annotated[int, Meta(ge=0, lt=1 << 32)] = 0  # of title and text, see `visit_memory`
     text_shape: Annotated[int, Meta(ge=0, lt=1 << 32)] = 0  # of the text without its digits, see `traps`
+    lack: str = ""  # why a document has no text, as `documents.content.Lack` has it
 
 
 class ParseFailed(Message, frozen=True):

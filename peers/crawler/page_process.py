@@ -24,7 +24,9 @@ from peers.crawler.page_orders import (
     encode,
     given_up,
 )
+from peers.crawler.page_reader import read_nothing
 from peers.crawler.web_request import FailureReason
+from peers.documents.reader import read_document
 from peers.storage.messages import ParseRecords
 
 COMMAND: Final = (sys.executable, "-P", "-m", "peers.crawler.page_process")
@@ -49,10 +51,10 @@ def carry_out(encoded: bytes) -> bytes:
 
 def _answer(order: Order) -> Answer:
     match order:
-        case ParsePage(page, visit):
-            return extract(page, visit)
+        case ParsePage(page, visit, is_unread):
+            return extract(page, visit, read_nothing if is_unread else read_document)
         case ParseRecords():
-            return extract_again(order)
+            return extract_again(order, read_nothing if order.is_unread else read_document)
         case DecodeBeginning(body, codings, n_bytes):
             try:
                 return BeginningDecoded(*decode_beginning(body, codings, n_bytes))

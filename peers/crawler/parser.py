@@ -86,7 +86,7 @@ def parse_page(
     decoded = decode_text(body, content_type)
     if media_type == "text/plain" or (not media_type and _MARKUP.search(body, 0, SNIFF_BYTES) is None):
         media_type = "text/plain"
-        page = _Page(title=_last_segment(url), text=_folded_lines(decoded.text[: 2 * TEXT_CHARS_MAX]))
+        page = _Page(title=last_segment(url), text=_folded_lines(decoded.text[: 2 * TEXT_CHARS_MAX]))
     else:
         markup = (
             body if decoded.encoding == "utf-8" and not decoded.replacement_count else decoded.text.encode()
@@ -110,6 +110,11 @@ def parse_page(
         type=media_type if media_type in _TEXT_TYPES else "text/html",
         dates=page.dates,
     )
+
+
+def robots_tag_words(robots_tag: str | None) -> tuple[bool, bool]:
+    """Return whether an X-Robots-Tag forbids indexing, and following links."""
+    return _robots_words(_unscoped(robots_tag))
 
 
 def binary_kind(body: bytes, content_type: str | None = None) -> str | None:
@@ -188,7 +193,7 @@ def _read_markup(url: str, markup: bytes) -> _Page:
         headings="\n".join(headings),
         text=body,
         boilerplate=boilerplate,
-        links=_links(url, notes.base, [*((target, "") for target in notes.refreshes), *hrefs]),
+        links=resolved_links(url, notes.base, [*((target, "") for target in notes.refreshes), *hrefs]),
         language=notes.language,
         robots=",".join(notes.robots),
         is_cut=is_cut,
@@ -234,8 +239,8 @@ class _Notes:
                 self.dates.setdefault(rank, content[:DATE_CHARS_MAX])
 
 
-def _links(url: str, base: str, hrefs: Sequence[tuple[str, str]]) -> tuple[Link, ...]:
-    """Resolve the links: distinct URLs, each with its distinct texts, or once with "" when it has none."""
+def resolved_links(url: str, base: str, hrefs: Sequence[tuple[str, str]]) -> tuple[Link, ...]:
+    """Resolve links: distinct URLs, each with its distinct texts, or once with "" when it has none."""
     base = (canonical(base, url) if base else None) or url
     texts_of: dict[str, dict[str, None]] = {}
     targets = canonical_links(base, (href for href, _ in hrefs))
@@ -269,5 +274,6 @@ def _folded_lines(text: str) -> str:
     return "\n".join(filter(None, map(_folded, text.replace("\0", " ").splitlines())))
 
 
-def _last_segment(url: str) -> str:
+def last_segment(url: str) -> str:
+    """The name of a file as its URL has it: the title of what has none."""
     return unquote(url[:URL_CHARS_MAX].partition("?")[0].rstrip("/").rpartition("/")[2])

@@ -20,7 +20,7 @@ from mesh.port import Deliver
 from mesh.workshop import Answer, Fault, Workshop
 from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
 from peers.crawler.page_orders import decode_answer, encode, given_up
-from peers.crawler.web_request import FailureReason
+from peers.crawler.web_request import PAGE_MEDIA_TYPES, FailureReason, header_of
 from peers.storage.messages import ParseRecords, RecordsParsed
 
 # What goes to a process at once: a trip costs 0.2 ms, a page 2 ms. While one is under way the next
@@ -80,13 +80,30 @@ class ParserPort:
 
         def take(answer: Answer) -> None:
             actor, order = next(waiting)
-            deliver(self._address, actor, _understood(order, answer))
+            if isinstance(answer, Fault) and _may_be_read_less(order):
+                logger.warning("document not read, it ended its process url=%s fault=%s", order.url, answer)
+                self.receive(
+                    Address(self._address.peer, actor), msgspec.structs.replace(order, is_unread=True)
+                )
+            else:
+                deliver(self._address, actor, _understood(order, answer))
 
         await self._workshop.carry_out([encode(order) for _, order in orders], take)
 
 
 def _size_of(order: ParsePage | ParseRecords) -> int:
     return len(order.page.body) if isinstance(order, ParsePage) else len(order.records)
+
+
+def _may_be_read_less(order: ParsePage | ParseRecords) -> bool:
+    """Tell whether an order that has ended its process may do no harm when no document is read for it.
+
+    Of what came from the archive only a process can tell what it is.
+    """
+    if isinstance(order, ParseRecords):
+        return not order.is_unread
+    media_type = (header_of(order.page, "content-type") or "").partition(";")[0].strip().lower()
+    return not order.is_unread and media_type not in PAGE_MEDIA_TYPES
 
 
 def _understood(order: ParsePage | ParseRecords, answer: Answer) -> Message:

@@ -29,7 +29,7 @@ from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import Conclusion, due_at
 from peers.crawler.web_request import (
-    PAGE_MEDIA_TYPES,
+    WANTED_MEDIA_TYPES,
     AbandonFetches,
     FailureReason,
     FetchFailed,
@@ -43,8 +43,8 @@ from peers.policy.rules import Policy
 EXCLUSIONS_PER_TURN: Final = 100  # URLs a host may lose to its rules before another host has its turn
 VAIN_TURNS_MAX: Final = 10  # of hosts that have nothing to offer, before other messages have theirs
 LOCAL_FAILURE_PAUSE_S: Final = 5.0
-PAGE_OR_LIST: Final = (*PAGE_MEDIA_TYPES, *LIST_MEDIA_TYPES)
-PAGE_OR_PACKED_LIST: Final = (*PAGE_OR_LIST, *PACKED_MEDIA_TYPES)
+NO_LIST: Final = tuple(each for each in WANTED_MEDIA_TYPES if each not in LIST_MEDIA_TYPES)
+PAGE_OR_PACKED_LIST: Final = (*dict.fromkeys((*WANTED_MEDIA_TYPES, *PACKED_MEDIA_TYPES)),)
 
 
 class Visit(NamedTuple):
@@ -229,7 +229,7 @@ class Visits:
         self,
         url: str,
         rules: AddressRules | None,
-        media_types: tuple[str, ...] = PAGE_MEDIA_TYPES,
+        media_types: tuple[str, ...] = WANTED_MEDIA_TYPES,
         beginning_bytes: int = 0,
     ) -> FetchPage:
         delay_s = self._clocks.address_delay_s(host_of(url))
@@ -246,9 +246,9 @@ class Visits:
 
     def _page_question(self, url: str, rules: AddressRules | None) -> FetchPage:
         if not self._settings.reads_sitemaps:
-            return self._question(url, rules)
+            return self._question(url, rules, NO_LIST)
         if not has_list_name(url):
-            return self._question(url, rules, PAGE_OR_LIST)
+            return self._question(url, rules)
         return replace(self._question(url, rules, PAGE_OR_PACKED_LIST), may_be_cut=True)
 
     def _free_s(self, url: str, state: HostState, now: float) -> float:
@@ -373,6 +373,8 @@ class Visits:
     def parsed(self, parsed: PageParsed, now: float) -> list[Send]:
         """Have a page stored, unless the policy does not want one of its media type or language."""
         policy, document = self._clocks.policy, parsed.document
+        if parsed.lack:
+            self.outcomes[f"document_{parsed.lack}"] += 1
         if policy.is_of_pages and not parsed.is_list and self._pages.is_page(parsed.url):
             kind = ("", "") if document is None else (document.type, document.language)
             rule = policy.rule_for_page(parsed.url, *kind, address=self._pages.address_of(parsed.url))

@@ -14,9 +14,15 @@ from typing import Final, TypeAlias
 from mesh.actor import Message
 from mesh.urls import canonical
 from peers.crawler.address_rules import AddressRules
+from peers.documents.formats import DOCUMENT_MEDIA_TYPES, TEXT_MEDIA_TYPES, UNKNOWN_MEDIA_TYPES
 
 USER_AGENT: Final = "tianmesh/0.1 (+https://tianmesh.example/bot)"
 PAGE_MEDIA_TYPES: Final = ("text/html", "application/xhtml+xml", "text/plain")
+# What is fetched: pages, and documents of other formats. What nobody says the type of is read if it begins
+# as one of those does.
+WANTED_MEDIA_TYPES: Final = (
+    *dict.fromkeys((*PAGE_MEDIA_TYPES, *TEXT_MEDIA_TYPES, *DOCUMENT_MEDIA_TYPES, *UNKNOWN_MEDIA_TYPES)),
+)
 
 
 class FailureReason(StrEnum):
@@ -58,7 +64,7 @@ class FetchPage(Message, frozen=True):
     """
 
     url: str  # canonical
-    media_types: tuple[str, ...] = PAGE_MEDIA_TYPES
+    media_types: tuple[str, ...] = WANTED_MEDIA_TYPES
     beginning_bytes: int = 0  # of the body, when no more is wanted; 0 wants all, up to the fetcher's limit
     user_agent: str = USER_AGENT
     delay_s: float = 0.0  # for which its address is left alone after the answer

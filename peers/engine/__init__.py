@@ -39,7 +39,8 @@ made with statistics: the view's own, or the sums of several, so that parts rank
     Snippet(text='Tianwang is a search engine.', highlights=((14, 20), (21, 27)))
 
 What is where
-  pages      `document`: one as the index sees it; `linkers`: what links tell of it, and how that is kept
+  pages      `document`: one as the index sees it, of one of the `kinds`; `linkers`: what links tell of it,
+             and how that is kept
   writing    `index` (add, delete, commit, merge), `builder` of segments from what `inversion` finds in texts,
              `merging` of several, which is planned as a `merge`; what a segment's file is made of is in
              `segment_format`, `dictionary` (with the `marks` by which is filtered), `packed_strings`,

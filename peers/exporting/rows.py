@@ -57,7 +57,7 @@ def take_apart(order: Order) -> Taken:
     n_without_text = n_damaged = 0
     for url, stamp, records in order.pages:
         try:
-            page, document = parse_records(url, stamp, records)
+            (page, _), document = parse_records(url, stamp, records)
         except CorruptionError:
             n_damaged += 1
             continue

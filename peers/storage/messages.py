@@ -128,6 +128,7 @@ class ParseRecords(Message, frozen=True):
     url: str
     stamp: Stamp
     records: bytes
+    is_unread: bool = False  # of a document that has ended its process the text is not read again
 
 
 class RecordsParsed(Message, frozen=True):

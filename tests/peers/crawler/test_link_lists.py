@@ -216,8 +216,6 @@ def test_a_list_is_known_whatever_its_server_calls_it(url: str, media_type: str,
 @pytest.mark.parametrize(
     ("media_type", "body"),
     [
-        ("application/xml", b"<svg/>"),
-        ("text/xml", b"<html><p>text"),
         ("application/octet-stream", b"text"),
         ("application/gzip", gzip.compress(b"<svg/>", mtime=0)),
     ],

@@ -1,0 +1,133 @@
+"""What all files of Office Open XML have: relations between their parts, and properties. Pure.
+
+Source: ECMA-376, part 2 (packages, 5th edition).
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import Final
+
+from peers.documents.content import Lack, Unreadable
+from peers.documents.xml_events import Enough, read_xml
+from peers.documents.zip_file import ZipMembers
+
+RELATIONS_MAX: Final = 20_000  # of one part
+PROPERTY_CHARS_MAX: Final = 2_000
+_LANGUAGE: Final = re.compile(r"([A-Za-z]{2,3})(?:[-_]|$)")
+
+
+class Relations:
+    """Where a part leads to."""
+
+    def __init__(self, package: ZipMembers, part: str) -> None:
+        folder, name = posixpath.split(part)
+        self._folder = folder
+        self._parts: dict[str, str] = {}  # by id
+        self._kinds: dict[str, str] = {}
+        self.links: dict[str, str] = {}  # to outside of the file, by id
+        read_xml(package.read(posixpath.join(folder, "_rels", name + ".rels")), self)
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if name != "Relationship":
+            return
+        if len(self._parts) + len(self.links) >= RELATIONS_MAX:
+            raise Enough
+        identity, target = attributes.get("Id", ""), attributes.get("Target", "")
+        kind = attributes.get("Type", "").rpartition("/")[2]
+        if attributes.get("TargetMode", "").lower() == "external":
+            if kind == "hyperlink":
+                self.links[identity] = target
+        else:
+            path = target.lstrip("/") if target.startswith("/") else posixpath.join(self._folder, target)
+            self._parts[identity] = posixpath.normpath(path)
+            self._kinds[identity] = kind
+
+    def end(self, name: str) -> None:
+        """Nothing follows from it."""
+
+    def text(self, text: str) -> None:
+        """There is none."""
+
+    def part(self, identity: str) -> str:
+        """The name of the part that an id stands for; "" for none."""
+        return self._parts.get(identity, "")
+
+    def first_of(self, kind: str) -> str:
+        """The name of the first part that is related in this way; "" for none."""
+        return next((self._parts[each] for each, of in self._kinds.items() if of == kind), "")
+
+
+class Properties:
+    """What the file says of itself; OpenDocument's `meta.xml` and a book's metadata use the same words."""
+
+    def __init__(self, markup: bytes) -> None:
+        self.title = ""
+        self.language = ""
+        self._modified: list[str] = []
+        self._created: list[str] = []
+        self._pieces: list[str] | None = None
+        self._chars = 0
+        self._attributes: dict[str, str] = {}
+        read_xml(markup, self, has_doctype=True)
+
+    @property
+    def dates(self) -> tuple[str, ...]:
+        return (*self._modified, *self._created)
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self._pieces, self._chars, self._attributes = [], 0, attributes
+
+    def text(self, text: str) -> None:
+        if self._pieces is not None and self._chars < PROPERTY_CHARS_MAX:
+            self._pieces.append(text[:PROPERTY_CHARS_MAX])
+            self._chars += len(text)
+
+    def end(self, name: str) -> None:
+        if self._pieces is None:
+            return
+        value = " ".join("".join(self._pieces).split())
+        self._pieces = None
+        self._take(self._attributes.get("property", "").rpartition(":")[2] or name, value)
+
+    def _take(self, name: str, value: str) -> None:
+        if not value:
+            return
+        match name:
+            case "title":
+                self.title = self.title or value
+            case "language":
+                self.language = self.language or primary_subtag(value)
+            case "modified":
+                self._modified = self._modified or [value]
+            case "date":
+                # In a book the day it appeared; OpenDocument's is that of the last change.
+                is_creation = "creation" in self._attributes.get("event", "")
+                (self._created if is_creation else self._modified).append(value)
+            case "created" | "creation-date":
+                self._created = self._created or [value]
+
+
+def primary_subtag(tag: str) -> str:
+    """The first part of a language tag (RFC 5646) in lower case; "" for what is none."""
+    match = _LANGUAGE.match(tag.strip())
+    return match[1].lower() if match else ""
+
+
+def package_properties(package: ZipMembers) -> Properties:
+    """Read the core properties of a file of Office Open XML."""
+    name = Relations(package, "").first_of("core-properties") or "docProps/core.xml"
+    return Properties(package.read(name))
+
+
+def main_part(package: ZipMembers, usual: str) -> str:
+    """The name of the part that has the document.
+
+    Raises:
+      Unreadable: there is none.
+    """
+    name = Relations(package, "").first_of("officeDocument") or usual
+    if name not in package:
+        raise Unreadable(Lack.DAMAGED, f"no part {name[:100]}")
+    return name

@@ -1,0 +1,67 @@
+"""XLS: workbooks of Excel before 2007, by xlrd. Pure.
+
+Of the formats of Office before 2007 this is the one that a kept library reads. For Word (DOC) and
+PowerPoint (PPT) there is none: `textract` and its like start programs that are no libraries (antiword,
+catdoc), `olefile` gives streams without their meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any, Final
+
+import xlrd
+
+from peers.documents.budget import Budget
+from peers.documents.content import Content, Lack, TextLimit, Unreadable, sound
+from peers.documents.sheets import SHEETS_MAX
+
+BODY_BYTES_MAX: Final = 16 << 20  # the library keeps every cell as an object
+
+
+def read_old_excel(body: bytes, budget: Budget) -> Content:
+    """Read a workbook.
+
+    Raises:
+      Unreadable
+    """
+    if len(body) > BODY_BYTES_MAX:
+        raise Unreadable(Lack.EXHAUSTING, f"{len(body)} bytes")
+    lines = TextLimit()
+    names: list[str] = []
+    try:
+        with xlrd.open_workbook(file_contents=body, on_demand=True, logfile=StringIO()) as book:
+            for index in range(min(book.nsheets, SHEETS_MAX)):
+                if lines.is_full or budget.is_spent:
+                    lines.is_cut = True
+                    break
+                sheet = book.sheet_by_index(index)
+                names.append(sound(sheet.name))
+                lines.add(names[-1])
+                _add_rows(sheet, lines)
+                book.unload_sheet(index)
+    except Exception as error:  # the library has no errors of its own for most of what is damaged
+        if not names:
+            is_encrypted = isinstance(error, xlrd.XLRDError) and "encrypted" in str(error)
+            raise Unreadable(Lack.ENCRYPTED if is_encrypted else Lack.DAMAGED, str(error)) from error
+        lines.is_cut = True
+    return Content(headings="\n".join(names), text=lines.text(), is_cut=lines.is_cut)
+
+
+def _add_rows(sheet: Any, lines: TextLimit) -> None:
+    for row in range(sheet.nrows):
+        lines.add(sound(" ".join(_texts(sheet.row(row)))))
+        if lines.is_full:
+            return
+
+
+def _texts(row: list[Any]) -> Iterator[str]:
+    for cell in row:
+        match cell.ctype:
+            case xlrd.XL_CELL_TEXT:
+                yield cell.value
+            case xlrd.XL_CELL_NUMBER | xlrd.XL_CELL_DATE:
+                yield f"{cell.value:.15g}"
+            case xlrd.XL_CELL_BOOLEAN:
+                yield "TRUE" if cell.value else "FALSE"

@@ -1,0 +1,86 @@
+"""Read a document, of whatever format; what reads one is loaded with the first of its format. Pure.
+
+What is read was made by strangers, and the libraries that read it are large: nothing that is raised here
+leaves. What cannot be raised (a crash, a loop, memory without end) ends the process, which is one that may.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from peers.documents.budget import Budget
+from peers.documents.content import Content, Lack, Unreadable
+from peers.documents.epub import ReadMarkup
+from peers.documents.formats import Format
+
+ENCRYPTED_PACKAGE: Final = "EncryptedPackage".encode("utf-16-le")  # [MS-OFFCRYPTO] 2.3.4.1
+WORKBOOKS: Final = ("Workbook".encode("utf-16-le"), "Book".encode("utf-16-le"))  # [MS-XLS] 2.1.2, and before
+
+logger = logging.getLogger(__name__)
+
+
+def read_document(document_format: Format, body: bytes, read_markup: ReadMarkup) -> Content:
+    """Read a document; of one that cannot be read, the answer says why.
+
+    Args:
+      read_markup: reads pages of HTML that are inside.
+    """
+    try:
+        return _read(document_format, body, read_markup)
+    except Unreadable as error:
+        return Content(lack=error.lack)
+    except MemoryError:
+        return Content(lack=Lack.EXHAUSTING)
+    except Exception as error:  # a fault of what reads it: it costs its text, and not the document
+        logger.warning("document not read format=%s error=%r", document_format, error)
+        return Content(lack=Lack.DAMAGED)
+
+
+def _read(document_format: Format, body: bytes, read_markup: ReadMarkup) -> Content:
+    match document_format:
+        case Format.PDF:
+            from peers.documents.pdf import read_pdf
+
+            return read_pdf(body, Budget())
+        case Format.WORD:
+            from peers.documents.word import read_word
+
+            return read_word(body)
+        case Format.SHEETS:
+            from peers.documents.sheets import read_sheets
+
+            return read_sheets(body)
+        case Format.SLIDES:
+            from peers.documents.slides import read_slides
+
+            return read_slides(body)
+        case Format.ODT | Format.ODS | Format.ODP:
+            from peers.documents.open_document import read_open_document
+
+            return read_open_document(body)
+        case Format.RTF:
+            from peers.documents.rtf import read_rtf
+
+            return read_rtf(body)
+        case Format.EPUB:
+            from peers.documents.epub import read_epub
+
+            return read_epub(body, Budget(), read_markup)
+        case Format.XML | Format.FEED:
+            from peers.documents.xml_document import read_xml_document
+
+            return read_xml_document(body, read_markup)
+        case Format.OLD:
+            return _read_old(body)
+
+
+def _read_old(body: bytes) -> Content:
+    """Read a compound file: of Office before 2007, or with a password."""
+    if ENCRYPTED_PACKAGE in body:
+        raise Unreadable(Lack.ENCRYPTED)
+    if not any(name in body for name in WORKBOOKS):
+        raise Unreadable(Lack.OLD)
+    from peers.documents.old_excel import read_old_excel
+
+    return read_old_excel(body, Budget())

@@ -1,0 +1,69 @@
+"""Files inside a ZIP file, within limits: what is packed to be large stays small here. Pure.
+
+Office Open XML, OpenDocument and EPUB are such files. Of a member no more is unpacked than is allowed, so a
+bomb costs at most that; a directory that is itself the bomb is not read.
+"""
+
+from __future__ import annotations
+
+import zlib
+from io import BytesIO
+from struct import Struct
+from typing import Final
+from zipfile import BadZipFile, ZipFile
+
+from peers.documents.content import Lack, Unreadable
+
+MEMBER_BYTES_MAX: Final = (
+    32 << 20
+)  # unpacked, of one member: a sheet of a million cells; the rest is not read
+ALL_BYTES_MAX: Final = 96 << 20  # unpacked, of all that are read of one file
+DIRECTORY_BYTES_MAX: Final = 1 << 20  # some 12,000 members: a book has hundreds
+_END: Final = Struct("<4s4H2IH")  # end of central directory, APPNOTE 4.3.16
+_COMMENT_BYTES_MAX: Final = 65_535
+# What the library raises for what is damaged, encrypted or packed in a way it does not know.
+_FAULTS: Final = (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
+
+
+class ZipMembers:
+    """The members of one file, by name."""
+
+    def __init__(self, body: bytes) -> None:
+        """Read the directory.
+
+        Raises:
+          Unreadable: it is no ZIP file, or its directory is too large.
+        """
+        _check_directory(body)
+        try:
+            self._zip = ZipFile(BytesIO(body))
+        except _FAULTS as error:
+            raise Unreadable(Lack.DAMAGED, str(error)) from error
+        self.names = tuple(self._zip.namelist())
+        self._known = frozenset(self.names)
+        self._room = ALL_BYTES_MAX
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._known
+
+    def read(self, name: str) -> bytes:
+        """Return what a member has within the limits; what there is of one that is damaged; b"" for none."""
+        if name not in self._known:
+            return b""
+        n_bytes = min(MEMBER_BYTES_MAX, self._room)
+        try:
+            with self._zip.open(name) as member:
+                content = member.read(n_bytes)
+        except (*_FAULTS, KeyError):
+            return b""
+        self._room -= len(content)
+        return content
+
+
+def _check_directory(body: bytes) -> None:
+    at = body.rfind(b"PK\x05\x06", max(0, len(body) - _END.size - _COMMENT_BYTES_MAX))
+    if at < 0 or at + _END.size > len(body):
+        raise Unreadable(Lack.DAMAGED, "no directory")
+    directory_bytes = _END.unpack_from(body, at)[5]
+    if directory_bytes > DIRECTORY_BYTES_MAX:  # of ZIP64 too, which files of this size have no need of
+        raise Unreadable(Lack.EXHAUSTING, f"a directory of {directory_bytes} bytes")

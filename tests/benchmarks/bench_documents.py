@@ -1,0 +1,154 @@
+"""Documents of other formats than HTML through the process that takes pages apart, beside pdftotext.
+
+    TIANMESH_DOCUMENTS=folder .venv/bin/python -m tests.benchmarks.bench_documents [N]
+
+Of all files below it N (by default 1,000) are drawn, always the same, and each goes to a process of the
+workshop as a server would send it. Printed for each kind: files, those without text and why, those that ended
+their process, pages and files per CPU-second, memory at most, and of PDF the share of the words that
+`pdftotext` (poppler-utils) finds which are found here too.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import trio
+
+from mesh.workshop import Answer, Workshop
+from peers.crawler import page_process
+from peers.crawler.decoding import DOCUMENT_BYTES_MAX
+from peers.crawler.messages import PageParsed, ParsePage
+from peers.crawler.page_orders import decode_answer, encode
+from peers.engine.kinds import NAMES, kind_of
+from tests.helpers import fetched
+
+ENDINGS: Final = ("pdf", "docx", "xlsx", "pptx", "odt", "ods", "odp", "rtf", "epub", "doc", "xls", "ppt")
+_CJK: Final = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"  # whose runs every program cuts where it likes
+_WORD: Final = re.compile(f"[{_CJK}]|[^\\W_{_CJK}]+")
+
+
+class Read(NamedTuple):
+    """What became of a file."""
+
+    kind: str
+    outcome: str  # "text", why there is none, or "ended" with its process
+    cpu_s: float
+    rss_bytes: int
+    pages: int  # of PDF, as pdfinfo has it
+    found: int  # words of pdftotext's
+    all_words: int
+    is_cut: bool
+
+
+def files(folder: Path, count: int) -> list[Path]:
+    """So many files, drawn evenly."""
+    known = sorted(
+        path for path in folder.rglob("*") if path.suffix[1:].lower() in ENDINGS and path.is_file()
+    )
+    known = [path for path in known if 0 < path.stat().st_size <= DOCUMENT_BYTES_MAX]
+    return random.Random(15).sample(known, min(count, len(known)))
+
+
+def words(text: str) -> Counter[str]:
+    return Counter(_WORD.findall(text.lower()))
+
+
+def oracle(path: Path) -> tuple[int, Counter[str]]:
+    """How many pages a file has, and its words; none when pdftotext does not read it either."""
+    try:
+        said = subprocess.run(["pdftotext", "-q", path, "-"], capture_output=True, timeout=120, check=True)
+        told = subprocess.run(["pdfinfo", path], capture_output=True, timeout=60, check=True)
+    except (subprocess.SubprocessError, OSError):
+        return 0, Counter()
+    match = re.search(rb"^Pages:\s+(\d+)", told.stdout, re.MULTILINE)
+    return int(match[1]) if match else 0, words(said.stdout.decode("utf-8", "replace"))
+
+
+async def read_all(paths: list[Path]) -> list[Read]:
+    workshop = Workshop(page_process.COMMAND)
+    done: list[Read] = []
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(workshop.run)
+        for path in paths:
+            done.append(await _read(path, workshop))
+            if done[-1].outcome == "ended":
+                print("ended its process:", path)
+        nursery.cancel_scope.cancel()
+    return done
+
+
+async def _read(path: Path, workshop: Workshop) -> Read:
+    ending = path.suffix[1:].lower()
+    headers = (("Content-Type", NAMES[ending][0]),)
+    order = ParsePage(fetched(f"http://a.test/{ending}", body=path.read_bytes(), headers=headers), 1)
+    before = workshop.observe().cpu_seconds
+    answers: list[Answer] = []
+    await workshop.carry_out([encode(order)], answers.append)
+    now = workshop.observe()
+    answer = decode_answer(answers[0]) if isinstance(answers[0], bytes) else None
+    document = answer.document if isinstance(answer, PageParsed) else None
+    kind = kind_of(document.type) if document else ending
+    if answer is None:
+        outcome = "ended"
+    else:
+        outcome = answer.lack or "text" if isinstance(answer, PageParsed) else "refused"
+    pages, expected = oracle(path) if ending == "pdf" and document is not None else (0, Counter[str]())
+    text = document.text if document else ""
+    return Read(
+        kind=kind,
+        outcome=outcome,
+        cpu_s=now.cpu_seconds - before,
+        rss_bytes=now.rss_bytes,
+        pages=pages,
+        found=(words(text) & expected).total(),
+        all_words=expected.total(),
+        is_cut=len(text) > 990_000,
+    )
+
+
+def lines(done: list[Read]) -> Iterator[str]:
+    by_kind: dict[str, list[Read]] = defaultdict(list)
+    for read in done:
+        by_kind[read.kind].append(read)
+    for kind, reads in sorted(by_kind.items()):
+        cpu_s = sum(read.cpu_s for read in reads)
+        slowest, most = max(read.cpu_s for read in reads), max(read.rss_bytes for read in reads)
+        yield (
+            f"{kind:11} {len(reads):5} files {dict(Counter(read.outcome for read in reads))}; "
+            f"{len(reads) / cpu_s:.0f} files per CPU-second, slowest {slowest:.2f} s, "
+            f"at most {most >> 20} MiB"
+        )
+        yield from _recall([read for read in reads if read.all_words])
+
+
+def _recall(reads: list[Read]) -> Iterator[str]:
+    whole = [read for read in reads if not read.is_cut]
+    if not whole:
+        return
+    shares = sorted(read.found / read.all_words for read in whole)
+    pages, cpu_s = sum(read.pages for read in whole), sum(read.cpu_s for read in whole)
+    found, all_words = sum(read.found for read in whole), sum(read.all_words for read in whole)
+    yield (
+        f"{'':11} {pages} pages, {pages / cpu_s:.0f} per CPU-second; recall {found / all_words:.4f} of all "
+        f"words, mean of files {sum(shares) / len(shares):.4f}, median {shares[len(shares) // 2]:.4f}, "
+        f"{sum(share < 0.9 for share in shares)} of {len(shares)} below .9; "
+        f"{len(reads) - len(whole)} longer than is kept"
+    )
+
+
+def main() -> None:
+    folder = Path(os.environ["TIANMESH_DOCUMENTS"])
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
+    print(*lines(trio.run(read_all, files(folder, count))), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
