@@ -39,7 +39,7 @@ from peers.crawler.controller import CrawlStatistics
 from peers.crawler.fetcher import Fetcher
 from peers.crawler.fetcher_port import FetcherPort, decoding_in
 from peers.crawler.messages import StopCrawl
-from peers.crawler.parser_port import ParserPort
+from peers.crawler.parser_port import ParserPort, reading_in
 from peers.crawler.recorder import TraceRecorder
 from peers.crawler.resolver import FixedResolver, Resolver, SystemResolver
 from peers.damaged_data import set_aside_if_damaged
@@ -123,7 +123,9 @@ async def _run(
     with Archive(data / "archive", me, durable) as archive, Index.open(data / "index") as index:
         reader = IndexReader(index)
         actors = make_actors(me, table, config.crawl, reader, member.life, config.handover, gateway_settings)
-        http = Http(me, listener, statistics, lambda: vitals.measure(), gateway_settings)
+        http = Http(
+            me, listener, statistics, lambda: vitals.measure(), gateway_settings, reading_in(workshop)
+        )
         ports: list[Port] = [
             FetcherPort(me, fetcher),
             ParserPort(me, workshop),

@@ -91,7 +91,7 @@ def extract(fetched: PageFetched, visit: int, read: ReadDocument = read_document
         document=document_of(page, stamp, header_of(fetched, "last-modified")),
         links=_links(page, listed or ()),
         digest=digest,
-        lack=lack or "",
+        lack=lack,
         text_mark=text_mark(page),
         text_shape=text_shape(page),
     )
@@ -175,10 +175,10 @@ def _records(fetched: PageFetched, stamp: Stamp) -> bytes:
 def extract_again(order: ParseRecords, read: ReadDocument = read_document) -> RecordsParsed:
     """What is indexed of a page that was read back from the archive."""
     try:
-        _, document = parse_records(order.url, order.stamp, order.records, read)
+        said, document = parse_records(order.url, order.stamp, order.records, read)
     except NotHtml:
-        document = None
-    return RecordsParsed(order.url, order.stamp, document)
+        return RecordsParsed(order.url, order.stamp, None)
+    return RecordsParsed(order.url, order.stamp, document, said.lack)
 
 
 def parse_records(
@@ -201,10 +201,10 @@ def parse_records(
     response = parse_response(by_kind["response"])
     if response.status != 200:
         raise NotHtml(str(response.status))
-    read_as = read_page(
+    said = read_page(
         url, response.body, response.header("content-type"), response.header("x-robots-tag"), read
     )
-    return read_as, document_of(read_as.page, stamp, response.header("last-modified"))
+    return said, document_of(said.page, stamp, response.header("last-modified"))
 
 
 def document_of(page: ParsedPage, stamp: Stamp, last_modified: str | None) -> Document | None:

@@ -10,6 +10,7 @@ from mesh.actor import Message
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.web_request import FailureReason, PageFetched
 from peers.crawler.wire_messages import FoundLink
+from peers.documents.content import Lack
 from peers.engine.document import Document
 
 
@@ -36,7 +37,7 @@ class PageParsed(Message, frozen=True):
     is_list: bool = False  # a sitemap: what is wanted of it are its links, and no records are made
     text_mark: Annotated[int, Meta(ge=0, lt=1 << 32)] = 0  # of title and text, see `visit_memory`
     text_shape: Annotated[int, Meta(ge=0, lt=1 << 32)] = 0  # of the text without its digits, see `traps`
-    lack: str = ""  # why a document has no text, as `documents.content.Lack` has it
+    lack: Lack | None = None  # why a document has no text
 
 
 class ParseFailed(Message, frozen=True):

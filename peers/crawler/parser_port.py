@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Awaitable, Callable
 from typing import ClassVar, Final, TypeAlias
 
 import msgspec
@@ -17,10 +18,12 @@ import trio
 from mesh.actor import Address, Message
 from mesh.errors import LocalProtocolError
 from mesh.port import Deliver
+from mesh.stamp import Stamp
 from mesh.workshop import Answer, Fault, Workshop
 from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
 from peers.crawler.page_orders import decode_answer, encode, given_up
 from peers.crawler.web_request import PAGE_MEDIA_TYPES, FailureReason, header_of
+from peers.documents.content import Lack
 from peers.storage.messages import ParseRecords, RecordsParsed
 
 # What goes to a process at once: a trip costs 0.2 ms, a page 2 ms. While one is under way the next
@@ -28,6 +31,8 @@ from peers.storage.messages import ParseRecords, RecordsParsed
 PAGES_PER_TRIP: Final = 8
 BYTES_PER_TRIP: Final = 1 << 20  # after the first page; the process holds all of a trip
 
+# read_document(url, records): its text, and why there may be none
+ReadStored: TypeAlias = Callable[[str, bytes], Awaitable[tuple[str, Lack | None]]]
 Order: TypeAlias = tuple[str, ParsePage | ParseRecords]
 
 logger = logging.getLogger(__name__)
@@ -127,3 +132,20 @@ def _is_of(url: str, said: PageParsed | ParseFailed | RecordsParsed) -> bool:
     """Does an answer speak of this page, and of no other?"""
     document = None if isinstance(said, ParseFailed) else said.document
     return said.url == url and (document is None or document.url == url)
+
+
+def reading_in(workshop: Workshop) -> ReadStored:
+    """Return what reads a stored document in the processes of a workshop, for a gateway to show."""
+
+    async def read_document(url: str, records: bytes) -> tuple[str, Lack | None]:
+        answers: list[Answer] = []
+        await workshop.carry_out([encode(ParseRecords(url, Stamp(0, 0.0), records))], answers.append)
+        (answer,) = answers
+        if isinstance(answer, Fault):
+            return "", Lack.EXHAUSTING
+        said = decode_answer(answer)
+        if not isinstance(said, RecordsParsed) or said.document is None:
+            return "", Lack.DAMAGED
+        return said.document.text, said.lack
+
+    return read_document

@@ -20,6 +20,7 @@ from typing import Final, NamedTuple, TypeAlias
 import ada_url
 import msgspec
 
+from peers.engine.kinds import NAMES
 from peers.engine.marks import HOST_PREFIX, LANGUAGE_PREFIX, TYPE_PREFIX
 from peers.engine.native_forms import NativeForms, native_forms, with_native_forms
 from peers.engine.query import (
@@ -324,26 +325,12 @@ def _language_of(value: str) -> str:
 
 
 _MEDIA_TYPE = re.compile("[a-z]+/[a-z0-9.+-]+")
-# By the endings of file names, which is how people call them.
-_TYPES_BY_NAME: Final = {
-    "html": ("text/html", "application/xhtml+xml"),
-    "htm": ("text/html", "application/xhtml+xml"),
-    "xhtml": ("application/xhtml+xml",),
-    "txt": ("text/plain",),
-    "text": ("text/plain",),
-    "md": ("text/markdown",),
-    "xml": ("application/xml", "text/xml"),
-    "json": ("application/json",),
-    "pdf": ("application/pdf",),
-    "doc": ("application/msword",),
-    "docx": ("application/vnd.openxmlformats-officedocument.wordprocessingml.document",),
-}
 
 
 def _types_of(value: str) -> tuple[str, ...]:
     """Return the media types that were meant, none when there is no such."""
     name = value.lower().removeprefix(".")
-    return _TYPES_BY_NAME.get(name, (name,) if _MEDIA_TYPE.fullmatch(name) else ())
+    return NAMES.get(name, (name,) if _MEDIA_TYPE.fullmatch(name) else ())
 
 
 _DATE = re.compile(r"(\d{4})(?:[-/.年](\d{1,2})(?:[-/.月](\d{1,2})日?|月)?|年)?", re.ASCII)

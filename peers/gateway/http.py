@@ -19,6 +19,7 @@ from mesh.actor import Address, Message
 from mesh.errors import ConfigError, LocalProtocolError
 from mesh.membership.messages import DecreePublished, DecreesHeld
 from mesh.port import Deliver
+from peers.crawler.parser_port import ReadStored
 from peers.gateway.asgi import ReadBody, Request, Response, respond
 from peers.gateway.histogram import Histogram
 from peers.gateway.http_server import HttpServer
@@ -44,7 +45,7 @@ from peers.gateway.rights import bears_token, client_behind
 from peers.gateway.routes import Busy, Refused, application
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.status import PeerStatus
-from peers.gateway.stored_page import StoredPage, stored_page
+from peers.gateway.stored_page import StoredPage, stored_page, with_text
 from peers.gateway.turns import NoTurn, Turns
 from peers.importing.messages import ImportDeferred, PagesImported
 
@@ -125,6 +126,7 @@ class Http:
         statistics: Callable[[], Mapping[str, object]],
         status: Callable[[], PeerStatus],
         settings: GatewaySettings | None = None,
+        read_document: ReadStored | None = None,
     ) -> None:
         """Take over a bound socket; `run` serves and closes it.
 
@@ -134,12 +136,14 @@ class Http:
           statistics: all counters of this peer by actor or port, for /metrics.
           status: of this peer, likewise.
           settings: until `ChangeGateway`.
+          read_document: reads a stored document where it can do no harm; without it none is shown as text.
         """
         self.port: int = listener.getsockname()[1]  # the real one, also after binding port 0
         self.address = Address(me, self.name)
         self._server = HttpServer(listener, self._respond, client_limit=self._connections_of)
         self._statistics = statistics
         self._status = status
+        self._read_document = read_document
         self.settings = settings or GatewaySettings()
         self._quotas = Quotas(self.settings)
         self._under_way: Counter[str] = Counter()  # requests by client
@@ -263,9 +267,12 @@ class Http:
                 assert isinstance(found, answer)
                 return found
 
-    async def read_stored(self, url: str, records: bytes) -> StoredPage:
+    async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> StoredPage:
         async with self._turn(self._reader_turns, _asking_client.get()):
-            return await trio.to_thread.run_sync(stored_page, url, records)
+            page = await trio.to_thread.run_sync(stored_page, url, records)
+            if not page.is_document or not wants_text or self._read_document is None:
+                return page
+            return with_text(page, *await self._read_document(url, records))
 
     def now(self) -> float:
         return trio.current_time()

@@ -67,6 +67,7 @@ _OFFSET: Final = _Parameter(
 )
 _PAGE: Final = _Parameter("page", "of results, from 1", {"type": "integer", "minimum": 1})
 _FORMAT: Final = _Parameter("format", "instead of a page", {"enum": ["json", "rss"]})
+_FILE: Final = _Parameter("format", "as its server sent it, to be saved", {"enum": ["file"]})
 _SPAN: Final = _Parameter("span", "how far back", {"enum": [str(span) for span in HistorySpan]})
 _KIND: Final = _Parameter("kind", "of decree", {"type": "string"})
 _SUBJECT: Final = _Parameter("subject", "whom or what it is about", {"type": "string"})
@@ -182,7 +183,12 @@ _OPERATIONS: Final = (
         ),
     ),
     _Operation(
-        "/page", "get", "The stored copy of a page", _HTML, (_URL, _LANGUAGE), failures=(400, 404, 502)
+        "/page",
+        "get",
+        "The stored copy of a page, or of a document its text; or else the file itself",
+        _HTML,
+        (_URL, _FILE, _LANGUAGE),
+        failures=(400, 404, 502),
     ),
     _Operation("/status", "get", "How the mesh is, as a page", _HTML, (_LANGUAGE,)),
     _Operation("/history", "get", "How the mesh was, as a page", _HTML, (_SPAN, _LANGUAGE)),

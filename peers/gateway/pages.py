@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
@@ -18,6 +19,8 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from peers.documents.content import Lack
+from peers.engine.kinds import KINDS, kind_of
 from peers.engine.query import Order
 from peers.engine.query_language import Oddity, Remark
 from peers.engine.reading import QUERY_CHARS_MAX
@@ -211,16 +214,35 @@ _STATUS_COLUMNS: Final = (
     "status_memory",
 )
 _ABOUT_COLUMNS: Final = 4  # of these, before the numbers
-_TYPE_NAMES: Final = {
-    "text/html": "HTML",
-    "application/xhtml+xml": "XHTML",
-    "text/plain": "TXT",
-    "application/pdf": "PDF",
-}
 # Operators that narrow, as `query_language` reads them; in a phrase they are text.
 _FILTER: Final = re.compile(
     r"\"[^\"]*\"?|“[^”]*”?|(?<!\S)((?:site|lang|type|after|before):[^\s\"()]+)", re.IGNORECASE
 )
+_KIND_TEXTS: Final = {
+    "html": "kind_html",
+    "pdf": "kind_pdf",
+    "word": "kind_word",
+    "excel": "kind_excel",
+    "powerpoint": "kind_powerpoint",
+    "odt": "kind_odt",
+    "ods": "kind_ods",
+    "odp": "kind_odp",
+    "rtf": "kind_rtf",
+    "epub": "kind_epub",
+    "feed": "kind_feed",
+    "xml": "kind_xml",
+    "json": "kind_json",
+    "csv": "kind_csv",
+    "text": "kind_text",
+    "code": "kind_code",
+}
+_LACK_TEXTS: Final = {
+    Lack.ENCRYPTED: "lack_encrypted",
+    Lack.SCANNED: "lack_scanned",
+    Lack.DAMAGED: "lack_damaged",
+    Lack.EXHAUSTING: "lack_exhausting",
+    Lack.OLD: "lack_old",
+}
 _ORDER_TEXTS: Final = {Order.SCORE: "sort_score", Order.DATE: "sort_date"}
 _REMARK_TEXTS: Final = {
     Oddity.QUOTE_OPEN: "remark_quote_open",
@@ -390,14 +412,22 @@ def stored_page_view(reader: Reader, url: str, fetched_at: float, gone_at: float
         Here("/page", {"url": url}),
         query="",
         url=url,
-        is_shown=page.kind is not Kind.OTHER,
+        is_shown=bool(page.text) or page.kind in (Kind.HTML, Kind.TEXT),
         media_type=page.media_type[:100],
         is_cut=page.is_cut,
+        file=reader.link("/page", url=url, format="file") if _has_file(page) else "",
+        kind=_type_name(reader, page.media_type) if page.kind is Kind.DOCUMENT else "",
+        is_partial=page.is_partial,
+        lack=reader.say(_LACK_TEXTS[page.lack]) if page.lack else "",
         address=_address(url),
         fetched=_day(reader, fetched_at) or "?",
         gone=_day(reader, gone_at) if gone_at else "",
         document=framed_html(url, page),
     )
+
+
+def _has_file(page: StoredPage) -> bool:
+    return page.kind is not Kind.HTML and not page.is_partial
 
 
 def marked(text: str, highlights: Sequence[tuple[int, int]]) -> Markup:
@@ -475,8 +505,10 @@ def _about(reader: Reader, hit: FoundPage) -> Iterator[str]:
     day = _day(reader, hit.date) if hit.date > 0 else ""
     if day:
         yield day
-    if hit.type and hit.type not in ("text/html", "application/xhtml+xml"):
-        yield _type_name(hit.type)
+    if hit.type and hit.type not in KINDS["html"]:
+        yield _type_name(reader, hit.type)
+        if not hit.snippet:
+            yield reader.say("no_text")
     if hit.language and hit.language != reader.language:
         yield _language_name(hit.language)
 
@@ -497,8 +529,18 @@ def _fetched(reader: Reader, seconds: float, today: date) -> str:
             return reader.say("fetched", date=_day(reader, seconds))
 
 
-def _type_name(media_type: str) -> str:
-    return _TYPE_NAMES.get(media_type, media_type[:FACET_NAME_CHARS_MAX])
+def _type_name(reader: Reader, media_type: str) -> str:
+    """What people call a media type or a kind."""
+    kind = kind_of(media_type) or media_type
+    return reader.say(_KIND_TEXTS[kind]) if kind in _KIND_TEXTS else kind[:FACET_NAME_CHARS_MAX]
+
+
+def _kinds(types: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Counts of media types as those of kinds, by the words of `type:`; what is of no kind stays as it is."""
+    counts: Counter[str] = Counter()
+    for media_type, count in types:
+        counts[kind_of(media_type) or media_type] += count
+    return counts.most_common()
 
 
 def _language_name(code: str) -> str:
@@ -544,10 +586,11 @@ def _facets(reader: Reader, wish: Wish, counts: FacetCounts) -> list[_Facet]:
     # The reader's own language is looked for first.
     languages = sorted(counts.languages, key=lambda each: each[0] != reader.language)
     latest = sorted(counts.years, reverse=True)
+    kinds = _kinds(counts.types)
     facets = [
         _Facet("facet_hosts", [value(host, count, f"site:{host}") for host, count in counts.hosts]),
         _Facet("facet_languages", [value(_language_name(code), n, f"lang:{code}") for code, n in languages]),
-        _Facet("facet_types", [value(_type_name(each), n, f"type:{each}") for each, n in counts.types]),
+        _Facet("facet_types", [value(_type_name(reader, each), n, f"type:{each}") for each, n in kinds]),
         _Facet("facet_years", [year(*each) for each in latest]),
     ]
     return [

@@ -83,7 +83,7 @@ from peers.gateway.rights import bears_token, client_behind
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.sign_in import FORM_BYTES_MAX, cookie_of, has_pass, is_token, no_cookie, token_of_form
 from peers.gateway.status import Report, decode, member_rows, public_part, report_of
-from peers.gateway.stored_page import StoredPage
+from peers.gateway.stored_page import StoredPage, file_headers
 from peers.gateway.texts import language_of
 from peers.gateway.why_json import idle_json, url_json
 from peers.gateway.why_page import bad_url_page, sign_in_page, why_idle_page, why_url_page
@@ -136,8 +136,12 @@ class Backend(Protocol):
           Refused: the mesh cannot do what it is ordered.
         """
 
-    async def read_stored(self, url: str, records: bytes) -> StoredPage:
-        """Call `stored_page` where it does not hold up others. CorruptionError, Busy."""
+    async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> StoredPage:
+        """Call `stored_page` where it does not hold up others. CorruptionError, Busy.
+
+        Args:
+          wants_text: of documents, too, and not only the file.
+        """
 
     def take_seeds(self, client: str, count: int) -> float:
         """Count seeds of a client (see `quotas`); 0.0, or in how many seconds they can be."""
@@ -214,16 +218,19 @@ class _Routes:
         url = _url_parameter(request)
         if url is None:
             return _html(pages.message_page(reader, reader.say("stored_bad_url")), 400)
+        is_file = request.query_params.get("format") == "file"
         try:
             found = await self._backend.ask(lambda ticket: FindPage(ticket, url), PageFound)
             if not found.records:
                 return _html(pages.message_page(reader, reader.say("stored_none")), 404)
-            stored = await self._backend.read_stored(url, found.records)
+            stored = await self._backend.read_stored(url, found.records, wants_text=not is_file)
         except Busy:
             return _html(pages.message_page(reader, reader.say("busy")), 503)
         except CorruptionError as error:
             logger.warning("stored page unreadable url=%s error=%s", url, error)
             return _html(pages.message_page(reader, reader.say("stored_damaged")), 502)
+        if is_file and not stored.is_partial:
+            return _file(url, stored)
         view = pages.stored_page_view(reader, url, found.fetched_at, found.gone_at, stored)
         return _html(view, policy=_STORED_POLICY)
 
@@ -775,6 +782,7 @@ _STORED_POLICY: Final = (
     "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; "
     "style-src 'self' 'unsafe-inline'; img-src data:; form-action 'none'; frame-ancestors 'none'"
 )
+_FILE_POLICY: Final = "sandbox; default-src 'none'; form-action 'none'; frame-ancestors 'none'"
 _encoder: Final = msgspec.json.Encoder()
 
 
@@ -803,6 +811,17 @@ def _see_other(place: str, cookie: str) -> Response:
     """Send a browser on after it has posted something. RFC 9110, 15.4.4."""
     headers = {"Location": place, "Set-Cookie": cookie, "Cache-Control": "no-store", **_SAFE_HEADERS}
     return Response(status_code=303, headers=headers)
+
+
+def _file(url: str, page: StoredPage) -> Response:
+    """The body of a stored page as its server sent it, for the disk of who asks: it is not shown here."""
+    headers = {
+        "Content-Security-Policy": _FILE_POLICY,
+        "Cache-Control": "private, no-cache",
+        **_SAFE_HEADERS,
+        **file_headers(url, page),
+    }
+    return Response(page.body, 200, headers)
 
 
 def _xml(text: str, media_type: str) -> Response:

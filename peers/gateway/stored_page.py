@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import html
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
+from urllib.parse import quote, unquote
 
 from mesh.errors import CorruptionError
 from mesh.urls import canonical
 from peers.crawler.charset import decode_text
 from peers.crawler.decoding import TooLarge, Undecodable, decode
+from peers.documents.content import Lack
+from peers.documents.formats import TEXT_MEDIA_TYPES, format_of
 from peers.storage.warc import HttpResponse, parse_response, read_records
 
 BODY_BYTES_MAX: Final = 32 << 20  # decoded; more than the fetcher takes
 SHOWN_CHARS_MAX: Final = 4_000_000  # the longest page of the documentation sites has 3.5 million
+FILE_NAME_CHARS_MAX: Final = 100
 BASE_SEARCHED_CHARS: Final = 65_536  # a <base> stands in the head
 
 _BASE: Final = re.compile(r"<base\s[^>]{0,2000}?href\s*=\s*[\"']?\s*([^\s\"'>]{1,2083})", re.IGNORECASE)
+_MEDIA_TYPE: Final = re.compile(r"[a-z]+/[a-z0-9.+-]{1,100}")
 
 
 class Kind(Enum):
@@ -30,6 +35,7 @@ class Kind(Enum):
 
     HTML = "html"
     TEXT = "text"
+    DOCUMENT = "document"  # of another format: its text is, and the file can be had
     OTHER = "other"
 
 
@@ -39,8 +45,15 @@ class StoredPage:
 
     kind: Kind
     media_type: str  # as the server said, lower case, without parameters; may be anything
-    text: str  # decoded; empty for OTHER
+    text: str  # decoded; empty for OTHER, and for DOCUMENT until it was read, see `with_text`
     is_cut: bool  # longer than SHOWN_CHARS_MAX
+    body: bytes = b""  # without content coding
+    is_partial: bool = False  # the archive has only the beginning of the body
+    lack: Lack | None = None  # why a document has no text
+
+    @property
+    def is_document(self) -> bool:
+        return self.kind is Kind.DOCUMENT
 
 
 def stored_page(url: str, records: bytes) -> StoredPage:
@@ -53,13 +66,36 @@ def stored_page(url: str, records: bytes) -> StoredPage:
     if record is None:
         raise CorruptionError(f"the records of {url} have no response for it")
     response = parse_response(record)
-    content_type = response.header("content-type") or ""
+    body, content_type = _body(response), response.header("content-type") or ""
     media_type = content_type.partition(";")[0].strip().lower()
-    kind = _kind_of(media_type)
-    if kind is Kind.OTHER:
-        return StoredPage(kind, media_type, "", False)
-    text = decode_text(_body(response), content_type).text
-    return StoredPage(kind, media_type, text[:SHOWN_CHARS_MAX], len(text) > SHOWN_CHARS_MAX)
+    kind = _kind_of(media_type, body)
+    is_partial = record.headers.get("warc-truncated") == "length"
+    if kind in (Kind.OTHER, Kind.DOCUMENT):
+        return StoredPage(kind, media_type, "", False, body, is_partial)
+    text = decode_text(body, content_type).text
+    is_cut = len(text) > SHOWN_CHARS_MAX
+    return StoredPage(kind, media_type, text[:SHOWN_CHARS_MAX], is_cut, body, is_partial)
+
+
+def with_text(page: StoredPage, text: str, lack: Lack | None) -> StoredPage:
+    """A document, with what was read of it."""
+    return replace(page, text=text[:SHOWN_CHARS_MAX], is_cut=len(text) > SHOWN_CHARS_MAX, lack=lack)
+
+
+def file_headers(url: str, page: StoredPage) -> dict[str, str]:
+    """Headers with which the body of a stored page does no harm: no browser shows it, but for plain text.
+
+    Source: RFC 6266, 4 and 5; RFC 8187, 3.2.
+    """
+    name = unquote(url.partition("?")[0].rpartition("/")[2])[:FILE_NAME_CHARS_MAX] or "page"
+    plain = "".join(each if each.isascii() and (each.isalnum() or each in "._- ") else "_" for each in name)
+    is_known = page.kind is Kind.DOCUMENT and _MEDIA_TYPE.fullmatch(page.media_type) is not None
+    media_type = page.media_type if is_known else "application/octet-stream"
+    disposition = "attachment"
+    if page.kind is Kind.TEXT:
+        media_type, disposition = "text/plain", "inline"
+    names = f"filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+    return {"Content-Type": media_type, "Content-Disposition": f"{disposition}; {names}"}
 
 
 def framed_html(url: str, page: StoredPage) -> str:
@@ -72,12 +108,13 @@ def framed_html(url: str, page: StoredPage) -> str:
     return f'{head}<pre style="white-space: pre-wrap">{html.escape(page.text)}</pre>'
 
 
-def _kind_of(media_type: str) -> Kind:
+def _kind_of(media_type: str, body: bytes) -> Kind:
+    if format_of(body, media_type) is not None:
+        return Kind.DOCUMENT
     if media_type in ("text/html", "application/xhtml+xml", ""):
         return Kind.HTML
-    if media_type.startswith("text/") or media_type in ("application/json", "application/xml"):
-        return Kind.TEXT
-    return Kind.OTHER
+    is_text = media_type.startswith("text/") or media_type in (*TEXT_MEDIA_TYPES, "application/xml")
+    return Kind.TEXT if is_text else Kind.OTHER
 
 
 def _body(response: HttpResponse) -> bytes:

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from mesh.actor import Message
 from mesh.stamp import Stamp
+from peers.documents.content import Lack
 from peers.engine.document import Document
 from peers.storage.extent import Extent
 from peers.storage.wire_messages import StoredPage
@@ -137,6 +138,7 @@ class RecordsParsed(Message, frozen=True):
     url: str
     stamp: Stamp
     document: Document | None  # without anchors
+    lack: Lack | None = None  # why a document has no text
 
 
 class RecordsRefused(Message, frozen=True):

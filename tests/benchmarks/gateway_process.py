@@ -35,7 +35,7 @@ class KnownPages:
     async def ask(self, order: Any, answer: Any, actor: str = "searcher") -> Any:
         return answer_to(order(1))
 
-    async def read_stored(self, url: str, records: bytes) -> StoredPage:
+    async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> StoredPage:
         raise AssertionError("nobody asks for it")
 
     def take_seeds(self, client: str, count: int) -> float:

@@ -36,7 +36,7 @@ class FakeBackend:
         assert isinstance(found, answer)
         return found
 
-    async def read_stored(self, url: str, records: bytes) -> StoredPage:
+    async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> StoredPage:
         return stored_page(url, records)
 
     def take_seeds(self, client: str, count: int) -> float:

@@ -40,7 +40,7 @@ class FakeBackend:
         assert isinstance(done, answer)
         return done
 
-    async def read_stored(self, url: str, records: bytes) -> StoredPage:
+    async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> StoredPage:
         return stored_page(url, records)
 
     def take_seeds(self, client: str, count: int) -> float:
