@@ -19,7 +19,8 @@ link texts there (`link_texts`).
 Ports [io]: `fetcher_port` over `fetcher` (`connection`, `body_budget`, `tls_records`, `resolver`),
 `parser_port` over the processes of a workshop: `page_process`, asked in `page_orders`, which has the
 `extraction` (`parser` with `main_text`, `charset`, `language`, `dates`; `page_reader` for what is no HTML,
-too, by `peers.documents`; sitemaps and feeds: `link_lists`, `xml_lists`); `recorder` for traces.
+too, by `peers.documents`, which commands have done by a `guarded_reader`; sitemaps and feeds: `link_lists`,
+`xml_lists`); `recorder` for traces.
 
 Pure leaves: `web_request` (one question to a web server and what came of it), `addresses` (what may be
 connected to), `address_rules` (as far as that is for the policy to say) and `address_turns` (when),

@@ -163,13 +163,21 @@ def body_bytes_max(media_type: str) -> int:
 
 
 def _records(fetched: PageFetched, stamp: Stamp) -> bytes:
-    """Pack an answer; of a document that is longer than a page, the archive keeps the beginning."""
-    truncated = "" if fetched.is_whole else "disconnect"
-    if len(fetched.body) > BODY_BYTES_MAX:
-        fetched, truncated = msgspec.structs.replace(fetched, body=fetched.body[:BODY_BYTES_MAX]), "length"
+    fetched, truncated = as_kept(fetched, "" if fetched.is_whole else "disconnect")
     ip = fetched.ip
     response = response_record(fetched.url, response_head(fetched), fetched.body, stamp, ip, truncated)
     return response + request_record(fetched.url, fetched.request_head, stamp, ip)
+
+
+def as_kept(fetched: PageFetched, truncated: str) -> tuple[PageFetched, str]:
+    """Return what the archive keeps of an answer, and why that is not all of it, as WARC calls it.
+
+    Of a document that is longer than a page it keeps the beginning: records have to fit into what is sent
+    between peers.
+    """
+    if len(fetched.body) <= BODY_BYTES_MAX:
+        return fetched, truncated
+    return msgspec.structs.replace(fetched, body=fetched.body[:BODY_BYTES_MAX]), "length"
 
 
 def extract_again(order: ParseRecords, read: ReadDocument = read_document) -> RecordsParsed:

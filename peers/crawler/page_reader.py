@@ -17,8 +17,7 @@ from peers.crawler.parser import (
     robots_tag_words,
 )
 from peers.crawler.wire_messages import ANCHOR_CHARS_MAX
-from peers.documents.content import HEADINGS_CHARS_MAX, TITLE_CHARS_MAX, Content, Lack
-from peers.documents.epub import ReadMarkup
+from peers.documents.content import HEADINGS_CHARS_MAX, TITLE_CHARS_MAX, Content, Lack, ReadMarkup
 from peers.documents.formats import (
     TEXT_MEDIA_TYPES,
     UNKNOWN_MEDIA_TYPES,

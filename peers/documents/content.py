@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -46,6 +47,10 @@ class Content(msgspec.Struct, frozen=True):
     dates: tuple[str, ...] = ()  # in ISO 8601, best first
     is_cut: bool = False  # there is more than is kept
     lack: Lack | None = None  # why there is no text
+
+
+# Reads a page of HTML that is inside of a document.
+ReadMarkup: TypeAlias = Callable[[bytes], Content]
 
 
 class TextLimit:

@@ -8,12 +8,11 @@ Source: EPUB 3.3, 4 (container) and 5 (package document).
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final
 from urllib.parse import unquote
 
 from peers.documents.budget import Budget
-from peers.documents.content import LINKS_MAX, Content, Lack, TextLimit, Unreadable
+from peers.documents.content import LINKS_MAX, Content, Lack, ReadMarkup, TextLimit, Unreadable
 from peers.documents.office_package import Properties
 from peers.documents.xml_events import read_xml
 from peers.documents.zip_file import ZipMembers
@@ -21,8 +20,6 @@ from peers.documents.zip_file import ZipMembers
 CHAPTERS_MAX: Final = 2_000
 _DRM: Final = (b"http://ns.adobe.com/adept", b"xmlenc#aes")  # fonts are obfuscated by other means
 _CHAPTER_TYPES: Final = ("application/xhtml+xml", "text/html", "")
-
-ReadMarkup: TypeAlias = Callable[[bytes], Content]
 
 
 def read_epub(body: bytes, budget: Budget, read_markup: ReadMarkup) -> Content:

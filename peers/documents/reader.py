@@ -10,8 +10,7 @@ import logging
 from typing import Final
 
 from peers.documents.budget import Budget
-from peers.documents.content import Content, Lack, Unreadable
-from peers.documents.epub import ReadMarkup
+from peers.documents.content import Content, Lack, ReadMarkup, Unreadable
 from peers.documents.formats import Format
 
 ENCRYPTED_PACKAGE: Final = "EncryptedPackage".encode("utf-16-le")  # [MS-OFFCRYPTO] 2.3.4.1

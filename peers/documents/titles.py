@@ -59,14 +59,14 @@ def largest(characters: Iterable[tuple[str, float]]) -> str:
 
 
 def _first_of_size(sized: list[tuple[str, float]], size_min: float) -> str:
-    """The first run of characters that are at least so large; space between them is of no size."""
+    """The first run of some characters that are at least so large; space between them is of no size."""
     run: list[str] = []
     for character, size in sized:
         if character.isspace() or not character:
             run.append(character if run else "")
         elif size >= size_min:
             run.append(character)
-        elif any(map(str.isalpha, run)):
+        elif sum(map(str.isalpha, run)) >= LETTERS_MIN:
             break
         else:
             run = []

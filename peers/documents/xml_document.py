@@ -8,8 +8,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from peers.documents.content import HREF_CHARS_MAX, LINKS_MAX, Content, Lack, TextLimit, Unreadable
-from peers.documents.epub import ReadMarkup
+from peers.documents.content import (
+    HREF_CHARS_MAX,
+    LINKS_MAX,
+    Content,
+    Lack,
+    ReadMarkup,
+    TextLimit,
+    Unreadable,
+)
 from peers.documents.office_package import primary_subtag
 from peers.documents.xml_events import Enough, read_xml
 

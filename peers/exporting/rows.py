@@ -1,4 +1,4 @@
-"""Pages as they are exported: taken apart again from their records, in worker processes. Pure."""
+"""Pages as they are exported: taken apart again from their records, in worker processes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import msgspec
 from mesh.errors import CorruptionError
 from mesh.stamp import Stamp
 from peers.crawler.extraction import parse_records
+from peers.crawler.guarded_reader import read_guarded
 from peers.crawler.parser import NotHtml
 from peers.engine.document import Document
 
@@ -57,7 +58,7 @@ def take_apart(order: Order) -> Taken:
     n_without_text = n_damaged = 0
     for url, stamp, records in order.pages:
         try:
-            (page, _), document = parse_records(url, stamp, records)
+            (page, _), document = parse_records(url, stamp, records, read_guarded)
         except CorruptionError:
             n_damaged += 1
             continue

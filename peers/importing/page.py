@@ -17,11 +17,15 @@ from mesh.stamp import Stamp
 from mesh.urls import canonical, hostname_of, looks_like_trap
 from peers.crawler.addresses import is_public
 from peers.crawler.dates import http_seconds_of, precise_seconds_of
-from peers.crawler.decoding import BODY_BYTES_MAX, TooLarge, Undecodable, decode
-from peers.crawler.extraction import document_of
-from peers.crawler.parser import NotHtml, parse_page
-from peers.crawler.web_request import PAGE_MEDIA_TYPES, PageFetched, header_of, response_head
+from peers.crawler.decoding import TooLarge, Undecodable, decode
+from peers.crawler.extraction import as_kept, body_bytes_max, document_of
+from peers.crawler.guarded_reader import read_guarded
+from peers.crawler.link_lists import begins_like_list
+from peers.crawler.page_reader import read_page
+from peers.crawler.parser import NotHtml
+from peers.crawler.web_request import WANTED_MEDIA_TYPES, PageFetched, header_of, response_head
 from peers.crawler.wire_messages import FoundLink, LinkUse
+from peers.documents.formats import begins_like_feed
 from peers.engine.linkers import linker_of
 from peers.importing.json_lines import Entry
 from peers.importing.messages import ImportedPage
@@ -99,14 +103,19 @@ def page_of(fetched: PageFetched, use: LinkUse, truncated: str = "", visit: int 
       Refused
     """
     try:
-        parsed = parse_page(
-            fetched.url, fetched.body, header_of(fetched, "content-type"), header_of(fetched, "x-robots-tag")
+        parsed, _ = read_page(
+            fetched.url,
+            fetched.body,
+            header_of(fetched, "content-type"),
+            header_of(fetched, "x-robots-tag"),
+            read_guarded,
         )
     except NotHtml as error:
         raise Refused(f"not HTML: {error}") from error
     stamp = Stamp(visit, fetched.started_at)
     if truncated not in ("", "length", "time", "disconnect"):
         truncated = "unspecified"
+    fetched, truncated = as_kept(fetched, truncated)
     records = response_record(fetched.url, response_head(fetched), fetched.body, stamp, fetched.ip, truncated)
     links = [
         FoundLink(link.url, link.anchor, use=use, linker=linker_of(fetched.url, link.url))
@@ -223,11 +232,14 @@ def _with_line_ends(block: bytes) -> bytes:
 def _fetched(url: str, response: HttpResponse, ip: str, at: float) -> PageFetched:
     """The answer of a server as the fetcher would have had it."""
     media_type = (response.header("content-type") or "").partition(";")[0].strip().lower()
-    if media_type not in ("", *PAGE_MEDIA_TYPES):
+    if media_type not in ("", *WANTED_MEDIA_TYPES):
         raise Refused(f"type {media_type[:60]}")
-    body = _decoded(response)
-    if len(body) > BODY_BYTES_MAX:
-        raise Refused(f"larger than {BODY_BYTES_MAX >> 20} MiB")
+    bytes_max = body_bytes_max(media_type)
+    body = _decoded(response, bytes_max)
+    if len(body) > bytes_max:
+        raise Refused(f"larger than {bytes_max >> 20} MiB")
+    if begins_like_list(body) and not begins_like_feed(body):
+        raise Refused("a sitemap")
     return PageFetched(
         url=url,
         status=response.status,
@@ -250,7 +262,7 @@ def _fetched(url: str, response: HttpResponse, ip: str, at: float) -> PageFetche
 _ADDRESS_CHARACTERS: Final = frozenset("0123456789abcdefABCDEF.:")
 
 
-def _decoded(response: HttpResponse) -> bytes:
+def _decoded(response: HttpResponse, bytes_max: int) -> bytes:
     """The body without transfer and content codings; archives keep it with and without."""
     body = response.body
     if "chunked" in (response.header("transfer-encoding") or "").lower():
@@ -259,9 +271,9 @@ def _decoded(response: HttpResponse) -> bytes:
     if not codings or (codings.strip().lower() in _GZIP_NAMES and not body.startswith(b"\x1f\x8b")):
         return body
     try:
-        return decode(body, codings, BODY_BYTES_MAX).body
+        return decode(body, codings, bytes_max).body
     except TooLarge as error:
-        raise Refused(f"larger than {BODY_BYTES_MAX >> 20} MiB") from error
+        raise Refused(f"larger than {bytes_max >> 20} MiB") from error
     except Undecodable:
         return body  # it was decoded before it was archived
 

@@ -95,7 +95,9 @@ def test_records_about_something_else_are_passed_over(kind: str) -> None:
     [
         (record(head="HTTP/1.1 404 Not Found"), "status 404"),
         (record(b"x", "Content-Type: image/png"), "type image/png"),
-        (record(b"%PDF-1.5", "Content-Type: text/html"), "not HTML: PDF"),
+        (record(b"\x89PNG\r\n", "Content-Type: text/html"), "not HTML: PNG"),
+        (record(b"<urlset></urlset>", "Content-Type: text/xml"), "a sitemap"),
+        (record(bytes(33 << 20), "Content-Type: application/pdf"), "larger than 32 MiB"),
         (record(bytes(9 << 20)), "larger than 8 MiB"),
         (record(gzip.compress(bytes(9 << 20)), "Content-Encoding: gzip"), "larger than 8 MiB"),
         (record(warc_target_uri="ftp://a.test/"), "no http or https URL"),
@@ -245,7 +247,7 @@ def test_an_entry_of_the_wrong_shape_is_told() -> None:
 
 
 def test_a_page_that_breaks_the_parser_costs_only_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("peers.importing.page.parse_page", lambda *arguments: 1 / 0)
+    monkeypatch.setattr("peers.importing.page.read_page", lambda *arguments: 1 / 0)
     made = make(Order([record()], [], Position(9), 5.0, LinkUse.TEXT))
     assert made.refused == {"our parser failed (ZeroDivisionError)": 1}
 

@@ -1,0 +1,172 @@
+"""Small files of every format, made by hand: as much of each as its readers look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from zipfile import ZIP_DEFLATED, ZipFile
+
+RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+CORE = """<cp:coreProperties xmlns:cp="c" xmlns:dc="d" xmlns:dcterms="t">
+<dc:title>{title}</dc:title><dcterms:created>2023-01-02T03:04:05Z</dcterms:created>
+<dcterms:modified>2024-01-02T03:04:05Z</dcterms:modified></cp:coreProperties>"""
+
+
+def packed(members: Mapping[str, str | bytes], first: str = "") -> bytes:
+    """A ZIP file; `first` is an unpacked member `mimetype` at its beginning."""
+    file = BytesIO()
+    with ZipFile(file, "w", ZIP_DEFLATED) as archive:
+        if first:
+            archive.writestr("mimetype", first, 0)
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def relations(*targets: tuple[str, str]) -> str:
+    """A part of relations, `rId1` and so on: of a kind, to a target; links lead outside."""
+    lines = (
+        f'<Relationship Id="rId{number}" Type="{OFFICE}/{kind}" Target="{target}"'
+        f"{' TargetMode=' + chr(34) + 'External' + chr(34) if kind == 'hyperlink' else ''}/>"
+        for number, (kind, target) in enumerate(targets, 1)
+    )
+    return f'<Relationships xmlns="{RELATIONS}">{"".join(lines)}</Relationships>'
+
+
+def word(body: str, *links: str, title: str = "A title", styles: str = "") -> bytes:
+    """A DOCX with this inside of its body."""
+    return packed(
+        {
+            "_rels/.rels": relations(("officeDocument", "word/document.xml")),
+            "docProps/core.xml": CORE.format(title=title),
+            "word/styles.xml": f"<w:styles>{styles}</w:styles>",
+            "word/document.xml": f"<w:document><w:body>{body}</w:body></w:document>",
+            "word/_rels/document.xml.rels": relations(
+                ("styles", "styles.xml"), *(("hyperlink", link) for link in links)
+            ),
+        }
+    )
+
+
+def paragraph(text: str, more: str = "") -> str:
+    return f"<w:p>{more}<w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+def sheets(rows: str, strings: Sequence[str] = ()) -> bytes:
+    """An XLSX with one sheet, of these rows."""
+    shared = "".join(f"<si><t>{each}</t></si>" for each in strings)
+    return packed(
+        {
+            "_rels/.rels": relations(("officeDocument", "xl/workbook.xml")),
+            "docProps/core.xml": CORE.format(title="Workbook1"),
+            "xl/workbook.xml": '<workbook><sheets><sheet name="Prices" r:id="rId1"/></sheets></workbook>',
+            "xl/_rels/workbook.xml.rels": relations(
+                ("worksheet", "worksheets/sheet1.xml"), ("sharedStrings", "sharedStrings.xml")
+            ),
+            "xl/sharedStrings.xml": f"<sst>{shared}</sst>",
+            "xl/worksheets/sheet1.xml": f"<worksheet><sheetData>{rows}</sheetData></worksheet>",
+            "xl/worksheets/_rels/sheet1.xml.rels": relations(("hyperlink", "http://b.test/")),
+        }
+    )
+
+
+def slides() -> bytes:
+    """A PPTX of two slides, which do not stand in the order of their names."""
+    shape = '<p:sp><p:nvPr><p:ph type="{}"/></p:nvPr><p:txBody>{}</p:txBody></p:sp>'
+    line = "<a:p><a:r>{}<a:t>{}</a:t></a:r></a:p>"
+    return packed(
+        {
+            "_rels/.rels": relations(("officeDocument", "ppt/presentation.xml")),
+            "ppt/presentation.xml": '<p:presentation><p:sldIdLst><p:sldId r:id="rId2" id="256"/>'
+            '<p:sldId r:id="rId1" id="257"/></p:sldIdLst></p:presentation>',
+            "ppt/_rels/presentation.xml.rels": relations(
+                ("slide", "slides/slide1.xml"), ("slide", "slides/slide2.xml")
+            ),
+            "ppt/slides/slide1.xml": "<p:sld>"
+            + shape.format("title", line.format("", "Second"))
+            + shape.format("sldNum", line.format("", "99"))
+            + "</p:sld>",
+            "ppt/slides/slide2.xml": "<p:sld>"
+            + shape.format("title", line.format("", "First"))
+            + shape.format("body", line.format('<a:rPr><a:hlinkClick r:id="rId2"/></a:rPr>', "here"))
+            + "</p:sld>",
+            "ppt/slides/_rels/slide2.xml.rels": relations(
+                ("notesSlide", "../notesSlides/notesSlide1.xml"), ("hyperlink", "http://b.test/")
+            ),
+            "ppt/notesSlides/notesSlide1.xml": f"<p:notes>{line.format('', 'said')}</p:notes>",
+        }
+    )
+
+
+def open_document(body: str, kind: str = "text", meta: str = "", manifest: str = "") -> bytes:
+    """An OpenDocument file with this inside of its body."""
+    return packed(
+        {
+            "META-INF/manifest.xml": f"<manifest:manifest>{manifest}</manifest:manifest>",
+            "meta.xml": f"<office:document-meta><office:meta>{meta}</office:meta></office:document-meta>",
+            "content.xml": f"<office:document-content><office:body><office:{kind}>{body}</office:{kind}>"
+            "</office:body></office:document-content>",
+        },
+        f"application/vnd.oasis.opendocument.{kind}",
+    )
+
+
+def book(chapter: str) -> bytes:
+    """An EPUB of one chapter."""
+    return packed(
+        {
+            "META-INF/container.xml": '<container><rootfile full-path="OPS/book.opf"/></container>',
+            "OPS/book.opf": """<package><metadata><dc:title>A book</dc:title><dc:language>de-AT</dc:language>
+<dc:date>2020-05-06</dc:date></metadata><manifest>
+<item id="one" href="text/one%20a.xhtml" media-type="application/xhtml+xml"/>
+<item id="css" href="a.css" media-type="text/css"/></manifest>
+<spine><itemref idref="css"/><itemref idref="one"/></spine></package>""",
+            "OPS/text/one a.xhtml": chapter,
+        },
+        "application/epub+zip",
+    )
+
+
+def pdf(
+    *pages: str, info: str = "", link: str = "", encrypt: bytes = b"", catalogue: str = "", head: bytes = b""
+) -> bytes:
+    """A PDF with these lines of its pages, each a stream of drawing operators in Helvetica.
+
+    Args:
+      link: a URI, under a rectangle of the first page.
+    """
+    count = len(pages)
+    kids = " ".join(f"{5 + 2 * index} 0 R" for index in range(count))
+    annotation = (
+        f"/Annots [<< /Type /Annot /Subtype /Link /Rect [40 680 400 720] /A << /S /URI /URI ({link}) >> >>]"
+        if link
+        else ""
+    )
+    objects = [
+        f"<< /Type /Catalog /Pages 2 0 R {catalogue} >>".encode(),
+        f"<< /Type /Pages /Kids [{kids}] /Count {count} >>".encode(),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        f"<< {info} >>".encode(),
+    ]
+    for index, stream in enumerate(pages):
+        more = annotation if index == 0 else ""
+        objects.append(
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents {6 + 2 * index} 0 R "
+            f"/Resources << /Font << /F1 3 0 R >> >> {more} >>".encode()
+        )
+        objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream".encode())
+    body = head + b"%PDF-1.5\n"
+    places = []
+    for number, content in enumerate(objects, 1):
+        places.append(len(body) - len(head))
+        body += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    table = len(body) - len(head)
+    body += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
+    body += b"".join(b"%010d 00000 n \n" % place for place in places)
+    trailer = b"<< /Size %d /Root 1 0 R /Info 4 0 R %s >>" % (len(objects) + 1, encrypt)
+    return body + b"trailer\n%s\nstartxref\n%d\n%%%%EOF\n" % (trailer, table)
+
+
+def line(text: str, size: int = 12, y: int = 700) -> str:
+    return f"BT /F1 {size} Tf 50 {y} Td ({text}) Tj ET"

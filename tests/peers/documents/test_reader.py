@@ -1,0 +1,282 @@
+"""What documents of every format say, and what they cannot do to us."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from peers.crawler.page_reader import read_markup
+from peers.documents import content as contents
+from peers.documents import zip_file
+from peers.documents.content import Content, Lack, TextLimit
+from peers.documents.formats import Format
+from peers.documents.pdf import iso_date
+from peers.documents.reader import read_document
+from peers.documents.xml_events import DEPTH_MAX, ELEMENTS_MAX
+from tests.peers.documents import files
+
+LAUGHS = '<!DOCTYPE a [<!ENTITY a "ha">' + "".join(
+    f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(9)
+)
+ABROAD = '<!DOCTYPE a [<!ENTITY file SYSTEM "file:///etc/passwd">]>'
+
+
+def read(document_format: Format, body: bytes) -> Content:
+    return read_document(document_format, body, read_markup)
+
+
+def test_documents_of_word_have_paragraphs_headings_links_and_properties() -> None:
+    body = (
+        files.paragraph("Überschrift", '<w:pPr><w:pStyle w:val="berschrift1"/></w:pPr>')
+        + '<w:p><w:r><w:t xml:space="preserve">one </w:t><w:tab/><w:t>two</w:t></w:r>'
+        '<w:hyperlink r:id="rId2"><w:r><w:t>a link</w:t></w:r></w:hyperlink></w:p>'
+        "<w:p><w:del><w:r><w:delText>deleted</w:delText></w:r></w:del></w:p>"
+        '<w:p><w:r><w:fldChar w:fldCharType="begin"/><w:instrText>HYPERLINK "http://c.test/"</w:instrText>'
+        '<w:fldChar w:fldCharType="separate"/><w:t>a field</w:t><w:fldChar w:fldCharType="end"/></w:r></w:p>'
+        "<mc:AlternateContent><mc:Choice><w:p><w:r><w:t>box</w:t></w:r></w:p></mc:Choice>"
+        "<mc:Fallback><w:p><w:r><w:t>box</w:t></w:r></w:p></mc:Fallback></mc:AlternateContent>"
+    )
+    styles = '<w:style w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>'
+    assert read(Format.WORD, files.word(body, "http://b.test/", styles=styles)) == Content(
+        title="A title",
+        headings="Überschrift",
+        text="Überschrift\none twoa link\na field\nbox",
+        links=(("http://b.test/", "a link"), ("http://c.test/", "a field")),
+        dates=("2024-01-02T03:04:05Z", "2023-01-02T03:04:05Z"),
+    )
+
+
+def test_rows_of_a_workbook_are_lines() -> None:
+    rows = (
+        '<row><c t="s"><v>1</v></c><c><v>3.5</v></c><c t="inlineStr"><is><t>in line</t></is></c></row>'
+        '<row><c t="s"><v>7</v></c><c t="str"><f>A1</f><v>made</v></c><c t="b"><v>1</v></c></row>'
+    )
+    content = read(Format.SHEETS, files.sheets(rows, ["zero", "one"]))
+    assert content.text == "Prices\none 3.5 in line\nmade 1"
+    assert (content.headings, content.links) == ("Prices", (("http://b.test/", ""),))
+
+
+def test_slides_come_in_their_order_with_their_notes() -> None:
+    content = read(Format.SLIDES, files.slides())
+    assert content.text == "First\nhere\nsaid\nSecond"
+    assert (content.headings, content.links) == ("First\nSecond", (("http://b.test/", "here"),))
+
+
+def test_texts_of_open_document_are_read_without_what_was_deleted() -> None:
+    body = (
+        "<text:tracked-changes><text:p>gone</text:p></text:tracked-changes><text:h>Head</text:h>"
+        '<text:p>one<text:s/>two <text:a xlink:href="http://b.test/">link</text:a></text:p>'
+        "<text:p>around<draw:text-box><text:p>box</text:p></draw:text-box></text:p>"
+    )
+    meta = "<dc:title>Title</dc:title><dc:date>2024-02-03T00:00:00</dc:date><dc:language>pt-BR</dc:language>"
+    assert read(Format.ODT, files.open_document(body, meta=meta)) == Content(
+        title="Title",
+        headings="Head",
+        text="Head\none two link\naround\nbox",
+        links=(("http://b.test/", "link"),),
+        language="pt",
+        dates=("2024-02-03T00:00:00",),
+    )
+
+
+def test_rows_of_open_document_are_lines_however_often_they_are_repeated() -> None:
+    body = (
+        '<table:table table:name="Prices"><table:table-row table:number-rows-repeated="1000000">'
+        "<table:table-cell><text:p>a</text:p></table:table-cell><table:table-cell><text:p>b</text:p>"
+        "</table:table-cell></table:table-row></table:table>"
+    )
+    assert read(Format.ODS, files.open_document(body, "spreadsheet")).text == "Prices\na b"
+
+
+def test_chapters_of_a_book_are_read_as_pages_are() -> None:
+    chapter = (
+        '<html><body><h1>One&nbsp;!</h1><p>text <a href="http://b.test/">out</a>'
+        '<a href="two.xhtml">in</a><script/>x</p></body></html>'
+    )
+    content = read(Format.EPUB, files.book(chapter))
+    assert (content.title, content.language, content.dates) == ("A book", "de", ("2020-05-06",))
+    assert (content.headings, content.links) == ("One !", (("http://b.test/", "out"),))
+    assert content.text.startswith("One !\ntext out")
+
+
+def test_rtf_has_text_title_date_and_links() -> None:
+    body = rb"""{\rtf1\ansi{\info{\title A report}{\creatim\yr2021\mo3\dy4\hr1}}
+{\fonttbl{\f0 Arial;}}one \u22825?\'e9\par {\field{\*\fldinst HYPERLINK "http://b.test/"}{\fldrslt link}}}"""
+    content = read(Format.RTF, body)
+    assert (content.title, content.dates) == ("A report", ("2021-03-04",))
+    assert (content.text, content.links) == ("one 天é\nlink", (("http://b.test/", ""),))
+
+
+def test_pdf_has_text_outline_links_and_properties() -> None:
+    body = files.pdf(
+        files.line("Hello under a link"),
+        files.line("second page"),
+        info="/Title (A manual) /CreationDate (D:20230102030405+01'00') /ModDate (D:2024)",
+        link="http://b.test/",
+        catalogue="/Lang (de-DE)",
+    )
+    assert read(Format.PDF, body) == Content(
+        title="A manual",
+        text="Hello under a link\nsecond page",
+        links=(("http://b.test/", "Hello under a link"),),
+        language="de",
+        dates=("2024-01-01", "2023-01-02T03:04:05+01:00"),
+    )
+
+
+@pytest.mark.parametrize("title", ["", "untitled", "Microsoft Word - draft 3.doc", "report.dvi", "0x1"])
+def test_a_title_of_a_pdf_that_says_nothing_is_replaced_by_its_largest_line(title: str) -> None:
+    page = files.line("small print", 8, 760) + files.line("The real title", 24, 700) + files.line("text", 10)
+    assert read(Format.PDF, files.pdf(page, info=f"/Title ({title})")).title == "The real title"
+
+
+def test_pdf_without_text_is_said_to_be_scanned_and_with_a_password_to_be_encrypted() -> None:
+    assert read(Format.PDF, files.pdf("0 0 10 10 re f")).lack is Lack.SCANNED
+    key = b"41" * 32
+    encrypt = b"/Encrypt << /Filter /Standard /V 1 /R 2 /O <%s> /U <%s> /P -4 >> /ID [<00> <00>]" % (key, key)
+    assert read(Format.PDF, files.pdf(files.line("secret"), encrypt=encrypt)).lack is Lack.ENCRYPTED
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("D:20090401163925-07'00'", "2009-04-01T16:39:25-07:00"),
+        ("D:20090401163925Z00'00'", "2009-04-01T16:39:25Z"),
+        ("2009", "2009-01-01"),
+        ("D:200904", "2009-04-01"),
+        ("yesterday", ""),
+        ("", ""),
+    ],
+)
+def test_iso32000_7_9_4_dates(text: str, date: str) -> None:
+    assert iso_date(text) == date
+
+
+def test_files_before_2007_are_told_from_those_with_a_password() -> None:
+    compound = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504)
+    assert read(Format.OLD, compound + "WordDocument".encode("utf-16-le")).lack is Lack.OLD
+    assert read(Format.OLD, compound + "EncryptedPackage".encode("utf-16-le")).lack is Lack.ENCRYPTED
+    assert read(Format.OLD, compound + "Workbook".encode("utf-16-le")).lack is Lack.DAMAGED
+
+
+def test_open_document_with_a_password_says_so() -> None:
+    body = files.open_document("", manifest="<manifest:encryption-data/>")
+    assert read(Format.ODT, body).lack is Lack.ENCRYPTED
+
+
+def test_feeds_have_entries_with_what_they_say_as_markup() -> None:
+    body = b"""<?xml version="1.0"?><rss><channel><title>News</title><language>en-us</language>
+<link>http://a.test/</link><item><title>First</title><description>&lt;p&gt;it &lt;b&gt;says&lt;/b&gt;
+&lt;a href="http://b.test/"&gt;more&lt;/a&gt;</description><link>http://a.test/1</link></item></channel></rss>"""
+    content = read(Format.FEED, body)
+    assert (content.title, content.headings, content.language) == ("News", "First", "en")
+    assert content.text == "News\nFirst\nit says more"
+    assert [target for target, _ in content.links] == ["http://a.test/", "http://b.test/", "http://a.test/1"]
+
+
+# --- What they cannot do ---
+
+
+@pytest.mark.parametrize("prologue", [f"{LAUGHS}]>", ABROAD], ids=["laughs", "abroad"])
+def test_no_entity_is_expanded(prologue: str) -> None:
+    name = "j" if prologue.startswith(LAUGHS) else "file"
+    markup = f'{prologue}<a title="x"><p>before</p><p>&{name};</p><p>after</p></a>'
+    content = read(Format.XML, markup.encode())
+    assert content.text == "before\nafter"
+    document = files.packed(
+        {
+            "_rels/.rels": files.relations(("officeDocument", "word/document.xml")),
+            "word/document.xml": f"{prologue}<w:document>{files.paragraph(f'&{name};')}</w:document>",
+        }
+    )
+    assert read(Format.WORD, document) == Content(is_cut=True)
+
+
+def test_entities_in_attributes_end_the_reading_before_they_are_large() -> None:
+    content = read(Format.XML, f'{LAUGHS}]><a><p>before</p><p title="&j;">after</p></a>'.encode())
+    assert content.text == "before"
+    assert content.is_cut
+
+
+def test_elements_are_counted_and_so_are_those_that_are_open() -> None:
+    assert read(Format.XML, b"<a>" * (DEPTH_MAX + 2)).is_cut
+    many = read(Format.XML, b"<a>" + b"<b/>" * ELEMENTS_MAX + b"<c>text</c></a>")
+    assert (many.text, many.is_cut) == ("", True)
+
+
+def test_a_bomb_in_a_zip_file_is_unpacked_to_a_limit_only() -> None:
+    bomb = files.packed({"word/document.xml": b"<a>" + bytes(4 << 20).replace(b"\0", b" ")})
+    assert len(zip_file.ZipMembers(bomb).read("word/document.xml")) == (4 << 20) + 3
+    large = files.packed({"a": bytes(zip_file.MEMBER_BYTES_MAX + 1)})
+    members = zip_file.ZipMembers(large)
+    sizes = [len(members.read("a")) for _ in range(4)]
+    assert sizes == [zip_file.MEMBER_BYTES_MAX] * 3 + [0]
+    assert sum(sizes) == zip_file.ALL_BYTES_MAX
+
+
+def test_a_directory_that_is_itself_a_bomb_is_not_read() -> None:
+    body = files.packed({"a" * 60_000 + str(number): b"" for number in range(20)})
+    began = time.process_time()
+    assert read(Format.WORD, body).lack is Lack.EXHAUSTING
+    assert time.process_time() - began < 0.5
+
+
+@pytest.mark.parametrize("document_format", Format)
+@pytest.mark.parametrize(
+    "body", [b"", b"PK\x05\x06", b"%PDF-1.5", b"{\\rtf", b"<", bytes(600), b"PK\x03\x04" * 99]
+)
+def test_what_is_nothing_says_so(document_format: Format, body: bytes) -> None:
+    content = read(document_format, body)
+    assert content.text == ""
+    assert content.lack is not None or document_format is Format.XML or document_format is Format.FEED or body
+
+
+@pytest.mark.parametrize("cut", [0.2, 0.5, 0.9, 0.99])
+def test_what_is_cut_off_yields_what_there_is_or_says_that_it_is_damaged(cut: float) -> None:
+    for document_format, body in (
+        (Format.PDF, files.pdf(files.line("text"))),
+        (Format.WORD, files.word(files.paragraph("text"))),
+        (Format.EPUB, files.book("<p>text</p>")),
+    ):
+        content = read(document_format, body[: int(cut * len(body))])
+        assert content.text == "text" or content.lack in (Lack.DAMAGED, Lack.SCANNED)
+
+
+def test_a_pdf_of_a_hundred_thousand_pages_is_read_as_far_as_there_is_time() -> None:
+    page = b"5 0 R "
+    body = files.pdf(files.line("again")).replace(
+        b"/Kids [5 0 R] /Count 1", b"/Kids [%s] /Count 100000" % (page * 100_000)
+    )
+    began = time.process_time()
+    content = read(Format.PDF, body)
+    assert time.process_time() - began < 8
+    assert content.is_cut
+    assert content.text.startswith("again\nagain")
+
+
+def test_a_text_is_kept_to_a_limit() -> None:
+    lines = TextLimit(10)
+    lines.add("  one\t two ")
+    lines.add("")
+    assert (lines.text(), lines.is_cut, lines.is_full) == ("one two", False, False)
+    lines.add("three")
+    assert (lines.text(), lines.is_cut, lines.is_full) == ("one two\nth", True, True)
+    many = files.word(files.paragraph("x" * 1_000) * (contents.TEXT_CHARS_MAX // 900))
+    content = read(Format.WORD, many)
+    assert len(content.text) <= contents.TEXT_CHARS_MAX
+    assert content.is_cut
+
+
+def test_halves_of_characters_have_a_form_in_utf8() -> None:
+    assert contents.sound("a\ud800b\ud83d\ude00\0") == "a\ufffdb\U0001f600 "
+
+
+def test_what_reads_a_format_is_loaded_with_its_first_file() -> None:
+    program = "import sys, peers.crawler.page_process; print(*sys.modules)"
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert set(printed.stdout.split()).isdisjoint(
+        {"pypdfium2", "xlrd", "striprtf", "pyexpat", "zipfile", "peers.documents.pdf"}
+    )
