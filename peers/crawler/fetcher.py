@@ -329,7 +329,8 @@ class Fetcher:
             if is_page and request.media_types and media_type not in ("", *request.media_types):
                 raise ExchangeError(FailureReason.NOT_HTML, media_type[:100])
             # Lists of pages come packed, and by their names more is known of them.
-            return wanted if is_page and not may_be_cut else wanted._replace(is_wanted=None)
+            is_sniffed = is_page and request.media_types and not may_be_cut
+            return wanted if is_sniffed else wanted._replace(is_wanted=None)
 
         return check
 

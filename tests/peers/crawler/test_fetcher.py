@@ -16,7 +16,7 @@ from peers.crawler.address_rules import AddressRules, HostRule, PageRule
 from peers.crawler.address_turns import AddressTurns
 from peers.crawler.addresses import ALLOW_ALL, AddressPolicy
 from peers.crawler.connection import FetchLimits
-from peers.crawler.decoding import Decoded
+from peers.crawler.decoding import BODY_BYTES_MAX, Decoded
 from peers.crawler.extraction import decoded
 from peers.crawler.fetcher import Fetcher, tls_context
 from peers.crawler.resolver import Endpoints, FixedEndpoint, FixedResolver, LookupFailed, SystemResolver
@@ -617,6 +617,28 @@ async def test_the_body_of_another_media_type_is_not_read(nursery: trio.Nursery)
 )
 async def test_pages_are_wanted(nursery: trio.Nursery, content_type: str) -> None:
     assert body_of(await fetch_from(nursery, saying(page(b"x", content_type=content_type)))) == b"x"
+
+
+async def test_what_has_no_type_is_read_on_if_it_begins_like_a_document(nursery: trio.Nursery) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n\r\n"
+    result = await fetch_from(nursery, repeating(head, b"x" * 10_000))
+    assert reason_of(result) is FailureReason.NOT_HTML
+    body = b"%PDF-1.5" + bytes(BODY_BYTES_MAX)
+    result = await fetch_from(nursery, saying(page(body, content_type="application/octet-stream")))
+    assert isinstance(result, PageFetched)
+    assert result.body == body
+
+
+async def test_documents_may_be_longer_than_pages(nursery: trio.Nursery) -> None:
+    limits = FetchLimits(body_bytes_max=1_000, document_bytes_max=2_000)
+    for content_type, n_bytes, is_taken in (
+        ("text/html", 1_001, False),
+        ("application/pdf", 2_000, True),
+        ("application/pdf", 2_001, False),
+    ):
+        answer = saying(page(bytes(n_bytes), content_type=content_type))
+        result = await fetch_from(nursery, answer, limits=limits)
+        assert isinstance(result, PageFetched) is is_taken, content_type
 
 
 async def test_robots_txt_is_wanted_under_any_media_type(nursery: trio.Nursery) -> None:

@@ -23,7 +23,7 @@ from peers.crawler.extraction import extract
 from peers.crawler.fetcher import Fetcher
 from peers.crawler.fetcher_port import CLEANING_S, FetcherPort, decoding_in
 from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
-from peers.crawler.parser_port import BYTES_PER_TRIP, PAGES_PER_TRIP, ParserPort
+from peers.crawler.parser_port import BYTES_PER_TRIP, PAGES_PER_TRIP, ParserPort, reading_in
 from peers.crawler.web_request import (
     AbandonFetches,
     FailureReason,
@@ -32,10 +32,13 @@ from peers.crawler.web_request import (
     FetchResult,
     PageFetched,
 )
+from peers.documents.content import Lack
 from peers.storage.messages import ParseRecords, RecordsParsed
 from tests.helpers import ME, fetched, seen
+from tests.peers.documents import files
 
 CONTROLLER = Address(ME, "controller")
+URL = "http://a.test/"
 HTML = b"<title>t</title><a href=/x>x</a>"
 
 
@@ -197,6 +200,39 @@ def carry_out(order):
     return b"nonsense"
 serve(carry_out, LIMITS)
 """
+
+
+async def test_a_document_that_ends_its_process_is_kept_without_its_text() -> None:
+    """Where reading it is what ends the process; a page of HTML that does so is lost, see above."""
+    program = """
+import os
+from peers.crawler import page_process
+page_process.read_document = lambda *_: os.abort()
+page_process.serve(page_process.carry_out, page_process.LIMITS)
+"""
+    port = parser_port(command=(sys.executable, "-c", program))
+    page = fetched(URL, body=b"%PDF-1.5", headers=(("Content-Type", "application/pdf"),))
+    async with running(port) as inbox:
+        port.receive(CONTROLLER, ParsePage(page, 1))
+        [parsed] = await inbox.holds(1)
+        assert isinstance(parsed, PageParsed)
+        assert (parsed.lack, parsed.records != b"") == (Lack.EXHAUSTING, True)
+        port.receive(Address(ME, "cell"), ParseRecords(URL, seen(1_000.0, 1), parsed.records))
+        assert (await inbox.holds(2))[1] == RecordsParsed(
+            URL, seen(1_000.0, 1), parsed.document, Lack.EXHAUSTING
+        )
+
+
+async def test_a_stored_document_is_read_in_a_process_for_who_shows_it() -> None:
+    workshop = Workshop(page_process.COMMAND)
+    parsed = extract(fetched(URL, body=files.pdf(files.line("text"))), 1)
+    assert isinstance(parsed, PageParsed)
+    read = reading_in(workshop)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(workshop.run)
+        assert await read(URL, parsed.records) == ("text", None)
+        assert await read(URL, b"rubbish") == ("", Lack.DAMAGED)
+        nursery.cancel_scope.cancel()
 
 
 async def test_a_process_that_a_page_took_over_cannot_speak_of_other_pages() -> None:

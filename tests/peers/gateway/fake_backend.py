@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from mesh.actor import Message
 from peers.gateway.routes import Answer
 from peers.gateway.settings import GatewaySettings
-from peers.gateway.stored_page import StoredPage, stored_page
+from peers.gateway.stored_page import StoredPage, stored_page, with_text
 from tests.peers.gateway.fake_searcher import answer_to
 
 TOKEN = "0123456789abcdef"
@@ -37,7 +37,8 @@ class FakeBackend:
         return found
 
     async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> StoredPage:
-        return stored_page(url, records)
+        page = stored_page(url, records)
+        return with_text(page, "its <b>text", None) if page.is_document and wants_text else page
 
     def take_seeds(self, client: str, count: int) -> float:
         self.seeds_taken.append((client, count))

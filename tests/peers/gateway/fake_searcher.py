@@ -112,6 +112,8 @@ CHINESE_HTML = """<!doctype html><html><head><title>网络爬虫简介</title>
 <p id="body-text">网络爬虫从一组种子网址出发，下载网页，取出其中的链接。</p>
 <p><a href="../next.html">下一页</a> <img src="http://evil.test/pixel.png" alt="像素"></p>
 <form action="http://evil.test/"><input name="a"></form></body></html>"""
+PDF_URL = "http://a.test/dir/%E5%A4%A9%20%22.pdf"
+PDF = b"%PDF-1.5 file"
 STORED = {
     CHINESE_URL: response_record(CHINESE_URL, HEAD % b"gbk", CHINESE_HTML.encode("gbk"), seen(DAY)),
     ENGLISH_URL: response_record(
@@ -119,6 +121,9 @@ STORED = {
     ),
     GONE_URL: response_record(GONE_URL, HEAD % b"utf-8", b"what was there", seen(DAY)),
     HOSTILE_URL: b"not a record",
+    PDF_URL: response_record(
+        PDF_URL, b"HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\n\r\n", PDF, seen(DAY)
+    ),
 }
 STATUSES = tuple(
     encode(

@@ -46,6 +46,8 @@ from tests.peers.gateway.fake_searcher import (
     ENGLISH_URL,
     GONE_URL,
     HOSTILE_URL,
+    PDF,
+    PDF_URL,
     STATUSES,
 )
 
@@ -413,6 +415,28 @@ async def test_stored_copy_that_is_no_text_is_not_shown(gateway: Starlette) -> N
     reply = await ask(gateway, f"/page?url={quote(ENGLISH_URL, safe='')}")
     assert "not text (image/png)" in reply.text
     assert "<iframe" not in reply.text
+
+
+async def test_stored_document_is_shown_as_text_with_a_link_to_the_file(gateway: Starlette) -> None:
+    reply = await ask(gateway, f"/page?url={quote(PDF_URL, safe='')}&lang=en")
+    assert "its &amp;lt;b&amp;gt;text" in reply.text  # inside of an attribute
+    assert "what its layout and pictures say is in the file (PDF)" in reply.text
+    [link] = re.findall('href="(/page[^"]*format=file[^"]*)"', reply.text)
+    reply = await ask(gateway, link.replace("&amp;", "&"))
+    assert reply.body == PDF
+    assert reply.headers["content-type"] == "application/pdf"
+    assert reply.headers["content-disposition"] == (
+        "attachment; filename=\"_ _.pdf\"; filename*=UTF-8''%E5%A4%A9%20%22.pdf"
+    )
+    assert reply.headers["content-security-policy"].startswith("sandbox;")
+    assert reply.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_no_stored_file_is_shown_by_a_browser_but_plain_text(gateway: Starlette) -> None:
+    for url in (CHINESE_URL, ENGLISH_URL):
+        reply = await ask(gateway, f"/page?url={quote(url, safe='')}&format=file")
+        assert reply.headers["content-type"] == "application/octet-stream"
+        assert reply.headers["content-disposition"].startswith("attachment;")
 
 
 async def test_stored_copy_that_is_damaged_is_said_to_be(gateway: Starlette) -> None:
