@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
 from typing import Any, Final
+from unicodedata import normalize
 
 import pypdfium2
 from pypdfium2 import raw
@@ -43,6 +44,15 @@ FIRST_CHARS: Final = 2_000  # of the first page, in which its largest line is lo
 # ISO 32000-2, 7.9.4: D:YYYYMMDDHHmmSSOHH'mm; from the month on everything may be left out.
 _DATE: Final = re.compile(
     r"(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:(Z)|([+-])(\d\d)'?(\d\d)?'?)?", re.ASCII
+)
+# Old fonts of TeX have accents of their own, which stand before the letters that they belong to.
+_ACCENTED: Final = re.compile("(?:([´¨ˆ˜¯˘˙¸˝ˇ˚])|(?<=[^\\W\\d_])(`))([A-Za-zı])")
+_COMBINING: Final = dict(
+    zip(
+        "`´ˆ˜¯˘˙¨˚˝ˇ¸",
+        "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327",
+        strict=True,
+    )
 )
 _HYPHEN: Final = "\ufffe"  # PDFium's sign for one at the end of a line that is none of the word's
 
@@ -112,7 +122,7 @@ class _Pages:
             self.largest_line = largest(_sizes(text_page))
         count = min(text_page.count_chars(), PAGE_CHARS_MAX)
         text = text_page.get_text_range(0, count, errors="replace") if count > 0 else ""
-        for line in sound(text.replace(_HYPHEN, "")).splitlines():
+        for line in _ACCENTED.sub(_accented, sound(text.replace(_HYPHEN, ""))).splitlines():
             self.lines.add(line)
         self.links += islice(self._links(page, text_page), LINKS_MAX - len(self.links))
 
@@ -131,6 +141,13 @@ class _Pages:
                 is_placed = raw.FPDFLink_GetAnnotRect(link, box)
                 text = _text_in(text_page, box) if is_placed else ""
                 yield target.value.decode("utf-8", "replace"), text
+
+
+def _accented(match: re.Match[str]) -> str:
+    """An accent and its letter as one, where there is such a letter."""
+    letter = match[3].replace("ı", "i")
+    joined = normalize("NFC", letter + _COMBINING[match[1] or match[2]])
+    return joined if len(joined) == 1 else match[0]
 
 
 def _text_in(text_page: Any, box: Any) -> str:

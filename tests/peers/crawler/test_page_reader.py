@@ -1,4 +1,4 @@
-"""Documents on their way through the crawler: what is read of them, what is kept, and what is said of others."""
+"""Documents on their way through the crawler: what is read of them and kept, and what is said of the rest."""
 
 from __future__ import annotations
 

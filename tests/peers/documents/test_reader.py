@@ -133,6 +133,11 @@ def test_a_title_of_a_pdf_that_says_nothing_is_replaced_by_its_largest_line(titl
     assert read(Format.PDF, files.pdf(page, info=f"/Title ({title})")).title == "The real title"
 
 
+def test_accents_that_old_fonts_of_tex_set_before_their_letters_are_joined_with_them() -> None:
+    body = files.pdf(files.line("instrucci\\302on f\\310ur p\\301ere \\301code \\3021"))
+    assert read(Format.PDF, body).text == "instrucción für père `code ´1"
+
+
 def test_pdf_without_text_is_said_to_be_scanned_and_with_a_password_to_be_encrypted() -> None:
     assert read(Format.PDF, files.pdf("0 0 10 10 re f")).lack is Lack.SCANNED
     key = b"41" * 32
