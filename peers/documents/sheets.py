@@ -1,11 +1,13 @@
 """XLSX: workbooks of Excel since 2007. Pure.
 
-Source: ECMA-376, part 1, 18 (SpreadsheetML). A row is a line, a formula is what it came to; numbers stand as
-they are stored, so days are numbers, and what a format of numbers adds is not there.
+Source: ECMA-376, part 1, 18 (SpreadsheetML). A row is a line, a formula is what it came to. Days are numbers
+in there, and only formats tell that they are days; what else a format adds to a number is not read.
 """
 
 from __future__ import annotations
 
+import re
+from datetime import datetime, timedelta
 from typing import Final
 
 from peers.documents.content import HREF_CHARS_MAX, LINKS_MAX, Content, TextLimit
@@ -16,6 +18,10 @@ from peers.documents.zip_file import ZipMembers
 SHEETS_MAX: Final = 1_000
 STRINGS_MAX: Final = 500_000  # of those that all sheets share
 CELL_CHARS_MAX: Final = 32_767  # as Excel has it
+_DAY_FORMATS: Final = frozenset(map(str, (*range(14, 18), 22, *range(27, 37), *range(50, 59))))  # 18.8.30
+_NO_CODE: Final = re.compile(r"\"[^\"]*\"|\\.|\[[^\]]*\]")  # of a format: texts, and colours
+_DAY: Final = re.compile("[dy]", re.IGNORECASE)
+_DAY_ZERO: Final = datetime(1899, 12, 30)
 
 
 def read_sheets(body: bytes) -> Content:
@@ -29,6 +35,8 @@ def read_sheets(body: bytes) -> Content:
     relations = Relations(package, part)
     book = _Book()
     read_xml(package.read(part), book)
+    formats = _Formats()
+    read_xml(package.read(relations.first_of("styles")), formats)
     strings = _SharedStrings()
     read_xml(package.read(relations.first_of("sharedStrings")), strings)
     lines = TextLimit()
@@ -39,7 +47,7 @@ def read_sheets(body: bytes) -> Content:
         if lines.is_full or not sheet:
             continue
         lines.add(name)
-        is_whole = read_xml(package.read(sheet), _Sheet(strings.texts, lines)) and is_whole
+        is_whole = read_xml(package.read(sheet), _Sheet(strings.texts, formats.days, lines)) and is_whole
         links += ((target, "") for target in Relations(package, sheet).links.values())
     properties = package_properties(package)
     return Content(
@@ -102,20 +110,50 @@ class _SharedStrings:
             self._pieces.append(text)
 
 
+class _Formats:
+    """Receives the events of the styles, and knows which numbers of formats are of days."""
+
+    def __init__(self) -> None:
+        self.days: set[str] = set()  # of cells, by their numbers
+        self._codes: set[str] = set()  # of days, besides those that Excel knows by itself
+        self._is_of_cells = False
+        self._count = 0
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        number = attributes.get("numFmtId", "")
+        if name == "numFmt" and _DAY.search(_NO_CODE.sub("", attributes.get("formatCode", ""))):
+            self._codes.add(number)
+        elif name == "cellXfs":
+            self._is_of_cells = True
+        elif name == "xf" and self._is_of_cells:
+            if number in _DAY_FORMATS or number in self._codes:
+                self.days.add(str(self._count))
+            self._count += 1
+
+    def end(self, name: str) -> None:
+        self._is_of_cells = self._is_of_cells and name != "cellXfs"
+
+    def text(self, text: str) -> None:
+        """There is none."""
+
+
 class _Sheet:
     """Receives the events of a sheet."""
 
-    def __init__(self, strings: list[str], lines: TextLimit) -> None:
+    def __init__(self, strings: list[str], days: set[str], lines: TextLimit) -> None:
         self._strings = strings
+        self._days = days
         self._lines = lines
         self._row: list[str] = []
         self._cell: list[str] = []
         self._kind = ""
+        self._is_day = False
         self._is_value = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if name == "c":
-            self._kind, self._cell = attributes.get("t", ""), []
+            self._kind, self._cell = attributes.get("t", "n"), []
+            self._is_day = attributes.get("s", "") in self._days
         elif name in ("v", "t"):
             self._is_value = True
 
@@ -135,7 +173,24 @@ class _Sheet:
             self._cell.append(text)
 
     def _value(self, value: str) -> str:
-        if self._kind != "s":
-            return value[:CELL_CHARS_MAX]
-        is_known = value.isdecimal() and len(value) < 10 and int(value) < len(self._strings)
-        return self._strings[int(value)] if is_known else ""
+        match self._kind:
+            case "s":
+                is_known = value.isdecimal() and len(value) < 10 and int(value) < len(self._strings)
+                return self._strings[int(value)] if is_known else ""
+            case "b":
+                return "TRUE" if value == "1" else "FALSE"
+            case "n" if self._is_day:
+                return day_of(value)
+        return value[:CELL_CHARS_MAX]
+
+
+def day_of(value: str) -> str:
+    """Return the day that a number of days stands for, as ISO 8601; the number itself where it is none.
+
+    Source: ECMA-376, part 1, 18.17.4.1. Before March 1900 these dates are wrong by a day in Excel itself.
+    """
+    try:
+        moment = _DAY_ZERO + timedelta(days=float(value))
+    except (ValueError, OverflowError):
+        return value[:CELL_CHARS_MAX]
+    return moment.isoformat(" ", "minutes") if float(value) % 1 else moment.date().isoformat()

@@ -86,7 +86,7 @@ class _Slide:
                 self._is_text = True
             case "br" | "tab":
                 self._line.append(" ")
-            case "sp":
+            case "sp" | "graphicFrame" | "cxnSp":
                 self._placeholder = ""
             case "ph":
                 self._placeholder = attributes.get("type", "")

@@ -62,8 +62,14 @@ def sheets(rows: str, strings: Sequence[str] = ()) -> bytes:
             "docProps/core.xml": CORE.format(title="Workbook1"),
             "xl/workbook.xml": '<workbook><sheets><sheet name="Prices" r:id="rId1"/></sheets></workbook>',
             "xl/_rels/workbook.xml.rels": relations(
-                ("worksheet", "worksheets/sheet1.xml"), ("sharedStrings", "sharedStrings.xml")
+                ("worksheet", "worksheets/sheet1.xml"),
+                ("sharedStrings", "sharedStrings.xml"),
+                ("styles", "styles.xml"),
             ),
+            "xl/styles.xml": "<styleSheet>"
+            '<numFmts><numFmt numFmtId="164" formatCode="d\\.m\\.yyyy"/></numFmts>'
+            '<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs>'
+            '<cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/></cellXfs></styleSheet>',
             "xl/sharedStrings.xml": f"<sst>{shared}</sst>",
             "xl/worksheets/sheet1.xml": f"<worksheet><sheetData>{rows}</sheetData></worksheet>",
             "xl/worksheets/_rels/sheet1.xml.rels": relations(("hyperlink", "http://b.test/")),
@@ -86,7 +92,7 @@ def slides() -> bytes:
             "ppt/slides/slide1.xml": "<p:sld>"
             + shape.format("title", line.format("", "Second"))
             + shape.format("sldNum", line.format("", "99"))
-            + "</p:sld>",
+            + f"<p:graphicFrame><a:tc>{line.format('', 'cell')}</a:tc></p:graphicFrame></p:sld>",
             "ppt/slides/slide2.xml": "<p:sld>"
             + shape.format("title", line.format("", "First"))
             + shape.format("body", line.format('<a:rPr><a:hlinkClick r:id="rId2"/></a:rPr>', "here"))

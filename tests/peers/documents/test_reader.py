@@ -53,15 +53,17 @@ def test_rows_of_a_workbook_are_lines() -> None:
     rows = (
         '<row><c t="s"><v>1</v></c><c><v>3.5</v></c><c t="inlineStr"><is><t>in line</t></is></c></row>'
         '<row><c t="s"><v>7</v></c><c t="str"><f>A1</f><v>made</v></c><c t="b"><v>1</v></c></row>'
+        '<row><c s="1"><v>45292</v></c><c s="2"><v>45292.5</v></c><c s="0"><v>45292</v></c>'
+        '<c s="1"><v>1e99</v></c></row>'
     )
     content = read(Format.SHEETS, files.sheets(rows, ["zero", "one"]))
-    assert content.text == "Prices\none 3.5 in line\nmade 1"
+    assert content.text == "Prices\none 3.5 in line\nmade TRUE\n2024-01-01 2024-01-01 12:00 45292 1e99"
     assert (content.headings, content.links) == ("Prices", (("http://b.test/", ""),))
 
 
 def test_slides_come_in_their_order_with_their_notes() -> None:
     content = read(Format.SLIDES, files.slides())
-    assert content.text == "First\nhere\nsaid\nSecond"
+    assert content.text == "First\nhere\nsaid\nSecond\ncell"
     assert (content.headings, content.links) == ("First\nSecond", (("http://b.test/", "here"),))
 
 
