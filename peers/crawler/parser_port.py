@@ -144,8 +144,8 @@ def reading_in(workshop: Workshop) -> ReadStored:
         if isinstance(answer, Fault):
             return "", Lack.EXHAUSTING
         said = decode_answer(answer)
-        if not isinstance(said, RecordsParsed) or said.document is None:
+        if not isinstance(said, RecordsParsed):
             return "", Lack.DAMAGED
-        return said.document.text, said.lack
+        return said.document.text if said.document else "", said.lack
 
     return read_document

@@ -80,7 +80,7 @@ class Visits:
         self._asked: set[str] = set()  # hosts of these
         self._paused_until_s = -inf
         self._crawler_count = 1
-        self.outcomes: Counter[str] = Counter()  # answers by HTTP status, failures by reason
+        self.outcomes: Counter[str] = Counter()  # by HTTP status, failures by reason, documents not read
         self.bytes_fetched = 0
 
     def change_settings(self, settings: CrawlSettings) -> None:

@@ -41,8 +41,10 @@ def read_rtf(body: bytes) -> Content:
     is_cut, markup = len(markup) > MARKUP_CHARS_MAX, markup[:MARKUP_CHARS_MAX]
     links = tuple((match[1], "") for match in islice(_LINK.finditer(markup), LINKS_MAX))
     lines = TextLimit()
-    # The library looks for links and fonts in a time that grows with the square; here they are found already.
-    for line in _text_of(_with_short_fonts(markup.replace("HYPERLINK", ""))).splitlines():
+    # The library looks for links and fonts in a time that grows with the square. Here they are found already,
+    # and what its search for links begins with is written in another way that means the same.
+    markup = _with_short_fonts(markup).replace("\\fldinst{", "\\fldinst {")
+    for line in _text_of(markup).splitlines():
         lines.add(line)
     title = _TITLE.search(markup, 0, INFO_CHARS)
     dates = {match[1]: _date(match) for match in _CREATED.finditer(markup, 0, INFO_CHARS)}

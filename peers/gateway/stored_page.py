@@ -18,7 +18,7 @@ from mesh.urls import canonical
 from peers.crawler.charset import decode_text
 from peers.crawler.decoding import TooLarge, Undecodable, decode
 from peers.documents.content import Lack
-from peers.documents.formats import TEXT_MEDIA_TYPES, format_of
+from peers.documents.formats import TEXT_MEDIA_TYPES, format_of, media_type_of
 from peers.storage.warc import HttpResponse, parse_response, read_records
 
 BODY_BYTES_MAX: Final = 32 << 20  # decoded; more than the fetcher takes
@@ -44,7 +44,8 @@ class StoredPage:
     """A stored copy."""
 
     kind: Kind
-    media_type: str  # as the server said, lower case, without parameters; may be anything
+    # Of a document what it is, else as the server said, lower case, without parameters: may be anything.
+    media_type: str
     text: str  # decoded; empty for OTHER, and for DOCUMENT until it was read, see `with_text`
     is_cut: bool  # longer than SHOWN_CHARS_MAX
     body: bytes = b""  # without content coding
@@ -68,9 +69,13 @@ def stored_page(url: str, records: bytes) -> StoredPage:
     response = parse_response(record)
     body, content_type = _body(response), response.header("content-type") or ""
     media_type = content_type.partition(";")[0].strip().lower()
-    kind = _kind_of(media_type, body)
     is_partial = record.headers.get("warc-truncated") == "length"
-    if kind in (Kind.OTHER, Kind.DOCUMENT):
+    document_format = format_of(body, media_type)
+    if document_format is not None:
+        media_type = media_type_of(document_format, media_type, body)
+        return StoredPage(Kind.DOCUMENT, media_type, "", False, body, is_partial)
+    kind = _kind_of(media_type)
+    if kind is Kind.OTHER:
         return StoredPage(kind, media_type, "", False, body, is_partial)
     text = decode_text(body, content_type).text
     is_cut = len(text) > SHOWN_CHARS_MAX
@@ -108,9 +113,7 @@ def framed_html(url: str, page: StoredPage) -> str:
     return f'{head}<pre style="white-space: pre-wrap">{html.escape(page.text)}</pre>'
 
 
-def _kind_of(media_type: str, body: bytes) -> Kind:
-    if format_of(body, media_type) is not None:
-        return Kind.DOCUMENT
+def _kind_of(media_type: str) -> Kind:
     if media_type in ("text/html", "application/xhtml+xml", ""):
         return Kind.HTML
     is_text = media_type.startswith("text/") or media_type in (*TEXT_MEDIA_TYPES, "application/xml")

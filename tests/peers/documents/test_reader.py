@@ -264,6 +264,21 @@ def test_a_pdf_of_a_hundred_thousand_pages_is_read_as_far_as_there_is_time() -> 
     assert content.text.startswith("again\nagain")
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        rb"{\rtf1 {\fonttbl " + rb"\f1" * 100_000 + b"}}",
+        rb"{\rtf1 " + rb'{\field{\*\fldinst{HYPERLINK "a"}}{x y}}' * 10_000 + b"}",
+        rb"{\rtf1 " + (b"a" * 2_047 + b"z") * 200 + b"}",
+    ],
+    ids=["fonts", "links", "digits"],
+)
+def test_rtf_is_read_in_a_time_that_its_length_bounds(body: bytes) -> None:
+    began = time.process_time()
+    assert read(Format.RTF, body).lack is None
+    assert time.process_time() - began < 3
+
+
 def test_a_text_is_kept_to_a_limit() -> None:
     lines = TextLimit(10)
     lines.add("  one\t two ")

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from mesh.errors import CorruptionError
-from peers.gateway.stored_page import SHOWN_CHARS_MAX, Kind, framed_html, stored_page
+from peers.gateway.stored_page import SHOWN_CHARS_MAX, Kind, file_headers, framed_html, stored_page, with_text
 from peers.storage.warc import request_record, response_record
 from tests.helpers import seen
 
@@ -43,6 +43,36 @@ def test_content_coding_is_undone_if_it_is_still_there() -> None:
 def test_what_is_no_text_is_not_shown() -> None:
     page = stored_page(URL, records(b"\x89PNG", "image/PNG; x=y"))
     assert (page.kind, page.media_type, page.text) == (Kind.OTHER, "image/png", "")
+
+
+def test_a_document_is_what_it_is_and_has_no_text_before_it_was_read() -> None:
+    page = stored_page(URL, records(b"%PDF-1.5", "application/octet-stream"))
+    assert (page.kind, page.media_type, page.text) == (Kind.DOCUMENT, "application/pdf", "")
+    read = with_text(page, "x" * (SHOWN_CHARS_MAX + 1), None)
+    assert (len(read.text), read.is_cut, read.body) == (SHOWN_CHARS_MAX, True, b"%PDF-1.5")
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "shown"),
+    [
+        ("application/pdf", b"%PDF-1.5", "application/pdf; attachment"),
+        ("text/html", b"<script>", "application/octet-stream; attachment"),
+        ("image/svg+xml", b"<svg/>", "application/octet-stream; attachment"),
+        ("text/xml", b"<a xmlns='http://www.w3.org/1999/xhtml'/>", "text/xml; attachment"),
+        ("text/css", b"a {}", "text/plain; inline"),
+    ],
+)
+def test_no_browser_shows_the_file_as_more_than_text(content_type: str, body: bytes, shown: str) -> None:
+    headers = file_headers(URL, stored_page(URL, records(body, content_type)))
+    disposition, _, names = headers["Content-Disposition"].partition("; ")
+    assert f"{headers['Content-Type']}; {disposition}" == shown
+    assert names == "filename=\"page.html\"; filename*=UTF-8''page.html"
+
+
+def test_the_name_of_a_file_cannot_leave_its_header() -> None:
+    page = stored_page(URL, records(b"x", "text/plain"))
+    value = file_headers("http://a.test/%22%0d%0aX:%20y%2f..%2f", page)["Content-Disposition"]
+    assert value == "inline; filename=\"___X_ y_.._\"; filename*=UTF-8''%22%0D%0AX%3A%20y%2F..%2F"
 
 
 def test_long_page_is_cut() -> None:
