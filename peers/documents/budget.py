@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-SECONDS_MAX: Final = 5.0  # half of what the process has for an order; 1,000 pages of a manual take 3
+SECONDS_MAX: Final = 4.0  # of the 10 that the process has for an order; 1,000 pages of a manual take 3
 
 
 class Budget:

