@@ -53,4 +53,4 @@ def test_pages_that_only_a_sitemap_or_a_feed_names_are_stored(tmp_path: Path) ->
     asked = {(host, path) for host, path in web.requests if path != "/robots.txt"}
     pages = {(host, path) for host in (HOST, OTHER) for path in ("/", "/0", "/1", "/2", "/fed", "/news")}
     assert asked == pages | {(HOST, "/map"), (HOST, "/pages.xml.gz")}
-    assert json.loads(report.read_text())["total"]["pages_stored"] == 2 * 5
+    assert json.loads(report.read_text())["total"]["pages_stored"] == 2 * 6  # the feed is one

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from peers.engine.kinds import NAMES
 from peers.gateway.messages import Coverage, FoundPage, PagesFound
 from peers.gateway.pages import Reader, Wish, marked, result_page
 from peers.index.wire_messages import FacetCounts
@@ -118,6 +119,21 @@ def test_facets_have_names_the_readers_language_first_and_only_those_that_narrow
     page = _page_of(_hit(), language="zh", facets=counts)
     names = re.findall(r'<li><a href="[^"]*"><bdi>([^<]*)</bdi></a> <span>', page)
     assert names == ["a.test", "b.test", "中文", "English", "2024", "2023"]
+
+
+def test_types_are_counted_by_kind_and_narrow_to_it() -> None:
+    word = NAMES["word"]
+    counts = FacetCounts((), (), (("text/html", 6), (word[0], 2), (word[-1], 3), ("image/png", 1)), ())
+    page = _page_of(_hit(type=word[0]), facets=counts)
+    found = re.findall(r'<li><a href="([^"]*)"><bdi>([^<]*)</bdi></a> <span>(\d+)', page)
+    assert [(name, count) for _, name, count in found] == [
+        ("Web page", "6"),
+        ("Word", "5"),
+        ("image/png", "1"),
+    ]
+    assert "type%3Aword" in found[1][0]
+    assert "<span>Word</span>" in page
+    assert "no text" in _page_of(_hit(type="application/pdf", snippet=""))
 
 
 def test_a_site_has_a_letter_and_a_page_in_another_language_says_so() -> None:
