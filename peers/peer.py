@@ -102,7 +102,7 @@ async def _run(
     fetcher = _fetcher(folder, config.web, workshop)
 
     token = config.gateway.admin_token or make_token(folder)
-    gateway_settings = msgspec.structs.replace(config.gateway, admin_token=token)
+    settings = msgspec.structs.replace(config.gateway, admin_token=token)
 
     # Two ports tell of the whole peer; they are asked when all of it is there.
     def statistics() -> dict[str, object]:
@@ -122,10 +122,8 @@ async def _run(
     durable = last_extent(TableSection(table, CELL_SECTION))
     with Archive(data / "archive", me, durable) as archive, Index.open(data / "index") as index:
         reader = IndexReader(index)
-        actors = make_actors(me, table, config.crawl, reader, member.life, config.handover, gateway_settings)
-        http = Http(
-            me, listener, statistics, lambda: vitals.measure(), gateway_settings, reading_in(workshop)
-        )
+        actors = make_actors(me, table, config.crawl, reader, member.life, config.handover, settings)
+        http = Http(me, listener, statistics, lambda: vitals.measure(), settings, reading_in(workshop))
         ports: list[Port] = [
             FetcherPort(me, fetcher),
             ParserPort(me, workshop),
