@@ -30,7 +30,7 @@ def readable_head(head: bytes) -> bytes:
     """Return a head, empty line included, without what h11 would refuse.
 
     Lines that are no headers go: without a colon, with a name that is none, continuations of nothing. Bytes
-    that no value may hold become spaces (RFC 9110, 5.5). `Transfer-Encoding: identity`, which RFC 2616
+    that no value may hold become spaces (RFC 9110, 5.5). `identity` in a Transfer-Encoding, which RFC 2616
     knew and RFC 7230 dropped, says nothing.
     """
     status_line, *lines = head.split(b"\n")
@@ -55,6 +55,10 @@ def _readable_header(line: bytes) -> bytes | None:
         return None
     if name.lower() not in _FRAMING:
         value = _NOT_IN_VALUES.sub(b" ", value)
-    elif name.lower() == b"transfer-encoding" and value.strip().lower() == b"identity":
-        return None
+    elif name.lower() == b"transfer-encoding":
+        codings = value.split(b",")
+        said = [coding for coding in codings if coding.strip().lower() != b"identity"]
+        if not said:
+            return None
+        value = value if said == codings else b" " + b",".join(said).strip()
     return name + b":" + value

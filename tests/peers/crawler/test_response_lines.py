@@ -27,6 +27,8 @@ def headers_of(head: bytes) -> list[tuple[bytes, bytes]]:
         (b"no colon\r\nA: b\r\n", [(b"a", b"b")]),
         (b"Two Words: x\r\n: y\r\n", []),
         (b"Transfer-Encoding: Identity\r\n", []),
+        (b"Transfer-Encoding: identity, chunked\r\n", [(b"transfer-encoding", b"chunked")]),
+        (b"Transfer-Encoding: identity,identity\r\n", []),
         (b"Transfer-Encoding : chunked\r\n", [(b"transfer-encoding", b"chunked")]),
         (b" continued\r\nA: b\r\n\tc\r\n", [(b"a", b"b c")]),
         (b"no colon\r\n Transfer-Encoding: chunked\r\n", []),
