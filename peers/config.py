@@ -28,6 +28,14 @@ class WebConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     allow_private: Annotated[
         tuple[str, ...], Meta(description="host names that may lead to private addresses")
     ] = ()
+    proxy: Annotated[
+        str,
+        Meta(
+            pattern=r"^((http|socks4|socks5)://\S+)?$",
+            description="ask all through this proxy, socks5://host:port or http://user:password@host:port; "
+            "it looks names up, so it is the one to keep private addresses from being asked",
+        ),
+    ] = ""
     parsers: Annotated[int, Meta(ge=1, le=64, description="processes that take pages apart, at most")] = 1
     trace: Annotated[str, Meta(description="file to record every page and its links in, for simulations")] = (
         ""

@@ -40,6 +40,7 @@ from peers.crawler.fetcher import Fetcher
 from peers.crawler.fetcher_port import FetcherPort, decoding_in
 from peers.crawler.messages import StopCrawl
 from peers.crawler.parser_port import ParserPort, reading_in
+from peers.crawler.proxy import Proxy
 from peers.crawler.recorder import TraceRecorder
 from peers.crawler.resolver import FixedResolver, Resolver, SystemResolver
 from peers.damaged_data import set_aside_if_damaged
@@ -247,6 +248,7 @@ def _fetcher(folder: Path, config: WebConfig, workshop: Workshop) -> Fetcher:
         _resolver(folder, config),
         decode_beginning=decoding_in(workshop),
         addresses=AddressPolicy(allowed_names=frozenset(config.allow_private)),
+        proxy=Proxy(config.proxy) if config.proxy else None,
     )
 
 

@@ -16,7 +16,7 @@ The frontier is kept by several peers: as `frontier_items`, which `frontier_stor
 handover, and which `peers.handover.mirror` ships to the team as they change. The cell of the same peer reads
 link texts there (`link_texts`).
 
-Ports [io]: `fetcher_port` over `fetcher` (`connection`, `body_budget`, `tls_records`, `resolver`),
+Ports [io]: `fetcher_port` over `fetcher` (`connection`, `body_budget`, `tls_records`, `resolver`, `proxy`),
 `parser_port` over the processes of a workshop: `page_process`, asked in `page_orders`, which has the
 `extraction` (`parser` with `main_text`, `charset`, `language`, `dates`; `page_reader` for what is no HTML,
 too, by `peers.documents`, which commands have done by a `guarded_reader`; sitemaps and feeds: `link_lists`,
@@ -24,6 +24,6 @@ too, by `peers.documents`, which commands have done by a `guarded_reader`; sitem
 
 Pure leaves: `web_request` (one question to a web server and what came of it), `addresses` (what may be
 connected to), `address_rules` (as far as that is for the policy to say) and `address_turns` (when),
-`decoding` (content codings within limits), `response_lines` (heads as servers write them), `robots` and
-`path_rules` (RFC 9309).
+`decoding` (content codings within limits), `tls_sessions`, `response_lines` (heads as servers write them),
+`robots` and `path_rules` (RFC 9309).
 """

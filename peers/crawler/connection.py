@@ -34,6 +34,10 @@ class FetchLimits:
     """What one fetch may take. A server that wants more gets a failure, and its slot is free again."""
 
     connect_s: float = 10.0  # per address, TLS included; Nutch and Marginalia
+    # The same when an address of the other family is to be tried: a machine whose IPv6 leads nowhere is to
+    # come to IPv4 in time. RFC 8305 tries the next one beside it after .25 s, which would be a second
+    # connection to a host; a handshake with the far side of the world takes 1 s.
+    fallback_s: float = 3.0
     total_s: float = 30.0  # from the look-up to the last byte, a retry included; Marginalia
     # Of a beginning: a process has 10 s of processor time for it, and may have other work before.
     decoding_s: float = 60.0
@@ -73,6 +77,14 @@ class StaleConnection(Exception):
     """A connection kept alive was closed by the server before it said anything: ask again on a new one."""
 
 
+class TlsWish(NamedTuple):
+    """TLS as it is wished for on a connection."""
+
+    context: ssl.SSLContext
+    server_name: str  # that the certificate must be for
+    session: ssl.SSLSession | None = None  # to take up
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A response as it came, its body without transfer coding but still in its content coding."""
@@ -97,9 +109,11 @@ class Connection:
         ip: str,
         limits: FetchLimits,
         records: TlsRecords | None = None,
+        tls: trio.SSLStream[TlsRecords] | None = None,
     ) -> None:
         self._raw = raw
         self._records = records  # what is between the socket and TLS
+        self._tls = tls
         self._receive_some = receive_some
         self._send_all = send_all
         self.ip = ip
@@ -173,6 +187,11 @@ class Connection:
             return False
         self._http.start_next_cycle()
         return True
+
+    @property
+    def tls_session(self) -> ssl.SSLSession | None:
+        """What the next connection to its origin can begin with; None without TLS, or before an answer."""
+        return None if self._tls is None or not self._is_used else self._tls.session
 
     def is_quiet(self) -> bool:
         """Tell whether nothing has come since the last answer, not even the end of the connection.
@@ -294,50 +313,69 @@ class Connection:
 
 
 async def connect(
-    address: str, port: int, limits: FetchLimits, tls: ssl.SSLContext | None, server_name: str
+    address: str, port: int, limits: FetchLimits, seconds: float, tls: TlsWish | None = None
 ) -> Connection:
-    """Open a connection to an address, with TLS when given a context.
+    """Open a connection to an address, with TLS when that is wished for.
 
     Args:
-      server_name: the name the certificate must be for.
+      seconds: that it may take.
 
     Raises:
       ExchangeError: it does not take it; by reason of TLS, another address of the host will hardly do better.
     """
     try:
-        with trio.fail_after(limits.connect_s):
-            return await _connect_to(address, port, limits, tls, server_name)
+        with trio.fail_after(seconds):
+            return await _connect_to(address, port, limits, tls)
     except trio.TooSlowError as error:
-        raise ExchangeError(FailureReason.TIMEOUT, f"no connection in {limits.connect_s:g} s") from error
+        raise ExchangeError(FailureReason.TIMEOUT, f"no connection in {seconds:g} s") from error
     except OSError as error:
         raise ExchangeError(_reason_of(error), error.strerror or str(error)) from error
 
 
-async def _connect_to(
-    address: str, port: int, limits: FetchLimits, tls: ssl.SSLContext | None, server_name: str
-) -> Connection:
+async def _connect_to(address: str, port: int, limits: FetchLimits, tls: TlsWish | None) -> Connection:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     connecting = trio.socket.socket(family, socket.SOCK_STREAM)
     try:
         await connecting.connect((address, port))
-        raw = trio.SocketStream(connecting)  # sets TCP_NODELAY
+    except BaseException:
+        connecting.close()
+        raise
+    return await connection_over(connecting, address, limits, tls)
+
+
+async def connection_over(
+    connected: trio.socket.SocketType, address: str, limits: FetchLimits, tls: TlsWish | None
+) -> Connection:
+    """Make a connection of a socket that leads to a web host, and close it if that fails.
+
+    Args:
+      address: of the host; "" when it is not known.
+
+    Raises:
+      ExchangeError: by reason of TLS.
+      OSError: it broke.
+    """
+    try:
+        raw = trio.SocketStream(connected)  # sets TCP_NODELAY
         if tls is None:
-            return Connection(raw, connecting.recv, raw.send_all, address, limits)
+            return Connection(raw, connected.recv, raw.send_all, address, limits)
         records = TlsRecords(raw)
-        stream = trio.SSLStream(records, tls, server_hostname=server_name, https_compatible=True)
+        stream = trio.SSLStream(records, tls.context, server_hostname=tls.server_name, https_compatible=True)
+        if tls.session is not None:
+            stream.session = tls.session
         await stream.do_handshake()
     except ValueError as error:  # a name no certificate can be for, such as one with a leading dot
-        connecting.close()
+        connected.close()
         raise ExchangeError(FailureReason.TLS, str(error)) from error
     except trio.BrokenResourceError as error:
-        connecting.close()
+        connected.close()
         if isinstance(error.__cause__, ssl.SSLError):
             raise ExchangeError(FailureReason.TLS, _tls_detail(error.__cause__)) from error
         raise ExchangeError(FailureReason.TLS, "closed during the handshake") from error
     except BaseException:
-        connecting.close()
+        connected.close()
         raise
-    return Connection(raw, stream.receive_some, stream.send_all, address, limits, records)
+    return Connection(raw, stream.receive_some, stream.send_all, address, limits, records, stream)
 
 
 def _tls_detail(error: ssl.SSLError) -> str:

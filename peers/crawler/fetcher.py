@@ -30,11 +30,15 @@ from peers.crawler.connection import (
     ExchangeError,
     FetchLimits,
     StaleConnection,
+    TlsWish,
     WantedBody,
     connect,
+    connection_over,
 )
 from peers.crawler.decoding import Decoded, Undecodable, decode_beginning
-from peers.crawler.resolver import Endpoints, LookupFailed, NoSuchName, Resolver
+from peers.crawler.proxy import Proxy, is_own_name
+from peers.crawler.resolver import Endpoints, LookupFailed, NoSuchName, Resolver, is_address
+from peers.crawler.tls_sessions import TlsSessions
 from peers.crawler.web_request import FailureReason, FetchFailed, FetchPage, FetchResult, PageFetched
 from peers.documents.formats import DOCUMENT_MEDIA_TYPES, UNKNOWN_MEDIA_TYPES, may_be_document
 
@@ -81,10 +85,12 @@ class Fetcher:
         tls: ssl.SSLContext | None = None,
         decode_beginning: DecodeBeginning | None = None,
         turns: AddressTurns | None = None,
+        proxy: Proxy | None = None,
     ) -> None:
         """Make a fetcher.
 
         Args:
+          proxy: to ask all through; then the resolver is not asked, and policies know no addresses.
           tls: as from `tls_context`, by default with the system's authorities.
           decode_beginning: does what `decoding.decode_beginning` does, where that holds nobody up; by
             default in a thread.
@@ -96,6 +102,8 @@ class Fetcher:
         self._decode_beginning = decode_beginning or _decode_in_a_thread
         self._bodies = BodyBudget(self._limits.bodies_bytes_max)
         self._turns = turns or AddressTurns()
+        self._proxy = proxy
+        self._sessions = TlsSessions()
         self._idle: OrderedDict[str, Connection] = OrderedDict()  # by host, longest idle first
 
     async def fetch(self, request: FetchPage) -> FetchResult:
@@ -214,6 +222,7 @@ class Fetcher:
             raise
         finally:
             self._turns.release(connection.ip, trio.current_time())
+        self._sessions.keep(connection.origin, connection.tls_session)
         if connection.rearm():
             self._keep(host, connection)
         else:
@@ -236,6 +245,9 @@ class Fetcher:
         port = _port_of(origin, 443 if is_secure else 80)
         if port in BAD_PORTS:
             raise ExchangeError(FailureReason.URL, f"port {port} belongs to another protocol")
+        tls = TlsWish(self._tls, hostname, self._sessions.take(origin)) if is_secure else None
+        if self._proxy is not None:
+            return await self._connect_through(self._proxy, request, hostname, port, tls)
         try:
             endpoints = await self._resolver.resolve(hostname, port)
         except NoSuchName as error:
@@ -250,11 +262,29 @@ class Fetcher:
             if not wanted:
                 raise RuledOut(*request.address_rules.refusal(endpoints.addresses))
             endpoints = endpoints._replace(addresses=wanted)
-        tls = self._tls if is_secure else None
         return await self._connect_in_turn(endpoints, tls, hostname, request)
 
+    async def _connect_through(
+        self, proxy: Proxy, request: FetchPage, hostname: str, port: int, tls: TlsWish | None
+    ) -> Connection:
+        """Open a connection by way of a proxy, which alone knows the address of the host."""
+        literal = (hostname,) if is_address(hostname) else ()
+        refusal = self._addresses.refusal(hostname, literal)
+        if refusal is None and is_own_name(hostname) and hostname not in self._addresses.allowed_names:
+            refusal = f"{hostname} is the machine of the proxy"
+        if refusal is not None:
+            raise ExchangeError(FailureReason.PRIVATE_ADDRESS, refusal)
+        rules = request.address_rules
+        if rules is not None and not rules.at("").is_to_ask:
+            raise RuledOut("", rules.at(""))
+        connected = await proxy.connect(request.url, hostname, port, self._limits.connect_s)
+        try:
+            return await connection_over(connected, "", self._limits, tls)
+        except OSError as error:
+            raise ExchangeError(FailureReason.RESET, str(error)) from error
+
     async def _connect_in_turn(
-        self, endpoints: Endpoints, tls: ssl.SSLContext | None, hostname: str, request: FetchPage
+        self, endpoints: Endpoints, tls: TlsWish | None, hostname: str, request: FetchPage
     ) -> Connection:
         """Open a connection to the first of the addresses that takes one and has no turn with others.
 
@@ -262,13 +292,16 @@ class Fetcher:
         """
         busy: list[str] = []
         failure: ExchangeError | None = None
-        for address in endpoints.addresses[: self._limits.addresses_tried_max]:
+        addresses = endpoints.addresses[: self._limits.addresses_tried_max]
+        for index, address in enumerate(addresses):
             if not self._take(address, hostname, request):
                 busy.append(address)
                 continue
             self._close_idle_at(address)
+            has_other_family = any((":" in other) != (":" in address) for other in addresses[index + 1 :])
+            seconds = self._limits.fallback_s if has_other_family else self._limits.connect_s
             try:
-                return await connect(address, endpoints.port, self._limits, tls, hostname)
+                return await connect(address, endpoints.port, self._limits, seconds, tls)
             except BaseException as error:
                 self._turns.release(address, trio.current_time())
                 if not isinstance(error, ExchangeError) or error.reason is FailureReason.TLS:
@@ -309,8 +342,12 @@ class Fetcher:
             headers.append(("If-None-Match", request.etag))
         if request.last_modified:
             headers.append(("If-Modified-Since", request.last_modified))
+        target = f"/{path}"
+        if self._proxy is not None and self._proxy.takes_whole_urls(request.url):
+            target = request.url
+            headers += self._proxy.headers()
         try:
-            return h11.Request(method="GET", target=f"/{path}", headers=headers)
+            return h11.Request(method="GET", target=target, headers=headers)
         except (h11.LocalProtocolError, UnicodeEncodeError) as error:
             raise ExchangeError(FailureReason.URL, str(error)) from error
 
@@ -319,6 +356,8 @@ class Fetcher:
             heads = dict(reversed(list(response.headers)))  # of repeated ones the first counts
             media_type = heads.get(b"content-type", b"").partition(b";")[0].strip().lower().decode("latin-1")
             length = int(heads.get(b"content-length", b"0"))
+            if response.status_code == 407 and self._proxy is not None:
+                raise ExchangeError(FailureReason.LOCAL, "the proxy wants a password")
             wanted = self._wanted_of(media_type, is_coded=b"content-encoding" in heads)
             may_be_cut = request.may_be_cut or request.beginning_bytes
             if response.status_code == 304:  # RFC 9110, 15.4.5: its length is of a body left out

@@ -75,7 +75,7 @@ class SystemResolver:
         self._lookup = lookup or self._ask_system
 
     async def resolve(self, hostname: str, port: int) -> Endpoints:
-        if _is_address(hostname):
+        if is_address(hostname):
             return Endpoints((hostname,), port)
         remembered = self._cache.get(hostname)
         if remembered is not None and remembered[0] > trio.current_time():
@@ -158,7 +158,7 @@ class FixedResolver:
 
     async def resolve(self, hostname: str, port: int) -> Endpoints:
         endpoint = self._table.get(hostname)
-        if endpoint is None and _is_address(hostname) and not ip_address(hostname).is_global:
+        if endpoint is None and is_address(hostname) and not ip_address(hostname).is_global:
             return Endpoints((hostname,), port)
         if endpoint is None:
             raise NoSuchName(f"not in the resolver's table: {hostname}")
@@ -166,7 +166,8 @@ class FixedResolver:
         return Endpoints((endpoint.ip,), stand_in or port)
 
 
-def _is_address(hostname: str) -> bool:
+def is_address(hostname: str) -> bool:
+    """Tell whether a host name is an address."""
     try:
         ip_address(hostname)
     except ValueError:

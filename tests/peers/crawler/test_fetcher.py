@@ -3,10 +3,12 @@ from __future__ import annotations
 import gzip
 import socket
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, contextmanager
 from ipaddress import ip_network
 from itertools import pairwise
 from pathlib import Path
+from typing import cast
 
 import pytest
 import trio
@@ -21,6 +23,7 @@ from peers.crawler.extraction import decoded
 from peers.crawler.fetcher import Fetcher, tls_context
 from peers.crawler.resolver import Endpoints, FixedEndpoint, FixedResolver, LookupFailed, SystemResolver
 from peers.crawler.robots import ROBOTS_BYTES_MAX
+from peers.crawler.tls_sessions import TlsSessions
 from peers.crawler.web_request import (
     FailureReason,
     FetchFailed,
@@ -767,23 +770,40 @@ async def test_the_next_address_is_tried_when_one_refuses(nursery: trio.Nursery)
     assert result.ip == "127.0.0.1"
 
 
-async def test_a_listener_that_never_accepts_times_out() -> None:
-    with socket.socket() as full:
-        full.bind(("127.0.0.1", 0))
+@contextmanager
+def never_accepting(address: str, port: int = 0) -> Iterator[int]:
+    """A port that answers no connection, as behind a firewall that drops all."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with ExitStack() as stack:
+        full = stack.enter_context(socket.socket(family))
+        full.bind((address, port))
         full.listen(0)
-        address = full.getsockname()
-        waiting = []
         for _ in range(4):  # fill its backlog
-            client = socket.socket()
+            client = stack.enter_context(socket.socket(family))
             client.setblocking(False)
-            client.connect_ex(address)
-            waiting.append(client)
+            client.connect_ex(full.getsockname())
+        yield full.getsockname()[1]
+
+
+async def test_a_listener_that_never_accepts_times_out() -> None:
+    with never_accepting("127.0.0.1") as port:
         host = WebHost(saying(HELLO))
-        host.port = address[1]
+        host.port = port
         result = await fetcher_for(host, limits=SHORT).fetch(FetchPage("http://h0.test/"))
-        for client in waiting:
-            client.close()
     assert reason_of(result) is FailureReason.TIMEOUT
+
+
+async def test_ipv4_is_tried_in_time_when_ipv6_leads_nowhere(nursery: trio.Nursery) -> None:
+    host = WebHost(saying(HELLO))
+    await host.start(nursery)
+    with never_accepting("::1", host.port):
+        resolver = ScriptedResolver(("::1", "127.0.0.1"))
+        resolver.port = host.port
+        limits = FetchLimits(connect_s=4.0, fallback_s=0.1, total_s=3.0)
+        fetcher = closed_later(Fetcher(resolver, limits=limits, addresses=ALLOW_ALL))
+        result = await fetcher.fetch(FetchPage("http://a.test/"))
+    assert isinstance(result, PageFetched)
+    assert result.ip == "127.0.0.1"
 
 
 # --- Addresses ------------------------------------------------------------------------------------------
@@ -911,6 +931,31 @@ async def test_https_with_a_good_certificate(
         body_of(await fetcher.fetch(FetchPage("https://h0.test/")))
     assert host.connection_count == 1
     fetcher.close()
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+async def test_the_next_connection_takes_the_tls_session_up(
+    nursery: trio.Nursery, authority: trustme.CA, tmp_path: Path, version: ssl.TLSVersion
+) -> None:
+    host = WebHost(saying(page(b"hello", "Connection: close"), close=True))
+    context = server_context(authority, "h0.test")
+    context.minimum_version = context.maximum_version = version
+    await host.start(nursery, context)
+    fetcher = fetcher_for(host, tls=client_context(authority, tmp_path))
+    for _ in range(3):
+        assert body_of(await fetcher.fetch(FetchPage("https://h0.test/"))) == b"hello"
+    assert host.connection_count == 3
+    assert context.session_stats()["hits"] == 2
+
+
+async def test_only_so_many_tls_sessions_are_kept() -> None:
+    sessions = TlsSessions(sessions_max=2)
+    for number in range(4):
+        sessions.keep(f"https://h{number}.test", cast(ssl.SSLSession, object()))
+    sessions.keep("https://h0.test", None)
+    assert len(sessions) == 2
+    assert sessions.take("https://h3.test") is not None
+    assert sessions.take("https://h3.test") is None
 
 
 @pytest.mark.parametrize(("name", "is_trusted"), [("other.test", True), ("h0.test", False)])
