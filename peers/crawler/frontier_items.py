@@ -86,6 +86,9 @@ class HostItem(msgspec.Struct, frozen=True, array_like=True):
     fetched: Annotated[int, Meta(ge=0, le=1 << 40)]  # far from where counting on would not fit a row
     failures: Annotated[int, Meta(ge=0, le=1 << 20)]
     given_up: bool
+    seconds: Annotated[float, Meta(ge=0, le=1e6)] = 0.0
+    day: Annotated[int, Meta(ge=0, le=1 << 20)] = 0
+    of_day: Annotated[int, Meta(ge=0, le=1 << 40)] = 0
 
 
 class RobotsItem(msgspec.Struct, frozen=True, array_like=True):

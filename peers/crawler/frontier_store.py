@@ -174,7 +174,7 @@ class FrontierStore:
         """Join checked items with ours; hosts first, so that no clock comes after what it holds up."""
         frontier, now, settings = self._frontier, self.now, self.settings
         for slot, host in located.hosts:
-            told = HostRecord(host.host, host.next_fetch_s, host.fetched, host.failures, host.given_up)
+            told = HostRecord(*msgspec.structs.astuple(host))
             frontier.merge_host(slot, politeness.seen_elsewhere(told, clock_offset_s, now, settings))
         for slot, robots in located.robots:
             expires_s = min(robots.expires_s + clock_offset_s, now + settings.robots_ttl_s)
@@ -261,9 +261,7 @@ class FrontierStore:
             gathering.anchors.append(AnchorsItem(slot, mark, _decode_texts(row)))
         elif kind == HOST:
             host = _decode_record(row)
-            gathering.hosts.append(
-                HostItem(host.host, host.next_fetch_s, host.fetched, host.failures, host.given_up)
-            )
+            gathering.hosts.append(HostItem(*msgspec.structs.astuple(host)))
         else:
             robots = robots_in(row)
             gathering.robots.append(RobotsItem(robots.origin, robots.status, robots.expires_s, robots.body))

@@ -29,24 +29,28 @@ class HostClocks:
         origins = self._frontier.origins_of(state).values()
         crawl_delays = [origin.rules.crawl_delay_s for origin in origins]
         rule = self.policy.host_rule(state.host, state.address)
-        return politeness.delay_s(crawl_delays, self.settings, rule)
+        return politeness.delay_s(crawl_delays, self.settings, rule, state.record.seconds)
 
     def address_delay_s(self, host: str) -> float:
         """Return for how long the address of a host is left alone after a question to that host."""
-        return politeness.address_delay_s(self.settings, self.policy.host_rule(host))
+        return self._address_delay_s(host, self.policy.host_rule(host))
+
+    def _address_delay_s(self, host: str, rule: Rule | None) -> float:
+        state = self._frontier.find(host)
+        return politeness.address_delay_s(self.settings, rule, state.record.seconds if state else 0.0)
 
     def address_rules(self, host: str, now: float) -> tuple[HostRule, ...]:
         """Return how a host is asked, by where it is."""
         rules = [rule for rule in self.policy.host_rules(host) if rule.addresses]
         return (
-            *(self._host_rule(rule, now) for rule in rules),
-            self._host_rule(self.policy.host_rule(host), now),
+            *(self._host_rule(host, rule, now) for rule in rules),
+            self._host_rule(host, self.policy.host_rule(host), now),
         )
 
-    def _host_rule(self, rule: Rule | None, now: float) -> HostRule:
+    def _host_rule(self, host: str, rule: Rule | None, now: float) -> HostRule:
         pause_s = politeness.paused_until_s(rule, now) - now
         networks = () if rule is None else rule.addresses
-        return HostRule(networks, pause_s, politeness.address_delay_s(self.settings, rule))
+        return HostRule(networks, pause_s, self._address_delay_s(host, rule))
 
     def is_ready(self, state: HostState, now: float) -> bool:
         """Tell whether a host whose clock has come may be asked; if not, it waits.
@@ -84,11 +88,16 @@ class HostClocks:
             record = politeness.after_question(state.record, self.delay_s(state), now)
             self._frontier.save_quietly(state, record)
 
-    def note_answer(self, states: Iterable[HostState], now: float) -> None:
-        """Let the delay begin anew."""
+    def note_answer(self, states: Iterable[HostState], seconds: float, now: float) -> None:
+        """Let the delay begin anew.
+
+        Args:
+          seconds: that the answer took; 0.0 when there was none.
+        """
         for state in states:
-            record = politeness.after_question(state.record, self.delay_s(state), now)
-            self._frontier.save(state, record)
+            answered = politeness.with_answer(state.record, seconds, self.settings, now)
+            self._frontier.save_quietly(state, answered)
+            self._frontier.save(state, politeness.after_question(answered, self.delay_s(state), now))
 
     def forgive(self, state: HostState) -> None:
         self._frontier.save(state, politeness.after_success(state.record))

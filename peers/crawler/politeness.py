@@ -8,6 +8,7 @@ has a licence, and nobody while its own machine is in trouble.
 A clock never goes back. It is put forward, in this order of importance:
 
     a question, when it is asked and again when it is answered    `after_question`: the delay
+    the last question of a day                                    `with_answer`: until the next
     a failure of the host                                         `after_failure`: back-off, Retry-After
     too many failures, or a hopeless one                          `given_up`: a day
     a slot taken over, from whoever may just have asked           `inherited`: the delay
@@ -34,6 +35,7 @@ BUSY_PAUSE_S: Final = 1.0  # before looking again whether a host that is being a
 POLICY_REVIEW_S: Final = 86_400.0  # until it is looked again whether the policy still leaves a page out
 ADDRESS_BELIEVED_S: Final = 600.0  # as long as the resolver remembers it; then who is left out is looked up
 POLICY_REASONS: Final = frozenset(("policy", "unruled", "policy_budget"))
+DAY_S: Final = 86_400.0
 _DOUBLINGS_MAX: Final = 64  # of the back-off: 2^1,024 is no float
 
 
@@ -45,6 +47,9 @@ class HostRecord(msgspec.Struct, frozen=True, array_like=True):
     fetched: int = 0  # pages asked for, whatever came back
     failures: int = 0  # in a row
     given_up: bool = False
+    seconds: float = 0.0  # that its last answer took to come
+    day: int = 0  # since the epoch, of the last question
+    of_day: int = 0  # questions on that day
 
 
 class Blame(Enum):
@@ -97,29 +102,42 @@ def may_try_again(attempts: int, settings: CrawlSettings) -> bool:
 
 
 def delay_s(
-    crawl_delays: Iterable[float | None], settings: CrawlSettings, decreed: Rule | None = None
+    crawl_delays: Iterable[float | None],
+    settings: CrawlSettings,
+    decreed: Rule | None = None,
+    seconds: float = 0.0,
 ) -> float:
     """Return the pause between two questions: the longest of ours and of all that its robots.txts want.
 
     An origin that wants a longer one than we honour has no say: it is left out, but for its robots.txt.
 
     Args:
-      decreed: what the policy of the mesh says of the host; a delay there stands for ours.
+      decreed: what the policy of the mesh says of the host; a delay there stands for our least.
+      seconds: that its last answer took.
     """
     wanted_s = decreed.least_delay_s if decreed is not None else None
-    ours_s = settings.delay_s if wanted_s is None else wanted_s
+    ours_s = _as_it_answers_s(settings.delay_s if wanted_s is None else wanted_s, settings, seconds)
     honoured = [each for each in crawl_delays if each is not None and is_honoured(each, settings)]
     return max(ours_s, *honoured) if honoured else ours_s
 
 
-def address_delay_s(settings: CrawlSettings, decreed: Rule | None = None) -> float:
+def _as_it_answers_s(least_s: float, settings: CrawlSettings, seconds: float) -> float:
+    """Return clamp(factor x seconds, least, most): a host that is slow has work, and gets longer pauses.
+
+    Source: Heydon and Najork 1999, Mercator, factor 10; who wants no pause at all gets none.
+    """
+    by_answer_s = min(settings.delay_factor * seconds, settings.delay_max_s)
+    return max(least_s, by_answer_s) if least_s else 0.0
+
+
+def address_delay_s(settings: CrawlSettings, decreed: Rule | None = None, seconds: float = 0.0) -> float:
     """Return for how long the address of a host is left alone after a question to that host.
 
     It is ours, or the policy's: what one host wants by its robots.txt, or may have in a day, is no reason to
     keep others waiting that happen to be on the same machine.
     """
     wanted_s = decreed.delay_s if decreed is not None else None
-    return settings.delay_s if wanted_s is None else wanted_s
+    return _as_it_answers_s(settings.delay_s if wanted_s is None else wanted_s, settings, seconds)
 
 
 def is_honoured(crawl_delay_s: float | None, settings: CrawlSettings) -> bool:
@@ -140,6 +158,18 @@ def wait_until(host: HostRecord, until_s: float) -> HostRecord:
 def after_question(host: HostRecord, delay_s: float, now: float) -> HostRecord:
     """Keep the delay from now on: a question was answered, or is asked, in case we die before its answer."""
     return wait_until(host, now + delay_s)
+
+
+def with_answer(host: HostRecord, seconds: float, settings: CrawlSettings, now: float) -> HostRecord:
+    """Count a question of this day, after the last of which a host is left alone until the next day.
+
+    Args:
+      seconds: that the answer took; 0.0 when there was none.
+    """
+    day = int(now // DAY_S)
+    of_day = host.of_day + 1 if host.day == day else 1
+    host = msgspec.structs.replace(host, seconds=seconds or host.seconds, day=day, of_day=of_day)
+    return wait_until(host, (day + 1) * DAY_S) if of_day >= settings.requests_per_host_day_max else host
 
 
 def with_page_asked(host: HostRecord) -> HostRecord:
@@ -304,8 +334,10 @@ def longest_pause_s(settings: CrawlSettings) -> float:
 def join(one: HostRecord, other: HostRecord) -> HostRecord:
     """Bring together what two peers know of a host: the later clock, what goes with it, the most pages."""
     clock = max(one, other, key=_clock_order)
-    return msgspec.structs.replace(clock, host=one.host, fetched=max(one.fetched, other.fetched))
+    day, of_day = max((one.day, one.of_day), (other.day, other.of_day))
+    fetched = max(one.fetched, other.fetched)
+    return msgspec.structs.replace(clock, host=one.host, fetched=fetched, day=day, of_day=of_day)
 
 
-def _clock_order(host: HostRecord) -> tuple[float, int, bool]:
-    return host.next_fetch_s, host.failures, host.given_up
+def _clock_order(host: HostRecord) -> tuple[float, int, bool, float]:
+    return host.next_fetch_s, host.failures, host.given_up, host.seconds

@@ -51,10 +51,24 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     delay_s: Annotated[
         Seconds,
         Meta(
-            description="pause between the end of one fetch from a host and the start of the next; Nutch "
-            "waits 5, Marginalia 1 to 2.5"
+            description="least pause between the end of one fetch from a host and the start of the next; "
+            "Nutch waits 5, Marginalia 1 to 2.5; 0 for no pause at all, as in a laboratory"
         ),
-    ] = 2.0
+    ] = 1.0
+    delay_factor: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="the pause in times that the last answer took to come, so that a slow server has longer "
+            "ones; with 5 a host has a sixth of its time for us, with 100, as Scooter, a hundredth",
+        ),
+    ] = 5.0
+    delay_max_s: Annotated[
+        Seconds, Meta(description="up to this pause; a robots.txt may want a longer one")
+    ] = 30.0
+    requests_per_host_day_max: Annotated[
+        Limit, Meta(description="to one host on one day, UTC; then it is left alone until the next")
+    ] = 20_000
     crawl_delay_max_s: Annotated[
         Seconds,
         Meta(

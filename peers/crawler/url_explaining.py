@@ -239,7 +239,7 @@ class UrlExplaining:
     def _host_facts(self, record: HostRecord) -> HostFacts:
         state, settings = self._state, self._settings
         asked_count = 0 if state is None else self._sources.budgets.asked_count(state.domain.name)
-        delay_s, delay_by = self._delay(state)
+        delay_s, delay_by = self._delay(state, record.seconds)
         return HostFacts(
             name=self._host,
             next_s=record.next_fetch_s,
@@ -254,17 +254,24 @@ class UrlExplaining:
             refusal=politeness.budget_reason(record, asked_count, settings) or "",
         )
 
-    def _delay(self, state: HostState | None) -> tuple[float, str]:
-        """How long the host is left alone after a question, and by what."""
+    def _delay(self, state: HostState | None, seconds: float) -> tuple[float, str]:
+        """How long the host is left alone after a question, and by what.
+
+        Args:
+          seconds: that its last answer took.
+        """
         rule = self._policy.at(self._now).host_rule(self._host, self._address)
         if state is not None:
             origins = self._sources.frontier.origins_of(state).values()
             wanted = [origin.rules.crawl_delay_s for origin in origins]
         else:
             wanted = [None if self._robots_rules is None else self._robots_rules.crawl_delay_s]
-        delay_s = politeness.delay_s(wanted, self._settings, rule)
-        if delay_s > politeness.delay_s((), self._settings, rule):
+        delay_s = politeness.delay_s(wanted, self._settings, rule, seconds)
+        ours_s = politeness.delay_s((), self._settings, rule, seconds)
+        if delay_s > ours_s:
             return delay_s, "Crawl-delay of its robots.txt"
+        if ours_s > politeness.delay_s((), self._settings, rule):
+            return delay_s, f"delay_factor of the peer's settings, as its last answer took {seconds:.1f} s"
         if rule is not None and rule.least_delay_s is not None:
             return delay_s, f"rule {number_of_rule(self._policy, rule)} of the policy"
         return delay_s, "delay_s of the peer's settings"

@@ -275,7 +275,7 @@ class Visits:
 
     # --- answers ---
 
-    def _answered(self, url: str, now: float, ip: str = "") -> Visit | None:
+    def _answered(self, url: str, now: float, ip: str = "", seconds: float = 0.0) -> Visit | None:
         """What was asked, now that there is an answer; None when there was no such question."""
         visit = self._visits.pop(url, None)
         if visit is not None:
@@ -284,12 +284,12 @@ class Visits:
             self._budgets.count_question(visit.state.domain.name)
             if visit.robots is None and not visit.taken.is_stored:
                 self._clocks.count_page(visit.state)
-            self._clocks.note_answer(self._hosts_of(url, visit.state), now)
+            self._clocks.note_answer(self._hosts_of(url, visit.state), seconds, now)
         return visit
 
     def fetched(self, fetched: PageFetched, now: float) -> list[Send]:
         """Take in an answer of a server."""
-        visit = self._answered(fetched.url, now, fetched.ip)
+        visit = self._answered(fetched.url, now, fetched.ip, fetched.seconds)
         if visit is None:
             return []
         state, taken = visit.state, visit.taken

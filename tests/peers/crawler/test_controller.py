@@ -87,7 +87,7 @@ def test_rfc9309_2_3_1_4_an_unreachable_robots_txt_forbids_all_until_it_answers(
 
 
 def test_rfc9110_15_statuses_that_are_none_are_counted_together() -> None:
-    desk = Desk(delay_s=0.001)
+    desk = Desk(delay_s=0.001, delay_factor=0.0)
     for status in range(1_000):
         origin = f"http://h{status}.test"
         desk.seed(f"{origin}/")
@@ -1278,3 +1278,17 @@ def test_everything_it_remembers_is_let_go() -> None:
     assert not controller._pages
     assert not controller._visits.robots._moved
     assert not controller._frontier._queues.taken
+
+
+def test_a_host_that_answers_slowly_is_asked_again_after_a_multiple_of_that() -> None:
+    desk = Desk(delay_s=1.0).with_home_asked(f"{ORIGIN}/2")
+    desk.tell(fetched(HOME, 404, seconds=3.0))
+    assert asked(desk.wake(14.9)) == []
+    (send,) = [send for send in desk.wake(0.1) if isinstance(send.message, FetchPage)]
+    assert send.message.delay_s == 15.0, "its address is left alone as long"
+
+
+def test_a_host_is_asked_no_more_than_so_often_a_day() -> None:
+    desk = Desk(delay_s=1.0, requests_per_host_day_max=2).with_home_asked(f"{ORIGIN}/2")
+    desk.tell(fetched(HOME, 404))
+    assert desk.controller.wake_at() == 86_400.0

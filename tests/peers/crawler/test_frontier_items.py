@@ -268,3 +268,12 @@ def test_items_beyond_their_limits_are_not_decoded(items: Items) -> None:
 def test_junk_is_refused(junk: bytes) -> None:
     with pytest.raises(RemoteProtocolError, match="no frontier items"):
         decode_items(junk)
+
+
+def test_a_clock_of_an_earlier_version_is_read_and_an_earlier_version_reads_ours() -> None:
+    earlier = ("http://a.test", 9.0, 2, 4, True)
+    ours = msgspec.convert([*earlier], HostItem)
+    assert (ours.seconds, ours.day, ours.of_day) == (0.0, 0, 0)
+    told = encode_items(Items(hosts=(HostItem(*earlier, 0.5, 20_000, 7),)))
+    assert msgspec.msgpack.decode(told)[3] == [[*earlier, 0.5, 20_000, 7]]
+    assert decode_items(told).hosts[0].of_day == 7

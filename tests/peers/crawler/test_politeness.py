@@ -124,3 +124,37 @@ def test_what_peers_know_joins_in_any_order(one: HostRecord, two: HostRecord, th
     assert join(one, one) == one
     assert join(one, two) == join(two, one)
     assert join(join(one, two), three) == join(one, join(two, three))
+
+
+def test_a_slow_host_is_left_alone_for_longer_between_bounds() -> None:
+    settings = CrawlSettings(delay_s=1.0, delay_factor=5.0, delay_max_s=30.0)
+    delays = [politeness.delay_s((), settings, None, seconds) for seconds in (0.0, 0.1, 0.5, 4.0, 6.0, 300.0)]
+    assert delays == [1.0, 1.0, 2.5, 20.0, 30.0, 30.0]
+    assert politeness.address_delay_s(settings, None, 4.0) == 20.0
+    assert politeness.delay_s((60.0,), settings, None, 4.0) == 60.0, "its robots.txt wants more"
+    scooter = CrawlSettings(delay_factor=100.0, delay_max_s=3_600.0)
+    assert politeness.delay_s((), scooter, None, 4.0) == 400.0
+    laboratory = CrawlSettings(delay_s=0.0)
+    assert politeness.delay_s((), laboratory, None, 4.0) == 0.0
+    wide = CrawlSettings(delay_s=60.0)
+    assert politeness.delay_s((), wide, None, 4.0) == 60.0, "the most does not lower our own least"
+
+
+def test_after_the_last_question_of_a_day_a_host_is_left_alone_until_the_next() -> None:
+    settings = CrawlSettings(requests_per_host_day_max=3)
+    host, now = HOST, 10 * politeness.DAY_S + 100.0
+    for _ in range(2):
+        host = politeness.with_answer(host, 0.5, settings, now)
+        assert host.next_fetch_s == HOST.next_fetch_s
+    host = politeness.with_answer(host, 0.0, settings, now)
+    assert host.next_fetch_s == 11 * politeness.DAY_S
+    assert host.seconds == 0.5, "the last one got no answer"
+    host = politeness.with_answer(host, 0.5, settings, host.next_fetch_s)
+    assert (host.day, host.of_day) == (11, 1)
+
+
+def test_what_two_peers_counted_of_a_day_is_the_most_of_the_later_day() -> None:
+    one, other = (HostRecord("a.test", at_s, day=4, of_day=count) for at_s, count in ((9.0, 7), (8.0, 12)))
+    assert politeness.join(one, other).of_day == 12
+    joined = politeness.join(one, HostRecord("a.test", 1.0, day=5, of_day=2))
+    assert (joined.next_fetch_s, joined.day, joined.of_day) == (9.0, 5, 2)
