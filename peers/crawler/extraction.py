@@ -32,7 +32,14 @@ from peers.crawler.messages import PageParsed, ParseFailed
 from peers.crawler.page_reader import ReadDocument, ReadPage, read_page
 from peers.crawler.parser import NotHtml, ParsedPage
 from peers.crawler.url_rows import NO_DIGEST
-from peers.crawler.web_request import FailureReason, PageFetched, header_of, response_head
+from peers.crawler.web_request import (
+    ROBOTS_TAG,
+    FailureReason,
+    PageFetched,
+    header_of,
+    headers_of,
+    response_head,
+)
 from peers.crawler.wire_messages import FoundLink
 from peers.documents.formats import (
     DOCUMENT_MEDIA_TYPES,
@@ -79,7 +86,7 @@ def extract(fetched: PageFetched, visit: int, read: ReadDocument = read_document
             fetched.url,
             fetched.body,
             header_of(fetched, "content-type"),
-            header_of(fetched, "x-robots-tag"),
+            headers_of(fetched, ROBOTS_TAG),
             read,
         )
     except NotHtml:
@@ -210,7 +217,7 @@ def parse_records(
     if response.status != 200:
         raise NotHtml(str(response.status))
     said = read_page(
-        url, response.body, response.header("content-type"), response.header("x-robots-tag"), read
+        url, response.body, response.header("content-type"), response.header_values(ROBOTS_TAG), read
     )
     return said, document_of(said.page, stamp, response.header("last-modified"))
 
@@ -230,4 +237,5 @@ def document_of(page: ParsedPage, stamp: Stamp, last_modified: str | None) -> Do
         date=page_date(page.dates, last_modified, stamp.fetched_at),
         visit=stamp.visit,
         boilerplate=page.boilerplate,
+        is_quotable=not page.is_nosnippet,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -14,7 +14,7 @@ from peers.crawler.parser import (
     last_segment,
     parse_page,
     resolved_links,
-    robots_tag_words,
+    robots_wish,
 )
 from peers.crawler.wire_messages import ANCHOR_CHARS_MAX
 from peers.documents.content import HEADINGS_CHARS_MAX, TITLE_CHARS_MAX, Content, Lack, ReadMarkup
@@ -46,7 +46,7 @@ def read_page(
     url: str,
     body: bytes,
     content_type: str | None = None,
-    robots_tag: str | None = None,
+    robots_tags: Sequence[str] = (),
     read: ReadDocument = read_document,
 ) -> ReadPage:
     """Read a page as `parse_page` does, and documents too.
@@ -59,14 +59,14 @@ def read_page(
     document_format = format_of(body, media_type)
     if document_format is not None:
         content = read(document_format, body, read_markup)
-        page = _page_of(url, content, robots_tag, media_type_of(document_format, media_type, body))
+        page = _page_of(url, content, robots_tags, media_type_of(document_format, media_type, body))
         return ReadPage(page, content.lack)
     if media_type in UNKNOWN_MEDIA_TYPES:
         raise NotHtml(media_type)
     if media_type in TEXT_MEDIA_TYPES and media_type != "text/plain":
-        plain = parse_page(url, body, f"text/plain{semicolon}{parameters}", robots_tag)
+        plain = parse_page(url, body, f"text/plain{semicolon}{parameters}", robots_tags)
         return ReadPage(_of_type(plain, media_type))
-    return ReadPage(parse_page(url, body, content_type, robots_tag))
+    return ReadPage(parse_page(url, body, content_type, robots_tags))
 
 
 def read_markup(markup: bytes) -> Content:
@@ -84,20 +84,22 @@ def read_nothing(document_format: Format, body: bytes, read_markup: ReadMarkup) 
     return Content(lack=Lack.EXHAUSTING)
 
 
-def _page_of(url: str, content: Content, robots_tag: str | None, media_type: str) -> ParsedPage:
-    is_noindex, is_nofollow = robots_tag_words(robots_tag)
+def _page_of(url: str, content: Content, robots_tags: Sequence[str], media_type: str) -> ParsedPage:
+    wish = robots_wish(robots_tags)
     hrefs = [(target, " ".join(text.split())[:ANCHOR_CHARS_MAX]) for target, text in content.links]
     return ParsedPage(
         url=url,
         title=(title_of(content) or last_segment(url))[:TITLE_CHARS_MAX],
         headings=content.headings[:HEADINGS_CHARS_MAX],
         text=content.text,
-        links=() if is_nofollow else resolved_links(url, "", hrefs),
+        links=() if wish.is_nofollow else resolved_links(url, "", hrefs),
         # What a program writes into every file is that of its menus rather than that of the text.
         language=language_of(content.text) or content.language,
         charset="utf-8",
         replacement_count=0,
-        is_noindex=is_noindex,
+        is_noindex=wish.is_noindex,
+        is_noarchive=wish.is_noarchive,
+        is_nosnippet=wish.is_nosnippet,
         is_cut=content.is_cut,
         type=media_type,
         dates=content.dates,

@@ -29,7 +29,7 @@ from peers.crawler.settings import CrawlSettings, Revisit, Tuning
 from peers.crawler.traps import PatternBudgets
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import Conclusion, due_at
-from peers.crawler.web_request import FailureReason, PageFetched, header_of, location_of
+from peers.crawler.web_request import ROBOTS_TAG, FailureReason, PageFetched, header_of, location_of
 from peers.crawler.wire_messages import FoundLink
 from peers.engine.document import Document
 from peers.storage.messages import StorePage
@@ -44,7 +44,6 @@ LINKS_PER_TURN: Final = 256
 # to ask for it, or has something there that is no page. All others may pass (a time-out, a robots.txt that
 # cannot be read), or say more of us than of the page (too large, too long a delay).
 WITHDRAWING: Final = frozenset((FailureReason.ROBOTS, FailureReason.NOT_HTML))
-ROBOTS_TAG: Final = "x-robots-tag"
 WHOLE_EVERY: Final = 64  # visits: some servers say "not modified" whatever happens
 
 

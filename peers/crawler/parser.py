@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html.entities import html5
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 import msgspec
@@ -63,10 +63,21 @@ class ParsedPage(msgspec.Struct, frozen=True):
     type: str = "text/html"  # media type that it was read as
     dates: tuple[str, ...] = ()  # what the page says of when it was changed, best first, as it stands there
     boilerplate: str = ""  # the visible text around that, such as menus, likewise
+    is_noarchive: bool = False  # no copy of it is to be shown
+    is_nosnippet: bool = False  # nothing of its text is to be shown
+
+
+class RobotsWish(NamedTuple):
+    """What a page or its server asks of robots."""
+
+    is_noindex: bool
+    is_nofollow: bool
+    is_noarchive: bool
+    is_nosnippet: bool
 
 
 def parse_page(
-    url: str, body: bytes, content_type: str | None = None, robots_tag: str | None = None
+    url: str, body: bytes, content_type: str | None = None, robots_tags: Sequence[str] = ()
 ) -> ParsedPage:
     """Parse a page of HTML, XHTML or plain text, however broken.
 
@@ -74,7 +85,7 @@ def parse_page(
       url: canonical, of the page.
       body: without content coding.
       content_type: the response header's value.
-      robots_tag: that of X-Robots-Tag, which counts like the meta element.
+      robots_tags: values of all X-Robots-Tag, which count like the meta element.
 
     Raises:
       NotHtml: binary data under the name of text.
@@ -94,27 +105,37 @@ def parse_page(
         if media_type == "application/xhtml+xml":
             markup = _EMPTY_ELEMENT.sub(rb"<\1\2></\1>", markup)
         page = _read_markup(url, markup.replace(b"\0", b""))
-    is_noindex, is_nofollow = _robots_words(f"{page.robots},{_unscoped(robots_tag)}")
+    wish = robots_wish(robots_tags, page.robots)
     return ParsedPage(
         url=url,
         title=page.title[:TITLE_CHARS_MAX],
         headings=page.headings[:HEADINGS_CHARS_MAX],
         text=page.text[:TEXT_CHARS_MAX],
         boilerplate=page.boilerplate[: max(0, TEXT_CHARS_MAX - len(page.text))],
-        links=() if is_nofollow else page.links,
+        links=() if wish.is_nofollow else page.links,
         language=page.language or language_of(page.text) or language_of(page.boilerplate),
         charset=decoded.encoding,
         replacement_count=decoded.replacement_count,
-        is_noindex=is_noindex,
+        is_noindex=wish.is_noindex,
         is_cut=page.is_cut or len(page.text) + len(page.boilerplate) > TEXT_CHARS_MAX,
         type=media_type if media_type in _TEXT_TYPES else "text/html",
         dates=page.dates,
+        is_noarchive=wish.is_noarchive,
+        is_nosnippet=wish.is_nosnippet,
     )
 
 
-def robots_tag_words(robots_tag: str | None) -> tuple[bool, bool]:
-    """Return whether an X-Robots-Tag forbids indexing, and following links."""
-    return _robots_words(_unscoped(robots_tag))
+def robots_wish(robots_tags: Sequence[str], directives: str = "") -> RobotsWish:
+    """Return what robots are asked to leave.
+
+    Args:
+      robots_tags: values of all X-Robots-Tag.
+      directives: of meta elements, with commas between them.
+    """
+    words = _robots_words(",".join((directives, *map(_unscoped, robots_tags))))
+    return RobotsWish(
+        bool(words & _NOINDEX), bool(words & _NOFOLLOW), bool(words & _NOARCHIVE), bool(words & _NOSNIPPET)
+    )
 
 
 def binary_kind(body: bytes, content_type: str | None = None) -> str | None:
@@ -158,6 +179,15 @@ _EMPTY_ELEMENT: Final = re.compile(rb"<(script|style|title|iframe|textarea|a|div
 _REFRESH: Final = re.compile(r"[\d.\s]*[;,\s]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
 _LANGUAGE: Final = re.compile(r"\s*([A-Za-z]{2,8})(?![A-Za-z])")
 _TEXT_TYPES: Final = frozenset(("text/html", "application/xhtml+xml", "text/plain"))
+# What others of the same sort mean as well; Google and Bing describe them all.
+_NOINDEX: Final = frozenset(("noindex", "none"))
+_NOFOLLOW: Final = frozenset(("nofollow", "none"))
+_NOARCHIVE: Final = frozenset(("noarchive", "nocache"))
+_NOSNIPPET: Final = frozenset(("nosnippet", "max-snippet:0"))
+_WITH_VALUES: Final = frozenset(
+    ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
+)
+_COLON: Final = re.compile(r"\s*:\s*")
 _LINK_SPLIT: Final = re.compile(r"[\s,]+")
 
 
@@ -252,18 +282,18 @@ def resolved_links(url: str, base: str, hrefs: Sequence[tuple[str, str]]) -> tup
     return tuple(Link(target, text) for target, texts in texts_of.items() for text in texts or ("",))
 
 
-def _robots_words(directives: str) -> tuple[bool, bool]:
-    """Return whether robots directives forbid indexing, and following links."""
-    words = frozenset(_LINK_SPLIT.split(directives.lower()))
-    return not words.isdisjoint(("noindex", "none")), not words.isdisjoint(("nofollow", "none"))
+def _robots_words(directives: str) -> frozenset[str]:
+    """Return the directives, those with a value as `name:value`."""
+    return frozenset(_LINK_SPLIT.split(_COLON.sub(":", directives.lower())))
 
 
-def _unscoped(robots_tag: str | None) -> str:
+def _unscoped(robots_tag: str) -> str:
     """Return the directives of an X-Robots-Tag that are for everybody or for us (`otherbot: noindex`)."""
-    agent, colon, directives = (robots_tag or "").partition(":")
-    if not colon or " " in agent.strip() or "," in agent:
-        return robots_tag or ""
-    return directives if agent.strip().lower() in ROBOTS_NAMES else ""
+    agent, colon, directives = robots_tag.partition(":")
+    agent = agent.strip().lower()
+    if not colon or " " in agent or "," in agent or agent in _WITH_VALUES:
+        return robots_tag
+    return directives if agent in ROBOTS_NAMES else ""
 
 
 def _folded(text: str) -> str:

@@ -59,8 +59,8 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         float,
         Meta(
             ge=0,
-            description="the pause in times that the last answer took to come, so that a slow server has longer "
-            "ones; with 5 a host has a sixth of its time for us, with 100, as Scooter, a hundredth",
+            description="the pause in times that the last answer took to come, so that a slow server has "
+            "longer ones; with 5 a host has a sixth of its time for us, with 100, as Scooter, a hundredth",
         ),
     ] = 5.0
     delay_max_s: Annotated[

@@ -17,6 +17,7 @@ from peers.crawler.address_rules import AddressRules
 from peers.documents.formats import DOCUMENT_MEDIA_TYPES, TEXT_MEDIA_TYPES, UNKNOWN_MEDIA_TYPES
 
 USER_AGENT: Final = "tianmesh/0.1 (+https://tianmesh.example/bot)"
+ROBOTS_TAG: Final = "x-robots-tag"  # says to robots what the meta element of a page may say
 PAGE_MEDIA_TYPES: Final = ("text/html", "application/xhtml+xml", "text/plain")
 # What is fetched: pages, and documents of other formats. What nobody says the type of is read if it begins
 # as one of those does.
@@ -124,6 +125,11 @@ FetchResult: TypeAlias = PageFetched | FetchFailed
 def header_of(fetched: PageFetched, name: str) -> str | None:
     """Return the first value of a response header; `name` in lower case."""
     return next((value for key, value in fetched.headers if key.lower() == name), None)
+
+
+def headers_of(fetched: PageFetched, name: str) -> tuple[str, ...]:
+    """Return all values of a response header; `name` in lower case."""
+    return tuple(value for key, value in fetched.headers if key.lower() == name)
 
 
 def status_name(status: int) -> str:

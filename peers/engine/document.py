@@ -27,6 +27,7 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
     linking_hosts: int = 0  # other hosts that are known to link here
     visit: VisitNumber = 0  # which one found it, see `mesh.stamp`
     boilerplate: str = ""  # visible text around that, such as menus: found, but hardly counts
+    is_quotable: bool = True  # False: nothing of its text is to be shown (`nosnippet`)
 
     @property
     def text_chars(self) -> int:

@@ -229,6 +229,8 @@ class _Routes:
         except CorruptionError as error:
             logger.warning("stored page unreadable url=%s error=%s", url, error)
             return _html(pages.message_page(reader, reader.say("stored_damaged")), 502)
+        if stored.is_barred:
+            return _html(pages.message_page(reader, reader.say("stored_barred")), 403)
         if is_file and not stored.is_partial:
             return _file(url, stored)
         view = pages.stored_page_view(reader, url, found.fetched_at, found.gone_at, stored)

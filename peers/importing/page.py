@@ -23,7 +23,14 @@ from peers.crawler.guarded_reader import read_guarded
 from peers.crawler.link_lists import begins_like_list
 from peers.crawler.page_reader import read_page
 from peers.crawler.parser import NotHtml
-from peers.crawler.web_request import WANTED_MEDIA_TYPES, PageFetched, header_of, response_head
+from peers.crawler.web_request import (
+    ROBOTS_TAG,
+    WANTED_MEDIA_TYPES,
+    PageFetched,
+    header_of,
+    headers_of,
+    response_head,
+)
 from peers.crawler.wire_messages import FoundLink, LinkUse
 from peers.documents.formats import begins_like_feed
 from peers.engine.linkers import linker_of
@@ -107,7 +114,7 @@ def page_of(fetched: PageFetched, use: LinkUse, truncated: str = "", visit: int 
             fetched.url,
             fetched.body,
             header_of(fetched, "content-type"),
-            header_of(fetched, "x-robots-tag"),
+            headers_of(fetched, ROBOTS_TAG),
             read_guarded,
         )
     except NotHtml as error:

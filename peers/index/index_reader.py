@@ -207,7 +207,7 @@ class SnapshotReader:
 def _shown_page(document: Document) -> ShownPage:
     return ShownPage(
         SearchedText(document.title[:TITLE_CHARS_MAX]),
-        SearchedText(document.text or document.boilerplate),
+        SearchedText((document.text or document.boilerplate) if document.is_quotable else ""),
         document.fetched_at,
         document.date,
         document.type[:TYPE_CHARS_MAX],

@@ -66,7 +66,11 @@ class HttpResponse:
 
     def header(self, name: str) -> str | None:
         """Return the first value of a header; `name` in lower case."""
-        return next((value for key, value in self.headers if key.lower() == name), None)
+        return next(iter(self.header_values(name)), None)
+
+    def header_values(self, name: str) -> tuple[str, ...]:
+        """Return all values of a header; `name` in lower case."""
+        return tuple(value for key, value in self.headers if key.lower() == name)
 
 
 # --- Writing ---------------------------------------------------------------------------------

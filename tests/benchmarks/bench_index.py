@@ -71,9 +71,7 @@ BATCH = 2_000
 QUERY_COUNT = 600
 SLOT_COUNT = 50_000
 # tantivy's own; the length of the other fields must not count.
-WEIGHTS = RankingWeights(
-    (0.0, 0.0, 0.0, 1.0, 0.0, 0.0), b=(0.0, 0.0, 0.0, 0.75, 0.0), k1=1.2, k1_half=0.0
-)
+WEIGHTS = RankingWeights((0.0, 0.0, 0.0, 1.0, 0.0, 0.0), b=(0.0, 0.0, 0.0, 0.75, 0.0), k1=1.2, k1_half=0.0)
 _CJK = re.compile("[\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]")
 
 

@@ -1284,8 +1284,8 @@ def test_a_host_that_answers_slowly_is_asked_again_after_a_multiple_of_that() ->
     desk = Desk(delay_s=1.0).with_home_asked(f"{ORIGIN}/2")
     desk.tell(fetched(HOME, 404, seconds=3.0))
     assert asked(desk.wake(14.9)) == []
-    (send,) = [send for send in desk.wake(0.1) if isinstance(send.message, FetchPage)]
-    assert send.message.delay_s == 15.0, "its address is left alone as long"
+    (question,) = of_kind(desk.wake(0.1), FetchPage)
+    assert question.delay_s == 15.0, "its address is left alone as long"
 
 
 def test_a_host_is_asked_no_more_than_so_often_a_day() -> None:

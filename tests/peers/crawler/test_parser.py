@@ -148,12 +148,31 @@ def test_robots_directives_of_meta_and_header(content: str, is_noindex: bool, is
     meta = b'<meta name=Robots content="%s">' % content.encode()
     for page in (
         parse_page(URL, meta + body, "text/html"),
-        parse_page(URL, body, "text/html", content),
-        parse_page(URL, body, "text/html", f"tianmesh: {content}"),
+        parse_page(URL, body, "text/html", [content]),
+        parse_page(URL, body, "text/html", [f"tianmesh: {content}"]),
+        parse_page(URL, body, "text/html", ["otherbot: noindex, nofollow", content]),
     ):
         assert page.is_noindex == is_noindex
         assert bool(page.links) != is_nofollow
-    assert not parse_page(URL, body, "text/html", f"otherbot: {content}").is_noindex
+    assert not parse_page(URL, body, "text/html", [f"otherbot: {content}"]).is_noindex
+
+
+@pytest.mark.parametrize(
+    ("content", "is_noarchive", "is_nosnippet"),
+    [
+        ("NoArchive", True, False),
+        ("nocache", True, False),
+        ("nosnippet, noarchive", True, True),
+        ("max-snippet: 0", False, True),
+        ("max-snippet:-1, max-image-preview:large", False, False),
+        ("none", False, False),
+    ],
+)
+def test_directives_about_what_may_be_shown(content: str, is_noarchive: bool, is_nosnippet: bool) -> None:
+    meta = b'<meta name=robots content="%s">' % content.encode()
+    for page in (parse_page(URL, meta, "text/html"), parse_page(URL, b"<p>", "text/html", [content])):
+        assert (page.is_noarchive, page.is_nosnippet) == (is_noarchive, is_nosnippet)
+        assert not page.is_noindex or content == "none"
 
 
 @pytest.mark.parametrize("content", ["0; url=/next", "5;URL='/next'", "0, url = /next", "0;/next"])

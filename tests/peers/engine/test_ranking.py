@@ -22,9 +22,7 @@ from tests.peers.engine.term_query import term_query
 from tests.shared_data import shared
 
 # tantivy has k1 = 1.2 and b = 0.75 built in.
-BODY_ONLY = RankingWeights(
-    (0.0, 0.0, 0.0, 1.0, 0.0, 0.0), b=(0.0, 0.0, 0.0, 0.75, 0.0), k1=1.2, k1_half=0.0
-)
+BODY_ONLY = RankingWeights((0.0, 0.0, 0.0, 1.0, 0.0, 0.0), b=(0.0, 0.0, 0.0, 0.75, 0.0), k1=1.2, k1_half=0.0)
 
 
 def entries_of(text: str) -> list[str]:

@@ -31,6 +31,7 @@ from peers.gateway.messages import (
     GatherHistory,
     GatherStatus,
     Lacking,
+    PageFound,
     ReadinessTold,
     SearchPages,
     SeedsAdded,
@@ -39,6 +40,8 @@ from peers.gateway.messages import (
 from peers.gateway.pages import KEYS, STYLE_URL
 from peers.gateway.routes import BODY_BYTES_MAX, SEEDS_MAX, Answer, Busy, Refused, application
 from peers.gateway.settings import GatewaySettings
+from peers.storage.warc import response_record
+from tests.helpers import seen
 from tests.peers.gateway.asgi_client import Reply, ask
 from tests.peers.gateway.fake_backend import RIGHTS, TOKEN, FakeBackend
 from tests.peers.gateway.fake_searcher import (
@@ -443,6 +446,16 @@ async def test_stored_copy_that_is_damaged_is_said_to_be(gateway: Starlette) -> 
     reply = await ask(gateway, f"/page?url={quote(HOSTILE_URL, safe='')}")
     assert reply.status == 502
     assert "damaged" in reply.text
+
+
+async def test_stored_copy_that_its_site_wants_nobody_to_see_is_not_shown() -> None:
+    head = b"HTTP/1.1 200 OK\r\nX-Robots-Tag: noarchive\r\n\r\n"
+    records = response_record(ENGLISH_URL, head, b"<p>secret", seen(7.0))
+    gateway = application(FakeBackend(lambda order: PageFound(7, ENGLISH_URL, 7.0, records)))
+    reply = await ask(gateway, f"/page?url={quote(ENGLISH_URL, safe='')}")
+    assert reply.status == 403
+    assert "asks that no copy" in reply.text
+    assert "secret" not in reply.text
 
 
 async def test_page_that_is_not_stored_is_not_found(gateway: Starlette) -> None:

@@ -75,6 +75,19 @@ def test_the_name_of_a_file_cannot_leave_its_header() -> None:
     assert value == "inline; filename=\"___X_ y_.._\"; filename*=UTF-8''%22%0D%0AX%3A%20y%2F..%2F"
 
 
+@pytest.mark.parametrize(
+    ("body", "more"),
+    [
+        (b"<meta name=robots content='index, noarchive'>secret", ""),
+        (b"<meta name=tianmesh content=nosnippet>secret", ""),
+        (b"secret", "X-Robots-Tag: other: none\r\nX-Robots-Tag: noarchive\r\n"),
+    ],
+)
+def test_no_copy_is_made_of_a_page_whose_site_wants_none_shown(body: bytes, more: str) -> None:
+    page = stored_page(URL, records(body, more=more))
+    assert (page.is_barred, page.text) == (True, "")
+
+
 def test_long_page_is_cut() -> None:
     page = stored_page(URL, records(b"a" * (SHOWN_CHARS_MAX + 1)))
     assert page.is_cut

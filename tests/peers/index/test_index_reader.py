@@ -52,3 +52,15 @@ def test_excerpts_for_many_words_cost_more(reader: SnapshotReader) -> None:
     effort = Effort(len(URLS) * CHARS // 4)
     assert len(reader.excerpts(many, URLS, effort=effort)) < len(URLS)
     assert effort.is_spent
+
+
+def test_nothing_is_quoted_of_a_page_that_does_not_want_it(tmp_path: Path) -> None:
+    index = Index.open(DirectoryStorage(tmp_path))
+    index.add([(1, Document(URLS[0], title="a title", text="a secret word", is_quotable=False))])
+    index.commit()
+    view = IndexReader(index).over(np.ones(SLOTS, np.bool_))
+    query = parse_query("word")
+    assert [hit.url for hit in view.search(query, view.statistics(query.terms), 10)[2]] == URLS[:1]
+    (excerpt,) = view.excerpts(query, URLS[:1])
+    assert (excerpt.title, excerpt.snippet, excerpt.highlights) == ("a title", "", ())
+    index.close()
