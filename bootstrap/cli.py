@@ -32,6 +32,7 @@ from bootstrap.lab import Lab, LabOptions, Report, Scope, gateway_of, running_la
 from bootstrap.provision import (
     BOOTSTRAP,
     MeshFolder,
+    Settings,
     check_founding,
     create_mesh,
     draw_serials,
@@ -52,7 +53,9 @@ from mesh.places import check_place
 from mesh.process import first_error, run_node
 from mesh.tcp_endpoint import checked_host
 from mesh.trace import merge_traces
+from mesh.urls import canonical
 from peers.config import PeerConfig
+from peers.crawler.contact import ADVICE, visitor_of
 from peers.crawler.settings import CrawlSettings, Revisit
 from peers.gateway.settings import GatewaySettings, checked_listen
 from peers.options import DATA, AnywhereOption, DepthOption, PagesMaxOption, WithinOption, seconds_in
@@ -135,6 +138,10 @@ PagesPerHostOption = Annotated[
     ),
 ]
 RestartOption = Annotated[bool, typer.Option(help="Start peers again that end by themselves.")]
+ContactOption = Annotated[
+    str | None,
+    typer.Option(help="Where webmasters reach you, an e-mail address or a URL; to crawl public hosts."),
+]
 OnceOption = Annotated[bool, typer.Option("--once", help="End when nothing is left to do.")]
 
 
@@ -143,7 +150,7 @@ def register(app: typer.Typer) -> None:
     app.command(epilog="Example: tianmesh init mymesh --peers 3")(init)
     app.command(epilog="Example: tianmesh bootstrap --config mymesh/bootstrap/config.toml")(bootstrap)
     app.command(
-        epilog="Examples: tianmesh up https://www.debian.org/ --peers 3   "
+        epilog="Examples: tianmesh up https://www.debian.org/ --contact you@example.org   "
         "tianmesh up --seeds seeds.txt --data lab --once --report report.json"
     )(up)
     app.command(epilog="Example: tianmesh demo --once --json")(demo)
@@ -169,6 +176,7 @@ def init(
             help="How many peers that can only dial out the bootstrap node relays, from port 9400 up.",
         ),
     ] = 0,
+    contact: ContactOption = None,
 ) -> None:
     """Found a mesh: write its keys and a commented configuration for every node.
 
@@ -195,7 +203,7 @@ def init(
     for number in new:
         ports = ports_from(FIRST_PORT + 10 * number)
         gateway = {"gateway.listen": gateway_of(number, GatewaySettings().listen)}
-        write_peer(mesh_folder, number, {**address, **ports, **gateway})
+        write_peer(mesh_folder, number, {**address, **ports, **gateway, **_contact(contact)})
     doors = doors_in(mesh_folder)[:DOORS_MAX]  # its own among them, where no node knocks
     for number in new:
         write_peer(mesh_folder, number, {"member.doors": doors})
@@ -236,6 +244,7 @@ def up(
     resolver: Annotated[Path | None, typer.Option(help="JSON table of hosts to use instead of DNS.")] = None,
     delay: DelayOption = None,
     allow_private: PrivateOption = None,
+    contact: ContactOption = None,
     gateway: FirstGatewayOption = "",
     replicas: ReplicasOption = None,
     pages_per_host: PagesPerHostOption = None,
@@ -272,8 +281,7 @@ def up(
         "crawl.delay_s": delay,
         "crawl.pages_per_host_max": pages_per_host,
         **_revisiting(revisit, revisit_after, gone_after, data),
-        "web.resolver": None if resolver is None else str(resolver.resolve()),
-        "web.allow_private": _private_names(urls, resolver, data, is_allowed=allow_private),
+        **_web_given(urls, resolver, data, contact, is_allowed=allow_private),
     }
     options = LabOptions(
         data,
@@ -550,6 +558,34 @@ def _check_lab(data: Path, gateway: str, replicas: int | None) -> None:
     check_place(data)
     if (data / "mesh.toml").exists():
         check_founding(open_mesh(data), "", replicas)
+
+
+def _web_given(
+    urls: list[str], resolver: Path | None, data: Path, contact: str | None, *, is_allowed: bool | None
+) -> dict[str, object]:
+    """The settings that say how the web is reached, of those that were given."""
+    if contact is None and resolver is None:
+        _check_contact(urls, data, is_private=bool(is_allowed))
+    return {
+        "crawl.contact": contact,
+        "web.resolver": None if resolver is None else str(resolver.resolve()),
+        "web.allow_private": _private_names(urls, resolver, data, is_allowed=is_allowed),
+    }
+
+
+def _check_contact(urls: list[str], data: Path, *, is_private: bool) -> None:
+    """Find out before anything is started that nobody may be asked for these seeds."""
+    visitors = [
+        visitor_of(config.crawl, config.web.allow_private, is_closed=bool(config.web.resolver))
+        for config in (load_config(path, PeerConfig) for path in data.glob("peer-*/config.toml"))
+    ] or [visitor_of(CrawlSettings(), (), is_closed=False)]
+    seeds = [url for url in map(canonical, urls) if url is not None]
+    if not is_private and any(visitor.refused(seeds) for visitor in visitors):
+        raise ConfigError(ADVICE)
+
+
+def _contact(contact: str | None) -> Settings:
+    return {} if contact is None else {"crawl.contact": contact}
 
 
 def _check_writable(*paths: Path | None) -> None:

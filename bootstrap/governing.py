@@ -178,6 +178,10 @@ def join(
     relay: Annotated[
         bool, typer.Option("--relay", help="Have others reach it over a relay of the mesh only.")
     ] = False,
+    contact: Annotated[
+        str,
+        typer.Option(help="Where webmasters reach you, an e-mail address or a URL; to crawl public hosts."),
+    ] = "",
 ) -> None:
     """Join a mesh: make the keys and the configuration of a new peer on this machine.
 
@@ -188,7 +192,7 @@ def join(
         checked_listen(gateway, "--gateway")
     invitation = read_token(sys.stdin.read() if token == "-" else token)
     reach = Reach.ALWAYS if relay else Reach.AUTO
-    join_by(invitation, folder, host, gateway=gateway, weight=weight, relay=reach)
+    join_by(invitation, folder, host, gateway=gateway, weight=weight, relay=reach, contact=contact)
     config = folder / "config.toml"
     member = load_config(config, PeerConfig).member
     ports = f"{member.inbox_port} to {member.door_port}"

@@ -43,12 +43,14 @@ def join_by(
     gateway: str = "",
     weight: int | None = None,
     relay: Reach = Reach.AUTO,
+    contact: str = "",
 ) -> None:
     """Make the folder of a peer: its key, its certificate, its configuration.
 
     Args:
       host: address of this machine for the others; "" to find it out.
       gateway: host:port where it answers people; "" for a port that is free on loopback.
+      contact: where webmasters reach who runs it; "" if it is to ask no public host.
       weight: its share of the slots; None for the usual one, as far as the invitation allows.
       relay: when others shall reach it over a relay.
 
@@ -79,6 +81,7 @@ def join_by(
         "member.announce": announced,
         "member.relay": relay,
         "gateway.listen": gateway or _free_gateway(),
+        **({"crawl.contact": contact} if contact else {}),
         **ports_from(first),
     }
     make_token(folder)

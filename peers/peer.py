@@ -35,6 +35,7 @@ from peers.charges import conduct_of
 from peers.config import PeerConfig, WebConfig
 from peers.crawler import page_process
 from peers.crawler.addresses import AddressPolicy
+from peers.crawler.contact import Visitor, visitor_of
 from peers.crawler.controller import CrawlStatistics
 from peers.crawler.fetcher import Fetcher
 from peers.crawler.fetcher_port import FetcherPort, decoding_in
@@ -100,7 +101,8 @@ async def _run(
     member = Member(folder, config.mesh, config.member, table, gateway)
     me = member.peer_id
     workshop = Workshop(page_process.COMMAND, processes_max=config.web.parsers)
-    fetcher = _fetcher(folder, config.web, workshop)
+    visitor = visitor_of(config.crawl, config.web.allow_private, is_closed=bool(config.web.resolver))
+    fetcher = _fetcher(folder, config.web, workshop, visitor)
 
     token = config.gateway.admin_token or make_token(folder)
     settings = msgspec.structs.replace(config.gateway, admin_token=token)
@@ -124,7 +126,9 @@ async def _run(
     with Archive(data / "archive", me, durable) as archive, Index.open(data / "index") as index:
         reader = IndexReader(index)
         actors = make_actors(me, table, config.crawl, reader, member.life, config.handover, settings)
-        http = Http(me, listener, statistics, lambda: vitals.measure(), settings, reading_in(workshop))
+        http = Http(
+            me, listener, statistics, lambda: vitals.measure(), settings, reading_in(workshop), visitor
+        )
         ports: list[Port] = [
             FetcherPort(me, fetcher),
             ParserPort(me, workshop),
@@ -243,11 +247,11 @@ async def _finish_pages(me: str, runtime: Runtime) -> None:
     logger.warning("pages in progress left to the next start")
 
 
-def _fetcher(folder: Path, config: WebConfig, workshop: Workshop) -> Fetcher:
+def _fetcher(folder: Path, config: WebConfig, workshop: Workshop, visitor: Visitor) -> Fetcher:
     return Fetcher(
         _resolver(folder, config),
         decode_beginning=decoding_in(workshop),
-        addresses=AddressPolicy(allowed_names=frozenset(config.allow_private)),
+        addresses=AddressPolicy(frozenset(config.allow_private), is_anonymous=visitor.is_anonymous),
         proxy=Proxy(config.proxy) if config.proxy else None,
     )
 

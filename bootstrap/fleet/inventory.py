@@ -63,6 +63,9 @@ class Inventory(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             description="what pip installs there: a requirement, or a wheel beside this file, which is sent"
         ),
     ] = "tianmesh"
+    contact: Annotated[
+        str, Meta(description="where webmasters reach you, an e-mail address or a URL; to crawl public hosts")
+    ] = ""
     command: Annotated[str, Meta(description="tianmesh that is installed there already; then nothing is")] = (
         ""
     )

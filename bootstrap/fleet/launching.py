@@ -64,7 +64,7 @@ def launch(inventory: Inventory, machines: Sequence[Machine], file: Path, note: 
     _check_ports(crew, facts, founder)
     _install(crew, facts, inventory, file.parent)
     _found(crew, facts, founder, inventory, file)
-    new = _join(crew, facts, founder)
+    new = _join(crew, facts, founder, inventory.contact)
     started = crew.each("starting", lambda remote: remote.ask_nodes("start"))
     _wait_until_ready(crew)
     return [
@@ -225,8 +225,12 @@ def _found(crew: Crew, facts: Mapping[str, Facts], founder: str, inventory: Inve
         raise ConfigError(f"{founder}, which is to be the first, cannot be used: {crew.failed[founder]}")
 
 
-def _join(crew: Crew, facts: Mapping[str, Facts], founder: str) -> set[str]:
-    """Let in who has no peer yet; return their names."""
+def _join(crew: Crew, facts: Mapping[str, Facts], founder: str, contact: str) -> set[str]:
+    """Let in who has no peer yet; return their names.
+
+    Args:
+      contact: where webmasters reach who runs them; "" for nowhere.
+    """
     new = [name for name in crew.left if "peer" not in facts[name].has]
     if not new or founder in crew.failed:
         for name in new:
@@ -244,6 +248,7 @@ def _join(crew: Crew, facts: Mapping[str, Facts], founder: str) -> set[str]:
     def join(remote: Remote) -> str:
         machine = remote.machine
         words = ["--host", machine.address, "--gateway", machine.gateway, "--weight", str(machine.weight)]
+        words += ["--contact", contact] if contact else []
         return remote.tianmesh("join", "-", "--folder", "{folder}/peer", *words, given=tokens[machine.name])
 
     return set(crew.each("joining", join, tokens))

@@ -7,7 +7,7 @@ spoils a name: a site whose answers mix public and private ones is after us (DNS
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -71,6 +71,14 @@ class AddressPolicy:
 
     allowed_names: frozenset[str] = frozenset()  # host names or addresses, as `urls.hostname_of` gives them
     allowed_networks: tuple[Network, ...] = ()
+    # Nobody is named to whom webmasters could write, so nothing public may be asked: see `contact`.
+    is_anonymous: bool = False
+
+    def needs_contact(self, hostname: str, addresses: Sequence[str]) -> bool:
+        """Tell whether a host must not be asked for want of a contact; without addresses it is public."""
+        if not self.is_anonymous or hostname in self.allowed_names:
+            return False
+        return not addresses or any(map(is_public, addresses))
 
     def refusal(self, hostname: str, addresses: Iterable[str]) -> str | None:
         """Say why a name must not be connected to, given all addresses it resolves to; None when it may."""

@@ -8,10 +8,11 @@ time (`address_turns`): only here it is known which hosts share one.
 
 from __future__ import annotations
 
+import logging
 import ssl
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -35,6 +36,7 @@ from peers.crawler.connection import (
     connect,
     connection_over,
 )
+from peers.crawler.contact import ADVICE
 from peers.crawler.decoding import Decoded, Undecodable, decode_beginning
 from peers.crawler.proxy import Proxy, is_own_name
 from peers.crawler.resolver import Endpoints, LookupFailed, NoSuchName, Resolver, is_address
@@ -44,6 +46,8 @@ from peers.documents.formats import DOCUMENT_MEDIA_TYPES, UNKNOWN_MEDIA_TYPES, m
 
 ACCEPT: Final = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
 ACCEPT_ENCODING: Final = "gzip, br, zstd"
+
+logger = logging.getLogger(__name__)
 
 # decode_beginning(body, codings, n_bytes), see `decoding`
 DecodeBeginning: TypeAlias = Callable[[bytes, str, int], Awaitable[Decoded]]
@@ -104,6 +108,7 @@ class Fetcher:
         self._turns = turns or AddressTurns()
         self._proxy = proxy
         self._sessions = TlsSessions()
+        self._has_warned = False  # once is enough
         self._idle: OrderedDict[str, Connection] = OrderedDict()  # by host, longest idle first
 
     async def fetch(self, request: FetchPage) -> FetchResult:
@@ -257,12 +262,21 @@ class Fetcher:
         refusal = self._addresses.refusal(hostname, endpoints.addresses)
         if refusal is not None:
             raise ExchangeError(FailureReason.PRIVATE_ADDRESS, refusal)
+        self._check_contact(hostname, endpoints.addresses)
         if request.address_rules is not None:
             wanted = request.address_rules.to_ask(endpoints.addresses)
             if not wanted:
                 raise RuledOut(*request.address_rules.refusal(endpoints.addresses))
             endpoints = endpoints._replace(addresses=wanted)
         return await self._connect_in_turn(endpoints, tls, hostname, request)
+
+    def _check_contact(self, hostname: str, addresses: Sequence[str]) -> None:
+        if not self._addresses.needs_contact(hostname, addresses):
+            return
+        if not self._has_warned:
+            logger.warning("not asked host=%s: %s", hostname, ADVICE)
+            self._has_warned = True
+        raise ExchangeError(FailureReason.NO_CONTACT, ADVICE)
 
     async def _connect_through(
         self, proxy: Proxy, request: FetchPage, hostname: str, port: int, tls: TlsWish | None
@@ -274,6 +288,7 @@ class Fetcher:
             refusal = f"{hostname} is the machine of the proxy"
         if refusal is not None:
             raise ExchangeError(FailureReason.PRIVATE_ADDRESS, refusal)
+        self._check_contact(hostname, literal)
         rules = request.address_rules
         if rules is not None and not rules.at("").is_to_ask:
             raise RuledOut("", rules.at(""))

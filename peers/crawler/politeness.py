@@ -67,6 +67,7 @@ _BLAMES: Final = {
     FailureReason.ADDRESS_BUSY: Blame.NOBODY,
     FailureReason.POLICY: Blame.NOBODY,
     FailureReason.LOCAL: Blame.US,
+    FailureReason.NO_CONTACT: Blame.US,
     FailureReason.DNS: Blame.HOPELESS_HOST,
     FailureReason.PRIVATE_ADDRESS: Blame.HOPELESS_HOST,
     FailureReason.DNS_TEMPORARY: Blame.HOST,

@@ -45,9 +45,18 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         Meta(
             pattern=r"^[A-Za-z_-][ -~]*$",
             description="what this peer calls itself, by its first letters in robots.txt too (RFC 9309, "
-            "2.2.1); put your own address here",
+            "2.2.1); the contact follows it",
         ),
     ] = USER_AGENT
+    contact: Annotated[
+        str,
+        Meta(
+            pattern=r"^[!-'*-~]*$",
+            max_length=200,
+            description="where webmasters reach you, an e-mail address or the URL of a page, such as /bot of "
+            "your gateway if all can open it; without it no public host is asked",
+        ),
+    ] = ""
     delay_s: Annotated[
         Seconds,
         Meta(
@@ -59,8 +68,8 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         float,
         Meta(
             ge=0,
-            description="the pause in times that the last answer took to come, so that a slow server has "
-            "longer ones; with 5 a host has a sixth of its time for us, with 100, as Scooter, a hundredth",
+            description="the pause in times that the last answer took to come: who is slow gets longer ones; "
+            "with 5 a host has a sixth of its time for us, with 100, as Scooter, a hundredth",
         ),
     ] = 5.0
     delay_max_s: Annotated[
@@ -246,3 +255,13 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     is_recorded: Annotated[
         bool, Meta(description="record every page with its links in web.trace, for simulations")
     ] = False
+
+    @property
+    def agent(self) -> str:
+        """The User-Agent that is sent."""
+        return f"{self.user_agent} (+{self.contact})" if self.contact else self.user_agent
+
+    @property
+    def has_contact(self) -> bool:
+        """Does the User-Agent say whom to write to, or where to look?"""
+        return bool(self.contact) or "@" in self.user_agent or "://" in self.user_agent

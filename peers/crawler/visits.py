@@ -233,7 +233,7 @@ class Visits:
         beginning_bytes: int = 0,
     ) -> FetchPage:
         delay_s = self._clocks.address_delay_s(host_of(url))
-        user_agent, peers = self._settings.user_agent, self._crawler_count
+        user_agent, peers = self._settings.agent, self._crawler_count
         return FetchPage(url, media_types, beginning_bytes, user_agent, delay_s, peers, rules)
 
     def _address_rules(self, state: HostState, taken: QueuedUrl, now: float) -> AddressRules | None:

@@ -16,7 +16,7 @@ from mesh.urls import canonical
 from peers.crawler.address_rules import AddressRules
 from peers.documents.formats import DOCUMENT_MEDIA_TYPES, TEXT_MEDIA_TYPES, UNKNOWN_MEDIA_TYPES
 
-USER_AGENT: Final = "tianmesh/0.1 (+https://tianmesh.example/bot)"
+USER_AGENT: Final = "tianmesh/0.1"
 ROBOTS_TAG: Final = "x-robots-tag"  # says to robots what the meta element of a page may say
 PAGE_MEDIA_TYPES: Final = ("text/html", "application/xhtml+xml", "text/plain")
 # What is fetched: pages, and documents of other formats. What nobody says the type of is read if it begins
@@ -50,6 +50,7 @@ class FailureReason(StrEnum):
     FETCHER = "fetcher"  # and the same of our fetcher
     UNLICENSED = "unlicensed"  # given up by us: others may hold the slot by now
     CROWDED = "crowded"  # it was the largest of bodies that took too much memory together while they came in
+    NO_CONTACT = "no_contact"  # not asked: it is public, and our User-Agent names nobody to write to
     LOCAL = "local"  # this machine is out of sockets or ports: not the host's fault
     ROBOTS = "robots"  # by the controller: the site asks not to
     CRAWL_DELAY = "crawl_delay"  # by the controller: the site wants longer pauses than we wait

@@ -19,7 +19,9 @@ from mesh.actor import Address, Message
 from mesh.errors import ConfigError, LocalProtocolError
 from mesh.membership.messages import DecreePublished, DecreesHeld
 from mesh.port import Deliver
+from peers.crawler.contact import Visitor, visitor_of
 from peers.crawler.parser_port import ReadStored
+from peers.crawler.settings import CrawlSettings
 from peers.gateway.asgi import ReadBody, Request, Response, respond
 from peers.gateway.histogram import Histogram
 from peers.gateway.http_server import HttpServer
@@ -127,6 +129,7 @@ class Http:
         status: Callable[[], PeerStatus],
         settings: GatewaySettings | None = None,
         read_document: ReadStored | None = None,
+        visitor: Visitor | None = None,
     ) -> None:
         """Take over a bound socket; `run` serves and closes it.
 
@@ -137,6 +140,7 @@ class Http:
           status: of this peer, likewise.
           settings: until `ChangeGateway`.
           read_document: reads a stored document where it can do no harm; without it none is shown as text.
+          visitor: how this peer presents itself to the web; by default as without a configuration.
         """
         self.port: int = listener.getsockname()[1]  # the real one, also after binding port 0
         self.address = Address(me, self.name)
@@ -145,6 +149,7 @@ class Http:
         self._status = status
         self._read_document = read_document
         self.settings = settings or GatewaySettings()
+        self.visitor = visitor or visitor_of(CrawlSettings(), (), is_closed=True)
         self._quotas = Quotas(self.settings)
         self._under_way: Counter[str] = Counter()  # requests by client
         self._application = application(self)

@@ -216,6 +216,14 @@ _OPERATIONS: Final = (
     _Operation("/sign-out", "post", "Take the cookie away", _HTML, failures=(403,), sends_on=True),
     _Operation("/help", "get", "How to search", _HTML, (_LANGUAGE,)),
     _Operation(
+        "/bot",
+        "get",
+        "For webmasters: who asks their hosts, how to stop it, and what was asked of one",
+        _HTML,
+        (_Parameter("host", "a host, or a URL of it", {"type": "string"}), _LANGUAGE),
+        failures=(400, 503),
+    ),
+    _Operation(
         "/opensearch.xml", "get", "This search engine, for browsers", "application/opensearchdescription+xml"
     ),
     _Operation("/favicon.ico", "get", "The sign of this engine", "image/svg+xml"),

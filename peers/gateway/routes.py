@@ -36,9 +36,11 @@ from mesh.certificate import why_no_beginning
 from mesh.decree import DECREE_BYTES_MAX, Decree
 from mesh.errors import CorruptionError, RemoteProtocolError
 from mesh.membership.messages import AskDecrees, DecreePublished, DecreesHeld, PublishDecree
-from mesh.urls import canonical, host_of
+from mesh.urls import canonical, host_of, origin_of
+from peers.crawler.contact import ADVICE, Visitor
 from peers.engine.query import Order
 from peers.gateway import pages
+from peers.gateway.bot_page import bot_page, visits_of
 from peers.gateway.feeds import opensearch_description, rss
 from peers.gateway.found_json import found_json
 from peers.gateway.history_page import KeptHistory
@@ -122,9 +124,11 @@ class Backend(Protocol):
 
     Attributes:
       settings: of now.
+      visitor: how this peer presents itself to the web.
     """
 
     settings: GatewaySettings
+    visitor: Visitor
 
     async def ask(
         self, order: Callable[[int], Message], answer: type[Answer], actor: str = "searcher"
@@ -203,6 +207,20 @@ class _Routes:
 
     async def help(self, request: Request) -> Response:
         return _html(pages.help_page(_reader(request)))
+
+    async def bot(self, request: Request) -> Response:
+        """Tell webmasters who asks their hosts, and how to stop it; of one host, what was asked of it."""
+        reader, visitor = _reader(request), self._backend.visitor
+        text = request.query_params.get("host", "").strip()[:URL_PARAMETER_CHARS_MAX]
+        url = canonical(text if "://" in text else f"http://{text}/") if text else None
+        if url is None:
+            return _html(bot_page(reader, visitor, text, is_bad=bool(text)), 400 if text else 200)
+        home = f"{origin_of(url)}/"
+        try:
+            answered = await self._backend.ask(lambda ticket: AskWhy(ticket, home), WhyAnswered)
+        except Busy:
+            return _html(pages.message_page(reader, reader.say("busy")), 503)
+        return _html(bot_page(reader, visitor, text, host=host_of(home), visits=visits_of(answered)))
 
     async def opensearch(self, request: Request) -> Response:
         """Lets a browser take this gateway as one of its search engines."""
@@ -351,6 +369,8 @@ class _Routes:
             )
             return _json(seeded, 400)
         order = tuple(urls)
+        if self._backend.visitor.refused(order):
+            raise _Refusal(409, ADVICE)
         self._count_seeds(request, len(order))
         if are_changed:
             self._count_changes(request, order)
@@ -516,6 +536,7 @@ def application(backend: Backend) -> Starlette:
             Route("/sign-in", routes.sign_in, methods=["GET", "POST"]),
             Route("/sign-out", routes.sign_out, methods=["POST"]),
             Route("/help", routes.help),
+            Route("/bot", routes.bot),
             Route("/opensearch.xml", routes.opensearch),
             Route("/favicon.ico", routes.icon),
             Route("/static/style.css", routes.style),
@@ -763,6 +784,9 @@ Disallow: /status
 Disallow: /history
 Disallow: /why
 Disallow: /sign-in
+Disallow: /bot?
+Disallow: /timegate/
+Disallow: /timemap/
 Disallow: /api/
 Disallow: /metrics
 """

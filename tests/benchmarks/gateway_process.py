@@ -18,6 +18,8 @@ from hypercorn.config import Config
 from hypercorn.trio import serve
 from hypercorn.typing import ASGIFramework
 
+from peers.crawler.contact import visitor_of
+from peers.crawler.settings import CrawlSettings
 from peers.gateway.asgi import respond
 from peers.gateway.http import listen
 from peers.gateway.http_server import HttpServer
@@ -31,6 +33,7 @@ class KnownPages:
     """A backend that has every answer at once, as a cache has."""
 
     settings = GatewaySettings()
+    visitor = visitor_of(CrawlSettings(), (), is_closed=True)
 
     async def ask(self, order: Any, answer: Any, actor: str = "searcher") -> Any:
         return answer_to(order(1))

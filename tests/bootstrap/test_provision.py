@@ -163,7 +163,7 @@ def test_what_a_person_wrote_stays_when_a_peer_is_written_again(mesh: MeshFolder
 def test_a_slip_in_an_edited_configuration_is_told_and_the_file_left_alone(mesh: MeshFolder) -> None:
     write_peer(mesh, 1)
     path = mesh.folder / "peer-1" / "config.toml"
-    path.write_text(path.read_text().replace("delay_s = 2.0", "delay_s = 2,0"))
+    path.write_text(path.read_text().replace("delay_s = 1.0", "delay_s = 1,0"))
     before = path.read_text()
     with pytest.raises(ConfigError, match=r"config\.toml: .*line \d+.*; correct that line"):
         write_peer(mesh, 1, {"crawl.delay_s": 0.0})

@@ -143,6 +143,11 @@ def test_gateway_that_is_no_address() -> None:
     assert "http://host:port" in _refusal(2, "status", "--gateway", "nonsense")
 
 
+def test_public_seeds_without_a_contact(tmp_path: Path) -> None:
+    said = _refusal(2, "up", "https://www.debian.org/", "--data", tmp_path / "new")
+    assert "--contact you@example.org" in said
+
+
 def test_nothing_to_crawl(tmp_path: Path) -> None:
     assert "seed" in _refusal(2, "up", "--once", "--data", tmp_path / "new")
 

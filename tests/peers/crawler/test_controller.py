@@ -386,7 +386,8 @@ def test_the_delay_runs_from_the_end_of_a_fetch_to_the_start_of_the_next() -> No
 
 
 @pytest.mark.parametrize(
-    "reason", [reason for reason in FailureReason if reason not in ("local", "dns", "private_address")]
+    "reason",
+    [reason for reason in FailureReason if reason not in ("local", "no_contact", "dns", "private_address")],
 )
 def test_the_delay_holds_after_every_kind_of_failure(reason: FailureReason) -> None:
     desk = Desk(backoff_s=0.0).with_home_asked(f"{ORIGIN}/2")

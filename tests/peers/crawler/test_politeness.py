@@ -84,7 +84,7 @@ def test_every_reason_has_who_is_to_blame() -> None:
         for blame in Blame
     }
     assert blames[Blame.NOBODY] == {"unlicensed", "address_busy", "policy"}
-    assert blames[Blame.US] == {"local"}
+    assert blames[Blame.US] == {"local", "no_contact"}
     assert blames[Blame.HOPELESS_HOST] == {"dns", "private_address"}
     assert "timeout" in blames[Blame.HOST]
     assert {"decoding", "not_html"} <= blames[Blame.PAGE]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from mesh.actor import Message
+from peers.crawler.contact import visitor_of
+from peers.crawler.settings import CrawlSettings
 from peers.gateway.routes import Answer
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.stored_page import StoredPage, stored_page, with_text
@@ -21,6 +23,7 @@ class FakeBackend:
         self, answer: Callable[[Message], Message] = answer_to, settings: GatewaySettings | None = None
     ) -> None:
         self.settings = settings or GatewaySettings(admin_token=TOKEN)
+        self.visitor = visitor_of(CrawlSettings(contact="me@a.test"), (), is_closed=False)
         self.orders: list[Message] = []
         self.seeds_taken: list[tuple[str, int]] = []
         self.seeds_wait_s = 0.0
