@@ -15,7 +15,7 @@ import typer
 
 from mesh.errors import ConfigError, TianmeshError
 from peers.backup import commands as backup
-from peers.commands import drain, events, peer, policy, search, seed, status, why
+from peers.commands import audit, drain, events, peer, policy, search, seed, status, why
 from peers.exporting import command as exporting
 from peers.importing import command as importing
 
@@ -49,6 +49,7 @@ app.command(epilog=events.EPILOG)(events.events)
 app.command(epilog=why.EPILOG)(why.why)
 app.command(epilog=drain.EPILOG)(drain.drain)
 app.add_typer(policy.app, name="policy")
+app.add_typer(audit.app, name="audit")
 app.command(epilog=policy.TAKEDOWN_EPILOG)(policy.takedown)
 app.command(epilog=policy.PAUSE_EPILOG)(policy.pause)
 app.command(epilog=policy.RESUME_EPILOG)(policy.resume)

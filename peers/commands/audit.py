@@ -1,0 +1,162 @@
+"""The command `tianmesh audit`: what was promised to others, proved from what was noted. [io]"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from mesh.config import load_config
+from mesh.errors import ConfigError, CorruptionError
+from mesh.urls import host_of
+from peers.config import PeerConfig
+from peers.crawler.access_lines import access_in
+from peers.crawler.gaps import Audit, Gap, Question, audit
+from peers.exporting.command import configs_in
+from peers.gateway.time_words import utc
+from peers.options import DATA, JsonOption, print_json
+from peers.storage.warc import read_records
+
+app = typer.Typer(help="Prove what was promised to others.", no_args_is_help=True)
+EPILOG: Final = (
+    "Examples: tianmesh audit politeness --config mymesh   "
+    "tianmesh audit politeness /var/log/nginx/access.log --delay 1"
+)
+SHOWN_MAX: Final = 20
+
+
+@app.callback()
+def _app() -> None:
+    """Prove what was promised to others."""
+
+
+@app.command(epilog=EPILOG)
+def politeness(
+    logs: Annotated[
+        list[Path] | None, typer.Argument(help="Logs of web servers, each of one address; - for stdin.")
+    ] = None,
+    config: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Configuration of a peer, or a folder with peers, whose archives are audited, unless logs are."
+        ),
+    ] = None,
+    delay: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="Seconds that were to pass.", show_default="delay_s of the configurations, or 1"
+        ),
+    ] = None,
+    agent: Annotated[
+        str, typer.Option(help="Whose lines count: what their User-Agent contains.")
+    ] = "tianmesh",
+    as_json: JsonOption = False,
+) -> None:
+    """Tell the shortest pause between two requests to each host, and to each address.
+
+    From the logs of web servers it is from the end of one answer to the beginning of the next request, as far
+    as they note both. From archives it is from beginning to beginning, of the pages that were stored. The
+    exit code is 1 when one is shorter than it may be.
+    """
+    if logs:
+        questions = _of_logs(logs, agent)
+        allowed_s = 1.0 if delay is None else delay
+    else:
+        configs = configs_in(config or [DATA])
+        questions = _of_archives(configs)
+        allowed_s = _delay_of(configs) if delay is None else delay
+    found = audit(questions, allowed_s)
+    if as_json:
+        print_json(_told(found))
+    else:
+        _show(found)
+    if found.too_short:
+        sys.exit(1)
+
+
+def _of_logs(logs: list[Path], agent: str) -> Iterator[Question]:
+    for path in logs:
+        try:
+            file = sys.stdin if str(path) == "-" else path.open(encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise ConfigError(
+                f"cannot read {path}: {error.strerror}; name the log of a web server"
+            ) from error
+        with file:
+            for line in file:
+                access = access_in(line)
+                if access is None or agent not in access.agent:
+                    continue
+                name = access.host or path.stem
+                url = f"http://{name}{access.target}" if access.target.startswith("/") else access.target
+                yield Question(access.began_s, access.ended_s, name, str(path), url, access.resolution_s)
+
+
+def _of_archives(configs: list[Path]) -> Iterator[Question]:
+    """The visits that peers of this machine have noted, each once; not those of files that were imported."""
+    from peers.exporting.peer_files import PeerFiles
+
+    seen: set[tuple[str, float]] = set()
+    for config in configs:
+        peer = PeerFiles(config)
+        try:
+            for version in peer.versions():
+                place = version.place
+                if place.visit and (place.url, place.fetched_at) not in seen:
+                    seen.add((place.url, place.fetched_at))
+                    address = _address_in(peer.read(place))
+                    name, at_s = host_of(place.url), place.fetched_at
+                    yield Question(at_s, at_s, name, address, place.url)
+        finally:
+            peer.close()
+
+
+def _address_in(records: bytes) -> str:
+    """Where a page was fetched from; "" when its records do not say, or cannot be read."""
+    try:
+        return next((record.headers.get("warc-ip-address", "") for record in read_records(records)), "")
+    except CorruptionError:
+        return ""
+
+
+def _delay_of(configs: list[Path]) -> float:
+    return min(load_config(config, PeerConfig).crawl.delay_s for config in configs)
+
+
+def _told(found: Audit) -> dict[str, object]:
+    return {
+        "allowed_s": found.allowed_s,
+        "requests": found.questions,
+        "too_short": len(found.too_short),
+        "names": [_gap(gap) for gap in found.names],
+        "addresses": [_gap(gap) for gap in found.addresses],
+    }
+
+
+def _gap(gap: Gap) -> dict[str, object]:
+    return {
+        "of": gap.of,
+        "requests": gap.questions,
+        "smallest_gap_s": gap.smallest_s,
+        "is_too_short": gap.is_too_short,
+        "before": gap.before,
+        "after": gap.after,
+        "at_s": gap.at_s,
+    }
+
+
+def _show(found: Audit) -> None:
+    for kind, gaps in (("host", found.names), ("address", found.addresses)):
+        for gap in [gap for gap in gaps if gap.smallest_s is not None][:SHOWN_MAX]:
+            at = utc(gap.at_s)
+            mark = "TOO SHORT" if gap.is_too_short else "fine"
+            when = f"{at:%Y-%m-%d %H:%M:%S}Z" if at else "?"
+            print(f"{mark:9} {gap.smallest_s:10.3f} s  {kind} {gap.of}  {when}  {gap.after}")
+    names, addresses = len(found.names), len(found.addresses)
+    print(
+        f"{found.questions:,} requests to {names:,} hosts at {addresses:,} addresses; "
+        f"{len(found.too_short):,} of these were asked again before {found.allowed_s:g} s were over"
+    )

@@ -1,0 +1,97 @@
+"""The audit of politeness: what it finds, in which logs, and with what exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from peers.application import app
+from peers.crawler.access_lines import access_in
+from peers.crawler.gaps import Question, audit
+
+LINE = (
+    '192.0.2.7 - - [10/Oct/2026:13:55:{second:02d} +0000] "GET /{path} HTTP/1.1" 200 2326 "-" '
+    '"tianmesh/0.1 (+me@a.test)"'
+)
+
+
+def question(
+    began_s: float, took_s: float = 0.0, name: str = "a.test", address: str = "192.0.2.1"
+) -> Question:
+    return Question(began_s, began_s + took_s, name, address, f"http://{name}/{began_s:g}")
+
+
+def test_the_shortest_pause_of_each_name_and_address_is_found() -> None:
+    found = audit(
+        [question(10.0, 1.0), question(0.0, 2.0), question(12.5), question(11.4, name="b.test")],
+        allowed_s=1.0,
+    )
+    assert [(gap.of, gap.smallest_s, gap.is_too_short) for gap in found.names] == [
+        ("a.test", 1.5, False),
+        ("b.test", None, False),
+    ]
+    (address,) = found.addresses
+    assert (address.smallest_s, address.is_too_short) == (0.4, True)
+    assert (address.before, address.after) == ("http://a.test/10", "http://b.test/11.4")
+    assert found.too_short == (address,)
+
+
+def test_a_question_within_a_longer_one_is_none_after_it() -> None:
+    found = audit([question(0.0, 10.0), question(1.0, 0.5), question(9.0)], allowed_s=1.0)
+    assert found.names[0].smallest_s == -9.0
+    assert audit([question(0.0, 10.0), question(1.0, 0.5), question(12.0)], 1.0).names[0].smallest_s == -9.0
+
+
+@pytest.mark.parametrize(
+    ("line", "began_s", "ended_s", "host", "resolution_s"),
+    [
+        (LINE.format(second=36, path="a?b"), 1_791_640_536.0, 1_791_640_536.0, "", 1.0),
+        (
+            f"www.A.test:80 {LINE} 0.250".format(second=36, path="a?b"),
+            1_791_640_535.75,
+            1_791_640_536.0,
+            "www.a.test",
+            1.0,
+        ),
+        (
+            '1791640536.250 192.0.2.7 "GET /a?b HTTP/1.1" 200 5 "-" "tianmesh/0.1 (+me@a.test)" rt=0.125',
+            1_791_640_536.125,
+            1_791_640_536.25,
+            "",
+            0.005,
+        ),
+    ],
+)
+def test_logs_of_servers_are_read(
+    line: str, began_s: float, ended_s: float, host: str, resolution_s: float
+) -> None:
+    access = access_in(line)
+    assert access is not None
+    assert access[:4] == (began_s, ended_s, host, "/a?b")
+    assert access.resolution_s == resolution_s
+    assert "tianmesh" in access.agent
+
+
+@pytest.mark.parametrize("line", ["", "garbage", '- "GET / HTTP/1.1" 200', LINE.format(second=99, path="")])
+def test_other_lines_are_left_out(line: str) -> None:
+    assert access_in(line) is None
+
+
+def test_the_command_judges_a_log(tmp_path: Path) -> None:
+    log = tmp_path / "www.a.test.log"
+    lines = [LINE.format(second=second, path=second) for second in (1, 4, 9)]
+    lines.append(LINE.format(second=5, path="x").replace("tianmesh", "other"))
+    log.write_text("\n".join(lines))
+    runner = CliRunner()
+    polite = runner.invoke(app, ["audit", "politeness", str(log), "--delay", "3", "--json"])
+    assert polite.exit_code == 0, polite.output
+    told = json.loads(polite.stdout)
+    assert told["requests"] == 3
+    (name,) = told["names"]
+    assert (name["of"], name["smallest_gap_s"], name["after"]) == ("www.a.test", 3.0, "http://www.a.test/4")
+    rude = runner.invoke(app, ["audit", "politeness", str(log), "--delay", "5"])
+    assert rude.exit_code == 1
+    assert "TOO SHORT" in rude.stdout
