@@ -65,11 +65,13 @@ from peers.index.wire_messages import (
     TermsCounted,
 )
 from peers.storage.wire_messages import (
+    ListVersions,
     PageNotReplicated,
     PageRead,
     PageReplicated,
     ReadPage,
     ReplicatePage,
+    VersionsListed,
 )
 
 WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
@@ -133,5 +135,8 @@ WIRE_TAGS: Final[Mapping[int, type[Message]]] = MappingProxyType(
         67: SlotsTaken,
         68: CopiesWanted,
         69: OfferSlots,
+        # Versions of a page; 70 to 74 and from 77 on are others'
+        75: ListVersions,
+        76: VersionsListed,
     }
 )

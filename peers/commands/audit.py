@@ -41,7 +41,7 @@ def politeness(
     config: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Configuration of a peer, or a folder with peers, whose archives are audited, unless logs are."
+            help="Configuration of a peer, or a folder with peers: archives to audit, unless logs are."
         ),
     ] = None,
     delay: Annotated[

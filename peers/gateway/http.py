@@ -23,6 +23,7 @@ from peers.crawler.contact import Visitor, visitor_of
 from peers.crawler.parser_port import ReadStored
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.asgi import ReadBody, Request, Response, respond
+from peers.gateway.difference import Difference, difference
 from peers.gateway.histogram import Histogram
 from peers.gateway.http_server import HttpServer
 from peers.gateway.messages import (
@@ -37,6 +38,7 @@ from peers.gateway.messages import (
     SearchPages,
     SeedsAdded,
     StatusGathered,
+    VersionsFound,
     WhyAnswered,
     WhyIdleAnswered,
 )
@@ -173,6 +175,8 @@ class Http:
                 self._hand_over(message.ticket, message)
             case DrainOrdered() | DrainRefused() | ReadinessTold() | PagesImported() | ImportDeferred():
                 self._hand_over(message.ticket, message)
+            case VersionsFound():
+                self._hand_over(message.ticket, message)
             case DecreesHeld() | DecreePublished() | WhyAnswered() | WhyIdleAnswered() | HistoryGathered():
                 self._hand_over(message.ticket, message)
             case ChangeGateway(settings):
@@ -278,6 +282,10 @@ class Http:
             if not page.is_document or not wants_text or self._read_document is None:
                 return page
             return with_text(page, *await self._read_document(url, records))
+
+    async def read_difference(self, url: str, before: bytes, after: bytes) -> Difference:
+        async with self._turn(self._reader_turns, _asking_client.get()):
+            return await trio.to_thread.run_sync(difference, url, before, after)
 
     def now(self) -> float:
         return trio.current_time()

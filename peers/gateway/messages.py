@@ -13,6 +13,7 @@ from peers.engine.query_language import Remark
 from peers.gateway.settings import GatewaySettings
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import FacetCounts
+from peers.storage.wire_messages import ToldVersion
 
 
 class SearchPages(Message, frozen=True):
@@ -94,6 +95,7 @@ class FindPage(Message, frozen=True):
 
     ticket: int
     url: str
+    at_s: float = 0.0  # of that time, as in `ReadPage`
 
 
 class PageFound(Message, frozen=True):
@@ -104,6 +106,22 @@ class PageFound(Message, frozen=True):
     fetched_at: float
     records: bytes
     gone_at: float = 0.0  # as in `PageRead`
+
+
+class FindVersions(Message, frozen=True):
+    """HTTP to searcher: which versions of this page are kept? Answered by `VersionsFound`."""
+
+    ticket: int
+    url: str
+
+
+class VersionsFound(Message, frozen=True):
+    """Searcher to HTTP: those that any peer of the team keeps, the newest first."""
+
+    ticket: int
+    url: str
+    versions: tuple[ToldVersion, ...]
+    is_cut: bool = False  # there are more
 
 
 class GatherStatus(Message, frozen=True):

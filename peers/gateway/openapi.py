@@ -15,9 +15,11 @@ import msgspec
 from peers.engine.query import Order
 from peers.gateway.found_json import FoundJson
 from peers.gateway.history_view import HistorySpan, HistoryView
+from peers.gateway.memento import LINK_FORMAT
 from peers.gateway.order_json import Decrees, Drain, Drained, Failure, Imported, Published, Seeded, Seeds
 from peers.gateway.readiness_json import HealthJson, ReadinessJson
 from peers.gateway.status import Report
+from peers.gateway.versions_json import VersionsJson
 from peers.gateway.why_json import IdleJson, UrlJson
 from peers.index.wire_messages import HITS_MAX, SNIPPETS_MAX
 
@@ -32,12 +34,13 @@ _TOKEN: Final = "token"
 
 
 class _Parameter(NamedTuple):
-    """A parameter of a query."""
+    """A parameter of a query, or of a path."""
 
     name: str
     about: str
     schema: dict[str, Any]
     is_required: bool = False
+    place: str = "query"
 
 
 class _Operation(NamedTuple):
@@ -57,6 +60,10 @@ class _Operation(NamedTuple):
 _QUERY: Final = _Parameter("q", "what is searched for, as on the page", {"type": "string"}, is_required=True)
 _URL: Final = _Parameter("url", "with http:// or https://", {"type": "string"}, is_required=True)
 _LANGUAGE: Final = _Parameter("lang", "of the page, en or zh", {"type": "string"})
+_ORIGINAL: Final = _Parameter(
+    "url", "as it is, with http:// or https://", {"type": "string"}, is_required=True, place="path"
+)
+_TIME: Final = {"type": "string", "examples": ["2026-11-25", "20261125120000"]}
 _SORT: Final = _Parameter("sort", "by which hits are ordered", {"enum": [str(order) for order in Order]})
 _CURSOR: Final = _Parameter("cursor", "`next` of an answer, to go on behind it", {"type": "string"})
 _FACETS: Final = _Parameter("facets", "1: count hosts, languages, types and years", {"enum": ["0", "1"]})
@@ -185,10 +192,42 @@ _OPERATIONS: Final = (
     _Operation(
         "/page",
         "get",
-        "The stored copy of a page, or of a document its text; or else the file itself",
+        "The stored copy of a page, of a document its text or the file itself, as it was last or at a time; "
+        "its versions; what changed between two",
         _HTML,
-        (_URL, _FILE, _LANGUAGE),
-        failures=(400, 404, 502),
+        (
+            _URL,
+            _FILE,
+            _Parameter("at", "the version of that time", _TIME),
+            _Parameter("versions", "list all versions", {"type": "string"}),
+            _Parameter("from", "compare the version of that time", _TIME),
+            _Parameter("to", "with that of this one, by default the newest", _TIME),
+            _LANGUAGE,
+        ),
+        failures=(400, 403, 404, 502),
+    ),
+    _Operation("/api/versions", "get", "The versions of a page", VersionsJson, (_URL,), failures=(400,)),
+    _Operation(
+        "/timegate/{url}",
+        "get",
+        "Leads to the version of the time in Accept-Datetime (Memento, RFC 7089)",
+        _TEXT,
+        (
+            _ORIGINAL,
+            _Parameter(
+                "Accept-Datetime", "a date of HTTP; by default now", {"type": "string"}, place="header"
+            ),
+        ),
+        failures=(400, 404),
+        sends_on=True,
+    ),
+    _Operation(
+        "/timemap/link/{url}",
+        "get",
+        "The versions of a page, as Memento lists them",
+        LINK_FORMAT,
+        (_ORIGINAL,),
+        failures=(400, 404),
     ),
     _Operation("/status", "get", "How the mesh is, as a page", _HTML, (_LANGUAGE,)),
     _Operation("/history", "get", "How the mesh was, as a page", _HTML, (_SPAN, _LANGUAGE)),
@@ -300,7 +339,7 @@ def _success(operation: _Operation) -> dict[str, Any]:
 def _parameter(parameter: _Parameter) -> dict[str, Any]:
     return {
         "name": parameter.name,
-        "in": "query",
+        "in": parameter.place,
         "description": parameter.about,
         "required": parameter.is_required,
         "schema": parameter.schema,

@@ -24,7 +24,7 @@ class PageLookup(Errand):
     ) -> None:
         super().__init__(number, me, order.ticket)
         self._is_taken_down = policy.is_taken_down(order.url)
-        self._question = ReadPage(self._number_question(), order.url)
+        self._question = ReadPage(self._number_question(), order.url, order.at_s)
         team = ownership.team_of(ownership.slot_of(host_of(order.url)))
         self._not_asked = [peer for peer in team if peer in ownership.alive]
         self._waiting: set[str] = set()

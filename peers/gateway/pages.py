@@ -371,7 +371,7 @@ def status_page(reader: Reader, report: Report, readiness: ReadinessJson, *, may
         ],
         hosts=[
             _HotHost(
-                _address(f"http://{host}"),
+                address_of(f"http://{host}"),
                 reader.link("/why", url=f"http://{host}/"),
                 reader.say("status_urls", urls=f"{urls:,}"),
             )
@@ -419,9 +419,10 @@ def stored_page_view(reader: Reader, url: str, fetched_at: float, gone_at: float
         kind=_type_name(reader, page.media_type) if page.kind is Kind.DOCUMENT else "",
         is_partial=page.is_partial,
         lack=reader.say(_LACK_TEXTS[page.lack]) if page.lack else "",
-        address=_address(url),
+        address=address_of(url),
         fetched=_day(reader, fetched_at) or "?",
         gone=_day(reader, gone_at) if gone_at else "",
+        versions=reader.link("/page", url=url, versions=""),
         document=framed_html(url, page),
     )
 
@@ -475,13 +476,13 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str) -> _Result:
     site = hit.host.rpartition("://")[2].removeprefix("www.")
     return _Result(
         url=hit.url,
-        title=marked(hit.title, hit.title_highlights) if has_title else escape(_address(hit.url)),
+        title=marked(hit.title, hit.title_highlights) if has_title else escape(address_of(hit.url)),
         plain_title=hit.title if has_title else hit.url,
         snippet=marked(hit.snippet, hit.highlights),
         language=hit.language if hit.language in LANGUAGE_NAMES and hit.language != reader.language else "",
         letter=site[:1].upper(),
         hue=blake2b(site.encode("utf-8", "replace"), digest_size=1).digest()[0] % HUES,
-        address=_address(hit.url),
+        address=address_of(hit.url),
         about=list(_about(reader, hit)),
         fetched=_fetched(reader, hit.fetched_at, today),
         cached=reader.link("/page", url=hit.url),
@@ -646,7 +647,7 @@ def _status_numbers(row: PeerStatus | Total) -> list[str]:
     ]
 
 
-def _address(url: str) -> str:
+def address_of(url: str) -> str:
     """The URL as people read it: without scheme, escapes undone where that gives letters."""
     bare = url.partition("://")[2].removesuffix("/")
     try:

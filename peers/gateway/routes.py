@@ -18,8 +18,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 from ipaddress import ip_address
-from math import ceil
+from math import ceil, inf
 from typing import Any, Final, Protocol, TypeVar
+from urllib.parse import unquote
 
 import msgspec
 from starlette.applications import Starlette
@@ -41,10 +42,21 @@ from peers.crawler.contact import ADVICE, Visitor
 from peers.engine.query import Order
 from peers.gateway import pages
 from peers.gateway.bot_page import bot_page, visits_of
+from peers.gateway.difference import Difference
 from peers.gateway.feeds import opensearch_description, rss
 from peers.gateway.found_json import found_json
 from peers.gateway.history_page import KeptHistory
 from peers.gateway.history_view import HistorySpan
+from peers.gateway.memento import (
+    LINK_FORMAT,
+    chosen,
+    http_date,
+    latest_in,
+    links_of,
+    moment_in,
+    time_map,
+    version_path,
+)
 from peers.gateway.messages import (
     AddSeeds,
     AskWhy,
@@ -53,6 +65,7 @@ from peers.gateway.messages import (
     DrainOrder,
     DrainOrdered,
     FindPage,
+    FindVersions,
     GatherHistory,
     GatherStatus,
     HistoryGathered,
@@ -62,6 +75,7 @@ from peers.gateway.messages import (
     SearchPages,
     SeedsAdded,
     StatusGathered,
+    VersionsFound,
     WhyAnswered,
     WhyIdleAnswered,
 )
@@ -87,6 +101,8 @@ from peers.gateway.sign_in import FORM_BYTES_MAX, cookie_of, has_pass, is_token,
 from peers.gateway.status import Report, decode, member_rows, public_part, report_of
 from peers.gateway.stored_page import StoredPage, file_headers
 from peers.gateway.texts import language_of
+from peers.gateway.versions_json import versions_json
+from peers.gateway.versions_page import difference_page, versions_page
 from peers.gateway.why_json import idle_json, url_json
 from peers.gateway.why_page import bad_url_page, sign_in_page, why_idle_page, why_url_page
 from peers.importing.messages import PAGES_MAX as IMPORTED_PAGES_MAX
@@ -139,6 +155,9 @@ class Backend(Protocol):
           Busy: too many are waiting, or no answer came.
           Refused: the mesh cannot do what it is ordered.
         """
+
+    async def read_difference(self, url: str, before: bytes, after: bytes) -> Difference:
+        """Call `difference` likewise. CorruptionError, Busy."""
 
     async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> StoredPage:
         """Call `stored_page` where it does not hold up others. CorruptionError, Busy.
@@ -236,23 +255,101 @@ class _Routes:
         url = _url_parameter(request)
         if url is None:
             return _html(pages.message_page(reader, reader.say("stored_bad_url")), 400)
-        is_file = request.query_params.get("format") == "file"
+        parameters = request.query_params
         try:
-            found = await self._backend.ask(lambda ticket: FindPage(ticket, url), PageFound)
-            if not found.records:
-                return _html(pages.message_page(reader, reader.say("stored_none")), 404)
-            stored = await self._backend.read_stored(url, found.records, wants_text=not is_file)
+            if "versions" in parameters:
+                told = await self._versions(url)
+                shown = told.versions
+                return _html(versions_page(reader, url, shown, is_cut=told.is_cut), 200 if shown else 404)
+            if "from" in parameters:
+                return await self._difference(reader, url, parameters["from"], parameters.get("to", ""))
+            return await self._stored(request, reader, url)
         except Busy:
             return _html(pages.message_page(reader, reader.say("busy")), 503)
         except CorruptionError as error:
             logger.warning("stored page unreadable url=%s error=%s", url, error)
             return _html(pages.message_page(reader, reader.say("stored_damaged")), 502)
-        if stored.is_barred:
+
+    async def _stored(self, request: Request, reader: Reader, url: str) -> Response:
+        """Show the newest version of a page, or that of a time; or give the file that it is."""
+        at = request.query_params.get("at", "")
+        is_file = request.query_params.get("format") == "file"
+        moment_s = moment_in(at) if at else 0.0
+        if moment_s is None:
+            return _html(pages.message_page(reader, reader.say("bad_time")), 400)
+        found = await self._find(url, moment_s)
+        if not found.records:
+            return _html(pages.message_page(reader, reader.say("stored_none")), 404)
+        stored = await self._backend.read_stored(url, found.records, wants_text=not is_file)
+        if stored.is_barred or (moment_s and await self._is_barred(url)):
             return _html(pages.message_page(reader, reader.say("stored_barred")), 403)
         if is_file and not stored.is_partial:
             return _file(url, stored)
         view = pages.stored_page_view(reader, url, found.fetched_at, found.gone_at, stored)
-        return _html(view, policy=_STORED_POLICY)
+        response = _html(view, policy=_STORED_POLICY)
+        response.headers["Memento-Datetime"] = http_date(found.fetched_at)
+        response.headers["Link"] = links_of(_base(request), url)
+        return response
+
+    async def _difference(self, reader: Reader, url: str, before: str, after: str) -> Response:
+        """Show what has changed from one time to another, by default until now."""
+        moments = moment_in(before), moment_in(after) if after else 0.0
+        if moments[0] is None or moments[1] is None:
+            return _html(pages.message_page(reader, reader.say("bad_time")), 400)
+        old, new = await self._find(url, moments[0]), await self._find(url, moments[1])
+        if not old.records or not new.records:
+            return _html(pages.message_page(reader, reader.say("stored_none")), 404)
+        found = await self._backend.read_difference(url, old.records, new.records)
+        if found.is_barred or await self._is_barred(url):
+            return _html(pages.message_page(reader, reader.say("stored_barred")), 403)
+        return _html(difference_page(reader, url, old.fetched_at, new.fetched_at, found))
+
+    async def _find(self, url: str, moment_s: float) -> PageFound:
+        at_s = latest_in(moment_s) if moment_s else 0.0
+        return await self._backend.ask(lambda ticket: FindPage(ticket, url, at_s), PageFound)
+
+    async def _is_barred(self, url: str) -> bool:
+        """Does its site ask by now that no copy be shown, whatever it said of earlier versions?"""
+        newest = await self._find(url, 0.0)
+        if not newest.records:
+            return False
+        return (await self._backend.read_stored(url, newest.records, wants_text=False)).is_barred
+
+    async def _versions(self, url: str) -> VersionsFound:
+        return await self._backend.ask(lambda ticket: FindVersions(ticket, url), VersionsFound)
+
+    async def time_gate(self, request: Request) -> Response:
+        """Lead to the version of a time (RFC 7089, 4.1)."""
+        url = _original(request, "/timegate/")
+        told = await self._versions(url)
+        wanted = request.headers.get("accept-datetime", "")
+        moment_s = moment_in(wanted) if wanted else inf
+        if moment_s is None:
+            raise _Refusal(400, "Accept-Datetime is no date, such as Wed, 25 Nov 2026 12:00:00 GMT")
+        version = chosen(told.versions, latest_in(moment_s) if wanted else inf)
+        if version is None:
+            raise _Refusal(404, "the mesh has no version of this page")
+        headers = {
+            "Location": version_path(url, version.fetched_at),
+            "Vary": "accept-datetime",
+            "Link": links_of(_base(request), url),
+        }
+        return Response(status_code=302, headers=headers | _SAFE_HEADERS)
+
+    async def time_map(self, request: Request) -> Response:
+        """List the versions of a page (RFC 7089, 5)."""
+        url = _original(request, "/timemap/link/")
+        told = await self._versions(url)
+        if not any(each.has_content for each in told.versions):
+            raise _Refusal(404, "the mesh has no version of this page")
+        text = time_map(_base(request), url, told.versions)
+        return Response(text, media_type=LINK_FORMAT, headers=_SAFE_HEADERS)
+
+    async def api_versions(self, request: Request) -> Response:
+        url = _url_parameter(request)
+        if url is None:
+            raise _Refusal(400, "give a URL with http:// or https:// in the parameter url")
+        return _json(versions_json(await self._versions(url)))
 
     async def status(self, request: Request) -> Response:
         reader = _reader(request)
@@ -530,6 +627,9 @@ def application(backend: Backend) -> Starlette:
             Route("/search", routes.search),
             Route("/", routes.start),
             Route("/page", routes.page),
+            Route("/timegate/{url:path}", routes.time_gate),
+            Route("/timemap/link/{url:path}", routes.time_map),
+            Route("/api/versions", routes.api_versions),
             Route("/status", routes.status),
             Route("/history", routes.history),
             Route("/why", routes.why),
@@ -673,6 +773,18 @@ def _number(text: str, name: str, least: int, most: int) -> int:
 def _url_parameter(request: Request) -> str | None:
     text = request.query_params.get("url", "").strip()
     return canonical(text) if len(text) <= URL_PARAMETER_CHARS_MAX else None
+
+
+def _original(request: Request, prefix: str) -> str:
+    """The URL behind a path of ours, as it was written there."""
+    raw = request.scope.get("raw_path") or request.url.path.encode()
+    query = request.scope["query_string"]
+    text = raw.decode("latin-1").removeprefix(prefix) + (f"?{query.decode('latin-1')}" if query else "")
+    text = unquote(text) if text[:12].lower().startswith(("http%3a", "https%3a")) else text
+    url = canonical(text) if len(text) <= URL_PARAMETER_CHARS_MAX else None
+    if url is None:
+        raise _Refusal(400, f"write a URL with http:// or https:// behind {prefix}")
+    return url
 
 
 def _is_foreign(request: Request, names: Collection[str]) -> bool:

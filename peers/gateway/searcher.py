@@ -32,6 +32,7 @@ from peers.gateway.messages import (
     CheckReadiness,
     DrainOrder,
     FindPage,
+    FindVersions,
     GatherHistory,
     GatherStatus,
     MeterRead,
@@ -46,13 +47,14 @@ from peers.gateway.search import Search
 from peers.gateway.seeding import Seeding
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.status_roundup import StatusRoundup
+from peers.gateway.versions_lookup import VersionsLookup
 from peers.gateway.view import View
 from peers.gateway.wire_messages import StatusTold, StatusWanted
 from peers.history.wire_messages import HistoryTold
 from peers.index.wire_messages import ExcerptsRead, HitsFound, TermsCounted
 from peers.policy.decreed import number_of, policy_of
 from peers.policy.rules import EVERYTHING
-from peers.storage.wire_messages import PageRead
+from peers.storage.wire_messages import PageRead, VersionsListed
 
 ERRANDS_MAX: Final = (
     256  # at once; the HTTP port takes fewer, so only a bug or a burst of all kinds gets here
@@ -67,6 +69,7 @@ METER_READERS_MAX: Final = 64  # gateways waiting for our status; the oldest is 
 Order: TypeAlias = (
     SearchPages
     | FindPage
+    | FindVersions
     | GatherStatus
     | GatherHistory
     | CheckReadiness
@@ -113,6 +116,7 @@ class Searcher(Actor):
             HitsFound,
             ExcerptsRead,
             PageRead,
+            VersionsListed,
             StatusWanted,
             StatusTold,
             HistoryTold,
@@ -147,7 +151,7 @@ class Searcher(Actor):
         match message:
             case TermsCounted(request=request) | HitsFound(request=request) | ExcerptsRead(request=request):
                 return self._receive_answer(source, request, message, now)
-            case PageRead(request=request) | LinksAccepted(batch=request):
+            case VersionsListed(request=request) | PageRead(request=request) | LinksAccepted(batch=request):
                 return self._receive_answer(source, request, message, now)
             case StatusTold(request=request) | HistoryTold(request=request):
                 return self._receive_answer(source, request, message, now)
@@ -155,7 +159,15 @@ class Searcher(Actor):
                 return self._receive_answer(source, request, message, now)
             case MembersTold():
                 return self._receive_members(source, message, now)
-            case SearchPages() | FindPage() | GatherStatus() | CheckReadiness() | AddSeeds() | DrainOrder():
+            case (
+                SearchPages()
+                | FindPage()
+                | FindVersions()
+                | GatherStatus()
+                | CheckReadiness()
+                | AddSeeds()
+                | DrainOrder()
+            ):
                 return self._begin(message, now)
             case AskWhy() | AskWhyIdle() | GatherHistory():
                 return self._begin(message, now)
@@ -258,6 +270,8 @@ class Searcher(Actor):
                 return Search(number, self._me, order, reading, view, view.cache.find(order))
             case FindPage():
                 return PageLookup(number, self._me, order, view.ownership, view.policy)
+            case FindVersions():
+                return VersionsLookup(number, self._me, order, view.ownership, view.policy)
             case GatherStatus():
                 return StatusRoundup(number, self._me, order, view.punctuality.silent, self._down_at)
             case GatherHistory():

@@ -74,7 +74,13 @@ from peers.storage.settings import CellSettings
 from peers.storage.slot_news import SlotNews
 from peers.storage.take_downs import TakeDowns
 from peers.storage.teams import Teams
-from peers.storage.wire_messages import PageNotReplicated, PageReplicated, ReadPage, ReplicatePage
+from peers.storage.wire_messages import (
+    ListVersions,
+    PageNotReplicated,
+    PageReplicated,
+    ReadPage,
+    ReplicatePage,
+)
 
 
 class CellStatistics(HolderStatistics, frozen=True):
@@ -113,6 +119,7 @@ class Cell(StoreActor):
         PageReplicated,
         PageNotReplicated,
         ReadPage,
+        ListVersions,
     }
 
     def __init__(
@@ -241,8 +248,10 @@ class Cell(StoreActor):
                 return intake.note_refused((url, stamp))
             case DiskFilled():
                 return intake.note_full()
-            case ReadPage(request, url):
-                return readings.read_for(source, request, url)
+            case ReadPage(request, url, at_s):
+                return readings.read_for(source, request, url, at_s)
+            case ListVersions(request, url):
+                return readings.versions_for(source, request, url)
             case RecordsRead():
                 return readings.note_read(message, now)
             case RecordsParsed():

@@ -180,6 +180,18 @@ class Ledger:
         values = (value for _, value in self._table.scan_prefix(PLACE + identity))
         return next((place for place in map(place_in, values) if place.has_content), None)
 
+    def content_at(self, identity: bytes, at_s: float) -> Place | None:
+        """Return the version that showed the page last by a time, else the first one that shows it."""
+        values = (value for _, value in self._table.scan_prefix(PLACE + identity))
+        shown = sorted((place for place in map(place_in, values) if place.has_content), key=_time_of)
+        before = [place for place in shown if place.fetched_at <= at_s]
+        return before[-1] if before else next(iter(shown), None)
+
+    def versions_of(self, identity: bytes, limit: int) -> list[Place]:
+        """Return the newest versions of a page, the newest first."""
+        rows = self._table.scan_prefix(PLACE + identity, limit=limit)
+        return [place_in(value) for _, value in rows]
+
     def removed_in(self, slots: Iterable[int]) -> tuple[Version, ...]:
         """Return the pages of these slots of which nothing so old is to be found."""
         wanted = set(slots)
@@ -405,6 +417,10 @@ class Ledger:
             totals.gone -= 1
         else:
             self.marks.count_forgotten(kind, slot_in(key[1:]))
+
+
+def _time_of(place: Place) -> float:
+    return place.fetched_at
 
 
 _encode = msgspec.msgpack.Encoder().encode

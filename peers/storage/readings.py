@@ -20,7 +20,7 @@ from peers.storage.settings import CellSettings
 from peers.storage.slot_news import SlotNews
 from peers.storage.take_downs import TakeDowns
 from peers.storage.teams import Teams
-from peers.storage.wire_messages import PageRead
+from peers.storage.wire_messages import VERSIONS_TOLD_MAX, PageRead, ToldVersion, VersionsListed
 
 
 @dataclass(slots=True)
@@ -63,13 +63,27 @@ class Readings:
     def __len__(self) -> int:
         return len(self._readings)
 
-    def read_for(self, reader: Address, request: int, url: str) -> list[Send]:
-        """Give a gateway the newest version that shows a page."""
+    def versions_for(self, reader: Address, request: int, url: str) -> list[Send]:
+        """Tell a gateway which versions of a page there are."""
+        if not self._teams.are_known:
+            return []
+        identity = self._teams.identity_of(url)
+        places: list[Place] = []
+        if identity is not None and not self._take_downs.hides(url):
+            places = self._ledger.versions_of(identity, VERSIONS_TOLD_MAX + 1)
+        told = tuple(
+            ToldVersion(place.fetched_at, place.status, place.visit, place.has_content, place.length)
+            for place in places[:VERSIONS_TOLD_MAX]
+        )
+        return [Send(reader, VersionsListed(request, url, told, len(places) > VERSIONS_TOLD_MAX))]
+
+    def read_for(self, reader: Address, request: int, url: str, at_s: float = 0.0) -> list[Send]:
+        """Give a gateway the newest version that shows a page, or that of a time."""
         if not self._teams.are_known:
             return []  # nobody can say yet whether the page is here
         identity = self._teams.identity_of(url)
         is_shown = identity is not None and not self._take_downs.hides(url)
-        place = self._ledger.newest_content(identity) if identity is not None and is_shown else None
+        place = self._shown(identity, at_s) if identity is not None and is_shown else None
         if identity is None or place is None or self._ledger.is_damaged(identity):
             return [Send(reader, PageRead(request, url, 0.0, b""))]  # another peer has it, or has it newer
         if self._n_readers >= self._settings.readers_max:
@@ -82,6 +96,9 @@ class Readings:
         reading.readers.append((reader, request))
         self._n_readers += 1
         return sends
+
+    def _shown(self, identity: bytes, at_s: float) -> Place | None:
+        return self._ledger.content_at(identity, at_s) if at_s else self._ledger.newest_content(identity)
 
     def recover(self, now: float) -> list[Send]:
         """Read back pages that are marked and with nobody."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
+import msgspec
 from msgspec import Meta
 
 from mesh.actor import Message
 from mesh.stamp import Stamp, VisitNumber
 from mesh.wire_fields import Count, Slot, Url
 from peers.engine.document import Document
+
+VERSIONS_TOLD_MAX: Final = 1_000  # of one page
 
 
 class StoredPage(Message, frozen=True, array_like=True):
@@ -54,6 +57,7 @@ class ReadPage(Message, frozen=True, array_like=True, tag=34):
 
     request: Count
     url: Url
+    at_s: float = 0.0  # instead the one of that time, seconds since the epoch; 0.0 for the newest
 
 
 class PageRead(Message, frozen=True, array_like=True, tag=35):
@@ -64,3 +68,29 @@ class PageRead(Message, frozen=True, array_like=True, tag=35):
     fetched_at: float
     records: bytes
     gone_at: float = 0.0  # when a later visit found that the page is not there any more; 0.0 while it is
+
+
+class ToldVersion(msgspec.Struct, frozen=True, array_like=True):
+    """A version of a page that a cell keeps."""
+
+    fetched_at: float  # seconds since the epoch
+    status: Annotated[int, Meta(ge=0, le=999)]
+    visit: VisitNumber
+    has_content: bool  # it shows the page, and not only that it was not there
+    n_bytes: Count  # of its records, packed
+
+
+class ListVersions(Message, frozen=True, array_like=True, tag=75):
+    """A gateway to the cells that keep a page: which versions do you have?"""
+
+    request: Count
+    url: Url
+
+
+class VersionsListed(Message, frozen=True, array_like=True, tag=76):
+    """The cell's answer, the newest first; none of a page that it does not have, or that is taken down."""
+
+    request: Count
+    url: Url
+    versions: Annotated[tuple[ToldVersion, ...], Meta(max_length=VERSIONS_TOLD_MAX)]
+    is_cut: bool = False  # there are more

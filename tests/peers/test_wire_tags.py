@@ -96,6 +96,8 @@ TAGS = {
     "SlotsTaken": 67,
     "CopiesWanted": 68,
     "OfferSlots": 69,
+    "ListVersions": 75,
+    "VersionsListed": 76,
 }
 
 RETIRED_TAGS = {10, 32, 33}

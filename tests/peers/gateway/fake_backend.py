@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from mesh.actor import Message
 from peers.crawler.contact import visitor_of
 from peers.crawler.settings import CrawlSettings
+from peers.gateway.difference import Difference, difference
 from peers.gateway.routes import Answer
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.stored_page import StoredPage, stored_page, with_text
@@ -38,6 +39,9 @@ class FakeBackend:
         found = self._answer(self.orders[-1])
         assert isinstance(found, answer)
         return found
+
+    async def read_difference(self, url: str, before: bytes, after: bytes) -> Difference:
+        return difference(url, before, after)
 
     async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> StoredPage:
         page = stored_page(url, records)

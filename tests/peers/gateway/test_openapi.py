@@ -39,7 +39,7 @@ def test_every_route_is_described_with_its_methods_and_nothing_else(
     described: dict[str, Any], gateway: Starlette
 ) -> None:
     routes = {
-        (route.path, method.lower())
+        (route.path.replace(":path}", "}"), method.lower())
         for route in gateway.routes
         if isinstance(route, Route)
         for method in (route.methods or set()) - {"HEAD"}

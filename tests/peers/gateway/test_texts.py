@@ -28,7 +28,7 @@ def test_every_text_is_used_and_every_used_text_exists() -> None:
     folder = Path(pages.__file__).parent
     modules = (
         *("pages.py", "routes.py", "member_lines.py", "history_page.py", "history_words.py", "why_page.py"),
-        "bot_page.py",
+        *("bot_page.py", "versions_page.py"),
     )
     sources = [*(folder / each for each in modules), *folder.glob("templates/*.html")]
     code = "\n".join(source.read_text() for source in sources)

@@ -10,6 +10,7 @@ from starlette.applications import Starlette
 from mesh.actor import Message
 from peers.crawler.contact import visitor_of
 from peers.crawler.settings import CrawlSettings
+from peers.gateway.difference import Difference, difference
 from peers.gateway.routes import IMPORT_BYTES_MAX, Answer, application
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.stored_page import StoredPage, stored_page
@@ -42,6 +43,9 @@ class FakeBackend:
         done = PagesImported(7, "me", outcomes)
         assert isinstance(done, answer)
         return done
+
+    async def read_difference(self, url: str, before: bytes, after: bytes) -> Difference:
+        return difference(url, before, after)
 
     async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> StoredPage:
         return stored_page(url, records)

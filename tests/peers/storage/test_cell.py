@@ -73,12 +73,14 @@ from peers.storage.place import Place
 from peers.storage.scrubber import ScrubSettings
 from peers.storage.settings import CellSettings
 from peers.storage.wire_messages import (
+    ListVersions,
     PageNotReplicated,
     PageRead,
     PageReplicated,
     ReadPage,
     ReplicatePage,
     StoredPage,
+    VersionsListed,
 )
 from tests.helpers import seen
 from tests.peers.storage.dict_texts import DictTexts
@@ -692,6 +694,29 @@ def test_gateway_gets_the_newest_version_that_shows_the_page_and_when_it_was_fou
     ]
     copy = PageRead(7, URL, 5.0, b"records", gone_at=9.0)
     assert alone.tell(RecordsRead(URL, seen(5.0), b"records"), ARCHIVE) == [Send(GATEWAY, copy)]
+
+
+@pytest.mark.parametrize(("at_s", "got_s"), [(9.0, 9.0), (8.9, 5.0), (6.0, 5.0), (1.0, 5.0), (99.0, 9.0)])
+def test_gateway_gets_the_version_of_a_time_or_else_the_first(
+    alone: Driven, at_s: float, got_s: float
+) -> None:
+    for number, version in enumerate((page(5.0), gone(7.0), page(9.0))):
+        alone.store(version, number)
+    (send,) = alone.tell(ReadPage(7, URL, at_s), GATEWAY)
+    assert isinstance(send.message, ReadRecords)
+    assert send.message.stamp == seen(got_s)
+
+
+def test_gateway_is_told_all_versions_the_newest_first(alone: Driven) -> None:
+    for number, version in enumerate((page(5.0), gone(7.0), page(9.0))):
+        alone.store(version, number)
+    (send,) = alone.tell(ListVersions(7, URL), GATEWAY)
+    assert isinstance(send.message, VersionsListed)
+    told = [(each.fetched_at, each.has_content) for each in send.message.versions]
+    assert told == [(9.0, True), (7.0, False), (5.0, True)]
+    assert alone.tell(ListVersions(8, "http://unknown.example/"), GATEWAY) == [
+        Send(GATEWAY, VersionsListed(8, "http://unknown.example/", ()))
+    ]
 
 
 def test_gateway_gets_a_page_that_is_there_and_not_to_be_found(alone: Driven) -> None:

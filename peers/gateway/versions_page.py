@@ -1,0 +1,59 @@
+"""The pages that list the versions of a page, and show what has changed between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from peers.gateway.difference import Difference
+from peers.gateway.memento import digits_of
+from peers.gateway.pages import Here, Reader, address_of, render
+from peers.gateway.time_words import utc
+from peers.storage.wire_messages import ToldVersion
+
+
+class _Row(NamedTuple):
+    time: str
+    answer: str
+    href: str  # to it; "" when there is nothing to show
+    difference: str  # from the one before; "" when there is none
+
+
+def versions_page(reader: Reader, url: str, versions: Sequence[ToldVersion], *, is_cut: bool) -> str:
+    """List versions, the newest first."""
+    rows = []
+    for number, version in enumerate(versions):
+        earlier = next((each for each in versions[number + 1 :] if each.has_content), None)
+        at = digits_of(version.fetched_at)
+        compared = {} if earlier is None else {"from": digits_of(earlier.fetched_at), "to": at}
+        rows.append(
+            _Row(
+                time_text(version.fetched_at),
+                str(version.status or "-"),
+                reader.link("/page", url=url, at=at) if version.has_content else "",
+                reader.link("/page", url=url, **compared) if compared and version.has_content else "",
+            )
+        )
+    here = Here("/page", {"url": url, "versions": ""})
+    return render("versions.html", reader, here, query="", address=address_of(url), rows=rows, is_cut=is_cut)
+
+
+def difference_page(reader: Reader, url: str, before_s: float, after_s: float, found: Difference) -> str:
+    """Show what has changed from one version to another."""
+    return render(
+        "difference.html",
+        reader,
+        Here("/page", {"url": url, "from": digits_of(before_s), "to": digits_of(after_s)}),
+        query="",
+        address=address_of(url),
+        before=time_text(before_s),
+        after=time_text(after_s),
+        all=reader.link("/page", url=url, versions=""),
+        lines=found.lines,
+        is_cut=found.is_cut,
+    )
+
+
+def time_text(seconds: float) -> str:
+    at = utc(seconds)
+    return "?" if at is None else f"{at:%Y-%m-%d %H:%M:%S} UTC"
