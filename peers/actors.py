@@ -21,6 +21,7 @@ from peers.importing.importer import Importer
 from peers.index.answering import IndexView
 from peers.index.indexer import Indexer
 from peers.storage.cell import Cell
+from peers.storage.settings import CellSettings
 from peers.storage.stored_versions import StoredVersions
 
 CONTROLLER_SECTION: Final = b"C"  # of the table of a peer
@@ -43,6 +44,7 @@ def make_actors(
     handover: HandoverSettings | None = None,
     gateway: GatewaySettings | None = None,
     further: MakeHolders = lambda me, table, life: [],
+    cell: CellSettings | None = None,
 ) -> list[Actor]:
     """Make the actors of a peer, which take up what the table remembers.
 
@@ -57,11 +59,11 @@ def make_actors(
       further: makes holders of stores that a peer does not have by itself.
     """
     crawl = TableSection(table, CONTROLLER_SECTION)
-    cell = TableSection(table, CELL_SECTION)
+    section = TableSection(table, CELL_SECTION)
     texts = KeptTexts(TableSection(crawl, FRONTIER_SECTION))
     holders: list[StoreActor] = [
-        Controller(me, crawl, settings, StoredVersions(cell), life),
-        Cell(me, cell, texts, life=life),
+        Controller(me, crawl, settings, StoredVersions(section), life),
+        Cell(me, section, texts, cell, life),
         *further(me, table, life),
     ]
     return [

@@ -46,6 +46,13 @@ class StorageConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     """Where this peer keeps things. The path is relative to the configuration file."""
 
     folder: Annotated[str, Meta(description="of table, archive and index")] = "data"
+    versions_max: Annotated[
+        int, Meta(ge=0, description="versions of a page that are kept, the same on all peers; 0 for all")
+    ] = 0
+    version_days: Annotated[
+        float,
+        Meta(ge=0, description="for which a version is kept after a newer one has come; 0 for ever"),
+    ] = 0.0
 
 
 class PeerConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

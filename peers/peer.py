@@ -56,7 +56,9 @@ from peers.memory_keeper import MemoryKeeper
 from peers.policy.decreed import pins_of
 from peers.storage.archive import Archive
 from peers.storage.archive_port import ArchivePort
+from peers.storage.compaction import RetentionSettings
 from peers.storage.ledger import last_extent
+from peers.storage.settings import CellSettings
 from peers.text.analysis import ANALYSIS_VERSION
 from peers.text.fingerprint import FINGERPRINT, fingerprint
 from peers.vitals import Vitals, vitals_of
@@ -125,7 +127,19 @@ async def _run(
     durable = last_extent(TableSection(table, CELL_SECTION))
     with Archive(data / "archive", me, durable) as archive, Index.open(data / "index") as index:
         reader = IndexReader(index)
-        actors = make_actors(me, table, config.crawl, reader, member.life, config.handover, settings)
+        retention = RetentionSettings(
+            versions_max=config.storage.versions_max, version_days=config.storage.version_days
+        )
+        actors = make_actors(
+            me,
+            table,
+            config.crawl,
+            reader,
+            member.life,
+            config.handover,
+            settings,
+            cell=CellSettings(retention=retention),
+        )
         http = Http(
             me, listener, statistics, lambda: vitals.measure(), settings, reading_in(workshop), visitor
         )

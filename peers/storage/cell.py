@@ -47,6 +47,7 @@ from peers.handover.store import STORE_MESSAGES, HolderStatistics, StoreActor, S
 from peers.index.messages import DocumentsAdopted, DocumentsExported, PagesIndexed, SlotsDamaged
 from peers.policy.decreed import policy_of
 from peers.storage.cell_store import CellStore
+from peers.storage.compaction import COMPACTION_TICKET, Compaction
 from peers.storage.dead_segments import DeadSegments
 from peers.storage.indexing import Indexing
 from peers.storage.intake import CELL, Intake
@@ -106,6 +107,8 @@ class CellStatistics(HolderStatistics, frozen=True):
     damaged: int  # gauge: versions that are missing for it
     repaired: int  # total: those that came back
     scrubbed_bytes: int  # count: read back to be checked
+    compacted_bytes: int  # count: appended again, so that segments could be removed
+    expired: int  # total: versions that were more, or older, than are kept
 
 
 class Cell(StoreActor):
@@ -152,6 +155,7 @@ class Cell(StoreActor):
         )
         self._indexing = Indexing(ledger, texts, take_downs, Address(peer, "indexer"), settings.indexing)
         self._scrubber = Scrubber(ledger, settings.scrub)
+        self._compaction = Compaction(peer, ledger, settings.compaction, settings.retention)
         self._news = SlotNews(ledger)
         self._repairs = Repairs(teams, ledger, settings)
         self._intake = Intake(peer, teams, ledger, self._store, self._indexing, settings)
@@ -185,6 +189,9 @@ class Cell(StoreActor):
         if self._scrubber.wake_at() <= now:
             order = self._scrubber.wake(now, is_busy=self._is_busy())
             sends += [Send(self._archive, order)] if order is not None else []
+        if self._compaction.wake_at() <= now:
+            # What is being forgotten need not be copied first.
+            sends += self._compaction.wake(now, is_busy=self._is_busy() or bool(self._ledger.forgotten))
         return self._end_turn(sends + self._news.let_go(now), now)
 
     def wake_at(self) -> float:
@@ -196,6 +203,7 @@ class Cell(StoreActor):
             self._indexing.wake_at(),
             self._repairs.wake_at(),
             self._scrubber.wake_at(),
+            self._compaction.wake_at(),
             self._news.wake_at(),
         )
 
@@ -223,6 +231,8 @@ class Cell(StoreActor):
             damaged=totals.damaged,
             repaired=totals.repaired,
             scrubbed_bytes=self._scrubber.n_bytes,
+            compacted_bytes=self._compaction.n_bytes,
+            expired=totals.expired,
         )
 
     def keepers_of(self, slot: int) -> set[str]:
@@ -278,7 +288,8 @@ class Cell(StoreActor):
         ledger = self._ledger
         sends += self._keeper.end_turn(now)
         if ledger.segments.has_dead:
-            sends += self._dead_segments.remove(self._intake.segments())
+            in_use = self._intake.segments() | self._readings.segments() | self._compaction.segments()
+            sends += self._dead_segments.remove(in_use)
         sends += self._store.stop_abandoned()
         ledger.save()
         return sends
@@ -317,6 +328,13 @@ class Cell(StoreActor):
                 return [] if part is None else keeper.give_part(ticket, part, now)
             case ExtentsRead(ticket) if ticket == SCRUB_TICKET:
                 return self._repairs.take_out(self._scrubber.take(message, now), now)
+            case ExtentsRead(ticket) if ticket == COMPACTION_TICKET:
+                sends, damages = self._compaction.take_records(message, now)
+                return sends + self._repairs.take_out(damages, now)
+            case BulkAppended(ticket) if ticket == COMPACTION_TICKET:
+                self._intake.note_space()
+                self._compaction.note_appended(message, now)
+                return []
             case ExtentsRead(ticket):
                 part, damages = store.take_records(message)
                 sends = [] if part is None else keeper.give_part(ticket, part, now)

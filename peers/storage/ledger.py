@@ -102,6 +102,7 @@ class Ledger:
         self.marks = IndexMarks(table, self.totals)
         self.segments = SegmentCounts(table, self.totals)
         self.filled = self._filled_slots()  # mask over SLOTS_MAX slots: where there is anything
+        self._retention = 0, -inf
         self.newly_filled: list[int] = []  # slots that had nothing, and have; whoever looks empties it
 
     def save(self) -> None:
@@ -218,6 +219,8 @@ class Ledger:
     def lacks(self, identity: bytes, stamp: Stamp, records: bytes | memoryview) -> bool:
         """Tell whether a version that another peer has is to be kept here as well: see `keep`."""
         known = self.version(identity, stamp)
+        if known is None and self._has_expired(identity, stamp):
+            return False
         return known is None or known.checksum < xxh3_64_intdigest(records)
 
     def keep(self, identity: bytes, place: Place) -> Kept:
@@ -249,6 +252,51 @@ class Ledger:
             self._note_repaired(identity, place.stamp)
         does_rule = is_newest and place.stamp >= self._damaged(identity)
         return Kept.NEWEST if does_rule else Kept.OLDER
+
+    def move(self, identity: bytes, place: Place, extent: Extent) -> None:
+        """Note that a version is somewhere else now; the copy is garbage if that is there no more."""
+        if self.version(identity, place.stamp) != place:
+            self.segments.count_garbage(extent)
+            return
+        moved = msgspec.structs.replace(
+            place, segment=extent.segment, offset=extent.offset, length=extent.length
+        )
+        end = b"" if self.newest(identity) == place else newest_first(place.stamp)
+        self._table.put(PLACE + identity + end, item_value(identity, moved))
+        self.segments.count(place.extent, -1)
+        self.segments.count(extent, 1)
+
+    def set_retention(self, versions_max: int, oldest_s: float) -> bool:
+        """Keep no more versions of a page than that, and none that was followed by another before a time.
+
+        Args:
+          versions_max: 0 for any number.
+          oldest_s: -inf for any time.
+
+        Returns:
+          Whether there is such a limit.
+        """
+        self._retention = versions_max, oldest_s
+        return bool(versions_max) or oldest_s > -inf
+
+    def drop_older(self, identity: bytes, place: Place) -> None:
+        """Take out a version that is not the newest."""
+        key = PLACE + identity + newest_first(place.stamp)
+        if self._table.get(key) is not None:
+            self._table.delete(key)
+            self.marks.unmark_page(identity, place.stamp)
+            self.segments.count(place.extent, -1)
+            self.totals.expired += 1
+
+    def _has_expired(self, identity: bytes, stamp: Stamp) -> bool:
+        """Would a version that is not here be dropped at once, or was it?"""
+        versions_max, oldest_s = self._retention
+        if not versions_max and oldest_s == -inf:
+            return False
+        newer = [place for place in self.versions_of(identity, versions_max or 1_000) if place.stamp > stamp]
+        if not any(place.has_content for place in newer):
+            return False
+        return bool(versions_max and len(newer) >= versions_max) or newer[-1].fetched_at < oldest_s
 
     def _note_gone(self, identity: bytes, before: Place | None, newest: Place | None) -> None:
         """Keep the row of pages whose newest version has no document."""

@@ -63,6 +63,14 @@ class Readings:
     def __len__(self) -> int:
         return len(self._readings)
 
+    def segments(self) -> set[int]:
+        """Return the segments of the archive that are being read, of versions that were not forgotten since."""
+        return {
+            reading.place.segment
+            for reading in self._readings.values()
+            if self._ledger.version(reading.identity, reading.place.stamp) is not None
+        }
+
     def versions_for(self, reader: Address, request: int, url: str) -> list[Send]:
         """Tell a gateway which versions of a page there are."""
         if not self._teams.are_known:

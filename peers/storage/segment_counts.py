@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from mesh.table import Table
@@ -14,6 +16,9 @@ def live_segments(table: Table) -> list[int]:
     """Return the segments that a cell's section of a table refers to."""
     rows = table.scan_prefix(SEGMENT)
     return [int.from_bytes(key[1:], "big") for key, value in rows if _decode_counts(value)[0]]
+
+
+DEAD_SHARE: Final = 0.5  # of a segment that is worth emptying: with less, more is written than is won
 
 
 class SegmentCounts:
@@ -33,6 +38,7 @@ class SegmentCounts:
         }
         self._changed: set[int] = set()
         self.has_dead = True  # there may be some: `dead` tells
+        self.has_waste = bool(self.wasteful())  # the same of `wasteful`
 
     def save(self) -> None:
         """Write what has changed."""
@@ -49,6 +55,14 @@ class SegmentCounts:
         """Return the segments that nothing refers to, without the last one known."""
         last = max(self._segments, default=0)
         return [number for number, (live, _) in self._segments.items() if not live and number != last]
+
+    def wasteful(self) -> list[int]:
+        """Return the segments that are worth emptying: enough of them is dead, and something is not."""
+        return [number for number in self._segments if self._is_wasteful(number)]
+
+    def _is_wasteful(self, number: int) -> bool:
+        live, dead = self._segments[number]
+        return bool(live) and dead >= DEAD_SHARE * (live + dead) and number != max(self._segments)
 
     def drop(self, number: int) -> None:
         """Forget a segment that was removed."""
@@ -67,6 +81,7 @@ class SegmentCounts:
         if sign < 0:
             self.count_garbage(extent)
             self.has_dead |= not counts[0]
+            self.has_waste |= self._is_wasteful(extent.segment)
 
     def _counts_of(self, extent: Extent) -> list[int]:
         self._changed.add(extent.segment)

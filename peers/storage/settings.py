@@ -7,6 +7,7 @@ import msgspec
 from mesh.delivery import DeliverySettings
 from peers.handover.settings import ExchangeSettings
 from peers.storage.cell_store import PART_RECORDS_BYTES
+from peers.storage.compaction import CompactionSettings, RetentionSettings
 from peers.storage.indexing import IndexingSettings
 from peers.storage.scrubber import ScrubSettings
 
@@ -24,6 +25,8 @@ class CellSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     part_bytes: int = PART_RECORDS_BYTES  # of the records in one part of a transfer
     indexing: IndexingSettings = IndexingSettings()
     scrub: ScrubSettings = ScrubSettings()
+    compaction: CompactionSettings = CompactionSettings()
+    retention: RetentionSettings = RetentionSettings()
     # Replicas waiting for our archive; more are not taken, their owner repeats them.
     replica_bytes_max: int = 64 << 20
     readers_max: int = 256  # gateways waiting for a page; more get no answer and ask another peer

@@ -23,3 +23,4 @@ class Totals(msgspec.Struct, array_like=True):
     last_end: int = 0
     gone: int = 0  # pages whose newest version has no document
     hidden: int = 0  # entries
+    expired: int = 0  # versions that were more, or older, than are kept, ever
