@@ -32,7 +32,7 @@ from mesh.table import TableSection
 from mesh.workshop import Workshop
 from peers.actors import CELL_SECTION, FOLLOWERS, make_actors
 from peers.charges import conduct_of
-from peers.config import PeerConfig, WebConfig
+from peers.config import PeerConfig, StorageConfig, WebConfig
 from peers.crawler import page_process
 from peers.crawler.addresses import AddressPolicy
 from peers.crawler.contact import Visitor, visitor_of
@@ -105,7 +105,6 @@ async def _run(
     workshop = Workshop(page_process.COMMAND, processes_max=config.web.parsers)
     visitor = visitor_of(config.crawl, config.web.allow_private, is_closed=bool(config.web.resolver))
     fetcher = _fetcher(folder, config.web, workshop, visitor)
-
     token = config.gateway.admin_token or make_token(folder)
     settings = msgspec.structs.replace(config.gateway, admin_token=token)
 
@@ -127,18 +126,9 @@ async def _run(
     durable = last_extent(TableSection(table, CELL_SECTION))
     with Archive(data / "archive", me, durable) as archive, Index.open(data / "index") as index:
         reader = IndexReader(index)
-        retention = RetentionSettings(
-            versions_max=config.storage.versions_max, version_days=config.storage.version_days
-        )
         actors = make_actors(
-            me,
-            table,
-            config.crawl,
-            reader,
-            member.life,
-            config.handover,
-            settings,
-            cell=CellSettings(retention=retention),
+            *(me, table, config.crawl, reader, member.life, config.handover, settings),
+            cell=_cell_settings(config.storage),
         )
         http = Http(
             me, listener, statistics, lambda: vitals.measure(), settings, reading_in(workshop), visitor
@@ -259,6 +249,11 @@ async def _finish_pages(me: str, runtime: Runtime) -> None:
                 return
             await trio.sleep(FINISH_POLL_S)
     logger.warning("pages in progress left to the next start")
+
+
+def _cell_settings(config: StorageConfig) -> CellSettings:
+    retention = RetentionSettings(versions_max=config.versions_max, version_days=config.version_days)
+    return CellSettings(retention=retention)
 
 
 def _fetcher(folder: Path, config: WebConfig, workshop: Workshop, visitor: Visitor) -> Fetcher:

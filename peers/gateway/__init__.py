@@ -5,7 +5,8 @@ Actor: `searcher` does the errands of users (`errand`). A `search` goes through 
 finds too little (`relaxation`); what they answer is counted together (`term_statistics`) and put into one
 order (`merging`, `hit_list`) in which copies are one (`folding`), that can be gone on with (`cursor`), or
 shown again while nothing has changed (`result_cache`). `plan` and `punctuality` say who is asked for whom;
-what all searches share is a `view`. Other errands: the stored copy of a page (`page_lookup`), seeds
+what all searches share is a `view`. Other errands: the stored copy of a page (`page_lookup`) and its versions
+(`versions_lookup`), seeds
 (`seeding`), how all peers are and were (a `roundup` each: `status_roundup` of `status`, `history_roundup`),
 why things are as they are (`inquiry`), draining (`draining`), and whether the whole mesh answers
 (`readiness`).

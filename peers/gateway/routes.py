@@ -250,107 +250,6 @@ class _Routes:
         headers = {"Cache-Control": "public, max-age=86400", **_SAFE_HEADERS}
         return Response(pages.ICON, media_type="image/svg+xml", headers=headers)
 
-    async def page(self, request: Request) -> Response:
-        reader = _reader(request)
-        url = _url_parameter(request)
-        if url is None:
-            return _html(pages.message_page(reader, reader.say("stored_bad_url")), 400)
-        parameters = request.query_params
-        try:
-            if "versions" in parameters:
-                told = await self._versions(url)
-                shown = told.versions
-                return _html(versions_page(reader, url, shown, is_cut=told.is_cut), 200 if shown else 404)
-            if "from" in parameters:
-                return await self._difference(reader, url, parameters["from"], parameters.get("to", ""))
-            return await self._stored(request, reader, url)
-        except Busy:
-            return _html(pages.message_page(reader, reader.say("busy")), 503)
-        except CorruptionError as error:
-            logger.warning("stored page unreadable url=%s error=%s", url, error)
-            return _html(pages.message_page(reader, reader.say("stored_damaged")), 502)
-
-    async def _stored(self, request: Request, reader: Reader, url: str) -> Response:
-        """Show the newest version of a page, or that of a time; or give the file that it is."""
-        at = request.query_params.get("at", "")
-        is_file = request.query_params.get("format") == "file"
-        moment_s = moment_in(at) if at else 0.0
-        if moment_s is None:
-            return _html(pages.message_page(reader, reader.say("bad_time")), 400)
-        found = await self._find(url, moment_s)
-        if not found.records:
-            return _html(pages.message_page(reader, reader.say("stored_none")), 404)
-        stored = await self._backend.read_stored(url, found.records, wants_text=not is_file)
-        if stored.is_barred or (moment_s and await self._is_barred(url)):
-            return _html(pages.message_page(reader, reader.say("stored_barred")), 403)
-        if is_file and not stored.is_partial:
-            return _file(url, stored)
-        view = pages.stored_page_view(reader, url, found.fetched_at, found.gone_at, stored)
-        response = _html(view, policy=_STORED_POLICY)
-        response.headers["Memento-Datetime"] = http_date(found.fetched_at)
-        response.headers["Link"] = links_of(_base(request), url)
-        return response
-
-    async def _difference(self, reader: Reader, url: str, before: str, after: str) -> Response:
-        """Show what has changed from one time to another, by default until now."""
-        moments = moment_in(before), moment_in(after) if after else 0.0
-        if moments[0] is None or moments[1] is None:
-            return _html(pages.message_page(reader, reader.say("bad_time")), 400)
-        old, new = await self._find(url, moments[0]), await self._find(url, moments[1])
-        if not old.records or not new.records:
-            return _html(pages.message_page(reader, reader.say("stored_none")), 404)
-        found = await self._backend.read_difference(url, old.records, new.records)
-        if found.is_barred or await self._is_barred(url):
-            return _html(pages.message_page(reader, reader.say("stored_barred")), 403)
-        return _html(difference_page(reader, url, old.fetched_at, new.fetched_at, found))
-
-    async def _find(self, url: str, moment_s: float) -> PageFound:
-        at_s = latest_in(moment_s) if moment_s else 0.0
-        return await self._backend.ask(lambda ticket: FindPage(ticket, url, at_s), PageFound)
-
-    async def _is_barred(self, url: str) -> bool:
-        """Does its site ask by now that no copy be shown, whatever it said of earlier versions?"""
-        newest = await self._find(url, 0.0)
-        if not newest.records:
-            return False
-        return (await self._backend.read_stored(url, newest.records, wants_text=False)).is_barred
-
-    async def _versions(self, url: str) -> VersionsFound:
-        return await self._backend.ask(lambda ticket: FindVersions(ticket, url), VersionsFound)
-
-    async def time_gate(self, request: Request) -> Response:
-        """Lead to the version of a time (RFC 7089, 4.1)."""
-        url = _original(request, "/timegate/")
-        told = await self._versions(url)
-        wanted = request.headers.get("accept-datetime", "")
-        moment_s = moment_in(wanted) if wanted else inf
-        if moment_s is None:
-            raise _Refusal(400, "Accept-Datetime is no date, such as Wed, 25 Nov 2026 12:00:00 GMT")
-        version = chosen(told.versions, latest_in(moment_s) if wanted else inf)
-        if version is None:
-            raise _Refusal(404, "the mesh has no version of this page")
-        headers = {
-            "Location": version_path(url, version.fetched_at),
-            "Vary": "accept-datetime",
-            "Link": links_of(_base(request), url),
-        }
-        return Response(status_code=302, headers=headers | _SAFE_HEADERS)
-
-    async def time_map(self, request: Request) -> Response:
-        """List the versions of a page (RFC 7089, 5)."""
-        url = _original(request, "/timemap/link/")
-        told = await self._versions(url)
-        if not any(each.has_content for each in told.versions):
-            raise _Refusal(404, "the mesh has no version of this page")
-        text = time_map(_base(request), url, told.versions)
-        return Response(text, media_type=LINK_FORMAT, headers=_SAFE_HEADERS)
-
-    async def api_versions(self, request: Request) -> Response:
-        url = _url_parameter(request)
-        if url is None:
-            raise _Refusal(400, "give a URL with http:// or https:// in the parameter url")
-        return _json(versions_json(await self._versions(url)))
-
     async def status(self, request: Request) -> Response:
         reader = _reader(request)
         try:
@@ -618,18 +517,126 @@ class _Routes:
         return kept
 
 
+class _StoredPages:
+    """The handlers that show what is stored of pages, over one backend."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    async def page(self, request: Request) -> Response:
+        reader = _reader(request)
+        url = _url_parameter(request)
+        if url is None:
+            return _html(pages.message_page(reader, reader.say("stored_bad_url")), 400)
+        parameters = request.query_params
+        try:
+            if "versions" in parameters:
+                told = await self._versions(url)
+                shown = told.versions
+                return _html(versions_page(reader, url, shown, is_cut=told.is_cut), 200 if shown else 404)
+            if "from" in parameters:
+                return await self._difference(reader, url, parameters["from"], parameters.get("to", ""))
+            return await self._stored(request, reader, url)
+        except Busy:
+            return _html(pages.message_page(reader, reader.say("busy")), 503)
+        except CorruptionError as error:
+            logger.warning("stored page unreadable url=%s error=%s", url, error)
+            return _html(pages.message_page(reader, reader.say("stored_damaged")), 502)
+
+    async def _stored(self, request: Request, reader: Reader, url: str) -> Response:
+        """Show the newest version of a page, or that of a time; or give the file that it is."""
+        at = request.query_params.get("at", "")
+        is_file = request.query_params.get("format") == "file"
+        moment_s = moment_in(at) if at else 0.0
+        if moment_s is None:
+            return _html(pages.message_page(reader, reader.say("bad_time")), 400)
+        found = await self._find(url, moment_s)
+        if not found.records:
+            return _html(pages.message_page(reader, reader.say("stored_none")), 404)
+        stored = await self._backend.read_stored(url, found.records, wants_text=not is_file)
+        if stored.is_barred or (moment_s and await self._is_barred(url)):
+            return _html(pages.message_page(reader, reader.say("stored_barred")), 403)
+        if is_file and not stored.is_partial:
+            return _file(url, stored)
+        view = pages.stored_page_view(reader, url, found.fetched_at, found.gone_at, stored)
+        response = _html(view, policy=_STORED_POLICY)
+        response.headers["Memento-Datetime"] = http_date(found.fetched_at)
+        response.headers["Link"] = links_of(_base(request), url)
+        return response
+
+    async def _difference(self, reader: Reader, url: str, before: str, after: str) -> Response:
+        """Show what has changed from one time to another, by default until now."""
+        moments = moment_in(before), moment_in(after) if after else 0.0
+        if moments[0] is None or moments[1] is None:
+            return _html(pages.message_page(reader, reader.say("bad_time")), 400)
+        old, new = await self._find(url, moments[0]), await self._find(url, moments[1])
+        if not old.records or not new.records:
+            return _html(pages.message_page(reader, reader.say("stored_none")), 404)
+        found = await self._backend.read_difference(url, old.records, new.records)
+        if found.is_barred or await self._is_barred(url):
+            return _html(pages.message_page(reader, reader.say("stored_barred")), 403)
+        return _html(difference_page(reader, url, old.fetched_at, new.fetched_at, found))
+
+    async def _find(self, url: str, moment_s: float) -> PageFound:
+        at_s = latest_in(moment_s) if moment_s else 0.0
+        return await self._backend.ask(lambda ticket: FindPage(ticket, url, at_s), PageFound)
+
+    async def _is_barred(self, url: str) -> bool:
+        """Does its site ask by now that no copy be shown, whatever it said of earlier versions?"""
+        newest = await self._find(url, 0.0)
+        if not newest.records:
+            return False
+        return (await self._backend.read_stored(url, newest.records, wants_text=False)).is_barred
+
+    async def _versions(self, url: str) -> VersionsFound:
+        return await self._backend.ask(lambda ticket: FindVersions(ticket, url), VersionsFound)
+
+    async def time_gate(self, request: Request) -> Response:
+        """Lead to the version of a time (RFC 7089, 4.1)."""
+        url = _original(request, "/timegate/")
+        told = await self._versions(url)
+        wanted = request.headers.get("accept-datetime", "")
+        moment_s = moment_in(wanted) if wanted else inf
+        if moment_s is None:
+            raise _Refusal(400, "Accept-Datetime is no date, such as Wed, 25 Nov 2026 12:00:00 GMT")
+        version = chosen(told.versions, latest_in(moment_s) if wanted else inf)
+        if version is None:
+            raise _Refusal(404, "the mesh has no version of this page")
+        headers = {
+            "Location": version_path(url, version.fetched_at),
+            "Vary": "accept-datetime",
+            "Link": links_of(_base(request), url),
+        }
+        return Response(status_code=302, headers=headers | _SAFE_HEADERS)
+
+    async def time_map(self, request: Request) -> Response:
+        """List the versions of a page (RFC 7089, 5)."""
+        url = _original(request, "/timemap/link/")
+        told = await self._versions(url)
+        if not any(each.has_content for each in told.versions):
+            raise _Refusal(404, "the mesh has no version of this page")
+        text = time_map(_base(request), url, told.versions)
+        return Response(text, media_type=LINK_FORMAT, headers=_SAFE_HEADERS)
+
+    async def api_versions(self, request: Request) -> Response:
+        url = _url_parameter(request)
+        if url is None:
+            raise _Refusal(400, "give a URL with http:// or https:// in the parameter url")
+        return _json(versions_json(await self._versions(url)))
+
+
 def application(backend: Backend) -> Starlette:
     """The ASGI application of a gateway."""
-    routes = _Routes(backend)
+    routes, stored = _Routes(backend), _StoredPages(backend)
     return Starlette(
         routes=[
             Route("/api/search", routes.api_search),
             Route("/search", routes.search),
             Route("/", routes.start),
-            Route("/page", routes.page),
-            Route("/timegate/{url:path}", routes.time_gate),
-            Route("/timemap/link/{url:path}", routes.time_map),
-            Route("/api/versions", routes.api_versions),
+            Route("/page", stored.page),
+            Route("/timegate/{url:path}", stored.time_gate),
+            Route("/timemap/link/{url:path}", stored.time_map),
+            Route("/api/versions", stored.api_versions),
             Route("/status", routes.status),
             Route("/history", routes.history),
             Route("/why", routes.why),

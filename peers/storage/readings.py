@@ -64,7 +64,7 @@ class Readings:
         return len(self._readings)
 
     def segments(self) -> set[int]:
-        """Return the segments of the archive that are being read, of versions that were not forgotten since."""
+        """Return the segments that are being read, for versions that were not forgotten since."""
         return {
             reading.place.segment
             for reading in self._readings.values()
