@@ -116,6 +116,11 @@ class Visits:
             and (not self._limit.is_given or self._limit.has_room(self.page_count))
         )
 
+    def _has_room_for_doubtful(self) -> bool:
+        """Are there fetches left for hosts that may not answer?"""
+        count = sum(politeness.is_doubtful(visit.state.record) for visit in self._visits.values())
+        return count < politeness.doubtful_max(self._settings)
+
     @property
     def under_way(self) -> Mapping[str, Visit]:
         """What was asked of the fetcher, by URL, in the order in which it was asked."""
@@ -179,6 +184,9 @@ class Visits:
             self._clocks.wait(state, politeness.free_after_question_s(now))
             return None
         if not self._clocks.is_ready(state, now):
+            return None
+        if politeness.is_doubtful(state.record) and not self._has_room_for_doubtful():
+            state.not_before_s = now + politeness.DOUBTFUL_PAUSE_S
             return None
         for _ in range(EXCLUSIONS_PER_TURN):
             taken = self._frontier.take_url(state, now)

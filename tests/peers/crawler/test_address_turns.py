@@ -129,3 +129,24 @@ def test_names_that_come_when_they_are_told_all_have_their_turns(
         else:
             heappush(coming, (now + turns.book((PUBLIC,), str(name), delay_s, now), name))
         assert tries < 60 * names, served
+
+
+def test_300_names_at_three_addresses_are_never_asked_more_than_three_things_at_once() -> None:
+    turns, now = AddressTurns(lambda address: True), 0.0
+    addresses = ("192.0.2.1", "192.0.2.2", "192.0.2.3")
+    due = [(0.0, f"h{number}.test", addresses[number % 3]) for number in range(300)]
+    busy: dict[str, float] = {}  # by address, until when
+    asked: set[str] = set()
+    while len(asked) < 300:
+        heapify(due)
+        now, name, address = heappop(due)
+        for each in [each for each, until_s in busy.items() if until_s <= now]:
+            turns.release(each, busy.pop(each))
+        if turns.take(address, name, 1.0, now):
+            assert address not in busy
+            busy[address] = now + 0.5
+            assert len(busy) <= 3
+            asked.add(name)
+        else:
+            due.append((now + turns.book((address,), name, 1.0, now), name, address))
+    assert now >= 99 * 1.5 - 1.5, "each address has a hundred turns of half a second, with a second between"
