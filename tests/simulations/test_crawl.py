@@ -133,8 +133,8 @@ def test_another_seed_gives_another_digest() -> None:
 
 
 def test_a_politer_crawl_takes_longer() -> None:
-    quick = crawl(peers=2, seed=9, pages=200, settings=CrawlSettings(delay_s=1.0))
-    slow = crawl(peers=2, seed=9, pages=200, settings=CrawlSettings(delay_s=8.0))
+    quick = crawl(peers=2, seed=9, pages=200, settings=CrawlSettings(delay_s=1.0, delay_factor=0.0))
+    slow = crawl(peers=2, seed=9, pages=200, settings=CrawlSettings(delay_s=8.0, delay_factor=0.0))
     assert slow.checks.total == quick.checks.total == 0
     assert slow.virtual_seconds > 1.5 * quick.virtual_seconds
 
