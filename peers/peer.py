@@ -103,8 +103,7 @@ async def _run(
     member = Member(folder, config.mesh, config.member, table, gateway)
     me = member.peer_id
     workshop = Workshop(page_process.COMMAND, processes_max=config.web.parsers)
-    visitor = visitor_of(config.crawl, config.web.allow_private, is_closed=bool(config.web.resolver))
-    fetcher = _fetcher(folder, config.web, workshop, visitor)
+    fetcher = _fetcher(folder, config.web, workshop, _visitor_of(config))
     token = config.gateway.admin_token or make_token(folder)
     settings = msgspec.structs.replace(config.gateway, admin_token=token)
 
@@ -130,9 +129,8 @@ async def _run(
             *(me, table, config.crawl, reader, member.life, config.handover, settings),
             cell=_cell_settings(config.storage),
         )
-        http = Http(
-            me, listener, statistics, lambda: vitals.measure(), settings, reading_in(workshop), visitor
-        )
+        told = reading_in(workshop), _visitor_of(config)
+        http = Http(me, listener, statistics, lambda: vitals.measure(), settings, *told)
         ports: list[Port] = [
             FetcherPort(me, fetcher),
             ParserPort(me, workshop),
@@ -249,6 +247,10 @@ async def _finish_pages(me: str, runtime: Runtime) -> None:
                 return
             await trio.sleep(FINISH_POLL_S)
     logger.warning("pages in progress left to the next start")
+
+
+def _visitor_of(config: PeerConfig) -> Visitor:
+    return visitor_of(config.crawl, config.web.allow_private, is_closed=bool(config.web.resolver))
 
 
 def _cell_settings(config: StorageConfig) -> CellSettings:
