@@ -125,10 +125,8 @@ async def _run(
     durable = last_extent(TableSection(table, CELL_SECTION))
     with Archive(data / "archive", me, durable) as archive, Index.open(data / "index") as index:
         reader = IndexReader(index)
-        actors = make_actors(
-            *(me, table, config.crawl, reader, member.life, config.handover, settings),
-            cell=_cell_settings(config.storage),
-        )
+        cell, life = _cell_settings(config.storage), member.life
+        actors = make_actors(me, table, config.crawl, reader, life, config.handover, settings, cell=cell)
         told = reading_in(workshop), _visitor_of(config)
         http = Http(me, listener, statistics, lambda: vitals.measure(), settings, *told)
         ports: list[Port] = [
