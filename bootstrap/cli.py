@@ -53,6 +53,7 @@ from mesh.places import check_place
 from mesh.process import first_error, run_node
 from mesh.tcp_endpoint import checked_host
 from mesh.trace import merge_traces
+from mesh.trace_blocks import Damage
 from mesh.urls import canonical
 from peers.config import PeerConfig
 from peers.crawler.contact import ADVICE, visitor_of
@@ -431,7 +432,10 @@ def _write_results(
     if report is not None:
         report.write_text(json.dumps(last, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     if record is not None:
-        merge_traces(sorted(options.folder.glob("peer-*/trace")), record)
+        damages: list[Damage] = []
+        merge_traces(sorted(options.folder.glob("peer-*/trace")), record, damages)
+        for damage in damages:
+            print(f"tianmesh: the trace of a peer {damage}", file=sys.stderr)
     if is_printed:
         print(json.dumps(last, ensure_ascii=False))
 

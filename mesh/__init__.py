@@ -43,7 +43,8 @@ Live [io]
     `workshop`     processes in which hostile content is worked on (`workshop_process`); `memory` how much
                    this process has, `allocator` how it gives some back, `descriptors` some of which are kept
                    for the disk; `private_files` only their user can read, `places` on the disk that is meant
-    `gateway_client` with the `admin_token`, `trace`: what users' commands and labs share
+    `gateway_client` with the `admin_token`, `trace` and its `trace_blocks`: what users' commands and
+                   labs share
 
 Errors are in `errors`, sorted by whose fault they are.
 """

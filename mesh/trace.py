@@ -1,124 +1,301 @@
 """A trace: what a crawl fetched, page by page, in a file that peers write and simulations play.
 
-The file is a stream of MessagePack values, readable with any implementation of it: a map that says
-what the file is, then one array per page: [url, fetched_at, seconds, n_bytes, [link, ...]]. A crawl that
-died may have left half a value at the end; it is not read, and an appending recorder cuts it off first.
+Theory of operation
+===================
+The file is a row of zstd frames, the *blocks*, each with its size and a checksum. What they unpack to, one
+after the other, is a stream of MessagePack values that any implementation reads: a map that says what the
+file is, one array per page (`TracedPage`), and a map that says how many pages there were. A value never
+crosses the end of a block, so a damaged block costs its own pages and no others, and a file that lacks the
+last map has lost its end: a crawl died, or somebody copied half of it. `docs/traces.md` describes it.
+
+Version 1 was the bare stream, without blocks, end, and the later fields of a page; it is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from io import FileIO
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgpack
 
 from mesh.errors import ConfigError
+from mesh.trace_blocks import MAGIC, Block, Damage, pack_block, read_blocks
 
 TRACE_FORMAT: Final = "tianmesh-trace"
-TRACE_VERSION: Final = 1
+TRACE_VERSION: Final = 2
+VERSION_BEFORE: Final = 1
 VALUE_BYTES_MAX: Final = 64 << 20  # of one page: 30,000 links of the longest kind
+BLOCK_PAGES: Final = 1_024  # of a trace that is written at once: about a megabyte before it is packed
 
 
 class TracedPage(NamedTuple):
-    """One page as it was fetched."""
+    """One visit of a page."""
 
     url: str  # canonical
     fetched_at: float  # seconds since the epoch, when it was asked for
     seconds: float  # until the last byte
     n_bytes: int  # received
     links: tuple[str, ...]  # canonical
+    text_chars: tuple[int, ...] = ()  # length of the text of each link, or nothing if that is not known
+    status: int = 200  # HTTP
+    visit: int = 1  # 2 for the second time that it was fetched, and so on
+    found_at: float = 0.0  # when the first page that links to it had come; 0 for a seed, or not known
 
 
-def pack_header() -> bytes:
-    """What a trace begins with."""
-    return bytes(msgpack.packb({"format": TRACE_FORMAT, "version": TRACE_VERSION}))
+class TraceEnd(NamedTuple):
+    """How far a trace is whole."""
+
+    offset: int  # behind its last block of pages
+    pages: int
+    blocks: int  # with pages
 
 
-def pack_page(page: TracedPage) -> bytes:
-    """One page of a trace."""
-    return bytes(msgpack.packb(tuple(page)))
+def pack_header(about: Mapping[str, str] | None = None) -> bytes:
+    """What a trace begins with.
+
+    Args:
+      about: where it comes from, for people.
+    """
+    header = {"format": TRACE_FORMAT, "version": TRACE_VERSION, "about": dict(about or {})}
+    return pack_block(msgpack.packb(header))
 
 
-def read_trace(path: Path) -> Iterator[TracedPage]:
-    """Yield the whole pages of a trace in the order they were recorded.
+def pack_pages(pages: Iterable[TracedPage]) -> bytes:
+    """A block of a trace."""
+    return pack_block(b"".join(msgpack.packb(tuple(page)) for page in pages))
+
+
+def pack_end(pages: int, blocks: int) -> bytes:
+    """What a trace ends with."""
+    return pack_block(msgpack.packb({"pages": pages, "blocks": blocks}))
+
+
+def read_trace(path: Path, damages: list[Damage] | None = None) -> Iterator[TracedPage]:
+    """Yield the pages of a trace in the order in which they are written.
+
+    Args:
+      damages: takes what is damaged or missing, and the rest is read; None to refuse such a trace.
 
     Raises:
-      ConfigError: the file cannot be read, is no trace, or one of another version.
+      ConfigError: the file cannot be read, is no trace, one of a later version, or damaged; after the pages
+        that stand before the damage.
     """
     try:
-        with path.open("rb") as file:
-            yield from (page for _, page in _walk(file, path) if page is not None)
+        yield from _pages_in(path, damages)
     except OSError as error:
         raise ConfigError(
             f"cannot read the trace {path}: {error.strerror}; give the file of a --record"
         ) from error
 
 
-def write_trace(path: Path, pages: Iterable[TracedPage]) -> None:
-    """Write a whole trace at once, over what is there.
+def write_trace(path: Path, pages: Iterable[TracedPage], about: Mapping[str, str] | None = None) -> int:
+    """Write a whole trace, over what is there, block by block; return how many pages it has.
 
     Raises:
       ConfigError: the file cannot be written.
     """
+    n_pages = n_blocks = 0
+    rest = iter(pages)
     try:
         with path.open("wb") as file:
-            file.write(pack_header())
-            file.writelines(map(pack_page, pages))
+            file.write(pack_header(about))
+            while block := list(islice(rest, BLOCK_PAGES)):
+                file.write(pack_pages(block))
+                n_pages, n_blocks = n_pages + len(block), n_blocks + 1
+            file.write(pack_end(n_pages, n_blocks))
     except OSError as error:
         raise ConfigError(
             f"cannot write the trace {path}: {error.strerror}; give another file name"
         ) from error
+    return n_pages
 
 
-def merge_traces(parts: Iterable[Path], path: Path) -> None:
-    """Write the traces of several peers as one, in the order in which the pages were fetched.
+def merge_traces(parts: Iterable[Path], path: Path, damages: list[Damage] | None = None) -> int:
+    """Write the traces of the peers of one crawl as one, and return how many pages it has.
+
+    Pages stand in the order in which they were fetched, each visit once, numbered anew, and with the time at
+    which the first page that links to them had come: a peer alone does not know what others have found.
+
+    Args:
+      damages: as in `read_trace`.
 
     Raises:
-      ConfigError: a part is no trace, or the file cannot be written.
+      ConfigError: a part is no whole trace, or the file cannot be written.
     """
-    pages = (page for part in parts for page in read_trace(part))
-    write_trace(path, sorted(pages, key=lambda page: page.fetched_at))
+    pages = {(page.url, page.fetched_at): page for part in parts for page in read_trace(part, damages)}
+    return write_trace(path, in_order(pages.values()))
 
 
-def whole_bytes(file: BinaryIO | FileIO, path: Path) -> int:
-    """Where the last whole value of a trace ends: its length unless its end is torn, 0 if all of it is.
+def in_order(pages: Iterable[TracedPage]) -> list[TracedPage]:
+    """Sort pages by the time at which they were fetched, and note of each its visit and when it was found."""
+    ordered = sorted(pages, key=lambda page: (page.fetched_at, page.url))
+    found: dict[str, float] = {}
+    for page in sorted(ordered, key=lambda page: page.fetched_at + page.seconds):
+        for link in page.links:
+            found.setdefault(link, page.fetched_at + page.seconds)
+    visits: dict[str, int] = {}
+    result = []
+    for page in ordered:
+        visits[page.url] = visit = visits.get(page.url, 0) + 1
+        at = found.get(page.url, 0.0)
+        result.append(page._replace(visit=visit, found_at=at if at <= page.fetched_at else 0.0))
+    return result
+
+
+def whole_part(path: Path) -> TraceEnd:
+    """Return how far a trace is whole, for a recorder that goes on with it; a torn end is not.
 
     Raises:
       ConfigError: it is no trace, or one of another version.
+      OSError: it cannot be read.
     """
-    return max((end for end, _ in _walk(file, path)), default=0)
+    end = TraceEnd(0, 0, 0)
+    with path.open("rb") as file:
+        begin = file.read(len(MAGIC))
+        if not begin or (begin != MAGIC and MAGIC.startswith(begin)):
+            return end
+        if begin != MAGIC:
+            raise ConfigError(_foreign(path, begin))
+        file.seek(0)
+        for number, block in enumerate(read_blocks(file)):
+            if isinstance(block, Damage):
+                break
+            values = _values_in(block)
+            if values is None:
+                break
+            if number == 0:
+                _check_header(values[0] if values else None, path)
+            elif _is_end(values):
+                break
+            end = TraceEnd(block.end, end.pages + len(values) - (number == 0), number)
+    return end
 
 
-def _walk(file: BinaryIO | FileIO, path: Path) -> Iterator[tuple[int, TracedPage | None]]:
-    """Yield the header as None, then each page, with the offset behind it."""
-    unpacker = msgpack.Unpacker(file, use_list=False, max_buffer_size=VALUE_BYTES_MAX)
+# --- Reading ---
+
+
+def _pages_in(path: Path, damages: list[Damage] | None) -> Iterator[TracedPage]:
+    with path.open("rb") as file:
+        begin = file.read(len(MAGIC))
+        file.seek(0)
+        if begin == MAGIC:
+            yield from _pages_of_blocks(path, read_blocks(file), damages)
+        else:
+            yield from _pages_of_version_1(path, damages)
+
+
+def _pages_of_blocks(
+    path: Path, blocks: Iterable[Block | Damage], damages: list[Damage] | None
+) -> Iterator[TracedPage]:
+    is_first, end, last = True, None, 0
+    n_pages = 0
+    for block in blocks:
+        if isinstance(block, Damage):
+            _tell(path, block, damages)
+            continue
+        last = block.end
+        values = _values_in(block)
+        if values is None:
+            _tell(path, Damage(block.number, block.offset, "holds no MessagePack"), damages)
+        elif is_first:
+            _check_header(values[0] if values else None, path)
+        elif _is_end(values):
+            end = values[0]
+        else:
+            for value in values:
+                page = _page_of(value)
+                if page is None:
+                    _tell(path, Damage(block.number, block.offset, "holds what is not a page"), damages)
+                    continue
+                n_pages += 1
+                yield page
+        is_first = False
+    if end is None:
+        _tell(path, Damage(-1, last, "lacks its end: the crawl died, or the file was cut"), damages)
+    elif end.get("pages") != n_pages:
+        _tell(path, Damage(-1, last, f"has {n_pages} of the {end.get('pages')} pages of its end"), damages)
+
+
+def _pages_of_version_1(path: Path, damages: list[Damage] | None) -> Iterator[TracedPage]:
+    with path.open("rb") as file:
+        unpacker = msgpack.Unpacker(file, use_list=False, max_buffer_size=VALUE_BYTES_MAX)
+        whole = 0
+        try:
+            for number, value in enumerate(unpacker):
+                whole = unpacker.tell()
+                page = None
+                if number == 0:
+                    _check_header(value, path)
+                elif (page := _page_of(value)) is None:
+                    _tell(path, Damage(-1, whole, "holds what is not a page"), damages)
+                if page is not None:
+                    yield page
+        except (msgpack.UnpackException, ValueError) as error:
+            if whole == 0:
+                raise ConfigError(_foreign(path, b"")) from error
+            _tell(path, Damage(-1, whole, f"is damaged ({error})"), damages)
+        if whole == 0:
+            _tell(path, Damage(-1, 0, "is empty, not a trace"), damages)
+        elif path.stat().st_size > whole:
+            _tell(path, Damage(-1, whole, "is cut off within a page"), damages)
+
+
+def _tell(path: Path, damage: Damage, damages: list[Damage] | None) -> None:
+    if damages is None:
+        raise ConfigError(f"the trace {path} {damage}; give --partial to go on with the rest")
+    damages.append(damage)
+
+
+def _values_in(block: Block) -> list[Any] | None:
+    unpacker = msgpack.Unpacker(use_list=False, max_buffer_size=VALUE_BYTES_MAX)
     try:
-        for value in unpacker:
-            _check_header(value, path)
-            yield unpacker.tell(), None
-            break
-        for value in unpacker:
-            yield unpacker.tell(), _page_of(value, path)
-    except (msgpack.UnpackException, ValueError) as error:
-        raise ConfigError(
-            f"{path} is damaged near byte {unpacker.tell()}: {error}; record it anew"
-        ) from error
+        unpacker.feed(block.content)
+        values = list(unpacker)
+    except (msgpack.UnpackException, msgpack.BufferFull, ValueError):
+        return None
+    return values if unpacker.tell() == len(block.content) else None
+
+
+def _is_end(values: list[Any]) -> bool:
+    return len(values) == 1 and isinstance(values[0], dict) and "pages" in values[0]
 
 
 def _check_header(header: Any, path: Path) -> None:
     if not isinstance(header, dict) or header.get("format") != TRACE_FORMAT:
-        raise ConfigError(f"{path} is not a trace; give the file that a crawl wrote with --record")
+        raise ConfigError(_foreign(path, b""))
     version = header.get("version")
-    if version != TRACE_VERSION:
-        raise ConfigError(f"{path} is a trace of version {version}, not {TRACE_VERSION}; record it anew")
+    if version not in (TRACE_VERSION, VERSION_BEFORE):
+        raise ConfigError(
+            f"{path} is a trace of version {version}, and this tianmesh reads {VERSION_BEFORE} and "
+            f"{TRACE_VERSION}; install the one that wrote it"
+        )
 
 
-def _page_of(value: Any, path: Path) -> TracedPage:
+def _foreign(path: Path, begin: bytes) -> str:
+    if begin[:1] == b"\x82":  # a map of two: version 1
+        return f"{path} is a trace of version {VERSION_BEFORE}, which nothing is added to; give another file"
+    return f"{path} is not a trace; give the file that a crawl wrote with --record"
+
+
+def _page_of(value: Any) -> TracedPage | None:
+    """A page of either version; fields that are not known yet are behind those that are."""
     match value:
-        case (str(url), int() | float() as at, int() | float() as seconds, int(n_bytes), (*links,)) if all(
-            isinstance(link, str) for link in links
-        ):
-            return TracedPage(url, float(at), float(seconds), n_bytes, tuple(links))
-    raise ConfigError(f"{path} holds something that is not a page of a trace; record it anew")
+        case (str(url), int() | float() as at, int() | float() as seconds, int(n_bytes), (*links,), *rest):
+            page = TracedPage(url, float(at), float(seconds), n_bytes, tuple(links), *rest[:4])
+            return page if _is_sound(page) else None
+    return None
+
+
+def _is_sound(page: TracedPage) -> bool:
+    chars = page.text_chars
+    return (
+        all(isinstance(link, str) for link in page.links)
+        and isinstance(chars, tuple)
+        and len(chars) in (0, len(page.links))
+        and all(isinstance(count, int) for count in chars)
+        and isinstance(page.status, int)
+        and isinstance(page.visit, int)
+        and isinstance(page.found_at, int | float)
+    )

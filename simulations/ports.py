@@ -18,6 +18,7 @@ from mesh.trace import TracedPage
 from mesh.urls import host_of
 from peers.crawler.address_turns import AddressTurns
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
+from peers.crawler.recorder import traced
 from peers.crawler.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage, PageFetched
 from peers.engine.document import Document
 from peers.index.answering import Answerer, IndexView
@@ -247,8 +248,8 @@ class VirtualRecorder:
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
         match message:
-            case RecordPage(url, fetched_at, seconds, n_bytes, links):
-                self._pages.append(TracedPage(url, fetched_at, seconds, n_bytes, links))
+            case RecordPage():
+                self._pages.append(traced(message))
                 return ()
         raise _misunderstood(self, message)
 

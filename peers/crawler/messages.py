@@ -69,3 +69,6 @@ class RecordPage(Message, frozen=True):
     seconds: float
     n_bytes: int
     links: tuple[str, ...]
+    text_chars: tuple[int, ...] = ()  # length of the text of each link
+    status: int = 200  # HTTP
+    visit: int = 1

@@ -420,8 +420,16 @@ class PagesInProgress:
             self._frontier.changed_texts.mark(state.slot, fingerprint(taken.url), taken.url)
         if not self.settings.is_recorded or not page.status:
             return []
-        links = tuple(link.url for link in page.links)
-        record = RecordPage(taken.url, page.stamp.fetched_at, page.seconds, page.bytes_received, links)
+        record = RecordPage(
+            taken.url,
+            page.stamp.fetched_at,
+            page.seconds,
+            page.bytes_received,
+            links=tuple(link.url for link in page.links),
+            text_chars=tuple(len(link.anchor) for link in page.links),
+            status=page.status,
+            visit=page.stamp.visit,
+        )
         return [Send(self._recorder, record)]
 
     def _conclusion_of(self, page: Page, now: float) -> Conclusion:

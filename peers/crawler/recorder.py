@@ -11,7 +11,7 @@ import trio
 from mesh.actor import Address, Message
 from mesh.errors import ConfigError, LocalProtocolError
 from mesh.port import Deliver
-from mesh.trace import TracedPage, pack_header, pack_page, whole_bytes
+from mesh.trace import TracedPage, TraceEnd, pack_end, pack_header, pack_pages, whole_part
 from peers.crawler.messages import RecordPage
 
 PAGES_WAITING_MAX: Final = 10_000  # some seconds of the fastest crawl; what is over is counted and left out
@@ -35,17 +35,17 @@ class TraceRecorder:
         """
         self.pages_written = 0
         self.pages_left_out = 0
-        self._file = _open(path)
+        self._file, self._end = _open(path)
         self._pages: list[TracedPage] = []
         self._is_wanted = trio.Event()
 
     def receive(self, source: Address, message: Message) -> None:
         match message:
-            case RecordPage(url, fetched_at, seconds, n_bytes, links):
+            case RecordPage():
                 if len(self._pages) >= PAGES_WAITING_MAX:
                     self.pages_left_out += 1
                     return
-                self._pages.append(TracedPage(url, fetched_at, seconds, n_bytes, links))
+                self._pages.append(traced(message))
                 self._is_wanted.set()
             case _:
                 raise LocalProtocolError(f"recorder does not understand {type(message).__name__}")
@@ -61,7 +61,10 @@ class TraceRecorder:
             self.close()
 
     def close(self) -> None:
-        self._file.close()
+        """Say in the file that nothing is missing, as far as the disk takes it."""
+        if not self._file.closed:
+            self._append(pack_end(self._end.pages, self._end.blocks))
+            self._file.close()
 
     def _take(self) -> list[TracedPage]:
         pages, self._pages = self._pages, []
@@ -69,35 +72,52 @@ class TraceRecorder:
         return pages
 
     def _write(self, pages: list[TracedPage]) -> None:
-        """Append whole pages or nothing: behind half a page no reader would find the next one."""
+        """Append a whole block or nothing: behind half a block no reader would trust what follows."""
+        if not pages:
+            return
+        if self._append(pack_pages(pages)):
+            self.pages_written += len(pages)
+            offset, before, blocks = self._end
+            self._end = TraceEnd(offset, before + len(pages), blocks + 1)
+        else:
+            self.pages_left_out += len(pages)
+
+    def _append(self, content: bytes) -> bool:
         end = self._file.tell()
-        content = b"".join(map(pack_page, pages))
         try:
             is_whole = self._file.write(content) == len(content)
         except OSError:
             is_whole = False
-        if is_whole:
-            self.pages_written += len(pages)
-        else:
-            self.pages_left_out += len(pages)
+        if not is_whole:
             self._file.seek(end)
             self._file.truncate()
+        return is_whole
 
 
-def _open(path: Path) -> FileIO:
+def traced(record: RecordPage) -> TracedPage:
+    """The line of a trace that a controller wants."""
+    return TracedPage(
+        record.url,
+        record.fetched_at,
+        record.seconds,
+        record.n_bytes,
+        record.links,
+        record.text_chars,
+        record.status,
+        record.visit,
+    )
+
+
+def _open(path: Path) -> tuple[FileIO, TraceEnd]:
     try:
+        end = whole_part(path) if path.exists() else TraceEnd(0, 0, 0)
         file = FileIO(path, "r+" if path.exists() else "x+")
-        try:
-            end = whole_bytes(file, path)
-            file.seek(end)
-            file.truncate()
-            if end == 0:
-                file.write(pack_header())
-        except BaseException:
-            file.close()
-            raise
+        file.seek(end.offset)
+        file.truncate()
+        if end.offset == 0:
+            file.write(pack_header())
     except OSError as error:
         raise ConfigError(
             f"cannot write the trace {path}: {error.strerror}; give another file name"
         ) from error
-    return file
+    return file, end

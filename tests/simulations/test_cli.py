@@ -65,7 +65,7 @@ def test_an_empty_trace_is_refused_with_advice(tmp_path: Path) -> None:
     path.write_bytes(b"")
     result = CliRunner().invoke(sim, ["replay", str(path)])
     assert isinstance(result.exception, ConfigError)
-    assert "no pages" in str(result.exception)
+    assert "is empty" in str(result.exception)
 
 
 @pytest.mark.parametrize("peers", ["", "0", "1,x", "5000"])

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from pathlib import Path
 
 import msgpack
 import pytest
 import trio
 import trio.testing
+import zstandard
 
 from mesh.actor import Address
 from mesh.errors import ConfigError, LocalProtocolError
-from mesh.trace import TracedPage, merge_traces, pack_header, pack_page, read_trace, write_trace
+from mesh.trace import TracedPage, merge_traces, pack_end, pack_header, pack_pages, read_trace, write_trace
+from mesh.trace_blocks import Damage, pack_block
 from peers.crawler.messages import RecordPage, StopCrawl
 from peers.crawler.recorder import PAGES_WAITING_MAX, TraceRecorder
 
 CONTROLLER = Address("a", "controller")
 PAGES = [
-    TracedPage(f"http://a.test/{n}", 1_000.0 + n, 0.25, 4_000, ("http://a.test/x", "http://b.test/"))
+    TracedPage(f"http://a.test/{n}", 1_000.0 + n, 0.25, 4_000, ("http://a.test/x", "http://b.test/"), (3, 4))
     for n in range(3)
 ]
 
 
 def record(page: TracedPage) -> RecordPage:
-    return RecordPage(page.url, page.fetched_at, page.seconds, page.n_bytes, page.links)
+    return RecordPage(page.url, page.fetched_at, page.seconds, page.n_bytes, page.links, page.text_chars)
 
 
 async def record_all(path: Path, pages: list[TracedPage]) -> TraceRecorder:
@@ -43,43 +46,117 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert list(read_trace(tmp_path / "trace")) == PAGES
 
 
-def test_a_trace_is_plain_messagepack(tmp_path: Path) -> None:
-    write_trace(tmp_path / "trace", PAGES)
+def test_a_trace_is_plain_messagepack_in_plain_zstd(tmp_path: Path) -> None:
+    write_trace(tmp_path / "trace", PAGES, {"made by": "a test"})
     with (tmp_path / "trace").open("rb") as file:
-        header, *pages = msgpack.Unpacker(file)
-    assert header == {"format": "tianmesh-trace", "version": 1}
-    assert pages[0] == ["http://a.test/0", 1_000.0, 0.25, 4_000, ["http://a.test/x", "http://b.test/"]]
+        content = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True).read()
+    unpacker = msgpack.Unpacker()
+    unpacker.feed(content)
+    header, *pages, end = unpacker
+    assert header == {"format": "tianmesh-trace", "version": 2, "about": {"made by": "a test"}}
+    links = ["http://a.test/x", "http://b.test/"]
+    assert pages[0] == ["http://a.test/0", 1_000.0, 0.25, 4_000, links, [3, 4], 200, 1, 0.0]
+    assert end == {"pages": 3, "blocks": 1}
 
 
-def test_every_torn_end_is_left_out(tmp_path: Path) -> None:
+def write_blocks(path: Path) -> list[int]:
+    """Write a trace of a block for each page; return where each block ends."""
+    blocks = [pack_header(), *(pack_pages([page]) for page in PAGES), pack_end(3, 3)]
+    path.write_bytes(b"".join(blocks))
+    return list(accumulate(map(len, blocks)))
+
+
+def test_a_trace_that_was_cut_is_refused_with_the_place_and_read_if_that_is_wanted(tmp_path: Path) -> None:
     path = tmp_path / "trace"
-    write_trace(path, PAGES)
+    ends = write_blocks(path)
     whole = path.read_bytes()
-    two = len(pack_header()) + len(pack_page(PAGES[0])) + len(pack_page(PAGES[1]))
-    for length in range(two, len(whole)):
+    for length in range(ends[0], len(whole)):
         path.write_bytes(whole[:length])
-        assert list(read_trace(path)) == PAGES[:2]
-    for length in range(len(pack_header())):
-        path.write_bytes(whole[:length])
-        assert list(read_trace(path)) == []
+        before = [end for end in ends if end <= length]
+        with pytest.raises(ConfigError, match=f"at byte {before[-1]:,}"):
+            list(read_trace(path))
+        damages: list[Damage] = []
+        assert list(read_trace(path, damages)) == PAGES[: len(before) - 1]
+        assert damages[0].offset == before[-1]
+
+
+def test_a_damaged_block_costs_its_own_pages_and_no_others(tmp_path: Path) -> None:
+    path = tmp_path / "trace"
+    ends = write_blocks(path)
+    whole = path.read_bytes()
+    for at in range(ends[1], ends[2]):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
+        damages: list[Damage] = []
+        assert list(read_trace(path, damages)) == [PAGES[0], PAGES[2]]
+        assert (damages[0].block, damages[0].offset) == (2, ends[1])
+        with pytest.raises(ConfigError, match=f"in block 2 at byte {ends[1]:,}; give --partial"):
+            list(read_trace(path))
+
+
+def test_pages_that_somebody_took_out_are_missed(tmp_path: Path) -> None:
+    path = tmp_path / "trace"
+    path.write_bytes(pack_header() + pack_pages(PAGES[:2]) + pack_end(3, 2))
+    with pytest.raises(ConfigError, match="2 of the 3 pages"):
+        list(read_trace(path))
+
+
+def header_of(**fields: object) -> bytes:
+    return pack_block(msgpack.packb(fields))
 
 
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
+        (b"", "not a trace"),
         (b"some text", "not a trace"),
-        (b"\xc1", "damaged"),
-        (msgpack.packb({"format": "tianmesh-trace", "version": 2}), "version 2"),
+        (b"\xc1", "not a trace"),
         (msgpack.packb({"format": "other"}), "not a trace"),
-        (pack_header() + msgpack.packb(["http://a.test/", 1.0]), "not a page"),
-        (pack_header() + msgpack.packb(["http://a.test/", 1.0, 1.0, 1, [7]]), "not a page"),
-        (pack_header() + msgpack.packb(7), "not a page"),
+        (header_of(format="other"), "not a trace"),
+        (header_of(format="tianmesh-trace", version=3), "version 3, and this tianmesh reads 1 and 2"),
+        (pack_header() + pack_block(msgpack.packb(["http://a.test/", 1.0])), "not a page, in block 1"),
+        (pack_header() + pack_block(msgpack.packb(["http://a.test/", 1.0, 1.0, 1, [7]])), "not a page"),
+        (
+            pack_header() + pack_block(msgpack.packb(["http://a.test/", 1.0, 1.0, 1, ["x"], [1, 2]])),
+            "not a page",
+        ),
+        (pack_header() + pack_block(msgpack.packb(7)), "not a page"),
+        (pack_header() + pack_block(b"\xc1"), "no MessagePack"),
+        (pack_header() + b"text", "damaged"),
     ],
 )
 def test_what_is_no_trace_is_refused_with_advice(tmp_path: Path, content: bytes, reason: str) -> None:
     (tmp_path / "trace").write_bytes(content)
     with pytest.raises(ConfigError, match=reason):
         list(read_trace(tmp_path / "trace"))
+
+
+def write_version_1(path: Path) -> bytes:
+    values: list[object] = [{"format": "tianmesh-trace", "version": 1}, *(page[:5] for page in PAGES)]
+    path.write_bytes(b"".join(map(msgpack.packb, values)))
+    return path.read_bytes()
+
+
+def test_version_1_is_read(tmp_path: Path) -> None:
+    write_version_1(tmp_path / "trace")
+    assert list(read_trace(tmp_path / "trace")) == [page._replace(text_chars=()) for page in PAGES]
+
+
+def test_version_1_that_was_cut_says_where(tmp_path: Path) -> None:
+    path = tmp_path / "trace"
+    whole = write_version_1(path)
+    path.write_bytes(whole[:-3])
+    end = len(whole) - len(msgpack.packb(PAGES[2][:5]))
+    with pytest.raises(ConfigError, match=f"at byte {end:,}"):
+        list(read_trace(path))
+    damages: list[Damage] = []
+    assert len(list(read_trace(path, damages))) == 2
+    assert len(damages) == 1
+
+
+def test_a_field_of_tomorrow_is_passed_over(tmp_path: Path) -> None:
+    pages = pack_block(msgpack.packb([*PAGES[0], "tomorrow"]))
+    (tmp_path / "trace").write_bytes(pack_header() + pages + pack_end(1, 1))
+    assert list(read_trace(tmp_path / "trace")) == PAGES[:1]
 
 
 def test_a_trace_that_is_not_there_is_a_config_error(tmp_path: Path) -> None:
@@ -107,16 +184,29 @@ async def test_a_recorder_writes_while_it_runs(
                 recorder.pages_written < count
             ):  # the writing is done by a thread, which knows real time only
                 await trio.sleep(0.1)
-            assert list(read_trace(tmp_path / "trace")) == PAGES[:count]
+            assert list(read_trace(tmp_path / "trace", [])) == PAGES[:count]
         nursery.cancel_scope.cancel()
 
 
 async def test_a_recorder_goes_on_behind_a_torn_end(tmp_path: Path) -> None:
     path = tmp_path / "trace"
+    for length in range(len(pack_header()) + len(pack_pages(PAGES[:2]) + pack_end(2, 1))):
+        path.unlink(missing_ok=True)
+        await record_all(path, PAGES[:2])
+        path.write_bytes(path.read_bytes()[:length])
+        before = list(read_trace(path, [])) if length > len(pack_header()) else []
+        await record_all(path, PAGES[2:])
+        assert list(read_trace(path)) == [*before, PAGES[2]]
+
+
+async def test_a_recorder_goes_on_with_a_whole_trace_and_not_with_one_of_version_1(tmp_path: Path) -> None:
+    path = tmp_path / "trace"
     await record_all(path, PAGES[:2])
-    path.write_bytes(path.read_bytes()[:-5])
     await record_all(path, PAGES[2:])
-    assert list(read_trace(path)) == [PAGES[0], PAGES[2]]
+    assert list(read_trace(path)) == PAGES
+    write_version_1(path)
+    with pytest.raises(ConfigError, match="version 1"):
+        TraceRecorder(path)
 
 
 async def test_a_recorder_does_not_write_into_another_kind_of_file(tmp_path: Path) -> None:
@@ -144,6 +234,7 @@ async def test_pages_that_the_disk_cannot_take_are_left_out_and_the_rest_stays_r
         """Takes a part and then no more."""
 
         tell, seek, truncate, close = file.tell, file.seek, file.truncate, file.close
+        closed = False
 
         def write(self, content: bytes) -> int:
             return file.write(content[:10]) or 0
@@ -152,7 +243,7 @@ async def test_pages_that_the_disk_cannot_take_are_left_out_and_the_rest_stays_r
     recorder._write(PAGES[1:2])
     recorder._file = file
     recorder._write(PAGES[2:])
-    file.close()
+    recorder.close()
     assert list(read_trace(path)) == [PAGES[0], PAGES[2]]
     assert (recorder.pages_written, recorder.pages_left_out) == (2, 1)
 
@@ -177,3 +268,18 @@ def test_traces_of_several_peers_merge_in_the_order_of_fetching(tmp_path: Path) 
     write_trace(tmp_path / "two", [PAGES[1]])
     merge_traces([tmp_path / "one", tmp_path / "two"], tmp_path / "all")
     assert list(read_trace(tmp_path / "all")) == PAGES
+
+
+def test_merging_numbers_visits_and_finds_out_when_pages_were_found(tmp_path: Path) -> None:
+    first = TracedPage("http://a.test/", 10.0, 2.0, 1, ("http://b.test/", "http://a.test/"))
+    again = first._replace(fetched_at=99.0)
+    other = TracedPage("http://b.test/", 20.0, 1.0, 1, ())
+    write_trace(tmp_path / "one", [again, first])
+    write_trace(tmp_path / "two", [other, first])
+    merge_traces([tmp_path / "one", tmp_path / "two"], tmp_path / "all")
+    merged = list(read_trace(tmp_path / "all"))
+    assert [(page.url, page.visit, page.found_at) for page in merged] == [
+        ("http://a.test/", 1, 0.0),
+        ("http://b.test/", 1, 12.0),
+        ("http://a.test/", 2, 12.0),
+    ]
