@@ -1,4 +1,4 @@
-"""The commands `tianmesh sim crawl`, `replay`, `freshness` and `faults`. [io]
+"""The commands `tianmesh sim crawl`, `replay`, `freshness` and `faults`; mounts `trace`. [io]
 
 They join the main command through the entry points of the group `tianmesh.commands`.
 """
@@ -21,6 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from mesh.collector import relax_collector
 from mesh.errors import INTERRUPTED, ConfigError
 from peers.crawler.settings import Revisit
+from simulations.traces import commands
 
 if TYPE_CHECKING:
     from simulations.fault_run import Outcome
@@ -40,8 +41,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 
 
 def register(app: typer.Typer) -> None:
-    """Mount `sim` on the main command."""
+    """Mount `sim` and `trace` on the main command."""
     app.add_typer(sim, name="sim", callback=relax_collector)
+    app.add_typer(commands.app, name="trace", callback=relax_collector)
 
 
 @sim.command(epilog="Example: tianmesh sim crawl --peers 8 --seed 7 --pages 100000 --json")
@@ -96,19 +98,17 @@ def replay(
         typer.Option(min=1, max=10_000, help="Of each peer at a time; chosen by the hosts if absent."),
     ] = None,
     figure: Annotated[Path | None, typer.Option(help="Image to draw (.png, .svg, .pdf).")] = None,
+    is_partial: commands.PartialOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Let meshes of several sizes fetch a recorded crawl: balance, speed-up, traffic of cross links.
 
     The first experiment of Li, Yan, Wang 2004, section 6.2.
     """
-    from mesh.trace import read_trace
     from simulations import experiments
     from simulations.report import draw_replay, replay_table
 
-    pages = list(read_trace(trace))
-    if not pages:
-        raise ConfigError(f"the trace {trace} has no pages; record a crawl that fetches some")
+    pages = commands.load(trace, is_partial)
     with _progress("replaying") as progress:
         result = experiments.replay(
             pages,

@@ -1,0 +1,10 @@
+"""What is done with recorded crawls before they are played: looked at, cut, grown, made of other files.
+
+`columns`     the pages and links of a trace as arrays
+`statistics`  what there is in a trace, and the distributions that fit it; `info_table` shows them
+`cutting`     a part of a trace
+`synthesis`   a larger web that is alike
+`warc_pages`  pages of WARC archives; `log_pages` of the logs of web servers
+`queries`     query logs, and made-up ones
+`commands`    `tianmesh trace`
+"""

@@ -1,0 +1,172 @@
+"""The commands of `tianmesh trace`. [io]"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
+import typer
+from rich.console import Console
+
+from mesh.errors import ConfigError
+
+if TYPE_CHECKING:
+    from mesh.trace import TracedPage
+    from mesh.trace_blocks import Damage
+
+DAMAGES_SHOWN: Final = 5
+
+app = typer.Typer(
+    help="Look at recorded crawls, cut and merge them, grow them, make them of other files.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+TraceArgument = Annotated[Path, typer.Argument(help="File that `up --record` or `sim crawl --record` wrote.")]
+OutOption = Annotated[Path, typer.Option(help="Trace to write.")]
+PartialOption = Annotated[
+    bool, typer.Option("--partial", help="Say what is damaged or cut off, and go on with the rest.")
+]
+SeedOption = Annotated[int, typer.Option(help="Decides everything that is drawn.")]
+
+
+def load(path: Path, is_partial: bool) -> list[TracedPage]:
+    """Read a trace that has pages; what is missing in one that may be partial is told on stderr.
+
+    Raises:
+      ConfigError: it has none, or is damaged and may not be.
+    """
+    from mesh.trace import read_trace
+
+    damages: list[Damage] = []
+    pages = list(read_trace(path, damages if is_partial else None))
+    warn([f"the trace {path} {damage}" for damage in damages])
+    if not pages:
+        raise ConfigError(f"the trace {path} has no pages; record a crawl that fetches some")
+    if damages:
+        print(f"tianmesh: going on with {len(pages):,} pages", file=sys.stderr)
+    return pages
+
+
+def warn(damages: list[str]) -> None:
+    """Name what could not be read, the first ones of many."""
+    for damage in damages[:DAMAGES_SHOWN]:
+        print(f"tianmesh: {damage}", file=sys.stderr)
+    if len(damages) > DAMAGES_SHOWN:
+        print(f"tianmesh: and {len(damages) - DAMAGES_SHOWN:,} more like these", file=sys.stderr)
+
+
+@app.command(epilog="Example: tianmesh trace info web.trace")
+def info(
+    trace: TraceArgument,
+    is_partial: PartialOption = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document and nothing else.")
+    ] = False,
+) -> None:
+    """Tell what there is in a trace: hosts, links, sizes, latencies, and the distributions that fit."""
+    from simulations.traces.info_table import info_table
+    from simulations.traces.statistics import info_of
+
+    found = info_of(load(trace, is_partial))
+    if as_json:
+        print(msgspec.json.encode(found).decode())
+    else:
+        Console().print(info_table(found))
+
+
+@app.command(epilog="Example: tianmesh trace cut web.trace part.trace --hosts 20 --pages 10000")
+def cut(
+    trace: TraceArgument,
+    out: Annotated[Path, typer.Argument(help="Trace to write.")],
+    hosts: Annotated[int | None, typer.Option(min=1, help="Only the hosts with the most pages.")] = None,
+    pages: Annotated[int | None, typer.Option(min=1, help="Only the first pages.")] = None,
+    from_s: Annotated[float, typer.Option("--from", min=0, help="Seconds after the first page.")] = 0.0,
+    to_s: Annotated[float | None, typer.Option("--to", min=0, help="Seconds after the first page.")] = None,
+    is_partial: PartialOption = False,
+) -> None:
+    """Write a part of a trace."""
+    from simulations.traces import cutting
+
+    chosen = cutting.cut(load(trace, is_partial), hosts_max=hosts, pages_max=pages, from_s=from_s, to_s=to_s)
+    _write(out, chosen, f"cut from {trace.name}")
+
+
+@app.command(epilog="Example: tianmesh trace merge peer-1/trace peer-2/trace --out web.trace")
+def merge(
+    traces: Annotated[list[Path], typer.Argument(help="Traces of the peers of one crawl.")],
+    out: OutOption,
+    is_partial: PartialOption = False,
+) -> None:
+    """Write the traces of several peers as one, in the order in which pages were fetched."""
+    from mesh.trace import merge_traces
+
+    damages: list[Damage] | None = [] if is_partial else None
+    count = merge_traces(traces, out, damages)
+    warn([f"a trace {damage}" for damage in damages or ()])
+    print(f"{count:,} pages in {out}")
+
+
+@app.command(epilog="Example: tianmesh trace synthesise web.trace big.trace --pages 1000000")
+def synthesise(
+    trace: TraceArgument,
+    out: Annotated[Path, typer.Argument(help="Trace to write.")],
+    pages: Annotated[int, typer.Option(min=1, max=100_000_000, help="Of the new web.")] = 100_000,
+    seed: SeedOption = 7,
+    is_partial: PartialOption = False,
+) -> None:
+    """Write the trace of a larger (or smaller) web that is alike: hosts, links, sizes, latencies."""
+    from simulations.traces.columns import columns_of
+    from simulations.traces.synthesis import synthesise
+
+    columns = columns_of(load(trace, is_partial))
+    _write(out, synthesise(columns, pages, seed), f"modelled on {trace.name}, seed {seed}")
+
+
+@app.command("from-warc", epilog="Example: tianmesh trace from-warc crawl-*.warc.gz --out web.trace")
+def from_warc(
+    archives: Annotated[list[Path], typer.Argument(help="WARC files, plain, .gz or .zst.")],
+    out: OutOption,
+    seconds: Annotated[float, typer.Option(min=0.001, help="Median of a fetch; drawn log-normal.")] = 0.25,
+    seed: SeedOption = 7,
+) -> None:
+    """Make a trace of the pages in archives of any crawler."""
+    from mesh.trace import in_order
+    from simulations.traces.warc_pages import pages_of_warc
+
+    damages: list[str] = []
+    pages = [
+        page
+        for number, archive in enumerate(archives)
+        for page in pages_of_warc(archive, seconds, seed + number, damages)
+    ]
+    warn(damages)
+    _write(out, in_order(pages), "made of WARC files; seconds are drawn")
+
+
+@app.command(
+    "from-log", epilog="Example: tianmesh trace from-log access.log --site www.example.org --out web.trace"
+)
+def from_log(
+    logs: Annotated[list[Path], typer.Argument(help="Logs in the Common or Combined Log Format.")],
+    site: Annotated[str, typer.Option(help="The host they are of, or its origin.")],
+    out: OutOption,
+    seconds: Annotated[float, typer.Option(min=0.001, help="Of an answer, where a line has none.")] = 0.25,
+) -> None:
+    """Make a trace of what visitors of a site asked for, and from where."""
+    from mesh.trace import in_order
+    from simulations.traces.log_pages import pages_of_log
+
+    damages: list[str] = []
+    pages = {page.url: page for log in logs for page in pages_of_log(log, site, seconds, damages)}
+    warn(damages)
+    _write(out, in_order(pages.values()), "made of the log of a web server")
+
+
+def _write(out: Path, pages: Iterable[TracedPage], source: str) -> None:
+    from mesh.trace import write_trace
+
+    print(f"{write_trace(out, pages, {'source': source}):,} pages in {out}")
