@@ -7,6 +7,7 @@
 `web`, `trace`  a synthetic web, and a recorded one that is played back; `changing_web` for visits again,
                 `wildcard_web` with names without an end
 `traces`        what is done with recorded crawls: a package with a map of its own
+`model`         whole crawls as arrays: a package with a map of its own
 `crawl`         one crawl from seeds to rest; `checks` what must hold after it
 `experiments`   a crawl, and the book's first experiment; `balance`, `results`, `report`
 `freshness`     a model of pages that change, for policies of visiting them again

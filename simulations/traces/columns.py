@@ -28,7 +28,7 @@ class TraceColumns:
     parent: Ints  # the first page that links to it, or -1: a seed
     link_page: Ints  # of each link: the page that has it
     link_host: Ints  # the host it leads to
-    link_target: Ints  # the page it leads to, -1 for one that is not in the trace
+    link_target: Ints  # the page it leads to, or -1 - k for the k-th URL that is not in the trace
     missing_host: Ints  # URLs that are linked to and not in the trace: their host
     missing_parent: Ints  # and the first page that links to them
     url_bytes: int  # of all links
@@ -63,7 +63,7 @@ def columns_of(pages: Iterable[TracedPage]) -> TraceColumns:
     hosts: dict[str, int] = {}
     page_host = [hosts.setdefault(host_of(url), len(hosts)) for url in known]
     parent = [-1] * len(known)
-    missing: dict[str, tuple[int, int]] = {}
+    missing: dict[str, tuple[int, int, int]] = {}
     link_page, link_host, link_target = [], [], []
     url_bytes = 0
     for source, page in enumerate(known.values()):
@@ -71,14 +71,14 @@ def columns_of(pages: Iterable[TracedPage]) -> TraceColumns:
             target = position.get(link, -1)
             host = page_host[target] if target >= 0 else hosts.setdefault(host_of(link), len(hosts))
             if target < 0:
-                missing.setdefault(link, (host, source))
+                target = -1 - missing.setdefault(link, (host, source, len(missing)))[2]
             elif parent[target] < 0 and source < target:
                 parent[target] = source
             link_page.append(source)
             link_host.append(host)
             link_target.append(target)
             url_bytes += len(link)
-    ends = np.array(list(missing.values()), np.int64).reshape(-1, 2)
+    ends = np.array(list(missing.values()), np.int64).reshape(-1, 3)
     return TraceColumns(
         urls=tuple(known),
         hosts=tuple(hosts),

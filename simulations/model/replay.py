@@ -1,0 +1,188 @@
+"""A trace fetched by some peers, with the discovery of its pages by links.
+
+What is fetched of a host, one after the other: its robots.txt, then its pages and the URLs on it that are
+linked to and were not fetched when the trace was recorded, in the order in which they are found. A page is
+found when a page that links to it has come. Hosts share the fetches of their peer as in `turns`, new ones
+before others (`peers.crawler.host_turns`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from simulations.model.hosts import slots_of_names
+from simulations.model.turns import wait_seconds
+from simulations.trace import ERROR_SECONDS
+from simulations.traces.columns import Floats, Ints, TraceColumns
+
+STEPS_MAX: Final = 2_000_000
+SEED: Final = -1
+FOUND_AFTER_S: Final = 0.25  # parsing, storing, and the batches in which links travel; fitted to the peers
+NEW_ITEMS: Final = 2  # robots.txt and the first page; a host is new until it has given both
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """All that is fetched, by host, and within a host in the order in which it is found."""
+
+    host: Ints
+    seconds: Floats
+    is_page: npt.NDArray[np.bool_]
+    starts: Ints  # of hosts
+    counts: Ints
+    child_starts: Ints  # in `children`, of each item
+    children: Ints  # what an item links to, and with the first of a host its robots.txt
+    is_seed: npt.NDArray[np.bool_]  # known from the start, as the robots.txt of a seed
+    slots: Ints  # of hosts
+
+
+def items_of(columns: TraceColumns, slot_count: int) -> Items:
+    """Lay out a trace."""
+    pages, n_hosts = columns.page_count, len(columns.hosts)
+    is_known = columns.missing_host < columns.host_count  # of others the name fails, before anything is asked
+    missing_host, missing_parent = columns.missing_host[is_known], columns.missing_parent[is_known]
+    first = np.full(n_hosts, len(columns.parent))  # what finds the host: with it its robots.txt is known
+    np.minimum.at(first, columns.missing_host, columns.missing_parent)
+    np.minimum.at(first, columns.page_host, columns.parent)
+    host = np.concatenate((columns.page_host, missing_host, np.arange(n_hosts)))
+    parent = np.concatenate((columns.parent, missing_parent, first))
+    seconds = np.concatenate((columns.seconds, np.full(len(missing_host) + n_hosts, ERROR_SECONDS)))
+    is_page = np.arange(len(host)) < pages
+    depth = _depths(columns.parent)
+    depth = np.where(parent >= 0, depth[np.minimum(parent, pages - 1)] + 1, 0)
+    depth[pages + len(missing_host) :] = -1
+    order = np.lexsort((parent, depth, host))
+    position = np.empty(len(order), np.int64)
+    position[order] = np.arange(len(order))
+    host, parent = host[order], parent[order]
+    counts = np.bincount(host, minlength=n_hosts)
+    sources, targets = _finds(columns, position, pages)
+    return Items(
+        host=host,
+        seconds=np.maximum(seconds[order], 1e-6),
+        is_page=is_page[order],
+        starts=np.cumsum(counts) - counts,
+        counts=counts,
+        child_starts=np.searchsorted(sources, np.arange(len(host) + 1)),
+        children=targets,
+        is_seed=parent == SEED,
+        slots=slots_of_names(columns.hosts, slot_count),
+    )
+
+
+def replay(
+    items: Items,
+    peer: Ints,
+    n_peers: int,
+    *,
+    fetches: int,
+    delay_s: float,
+    step_s: float,
+) -> tuple[Floats, Floats]:
+    """Fetch it all.
+
+    Args:
+      peer: that owns each host.
+      step_s: of time.
+
+    Returns:
+      Times, and pages of each peer at these times, of shape (times, peers): from 0 until all is fetched.
+    """
+    periods = items.seconds + delay_s
+    work = np.concatenate(([0.0], np.cumsum(periods)))
+    pages_before = np.concatenate(([0], np.cumsum(items.is_page)))
+    seconds = np.bincount(items.host, items.seconds) / np.maximum(items.counts, 1)
+    numbers = np.arange(len(work))
+    position = items.starts.astype(np.float64)
+    is_found = items.is_seed.copy()
+    known = items.starts + np.bincount(items.host[is_found], minlength=len(items.starts)).astype(np.float64)
+    done = items.starts.copy()
+    lag = round(FOUND_AFTER_S / step_s)
+    on_the_way: deque[Ints] = deque()  # hosts of what links that have come lead to
+    rows: list[Floats] = [np.zeros(n_peers)]
+    for _ in range(STEPS_MAX):
+        active = np.flatnonzero(position < known)
+        if not len(active) and not any(map(len, on_the_way)):
+            break
+        is_new = position[active] < items.starts[active] + NEW_ITEMS
+        waited = _waits(peer[active], seconds[active], delay_s, is_new, fetches, n_peers)
+        at = position[active]
+        # A host goes through its own items; it is slower than it could be alone by what it waits.
+        pace = periods[np.minimum(at.astype(np.int64), len(periods) - 1)]
+        own_s = step_s * pace / (waited + pace)
+        gone = np.interp(np.interp(at, numbers, work) + own_s, work, numbers)
+        position[active] = np.minimum(gone, known[active])
+        # What is being fetched has come when only the delay behind it is left.
+        has_come = np.ceil(position[active] - 1e-9) - position[active] <= delay_s / (waited + pace)
+        whole = position.astype(np.int64)
+        whole[active] += has_come & (whole[active] < known[active])
+        np.maximum(done, whole, out=whole)
+        on_the_way.append(items.host[_found_with(items, done, whole, is_found)])
+        if len(on_the_way) > lag:
+            known += np.bincount(on_the_way.popleft(), minlength=len(known))
+        done = whole
+        fetched = pages_before[done] - pages_before[items.starts]
+        rows.append(np.bincount(peer, fetched, n_peers).astype(np.float64))
+    times: Floats = np.arange(len(rows), dtype=np.float64) * step_s
+    return times, np.array(rows)
+
+
+def _waits(
+    peer: Ints, seconds: Floats, delay_s: float, is_new: npt.NDArray[np.bool_], fetches: int, n_peers: int
+) -> Floats:
+    """How long each host waits for a fetch; those that have given no page have every second one."""
+    waited = np.zeros(len(peer))
+    free = np.full(n_peers, float(fetches))
+    for chosen, share in ((is_new, 0.5), (~is_new, 1.0)):
+        if chosen.any():
+            of, busy_s = peer[chosen], seconds[chosen]
+            wait = wait_seconds(of, busy_s, busy_s + delay_s, free * share, None, n_peers)
+            waited[chosen] = wait[of]
+            free -= np.bincount(of, busy_s / (wait[of] + busy_s + delay_s), n_peers)
+            np.maximum(free, fetches / 2, out=free)
+    return waited
+
+
+def _found_with(items: Items, before: Ints, after: Ints, is_found: npt.NDArray[np.bool_]) -> Ints:
+    """The items that are found with those that were fetched in a step; they are noted in `is_found`."""
+    moved = np.flatnonzero(after > before)
+    low, high = items.child_starts[before[moved]], items.child_starts[after[moved]]
+    parts = [items.children[a:b] for a, b in zip(low.tolist(), high.tolist(), strict=True) if a < b]
+    if not parts:
+        return np.zeros(0, np.int64)
+    linked = np.concatenate(parts)
+    found = np.unique(linked[~is_found[linked]])
+    is_found[found] = True
+    return found
+
+
+def _finds(columns: TraceColumns, position: Ints, pages: int) -> tuple[Ints, Ints]:
+    """Who finds what: items by the item that links to them; a link to a host finds its robots.txt."""
+    n_hosts = len(columns.hosts)
+    robots = position[len(position) - n_hosts :][columns.link_host]
+    is_known = columns.missing_host < columns.host_count
+    missing = np.full(len(is_known), -1)
+    missing[is_known] = position[pages : len(position) - n_hosts]
+    to_page = columns.link_target >= 0
+    targets = np.empty(len(to_page), np.int64)
+    targets[to_page] = position[columns.link_target[to_page]]
+    targets[~to_page] = missing[-1 - columns.link_target[~to_page]]
+    sources = position[columns.link_page]
+    crosses = ~columns.is_inside
+    sources, targets = np.concatenate((sources, sources[crosses])), np.concatenate((targets, robots[crosses]))
+    is_there = targets >= 0
+    order = np.argsort(sources[is_there], kind="stable")
+    return sources[is_there][order], targets[is_there][order]
+
+
+def _depths(parent: Ints) -> Ints:
+    """Clicks from a seed; the parent of a page stands before it."""
+    depth = [0] * len(parent)
+    for number, above in enumerate(parent.tolist()):
+        depth[number] = 0 if above == SEED else depth[above] + 1
+    return np.array(depth, np.int64)
