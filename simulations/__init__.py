@@ -8,6 +8,7 @@
                 `wildcard_web` with names without an end
 `traces`        what is done with recorded crawls: a package with a map of its own
 `model`         whole crawls as arrays: a package with a map of its own
+`studies`       experiments that people run: a package with a map of its own
 `crawl`         one crawl from seeds to rest; `checks` what must hold after it
 `experiments`   a crawl, and the book's first experiment; `balance`, `results`, `report`
 `freshness`     a model of pages that change, for policies of visiting them again

@@ -21,6 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from mesh.collector import relax_collector
 from mesh.errors import INTERRUPTED, ConfigError
 from peers.crawler.settings import Revisit
+from simulations.studies import commands as studies
 from simulations.traces import commands
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 def register(app: typer.Typer) -> None:
     """Mount `sim` and `trace` on the main command."""
     app.add_typer(sim, name="sim", callback=relax_collector)
+    studies.mount(sim, _progress)
     app.add_typer(commands.app, name="trace", callback=relax_collector)
 
 

@@ -144,7 +144,7 @@ class Ring:
 
     def __init__(self, n: int, points: int = POINTS) -> None:
         self._points = points
-        places = hashes_of([f"{peer} {point}" for peer in range(n) for point in range(points)])
+        places = hashes_of([f"peer {peer} point {point}" for peer in range(n) for point in range(points)])
         order = np.argsort(places)
         self._places, self._peer = places[order], np.repeat(np.arange(n), points)[order]
 

@@ -34,9 +34,13 @@ class Crawl:
     bound: float  # pages a second that all hosts can give
 
 
-def owners(n_peers: int, slot_count: int) -> npt.NDArray[np.int16]:
-    """The owner of each slot, by the ownership function of the mesh, of peers of one weight."""
-    weights = {f"p{number}": WEIGHT_DEFAULT for number in range(n_peers)}
+def owners(n_peers: int, slot_count: int, name: str = "p") -> npt.NDArray[np.int16]:
+    """The owner of each slot, by the ownership function of the mesh, of peers of one weight.
+
+    Args:
+      name: that names of peers begin with; they decide who owns what.
+    """
+    weights = {f"{name}{number}": WEIGHT_DEFAULT for number in range(n_peers)}
     owner: npt.NDArray[np.int16] = SlotTable(weights, slot_count, 1).ranking[0]
     return owner
 

@@ -1,0 +1,16 @@
+"""Experiments: each a small file of parameters, a run from a seed, rows and a figure.
+
+`study`      what an experiment is, and what comes of its repetitions
+`catalogue`  all of them
+`sweep`      repetitions and values of parameters on all cores, with what is done already
+`drawing`    how figures look; `tables`, files and words of an outcome; `report` one page of all of them
+`commands`   `tianmesh sim NAME` and `tianmesh sim all`
+
+`balance`, `speedup`  the book's figures 6-5 to 6-7, on `crawls`
+`partition`  the book's three schemes, and others
+`weights`    the thesis's rule for queues
+`politeness` where more machines stop helping
+`search`     latency and completeness of answers
+`cache`, `querylog`  the book's chapter 9
+`plan`       how many machines somebody needs
+"""

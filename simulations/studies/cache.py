@@ -1,0 +1,230 @@
+"""How many queries does a cache of results answer? The book's table 9-2.
+
+FIFO, LRU, LFU with decay, a static part with LRU beside it (Fagni et al. 2006), and GDSF (Cherkasova 1998),
+on a query log or a made-up one.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import numpy as np
+from msgspec import Meta
+
+from simulations.studies.drawing import lines, name_axes
+from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts, numbers
+from simulations.traces.queries import made_up_queries, read_queries
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BOOK: Final = "Li, Yan, Wang 2004, table 9-2"
+SIZES_OF_BOOK: Final = (100, 300, 500, 1_000, 2_000, 3_000)
+LRU_OF_BOOK: Final = dict(zip(SIZES_OF_BOOK, (0.629, 0.680, 0.693, 0.707, 0.723, 0.734), strict=True))
+LFU_OF_BOOK: Final = dict(zip(SIZES_OF_BOOK, (0.630, 0.681, 0.694, 0.711, 0.730, 0.741), strict=True))
+ADDED_MAX: Final = 1e200  # then all values are brought down again
+STATIC_SHARE: Final = 0.5  # of the cache, for the most popular queries of the first half of the log
+
+
+class CacheParameters(Parameters, frozen=True, kw_only=True):
+    """A log as long as a fifth of the book's (about 960,000 queries, 160,000 distinct ones)."""
+
+    queries: Annotated[str, Meta(description="File of queries; made up if there is none.")] = ""
+    count: Annotated[int, Meta(ge=1_000, le=50_000_000, description="Of made-up queries.")] = 200_000
+    distinct: Annotated[int, Meta(ge=10, le=50_000_000, description="That people may ask, made up.")] = (
+        160_000
+    )
+    repeat: Annotated[float, Meta(ge=0, lt=1, description="Share that repeats one of the last queries.")] = (
+        0.6
+    )
+    sizes: Annotated[str, Meta(description="Queries that a cache holds, by comma.")] = (
+        "100,300,500,1000,2000,3000"
+    )
+    decays: Annotated[str, Meta(description="Of LFU at a replacement, by comma; the best counts.")] = (
+        "0.9,0.99,0.998"
+    )
+
+
+def run(parameters: CacheParameters, seed: int) -> list[Row]:
+    """A row for each policy and size."""
+    if parameters.queries:
+        asked = read_queries(Path(parameters.queries)).tolist()
+    else:
+        asked = made_up_queries(parameters.count, parameters.distinct, parameters.repeat, seed).tolist()
+    decays = amounts(parameters.decays, "--decays", least=0.01, most=1.0)
+    rows = []
+    policies: dict[str, Callable[[list[int], int], int]] = {
+        "FIFO": fifo_hits,
+        "LRU": lru_hits,
+        "LFU, tuned decay": lambda queries, size: max(lfu_hits(queries, size, decay) for decay in decays),
+        "static + LRU": static_hits,
+        "GDSF": gdsf_hits,
+    }
+    for size in numbers(parameters.sizes, "--sizes", most=10_000_000):
+        for name, hits_of in policies.items():
+            rows.append({"policy": name, "size": size, "hit_rate": hits_of(asked, size) / len(asked)})
+    return rows
+
+
+def fifo_hits(queries: list[int], size: int) -> int:
+    held: set[int] = set()
+    order: deque[int] = deque()
+    hits = 0
+    for query in queries:
+        if query in held:
+            hits += 1
+            continue
+        if len(held) >= size:
+            held.discard(order.popleft())
+        held.add(query)
+        order.append(query)
+    return hits
+
+
+def lru_hits(queries: list[int], size: int) -> int:
+    held: OrderedDict[int, None] = OrderedDict()
+    hits = 0
+    for query in queries:
+        if query in held:
+            hits += 1
+            held.move_to_end(query)
+        else:
+            if len(held) >= size:
+                held.popitem(last=False)
+            held[query] = None
+    return hits
+
+
+def lfu_hits(queries: list[int], size: int, decay: float) -> int:
+    """Replace the query with the least count; at a replacement all counts are multiplied by `decay`.
+
+    Here what is added grows instead, which comes to the same.
+    """
+    values: dict[int, float] = {}
+    heap: list[tuple[float, int]] = []
+    added, hits = 1.0, 0
+    for query in queries:
+        if query in values:
+            hits += 1
+            values[query] += added
+            continue
+        if len(values) >= size:
+            _evict(values, heap)
+            added /= decay
+            if added > ADDED_MAX:
+                values = {key: value / added for key, value in values.items()}
+                heap = sorted((value, key) for key, value in values.items())
+                added = 1.0
+        values[query] = added
+        heappush(heap, (added, query))
+    return hits
+
+
+def gdsf_hits(queries: list[int], size: int) -> int:
+    """Greedy dual size frequency, all of one size and cost: the count and the last value that went out."""
+    values: dict[int, float] = {}
+    counts: dict[int, int] = {}
+    heap: list[tuple[float, int]] = []
+    clock, hits = 0.0, 0
+    for query in queries:
+        if query in values:
+            hits += 1
+            counts[query] += 1
+            values[query] = clock + counts[query]
+            continue
+        if len(values) >= size:
+            gone, clock = _evict(values, heap)
+            del counts[gone]
+        counts[query] = 1
+        values[query] = clock + 1
+        heappush(heap, (values[query], query))
+    return hits
+
+
+def static_hits(queries: list[int], size: int) -> int:
+    """Half of the cache holds for ever what the first half of the log asks most; the rest is LRU.
+
+    Only hits of the second half count, and those of an LRU cache in the first, when nothing is known yet.
+    """
+    middle = len(queries) // 2
+    counts = np.bincount(queries[:middle])
+    held = set(np.argsort(counts)[::-1][: round(size * STATIC_SHARE)].tolist())
+    rest = [query for query in queries[middle:] if query not in held]
+    static = len(queries) - middle - len(rest)
+    return lru_hits(queries[:middle], size) + static + lru_hits(rest, size - len(held))
+
+
+def _evict(values: dict[int, float], heap: list[tuple[float, int]]) -> tuple[int, float]:
+    """Take out the one of least value; entries of the heap may say less than a value is by now."""
+    while True:
+        value, query = heappop(heap)
+        if values[query] == value:
+            del values[query]
+            return query, value
+        heappush(heap, (values[query], query))
+
+
+def draw(figure: Figure, outcome: Outcome) -> None:
+    axes = figure.subplots()
+    rows = [
+        {**row, "share": 100 * row["hit_rate"], "share +-": 100 * row.get("hit_rate +-", 0)}
+        for row in outcome.summary()
+    ]
+    lines(axes, rows, "policy", "size", "share")
+    axes.plot(
+        list(LRU_OF_BOOK),
+        [100 * rate for rate in LRU_OF_BOOK.values()],
+        color="0.5",
+        linestyle=":",
+        linewidth=3,
+        label="LRU in the book's table 9-2",
+    )
+    axes.set_xscale("log")
+    name_axes(
+        axes, "Queries that a cache of results answers", "size of the cache (queries)", "hits (% of queries)"
+    )
+
+
+def claims(outcome: Outcome) -> Iterable[Claim]:
+    rates = {(row["policy"], row["size"]): row["hit_rate"] for row in outcome.summary()}
+    sizes = sorted({size for _, size in rates})
+    for name, book in (("LRU", LRU_OF_BOOK), ("LFU, tuned decay", LFU_OF_BOOK)):
+        both = [size for size in sizes if size in book]
+        if both:
+            yield Claim(
+                BOOK,
+                f"{name}: " + ", ".join(f"{size}: {book[size]:.3f}" for size in both),
+                ", ".join(f"{size}: {rates[name, size]:.3f}" for size in both),
+                all(abs(rates[name, size] - book[size]) < 0.05 for size in both),
+            )
+    fifo, lru = ([rates[name, size] for size in sizes] for name in ("FIFO", "LRU"))
+    yield Claim(
+        "Li, Yan, Wang 2004, section 9.3",
+        "FIFO is the worst of the three",
+        ", ".join(f"{size}: {rate:.3f}" for size, rate in zip(sizes, fifo, strict=True)),
+        all(a <= b for a, b in zip(fifo, lru, strict=True)),
+    )
+
+
+STUDY: Final = Study(
+    name="cache",
+    question="How many queries does a cache of results answer?",
+    source=BOOK,
+    parameters=CacheParameters,
+    run=run,
+    keys=("policy", "size"),
+    columns={
+        "policy": "what is replaced: the oldest; the longest unused; the least frequent, with decay; "
+        "nothing in a static half; the least of frequency and age (GDSF)",
+        "size": "queries that the cache holds",
+        "hit_rate": "queries that it answers, share",
+    },
+    draw=draw,
+    caption="Hit rates of caches of results, beside those of the book's table 9-2.",
+    seeds=2,
+    claims=claims,
+)

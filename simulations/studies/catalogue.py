@@ -1,0 +1,23 @@
+"""All experiments, by name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simulations.studies import (
+    balance,
+    cache,
+    partition,
+    plan,
+    politeness,
+    querylog,
+    search,
+    speedup,
+    weights,
+)
+from simulations.studies.study import Study
+
+STUDIES: Final[dict[str, Study]] = {
+    each.STUDY.name: each.STUDY
+    for each in (balance, speedup, partition, weights, politeness, search, cache, querylog, plan)
+}

@@ -1,0 +1,87 @@
+"""What `balance` and `speedup` share: a web fetched by meshes of several sizes, in the same units of time."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from mesh.trace import read_trace
+from simulations.experiments import INTERVALS, interval_for
+from simulations.model.flow import Flow, flow, host_bound
+from simulations.model.hosts import Hosts, drawn_hosts, hosts_of
+from simulations.model.streaming import owners
+from simulations.studies.study import Parameters, numbers
+from simulations.traces.columns import TraceColumns, columns_of
+
+SLOTS: int = 50_000  # m, as the book has it and meshes by default
+
+
+class CrawlParameters(Parameters, frozen=True, kw_only=True):
+    """The book's first experiment, as far as it says; the rest is named here."""
+
+    peers: Annotated[str, Meta(description="Sizes of the mesh, by comma.")] = "1,2,4,8,16"
+    trace: Annotated[str, Meta(description="Trace to fetch; a web is drawn if there is none.")] = ""
+    pages: Annotated[int, Meta(ge=1, le=2_000_000_000, description="Of a web that is drawn.")] = 761_129
+    pages_per_host: Annotated[float, Meta(ge=1, le=1e6, description="Mean, of a drawn web.")] = 50.0
+    exponent: Annotated[float, Meta(ge=0, le=3, description="The k-th host has 1/k^this pages.")] = 0.9
+    seconds: Annotated[float, Meta(gt=0, le=3_600, description="Median of a page, of a drawn web.")] = 4.0
+    fetches: Annotated[int, Meta(ge=1, le=100_000, description="In flight, of each peer.")] = 200
+    delay: Annotated[float, Meta(ge=0, le=86_400, description="Seconds between two fetches of a host.")] = 0.0
+    unit: Annotated[float, Meta(ge=0, description="Seconds of a unit of time; 0 chooses one.")] = 0.0
+
+
+@lru_cache(2)
+def trace_columns(path: str) -> TraceColumns:
+    """The columns of a trace; the last ones are remembered, for repetitions."""
+    return columns_of(read_trace(Path(path)))
+
+
+def web_of(parameters: CrawlParameters, seed: int) -> Hosts:
+    """The hosts of the trace, or drawn ones."""
+    if parameters.trace:
+        return hosts_of(trace_columns(parameters.trace), SLOTS)
+    return drawn_hosts(
+        parameters.pages,
+        SLOTS,
+        pages_per_host=parameters.pages_per_host,
+        exponent=parameters.exponent,
+        seconds_median=parameters.seconds,
+        seed=seed,
+    )
+
+
+def fetched(parameters: CrawlParameters, hosts: Hosts, seed: int) -> tuple[float, dict[int, Flow]]:
+    """Let meshes of all sizes fetch the web; return the unit of time, and what each has done."""
+    counts = sorted({1, *numbers(parameters.peers, "--peers", most=20_000)})
+    unit_s = parameters.unit or _unit_for(hosts, counts[-1], parameters)
+    flows = {}
+    for count in counts:
+        peer = slot_owners(count, seed)[hosts.slots].astype(np.int64)
+        flows[count] = flow(
+            hosts,
+            peer,
+            count,
+            fetches=parameters.fetches,
+            delay_s=parameters.delay,
+            interval_s=unit_s,
+            intervals=INTERVALS,
+        )
+    return unit_s, flows
+
+
+@lru_cache(16)
+def slot_owners(count: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int16]]:
+    """Other seeds are other peers: their names decide who owns what."""
+    return owners(count, SLOTS, f"s{seed}-")
+
+
+def _unit_for(hosts: Hosts, peers: int, parameters: CrawlParameters) -> float:
+    """A unit of which ten pass before the largest mesh can have fetched half of the pages."""
+    work_s = float((hosts.pages * hosts.seconds).sum())
+    by_fetches = work_s / (peers * parameters.fetches)
+    by_hosts = hosts.page_count / host_bound(hosts, parameters.delay)
+    return interval_for(max(by_fetches, by_hosts) / 2)

@@ -1,0 +1,110 @@
+"""How figures look: lines that differ without colour, units on the axes, nothing but what is said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import BytesIO
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, Final
+
+from mesh.errors import ConfigError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from simulations.studies.study import Outcome, Row
+
+MARKERS: Final = "os^DvP*X"
+DASHES: Final = ("-", "--", "-.", ":")
+# Okabe and Ito's colours, in an order in which neighbours differ in brightness as well.
+COLOURS: Final = ("#000000", "#E69F00", "#0072B2", "#56B4E9", "#D55E00", "#009E73", "#CC79A7")
+HATCHES: Final = ("", "///", "...", "xxx", "\\\\\\", "++", "oo")
+
+
+def figure_of(outcome: Outcome, format: str) -> bytes:
+    """Draw the figure of an outcome.
+
+    Args:
+      format: "png", "svg" or "pdf".
+
+    Raises:
+      ConfigError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ConfigError("figures need matplotlib: pip install 'tianmesh[simulations]'") from error
+    style: dict[Any, Any] = {"font.size": 10, "svg.hashsalt": "tianmesh", "svg.fonttype": "path"}
+    with rc_context(style):
+        figure = Figure(figsize=(10, 4.2), layout="constrained", dpi=110)
+        outcome.study.draw(figure, outcome)
+        buffer = BytesIO()
+        figure.savefig(buffer, format=format, metadata={"Date": None} if format in ("svg",) else None)
+    return buffer.getvalue()
+
+
+def lines(
+    axes: Axes,
+    rows: Sequence[Row],
+    by: str,
+    x: str,
+    y: str,
+    name: str = "{}",
+) -> None:
+    """Draw y over x, a line for each value of `by`, with intervals where there are some."""
+    styles = cycle(range(len(COLOURS)))
+    for value in dict.fromkeys(row[by] for row in rows):
+        style = next(styles)
+        chosen = [row for row in rows if row[by] == value]
+        error = [row.get(f"{y} +-", 0.0) for row in chosen]
+        axes.errorbar(
+            [row[x] for row in chosen],
+            [row[y] for row in chosen],
+            yerr=error if any(error) else None,
+            label=name.format(value),
+            color=COLOURS[style],
+            marker=MARKERS[style],
+            linestyle=DASHES[style % len(DASHES)],
+            markersize=4,
+            capsize=2,
+            linewidth=1.3,
+        )
+
+
+def bars(axes: Axes, rows: Sequence[Row], by: str, x: str, y: str) -> None:
+    """Draw a group of bars for each value of x, one bar of it for each value of `by`."""
+    groups = list(dict.fromkeys(row[x] for row in rows))
+    series = list(dict.fromkeys(row[by] for row in rows))
+    width = 0.8 / len(series)
+    for number, value in enumerate(series):
+        chosen = {row[x]: row for row in rows if row[by] == value}
+        places = [
+            at + (number - (len(series) - 1) / 2) * width
+            for at, group in enumerate(groups)
+            if group in chosen
+        ]
+        shown = [chosen[group] for group in groups if group in chosen]
+        axes.bar(
+            places,
+            [row[y] for row in shown],
+            width,
+            yerr=[row.get(f"{y} +-", 0.0) for row in shown],
+            label=str(value),
+            color=COLOURS[1:][number % 6],
+            hatch=HATCHES[number % len(HATCHES)],
+            edgecolor="black",
+            linewidth=0.6,
+            capsize=2,
+        )
+    axes.set_xticks(range(len(groups)), [str(group) for group in groups])
+
+
+def name_axes(axes: Axes, title: str, x: str, y: str) -> None:
+    """Title, axes with units, a legend if there are several lines, a faint grid."""
+    axes.set_title(title)
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.grid(alpha=0.25, linewidth=0.5)
+    if len(axes.get_legend_handles_labels()[0]) > 1:
+        axes.legend(fontsize=8)

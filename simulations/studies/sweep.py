@@ -1,0 +1,138 @@
+"""Repetitions of experiments, and values of their parameters, on all cores of this machine. [io]
+
+What is done is kept, a file for each run, in a folder; a sweep that was stopped goes on from there, and one
+that is asked for more seeds runs only these.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from importlib.metadata import version
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from xxhash import xxh3_64_hexdigest
+
+from mesh.errors import ConfigError
+from simulations.studies.catalogue import STUDIES
+from simulations.studies.study import Outcome, Parameters, Row, Study
+
+Progress = Callable[[int, int], None]
+
+
+def sweep(
+    study: Study,
+    parameters: Sequence[Parameters],
+    seeds: Iterable[int],
+    *,
+    jobs: int | None = None,
+    kept: Path | None = None,
+    progress: Progress = lambda done, total: None,
+) -> list[Outcome]:
+    """Run an experiment with each of some parameters and each of some seeds.
+
+    Args:
+      jobs: processes; as many as there are cores by default, none but this one for 1.
+      kept: folder of what is done, or None to keep nothing.
+    """
+    chosen = tuple(seeds)
+    tasks = list(product(range(len(parameters)), chosen))
+    found: dict[tuple[int, int], list[Row]] = {}
+    if kept is not None:
+        kept.mkdir(parents=True, exist_ok=True)
+        found = {
+            (at, seed): rows
+            for at, seed in tasks
+            if (rows := _read(_file_of(kept, study, parameters[at], seed))) is not None
+        }
+    missing = [task for task in tasks if task not in found]
+    progress(len(found), len(tasks))
+    for (at, seed), rows in _run_all(study, parameters, missing, jobs):
+        found[at, seed] = rows
+        if kept is not None:
+            _write(_file_of(kept, study, parameters[at], seed), rows)
+        progress(len(found), len(tasks))
+    return [
+        Outcome(study, each, chosen, tuple(tuple(found[at, seed]) for seed in chosen))
+        for at, each in enumerate(parameters)
+    ]
+
+
+def varied(base: Parameters, values: Sequence[str]) -> list[tuple[str, Parameters]]:
+    """All combinations of values of parameters, each with a name that says which it is.
+
+    Args:
+      values: as `delay=0,2,10`; what a parameter has with commas itself, with semicolons between.
+
+    Raises:
+      ConfigError: there is no such parameter, or it cannot have such a value.
+    """
+    choices = []
+    for each in values:
+        name, is_given, listed = each.partition("=")
+        if not is_given or name not in base.__struct_fields__:
+            known = ", ".join(base.__struct_fields__)
+            raise ConfigError(f"--vary wants NAME=VALUE,VALUE with one of {known}; not {each!r}")
+        choices.append([(name, value) for value in listed.split(";" if ";" in listed else ",")])
+    named = []
+    for combination in product(*choices):
+        fields = msgspec.to_builtins(base) | dict(combination)
+        try:
+            parameters = msgspec.convert(fields, type(base), strict=False)
+        except msgspec.ValidationError as error:
+            raise ConfigError(f"--vary: {error}") from error
+        named.append((", ".join(f"{name}={value}" for name, value in combination), parameters))
+    return named
+
+
+def _run_all(
+    study: Study, parameters: Sequence[Parameters], tasks: Sequence[tuple[int, int]], jobs: int | None
+) -> Iterable[tuple[tuple[int, int], list[Row]]]:
+    workers = min(jobs or os.cpu_count() or 1, len(tasks))
+    if workers <= 1 or study.name not in STUDIES:
+        for at, seed in tasks:
+            yield (at, seed), study.run(parameters[at], seed)
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        futures: dict[Future[list[Row]], tuple[int, int]] = {
+            pool.submit(_run, study.name, parameters[at], seed): (at, seed) for at, seed in tasks
+        }
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _run(name: str, parameters: Parameters, seed: int) -> list[Row]:
+    return STUDIES[name].run(parameters, seed)
+
+
+def _file_of(folder: Path, study: Study, parameters: Parameters, seed: int) -> Path:
+    """A run is the same again when study, parameters, seed and version are, and a trace that it names."""
+    given = msgspec.to_builtins(parameters)
+    files = [Path(given[name]) for name in ("trace", "queries", "times") if isinstance(given.get(name), str)]
+    stamps = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files if path.is_file()]
+    what = msgspec.json.encode((study.name, version("tianmesh"), given, stamps))
+    return folder / f"{study.name}-{xxh3_64_hexdigest(what)}-{seed}.json"
+
+
+def _read(path: Path) -> list[Row] | None:
+    try:
+        rows: list[dict[str, Any]] = msgspec.json.decode(path.read_bytes(), type=list[dict[str, Any]])
+    except (OSError, msgspec.DecodeError):
+        return None
+    return rows
+
+
+def _write(path: Path, rows: list[Row]) -> None:
+    """Whole or not at all: who is stopped meanwhile finds the run missing."""
+    part = path.with_suffix(".part")
+    part.write_bytes(msgspec.json.encode(rows))
+    part.replace(path)

@@ -1,0 +1,86 @@
+"""An outcome as a table, as CSV and as JSON."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from importlib.metadata import version
+from io import StringIO
+from typing import Any
+
+import msgspec
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from simulations.studies.study import Outcome, Row
+
+
+def cell(row: Row, name: str) -> str:
+    """A value, with half of its 95 % interval where there is one."""
+    value = row[name]
+    if isinstance(value, str):
+        return value
+    error = row.get(f"{name} +-", 0.0)
+    return f"{_short(value)} ± {_short(error)}" if error > 0.0005 * abs(value) else _short(value)
+
+
+def shown_columns(rows: Sequence[Row], outcome: Outcome) -> list[str]:
+    """Those that are not the same everywhere, and the keys."""
+    keys = outcome.study.keys
+    names = [name for name in outcome.study.columns if name in rows[0]]
+    return [name for name in names if name in keys or len(rows) == 1 or len({row[name] for row in rows}) > 1]
+
+
+def outcome_table(outcome: Outcome) -> RenderableType:
+    """For people: the table, what its columns are, what the source says beside what came out."""
+    rows = outcome.headline()
+    names = shown_columns(rows, outcome)
+    table = Table(title=outcome.study.question, pad_edge=False)
+    for name in names:
+        table.add_column(
+            name.replace("_", "\n", 1), justify="left" if isinstance(rows[0][name], str) else "right"
+        )
+    for row in rows:
+        table.add_row(*(cell(row, name) for name in names))
+    same = [name for name in outcome.study.columns if name in rows[0] and name not in names]
+    lines = [f"{name}: {outcome.study.columns[name]}" for name in names]
+    lines += [f"{name}: {cell(rows[0], name)}, {outcome.study.columns[name]}" for name in same]
+    lines.append(f"seeds {', '.join(map(str, outcome.seeds))}; ± is half of a 95 % interval over them")
+    for claim in outcome.claims():
+        verdict = "as said" if claim.holds else "NOT as said"
+        lines.append(f"{verdict} ({claim.source}): {claim.says}; here {claim.ours}")
+    return Group(table, Text("\n".join(lines)))
+
+
+def as_csv(outcome: Outcome) -> str:
+    """All rows of the summary, with a column `NAME +-` beside each that was measured."""
+    rows = outcome.summary()
+    buffer = StringIO()
+    writer = csv.DictWriter(
+        buffer, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n"
+    )
+    writer.writeheader()
+    writer.writerows(rows)
+    return buffer.getvalue()
+
+
+def as_json(outcome: Outcome) -> dict[str, Any]:
+    """Everything, to make it all again: parameters, seeds, version, every row of every run."""
+    return {
+        "study": outcome.study.name,
+        "source": outcome.study.source,
+        "version": version("tianmesh"),
+        "parameters": msgspec.to_builtins(outcome.parameters),
+        "seeds": list(outcome.seeds),
+        "columns": outcome.study.columns,
+        "summary": outcome.summary(),
+        "runs": [list(run) for run in outcome.runs],
+        "claims": [msgspec.to_builtins(claim) for claim in outcome.claims()],
+    }
+
+
+def _short(value: float) -> str:
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
