@@ -44,7 +44,6 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 def register(app: typer.Typer) -> None:
     """Mount `sim` and `trace` on the main command."""
     app.add_typer(sim, name="sim", callback=relax_collector)
-    studies.mount(sim, _progress)
     app.add_typer(commands.app, name="trace", callback=relax_collector)
 
 
@@ -280,3 +279,6 @@ def _progress(description: str) -> Iterator[Callable[[int, int], None]]:
             bar.update(task, completed=done, total=total, visible=is_visible)
 
         yield update
+
+
+studies.mount(sim, _progress)

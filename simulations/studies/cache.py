@@ -104,45 +104,67 @@ def lfu_hits(queries: list[int], size: int, decay: float) -> int:
 
     Here what is added grows instead, which comes to the same.
     """
-    values: dict[int, float] = {}
-    heap: list[tuple[float, int]] = []
+    held = _Valued()
     added, hits = 1.0, 0
     for query in queries:
-        if query in values:
+        if query in held.values:
             hits += 1
-            values[query] += added
+            held.values[query] += added
             continue
-        if len(values) >= size:
-            _evict(values, heap)
+        if len(held.values) >= size:
+            held.evict()
             added /= decay
             if added > ADDED_MAX:
-                values = {key: value / added for key, value in values.items()}
-                heap = sorted((value, key) for key, value in values.items())
+                held.divide(added)
                 added = 1.0
-        values[query] = added
-        heappush(heap, (added, query))
+        held.add(query, added)
     return hits
 
 
 def gdsf_hits(queries: list[int], size: int) -> int:
     """Greedy dual size frequency, all of one size and cost: the count and the last value that went out."""
-    values: dict[int, float] = {}
+    held = _Valued()
     counts: dict[int, int] = {}
-    heap: list[tuple[float, int]] = []
     clock, hits = 0.0, 0
     for query in queries:
-        if query in values:
+        if query in held.values:
             hits += 1
             counts[query] += 1
-            values[query] = clock + counts[query]
+            held.values[query] = clock + counts[query]
             continue
-        if len(values) >= size:
-            gone, clock = _evict(values, heap)
+        if len(held.values) >= size:
+            gone, clock = held.evict()
             del counts[gone]
         counts[query] = 1
-        values[query] = clock + 1
-        heappush(heap, (values[query], query))
+        held.add(query, clock + 1)
     return hits
+
+
+class _Valued:
+    """Queries with values that only grow, of which that of least value goes first, of several the oldest."""
+
+    def __init__(self) -> None:
+        self.values: dict[int, float] = {}
+        self._heap: list[tuple[float, int, int]] = []  # entries may say less than a value is by now
+        self._count = 0
+
+    def add(self, query: int, value: float) -> None:
+        self.values[query] = value
+        self._count += 1
+        heappush(self._heap, (value, self._count, query))
+
+    def evict(self) -> tuple[int, float]:
+        while True:
+            value, number, query = heappop(self._heap)
+            if self.values[query] == value:
+                del self.values[query]
+                return query, value
+            heappush(self._heap, (self.values[query], number, query))
+
+    def divide(self, by: float) -> None:
+        """Bring all values down; their order stays."""
+        self.values = {query: value / by for query, value in self.values.items()}
+        self._heap = [(value / by, number, query) for value, number, query in self._heap]
 
 
 def static_hits(queries: list[int], size: int) -> int:
@@ -156,16 +178,6 @@ def static_hits(queries: list[int], size: int) -> int:
     rest = [query for query in queries[middle:] if query not in held]
     static = len(queries) - middle - len(rest)
     return lru_hits(queries[:middle], size) + static + lru_hits(rest, size - len(held))
-
-
-def _evict(values: dict[int, float], heap: list[tuple[float, int]]) -> tuple[int, float]:
-    """Take out the one of least value; entries of the heap may say less than a value is by now."""
-    while True:
-        value, query = heappop(heap)
-        if values[query] == value:
-            del values[query]
-            return query, value
-        heappush(heap, (values[query], query))
 
 
 def draw(figure: Figure, outcome: Outcome) -> None:

@@ -142,12 +142,14 @@ def draw(figure: Figure, outcome: Outcome) -> None:
     left, right = figure.subplots(1, 2)
     rows = outcome.summary()
     by_host = [row for row in rows if row["by"] == "host"]
-    labels = {"rendezvous (ours)": "rendezvous\n(ours)", "consistent hashing": "consistent\nhashing"}
+    labels = {"2: mod n + table": "2: mod n\n+ table", "rendezvous (ours)": "rendezvous\n(ours)"}
+    labels["consistent hashing"] = "consistent\nhashing"
     shown = [
         {
             **row,
-            "scheme": labels.get(row["scheme"], row["scheme"].replace(" ", "\n")),
+            "scheme": labels.get(row["scheme"], row["scheme"]),
             "share": 100 * row["moved"],
+            "share +-": 100 * row.get("moved +-", 0.0),
         }
         for row in by_host
     ]

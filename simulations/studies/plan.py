@@ -112,7 +112,9 @@ def _web(parameters: PlanParameters, seed: int) -> tuple[Web, Floats]:
     drawn = min(parameters.hosts, HOSTS_DRAWN_MAX)
     seconds = parameters.seconds * np.exp(random.normal(0.0, 0.8, drawn))
     ranks = np.arange(1, drawn + 1) ** -0.9
-    share = 1 / (ranks.sum() * parameters.hosts / drawn)  # the largest host by the law of `model.hosts`
+    share = 1 / (
+        float(ranks.sum()) * parameters.hosts / drawn
+    )  # the largest host by the law of `model.hosts`
     largest_pages = max(1.0, parameters.pages * share)
     web = Web(parameters.pages, parameters.page_kb * 1e3, parameters.hosts, largest_pages, parameters.seconds)
     return web, seconds

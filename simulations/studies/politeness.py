@@ -77,8 +77,11 @@ def draw(figure: Figure, outcome: Outcome) -> None:
     left, right = figure.subplots(1, 2)
     rows = outcome.summary()
     lines(left, rows, "delay_s", "peers", "pages_s", "delay {:g} s")
-    left.set_xscale("log", base=2)
     left.set_yscale("log")
+    for axes in (left, right):
+        axes.set_xscale("log", base=2)
+        counts = sorted({row["peers"] for row in rows})
+        axes.set_xticks(counts, [str(count) for count in counts])
     name_axes(left, "Throughput of the mesh", "peers", "pages/s")
     lines(
         right,
@@ -88,7 +91,6 @@ def draw(figure: Figure, outcome: Outcome) -> None:
         "each",
         "delay {:g} s",
     )
-    right.set_xscale("log", base=2)
     right.set_ylim(bottom=0)
     name_axes(right, "What one peer adds", "peers", "pages/s and peer")
 

@@ -117,9 +117,17 @@ def draw(figure: Figure, outcome: Outcome) -> None:
     ]
     lines(middle, series, "what", "peers", "speed_up")
     name_axes(middle, "Speed-up (figure 6-7)", "peers", "times one peer")
-    lines(right, [{**row, "one": ""} for row in last], "one", "peers", "cross_share")
+    lines(
+        right,
+        [{"one": "", "peers": row["peers"], "share": 100 * row["cross_share"]} for row in last],
+        "one",
+        "peers",
+        "share",
+    )
     right.set_ylim(bottom=0)
-    name_axes(right, "Links that go to another peer", "peers", "share of all links")
+    name_axes(right, "Links that go to another peer", "peers", "% of all links")
+    for axes in (middle, right):
+        axes.set_xticks(counts, [str(count) for count in counts])
 
 
 def claims(outcome: Outcome) -> Iterable[Claim]:

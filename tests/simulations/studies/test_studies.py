@@ -1,0 +1,172 @@
+"""The experiments, small, each with what must come out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mesh.errors import ConfigError
+from mesh.trace import write_trace
+from simulations.studies import (
+    balance,
+    cache,
+    partition,
+    plan,
+    politeness,
+    querylog,
+    search,
+    speedup,
+    weights,
+)
+from simulations.studies.catalogue import STUDIES
+from simulations.studies.study import Outcome, Parameters, Row, Study, numbers
+from tests.simulations.traces.test_columns import recorded
+
+SMALL: dict[str, dict[str, Any]] = {
+    "balance": {"peers": "2,4", "pages": 20_000, "fetches": 10},
+    "speedup": {"peers": "1,2,4", "pages": 20_000, "fetches": 10},
+    "partition": {"pages": 2_000},
+    "weights": {"peers": 3, "slow": 1, "pages": 60_000, "rate": 20.0, "minutes": 20, "threshold": 1_000},
+    "politeness": {"peers": "1,16", "delays": "0,10", "hosts": 500},
+    "search": {"peers": "1,10", "queries": 1_000},
+    "cache": {"count": 3_000, "distinct": 3_000, "sizes": "50,200"},
+    "querylog": {"count": 20_000, "distinct": 5_000},
+    "plan": {"pages": 1e5, "hosts": 2_000},
+}
+
+
+def small(study: Study, seeds: int = 2, **given: Any) -> Outcome:
+    return study.repeat(study.parameters(**(SMALL[study.name] | given)), range(seeds))
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_an_experiment_is_the_same_again_from_its_seed_and_tells_of_each_column(name: str) -> None:
+    study = STUDIES[name]
+    outcome = small(study)
+    assert outcome.runs == small(study).runs
+    rows = outcome.summary()
+    assert outcome.headline()
+    measured = {column for row in rows for column in row if not column.endswith(" +-")}
+    assert measured == set(study.columns)
+    assert len({tuple(row[key] for key in study.keys) for row in rows}) == len(rows)
+    assert all(claim.ours for claim in outcome.claims())
+
+
+def test_intervals_are_those_of_student() -> None:
+    def run(parameters: Parameters, seed: int) -> list[Row]:
+        return [{"key": 1, "value": float(seed), "text": "a"}]
+
+    study = Study("x", "?", "", Parameters, run, ("key",), {}, lambda figure, outcome: None, "")
+    (row,) = study.repeat(Parameters(), [1, 2, 3]).summary()
+    assert row["value"] == 2
+    assert row["value +-"] == pytest.approx(4.30 / np.sqrt(3))
+
+
+def test_book_6_5_variance_stays_below_the_reference() -> None:
+    rows = small(balance.STUDY).summary()
+    assert {row["below"] for row in rows} == {"yes"}
+    assert {row["peers"] for row in rows} == {2, 4}
+
+
+def test_book_6_7_the_speed_up_is_linear_and_never_above_the_number_of_peers() -> None:
+    rows = small(speedup.STUDY, pages=200_000).headline()
+    for row in rows:
+        assert 0.9 * row["peers"] <= row["speed_up"] <= row["peers"] * 1.001
+        assert row["pages_times"] == pytest.approx(row["speed_up"] * row["cheaper"], rel=1e-3)
+
+
+def test_few_hosts_bound_the_speed_up_and_the_table_says_so(tmp_path: Path) -> None:
+    write_trace(tmp_path / "web.trace", recorded(1_000))
+    outcome = small(speedup.STUDY, trace=str(tmp_path / "web.trace"), peers="1,16", fetches=20, delay=1.0)
+    row = outcome.headline()[-1]
+    assert row["speed_up"] < 3
+    assert "few hosts" in row["why"] or "run out" in row["why"]
+    assert 0 < row["cross_share"] < 0.2
+
+
+def test_book_6_2_the_three_schemes_move_what_they_should() -> None:
+    rows = {(row["by"], row["scheme"], row["change"]): row for row in small(partition.STUDY).summary()}
+    by_url = {
+        scheme: row["moved"]
+        for (by, scheme, change), row in rows.items()
+        if (by, change) == ("URL", "10 -> 11")
+    }
+    assert by_url["1: mod n"] == pytest.approx(10 / 11, abs=0.03)
+    assert by_url["3: array"] == pytest.approx(1 / 11, abs=0.03)
+    assert by_url["rendezvous (ours)"] == pytest.approx(1 / 11, abs=0.03)
+    assert rows["host", "rendezvous (ours)", "10 -> 11"]["shared_hosts"] == 0
+    assert rows["URL", "rendezvous (ours)", "10 -> 11"]["shared_hosts"] > 0.5
+
+
+def test_the_rule_for_queues_makes_the_longest_one_shorter() -> None:
+    last = {row["rule"]: row for row in small(weights.STUDY).summary()}
+    assert last["with the rule"]["longest"] < last["without"]["longest"]
+    assert last["without"]["weight_spread"] == 1
+
+
+def test_hosts_bound_the_throughput_however_many_peers_there_are() -> None:
+    rows = {(row["delay_s"], row["peers"]): row for row in small(politeness.STUDY).summary()}
+    assert rows[10.0, 16]["bottleneck"] == "hosts"
+    assert rows[10.0, 16]["pages_s"] == pytest.approx(rows[10.0, 1]["hosts_bound"], rel=0.01)
+    assert rows[0.0, 16]["bottleneck"] != "hosts"
+
+
+def test_book_3_3_and_6_2_sizing() -> None:
+    assert politeness.pages_a_day(100) == 2_160_000
+    assert politeness.hours_at_least(1e8, 100) == pytest.approx(33.3, abs=0.1)
+
+
+def test_hedging_helps_with_slow_peers_and_standbys_answer_for_dead_ones() -> None:
+    rows = {(row["peers"], row["hedging"]): row for row in small(search.STUDY, slow=0.003).summary()}
+    assert rows[10, "hedged"]["p99_ms"] < 0.5 * rows[10, "not hedged"]["p99_ms"]
+    rows = {(row["peers"], row["hedging"]): row for row in small(search.STUDY, dead=0.05).summary()}
+    assert rows[10, "not hedged"]["coverage"] == pytest.approx(0.95, abs=0.02)
+    assert rows[10, "hedged"]["coverage"] > 0.99
+    assert search.data_read(1, 1e5, 5e4, 10) == pytest.approx(5e5)  # book, (8-1)
+
+
+QUERIES = [1, 2, 3, 1, 4, 1, 2, 5, 1, 2]
+
+
+def test_caches_replace_what_they_should() -> None:
+    # Of size 2. FIFO: 1 | 1 2 | 2 3 | 3 1 | 1 4 | hit 1 | 4 2 | 2 5 | 5 1 | 1 2
+    assert cache.fifo_hits(QUERIES, 2) == 1
+    # LRU: 1 2 | 2 3 | 3 1 | 1 4 | hit 1 | 1 2 | 2 5 | 5 1 | 1 2
+    assert cache.lru_hits(QUERIES, 2) == 1
+    # LFU without decay keeps 1 once it was asked twice: 3 1 | 1 4 | hit 1 | 1 2 | 1 5 | hit 1 | 1 2
+    assert cache.lfu_hits(QUERIES, 2, 1.0) == 2
+    for hits_of in (cache.fifo_hits, cache.lru_hits, cache.gdsf_hits):
+        assert hits_of(QUERIES, 100) == len(QUERIES) - len(set(QUERIES))
+
+
+def test_querylog_9_2_fit_and_statistics_of_known_series() -> None:
+    assert querylog.fit(0.2) == pytest.approx(0.783, abs=0.001)
+    random = np.random.default_rng(1)
+    assert querylog.hurst(random.normal(size=16_384)) == pytest.approx(
+        0.55, abs=0.06
+    )  # small parts tell more
+    assert querylog.hurst(np.cumsum(random.normal(size=16_384))) > 0.9
+    groups = np.concatenate([np.arange(1_000), np.arange(500, 1_500), np.arange(5_000, 6_000)])
+    assert querylog.again_in_groups(groups).tolist() == [0.5, 0.0]
+
+
+def test_a_plan_grows_with_what_is_wanted_and_names_what_it_waits_for() -> None:
+    few = small(plan.STUDY, seeds=1, pages=1e6, hosts=1_000_000, delay=0.0)
+    many = small(plan.STUDY, seeds=1, pages=1e9, hosts=100_000_000, delay=0.0, mbps=1e5)
+    assert few.summary()[0]["peers"] == 2
+    assert many.summary()[0]["peers"] > 20
+    assert many.summary()[0]["hours"] <= 24
+    polite = small(plan.STUDY, seeds=1, pages=1e6, hosts=10, delay=10.0)
+    assert "would not help" in polite.summary()[0]["bottleneck"]
+    words = plan.in_words(polite)
+    assert "and not 24 as you wish" in words
+    assert words.startswith("You need 2 machines of 4 cores.")
+
+
+@pytest.mark.parametrize("text", ["", "a", "1,,2", "0", "1.5"])
+def test_numbers_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="--peers"):
+        numbers(text, "--peers")

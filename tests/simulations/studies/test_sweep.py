@@ -1,0 +1,150 @@
+"""Repetitions on all cores, what is kept of them, the commands, the files, the page and the notebook."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from typer.testing import CliRunner
+
+from mesh.errors import ConfigError
+from simulations.cli import sim
+from simulations.studies import commands, plan, politeness
+from simulations.studies.catalogue import STUDIES
+from simulations.studies.drawing import figure_of
+from simulations.studies.report import report
+from simulations.studies.study import Row, Study
+from simulations.studies.sweep import sweep, varied
+from tests.simulations.studies.test_studies import SMALL, small
+
+STUDY = politeness.STUDY
+PARAMETERS = STUDY.parameters(**SMALL["politeness"])
+
+
+def test_a_sweep_on_two_cores_is_that_on_one() -> None:
+    alone, together = (sweep(STUDY, [PARAMETERS], range(3), jobs=jobs) for jobs in (1, 2))
+    assert alone[0].runs == together[0].runs
+
+
+def counting(runs: list[int]) -> Study:
+    def run(parameters: Any, seed: int) -> list[Row]:
+        if seed == 2 and 2 not in runs:
+            runs.append(seed)
+            raise KeyboardInterrupt
+        runs.append(seed)
+        return STUDY.run(parameters, seed)
+
+    return Study("counted", "?", "", STUDY.parameters, run, STUDY.keys, STUDY.columns, STUDY.draw, "")
+
+
+def test_a_sweep_that_was_stopped_goes_on_and_more_seeds_cost_only_themselves(tmp_path: Path) -> None:
+    runs: list[int] = []
+    study = counting(runs)
+    with pytest.raises(KeyboardInterrupt):
+        sweep(study, [PARAMETERS], range(4), kept=tmp_path)
+    seen: list[tuple[int, int]] = []
+    sweep(
+        study, [PARAMETERS], range(4), kept=tmp_path, progress=lambda done, total: seen.append((done, total))
+    )
+    assert runs == [0, 1, 2, 2, 3]
+    assert seen == [(2, 4), (3, 4), (4, 4)]
+    (outcome,) = sweep(study, [PARAMETERS], range(5), kept=tmp_path)
+    assert runs == [0, 1, 2, 2, 3, 4]
+    assert outcome.runs == sweep(STUDY, [PARAMETERS], range(5), jobs=1)[0].runs
+    for path in tmp_path.iterdir():
+        path.write_text("[half of i")
+    sweep(study, [PARAMETERS], range(1), kept=tmp_path)
+    assert runs[-1] == 0
+
+
+def test_values_of_parameters_are_combined() -> None:
+    named = varied(PARAMETERS, ["hosts=100,200", "delays=0;0,10"])
+    assert [name for name, _ in named] == [
+        "hosts=100, delays=0",
+        "hosts=100, delays=0,10",
+        "hosts=200, delays=0",
+        "hosts=200, delays=0,10",
+    ]
+    assert msgspec.to_builtins(named[-1][1])["hosts"] == 200
+    for wrong in ("no=1", "hosts", "hosts=many", "hosts=0"):
+        with pytest.raises(ConfigError, match="--vary"):
+            varied(PARAMETERS, [wrong])
+
+
+def options(study: Study) -> list[str]:
+    given = SMALL[study.name]
+    return [word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+
+
+def run(*words: object) -> str:
+    result = CliRunner().invoke(sim, [str(word) for word in words])
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.stdout
+
+
+def test_a_command_prints_a_table_and_writes_its_files(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `simulations` is not installed")
+    output = run("politeness", *options(STUDY), "--seeds", 2, "--jobs", 1, "--out", tmp_path)
+    assert "as said" in output
+    rows = list(csv.DictReader((tmp_path / "politeness.csv").read_text().splitlines()))
+    assert {row["peers"] for row in rows} == {"1", "16"}
+    document = json.loads((tmp_path / "politeness.json").read_text())
+    assert (document["seeds"], document["parameters"]["hosts"]) == ([1, 2], 500)
+    assert (tmp_path / "politeness.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "politeness.svg").read_text().lstrip().startswith("<?xml")
+
+
+def test_a_command_tells_programs_everything_and_runs_variations() -> None:
+    words = ("politeness", *options(STUDY), "--seeds", 1, "--json", "--vary", "hosts=100,200")
+    documents = [json.loads(line) for line in run(*words).splitlines()]
+    assert [document["parameters"]["hosts"] for document in documents] == [100, 200]
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_experiment_has_help_with_its_parameters(name: str) -> None:
+    output = run(name, "--help")
+    assert "Source:" in output
+    assert f"Example: tianmesh sim {name}" in output
+
+
+def test_a_value_out_of_its_range_is_wrong_usage() -> None:
+    assert CliRunner().invoke(sim, ["plan", "--replicas", "9"]).exit_code == 2
+    with pytest.raises(ConfigError, match="hours"):
+        commands.check(plan.PlanParameters(hours=0.0))
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_figure_can_be_drawn_with_units_on_its_axes(name: str) -> None:
+    matplotlib = pytest.importorskip("matplotlib.figure", reason="the extra `simulations` is not installed")
+    outcome = small(STUDIES[name])
+    figure = matplotlib.Figure()
+    STUDIES[name].draw(figure, outcome)
+    assert all(axes.get_xlabel() and axes.get_ylabel() and axes.get_title() for axes in figure.axes)
+
+
+def test_the_page_has_all_figures_in_it_and_needs_nothing_else() -> None:
+    pytest.importorskip("matplotlib", reason="the extra `simulations` is not installed")
+    outcomes = [small(STUDIES[name]) for name in ("politeness", "plan")]
+    page = report(outcomes)
+    assert page.count("<svg") == 2
+    assert "You need" in page
+    assert "src=" not in page
+    assert 'href="http' not in page.replace('xlink:href="http', "")
+    assert figure_of(outcomes[0], "svg") == figure_of(outcomes[0], "svg")
+
+
+def test_the_cells_of_the_notebook_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `simulations` is not installed")
+    path = Path(__file__).parents[3] / "docs" / "notebooks" / "experiments.ipynb"
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            exec(compile("".join(cell["source"]), path.name, "exec"), names)
+    assert names["outcome"].summary()
+    assert list(tmp_path.glob("*.png"))
