@@ -90,31 +90,34 @@ def replay_table(result: ReplayResult) -> RenderableType:
         below,
         "CV",
         "max/\nmean",
-        "times\n1 peer",
-        "to\nhalf",
+        "speed-\nup",
+        "pages\ntimes",
         "cross\nURLs",
         "bytes",
+        "why",
     ):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="left" if heading == "why" else "right")
     for run in result.runs:
         table.add_row(
             str(run.peers),
             f"{run.pages / run.peers / len(run.intervals):,.1f}",
-            f"{run.variance_max:.4f}",
+            f"{run.variance_max:.3f}",
             "yes" if run.is_below_reference else "no",
-            f"{run.total.variation:.3f}",
+            f"{run.total.variation:.2f}",
             f"{run.total.max_over_mean:.2f}",
-            f"{run.speed_up:.2f}",
-            f"{run.speed_up_to_half:.2f}",
+            f"{run.speed_up:.1f}",
+            f"{run.pages_times:.1f}",
             f"{run.cross_links.sent / max(1, run.cross_links.found):.1%}",
             f"{run.cross_links.bytes_per_link:.0f}",
+            run.why,
         )
     legend = (
         "pages/unit: of each peer on average. variance: of the peers' shares, in the worst unit; every one "
         f"is to be below {result.reference_variance:g}, two peers that split 2 : 3. CV (coefficient of "
-        "variation) and max/mean: of the peers' pages in all units. times 1 peer: speed-up, pages in the "
-        "same time over those of one peer; to half: in the time until half of the pages. cross URLs: share "
-        "of all links that went to another peer; bytes of each. Each peer fetched "
+        "variation) and max/mean: of the peers' pages in all units. speed-up: seconds of fetches in the same "
+        "time over those of one peer with as many fetches in flight; pages times: pages over those of one "
+        "peer. why: idle, fetches for which there was no host to ask; mix, by how much faster the pages are "
+        "that more peers fetch first, since hosts take turns and slow ones hold one peer up. cross URLs: share of all links that went to another peer; bytes of each. Each peer fetched "
         f"{result.fetches_in_flight} at a time, {result.delay_s:g} s between two fetches from a host."
     )
     return Group(table, Text("\n".join([legend, *(f"note: {note}" for note in result.notes)])))
@@ -141,10 +144,8 @@ def draw_replay(result: ReplayResult, path: Path) -> None:
             variance.plot(units, [each.balance.variance for each in run.intervals], marker=".", label=label)
     variance.axhline(result.reference_variance, linestyle="--", color="black", label="reference 2:3")
     counts = [run.peers for run in result.runs]
-    speed.plot(counts, [run.speed_up for run in result.runs], marker="o", label="pages in the same time")
-    speed.plot(
-        counts, [run.speed_up_to_half for run in result.runs], marker="s", label="time to half the pages"
-    )
+    speed.plot(counts, [run.speed_up for run in result.runs], marker="o", label="work in the same time")
+    speed.plot(counts, [run.pages_times for run in result.runs], marker="s", label="pages in the same time")
     speed.plot(counts, counts, linestyle="--", color="black", label="linear")
     unit = f"units of {result.interval_s:g} s"
     for axes, title, x, y in (

@@ -58,10 +58,12 @@ def lines(
         style = next(styles)
         chosen = [row for row in rows if row[by] == value]
         error = [row.get(f"{y} +-", 0.0) for row in chosen]
+        # Nothing here is below zero, which a logarithmic axis could not show.
+        below = [min(half, 0.9 * abs(row[y])) for half, row in zip(error, chosen, strict=True)]
         axes.errorbar(
             [row[x] for row in chosen],
             [row[y] for row in chosen],
-            yerr=error if any(error) else None,
+            yerr=(below, error) if any(error) else None,
             label=name.format(value),
             color=COLOURS[style],
             marker=MARKERS[style],

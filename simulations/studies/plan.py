@@ -49,17 +49,20 @@ class PlanParameters(Parameters, frozen=True, kw_only=True):
     """What is wanted, and what a machine can do."""
 
     trace: Annotated[str, Meta(description="Trace of the web; its pages, hosts and sizes count.")] = ""
-    pages: Annotated[float, Meta(ge=1, le=1e11, description="Of the web.")] = 1e6
+    pages: Annotated[float, Meta(ge=1, le=1e11, description="Of the web.")] = 5e7
     page_kb: Annotated[float, Meta(gt=0, description="Of a page, mean, kB.")] = 19.0
-    hosts: Annotated[int, Meta(ge=1, le=1_000_000_000, description="Of the web.")] = 20_000
+    hosts: Annotated[int, Meta(ge=1, le=1_000_000_000, description="Of the web.")] = 500_000
+    host_pages: Annotated[float, Meta(ge=1, description="Of one host at most, as crawls are limited.")] = (
+        100_000
+    )
     seconds: Annotated[float, Meta(gt=0, le=3_600, description="That a host takes for a page, median.")] = (
         0.25
     )
     delay: Annotated[float, Meta(ge=0, le=86_400, description="Between two fetches of a host, s.")] = 2.0
-    hours: Annotated[float, Meta(gt=0, description="In which the crawl is to be over.")] = 24.0
+    hours: Annotated[float, Meta(gt=0, description="In which the crawl is to be over.")] = 72.0
     queries: Annotated[float, Meta(ge=0, le=1e6, description="A second.")] = 10.0
     replicas: Annotated[int, Meta(ge=1, le=8, description="R, copies of every page.")] = 2
-    cores: Annotated[float, Meta(gt=0, le=1_024, description="Of a machine.")] = 4.0
+    cores: Annotated[float, Meta(gt=0, le=1_024, description="Of a machine.")] = 2.0
     disk_gb: Annotated[float, Meta(gt=0, description="Of a machine.")] = 500.0
     memory_gb: Annotated[float, Meta(gt=0, description="Of a machine.")] = 8.0
     mbps: Annotated[float, Meta(gt=0, description="Bandwidth of the outlet, Mbit/s.")] = 1_000.0
@@ -158,7 +161,7 @@ def _hours(
     bounds = pages_a_second(parameters, web, seconds, peers, factor)
     least = min(bounds, key=bounds.__getitem__)
     steady = web.pages / bounds[least] / 3_600
-    alone = web.largest_pages * (web.largest_seconds + parameters.delay) / 3_600
+    alone = min(web.largest_pages, parameters.host_pages) * (web.largest_seconds + parameters.delay) / 3_600
     return (alone, "the largest host, at its own pace") if alone > steady else (steady, least)
 
 
