@@ -6,6 +6,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -81,6 +82,8 @@ def replay_table(result: ReplayResult) -> RenderableType:
     table = Table(
         title=f"{result.pages:,} pages, {result.hosts:,} hosts, {units} units of {result.interval_s:g} s",
         pad_edge=False,
+        padding=(0, 1, 0, 0),
+        box=SIMPLE_HEAD,
     )
     below = f"<{result.reference_variance:g}"
     for heading in (
@@ -117,7 +120,8 @@ def replay_table(result: ReplayResult) -> RenderableType:
         "variation) and max/mean: of the peers' pages in all units. speed-up: seconds of fetches in the same "
         "time over those of one peer with as many fetches in flight; pages times: pages over those of one "
         "peer. why: idle, fetches for which there was no host to ask; mix, by how much faster the pages are "
-        "that more peers fetch first, since hosts take turns and slow ones hold one peer up. cross URLs: share of all links that went to another peer; bytes of each. Each peer fetched "
+        "that more peers fetch first, since hosts take turns and slow ones hold one peer up. cross URLs: "
+        "share of all links that went to another peer; bytes of each. Each peer fetched "
         f"{result.fetches_in_flight} at a time, {result.delay_s:g} s between two fetches from a host."
     )
     return Group(table, Text("\n".join([legend, *(f"note: {note}" for note in result.notes)])))

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Final
+from math import inf
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,6 @@ from simulations.model.turns import wait_seconds
 from simulations.trace import ERROR_SECONDS
 from simulations.traces.columns import Floats, Ints, TraceColumns
 
-STEPS_MAX: Final = 2_000_000
 SEED: Final = -1
 FOUND_AFTER_S: Final = 0.25  # parsing, storing, and the batches in which links travel; fitted to the peers
 NEW_ITEMS: Final = 2  # robots.txt and the first page; a host is new until it has given both
@@ -32,6 +32,7 @@ class Items:
 
     host: Ints
     seconds: Floats
+    n_bytes: Ints
     is_page: npt.NDArray[np.bool_]
     starts: Ints  # of hosts
     counts: Ints
@@ -39,6 +40,15 @@ class Items:
     children: Ints  # what an item links to, and with the first of a host its robots.txt
     is_seed: npt.NDArray[np.bool_]  # known from the start, as the robots.txt of a seed
     slots: Ints  # of hosts
+
+
+class Course(NamedTuple):
+    """What peers have done at some times, from 0 on; of shape (times, peers)."""
+
+    times: Floats
+    pages: Floats
+    busy_s: Floats  # seconds of fetches
+    n_bytes: Floats
 
 
 def items_of(columns: TraceColumns, slot_count: int) -> Items:
@@ -65,6 +75,7 @@ def items_of(columns: TraceColumns, slot_count: int) -> Items:
     return Items(
         host=host,
         seconds=np.maximum(seconds[order], 1e-6),
+        n_bytes=np.concatenate((columns.n_bytes, np.zeros(len(host) - pages, np.int64)))[order],
         is_page=is_page[order],
         starts=np.cumsum(counts) - counts,
         counts=counts,
@@ -83,19 +94,17 @@ def replay(
     fetches: int,
     delay_s: float,
     step_s: float,
-) -> tuple[Floats, Floats]:
-    """Fetch it all.
+    until_s: float = inf,
+) -> Course:
+    """Fetch it all, or what can be fetched in some time.
 
     Args:
       peer: that owns each host.
       step_s: of time.
-
-    Returns:
-      Times, and pages of each peer at these times, of shape (times, peers): from 0 until all is fetched.
     """
     periods = items.seconds + delay_s
     work = np.concatenate(([0.0], np.cumsum(periods)))
-    pages_before = np.concatenate(([0], np.cumsum(items.is_page)))
+    before = np.vstack((_sums(items.is_page), _sums(items.seconds), _sums(items.n_bytes)))
     seconds = np.bincount(items.host, items.seconds) / np.maximum(items.counts, 1)
     numbers = np.arange(len(work))
     position = items.starts.astype(np.float64)
@@ -104,8 +113,8 @@ def replay(
     done = items.starts.copy()
     lag = round(FOUND_AFTER_S / step_s)
     on_the_way: deque[Ints] = deque()  # hosts of what links that have come lead to
-    rows: list[Floats] = [np.zeros(n_peers)]
-    for _ in range(STEPS_MAX):
+    rows = [np.zeros((3, n_peers))]
+    while len(rows) <= until_s / step_s:
         active = np.flatnonzero(position < known)
         if not len(active) and not any(map(len, on_the_way)):
             break
@@ -126,10 +135,15 @@ def replay(
         if len(on_the_way) > lag:
             known += np.bincount(on_the_way.popleft(), minlength=len(known))
         done = whole
-        fetched = pages_before[done] - pages_before[items.starts]
-        rows.append(np.bincount(peer, fetched, n_peers).astype(np.float64))
+        fetched = before[:, done] - before[:, items.starts]
+        rows.append(np.array([np.bincount(peer, each, n_peers) for each in fetched]))
     times: Floats = np.arange(len(rows), dtype=np.float64) * step_s
-    return times, np.array(rows)
+    return Course(times, *np.array(rows).transpose(1, 0, 2))
+
+
+def _sums(values: npt.NDArray[Any]) -> Floats:
+    """What is before each item, and behind the last."""
+    return np.concatenate(([0.0], np.cumsum(values, dtype=np.float64)))
 
 
 def _waits(

@@ -77,16 +77,10 @@ def crawl(
     ends = np.cumsum(np.bincount(peer, minlength=n_peers))
     shape = intervals, n_peers
     whole = Flow(np.zeros(shape), np.zeros(shape), np.zeros(shape))
-    first = 0
-    while first < n_peers:
-        begin = int(ends[first - 1]) if first else 0
-        last = max(first + 1, int(np.searchsorted(ends, begin + HOSTS_FETCHED, "right")))
-        some = order[begin : int(ends[last - 1])]
-        hosts = Hosts(
-            np.zeros(0, np.int64), pages[some].astype(np.int64), *_wide(seconds[some], n_bytes[some])
-        )
+    for first, last in _peers_at_once(ends):
+        some = order[ends[first - 1] if first else 0 : ends[last - 1]]
         part = flow(
-            hosts,
+            Hosts(np.zeros(0, np.int64), pages[some].astype(np.int64), *_wide(seconds[some], n_bytes[some])),
             peer[some].astype(np.int64) - first,
             last - first,
             fetches=fetches,
@@ -96,10 +90,19 @@ def crawl(
         )
         whole.pages[:, first:last], whole.busy_s[:, first:last] = part.pages, part.busy_s
         whole.n_bytes[:, first:last] = part.n_bytes
-        first = last
-        progress(first, n_peers)
+        progress(last, n_peers)
     owned = np.bincount(peer, pages, n_peers).astype(np.int64)
     return Crawl(whole, len(peer), owned, np.bincount(peer, minlength=n_peers), bound)
+
+
+def _peers_at_once(ends: Ints) -> Iterator[tuple[int, int]]:
+    """Ranges of peers with some hosts together; of one that has more, it alone."""
+    first = 0
+    while first < len(ends):
+        begin = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, begin + HOSTS_FETCHED, "right")))
+        yield first, last
+        first = last
 
 
 def _wide(*arrays: npt.NDArray[np.float32]) -> Iterator[npt.NDArray[np.float64]]:

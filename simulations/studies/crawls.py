@@ -13,10 +13,12 @@ from mesh.trace import read_trace
 from simulations.experiments import INTERVALS, interval_for
 from simulations.model.flow import Flow, flow, host_bound
 from simulations.model.hosts import Hosts, drawn_hosts, hosts_of
+from simulations.model.replay import Items, items_of, replay
 from simulations.model.streaming import owners
 from simulations.studies.study import Parameters, numbers
 from simulations.traces.columns import TraceColumns, columns_of
 
+STEPS: int = 50  # of a unit, for a trace
 SLOTS: int = 50_000  # m, as the book has it and meshes by default
 
 
@@ -55,9 +57,14 @@ def web_of(parameters: CrawlParameters, seed: int) -> Hosts:
 
 
 def fetched(parameters: CrawlParameters, hosts: Hosts, seed: int) -> tuple[float, dict[int, Flow]]:
-    """Let meshes of all sizes fetch the web; return the unit of time, and what each has done."""
+    """Let meshes of all sizes fetch the web; return the unit of time, and what each has done.
+
+    Pages of a trace are found by links; hosts of a drawn web are all known from the start.
+    """
     counts = sorted({1, *numbers(parameters.peers, "--peers", most=20_000)})
     unit_s = parameters.unit or _unit_for(hosts, counts[-1], parameters)
+    if parameters.trace:
+        return unit_s, {count: _replayed(parameters, count, unit_s, seed) for count in counts}
     flows = {}
     for count in counts:
         peer = slot_owners(count, seed)[hosts.slots].astype(np.int64)
@@ -71,6 +78,27 @@ def fetched(parameters: CrawlParameters, hosts: Hosts, seed: int) -> tuple[float
             intervals=INTERVALS,
         )
     return unit_s, flows
+
+
+def _replayed(parameters: CrawlParameters, count: int, unit_s: float, seed: int) -> Flow:
+    items = _items(parameters.trace)
+    course = replay(
+        items,
+        slot_owners(count, seed)[items.slots].astype(np.int64),
+        count,
+        fetches=parameters.fetches,
+        delay_s=parameters.delay,
+        step_s=unit_s / STEPS,
+        until_s=unit_s * INTERVALS,
+    )
+    # A crawl that was over before stays as it was then.
+    at = np.minimum(np.arange(1, INTERVALS + 1) * STEPS, len(course.times) - 1)
+    return Flow(course.pages[at], course.busy_s[at], course.n_bytes[at])
+
+
+@lru_cache(2)
+def _items(path: str) -> Items:
+    return items_of(trace_columns(path), SLOTS)
 
 
 @lru_cache(16)

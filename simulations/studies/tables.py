@@ -9,6 +9,7 @@ from io import StringIO
 from typing import Any
 
 import msgspec
+from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -36,7 +37,7 @@ def outcome_table(outcome: Outcome) -> RenderableType:
     """For people: the table, what its columns are, what the source says beside what came out."""
     rows = outcome.headline()
     names = shown_columns(rows, outcome)
-    table = Table(title=outcome.study.question, pad_edge=False)
+    table = Table(title=outcome.study.question, pad_edge=False, padding=(0, 1, 0, 0), box=SIMPLE_HEAD)
     for name in names:
         table.add_column(
             name.replace("_", "\n", 1), justify="left" if isinstance(rows[0][name], str) else "right"

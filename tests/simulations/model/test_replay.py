@@ -37,8 +37,9 @@ def test_model_and_peers_agree_on_pages_per_peer_and_within_5_percent_on_their_c
     end = max(until for each in times.values() for until in each[-1:])
     items = items_of(COLUMNS, SLOT_COUNT_DEFAULT)
     peer = exact.table.ranking[0][items.slots].astype(np.int64)
-    at, pages = replay(items, peer, n_peers, fetches=FETCHES, delay_s=DELAY_S, step_s=end / 1_000)
+    at, pages, busy_s, _ = replay(items, peer, n_peers, fetches=FETCHES, delay_s=DELAY_S, step_s=end / 1_000)
     assert pages[-1].tolist() == [len(times[name]) for name in exact.table.peers]
+    assert busy_s[-1].sum() == pytest.approx(items.seconds.sum())
     everything = sorted(until for each in times.values() for until in each)
     for unit in range(1, 11):
         fetched = bisect_right(everything, end * unit / 10)
