@@ -77,8 +77,8 @@ def _why(done: Flow, alone: Flow, unit: int, count: int, bound: float, unit_s: f
     if speed["efficiency"] < 0.9:
         reasons.append("few hosts" if rate > 0.5 * bound else "hosts run out")
     if speed["pages_times"] > count:
-        reasons.append(f"pages {speed['cheaper']:.2f} x cheaper: fast hosts first")
-    return "; ".join(reasons) or "linear"
+        reasons.append(f"mix {speed['cheaper']:.2f}")
+    return ", ".join(reasons) or "linear"
 
 
 def _links(parameters: SpeedupParameters, hosts: Hosts, count: int, seed: int) -> tuple[float, float, float]:
@@ -172,7 +172,7 @@ STUDY: Final = Study(
         "cross_share": "links that go to another peer, of all links",
         "cross_urls": "such links of the whole web",
         "cross_mb": "their bytes, in MB",
-        "why": "what the speed-up is bound by",
+        "why": "what the speed-up is bound by; mix: pages are more than that since fast hosts come first",
     },
     draw=draw,
     caption="Pages over time, speed-up and cross traffic, as in the book's figures 6-6 and 6-7.",

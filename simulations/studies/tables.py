@@ -27,10 +27,9 @@ def cell(row: Row, name: str) -> str:
 
 
 def shown_columns(rows: Sequence[Row], outcome: Outcome) -> list[str]:
-    """Those that are not the same everywhere, and the keys."""
-    keys = outcome.study.keys
+    """Those that are not the same everywhere."""
     names = [name for name in outcome.study.columns if name in rows[0]]
-    return [name for name in names if name in keys or len(rows) == 1 or len({row[name] for row in rows}) > 1]
+    return [name for name in names if len(rows) == 1 or len({row[name] for row in rows}) > 1]
 
 
 def outcome_table(outcome: Outcome) -> RenderableType:
