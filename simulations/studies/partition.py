@@ -215,6 +215,7 @@ STUDY: Final = Study(
     },
     draw=draw,
     caption="What moves when a peer comes or goes, and what dividing by something else than hosts costs.",
+    shown=("scheme", "change", "moved", "moved_mb", "variation", "cross_share", "entries"),
     is_headline=lambda row: row["by"] == "host",
     claims=claims,
 )

@@ -144,5 +144,6 @@ STUDY: Final = Study(
     },
     draw=draw,
     caption="Throughput against peers and delay; where a line is flat, hosts or the outlet are few.",
+    shown=("delay_s", "peers", "pages_s", "hosts_bound", "bottleneck"),
     claims=claims,
 )

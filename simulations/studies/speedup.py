@@ -176,6 +176,7 @@ STUDY: Final = Study(
     },
     draw=draw,
     caption="Pages over time, speed-up and cross traffic, as in the book's figures 6-6 and 6-7.",
+    shown=("peers", "pages", "speed_up", "pages_times", "cross_share", "cross_mb", "why"),
     is_headline=lambda row: row["unit"] == INTERVALS,
     claims=claims,
 )

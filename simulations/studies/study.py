@@ -93,6 +93,7 @@ class Study:
     draw: Callable[[Figure, Outcome], None]
     caption: str  # of the figure
     seeds: int = 3  # repetitions by default
+    shown: tuple[str, ...] = ()  # columns of a table in a terminal; none for all
     is_headline: Callable[[Row], bool] = _every
     claims: Callable[[Outcome], Iterable[Claim]] = _nothing
 

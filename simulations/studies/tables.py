@@ -6,7 +6,7 @@ import csv
 from collections.abc import Sequence
 from importlib.metadata import version
 from io import StringIO
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from rich.box import SIMPLE_HEAD
@@ -15,6 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from simulations.studies.study import Outcome, Row
+
+ROWS_ACROSS: Final = 3  # of a table that is shown with rows and columns exchanged
 
 
 def cell(row: Row, name: str) -> str:
@@ -36,21 +38,40 @@ def outcome_table(outcome: Outcome) -> RenderableType:
     """For people: the table, what its columns are, what the source says beside what came out."""
     rows = outcome.headline()
     names = shown_columns(rows, outcome)
+    chosen = [name for name in names if name in outcome.study.shown or not outcome.study.shown]
+    if len(rows) <= ROWS_ACROSS:
+        return Group(_across(rows, names, outcome), _legend(rows, [], outcome))
     table = Table(title=outcome.study.question, pad_edge=False, padding=(0, 1, 0, 0), box=SIMPLE_HEAD)
-    for name in names:
-        table.add_column(
-            name.replace("_", "\n", 1), justify="left" if isinstance(rows[0][name], str) else "right"
-        )
+    for name in chosen:
+        is_text = isinstance(rows[0][name], str)
+        table.add_column(name.replace("_", "\n", 1), justify="left" if is_text else "right")
     for row in rows:
-        table.add_row(*(cell(row, name) for name in names))
-    same = [name for name in outcome.study.columns if name in rows[0] and name not in names]
-    lines = [f"{name}: {outcome.study.columns[name]}" for name in names]
-    lines += [f"{name}: {cell(rows[0], name)}, {outcome.study.columns[name]}" for name in same]
+        table.add_row(*(cell(row, name).replace(" ± ", "\n± ") for name in chosen))
+    return Group(table, _legend(rows, chosen, outcome))
+
+
+def _across(rows: Sequence[Row], names: Sequence[str], outcome: Outcome) -> Table:
+    """A column for each of a few rows, and what is in it beside."""
+    key, *others = names
+    table = Table(title=outcome.study.question, pad_edge=False, padding=(0, 1, 0, 0), box=SIMPLE_HEAD)
+    for heading in (key, *(cell(row, key) for row in rows), "what it is"):
+        table.add_column(heading.replace("_", " "))
+    for name in others:
+        table.add_row(name.replace("_", " "), *(cell(row, name) for row in rows), outcome.study.columns[name])
+    return table
+
+
+def _legend(rows: Sequence[Row], told: Sequence[str], outcome: Outcome) -> Text:
+    columns = outcome.study.columns
+    lines = [f"{name}: {columns[name]}" for name in told]
+    for name in columns:
+        if len(rows) > 1 and len({row[name] for row in rows}) == 1:
+            lines.append(f"{name}: {cell(rows[0], name)}, {columns[name]}")
     lines.append(f"seeds {', '.join(map(str, outcome.seeds))}; ± is half of a 95 % interval over them")
     for claim in outcome.claims():
         verdict = "as said" if claim.holds else "NOT as said"
         lines.append(f"{verdict} ({claim.source}): {claim.says}; here {claim.ours}")
-    return Group(table, Text("\n".join(lines)))
+    return Text("\n".join(lines))
 
 
 def as_csv(outcome: Outcome) -> str:
@@ -83,4 +104,4 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
 def _short(value: float) -> str:
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
-    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}"
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3g}"

@@ -153,6 +153,7 @@ STUDY: Final = Study(
     },
     draw=draw,
     caption="Queues of peers of different speed, with weights that follow them and without.",
+    shown=("rule", "minute", "longest", "left", "weight_spread", "moved_urls"),
     is_headline=lambda row: row["minute"] in (1, 10, 30, 60, 90, 120),
     claims=claims,
 )
