@@ -14,7 +14,6 @@ Version 1 was the bare stream, without blocks, end, and the later fields of a pa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -27,7 +26,8 @@ TRACE_FORMAT: Final = "tianmesh-trace"
 TRACE_VERSION: Final = 2
 VERSION_BEFORE: Final = 1
 VALUE_BYTES_MAX: Final = 64 << 20  # of one page: 30,000 links of the longest kind
-BLOCK_PAGES: Final = 1_024  # of a trace that is written at once: about a megabyte before it is packed
+BLOCK_PAGES: Final = 1_024  # at most: about a megabyte before it is packed
+BLOCK_BYTES: Final = 4 << 20  # from which on a block is closed; a page can have 6,000 links
 
 
 class TracedPage(NamedTuple):
@@ -62,9 +62,18 @@ def pack_header(about: Mapping[str, str] | None = None) -> bytes:
     return pack_block(msgpack.packb(header))
 
 
-def pack_pages(pages: Iterable[TracedPage]) -> bytes:
-    """A block of a trace."""
-    return pack_block(b"".join(msgpack.packb(tuple(page)) for page in pages))
+def pack_pages(pages: Iterable[TracedPage]) -> Iterator[tuple[int, bytes]]:
+    """Yield blocks of a trace, each with the number of its pages."""
+    values: list[bytes] = []
+    n_bytes = 0
+    for page in pages:
+        values.append(msgpack.packb(tuple(page)))
+        n_bytes += len(values[-1])
+        if len(values) >= BLOCK_PAGES or n_bytes >= BLOCK_BYTES:
+            yield len(values), pack_block(b"".join(values))
+            values, n_bytes = [], 0
+    if values:
+        yield len(values), pack_block(b"".join(values))
 
 
 def pack_end(pages: int, blocks: int) -> bytes:
@@ -97,13 +106,12 @@ def write_trace(path: Path, pages: Iterable[TracedPage], about: Mapping[str, str
       ConfigError: the file cannot be written.
     """
     n_pages = n_blocks = 0
-    rest = iter(pages)
     try:
         with path.open("wb") as file:
             file.write(pack_header(about))
-            while block := list(islice(rest, BLOCK_PAGES)):
-                file.write(pack_pages(block))
-                n_pages, n_blocks = n_pages + len(block), n_blocks + 1
+            for count, block in pack_pages(pages):
+                file.write(block)
+                n_pages, n_blocks = n_pages + count, n_blocks + 1
             file.write(pack_end(n_pages, n_blocks))
     except OSError as error:
         raise ConfigError(

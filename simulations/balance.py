@@ -25,7 +25,7 @@ class Balance(msgspec.Struct, frozen=True):
     max_over_mean: float
 
 
-def balance_of(counts: Sequence[int]) -> Balance:
+def balance_of(counts: Sequence[float]) -> Balance:
     """Measure counts of work, one for each peer; nothing at all is perfectly balanced."""
     total, n = sum(counts), len(counts)
     if total == 0:

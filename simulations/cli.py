@@ -22,7 +22,7 @@ from mesh.collector import relax_collector
 from mesh.errors import INTERRUPTED, ConfigError
 from peers.crawler.settings import Revisit
 from simulations.studies import commands as studies
-from simulations.traces import commands
+from simulations.traces import commands as traces
 
 if TYPE_CHECKING:
     from simulations.fault_run import Outcome
@@ -44,7 +44,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 def register(app: typer.Typer) -> None:
     """Mount `sim` and `trace` on the main command."""
     app.add_typer(sim, name="sim", callback=relax_collector)
-    app.add_typer(commands.app, name="trace", callback=relax_collector)
+    app.add_typer(traces.app, name="trace", callback=relax_collector)
 
 
 @sim.command(epilog="Example: tianmesh sim crawl --peers 8 --seed 7 --pages 100000 --json")
@@ -99,7 +99,7 @@ def replay(
         typer.Option(min=1, max=10_000, help="Of each peer at a time; chosen by the hosts if absent."),
     ] = None,
     figure: Annotated[Path | None, typer.Option(help="Image to draw (.png, .svg, .pdf).")] = None,
-    is_partial: commands.PartialOption = False,
+    is_partial: traces.PartialOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Let meshes of several sizes fetch a recorded crawl: balance, speed-up, traffic of cross links.
@@ -109,7 +109,7 @@ def replay(
     from simulations import experiments
     from simulations.report import draw_replay, replay_table
 
-    pages = commands.load(trace, is_partial)
+    pages = traces.load(trace, is_partial)
     with _progress("replaying") as progress:
         result = experiments.replay(
             pages,

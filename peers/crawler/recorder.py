@@ -72,15 +72,14 @@ class TraceRecorder:
         return pages
 
     def _write(self, pages: list[TracedPage]) -> None:
-        """Append a whole block or nothing: behind half a block no reader would trust what follows."""
-        if not pages:
-            return
-        if self._append(pack_pages(pages)):
-            self.pages_written += len(pages)
-            offset, before, blocks = self._end
-            self._end = TraceEnd(offset, before + len(pages), blocks + 1)
-        else:
-            self.pages_left_out += len(pages)
+        """Append whole blocks or nothing: behind half a block no reader would trust what follows."""
+        for count, block in pack_pages(pages):
+            if self._append(block):
+                self.pages_written += count
+                offset, before, blocks = self._end
+                self._end = TraceEnd(offset, before + count, blocks + 1)
+            else:
+                self.pages_left_out += count
 
     def _append(self, content: bytes) -> bool:
         end = self._file.tell()

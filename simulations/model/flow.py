@@ -22,10 +22,6 @@ class Flow:
     busy_s: Floats  # seconds of fetches
     n_bytes: Floats
 
-    @property
-    def peers(self) -> int:
-        return int(self.pages.shape[1])
-
 
 def flow(
     hosts: Hosts,

@@ -25,16 +25,9 @@ class Hosts:
     seconds: Floats  # that a page takes, mean
     n_bytes: Floats  # of a page, mean
 
-    def __len__(self) -> int:
-        return len(self.pages)
-
     @property
     def page_count(self) -> int:
         return int(self.pages.sum())
-
-    def where(self, mask: npt.NDArray[np.bool_]) -> Hosts:
-        """Some of them."""
-        return Hosts(self.slots[mask], self.pages[mask], self.seconds[mask], self.n_bytes[mask])
 
 
 def slots_of_names(names: Sequence[str], slot_count: int) -> Ints:

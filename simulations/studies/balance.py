@@ -29,7 +29,7 @@ def run(parameters: CrawlParameters, seed: int) -> list[Row]:
             continue
         each_unit = np.diff(done.pages, axis=0, prepend=0)
         for unit, pages in enumerate(each_unit, 1):
-            balance = balance_of([round(value * 1_000) for value in pages.tolist()])
+            balance = balance_of(pages.tolist())
             rows.append(
                 {
                     "peers": count,

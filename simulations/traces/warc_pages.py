@@ -32,25 +32,30 @@ def pages_of_warc(path: Path, seconds_median: float, seed: int, damages: list[st
       ConfigError: the file cannot be read.
     """
     random = np.random.default_rng(seed)
+    with _mapped(path) as data:
+        for record in read_warc(packing_of(data)):
+            if isinstance(record, Damage):
+                damages.append(f"{path} at byte {record.offset:,}: {record.what}")
+                continue
+            try:
+                page = page_of_record(record, LinkUse.FETCH)
+            except (NoPage, Refused):
+                continue
+            seconds = random.lognormal(log(seconds_median), SECONDS_SIGMA)
+            yield TracedPage(
+                page.url,
+                page.fetched_at,
+                round(float(seconds), 6),
+                len(record.block),
+                links=tuple(link.url for link in page.links),
+                text_chars=tuple(len(link.anchor) for link in page.links),
+                status=page.status,
+            )
+
+
+def _mapped(path: Path) -> mmap.mmap:
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            for record in read_warc(packing_of(data)):
-                if isinstance(record, Damage):
-                    damages.append(f"{path} at byte {record.offset:,}: {record.what}")
-                    continue
-                try:
-                    page = page_of_record(record, LinkUse.FETCH)
-                except (NoPage, Refused):
-                    continue
-                seconds = random.lognormal(log(seconds_median), SECONDS_SIGMA)
-                yield TracedPage(
-                    page.url,
-                    page.fetched_at,
-                    round(float(seconds), 6),
-                    len(record.block),
-                    links=tuple(link.url for link in page.links),
-                    text_chars=tuple(len(link.anchor) for link in page.links),
-                    status=page.status,
-                )
+        with path.open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:  # an empty file cannot be mapped
         raise ConfigError(f"cannot read the archive {path}: {error}; give a WARC file") from error

@@ -1,6 +1,6 @@
 """The model of crawls: URLs a second and memory of large webs, and a trace played by 1 to 16 peers.
 
-BENCH_MODEL_PAGES=100000000 BENCH_MODEL_PEERS=1000 pytest tests/benchmarks/bench_model.py --benchmark-enable -s
+BENCH_MODEL_PAGES=100000000 BENCH_MODEL_PEERS=1000 pytest tests/benchmarks/bench_model.py -s
 
 One process on two shared cores of an AMD EPYC, busy with other work; ten hours of virtual time, hosts of 50
 pages on average, 200 fetches in flight, 2 s of delay; hosts are drawn and hashed to slots meanwhile:

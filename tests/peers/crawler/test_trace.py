@@ -11,12 +11,20 @@ import trio
 import trio.testing
 import zstandard
 
+from mesh import trace
 from mesh.actor import Address
 from mesh.errors import ConfigError, LocalProtocolError
-from mesh.trace import TracedPage, merge_traces, pack_end, pack_header, pack_pages, read_trace, write_trace
-from mesh.trace_blocks import Damage, pack_block
+from mesh.trace import BLOCK_BYTES, TracedPage, merge_traces, pack_end, pack_header, read_trace, write_trace
+from mesh.trace_blocks import Damage, pack_block, read_blocks
 from peers.crawler.messages import RecordPage, StopCrawl
 from peers.crawler.recorder import PAGES_WAITING_MAX, TraceRecorder
+
+
+def pack_pages(pages: list[TracedPage]) -> bytes:
+    """One block with some pages."""
+    ((_, block),) = trace.pack_pages(pages)
+    return block
+
 
 CONTROLLER = Address("a", "controller")
 PAGES = [
@@ -283,3 +291,17 @@ def test_merging_numbers_visits_and_finds_out_when_pages_were_found(tmp_path: Pa
         ("http://b.test/", 1, 12.0),
         ("http://a.test/", 2, 12.0),
     ]
+
+
+def test_pages_with_very_many_links_make_more_blocks_not_larger_ones(tmp_path: Path) -> None:
+    links = tuple(f"http://a.test/{n:02000}" for n in range(1_000))
+    pages = [
+        page._replace(url=f"http://a.test/{n}", links=links, text_chars=())
+        for n, page in enumerate(PAGES * 4)
+    ]
+    write_trace(tmp_path / "trace", pages)
+    assert list(read_trace(tmp_path / "trace")) == pages
+    with (tmp_path / "trace").open("rb") as file:
+        sizes = [len(block.content) for block in read_blocks(file) if not isinstance(block, Damage)]
+    assert len(sizes) == 6  # four with three pages each, between the first and the last
+    assert max(sizes) < 2 * BLOCK_BYTES

@@ -42,7 +42,8 @@ def test_info_is_for_people_and_for_programs(trace: Path) -> None:
 
 def test_a_trace_that_was_cut_off_is_refused_with_the_place_unless_a_part_will_do(tmp_path: Path) -> None:
     path = tmp_path / "part.trace"
-    path.write_bytes(pack_header() + pack_pages(PAGES[:4]) + pack_pages(PAGES[4:])[:-9])
+    (_, first), (_, second) = *pack_pages(PAGES[:4]), *pack_pages(PAGES[4:])
+    path.write_bytes(pack_header() + first + second[:-9])
     with pytest.raises(ConfigError, match="is cut off, in block 2 at byte"):
         run("info", path)
     output = run("info", path, "--partial")
