@@ -168,6 +168,23 @@ def test_a_plan_grows_with_what_is_wanted_and_names_what_it_waits_for() -> None:
     assert words.startswith("You need 2 machines of 2 cores.")
 
 
+@pytest.mark.parametrize(
+    ("peers", "cores", "replicas", "measured"),
+    [
+        (1, 1.0, 1, 192),  # tests/benchmarks/README.md: whole path, dev web
+        (2, 1.0, 2, 156),  # crawl of the bench web, two peers on two cores
+    ],
+)
+def test_a_plan_is_within_20_percent_of_crawls_that_were_measured(
+    peers: int, cores: float, replicas: int, measured: float
+) -> None:
+    parameters = plan.PlanParameters(cores=cores, replicas=replicas, queries=0.0, delay=0.0)
+    web = plan.Web(pages=172_054, page_bytes=19_000, hosts=66, largest_pages=40_000, largest_seconds=0.001)
+    bounds = plan.pages_a_second(parameters, web, np.full(66, 0.001), peers, 1.0)
+    assert min(bounds, key=bounds.__getitem__) == "processors"
+    assert bounds["processors"] == pytest.approx(measured, rel=0.2)
+
+
 @pytest.mark.parametrize("text", ["", "a", "1,,2", "0", "1.5"])
 def test_numbers_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="--peers"):
