@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from mesh.errors import ConfigError
 from simulations.balance import REFERENCE_VARIANCE, balance_of
 from simulations.experiments import INTERVALS
-from simulations.studies.crawls import CrawlParameters, fetched, web_of
+from simulations.studies.crawls import CrawlParameters, fetched, sizes_of, web_of
 from simulations.studies.drawing import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Row, Study
 
@@ -22,11 +23,12 @@ BOOK: Final = "Li, Yan, Wang 2004, section 6.2, figure 6-5"
 def run(parameters: CrawlParameters, seed: int) -> list[Row]:
     """A row for each number of peers and unit of time."""
     hosts = web_of(parameters, seed)
-    unit_s, flows = fetched(parameters, hosts, seed)
+    counts = [count for count in sizes_of(parameters) if count > 1]
+    if not counts:
+        raise ConfigError("one peer is in balance with itself: give --peers with more, such as 2,4,8")
+    unit_s, flows = fetched(parameters, hosts, counts, seed)
     rows = []
     for count, done in flows.items():
-        if count == 1:
-            continue
         each_unit = np.diff(done.pages, axis=0, prepend=0)
         for unit, pages in enumerate(each_unit, 1):
             balance = balance_of(pages.tolist())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
@@ -56,12 +57,18 @@ def web_of(parameters: CrawlParameters, seed: int) -> Hosts:
     )
 
 
-def fetched(parameters: CrawlParameters, hosts: Hosts, seed: int) -> tuple[float, dict[int, Flow]]:
-    """Let meshes of all sizes fetch the web; return the unit of time, and what each has done.
+def sizes_of(parameters: CrawlParameters) -> list[int]:
+    """The numbers of peers that are wanted, in order."""
+    return sorted(set(numbers(parameters.peers, "--peers", most=20_000)))
+
+
+def fetched(
+    parameters: CrawlParameters, hosts: Hosts, counts: Sequence[int], seed: int
+) -> tuple[float, dict[int, Flow]]:
+    """Let meshes of some sizes, in order, fetch the web; return the unit of time, and what each has done.
 
     Pages of a trace are found by links; hosts of a drawn web are all known from the start.
     """
-    counts = sorted({1, *numbers(parameters.peers, "--peers", most=20_000)})
     unit_s = parameters.unit or _unit_for(hosts, counts[-1], parameters)
     if parameters.trace:
         return unit_s, {count: _replayed(parameters, count, unit_s, seed) for count in counts}

@@ -17,7 +17,15 @@ from msgspec import Meta
 from simulations.experiments import INTERVALS
 from simulations.model.flow import Flow, host_bound
 from simulations.model.hosts import Hosts
-from simulations.studies.crawls import SLOTS, CrawlParameters, fetched, slot_owners, trace_columns, web_of
+from simulations.studies.crawls import (
+    SLOTS,
+    CrawlParameters,
+    fetched,
+    sizes_of,
+    slot_owners,
+    trace_columns,
+    web_of,
+)
 from simulations.studies.drawing import lines, name_axes
 from simulations.studies.study import Claim, Outcome, Row, Study
 
@@ -38,7 +46,7 @@ class SpeedupParameters(CrawlParameters, frozen=True, kw_only=True):
 def run(parameters: SpeedupParameters, seed: int) -> list[Row]:
     """A row for each number of peers and unit of time."""
     hosts = web_of(parameters, seed)
-    unit_s, flows = fetched(parameters, hosts, seed)
+    unit_s, flows = fetched(parameters, hosts, sorted({1, *sizes_of(parameters)}), seed)
     bound = host_bound(hosts, parameters.delay)
     rows = []
     for count, done in flows.items():
