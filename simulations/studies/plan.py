@@ -159,11 +159,23 @@ def _hours(
     parameters: PlanParameters, web: Web, seconds: Floats, peers: int, factor: float
 ) -> tuple[float, str]:
     """How long a crawl takes, and what it waits for."""
+    steady, least = _steady_hours(parameters, web, seconds, peers, factor)
+    alone = _alone_hours(parameters, web)
+    return (alone, "the largest host, at its own pace") if alone > steady else (steady, least)
+
+
+def _steady_hours(
+    parameters: PlanParameters, web: Web, seconds: Floats, peers: int, factor: float
+) -> tuple[float, str]:
+    """The same as long as all hosts have pages left."""
     bounds = pages_a_second(parameters, web, seconds, peers, factor)
     least = min(bounds, key=bounds.__getitem__)
-    steady = web.pages / bounds[least] / 3_600
-    alone = min(web.largest_pages, parameters.host_pages) * (web.largest_seconds + parameters.delay) / 3_600
-    return (alone, "the largest host, at its own pace") if alone > steady else (steady, least)
+    return web.pages / bounds[least] / 3_600, least
+
+
+def _alone_hours(parameters: PlanParameters, web: Web) -> float:
+    pages = min(web.largest_pages, parameters.host_pages)
+    return pages * (web.largest_seconds + parameters.delay) / 3_600
 
 
 def _disk_gb(web: Web, copies: int, factor: float) -> float:
@@ -277,13 +289,18 @@ def draw(figure: Figure, outcome: Outcome) -> None:
     needed = int(max(row["peers"] for row in outcome.summary()))
     counts = sorted({max(1, round(needed * part)) for part in (0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6)})
     rows = [
-        {"costs": name, "peers": n, "hours": _hours(parameters, web, seconds, n, factor)[0]}
+        {"costs": name, "peers": n, "hours": _steady_hours(parameters, web, seconds, n, factor)[0]}
         for name, factor in (("costs as measured", 1.0), ("worse", 1.0 + parameters.uncertainty))
         for n in counts
     ]
     lines(axes, rows, "costs", "peers", "hours")
-    axes.axhline(parameters.hours, color="0.4", linestyle=":", label="wanted")
+    alone = _alone_hours(parameters, web)
+    axes.axhline(alone, color="0.4", linestyle="-", linewidth=3, alpha=0.5, label="the largest host alone")
+    axes.axhline(parameters.hours, color="0.2", linestyle=":", label="wanted")
+    axes.set_xscale("log")
     axes.set_ylim(bottom=0)
+    axes.set_xticks(counts, [str(count) for count in counts])
+    axes.minorticks_off()
     name_axes(axes, "How long a crawl takes", "machines", "hours")
 
 
@@ -336,7 +353,7 @@ STUDY: Final = Study(
         "bottleneck": "what decides the number of machines",
     },
     draw=draw,
-    caption="Hours of a crawl against the number of machines.",
+    caption="Hours of a crawl against machines; it takes as long as the largest host, at least.",
     seeds=1,
     claims=claims,
 )

@@ -44,7 +44,7 @@ class SearchParameters(Parameters, frozen=True, kw_only=True):
     )
     slow: Annotated[float, Meta(ge=0, le=1, description="Share of answers that are late by slow_ms.")] = 0.001
     slow_ms: Annotated[float, Meta(ge=0, description="A pause of a machine.")] = 1_000.0
-    dead: Annotated[float, Meta(ge=0, le=1, description="Share of peers that have just died.")] = 0.01
+    dead: Annotated[float, Meta(ge=0, le=1, description="Share of peers that have just died.")] = 0.001
     hit_us: Annotated[float, Meta(ge=0, description="Of the gateway for a hit that it merges.")] = 1.0
 
 
