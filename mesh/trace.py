@@ -252,7 +252,10 @@ def _pages_of_version_1(path: Path, damages: list[Damage] | None) -> Iterator[Tr
 
 def _tell(path: Path, damage: Damage, damages: list[Damage] | None) -> None:
     if damages is None:
-        raise ConfigError(f"the trace {path} {damage}; give --partial to go on with the rest")
+        raise ConfigError(
+            f"the trace {path} {damage}; give --partial to go on with the rest, or write it anew first with "
+            "`tianmesh trace cut --partial`"
+        )
     damages.append(damage)
 
 

@@ -10,6 +10,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
+from mesh.errors import ConfigError
 from mesh.trace import read_trace
 from simulations.experiments import INTERVALS, interval_for
 from simulations.model.flow import Flow, flow, host_bound
@@ -39,8 +40,11 @@ class CrawlParameters(Parameters, frozen=True, kw_only=True):
 
 @lru_cache(2)
 def trace_columns(path: str) -> TraceColumns:
-    """The columns of a trace; the last ones are remembered, for repetitions."""
-    return columns_of(read_trace(Path(path)))
+    """The columns of a trace that has pages; the last ones are remembered, for repetitions."""
+    columns = columns_of(read_trace(Path(path)))
+    if not columns.page_count:
+        raise ConfigError(f"the trace {path} has no pages; record a crawl that fetches some")
+    return columns
 
 
 def web_of(parameters: CrawlParameters, seed: int) -> Hosts:

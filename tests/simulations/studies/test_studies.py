@@ -87,6 +87,13 @@ def test_few_hosts_bound_the_speed_up_and_the_table_says_so(tmp_path: Path) -> N
     assert 0 < row["cross_share"] < 0.2
 
 
+def test_a_trace_without_pages_is_refused(tmp_path: Path) -> None:
+    write_trace(tmp_path / "web.trace", [])
+    for study in (balance.STUDY, plan.STUDY):
+        with pytest.raises(ConfigError, match="no pages"):
+            small(study, trace=str(tmp_path / "web.trace"))
+
+
 def test_book_6_2_the_three_schemes_move_what_they_should() -> None:
     rows = {(row["by"], row["scheme"], row["change"]): row for row in small(partition.STUDY).summary()}
     by_url = {
