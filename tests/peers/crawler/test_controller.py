@@ -807,8 +807,14 @@ def test_the_recorder_hears_of_pages_and_redirects_if_a_trace_is_kept() -> None:
     sends = desk.wake(FLUSH_S)
     recorded = [send for send in sends if send.target.actor == "recorder"]
     assert recorded == [
-        Send(Address(ME, "recorder"), RecordPage(HOME, 1_000.0, 0.1, 100, (f"{ORIGIN}/2", f"{ORIGIN}/3"))),
-        Send(Address(ME, "recorder"), RecordPage(f"{ORIGIN}/2", 1_001.0, 0.1, 100, (HOME,))),
+        Send(
+            Address(ME, "recorder"),
+            RecordPage(HOME, 1_000.0, 0.1, 100, (f"{ORIGIN}/2", f"{ORIGIN}/3"), (0, 0), status=200, visit=1),
+        ),
+        Send(
+            Address(ME, "recorder"),
+            RecordPage(f"{ORIGIN}/2", 1_001.0, 0.1, 100, (HOME,), (0,), status=301, visit=1),
+        ),
     ]
 
 
