@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from mesh.collector import relax_collector
-from mesh.errors import INTERRUPTED, ConfigError
+from mesh.errors import INTERRUPTED
 from peers.crawler.settings import Revisit
 from simulations.studies import commands as studies
 from simulations.traces import commands as traces
