@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from mesh.actor import Actor
 from mesh.membership.membership import Membership
-from mesh.membership.wire_messages import CallBack, CalledBack, JoinMesh, JoinRefused, Welcomed
+from mesh.membership.wire_messages import (
+    BorrowPorts,
+    CallBack,
+    CalledBack,
+    JoinMesh,
+    JoinRefused,
+    PortsLent,
+    Welcomed,
+)
 from mesh.memory_table import MemoryTable
 from peers.actors import make_actors
 from peers.crawler.settings import CrawlSettings
 from peers.index.counting_index import CountingIndex
 from peers.wire_tags import WIRE_TAGS
 
-DOOR = {JoinMesh, Welcomed, JoinRefused, CallBack, CalledBack}  # goes through the door, to no actor
+DOOR = {
+    JoinMesh,
+    Welcomed,
+    JoinRefused,
+    CallBack,
+    CalledBack,
+    BorrowPorts,
+    PortsLent,
+}  # goes through the door, to no actor
 
 
 def test_every_message_of_the_wire_is_taken_by_an_actor_and_no_other_is() -> None:
