@@ -193,7 +193,8 @@ def extract_again(order: ParseRecords, read: ReadDocument = read_document) -> Re
         said, document = parse_records(order.url, order.stamp, order.records, read)
     except NotHtml:
         return RecordsParsed(order.url, order.stamp, None)
-    return RecordsParsed(order.url, order.stamp, document, said.lack)
+    is_barred = said.page.is_noarchive or said.page.is_nosnippet
+    return RecordsParsed(order.url, order.stamp, document, said.lack, is_barred)
 
 
 def parse_records(

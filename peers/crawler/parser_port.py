@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import ClassVar, Final, TypeAlias
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 import msgspec
 import trio
@@ -31,8 +31,17 @@ from peers.storage.messages import ParseRecords, RecordsParsed
 PAGES_PER_TRIP: Final = 8
 BYTES_PER_TRIP: Final = 1 << 20  # after the first page; the process holds all of a trip
 
-# read_document(url, records): its text, and why there may be none
-ReadStored: TypeAlias = Callable[[str, bytes], Awaitable[tuple[str, Lack | None]]]
+
+class StoredText(NamedTuple):
+    """What a stored page says, for who shows it."""
+
+    title: str = ""
+    text: str = ""  # main text; "" for a page that asks not to be indexed
+    lack: Lack | None = None  # why a document has no text
+    is_barred: bool = False  # its site asks that no copy of it be shown, or nothing of its text
+
+
+ReadStored: TypeAlias = Callable[[str, bytes], Awaitable[StoredText]]  # of a URL and its records
 Order: TypeAlias = tuple[str, ParsePage | ParseRecords]
 
 logger = logging.getLogger(__name__)
@@ -135,17 +144,22 @@ def _is_of(url: str, said: PageParsed | ParseFailed | RecordsParsed) -> bool:
 
 
 def reading_in(workshop: Workshop) -> ReadStored:
-    """Return what reads a stored document in the processes of a workshop, for a gateway to show."""
+    """Return what reads a stored page in the processes of a workshop, for a gateway to show."""
 
-    async def read_document(url: str, records: bytes) -> tuple[str, Lack | None]:
+    async def read(url: str, records: bytes) -> StoredText:
         answers: list[Answer] = []
         await workshop.carry_out([encode(ParseRecords(url, Stamp(0, 0.0), records))], answers.append)
         (answer,) = answers
         if isinstance(answer, Fault):
-            return "", Lack.EXHAUSTING
+            return StoredText(lack=Lack.EXHAUSTING)
         said = decode_answer(answer)
-        if not isinstance(said, RecordsParsed):
-            return "", Lack.DAMAGED
-        return said.document.text if said.document else "", said.lack
+        return stored_text(said) if isinstance(said, RecordsParsed) else StoredText(lack=Lack.DAMAGED)
 
-    return read_document
+    return read
+
+
+def stored_text(said: RecordsParsed) -> StoredText:
+    """Return what of an answer is for who shows the page."""
+    if said.document is None:
+        return StoredText(lack=said.lack, is_barred=said.is_barred)
+    return StoredText(said.document.title, said.document.text, said.lack, said.is_barred)

@@ -7,11 +7,7 @@ from typing import Final
 
 import msgspec
 
-from mesh.errors import CorruptionError
-from mesh.stamp import Stamp
-from peers.crawler.extraction import parse_records
-from peers.crawler.page_reader import read_nothing
-from peers.crawler.parser import NotHtml
+from peers.crawler.parser_port import StoredText
 
 LINES_MAX: Final = 1_000  # of each: comparing takes a second at worst
 LINE_CHARS_MAX: Final = 2_000
@@ -26,18 +22,11 @@ class Difference(msgspec.Struct, frozen=True):
     is_barred: bool = False  # their site asks that nothing be shown of them
 
 
-def difference(url: str, before: bytes, after: bytes) -> Difference:
-    """Compare two versions.
-
-    Args:
-      before, after: their packed records.
-
-    Raises:
-      CorruptionError: one cannot be read.
-    """
-    old, new = _lines_of(url, before), _lines_of(url, after)
-    if old is None or new is None:
+def difference(before: StoredText, after: StoredText) -> Difference:
+    """Compare two versions."""
+    if before.is_barred or after.is_barred:
         return Difference((), is_barred=True)
+    old, new = _lines_of(before), _lines_of(after)
     is_cut = max(len(old), len(new)) > LINES_MAX
     old, new = old[:LINES_MAX], new[:LINES_MAX]
     lines: list[tuple[str, str]] = []
@@ -55,13 +44,5 @@ def difference(url: str, before: bytes, after: bytes) -> Difference:
     return Difference(tuple(lines), is_cut)
 
 
-def _lines_of(url: str, records: bytes) -> list[str] | None:
-    """The title and the text of a version; None when nothing of it is to be shown."""
-    try:
-        said, _ = parse_records(url, Stamp(0, 0.0), records, read_nothing)
-    except NotHtml as error:
-        raise CorruptionError(f"a version of {url} is no page") from error
-    page = said.page
-    if page.is_noarchive or page.is_nosnippet:
-        return None
-    return [line[:LINE_CHARS_MAX] for line in (page.title, *page.text.splitlines())]
+def _lines_of(version: StoredText) -> list[str]:
+    return [line[:LINE_CHARS_MAX] for line in (version.title, *version.text.splitlines())]

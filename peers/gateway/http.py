@@ -20,10 +20,10 @@ from mesh.errors import ConfigError, LocalProtocolError
 from mesh.membership.messages import DecreePublished, DecreesHeld
 from mesh.port import Deliver
 from peers.crawler.contact import Visitor, visitor_of
-from peers.crawler.parser_port import ReadStored
+from peers.crawler.parser_port import ReadStored, StoredText
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.asgi import ReadBody, Request, Response, respond
-from peers.gateway.difference import Difference, difference
+from peers.gateway.difference import Difference
 from peers.gateway.histogram import Histogram
 from peers.gateway.http_server import HttpServer
 from peers.gateway.messages import (
@@ -49,7 +49,8 @@ from peers.gateway.rights import bears_token, client_behind
 from peers.gateway.routes import Busy, Refused, application
 from peers.gateway.settings import GatewaySettings
 from peers.gateway.status import PeerStatus
-from peers.gateway.stored_page import StoredPage, stored_page, with_text
+from peers.gateway.stored_page import StoredPage
+from peers.gateway.stored_reader import StoredReader
 from peers.gateway.turns import NoTurn, Turns
 from peers.importing.messages import ImportDeferred, PagesImported
 
@@ -130,7 +131,7 @@ class Http:
         statistics: Callable[[], Mapping[str, object]],
         status: Callable[[], PeerStatus],
         settings: GatewaySettings | None = None,
-        read_document: ReadStored | None = None,
+        read_stored: ReadStored | None = None,
         visitor: Visitor | None = None,
     ) -> None:
         """Take over a bound socket; `run` serves and closes it.
@@ -141,7 +142,7 @@ class Http:
           statistics: all counters of this peer by actor or port, for /metrics.
           status: of this peer, likewise.
           settings: until `ChangeGateway`.
-          read_document: reads a stored document where it can do no harm; without it none is shown as text.
+          read_stored: reads a stored page where it can do no harm; without it there is nothing to read.
           visitor: how this peer presents itself to the web; by default as without a configuration.
         """
         self.port: int = listener.getsockname()[1]  # the real one, also after binding port 0
@@ -149,7 +150,7 @@ class Http:
         self._server = HttpServer(listener, self._respond, client_limit=self._connections_of)
         self._statistics = statistics
         self._status = status
-        self._read_document = read_document
+        self._stored = StoredReader(read_stored or _read_nothing)
         self.settings = settings or GatewaySettings()
         self.visitor = visitor or visitor_of(CrawlSettings(), (), is_closed=True)
         self._quotas = Quotas(self.settings)
@@ -278,14 +279,11 @@ class Http:
 
     async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> StoredPage:
         async with self._turn(self._reader_turns, _asking_client.get()):
-            page = await trio.to_thread.run_sync(stored_page, url, records)
-            if not page.is_document or not wants_text or self._read_document is None:
-                return page
-            return with_text(page, *await self._read_document(url, records))
+            return await self._stored.page(url, records, wants_text=wants_text)
 
     async def read_difference(self, url: str, before: bytes, after: bytes) -> Difference:
         async with self._turn(self._reader_turns, _asking_client.get()):
-            return await trio.to_thread.run_sync(difference, url, before, after)
+            return await self._stored.difference(url, before, after)
 
     def now(self) -> float:
         return trio.current_time()
@@ -377,6 +375,10 @@ class Http:
             return 1.0
         now = self.now()
         return self._quotas.wait_for_bytes(client, now) or self._quotas.take_query(client, now)
+
+
+async def _read_nothing(url: str, records: bytes) -> StoredText:
+    return StoredText()
 
 
 class _Waiter:

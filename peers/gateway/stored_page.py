@@ -17,7 +17,7 @@ from mesh.errors import CorruptionError
 from mesh.urls import canonical
 from peers.crawler.charset import decode_text
 from peers.crawler.decoding import TooLarge, Undecodable, decode
-from peers.crawler.parser import NotHtml, parse_page, robots_wish
+from peers.crawler.parser import robots_wish
 from peers.crawler.web_request import ROBOTS_TAG
 from peers.documents.content import Lack
 from peers.documents.formats import TEXT_MEDIA_TYPES, format_of, media_type_of
@@ -53,7 +53,7 @@ class StoredPage:
     body: bytes = b""  # without content coding
     is_partial: bool = False  # the archive has only the beginning of the body
     lack: Lack | None = None  # why a document has no text
-    is_barred: bool = False  # its site asks that no copy be shown (`noarchive`)
+    is_barred: bool = False  # its site asks that no copy be shown; of HTML see `stored_reader`
 
     @property
     def is_document(self) -> bool:
@@ -76,18 +76,20 @@ def stored_page(url: str, records: bytes) -> StoredPage:
     document_format = format_of(body, media_type)
     if document_format is not None:
         media_type = media_type_of(document_format, media_type, body)
-        wish = robots_wish(response.header_values(ROBOTS_TAG))
-        if wish.is_noarchive or wish.is_nosnippet:
-            return StoredPage(Kind.DOCUMENT, media_type, "", False, is_barred=True)
-        return StoredPage(Kind.DOCUMENT, media_type, "", False, body, is_partial)
-    kind = _kind_of(media_type)
-    if kind is Kind.OTHER:
-        return StoredPage(kind, media_type, "", False, body, is_partial)
-    if _is_barred(url, body, response):
+    kind = Kind.DOCUMENT if document_format is not None else _kind_of(media_type)
+    wish = robots_wish(response.header_values(ROBOTS_TAG))
+    if wish.is_noarchive or wish.is_nosnippet:
         return StoredPage(kind, media_type, "", False, is_barred=True)
+    if kind in (Kind.DOCUMENT, Kind.OTHER):
+        return StoredPage(kind, media_type, "", False, body, is_partial)
     text = decode_text(body, content_type).text
     is_cut = len(text) > SHOWN_CHARS_MAX
     return StoredPage(kind, media_type, text[:SHOWN_CHARS_MAX], is_cut, body, is_partial)
+
+
+def barred(page: StoredPage) -> StoredPage:
+    """A copy that is not to be shown, without what it says."""
+    return StoredPage(page.kind, page.media_type, "", False, is_barred=True)
 
 
 def with_text(page: StoredPage, text: str, lack: Lack | None) -> StoredPage:
@@ -109,14 +111,6 @@ def file_headers(url: str, page: StoredPage) -> dict[str, str]:
         media_type, disposition = "text/plain", "inline"
     names = f"filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
     return {"Content-Type": media_type, "Content-Disposition": f"{disposition}; {names}"}
-
-
-def _is_barred(url: str, body: bytes, response: HttpResponse) -> bool:
-    try:
-        page = parse_page(url, body, response.header("content-type"), response.header_values(ROBOTS_TAG))
-    except NotHtml:
-        return False  # and so it has no words for robots
-    return page.is_noarchive or page.is_nosnippet
 
 
 def framed_html(url: str, page: StoredPage) -> str:

@@ -139,6 +139,7 @@ class RecordsParsed(Message, frozen=True):
     stamp: Stamp
     document: Document | None  # without anchors
     lack: Lack | None = None  # why a document has no text
+    is_barred: bool = False  # its site asks that no copy of it be shown, or nothing of its text
 
 
 class RecordsRefused(Message, frozen=True):

@@ -23,7 +23,7 @@ from peers.crawler.extraction import extract
 from peers.crawler.fetcher import Fetcher
 from peers.crawler.fetcher_port import CLEANING_S, FetcherPort, decoding_in
 from peers.crawler.messages import PageParsed, ParseFailed, ParsePage
-from peers.crawler.parser_port import BYTES_PER_TRIP, PAGES_PER_TRIP, ParserPort, reading_in
+from peers.crawler.parser_port import BYTES_PER_TRIP, PAGES_PER_TRIP, ParserPort, StoredText, reading_in
 from peers.crawler.web_request import (
     AbandonFetches,
     FailureReason,
@@ -230,8 +230,12 @@ async def test_a_stored_document_is_read_in_a_process_for_who_shows_it() -> None
     read = reading_in(workshop)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(workshop.run)
-        assert await read(URL, parsed.records) == ("text", None)
-        assert await read(URL, b"rubbish") == ("", None)  # which the gateway has refused before
+        said = await read(URL, parsed.records)
+        assert (said.text, said.lack, said.is_barred) == ("text", None, False)
+        assert await read(URL, b"rubbish") == StoredText()  # which the gateway has refused before
+        page = extract(fetched(URL, body=b"<meta name=robots content=noarchive>secret"), 1)
+        assert isinstance(page, PageParsed)
+        assert (await read(URL, page.records)).is_barred
         nursery.cancel_scope.cancel()
 
 

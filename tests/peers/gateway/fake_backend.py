@@ -5,16 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from mesh.actor import Message
+from mesh.stamp import Stamp
 from peers.crawler.contact import visitor_of
+from peers.crawler.extraction import extract_again
+from peers.crawler.parser_port import StoredText, stored_text
 from peers.crawler.settings import CrawlSettings
-from peers.gateway.difference import Difference, difference
+from peers.documents.content import Content, ReadMarkup
+from peers.documents.formats import Format
+from peers.gateway.difference import Difference
 from peers.gateway.routes import Answer
 from peers.gateway.settings import GatewaySettings
-from peers.gateway.stored_page import StoredPage, stored_page, with_text
+from peers.gateway.stored_page import StoredPage
+from peers.gateway.stored_reader import StoredReader
+from peers.storage.messages import ParseRecords
 from tests.peers.gateway.fake_searcher import answer_to
 
 TOKEN = "0123456789abcdef"
 RIGHTS = {"Authorization": f"Bearer {TOKEN}"}
+
+
+async def read_here(url: str, records: bytes) -> StoredText:
+    """Read a stored page in this process; documents without their text."""
+    return stored_text(extract_again(ParseRecords(url, Stamp(0, 0.0), records), _read))
+
+
+def _read(document_format: Format, body: bytes, read_markup: ReadMarkup) -> Content:
+    return Content(text="its <b>text")
 
 
 class FakeBackend:
@@ -41,11 +57,10 @@ class FakeBackend:
         return found
 
     async def read_difference(self, url: str, before: bytes, after: bytes) -> Difference:
-        return difference(url, before, after)
+        return await StoredReader(read_here).difference(url, before, after)
 
     async def read_stored(self, url: str, records: bytes, *, wants_text: bool = True) -> StoredPage:
-        page = stored_page(url, records)
-        return with_text(page, "its <b>text", None) if page.is_document and wants_text else page
+        return await StoredReader(read_here).page(url, records, wants_text=wants_text)
 
     def take_seeds(self, client: str, count: int) -> float:
         self.seeds_taken.append((client, count))

@@ -5,9 +5,13 @@ import gzip
 import pytest
 
 from mesh.errors import CorruptionError
+from peers.crawler.parser_port import StoredText
+from peers.documents.content import Lack
 from peers.gateway.stored_page import SHOWN_CHARS_MAX, Kind, file_headers, framed_html, stored_page, with_text
+from peers.gateway.stored_reader import StoredReader
 from peers.storage.warc import request_record, response_record
 from tests.helpers import seen
+from tests.peers.gateway.fake_backend import read_here
 
 URL = "http://a.test/dir/page.html"
 
@@ -81,11 +85,22 @@ def test_the_name_of_a_file_cannot_leave_its_header() -> None:
         (b"<meta name=robots content='index, noarchive'>secret", ""),
         (b"<meta name=tianmesh content=nosnippet>secret", ""),
         (b"secret", "X-Robots-Tag: other: none\r\nX-Robots-Tag: noarchive\r\n"),
+        (b"%PDF-1.5 secret", "X-Robots-Tag: noarchive\r\n"),
     ],
 )
-def test_no_copy_is_made_of_a_page_whose_site_wants_none_shown(body: bytes, more: str) -> None:
-    page = stored_page(URL, records(body, more=more))
-    assert (page.is_barred, page.text) == (True, "")
+async def test_no_copy_is_made_of_a_page_whose_site_wants_none_shown(body: bytes, more: str) -> None:
+    for wants_text in (True, False):
+        page = await StoredReader(read_here).page(URL, records(body, more=more), wants_text=wants_text)
+        assert (page.is_barred, page.text, page.body) == (True, "", b"")
+
+
+async def test_a_copy_that_breaks_its_reader_is_shown_without_what_it_would_say() -> None:
+    async def breaks(url: str, records: bytes) -> StoredText:
+        return StoredText(lack=Lack.EXHAUSTING)
+
+    page = await StoredReader(breaks).page(URL, records(b"%PDF-1.5"), wants_text=True)
+    assert (page.text, page.lack) == ("", Lack.EXHAUSTING)
+    assert (await StoredReader(breaks).page(URL, records(b"<p>x"), wants_text=True)).text == "<p>x"
 
 
 def test_long_page_is_cut() -> None:

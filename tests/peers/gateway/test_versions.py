@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from mesh.actor import Message
+from peers.crawler.parser_port import StoredText
 from peers.gateway.difference import LINES_MAX, difference
 from peers.gateway.memento import chosen, digits_of, moment_in
 from peers.gateway.messages import FindPage, FindVersions, PageFound, VersionsFound
@@ -122,13 +123,13 @@ async def test_what_has_changed_is_shown_line_by_line() -> None:
 
 
 def test_long_texts_are_compared_at_their_beginning() -> None:
-    old = records(b"<p>".join(b"%d" % number for number in range(3 * LINES_MAX)))
-    new = records(b"<p>".join(b"x%d" % number for number in range(3 * LINES_MAX)))
-    found = difference(URL, old, new)
+    old = StoredText(text="\n".join(map(str, range(3 * LINES_MAX))))
+    new = StoredText(text="\n".join(f"x{number}" for number in range(3 * LINES_MAX)))
+    found = difference(old, new)
     assert found.is_cut
     assert len(found.lines) <= 2 * LINES_MAX + 1
     far = difference(
-        URL, records(b"<p>a" * 10 + b"<p>b" + b"<p>c" * 10), records(b"<p>a" * 10 + b"<p>c" * 10)
+        StoredText(text="a\n" * 10 + "b\n" + "c\n" * 10), StoredText(text="a\n" * 10 + "c\n" * 10)
     )
     assert far.lines[0] == ("…", "")
     assert ("-", "b") in far.lines
