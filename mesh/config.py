@@ -47,8 +47,13 @@ class MeshConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         Meta(ge=1, le=8, description="copies of every page, the owner's included; 1 loses data with a disk"),
     ] = 2
     analysis_version: Annotated[
-        int, Meta(ge=1, description="how text becomes terms; those of two versions do not meet")
-    ] = 3
+        int,
+        Meta(
+            ge=1,
+            description="how text became terms when this mesh was founded; older programs are refused, newer "
+            "ones index pages anew",
+        ),
+    ] = 4
 
     def digest(self) -> bytes:
         """16 bytes that differ when any field does; the id of the mesh in certificates."""

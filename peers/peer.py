@@ -219,12 +219,15 @@ def _make_private(home: Path, data: Path) -> None:
 
 
 def _check_analysis(config_file: Path, mesh: MeshConfig) -> None:
-    """Refuse to run in a mesh whose terms are made by other rules: the same word would not be found."""
-    if mesh.analysis_version != ANALYSIS_VERSION:
+    """Refuse to run in a mesh whose terms are made by newer rules: the same word would not be found.
+
+    One that was founded by older rules goes on by ours: a peer that is upgraded indexes its pages anew. While
+    others are still to be, words that only one of both versions has are not found everywhere.
+    """
+    if mesh.analysis_version > ANALYSIS_VERSION:
         raise ConfigError(
-            f"{config_file}: mesh.analysis_version is {mesh.analysis_version}, this program analyses text by "
-            f"version {ANALYSIS_VERSION}; install the version of tianmesh that the other peers run, or, when "
-            f"all peers have this one, write {ANALYSIS_VERSION} there: their pages are indexed anew"
+            f"{config_file}: this mesh analyses text by version {mesh.analysis_version}, this program only "
+            f"by version {ANALYSIS_VERSION}: install the version of tianmesh that the other peers run"
         )
     if fingerprint() != FINGERPRINT:
         raise ConfigError(

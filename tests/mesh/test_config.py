@@ -24,7 +24,7 @@ def test_defaults_fill_what_is_not_said(tmp_path: Path) -> None:
     config = load_config(written(tmp_path, MESH + "[member]\n"), PeerConfig)
     assert config.mesh == MeshConfig(name="m", root_key=ROOT)
     assert (config.mesh.slot_count, config.mesh.replicas, config.member.listen) == (50_000, 2, "127.0.0.1")
-    assert config.crawl.delay_s == 2.0
+    assert config.crawl.delay_s == 1.0
 
 
 @pytest.mark.parametrize(

@@ -9,22 +9,30 @@ import pytest
 import trio
 
 from bootstrap.provision import create_mesh, write_peer
-from mesh.config import MemberConfig
+from mesh.config import MemberConfig, MeshConfig
 from mesh.errors import ConfigError
-from peers.peer import _host_of, run_peer
+from peers.peer import _check_analysis, _host_of, run_peer
+from peers.text.analysis import ANALYSIS_VERSION
 
 
 def unheard(description: dict[str, Any]) -> None:
     raise AssertionError(description)
 
 
-async def test_a_mesh_of_another_analysis_is_refused(tmp_path: Path) -> None:
+async def test_a_mesh_of_a_newer_analysis_is_refused(tmp_path: Path) -> None:
     write_peer(create_mesh(tmp_path / "lab", "lab", 1), 1)
     config = tmp_path / "lab" / "peer-1" / "config.toml"
-    config.write_text(config.read_text().replace("analysis_version = 3", "analysis_version = 1"))
-    with pytest.raises(ConfigError, match="analysis_version is 1, this program analyses text by version 3"):
+    founded = f"analysis_version = {ANALYSIS_VERSION}"
+    assert founded in config.read_text(), "a new mesh is of the analysis of today"
+    config.write_text(config.read_text().replace(founded, f"analysis_version = {ANALYSIS_VERSION + 1}"))
+    with pytest.raises(ConfigError, match=f"this program only by version {ANALYSIS_VERSION}"):
         await run_peer(config, trio.Event(), unheard)
     assert not (tmp_path / "lab" / "peer-1" / "data").exists()
+
+
+def test_a_mesh_that_was_founded_with_an_older_analysis_goes_on(tmp_path: Path) -> None:
+    mesh = MeshConfig(name="lab", root_key="0" * 64, analysis_version=ANALYSIS_VERSION - 1)
+    _check_analysis(tmp_path / "config.toml", mesh)
 
 
 async def test_libraries_that_analyse_otherwise_are_refused(
