@@ -56,11 +56,11 @@ def test_the_questions_for_lists_take_more_than_those_for_pages() -> None:
     desk.seed(HOME)
     (question,) = of_kind(desk.allow(robots=NAMED), FetchPage)
     assert "text/xml" in question.media_types
-    assert "application/octet-stream" not in question.media_types
+    assert "application/gzip" not in question.media_types
     assert not question.may_be_cut
     desk.store(HOME)
     (question,) = of_kind(desk.wake(2.0), FetchPage)
-    assert "application/octet-stream" in question.media_types
+    assert "application/gzip" in question.media_types
     assert question.may_be_cut
 
 

@@ -29,7 +29,7 @@ DELAY_S = 0.3
 @pytest.mark.parametrize("n_peers", [1, 2, 4, 8, 16])
 def test_model_and_peers_agree_on_pages_per_peer_and_within_5_percent_on_their_course(n_peers: int) -> None:
     settings = CrawlSettings(
-        delay_s=DELAY_S, fetches_in_flight_max=FETCHES, pages_in_progress_max=FETCHES + 256
+        delay_s=DELAY_S, delay_factor=0.0, fetches_in_flight_max=FETCHES, pages_in_progress_max=FETCHES + 256
     )
     exact = SimulatedCrawl(TraceWeb(TRACE), peers=n_peers, seed=7, replicas=1, settings=settings)
     exact.run()
