@@ -12,7 +12,7 @@
 `crawl`         one crawl from seeds to rest; `checks` what must hold after it
 `experiments`   a crawl, and the book's first experiment; `balance`, `results`, `report`
 `freshness`     a model of pages that change, for policies of visiting them again
-`cli`           the commands `tianmesh sim crawl`, `sim replay`, `sim freshness` and `sim faults`
+`cli`           the commands `tianmesh sim crawl`, `sim replay` and `sim faults`
 
 Runs with faults:
 

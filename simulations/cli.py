@@ -1,4 +1,4 @@
-"""The commands `tianmesh sim crawl`, `replay`, `freshness` and `faults`; mounts `trace`. [io]
+"""The commands `tianmesh sim crawl`, `replay` and `faults`; mounts experiments and `trace`. [io]
 
 They join the main command through the entry points of the group `tianmesh.commands`.
 """
@@ -20,7 +20,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from mesh.collector import relax_collector
 from mesh.errors import INTERRUPTED
-from peers.crawler.settings import Revisit
 from simulations.studies import commands as studies
 from simulations.traces import commands as traces
 
@@ -122,24 +121,6 @@ def replay(
     if figure is not None:
         draw_replay(result, figure)
     _print(result, replay_table(result), as_json)
-
-
-@sim.command(epilog="Example: tianmesh sim freshness --pages 100000 --period 30")
-def freshness(
-    pages: Annotated[int, typer.Option(min=1_000, max=100_000_000, help="Pages that change.")] = 1_000_000,
-    days: Annotated[int, typer.Option(min=10, help="How long; what is measured is the second half.")] = 720,
-    period: Annotated[float, typer.Option(min=1.0, help="Days in which the budget visits all once.")] = 60.0,
-    policies: Annotated[list[Revisit] | None, typer.Option("--policy", help="These only.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="What is drawn follows from it.")] = 1,
-    as_json: JsonOption = False,
-) -> None:
-    """Tell how fresh pages are by each policy of visiting again, for one budget, beside the optimum."""
-    from simulations.freshness import compare
-    from simulations.report import freshness_table
-
-    with _progress("policies") as progress:
-        result = compare(policies or list(Revisit), pages, days, period, seed, progress)
-    _print(result, freshness_table(result), as_json)
 
 
 @sim.command(epilog="Example: tianmesh sim faults --seeds 1000 --peers 3..9 --json")

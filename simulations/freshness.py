@@ -16,7 +16,7 @@ for x changes between two visits. What changes too fast is given up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -66,7 +66,7 @@ class Freshness(msgspec.Struct, frozen=True):
 
 
 class FreshnessResult(msgspec.Struct, frozen=True):
-    """What `tianmesh sim freshness` tells."""
+    """What came of some policies, for one budget."""
 
     pages: int
     days: int
@@ -83,16 +83,13 @@ def compare(
     days: int = 720,
     period_days: float = 60.0,
     seed: int = 1,
-    progress: Callable[[int, int], None] | None = None,
 ) -> FreshnessResult:
     """Let each policy visit the same pages with the same budget, `pages` / `period_days` visits a day."""
     lives = lives_of(pages, np.random.default_rng(seed))
     made = []
-    for number, policy in enumerate(policies):
+    for policy in policies:
         first = period_days * _pace(policy, lives[:PILOT_PAGES], period_days, days, seed)
         made.append(_Run(policy, lives, period_days, first, seed).carry_out(days))
-        if progress is not None:
-            progress(number + 1, len(policies))
     base = freshness_at(1.0 / lives, np.full(pages, period_days))
     results = tuple(msgspec.structs.replace(each, beside_fixed=each.freshness / base) for each in made)
     best = optimum(1.0 / lives, period_days)

@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from mesh.errors import ConfigError
-from simulations.freshness import FreshnessResult
 from simulations.results import CrawlResult, FaultsResult, ReplayResult
 
 FAILURES_SHOWN: Final = 3
@@ -38,22 +37,6 @@ def crawl_table(result: CrawlResult) -> RenderableType:
         f"digest {result.digest}",
     ]
     return Group(table, Text("\n".join(lines)))
-
-
-def freshness_table(result: FreshnessResult) -> RenderableType:
-    """How fresh pages are by each policy, beside what is possible."""
-    title = f"{result.pages:,} pages, each visited every {result.period_days:g} days in the mean"
-    table = Table(title=title)
-    table.add_column("policy")
-    for heading in ("fresh", "x fixed", "age, days", "of the budget"):
-        table.add_column(heading, justify="right")
-    for each in result.policies:
-        spent = f"{each.visits_per_page * result.period_days:.0%}"
-        beside = f"{each.beside_fixed:.2f}"
-        table.add_row(each.policy, f"{each.freshness:.1%}", beside, f"{each.age_days:.1f}", spent)
-    table.add_row("optimum", f"{result.optimum:.1%}", f"{result.optimum_beside_fixed:.2f}", "", "100%")
-    changed = f"{result.changed_in_50_days:.0%} of the pages have changed after 50 days"
-    return Group(table, Text(f"{changed}; {result.days:,} days"))
 
 
 def faults_report(result: FaultsResult) -> RenderableType:

@@ -10,6 +10,7 @@
 `partition`  the book's three schemes, and others
 `weights`    the thesis's rule for queues
 `politeness` where more machines stop helping
+`freshness`  policies of visiting again, for each budget
 `search`     latency and completeness of answers
 `cache`, `querylog`  the book's chapter 9
 `plan`       how many machines somebody needs

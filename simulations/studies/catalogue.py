@@ -7,6 +7,7 @@ from typing import Final
 from simulations.studies import (
     balance,
     cache,
+    freshness,
     partition,
     plan,
     politeness,
@@ -19,5 +20,5 @@ from simulations.studies.study import Study
 
 STUDIES: Final[dict[str, Study]] = {
     each.STUDY.name: each.STUDY
-    for each in (balance, speedup, partition, weights, politeness, search, cache, querylog, plan)
+    for each in (balance, speedup, partition, weights, politeness, freshness, search, cache, querylog, plan)
 }

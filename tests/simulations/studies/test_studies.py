@@ -13,6 +13,7 @@ from mesh.trace import write_trace
 from simulations.studies import (
     balance,
     cache,
+    freshness,
     partition,
     plan,
     politeness,
@@ -31,6 +32,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "partition": {"pages": 2_000},
     "weights": {"peers": 3, "slow": 1, "pages": 60_000, "rate": 20.0, "minutes": 20, "threshold": 1_000},
     "politeness": {"peers": "1,16", "delays": "0,10", "hosts": 500},
+    "freshness": {"pages": 1_000, "days": 120, "periods": "5,20", "policies": "fixed,cho"},
     "search": {"peers": "1,10", "queries": 1_000},
     "cache": {"count": 3_000, "distinct": 3_000, "sizes": "50,200"},
     "querylog": {"count": 20_000, "distinct": 5_000},
@@ -135,6 +137,18 @@ def test_hedging_helps_with_slow_peers_and_standbys_answer_for_dead_ones() -> No
     assert rows[10, "not hedged"]["coverage"] == pytest.approx(0.95, abs=0.02)
     assert rows[10, "hedged"]["coverage"] > 0.99
     assert search.data_read(1, 1e5, 5e4, 10) == pytest.approx(5e5)  # book, (8-1)
+
+
+def test_cho_and_garcia_molina_2003_all_alike_is_fresher_than_as_often_as_pages_change() -> None:
+    outcome = small(freshness.STUDY)
+    rows = {(row["policy"], row["period_days"]): row for row in outcome.summary()}
+    for period in (5.0, 20.0):
+        fixed, cho = rows["fixed", period], rows["cho", period]
+        assert cho["freshness"] < fixed["freshness"] < fixed["optimum"] + 0.02
+        assert fixed["beside_fixed"] == pytest.approx(1.0, abs=0.05)
+    assert rows["fixed", 20.0]["freshness"] < rows["fixed", 5.0]["freshness"]
+    with pytest.raises(ConfigError, match="--policies"):
+        small(freshness.STUDY, policies="fixed,list")
 
 
 QUERIES = [1, 2, 3, 1, 4, 1, 2, 5, 1, 2]
