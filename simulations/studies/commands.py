@@ -16,8 +16,6 @@ from rich.text import Text
 from mesh.errors import ConfigError
 from simulations.studies.catalogue import STUDIES
 from simulations.studies.drawing import figure_of
-from simulations.studies.plan import STUDY as PLAN
-from simulations.studies.plan import in_words
 from simulations.studies.report import report
 from simulations.studies.study import Outcome, Parameters, Study
 from simulations.studies.sweep import Progress, sweep, varied
@@ -129,8 +127,8 @@ def _tell(outcome: Outcome, name: str, out: Path | None, *, is_json: bool) -> No
         if name:
             console.print(Text(name, style="bold"))
         console.print(outcome_table(outcome))
-        if outcome.study is PLAN:
-            console.print(Text(in_words(outcome)))
+        if words := outcome.study.in_words(outcome):
+            console.print(Text(words))
     if out is not None:
         ending = "".join(letter if letter.isalnum() or letter in "=." else "-" for letter in name)
         write(outcome, out, f"{outcome.study.name}-{ending}" if name else outcome.study.name)

@@ -13,8 +13,6 @@ from importlib.metadata import version
 import msgspec
 
 from simulations.studies.drawing import figure_of
-from simulations.studies.plan import STUDY as PLAN
-from simulations.studies.plan import in_words
 from simulations.studies.study import Outcome, Row
 from simulations.studies.tables import cell, shown_columns
 
@@ -56,11 +54,11 @@ def _section(outcome: Outcome) -> str:
     rows = outcome.headline()
     names = shown_columns(rows, outcome)
     parameters = msgspec.to_builtins(outcome.parameters)
-    words = f"<p>{escape(in_words(outcome))}</p>" if study is PLAN else ""
+    words = study.in_words(outcome)
     return "\n".join(
         [
             f'<h2 id="{study.name}">{study.name}: {escape(study.question)}</h2>',
-            words,
+            f"<p>{escape(words)}</p>" if words else "",
             f"<figure>{svg[svg.index('<svg') :]}<figcaption>{escape(study.caption)}</figcaption></figure>",
             _claims(outcome),
             _table(rows, names),

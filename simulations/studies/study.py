@@ -71,6 +71,10 @@ class Outcome:
         return list(self.study.claims(self))
 
 
+def _no_words(outcome: Outcome) -> str:
+    return ""
+
+
 def _nothing(outcome: Outcome) -> Iterable[Claim]:
     return ()
 
@@ -96,6 +100,7 @@ class Study:
     shown: tuple[str, ...] = ()  # columns of a table in a terminal; none for all
     is_headline: Callable[[Row], bool] = _every
     claims: Callable[[Outcome], Iterable[Claim]] = _nothing
+    in_words: Callable[[Outcome], str] = _no_words  # what it comes to, and how far it may be trusted
 
     def repeat(self, parameters: Parameters, seeds: Iterable[int]) -> Outcome:
         """Run it once for each seed, in this process."""

@@ -97,6 +97,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         "columns": outcome.study.columns,
         "summary": outcome.summary(),
         "runs": [list(run) for run in outcome.runs],
+        "in_words": outcome.study.in_words(outcome),
         "claims": [msgspec.to_builtins(claim) for claim in outcome.claims()],
     }
 

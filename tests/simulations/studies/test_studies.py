@@ -196,14 +196,24 @@ def test_a_plan_grows_with_what_is_wanted_and_names_what_it_waits_for() -> None:
         (2, 1.0, 2, 156),  # crawl of the bench web, two peers on two cores
     ],
 )
-def test_a_plan_is_within_20_percent_of_crawls_that_were_measured(
+def test_a_plan_is_within_20_percent_of_the_crawls_it_is_calibrated_with(
     peers: int, cores: float, replicas: int, measured: float
 ) -> None:
+    assert planned_pages_a_second(peers, cores, replicas) == pytest.approx(measured, rel=0.2)
+
+
+def test_a_plan_promises_too_much_of_three_peers_that_share_two_cores_and_says_so() -> None:
+    # FIXME: tests/benchmarks/README.md has 124; the plan does not know what peers take from each other.
+    assert planned_pages_a_second(3, 2 / 3, 2) == pytest.approx(1.4 * 124, rel=0.02)
+    assert "Three peers that shared two cores" in plan.in_words(small(plan.STUDY, seeds=1))
+
+
+def planned_pages_a_second(peers: int, cores: float, replicas: int) -> float:
     parameters = plan.PlanParameters(cores=cores, replicas=replicas, queries=0.0, delay=0.0)
     web = plan.Web(pages=172_054, page_bytes=19_000, hosts=66, largest_pages=40_000, largest_seconds=0.001)
     bounds = plan.pages_a_second(parameters, web, np.full(66, 0.001), peers, 1.0)
     assert min(bounds, key=bounds.__getitem__) == "processors"
-    assert bounds["processors"] == pytest.approx(measured, rel=0.2)
+    return bounds["processors"]
 
 
 @pytest.mark.parametrize("text", ["", "a", "1,,2", "0", "1.5"])
