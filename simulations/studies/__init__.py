@@ -12,6 +12,7 @@
 `politeness` where more machines stop helping
 `freshness`  policies of visiting again, for each budget
 `search`     latency and completeness of answers
-`cache`, `querylog`  the book's chapter 9
+`postings`   bytes that queries read, the model of inverted files beside an index; `posting_lists` of it
+`cache`, `querylog`  the book's chapter 9; `posting_caches` what keeps lists
 `plan`       how many machines somebody needs
 """

@@ -1,7 +1,8 @@
-"""How many queries does a cache of results answer? The book's table 9-2.
+"""How many queries does a cache of results answer, and how many lists one of postings? The book's table 9-2.
 
-FIFO, LRU, LFU with decay, a static part with LRU beside it (Fagni et al. 2006), and GDSF (Cherkasova 1998),
-on a query log or a made-up one.
+Results: FIFO, LRU, LFU with decay, a static part with LRU beside it (Fagni et al. 2006), and GDSF (Cherkasova
+1998), on a query log or a made-up one. Postings: what the queries that are not answered read, of an index
+that the engine makes (`posting_lists`), through pages and whole lists, GD-Size(1) among them (section 8.5).
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import numpy as np
 from msgspec import Meta
 
 from simulations.studies.drawing import lines, name_axes
+from simulations.studies.posting_caches import POLICIES, LeastRecent, accesses_of
+from simulations.studies.posting_lists import posting_lists
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, amounts, numbers
 from simulations.traces.queries import made_up_queries, read_queries
 
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BOOK: Final = "Li, Yan, Wang 2004, table 9-2"
+BOOK_8: Final = "Li, Yan, Wang 2004, chapter 8, section 5"
+RESULTS, POSTINGS = "results", "postings"
 SIZES_OF_BOOK: Final = (100, 300, 500, 1_000, 2_000, 3_000)
 LRU_OF_BOOK: Final = dict(zip(SIZES_OF_BOOK, (0.629, 0.680, 0.693, 0.707, 0.723, 0.734), strict=True))
 LFU_OF_BOOK: Final = dict(zip(SIZES_OF_BOOK, (0.630, 0.681, 0.694, 0.711, 0.730, 0.741), strict=True))
@@ -47,10 +52,16 @@ class CacheParameters(Parameters, frozen=True, kw_only=True):
     decays: Annotated[str, Meta(description="Of LFU at a replacement, by comma; the best counts.")] = (
         "0.9,0.99,0.998"
     )
+    documents: Annotated[int, Meta(ge=10, le=1_000_000, description="Of the index, made up.")] = 10_000
+    words: Annotated[float, Meta(ge=1, le=20, description="Of a query, made up, mean.")] = 2.5
+    shares: Annotated[str, Meta(description="Of all postings, that a cache holds, by comma.")] = (
+        "0.01,0.02,0.05,0.1,0.2"
+    )
+    results: Annotated[int, Meta(ge=1, description="Results cached before the caches of postings.")] = 1_500
 
 
 def run(parameters: CacheParameters, seed: int) -> list[Row]:
-    """A row for each policy and size."""
+    """A row for each cache, policy and size."""
     if parameters.queries:
         asked = read_queries(Path(parameters.queries)).tolist()
     else:
@@ -66,7 +77,29 @@ def run(parameters: CacheParameters, seed: int) -> list[Row]:
     }
     for size in numbers(parameters.sizes, "--sizes", most=10_000_000):
         for name, hits_of in policies.items():
-            rows.append({"policy": name, "size": size, "hit_rate": hits_of(asked, size) / len(asked)})
+            rate = hits_of(asked, size) / len(asked)
+            rows.append({"of": RESULTS, "policy": name, "size": size, "hit_rate": rate, "byte_rate": rate})
+    return rows + _posting_rows(parameters, asked, seed)
+
+
+def _posting_rows(parameters: CacheParameters, asked: list[int], seed: int) -> list[Row]:
+    lists = posting_lists(parameters.documents, seed)
+    results = LeastRecent(parameters.results)
+    missed = [query for query in asked if not results.touch(query, 1)]
+    accesses = accesses_of(missed, lists, max(asked) + 1, parameters.words, seed)
+    rows = []
+    for share in amounts(parameters.shares, "--shares", least=1e-6, most=1.0):
+        for name, found_by in POLICIES.items():
+            found = found_by(accesses, int(share * lists.n_bytes.sum()))
+            rows.append(
+                {
+                    "of": POSTINGS,
+                    "policy": name,
+                    "size": share,
+                    "hit_rate": found.hits,
+                    "byte_rate": found.byte_hits,
+                }
+            )
     return rows
 
 
@@ -181,13 +214,13 @@ def static_hits(queries: list[int], size: int) -> int:
 
 
 def draw(figure: Figure, outcome: Outcome) -> None:
-    axes = figure.subplots()
+    left, right = figure.subplots(1, 2)
     rows = [
         {**row, "share": 100 * row["hit_rate"], "share +-": 100 * row.get("hit_rate +-", 0)}
         for row in outcome.summary()
     ]
-    lines(axes, rows, "policy", "size", "share")
-    axes.plot(
+    lines(left, [row for row in rows if row["of"] == RESULTS], "policy", "size", "share")
+    left.plot(
         list(LRU_OF_BOOK),
         [100 * rate for rate in LRU_OF_BOOK.values()],
         color="0.5",
@@ -195,14 +228,20 @@ def draw(figure: Figure, outcome: Outcome) -> None:
         linewidth=3,
         label="LRU in the book's table 9-2",
     )
-    axes.set_xscale("log")
+    held = [{**row, "size": 100 * row["size"]} for row in rows if row["of"] == POSTINGS]
+    lines(right, held, "policy", "size", "share")
+    right.set_ylim(bottom=0)
+    for axes in (left, right):
+        axes.set_xscale("log")
+    name_axes(left, "Queries that a cache of results answers", "queries held", "% of queries")
     name_axes(
-        axes, "Queries that a cache of results answers", "size of the cache (queries)", "hits (% of queries)"
+        right, "Lists that a cache of postings has", "% of all postings held", "% of lists that are read"
     )
 
 
 def claims(outcome: Outcome) -> Iterable[Claim]:
-    rates = {(row["policy"], row["size"]): row["hit_rate"] for row in outcome.summary()}
+    rows = outcome.summary()
+    rates = {(row["policy"], row["size"]): row["hit_rate"] for row in rows if row["of"] == RESULTS}
     sizes = sorted({size for _, size in rates})
     for name, book in (("LRU", LRU_OF_BOOK), ("LFU, tuned decay", LFU_OF_BOOK)):
         both = [size for size in sizes if size in book]
@@ -220,23 +259,37 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
         ", ".join(f"{size}: {rate:.3f}" for size, rate in zip(sizes, fifo, strict=True)),
         all(a <= b for a, b in zip(fifo, lru, strict=True)),
     )
+    found = {(row["policy"], row["size"]): row["hit_rate"] for row in rows if row["of"] == POSTINGS}
+    shares = sorted({share for _, share in found})
+    greedy, pages = ([found[name, share] for share in shares] for name in ("lists, GD-Size(1)", "pages, LRU"))
+    yield Claim(
+        BOOK_8,
+        "whole lists by GD-Size(1) spare clearly more reads than pages, as an operating system keeps them",
+        ", ".join(
+            f"{share:.0%}: {a:.2f} to {b:.2f}" for share, a, b in zip(shares, greedy, pages, strict=True)
+        ),
+        all(a > b for a, b in zip(greedy, pages, strict=True)),
+    )
 
 
 STUDY: Final = Study(
     name="cache",
-    question="How many queries does a cache of results answer?",
-    source=BOOK,
+    question="How many queries does a cache of results answer, and how many lists one of postings?",
+    source=f"{BOOK}; {BOOK_8}",
     parameters=CacheParameters,
     run=run,
-    keys=("policy", "size"),
+    keys=("of", "policy", "size"),
     columns={
+        "of": "what is kept: results of queries, or posting lists that queries read which have no result",
         "policy": "what is replaced: the oldest; the longest unused; the least frequent, with decay; "
-        "nothing in a static half; the least of frequency and age (GDSF)",
-        "size": "queries that the cache holds",
-        "hit_rate": "queries that it answers, share",
+        "nothing in a static half; the least of frequency and age (GDSF). Of lists, GD-Size(1): large ones "
+        "that are long unused",
+        "size": "queries that the cache holds; of postings, the share of all their bytes",
+        "hit_rate": "queries that it answers, share; of postings, lists that are all there",
+        "byte_rate": "bytes of what was there, share of the bytes that were wanted; of results the same",
     },
     draw=draw,
-    caption="Hit rates of caches of results, beside those of the book's table 9-2.",
+    caption="Hit rates of caches of results, beside the book's table 9-2, and of posting lists behind one.",
     seeds=2,
     claims=claims,
 )

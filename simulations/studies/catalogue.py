@@ -11,6 +11,7 @@ from simulations.studies import (
     partition,
     plan,
     politeness,
+    postings,
     querylog,
     search,
     speedup,
@@ -20,5 +21,17 @@ from simulations.studies.study import Study
 
 STUDIES: Final[dict[str, Study]] = {
     each.STUDY.name: each.STUDY
-    for each in (balance, speedup, partition, weights, politeness, freshness, search, cache, querylog, plan)
+    for each in (
+        balance,
+        speedup,
+        partition,
+        weights,
+        politeness,
+        freshness,
+        search,
+        postings,
+        cache,
+        querylog,
+        plan,
+    )
 }

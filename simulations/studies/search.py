@@ -138,11 +138,6 @@ def _measured(path: str) -> Floats | None:
         raise ConfigError(f"cannot read the times {path}: {error}; give a number of ms a line") from error
 
 
-def data_read(k: int, terms: float, mean_postings: float, bytes_each: float) -> float:
-    """D(k) = alpha d M (1 - (1 - 1/M)^k), bytes that k queries at once read; book, (8-1)."""
-    return float(mean_postings * bytes_each * terms * -np.expm1(k * np.log1p(-1 / terms)))
-
-
 def draw(figure: Figure, outcome: Outcome) -> None:
     left, right = figure.subplots(1, 2)
     rows = outcome.summary()
@@ -176,14 +171,6 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
         "with many servers the rare slow one decides; asking a second time bounds it",
         f"p99 of {most} peers {plain['p99_ms']:.0f} ms, hedged {hedged['p99_ms']:.0f} ms",
         hedged["p99_ms"] <= plain["p99_ms"],
-    )
-    one = data_read(1, 1e5, 5e4, 10)
-    eight = data_read(8, 1e5, 5e4, 10)
-    yield Claim(
-        BOOK,
-        "a list is of the order of 10^6 bytes, and D(k) is k of them (8-1)",
-        f"D(1) = {one:,.0f} bytes, D(8) = {eight:,.0f}",
-        1e5 < one < 1e7 and abs(eight / one - 8) < 0.01,
     )
 
 

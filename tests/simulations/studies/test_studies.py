@@ -17,12 +17,15 @@ from simulations.studies import (
     partition,
     plan,
     politeness,
+    posting_caches,
+    postings,
     querylog,
     search,
     speedup,
     weights,
 )
 from simulations.studies.catalogue import STUDIES
+from simulations.studies.posting_lists import posting_lists
 from simulations.studies.study import Outcome, Parameters, Row, Study, numbers
 from tests.simulations.traces.test_columns import recorded
 
@@ -34,7 +37,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "politeness": {"peers": "1,16", "delays": "0,10", "hosts": 500},
     "freshness": {"pages": 1_000, "days": 120, "periods": "5,20", "policies": "fixed,cho"},
     "search": {"peers": "1,10", "queries": 1_000},
-    "cache": {"count": 3_000, "distinct": 3_000, "sizes": "50,200"},
+    "postings": {"documents": 200, "at_once": "1,100", "drawn": 20_000},
+    "cache": {"count": 3_000, "distinct": 3_000, "sizes": "50,200", "documents": 200, "shares": "0.05,0.2"},
     "querylog": {"count": 20_000, "distinct": 5_000},
     "plan": {"pages": 1e5, "hosts": 2_000, "hours": 24.0},
 }
@@ -136,7 +140,6 @@ def test_hedging_helps_with_slow_peers_and_standbys_answer_for_dead_ones() -> No
     rows = {(row["peers"], row["hedging"]): row for row in small(search.STUDY, dead=0.05).summary()}
     assert rows[10, "not hedged"]["coverage"] == pytest.approx(0.95, abs=0.02)
     assert rows[10, "hedged"]["coverage"] > 0.99
-    assert search.data_read(1, 1e5, 5e4, 10) == pytest.approx(5e5)  # book, (8-1)
 
 
 def test_cho_and_garcia_molina_2003_all_alike_is_fresher_than_as_often_as_pages_change() -> None:
@@ -151,6 +154,30 @@ def test_cho_and_garcia_molina_2003_all_alike_is_fresher_than_as_often_as_pages_
         small(freshness.STUDY, policies="fixed,list")
 
 
+def test_book_8_1_queries_of_terms_that_are_alike_read_what_the_model_says_of_real_lists() -> None:
+    rows = {
+        (row["at_once"], row["asked"], row["read"]): row
+        for row in small(postings.STUDY, drawn=400_000, at_once="1,100,10000").summary()
+    }
+    for k in (1, 100, 10_000):
+        assert rows[k, "all alike", "documents"]["real_over_model"] == pytest.approx(1.0, abs=0.1)
+    assert rows[1, "as in the text", "documents"]["real_over_model"] > 2
+    assert rows[10_000, "as in the text", "and positions"]["index_share"] < 1
+    assert postings.data_read(1, 100_000, 5e5) == pytest.approx(5e5)  # book, (8-1)
+
+
+def test_lists_are_those_that_the_engine_wrote() -> None:
+    lists = posting_lists(200, seed=1)
+    assert (lists.doc_freqs > 0).all()
+    assert (lists.doc_freqs <= np.minimum(lists.frequencies, 200)).all()
+    assert lists.doc_freqs[0] > 150  # the most frequent word is nearly everywhere
+    assert (lists.n_bytes >= lists.doc_freqs).all()  # a varint or more for each posting
+    assert (lists.positional_bytes >= lists.n_bytes + lists.frequencies).all()
+    ends = lists.starts + lists.n_bytes
+    order = np.argsort(lists.starts)
+    assert (ends[order][:-1] <= lists.starts[order][1:]).all()
+
+
 QUERIES = [1, 2, 3, 1, 4, 1, 2, 5, 1, 2]
 
 
@@ -163,6 +190,26 @@ def test_caches_replace_what_they_should() -> None:
     assert cache.lfu_hits(QUERIES, 2, 1.0) == 2
     for hits_of in (cache.fifo_hits, cache.lru_hits, cache.gdsf_hits):
         assert hits_of(QUERIES, 100) == len(QUERIES) - len(set(QUERIES))
+
+
+def test_book_8_5_posting_lists_are_kept_by_size_and_by_age() -> None:
+    small_one, large_one, next_one = (1, 1), (2, 8), (3, 5)
+    recent, greedy = posting_caches.LeastRecent(10), posting_caches.GreedyDualSize(10)
+    for each in (recent, greedy):
+        assert not any(each.touch(*of) for of in (small_one, large_one, next_one))
+    assert [recent.touch(*of) for of in (small_one, next_one)] == [False, True]  # what was read first went
+    assert [greedy.touch(*of) for of in (small_one, next_one, large_one)] == [True, True, False]
+    for each in (recent, greedy):
+        assert not each.touch(9, 11)  # larger than all of the cache, which keeps what it has
+        assert each.touch(*next_one)
+    outcome = small(cache.STUDY, seeds=1, count=30_000, distinct=30_000, documents=2_000, shares="0.1,0.2")
+    rows = {(row["policy"], row["size"]): row for row in outcome.summary() if row["of"] == "postings"}
+    for share in (0.1, 0.2):
+        by_size, by_age, pages = (
+            rows[name, share] for name in ("lists, GD-Size(1)", "lists, LRU", "pages, LRU")
+        )
+        assert by_size["hit_rate"] > by_age["hit_rate"] > pages["hit_rate"]
+        assert by_size["byte_rate"] < by_age["byte_rate"]  # it spares reads, not bytes
 
 
 def test_querylog_9_2_fit_and_statistics_of_known_series() -> None:
