@@ -10,6 +10,7 @@ the last one, since jump hash can lose no other.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, Protocol
 
 import numpy as np
@@ -128,15 +129,22 @@ class Rendezvous:
 
     def __init__(self, n: int, m: int) -> None:
         self._m = m
-        self._owner = owners(n, m).astype(np.int64)
-        # `SlotTable` sorts its peers by name.
-        self._number = np.array([int(name[1:]) for name in sorted(f"p{number}" for number in range(n))])
+        self._owner = _slot_owners(n, m)
 
     def peers_of(self, keys: Hashes) -> Ints:
-        return self._number[self._owner[(keys % np.uint64(self._m)).astype(np.int64)]]
+        return self._owner[(keys % np.uint64(self._m)).astype(np.int64)]
 
     def resized(self, n: int) -> Rendezvous:
         return Rendezvous(n, self._m)
+
+
+@lru_cache(maxsize=64)
+def _slot_owners(n: int, m: int) -> Ints:
+    """The peer of each slot, by number."""
+    # `SlotTable` sorts its peers by name.
+    number = np.array([int(name[1:]) for name in sorted(f"p{number}" for number in range(n))])
+    owner: Ints = number[owners(n, m).astype(np.int64)]
+    return owner
 
 
 class Ring:

@@ -57,13 +57,11 @@ def lines(
     for value in dict.fromkeys(row[by] for row in rows):
         style = next(styles)
         chosen = [row for row in rows if row[by] == value]
-        error = [row.get(f"{y} +-", 0.0) for row in chosen]
-        # Nothing here is below zero, which a logarithmic axis could not show.
-        below = [min(half, 0.9 * abs(row[y])) for half, row in zip(error, chosen, strict=True)]
+        error = _intervals(chosen, y)
         axes.errorbar(
             [row[x] for row in chosen],
             [row[y] for row in chosen],
-            yerr=(below, error) if any(error) else None,
+            yerr=error if any(error[1]) else None,
             label=name.format(value),
             color=COLOURS[style],
             marker=MARKERS[style],
@@ -91,7 +89,7 @@ def bars(axes: Axes, rows: Sequence[Row], by: str, x: str, y: str) -> None:
             places,
             [row[y] for row in shown],
             width,
-            yerr=[row.get(f"{y} +-", 0.0) for row in shown],
+            yerr=_intervals(shown, y),
             label=str(value),
             color=COLOURS[1:][number % 6],
             hatch=HATCHES[number % len(HATCHES)],
@@ -100,6 +98,12 @@ def bars(axes: Axes, rows: Sequence[Row], by: str, x: str, y: str) -> None:
             capsize=2,
         )
     axes.set_xticks(range(len(groups)), [str(group) for group in groups])
+
+
+def _intervals(rows: Sequence[Row], y: str) -> tuple[list[float], list[float]]:
+    """Return how far intervals reach down and up. Nothing here is below zero, nor could a logarithm be."""
+    above = [row.get(f"{y} +-", 0.0) for row in rows]
+    return [min(half, 0.9 * abs(row[y])) for half, row in zip(above, rows, strict=True)], above
 
 
 def name_axes(axes: Axes, title: str, x: str, y: str) -> None:

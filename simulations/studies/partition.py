@@ -1,12 +1,14 @@
-"""What does it cost when a peer comes or goes, by each way of dividing the web? The book's three schemes.
+"""What does it cost when peers come and go, by each way of dividing the web? The book's three schemes.
 
 The web is divided by hosts (the book's way and ours), registrable domains, URLs, or directories; these are
-mapped to peers by the schemes of `simulations.model.partitions`.
+mapped to peers by the schemes of `simulations.model.partitions`. In a storm several peers come, one after the
+other or at once, and go again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Final
 
 import numpy as np
@@ -46,9 +48,14 @@ class PartitionParameters(Parameters, frozen=True, kw_only=True):
     points: Annotated[int, Meta(ge=1, le=10_000, description="Of a peer in consistent hashing, V.")] = 100
     pages: Annotated[int, Meta(ge=100, le=5_000_000, description="URLs of the web.")] = 100_000
     pages_per_host: Annotated[float, Meta(ge=1, le=1e6, description="Mean.")] = 50.0
+    storm: Annotated[int, Meta(ge=1, le=100, description="Peers that come, and go, in a storm.")] = 5
     visited: Annotated[float, Meta(ge=0, le=1, description="Share of URLs that were fetched before.")] = 0.5
     links: Annotated[float, Meta(ge=0, le=1_000, description="Of a page.")] = 12.0
     outside: Annotated[float, Meta(ge=0, le=1, description="Share of links that leave their host.")] = 0.06
+    stored_kb: Annotated[
+        float, Meta(ge=0, description="Kept of a page and moved with it, kB; 0 where pages stay.")
+    ] = 8.0
+    mbps: Annotated[float, Meta(gt=0, description="Between a peer and the others, each way, Mbit/s.")] = 100.0
 
 
 def run(parameters: PartitionParameters, seed: int) -> list[Row]:
@@ -62,20 +69,45 @@ def run(parameters: PartitionParameters, seed: int) -> list[Row]:
         names, number = np.unique(key_of, return_inverse=True)
         keys = hashes_of([f"{seed} {name}" for name in names.tolist()])
         for scheme, mapping in _mappings(parameters, keys).items():
-            before = mapping.peers_of(keys)[number]
-            for change in (1, -1):
-                resized = mapping.resized(parameters.peers + change)
-                after = resized.peers_of(keys)[number]
+            for change, sizes in _changes(parameters).items():
+                steps = _steps(mapping, parameters.peers, sizes)
+                owners = [each.peers_of(keys)[number] for each in steps]
                 rows.append(
                     {
                         "by": by,
                         "scheme": scheme,
-                        "change": f"{parameters.peers} -> {parameters.peers + change}",
-                        **_measures(parameters, before, after, host, links, change),
-                        "entries": float(resized.entries),
+                        "change": change,
+                        **_cost_of(parameters, owners, sizes),
+                        **_state_of(owners[-1], sizes[-1], host, links),
+                        "entries": float(steps[-1].entries),
                     }
                 )
     return rows
+
+
+def _changes(parameters: PartitionParameters) -> dict[str, list[int]]:
+    """How many peers there are when it begins, and whenever all has come to where it belongs."""
+    n = parameters.peers
+    many = n + parameters.storm
+    up, down = list(range(n, many + 1)), list(range(many - 1, n - 1, -1))
+    return {
+        f"{n} -> {n + 1}": [n, n + 1],
+        f"{n} -> {n - 1}": [n, n - 1],
+        f"{n} -> {many} at once": [n, many],
+        f"{n} -> {many} by one": up,
+        f"{n} -> {many} -> {n} by one": up + down,
+    }
+
+
+def _steps(mapping: Mapping, n: int, sizes: Sequence[int]) -> list[Mapping]:
+    """The mapping at each size; it is resized by one peer at a time, as some schemes have no other way."""
+    steps = [mapping]
+    for size in sizes[1:]:
+        while n != size:
+            n += 1 if size > n else -1
+            mapping = mapping.resized(n)
+        steps.append(mapping)
+    return steps
 
 
 def _keys(host: Ints, seed: int) -> dict[str, Ints]:
@@ -111,53 +143,79 @@ def _mappings(parameters: PartitionParameters, keys: Hashes) -> dict[str, Mappin
     }
 
 
-def _measures(
-    parameters: PartitionParameters,
-    before: Ints,
-    after: Ints,
-    host: Ints,
-    links: tuple[Ints, Ints],
-    change: int,
-) -> Row:
-    pages = np.bincount(after, minlength=parameters.peers + change)
-    moved = float((before != after).mean())
-    least = 1 / (parameters.peers + 1) if change > 0 else 1 / parameters.peers
-    urls = moved * len(host)
-    n_bytes = urls * (parameters.visited * VISITED_BYTES + (1 - parameters.visited) * QUEUED_BYTES)
-    pairs = np.unique(host * (parameters.peers + 2) + after)
-    peers_of_host = np.bincount(pairs // (parameters.peers + 2))
+def _cost_of(parameters: PartitionParameters, owners: Sequence[Ints], sizes: Sequence[int]) -> Row:
+    """What moves from step to step, and how long the peer takes that has most to send or to receive."""
+    pages = len(owners[0])
+    url_bytes = parameters.visited * VISITED_BYTES + (1 - parameters.visited) * QUEUED_BYTES
+    stored_bytes = parameters.visited * parameters.stored_kb * 1e3
+    moved, least, seconds = 0, 0.0, 0.0
+    for (n, before), (more, after) in pairwise(zip(sizes, owners, strict=True)):
+        is_moved = before != after
+        moved += int(is_moved.sum())
+        least += abs(more - n) / max(n, more)
+        busiest = max(int(np.bincount(each[is_moved], minlength=1).max()) for each in (before, after))
+        seconds += busiest * (url_bytes + stored_bytes) * 8 / (parameters.mbps * 1e6)
     return {
-        "moved": moved,
+        "moved": moved / pages,
         "moved_least": least,
-        "fetched_twice": moved * parameters.visited,
-        "moved_mb": n_bytes / 1e6,
+        "fetched_twice": parameters.visited * fetches_again(owners, sizes) / pages,
+        "moved_mb": moved * url_bytes / 1e6,
+        "stored_mb": moved * stored_bytes / 1e6,
+        "balance_s": seconds,
+    }
+
+
+def fetches_again(owners: Sequence[Ints], sizes: Sequence[int]) -> int:
+    """How many pages are fetched again where a peer knows only what it has fetched itself.
+
+    Args:
+      owners: of each page, before and after each change.
+      sizes: how many peers there were then; who has gone and comes back has forgotten everything.
+    """
+    count = 0
+    for step in range(1, len(owners)):
+        is_new = owners[step] != owners[step - 1]
+        stayed = sizes[step]  # peers with lower numbers have been there all the time
+        for before in range(step - 1, -1, -1):
+            stayed = min(stayed, sizes[before])
+            is_new &= (owners[before] != owners[step]) | (owners[step] >= stayed)
+        count += int(is_new.sum())
+    return count
+
+
+def _state_of(owner: Ints, n: int, host: Ints, links: tuple[Ints, Ints]) -> Row:
+    """How even it is afterwards, and what goes from peer to peer."""
+    pages = np.bincount(owner, minlength=n)
+    pairs = np.unique(host * n + owner)
+    return {
         "variation": float(pages.std() / pages.mean()),
         "max_over_mean": float(pages.max() / pages.mean()),
-        "cross_share": float((after[links[0]] != after[links[1]]).mean()),
-        "shared_hosts": float((peers_of_host > 1).mean()),
+        "cross_share": float((owner[links[0]] != owner[links[1]]).mean()),
+        "shared_hosts": float((np.bincount(pairs // n) > 1).mean()),
     }
 
 
 def draw(figure: Figure, outcome: Outcome) -> None:
-    left, right = figure.subplots(1, 2)
+    figure.set_size_inches(10, 8.4)
+    (moved, divided), (seconds, twice) = figure.subplots(2, 2)
     rows = outcome.summary()
-    by_host = [row for row in rows if row["by"] == "host"]
-    labels = {"2: mod n + table": "2: mod n\n+ table", "rendezvous (ours)": "rendezvous\n(ours)"}
-    labels["consistent hashing"] = "consistent\nhashing"
-    shown = [
+    changes = list(dict.fromkeys(row["change"] for row in rows))
+    by_host = [
         {
             **row,
-            "scheme": labels.get(row["scheme"], row["scheme"]),
-            "share": 100 * row["moved"],
-            "share +-": 100 * row.get("moved +-", 0.0),
+            "scheme": row["scheme"]
+            .replace(" + ", "\n+ ")
+            .replace(" (", "\n(")
+            .replace(" hashing", "\nhashing"),
         }
-        for row in by_host
+        for row in rows
+        if row["by"] == "host"
     ]
-    bars(left, shown, "change", "scheme", "share")
-    left.tick_params(axis="x", labelsize=8)
-    left.axhline(100 * by_host[0]["moved_least"], color="0.3", linestyle=":", label="least")
-    name_axes(left, "URLs that change their peer (by host)", "scheme", "% of all URLs")
-    ours = [row for row in rows if row["scheme"].endswith("(ours)") and row["change"] == rows[0]["change"]]
+    single = _in_percent([row for row in by_host if row["change"] in changes[:2]], "moved")
+    bars(moved, single, "change", "scheme", "moved")
+    moved.axhline(100 * by_host[0]["moved_least"], color="0.3", linestyle=":", label="least")
+    name_axes(moved, "URLs that change their peer (by host)", "scheme", "% of all URLs")
+    ours = [row for row in rows if row["scheme"].endswith("(ours)") and row["change"] == changes[0]]
     pairs = [
         {"by": row["by"], "what": what, "share": 100 * row[name]}
         for row in ours
@@ -166,8 +224,19 @@ def draw(figure: Figure, outcome: Outcome) -> None:
             ("hosts that several peers ask", "shared_hosts"),
         )
     ]
-    bars(right, pairs, "what", "by", "share")
-    name_axes(right, "What dividing by something else costs", "divided by", "%")
+    bars(divided, pairs, "what", "by", "share")
+    name_axes(divided, "What dividing by something else costs", "divided by", "%")
+    storms = [row for row in by_host if row["change"] in changes[2:]]
+    bars(seconds, storms, "change", "scheme", "balance_s")
+    name_axes(seconds, "Time to balance after a storm (by host)", "scheme", "seconds")
+    bars(twice, _in_percent(storms, "fetched_twice"), "change", "scheme", "fetched_twice")
+    name_axes(twice, "Pages fetched again, if nothing visited moves", "scheme", "% of all URLs")
+    for axes in (moved, seconds, twice):
+        axes.tick_params(axis="x", labelsize=7)
+
+
+def _in_percent(rows: Sequence[Row], name: str) -> list[Row]:
+    return [{**row, name: 100 * row[name], f"{name} +-": 100 * row.get(f"{name} +-", 0.0)} for row in rows]
 
 
 def claims(outcome: Outcome) -> Iterable[Claim]:
@@ -194,7 +263,7 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
 
 STUDY: Final = Study(
     name="partition",
-    question="What does a change by one peer cost, by each way of dividing the web?",
+    question="What does it cost when peers come and go, by each way of dividing the web?",
     source=BOOK,
     parameters=PartitionParameters,
     run=run,
@@ -202,11 +271,13 @@ STUDY: Final = Study(
     columns={
         "by": "what is hashed",
         "scheme": "the book's three; ours; consistent hashing with V points; jump hash",
-        "change": "number of peers before and after",
-        "moved": "URLs that change their peer, of all",
+        "change": "number of peers before and after; several come and go at once, or by one, each balanced",
+        "moved": "URLs that change their peer, of all, in a storm added up",
         "moved_least": "at least so many have to",
-        "fetched_twice": "URLs fetched again, of all, where what was visited does not move with them",
+        "fetched_twice": "URLs fetched again, of all, where peers know only what they fetched themselves",
         "moved_mb": "MB that move otherwise: 16 bytes of a visited URL, 128 of another",
+        "stored_mb": "MB of stored pages that move with them",
+        "balance_s": "seconds until all is where it belongs: of the peer that has most to send or receive",
         "variation": "standard deviation over mean of the peers' URLs afterwards",
         "max_over_mean": "URLs of the fullest peer over the mean",
         "cross_share": "links to other peers, of all links",
@@ -214,8 +285,9 @@ STUDY: Final = Study(
         "entries": "entries that all peers have to keep alike",
     },
     draw=draw,
-    caption="What moves when a peer comes or goes, and what dividing by something else than hosts costs.",
-    shown=("scheme", "change", "moved", "moved_mb", "variation", "cross_share", "entries"),
+    caption="What moves when peers come and go, one or several, and what dividing by something else costs.",
+    shown=("scheme", "change", "moved", "fetched_twice", "moved_mb", "balance_s", "variation", "entries"),
+    seeds=5,
     is_headline=lambda row: row["by"] == "host",
     claims=claims,
 )

@@ -32,7 +32,7 @@ from tests.simulations.traces.test_columns import recorded
 SMALL: dict[str, dict[str, Any]] = {
     "balance": {"peers": "2,4", "pages": 20_000, "fetches": 10},
     "speedup": {"peers": "1,2,4", "pages": 20_000, "fetches": 10},
-    "partition": {"pages": 2_000},
+    "partition": {"pages": 2_000, "slots": 5_000, "storm": 2},
     "weights": {"peers": 3, "slow": 1, "pages": 60_000, "rate": 20.0, "minutes": 20, "threshold": 1_000},
     "politeness": {"peers": "1,16", "delays": "0,10", "hosts": 500},
     "freshness": {"pages": 1_000, "days": 120, "periods": "5,20", "policies": "fixed,cho"},
@@ -112,6 +112,33 @@ def test_book_6_2_the_three_schemes_move_what_they_should() -> None:
     assert by_url["rendezvous (ours)"] == pytest.approx(1 / 11, abs=0.03)
     assert rows["host", "rendezvous (ours)", "10 -> 11"]["shared_hosts"] == 0
     assert rows["URL", "rendezvous (ours)", "10 -> 11"]["shared_hosts"] > 0.5
+
+
+def test_pages_are_fetched_again_by_peers_that_have_not_fetched_them_or_were_gone_meanwhile() -> None:
+    def again(sizes: list[int], *owners: list[int]) -> int:
+        return partition.fetches_again([np.array(each) for each in owners], sizes)
+
+    assert again([2, 3], [0, 1, 1], [0, 2, 1]) == 1
+    assert again([2, 3, 2], [0], [2], [0]) == 1  # it comes back to who has fetched it
+    assert again([3, 2, 3], [2], [0], [2]) == 2  # who was gone has forgotten it
+    assert again([2, 3, 2, 3], [1], [2], [1], [2]) == 2
+
+
+def test_a_storm_moves_less_at_once_and_the_busiest_peer_decides_how_long() -> None:
+    outcome = small(partition.STUDY, seeds=1, pages=20_000, peers=4, storm=3, mbps=8.0, stored_kb=8.0)
+    rows = {(row["scheme"], row["change"]): row for row in outcome.summary() if row["by"] == "URL"}
+    ours, mod = "rendezvous (ours)", "1: mod n"
+    once, by_one, back = (rows[ours, f"4 -> 7{how}"] for how in (" at once", " by one", " -> 4 by one"))
+    assert once["moved"] == pytest.approx(3 / 7, abs=0.03)
+    assert by_one["moved"] == pytest.approx(1 / 5 + 1 / 6 + 1 / 7, abs=0.03)
+    assert back["moved"] == pytest.approx(2 * by_one["moved"], abs=0.01)
+    assert back["fetched_twice"] == pytest.approx(by_one["fetched_twice"])  # those that stayed remember
+    assert rows[mod, "4 -> 7 -> 4 by one"]["fetched_twice"] > 2 * back["fetched_twice"]
+    # One newcomer takes a fifth of 20,000 pages, half of which were fetched: 8,072 bytes each, 1 MB a second.
+    assert rows[ours, "4 -> 5"]["balance_s"] == pytest.approx(
+        20_000 / 5 * (0.5 * 8_016 + 0.5 * 128) / 1e6, rel=0.05
+    )
+    assert once["balance_s"] < by_one["balance_s"]
 
 
 def test_the_rule_for_queues_makes_the_longest_one_shorter() -> None:
