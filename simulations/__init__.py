@@ -21,6 +21,7 @@ Runs with faults:
 `machine`       what a peer runs on: `disks`, `clock`, ports; `skew` for one of another version
 `liar`          a malicious member; `pinner` an owner who has policies say who crawls what
 `users`         who give seeds and search meanwhile; `words` what there is to find
+`settling`      how long after healing all is where it belongs
 `watch`         judges every request and commit when it is made; `final_checks` what is left at rest
 `doubts`        what only the malicious member has read; `conduct_watch` judges whether it is found out
 `herald`, `overheard`: stand beside actors, to speak for the membership and to hear the controller

@@ -19,6 +19,7 @@ import msgspec
 from mesh.slots import slot_of
 from mesh.urls import host_of
 from peers.crawler.settings import CrawlSettings, Revisit
+from peers.handover.wire_messages import ItemsSent
 from simulations.chance import random_of
 from simulations.changing_web import ChangingWeb
 from simulations.checks import reachable
@@ -33,10 +34,11 @@ from simulations.nemesis import Nemesis
 from simulations.network import Network
 from simulations.pinner import Pinner
 from simulations.planted import Bug, planted
+from simulations.settling import Settling
 from simulations.users import FRESH_S, Users
 from simulations.watch import Watch
 from simulations.web import Served, SyntheticWeb, WebShape
-from simulations.world import World
+from simulations.world import Tally, World
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -74,6 +76,9 @@ class Outcome(msgspec.Struct, frozen=True):
     searches: int
     complete_searches: int
     transcript: tuple[str, ...]  # its last lines
+    sent_bytes: int  # of all frames between peers; pages are small here
+    moved_bytes: int  # of these: what slots have, brought to peers that lack it
+    balance_s: float | None  # from healing until all was where it belongs, to a look; None: it never was
 
     @property
     def is_passed(self) -> bool:
@@ -183,6 +188,7 @@ class FaultRun:
         self.nemesis = Nemesis(self.world, network, self.machines, self.watch, self.tell)
         self.pinner = self._make_pinner() if has_pins else None
         self._is_busy = True  # users ask
+        self._settlings: list[Settling] = []  # one for each time that everything was healed
 
     def run(self) -> Outcome:
         """Do it all; an exception of a peer's code is a violation as well."""
@@ -210,7 +216,14 @@ class FaultRun:
             searches=self.users.n_searches,
             complete_searches=self.users.n_complete,
             transcript=tuple(self._transcript),
+            sent_bytes=self.world.traffic.total().bytes,
+            moved_bytes=self.world.traffic.sent.get(ItemsSent.__name__, Tally()).bytes,
+            balance_s=self._balance_s(),
         )
+
+    def _balance_s(self) -> float | None:
+        seconds = [each.seconds for each in self._settlings if each.seconds is not None]
+        return sum(seconds) if len(seconds) == len(self._settlings) > 0 else None
 
     def tell(self, line: str) -> None:
         """Put a line into the transcript."""
@@ -239,12 +252,12 @@ class FaultRun:
         self.world.run(until=start + self.plan.healed_s)
         self.conduct_watch.judge(self.plan.healed_s)
         self.watch.lies_end(self._is_on_a_disk)
-        self.nemesis.heal()
+        self._heal()
         for planned in late:
-            self._rest(self._all_settled(), "bring everything where it belongs")
+            self._rest(self._settlings[-1].have_all, "bring everything where it belongs")
             self.nemesis.cause(planned.fault)
             self.world.run(until=self.world.now + 60.0)
-            self.nemesis.heal()
+            self._heal()
         self._is_busy = False
         if self.pinner is not None:
             self.pinner.publish()
@@ -254,6 +267,10 @@ class FaultRun:
         self._rest(self._is_at_rest, "come to rest")
         if not self.watch.violations:
             check_rest(self)
+
+    def _heal(self) -> None:
+        self.nemesis.heal()
+        self._settlings.append(Settling(lambda: self.world.now, self.present, self._are_together))
 
     def _have_one_lie(self, until: float) -> None:
         random = random_of(self.plan.seed, "liar")
@@ -282,7 +299,10 @@ class FaultRun:
         settings = msgspec.structs.replace(self._settings, revisit_after_s=inf)
         for machine in self.machines:
             machine.change_settings(settings)
-        self.world.run(until=self.world.now + LAST_VISITS_S)
+        until = self.world.now + LAST_VISITS_S
+        while self.world.now < until:
+            self._settlings[-1].look()
+            self.world.run(until=min(until, self.world.now + LOOK_S))
 
     def _make_web(self) -> SyntheticWeb:
         plan, shape = self.plan, _shape_of(self.plan)
@@ -319,6 +339,7 @@ class FaultRun:
         looks = 0
         while looks < LOOKS_AT_REST:
             world.run(until=world.now + LOOK_S)
+            self._settlings[-1].look()
             looks = looks + 1 if is_reached() else 0
             if world.now >= written_off_at:
                 written_off_at = inf
@@ -352,23 +373,6 @@ class FaultRun:
 
     def _nothing_is_missing(self) -> bool:
         return self._are_together() and all(machine.has_settled() for machine in self.present())
-
-    def _all_settled(self) -> Callable[[], bool]:
-        """Make the question whether each machine has settled by now, though not all at one moment.
-
-        While pages are visited again there is hardly a moment at which nothing is on its way anywhere.
-        """
-        settled: set[Machine] = set()
-
-        def have_all_settled() -> bool:
-            if not self._are_together():
-                settled.clear()
-                return False
-            present = self.present()
-            settled.update(machine for machine in present if machine.has_settled())
-            return settled.issuperset(present)
-
-        return have_all_settled
 
     def _are_together(self) -> bool:
         return not any(machine.is_leaving for machine in self.present()) and self._all_know_each_other()

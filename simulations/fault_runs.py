@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import as_completed
 from typing import NamedTuple
+
+import numpy as np
 
 from peers.workers import Workers, core_count, result_of
 from simulations.chance import random_of
 from simulations.fault_run import Outcome, run_faults
 from simulations.planted import Bug
-from simulations.results import Failure, FaultsResult
+from simulations.results import Failure, FaultsResult, Spread
 
 
 class Sizes(NamedTuple):
@@ -76,7 +78,26 @@ def sum_up(outcomes: Iterable[Outcome], first_seed: int) -> FaultsResult:
         refetched=sum(outcome.refetched for outcome in by_seed),
         searches=sum(outcome.searches for outcome in by_seed),
         complete_searches=sum(outcome.complete_searches for outcome in by_seed),
+        costs=tuple(_costs(by_seed)),
     )
+
+
+def _costs(outcomes: Sequence[Outcome]) -> Iterator[Spread]:
+    """What the faults of a run cost the mesh; of runs that have it."""
+    costs = {
+        "sent between peers, MB": [each.sent_bytes / 1e6 for each in outcomes],
+        "moved to peers that lacked it, MB": [each.moved_bytes / 1e6 for each in outcomes],
+        "from healing to balance, virtual s": [
+            each.balance_s for each in outcomes if each.balance_s is not None
+        ],
+        "answers that miss slots or are missing, %": [
+            100 * (1 - each.complete_searches / each.searches) for each in outcomes if each.searches
+        ],
+    }
+    for cost, values in costs.items():
+        if values:
+            least, median, p90, most = np.percentile(values, (0, 50, 90, 100)).tolist()
+            yield Spread(cost, len(values), least, median, p90, most, sum(values) / len(values))
 
 
 def _outcomes(orders: list[_Order], workers: int | None) -> Iterable[Outcome]:

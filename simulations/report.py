@@ -40,7 +40,7 @@ def crawl_table(result: CrawlResult) -> RenderableType:
 
 
 def faults_report(result: FaultsResult) -> RenderableType:
-    """Runs with faults: what was done, and of each that failed what was wrong and how to see it again."""
+    """Runs with faults: what was done and cost; of each that failed what was wrong, how to see it again."""
     lines = [
         f"{result.passed:,} of {result.seeds:,} seeds passed, from seed {result.first_seed}",
         f"{result.events:,} events, {result.events_per_second:,.0f} a second on one core",
@@ -48,6 +48,18 @@ def faults_report(result: FaultsResult) -> RenderableType:
         f"{result.requests:,} requests, {result.refetched:,} of them again for want of the first answer",
         f"{result.searches:,} searches, {result.complete_searches:,} complete",
     ]
+    table = Table(title="What a run costs", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("")
+    for heading in ("least", "median", "p90", "most", "mean", "runs"):
+        table.add_column(heading, justify="right")
+    for spread in result.costs:
+        values = (spread.least, spread.median, spread.p90, spread.most, spread.mean)
+        table.add_row(spread.cost, *(f"{value:,.3g}" for value in values), f"{spread.runs:,}")
+    return Group(Text("\n".join(lines)), table, Text("\n".join(_failures(result))))
+
+
+def _failures(result: FaultsResult) -> list[str]:
+    lines: list[str] = []
     for failure in result.failures[:FAILURES_SHOWN]:
         lines += ["", f"seed {failure.seed} with {failure.peers} peers failed:"]
         lines += [f"  {violation}" for violation in failure.violations]
@@ -56,7 +68,7 @@ def faults_report(result: FaultsResult) -> RenderableType:
     if len(result.failures) > FAILURES_SHOWN:
         seeds = ", ".join(str(failure.seed) for failure in result.failures[FAILURES_SHOWN:])
         lines += ["", f"also failed: {seeds}"]
-    return Text("\n".join(lines))
+    return lines
 
 
 def replay_table(result: ReplayResult) -> RenderableType:

@@ -101,6 +101,18 @@ class Failure(msgspec.Struct, frozen=True):
     transcript: tuple[str, ...]  # the last lines
 
 
+class Spread(msgspec.Struct, frozen=True):
+    """How some cost is spread over runs."""
+
+    cost: str  # what it is, with its unit
+    runs: int
+    least: float
+    median: float
+    p90: float
+    most: float
+    mean: float
+
+
 class FaultsResult(msgspec.Struct, frozen=True):
     """What came of some seeds."""
 
@@ -115,3 +127,4 @@ class FaultsResult(msgspec.Struct, frozen=True):
     refetched: int  # of these: URLs whose first answer was lost with a peer
     searches: int
     complete_searches: int
+    costs: tuple[Spread, ...] = ()  # of a run

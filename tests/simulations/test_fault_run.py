@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import pytest
+from rich.console import Console
 
 from mesh.slots import SlotTable
-from simulations.fault_run import run_faults
-from simulations.fault_runs import Sizes, run_all
+from simulations.fault_run import REST_S_MAX, run_faults
+from simulations.fault_runs import Sizes, run_all, sum_up
 from simulations.planted import Bug
+from simulations.report import faults_report
 
 QUICK = (9, 3)  # seed and peers of a run with faults that takes a second
 
@@ -23,6 +26,29 @@ def test_a_run_without_faults_passes_and_all_its_searches_are_complete() -> None
     assert outcome.requests > 50
     assert outcome.searches == outcome.complete_searches > 50
     assert outcome.refetched == 0
+
+
+def test_what_runs_cost_is_told_as_spreads_over_them() -> None:
+    run = run_faults(4, 5, has_revisits=False)
+    assert 0 < run.moved_bytes < run.sent_bytes
+    assert run.balance_s is not None
+    assert 0 < run.balance_s < REST_S_MAX
+    other = msgspec.structs.replace(
+        run, seed=5, sent_bytes=3 * run.sent_bytes, balance_s=None, complete_searches=run.searches
+    )
+    result = sum_up([run, other], 4)
+    sent, moved, balance, missing = result.costs
+    assert [each.runs for each in result.costs] == [2, 2, 1, 2]
+    assert (sent.least, sent.median, sent.most) == pytest.approx(
+        [n * run.sent_bytes / 1e6 for n in (1, 2, 3)]
+    )
+    assert moved.mean == run.moved_bytes / 1e6
+    assert (balance.least, balance.mean) == (run.balance_s, run.balance_s)
+    assert missing.least == 0.0
+    assert missing.most == pytest.approx(100 * (1 - run.complete_searches / run.searches))
+    console = Console(record=True, width=100)
+    console.print(faults_report(result))
+    assert "from healing to balance" in console.export_text()
 
 
 def test_after_ctrl_c_the_result_is_of_the_runs_that_are_done() -> None:
