@@ -2,7 +2,7 @@
 
 `study`      what an experiment is, and what comes of its repetitions
 `catalogue`  all of them
-`sweep`      repetitions and values of parameters on all cores, with what is done already
+`sweep`      repetitions and values of parameters on all cores or a `cluster`, with what is done already
 `drawing`    how figures look; `tables`, files and words of an outcome; `report` one page of all of them
 `commands`   `tianmesh sim NAME` and `tianmesh sim all`
 

@@ -37,6 +37,9 @@ VaryOption = Annotated[
 JobsOption = Annotated[
     int | None, typer.Option(min=1, max=1_024, help="Processes; one for each core by default.")
 ]
+SchedulerOption = Annotated[
+    str, typer.Option(help="Address of a Dask scheduler, whose workers run it.", show_default=False)
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
@@ -53,6 +56,7 @@ def mount(app: typer.Typer, bar: Bar) -> None:
         seeds: SeedsOption = None,
         first_seed: FirstOption = 1,
         jobs: JobsOption = None,
+        scheduler: SchedulerOption = "",
     ) -> None:
         """Run all experiments with their defaults, and write one HTML page of them."""
         outcomes = []
@@ -60,7 +64,13 @@ def mount(app: typer.Typer, bar: Bar) -> None:
             chosen = range(first_seed, first_seed + (seeds or study.seeds))
             with bar(study.name) as progress:
                 (outcome,) = sweep(
-                    study, [study.parameters()], chosen, jobs=jobs, kept=out / "runs", progress=progress
+                    study,
+                    [study.parameters()],
+                    chosen,
+                    jobs=jobs,
+                    scheduler=scheduler,
+                    kept=out / "runs",
+                    progress=progress,
                 )
             write(outcome, out, study.name)
             outcomes.append(outcome)
@@ -96,6 +106,7 @@ def _command_of(study: Study, bar: Bar) -> Callable[..., None]:
         out: Path | None,
         vary: list[str] | None,
         jobs: int | None,
+        scheduler: str,
         as_json: bool,
         **given: Any,
     ) -> None:
@@ -108,6 +119,7 @@ def _command_of(study: Study, bar: Bar) -> Callable[..., None]:
                 [parameters for _, parameters in named],
                 chosen,
                 jobs=jobs,
+                scheduler=scheduler,
                 kept=out / "runs" if out else None,
                 progress=progress,
             )
@@ -142,6 +154,7 @@ def _options(study: Study) -> Iterator[inspect.Parameter]:
     yield _keyword("out", OutOption, None)
     yield _keyword("vary", VaryOption, None)
     yield _keyword("jobs", JobsOption, None)
+    yield _keyword("scheduler", SchedulerOption, "")
     yield _keyword("as_json", JsonOption, False)
 
 

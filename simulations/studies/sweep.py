@@ -1,4 +1,4 @@
-"""Repetitions of experiments, and values of their parameters, on all cores of this machine. [io]
+"""Repetitions of experiments, and values of their parameters, on all cores or on a Dask cluster. [io]
 
 What is done is kept, a file for each run, in a folder; a sweep that was stopped goes on from there, and one
 that is asked for more seeds runs only these.
@@ -20,6 +20,7 @@ from xxhash import xxh3_64_hexdigest
 
 from mesh.errors import ConfigError
 from simulations.studies.catalogue import STUDIES
+from simulations.studies.cluster import run_on_cluster
 from simulations.studies.study import Outcome, Parameters, Row, Study
 
 Progress = Callable[[int, int], None]
@@ -31,6 +32,7 @@ def sweep(
     seeds: Iterable[int],
     *,
     jobs: int | None = None,
+    scheduler: str = "",
     kept: Path | None = None,
     progress: Progress = lambda done, total: None,
 ) -> list[Outcome]:
@@ -38,6 +40,7 @@ def sweep(
 
     Args:
       jobs: processes; as many as there are cores by default, none but this one for 1.
+      scheduler: address of that of a Dask cluster, whose workers run everything; empty for this machine.
       kept: folder of what is done, or None to keep nothing.
     """
     chosen = tuple(seeds)
@@ -52,7 +55,12 @@ def sweep(
         }
     missing = [task for task in tasks if task not in found]
     progress(len(found), len(tasks))
-    for (at, seed), rows in _run_all(study, parameters, missing, jobs):
+    done = (
+        run_on_cluster(scheduler, study, parameters, missing)
+        if scheduler and missing
+        else _run_all(study, parameters, missing, jobs)
+    )
+    for (at, seed), rows in done:
         found[at, seed] = rows
         if kept is not None:
             _write(_file_of(kept, study, parameters[at], seed), rows)

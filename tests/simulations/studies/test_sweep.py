@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from mesh.errors import ConfigError
 from simulations.cli import sim
 from simulations.studies import commands, plan, politeness
 from simulations.studies.catalogue import STUDIES
+from simulations.studies.cluster import check_versions
 from simulations.studies.drawing import figure_of
 from simulations.studies.report import report
 from simulations.studies.study import Row, Study
@@ -28,6 +31,45 @@ PARAMETERS = STUDY.parameters(**SMALL["politeness"])
 def test_a_sweep_on_two_cores_is_that_on_one() -> None:
     alone, together = (sweep(STUDY, [PARAMETERS], range(3), jobs=jobs) for jobs in (1, 2))
     assert alone[0].runs == together[0].runs
+
+
+@pytest.mark.live
+def test_a_sweep_on_a_dask_cluster_is_that_on_one_core(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        address = cluster.scheduler_address
+        (there,) = sweep(STUDY, [PARAMETERS], range(3), scheduler=address, kept=tmp_path)
+        words = ("politeness", *options(STUDY), "--seeds", 3, "--first-seed", 0, "--json")
+        (told,) = [json.loads(line) for line in run(*words, "--scheduler", address).splitlines()]
+        with pytest.raises(ConfigError, match=r"none\.trace"):
+            sweep(plan.STUDY, [plan.PlanParameters(trace="none.trace")], [1], scheduler=address)
+    (here,) = sweep(STUDY, [PARAMETERS], range(3), jobs=1)
+    assert there.runs == here.runs
+    assert told["runs"] == [list(rows) for rows in here.runs]
+    # What is done needs no cluster any more.
+    assert sweep(STUDY, [PARAMETERS], range(3), scheduler=address, kept=tmp_path)[0].runs == here.runs
+
+
+def test_an_address_without_a_scheduler_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed", reason="the extra `dask` is not installed")
+    monkeypatch.setattr("simulations.studies.cluster.CONNECT_S_MAX", 0.5)
+    with pytest.raises(ConfigError, match="no Dask scheduler answers at tcp:"):
+        sweep(STUDY, [PARAMETERS], [1], scheduler="tcp://127.0.0.1:1")
+
+
+def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ConfigError, match=r"pip install 'tianmesh\[dask\]'"):
+        sweep(STUDY, [PARAMETERS], [1], scheduler="tcp://127.0.0.1:1")
+
+
+def test_workers_of_another_version_are_refused() -> None:
+    with pytest.raises(ConfigError, match="worker b has not tianmesh"):
+        check_versions({"a": version("tianmesh"), "b": "0.0.1"})
+    with pytest.raises(ConfigError, match="No module"):
+        check_versions({"a": ModuleNotFoundError("No module named 'simulations'")})
 
 
 def counting(runs: list[int]) -> Study:

@@ -1,0 +1,68 @@
+"""Runs of experiments on the workers of a Dask cluster, which others have set up. [io]
+
+The workers need this version of tianmesh, and the files that parameters name (traces, queries) under the same
+path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from typing import Final
+
+from mesh.errors import ConfigError
+from simulations.studies.study import Parameters, Row, Study
+
+CONNECT_S_MAX: Final = 10
+WORKERS_S_MAX: Final = 30  # until there is one
+
+
+def run_on_cluster(
+    address: str, study: Study, parameters: Sequence[Parameters], tasks: Sequence[tuple[int, int]]
+) -> Iterable[tuple[tuple[int, int], list[Row]]]:
+    """Run an experiment with parameters and seeds; yield what is done, in the order of getting done.
+
+    Args:
+      address: of the scheduler, such as `tcp://10.0.0.7:8786`.
+      tasks: place among the parameters, and seed.
+
+    Raises:
+      ConfigError: Dask is not installed, there is no scheduler at the address, it has no workers, or these
+        have another version or die.
+    """
+    try:
+        from distributed import Client, KilledWorker, as_completed
+    except ImportError as error:
+        raise ConfigError("--scheduler needs Dask: pip install 'tianmesh[dask]'") from error
+    try:
+        client = Client(address, timeout=CONNECT_S_MAX)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"no Dask scheduler answers at {address}: {error}; give another address") from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=WORKERS_S_MAX)
+        except TimeoutError as error:
+            raise ConfigError(f"the scheduler at {address} has no workers; start some") from error
+        check_versions(client.run(_own_version, on_error="return"))
+        futures = {
+            client.submit(study.run, parameters[at], seed, pure=False): (at, seed) for at, seed in tasks
+        }
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except KilledWorker as error:
+            raise ConfigError(
+                f"workers of {address} have died: {error}; see what they have logged"
+            ) from error
+        finally:
+            client.cancel(list(futures))
+
+
+def _own_version() -> str:
+    return version("tianmesh")
+
+
+def check_versions(versions: dict[str, str | Exception]) -> None:
+    for worker, other in versions.items():
+        if other != _own_version():
+            raise ConfigError(f"worker {worker} has not tianmesh {_own_version()}: {other}; install it there")
