@@ -16,12 +16,12 @@ from peers.engine.document import Document
 from peers.engine.index import Index
 from peers.engine.storage import MemoryStorage
 from simulations.traces.columns import Ints
+from simulations.words import rare_word_of
 
 VOCABULARY: Final = 50_000
 WORDS_MEDIAN: Final = 150.0  # of a document
 WORDS_SIGMA: Final = 0.7
 FUNCTION_WORDS: Final = 100  # the most frequent ones, by which nobody asks
-_LETTERS: Final = "bcdfghjklmnpqrtvwxz"  # nothing that a stemmer would cut
 _BATCH: Final = 2_000
 
 
@@ -41,7 +41,7 @@ def posting_lists(documents: int, seed: int) -> PostingLists:
     lengths = np.maximum(1, random.lognormal(np.log(WORDS_MEDIAN), WORDS_SIGMA, documents)).astype(np.int64)
     ends = np.concatenate([[0], np.cumsum(lengths)])
     text = drawn_words(int(ends[-1]), VOCABULARY, 0, random)
-    words = np.array([_word(number) for number in range(VOCABULARY)], object)
+    words = np.array([rare_word_of(str(number)) for number in range(VOCABULARY)], object)
     index = Index.open(MemoryStorage())
     for first in range(0, documents, _BATCH):
         places = pairwise(ends[first : first + _BATCH + 1].tolist())
@@ -82,12 +82,3 @@ def words_of_queries(
     ends = np.concatenate([[0], np.cumsum(lengths)])
     words = drawn_words(int(ends[-1]), vocabulary, min(FUNCTION_WORDS, vocabulary - 1), random).tolist()
     return [list(dict.fromkeys(words[start:end])) for start, end in pairwise(ends.tolist())]
-
-
-def _word(number: int) -> str:
-    """A word that is its own stem."""
-    letters = []
-    for _ in range(5):
-        number, place = divmod(number, len(_LETTERS))
-        letters.append(_LETTERS[place])
-    return "q" + "".join(letters)
