@@ -13,18 +13,23 @@ from typing import Final
 from mesh.errors import ConfigError
 from simulations.studies.study import Parameters, Row, Study
 
-CONNECT_S_MAX: Final = 10
-WORKERS_S_MAX: Final = 30  # until there is one
+PATIENCE_S: Final = 15.0  # a cluster that is being started has its first workers some seconds later
 
 
 def run_on_cluster(
-    address: str, study: Study, parameters: Sequence[Parameters], tasks: Sequence[tuple[int, int]]
+    address: str,
+    study: Study,
+    parameters: Sequence[Parameters],
+    tasks: Sequence[tuple[int, int]],
+    *,
+    patience_s: float = PATIENCE_S,
 ) -> Iterable[tuple[tuple[int, int], list[Row]]]:
     """Run an experiment with parameters and seeds; yield what is done, in the order of getting done.
 
     Args:
       address: of the scheduler, such as `tcp://10.0.0.7:8786`.
       tasks: place among the parameters, and seed.
+      patience_s: until the scheduler has answered, and then until there is a worker.
 
     Raises:
       ConfigError: Dask is not installed, there is no scheduler at the address, it has no workers, or these
@@ -35,12 +40,12 @@ def run_on_cluster(
     except ImportError as error:
         raise ConfigError("--scheduler needs Dask: pip install 'tianmesh[dask]'") from error
     try:
-        client = Client(address, timeout=CONNECT_S_MAX)
+        client = Client(address, timeout=patience_s)
     except (OSError, ValueError) as error:
         raise ConfigError(f"no Dask scheduler answers at {address}: {error}; give another address") from error
     with client:
         try:
-            client.wait_for_workers(1, timeout=WORKERS_S_MAX)
+            client.wait_for_workers(1, timeout=patience_s)
         except TimeoutError as error:
             raise ConfigError(f"the scheduler at {address} has no workers; start some") from error
         check_versions(client.run(_own_version, on_error="return"))

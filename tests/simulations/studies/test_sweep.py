@@ -17,7 +17,7 @@ from mesh.errors import ConfigError
 from simulations.cli import sim
 from simulations.studies import commands, plan, politeness
 from simulations.studies.catalogue import STUDIES
-from simulations.studies.cluster import check_versions
+from simulations.studies.cluster import check_versions, run_on_cluster
 from simulations.studies.drawing import figure_of
 from simulations.studies.report import report
 from simulations.studies.study import Row, Study
@@ -52,11 +52,20 @@ def test_a_sweep_on_a_dask_cluster_is_that_on_one_core(tmp_path: Path) -> None:
     assert sweep(STUDY, [PARAMETERS], range(3), scheduler=address, kept=tmp_path)[0].runs == here.runs
 
 
-def test_an_address_without_a_scheduler_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.live
+def test_a_cluster_without_workers_is_refused_with_advice() -> None:
+    distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
+    with (
+        distributed.LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster,
+        pytest.raises(ConfigError, match="has no workers; start some"),
+    ):
+        list(run_on_cluster(cluster.scheduler_address, STUDY, [PARAMETERS], [(0, 1)], patience_s=1.0))
+
+
+def test_an_address_without_a_scheduler_is_refused_with_advice() -> None:
     pytest.importorskip("distributed", reason="the extra `dask` is not installed")
-    monkeypatch.setattr("simulations.studies.cluster.CONNECT_S_MAX", 0.5)
     with pytest.raises(ConfigError, match="no Dask scheduler answers at tcp:"):
-        sweep(STUDY, [PARAMETERS], [1], scheduler="tcp://127.0.0.1:1")
+        list(run_on_cluster("tcp://127.0.0.1:1", STUDY, [PARAMETERS], [(0, 1)], patience_s=0.5))
 
 
 def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
