@@ -231,9 +231,12 @@ def _wrong_with(answer: dict[str, Any], page: KnownPage) -> str:
     coverage, hits = answer["coverage"], answer["hits"]
     if coverage["answered"] + coverage["missing"] != coverage["slots"]:
         return f"coverage does not add up: {coverage}"
-    scores = [hit["score"] for hit in hits]
-    if scores != sorted(scores, reverse=True):
-        return f"not by score: {scores}"
+    by_site: dict[str, list[float]] = {}
+    for hit in hits:  # sites take turns, so only those of one are in order
+        by_site.setdefault(hit["host"], []).append(hit["score"])
+    for site, scores in by_site.items():
+        if scores != sorted(scores, reverse=True):
+            return f"not by score: {scores} of {site}"
     urls = [hit["url"] for hit in hits]
     if len(set(urls)) != len(urls):
         return f"a page twice: {urls}"

@@ -171,7 +171,7 @@ def _adapt(config: Path, door: str, web: ServedWeb) -> None:
         (f'"tcp://127.0.0.1:{FIRST_PORT + 2}"', json.dumps(door)),
         ('resolver = ""', f"resolver = {json.dumps(str(web.resolver))}"),
         ("allow_private = []", f"allow_private = {json.dumps(list(web.addresses))}"),
-        ("delay_s = 2.0", "delay_s = 0.0"),
+        ("delay_s = 1.0", "delay_s = 0.0"),
     ):
         assert old in text
         text = text.replace(old, new)

@@ -65,12 +65,12 @@ def test_unknown_key(peer: Path) -> None:
 
 
 def test_value_of_the_wrong_type(peer: Path) -> None:
-    _change(peer, "delay_s = 2.0", 'delay_s = "soon"')
+    _change(peer, "delay_s = 1.0", 'delay_s = "soon"')
     assert "delay_s" in _refusal(1, *_start(peer))
 
 
 def test_value_out_of_its_range(peer: Path) -> None:
-    _change(peer, "delay_s = 2.0", "delay_s = -1.0")
+    _change(peer, "delay_s = 1.0", "delay_s = -1.0")
     assert "delay_s" in _refusal(1, *_start(peer))
 
 
