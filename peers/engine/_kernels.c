@@ -13,6 +13,7 @@
 #include "peers/engine/postings/merging.h"
 #include "peers/engine/postings/slicing.h"
 #include "peers/engine/features.h"
+#include "peers/engine/near_copies.h"
 #include "peers/engine/proximity.h"
 #include "peers/engine/searching/conjunction.h"
 #include "peers/engine/searching/disjunction.h"
@@ -55,6 +56,7 @@
     EACH(search_all) \
     EACH(search_any) \
     EACH(select_best) \
+    EACH(sketch_text) \
     EACH(slice_postings) \
     EACH(sum_blocks) \
     EACH(sum_lengths) \
@@ -105,6 +107,8 @@
     EACH(POSTING_BYTES_MAX) \
     EACH(SENTENCE_END) \
     EACH(SENTENCE_END_BEFORE_SPACE) \
+    EACH(SHINGLE_TOKENS) \
+    EACH(SKETCH_BINS) \
     EACH(SKIP_WORDS) \
     EACH(SLOPE) \
     EACH(SPACE) \

@@ -23,6 +23,7 @@ from peers.engine.dictionary import Dictionary, pack_dictionary
 from peers.engine.document import Document, content_digest
 from peers.engine.errors import CorruptIndexError, OutdatedIndexError
 from peers.engine.kernels import is_ascending
+from peers.engine.near_copies import sketch_of
 from peers.engine.postings.inspection import inspect_postings
 from peers.engine.postings.reader import Inverted
 from peers.engine.segment import Segment
@@ -150,6 +151,8 @@ def _check_documents(segment: Segment, slots: SlotMask) -> None:
             _require(is_linked, f"linking hosts of {urls[number]}")
             is_content = content_digest(document) == segment.contents[number]
             _require(is_content, f"digest of {urls[number]}")
+            is_sketch = np.array_equal(sketch_of(document), segment.sketches[number])
+            _require(is_sketch, f"sketch of {urls[number]}")
 
 
 def _strings(blob: Bytes, starts: Ints) -> Sequence[str]:

@@ -12,6 +12,7 @@ from peers.engine.dictionary import Dictionary
 from peers.engine.document import Document, content_digest
 from peers.engine.inversion import Inverter
 from peers.engine.marks import HOST_PREFIX, LANGUAGE_PREFIX, TYPE_PREFIX
+from peers.engine.near_copies import sketch_of
 from peers.engine.packed_strings import pack_strings, pack_texts
 from peers.engine.postings.building import build_postings
 from peers.engine.postings.format import BLOCK, ENTRY_BYTES_MAX, POSTING_BYTES_MAX
@@ -103,6 +104,7 @@ def build_segment(documents: Sequence[IndexedDocument]) -> SegmentData:
         dates=np.array([date_of(item.document) for item in by_url], np.int64),
         linking_hosts=np.array([linking_hosts_of(item.document) for item in by_url], np.uint32),
         contents=np.array([content_digest(item.document) for item in by_url], np.int64),
+        sketches=np.stack([sketch_of(item.document) for item in by_url]),
         lengths=inverter.lengths,
         urls=urls,
         url_starts=url_starts,

@@ -197,6 +197,7 @@ class _Slicer:
             dates=segment.dates[wanted],
             linking_hosts=segment.linking_hosts[wanted],
             contents=segment.contents[wanted],
+            sketches=segment.sketches[wanted],
             lengths=lengths,
             urls=urls,
             url_starts=url_starts,

@@ -146,6 +146,7 @@ def merge_segments(
         dates=np.concatenate([segment.dates for segment in segments])[source_of],
         linking_hosts=np.concatenate([segment.linking_hosts for segment in segments])[source_of],
         contents=np.concatenate([segment.contents for segment in segments])[source_of],
+        sketches=np.concatenate([segment.sketches for segment in segments])[source_of],
         lengths=lengths,
         urls=merged_urls,
         url_starts=merged_url_starts,

@@ -41,6 +41,7 @@ from peers.engine.entries import Entries
 from peers.engine.errors import CorruptIndexError, DamagedSegmentError
 from peers.engine.kernels import FIELD_COUNT, SUM_BLOCK_BYTES, find, find_damage
 from peers.engine.lists import Postings
+from peers.engine.near_copies import SKETCH_BYTES, SKETCH_WORDS, Sketches
 from peers.engine.segment_format import ALIGNMENT, SECTIONS, read_header
 from peers.engine.stored_blocks import BLOCK_BYTES_MAX, BlockPacker, Blocks, raw_documents
 from peers.kernel import Bytes, Floats, Ints, Lengths, Strings, Sums, Words
@@ -66,6 +67,9 @@ class Segment:
         self.dates: Ints = self._resident("dates")
         self.linking_hosts: Lengths = self._resident("linking_hosts")
         self.contents: Ints = self._resident("contents")
+        if self._sections["sketches"][1] != self.document_count * SKETCH_BYTES:
+            raise CorruptIndexError(f"segment {name} has sketches of other documents")
+        self.sketches: Sketches = self._resident("sketches").reshape(-1, SKETCH_WORDS)
         if self._sections["lengths"][1] != self.document_count * FIELD_COUNT * 4:
             raise CorruptIndexError(f"segment {name} has lengths of other documents")
         self.lengths: Lengths = self._resident("lengths").reshape(-1, FIELD_COUNT)

@@ -11,6 +11,7 @@ Format, version 6, little-endian; every section starts at a multiple of 64 bytes
   dates             i64 a document, seconds since the epoch: what it says itself, else when it was fetched
   linking_hosts     u32 a document
   contents          i64 a document: `document.content_digest`
+  sketches          four u64 a document: `near_copies.sketch_of`
   lengths           u32 a document and field: title, anchor, heading, body, url, boilerplate.
                     Terms, not atoms.
   urls, url_starts  the URLs one after the other, and i64 where each starts (documents + 1)
@@ -42,6 +43,7 @@ from numpy.typing import NDArray
 from peers.engine.dictionary import Dictionary, pack_dictionary
 from peers.engine.errors import CorruptIndexError, OutdatedIndexError
 from peers.engine.kernels import SUM_BLOCK_BYTES, sum_blocks
+from peers.engine.near_copies import Sketches
 from peers.kernel import Bytes, Floats, Ints, Lengths, Sums
 from peers.text.analysis import ANALYSIS_VERSION
 
@@ -59,6 +61,7 @@ SECTIONS: Mapping[str, type[Any]] = {
     "dates": np.int64,
     "linking_hosts": np.uint32,
     "contents": np.int64,
+    "sketches": np.uint64,
     "lengths": np.uint32,
     "urls": np.uint8,
     "url_starts": np.int64,
@@ -95,6 +98,7 @@ class SegmentData(msgspec.Struct, frozen=True):
     dates: Ints
     linking_hosts: Lengths
     contents: Ints
+    sketches: Sketches
     lengths: Lengths
     urls: Bytes
     url_starts: Ints

@@ -123,10 +123,7 @@ class SnapshotReader:
                 n_candidates = 0
         features = features_of_best(query, statistics, best[:n_candidates])
         features += [()] * (len(best) - n_candidates)
-        found = [
-            Hit(hit.url, hit.score, each, int(hit.view.segment.contents[hit.document]))
-            for hit, each in zip(best, features, strict=True)
-        ]
+        found = [_hit(page, of_page) for page, of_page in zip(best, features, strict=True)]
         return total, is_exact, found
 
     def facets(self, query: Query, effort: Effort | None = None) -> FacetCounts:
@@ -202,6 +199,18 @@ class SnapshotReader:
             size_bytes = sum(memoryview(each).nbytes for each in block)
             self._reader.blocks.keep((segment.name, number), block, size_bytes)
         return block[document - int(segment.block_documents[number])]
+
+
+def _hit(page: Best, features: tuple[float, ...]) -> Hit:
+    segment, document = page.view.segment, page.document
+    sketch = segment.sketches[document]
+    return Hit(
+        page.url,
+        page.score,
+        features,
+        int(segment.contents[document]),
+        sketch.tobytes() if sketch.any() else b"",
+    )
 
 
 def _shown_page(document: Document) -> ShownPage:

@@ -10,6 +10,7 @@ from msgspec import Meta
 from mesh.actor import Message
 from mesh.urls import URL_CHARS_MAX
 from mesh.wire_fields import Count, Key, Name, Url
+from peers.engine.near_copies import SKETCH_BYTES
 
 TERMS_MAX: Final = 256  # distinct terms of one query
 HITS_MAX: Final = 1_000  # hits in one answer
@@ -51,6 +52,8 @@ class Hit(Message, frozen=True, array_like=True):
     score: float  # what it is ordered by: with Order.DATE the date in seconds since the epoch
     features: Annotated[tuple[float, ...], Meta(max_length=FEATURES_MAX)] = ()  # as `ranking` orders them
     content: Count = 0  # digest of title and text, the same for copies; 0: like no other
+    # By which near copies are found (`near_copies.Sketch`); empty: like no other.
+    sketch: Annotated[bytes, Meta(max_length=SKETCH_BYTES)] = b""
 
 
 class SearchSlots(Message, frozen=True, array_like=True, tag=42):

@@ -30,8 +30,8 @@ DOCUMENTS = placed_documents(1, 120)
 FIRST, SECOND = DOCUMENTS[:80], DOCUMENTS[80:]
 
 CHECKED_AT_OPENING = [
-    "slots", "visits", "fetched_at", "dates", "linking_hosts", "contents", "lengths", "urls", "url_starts",
-    "dictionary",
+    "slots", "visits", "fetched_at", "dates", "linking_hosts", "contents", "sketches", "lengths",
+    "urls", "url_starts", "dictionary",
     "dictionary_blocks", "postings_sums", "positions_sums", "block_starts", "block_documents", "block_sums",
 ]  # fmt: skip
 CHECKED_WHEN_READ = ["postings", "positions", "stored"]

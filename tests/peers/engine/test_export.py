@@ -107,6 +107,7 @@ def test_exported_segment_is_the_one_its_documents_would_have_made() -> None:
         "dates",
         "linking_hosts",
         "contents",
+        "sketches",
         "urls",
         "postings",
         "positions",
@@ -391,8 +392,8 @@ def test_tables_that_lead_elsewhere_are_refused(table: str, place: int, by: int)
 @pytest.mark.parametrize(
     "table",
     [
-        "slots", "visits", "fetched_at", "dates", "linking_hosts", "contents", "lengths", "url_starts",
-        "packed",
+        "slots", "visits", "fetched_at", "dates", "linking_hosts", "contents", "sketches", "lengths",
+        "url_starts", "packed",
         "packed_blocks", "postings", "positions", "block_starts", "block_documents", "block_sums",
         "stored", "urls",
     ],
@@ -408,6 +409,7 @@ def test_tables_that_are_too_short_or_empty_are_refused(table: str) -> None:
         ("dates", 1),
         ("linking_hosts", 1),
         ("contents", 1),
+        ("sketches", 1),
         ("lengths", 1),
         ("fetched_at", 1),
         ("visits", 1),

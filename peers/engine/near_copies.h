@@ -1,0 +1,114 @@
+/* The kernel of near_copies.py. */
+
+#pragma once
+
+#include "peers/kernel.h"
+
+#define SKETCH_BINS 240
+#define SHINGLE_TOKENS 4
+
+enum { NO_TOKEN, IN_WORD, ALONE };
+
+static inline uint64_t mixed_bits(uint64_t number)
+{
+    number = (number ^ number >> 33) * 0xFF51AFD7ED558CCDu;
+    number = (number ^ number >> 33) * 0xC4CEB9FE1A85EC53u;
+    return number ^ number >> 33;
+}
+
+/* What a character is of. No table of Unicode is asked, since these differ from one release of Python to the
+   next, and sketches must not. */
+static inline int token_part(uint32_t code)
+{
+    if (code < 0x80) {
+        uint32_t letter = code | 0x20;
+        return (letter >= 'a' && letter <= 'z') || (code >= '0' && code <= '9') ? IN_WORD : NO_TOKEN;
+    }
+    if (code < 0xC0)
+        return code == 0xAA || code == 0xB5 || code == 0xBA ? IN_WORD : NO_TOKEN;
+    if (code < 0x2000)
+        return code == 0xD7 || code == 0xF7 || code == 0x1680 ? NO_TOKEN : IN_WORD;
+    if (code < 0x2070 || (code >= 0x2190 && code < 0x2C00))
+        return NO_TOKEN; /* spaces, dashes, quotation marks; arrows, signs, frames */
+    if (code < 0x2E80)
+        return code >= 0x2E00 ? NO_TOKEN : IN_WORD;
+    if (code < 0xA4D0)
+        return code < 0x3040 && code != 0x3005 && code != 0x3007 ? NO_TOKEN : ALONE;
+    if ((code >= 0xAC00 && code < 0xD7A4) || (code >= 0xF900 && code < 0xFB00))
+        return ALONE;
+    if ((code >= 0xFE10 && code < 0xFE70) || (code >= 0xFF00 && code < 0xFF10))
+        return NO_TOKEN;
+    return code >= 0x20000 && code < 0x40000 ? ALONE : IN_WORD;
+}
+
+/* The last tokens read, and the least number of a shingle in each bin. */
+typedef struct {
+    uint64_t tokens[SHINGLE_TOKENS];
+    int64_t n_tokens;
+    uint64_t least[SKETCH_BINS];
+} Sketching;
+
+static inline void take_token(Sketching *sketching, uint64_t token)
+{
+    sketching->tokens[sketching->n_tokens++ % SHINGLE_TOKENS] = mixed_bits(token);
+    if (sketching->n_tokens < SHINGLE_TOKENS)
+        return;
+    uint64_t shingle = 0;
+    for (int64_t i = 0; i < SHINGLE_TOKENS; i++)
+        shingle = (shingle + sketching->tokens[(sketching->n_tokens + i) % SHINGLE_TOKENS]) * 0x9E3779B97F4A7C15u;
+    shingle = mixed_bits(shingle);
+    uint64_t *least = &sketching->least[(shingle >> 32) * SKETCH_BINS >> 32];
+    uint64_t number = mixed_bits(shingle) | 1;
+    if (number < *least)
+        *least = number;
+}
+
+static void read_tokens(Sketching *sketching, Words codes)
+{
+    uint64_t word = 0;
+    for (int64_t i = 0; i < codes.size; i++) {
+        uint32_t code = codes.at[i];
+        int part = token_part(code);
+        if (part == IN_WORD) {
+            word = (word ^ (code + 1)) * 0x100000001B3u;
+            continue;
+        }
+        if (word)
+            take_token(sketching, word);
+        word = 0;
+        if (part == ALONE)
+            take_token(sketching, code);
+    }
+    if (word)
+        take_token(sketching, word);
+}
+
+/* The bin whose number stands for that of an empty one: the same in every text that has it. */
+static inline int64_t lender_of(const uint64_t *least, int64_t bin)
+{
+    for (uint64_t attempt = 1;; attempt++) {
+        int64_t lender = (int64_t)(mixed_bits((uint64_t)bin << 32 | attempt) % SKETCH_BINS);
+        if (least[lender] != UINT64_MAX)
+            return lender;
+    }
+}
+
+KERNEL(sketch_text, "wS", {
+    Words codes;
+    MutableSums sketch;
+})
+{
+    Sketching sketching = {.n_tokens = 0};
+    for (int64_t bin = 0; bin < SKETCH_BINS; bin++)
+        sketching.least[bin] = UINT64_MAX;
+    read_tokens(&sketching, a->codes);
+    int64_t n_filled = 0;
+    for (int64_t bin = 0; bin < SKETCH_BINS; bin++)
+        n_filled += sketching.least[bin] != UINT64_MAX;
+    memset(a->sketch.at, 0, (size_t)a->sketch.size * sizeof *a->sketch.at);
+    for (int64_t bin = 0; n_filled && bin < SKETCH_BINS; bin++) {
+        int64_t from = sketching.least[bin] != UINT64_MAX ? bin : lender_of(sketching.least, bin);
+        a->sketch.at[bin / 64] |= (mixed_bits(sketching.least[from]) & 1) << bin % 64;
+    }
+    return n_filled;
+}
