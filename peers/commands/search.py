@@ -119,9 +119,11 @@ def _show_hit(console: Console, rank: int, hit: dict[str, Any]) -> None:
     console.print(f"\n[bold]{rank}. {escape(hit['title'] or hit['url'])}[/bold]")
     console.print(f"   [green]{escape(hit['url'])}[/green]")
     console.print(f"   {escape(hit['snippet'])}")
-    # A gateway of the version before tells of neither.
+    # A gateway of the version before tells of none of these.
     if copies := hit.get("copies", 0):
         console.print(f"   [dim]{copies:,} more {'copy' if copies == 1 else 'copies'}[/dim]")
+    if near_copies := hit.get("near_copies", 0):
+        console.print(f"   [dim]{near_copies:,} more like this[/dim]")
     if hit.get("has_more_of_site"):
         console.print(f"   [dim]more from this site: site:{escape(hit['host'])}[/dim]")
     if "explanation" in hit:

@@ -1,8 +1,11 @@
 """One result for one page: copies become one, and no site fills a page of results alone.
 
 Copies are pages with the same title and text (`engine.document.content_digest`), under whatever addresses:
-with and without `index.html`, `www.` or a parameter, by http and https, on mirrors. The best of them is
-shown, and how many there are besides.
+with and without `index.html`, `www.` or a parameter, by http and https, on mirrors. Near copies have nearly
+the same text (`engine.near_copies`): another version, an edition for another machine. The best of them is
+shown, and how many there are besides. Whatever is like a result that is shown above it stands behind the
+first of these; what is like only that which is not shown, does not. So what becomes of a hit depends on
+those before it alone.
 
 Results come in blocks of ten, a page's worth. A block takes at most two of a site, while others are among
 the next `LOOKAHEAD`; what it leaves comes in the blocks after it, so nothing is lost. What is in a block
@@ -15,6 +18,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+import numpy as np
+
+from peers.engine.near_copies import near_copies, sketches_of
+
 BLOCK: Final = 10
 OF_SITE_MAX: Final = 2  # results of one site in a block
 LOOKAHEAD: Final = 10  # results behind a block of which some may come into it
@@ -25,23 +32,40 @@ class Placed(NamedTuple):
 
     number: int  # of the hit
     copies: int = 0  # that it stands for
+    near_copies: int = 0  # likewise
     has_more_of_site: bool = False  # others of its site had to wait
 
 
-def folded(digests: Sequence[int]) -> list[Placed]:
-    """Return the first hit of each content.
+class Likeness(NamedTuple):
+    """What tells which hits are alike."""
+
+    content: int  # digest; 0 is like no other
+    sketch: bytes = b""  # empty is like no other
+
+
+def folded(hits: Sequence[Likeness]) -> list[Placed]:
+    """Return the first of the hits that are alike.
 
     Args:
-      digests: of the contents of hits, in their order; 0 is like no other.
+      hits: in their order.
     """
-    copies = Counter(digest for digest in digests if digest)
-    seen: set[int] = set()
+    contents = np.array([hit.content for hit in hits], np.int64)
+    are_copies = (contents[:, None] == contents[None, :]) & (contents != 0)
+    are_alike = are_copies | near_copies(sketches_of([hit.sketch for hit in hits]))
+    np.fill_diagonal(are_alike, False)
+    have_others = are_alike.any(axis=1).tolist()
+    is_folded = np.zeros(len(hits), np.bool_)
     placed = []
-    for number, digest in enumerate(digests):
-        if digest not in seen:
-            placed.append(Placed(number, max(0, copies[digest] - 1)))
-        if digest:
-            seen.add(digest)
+    for number, has_others in enumerate(have_others):
+        if is_folded[number]:
+            continue
+        if not has_others:
+            placed.append(Placed(number))
+            continue
+        others = are_alike[number] & ~is_folded
+        n_copies = int((others & are_copies[number]).sum())
+        placed.append(Placed(number, n_copies, int(others.sum()) - n_copies))
+        is_folded |= others
     return placed
 
 

@@ -35,6 +35,7 @@ class HitJson(msgspec.Struct, frozen=True):
     explanation: ExplanationJson | msgspec.UnsetType = msgspec.UNSET
     copies: int = 0  # pages with the same title and text, as far as was looked, that are not shown
     has_more_of_site: bool = False  # further results of its host stand behind those of others
+    near_copies: int = 0  # pages with nearly the same text, likewise
 
 
 class RemarkJson(msgspec.Struct, frozen=True):
@@ -121,6 +122,7 @@ def _hit(hit: FoundPage) -> HitJson:
         _explanation(hit.explanation) if hit.explanation else msgspec.UNSET,
         hit.copies,
         hit.has_more_of_site,
+        hit.near_copies,
     )
 
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from mesh.urls import host_of
 from peers.engine.model import MODEL_DEPTH, Candidate, newest_of, reranked
 from peers.gateway.cursor import Cursor
-from peers.gateway.folding import folded, spread
+from peers.gateway.folding import Likeness, folded, spread
 from peers.gateway.plan import Share
 from peers.index.wire_messages import Hit
 
@@ -29,6 +29,7 @@ class RankedHit(NamedTuple):
     score: float  # by which it is ordered
     is_candidate: bool  # of the full model
     copies: int = 0  # that it stands for
+    near_copies: int = 0  # likewise
     has_more_of_site: bool = False  # which come later
 
 
@@ -98,10 +99,12 @@ class HitList:
 
 
 def _folded(ranked: Sequence[RankedHit], *, is_spread: bool) -> list[RankedHit]:
-    placed = folded([each.hit.content for each in ranked])
+    placed = folded([Likeness(each.hit.content, each.hit.sketch) for each in ranked])
     if is_spread:
         placed = spread(placed, lambda each: host_of(ranked[each.number].hit.url))
     return [
-        ranked[each.number]._replace(copies=each.copies, has_more_of_site=each.has_more_of_site)
+        ranked[each.number]._replace(
+            copies=each.copies, near_copies=each.near_copies, has_more_of_site=each.has_more_of_site
+        )
         for each in placed
     ]

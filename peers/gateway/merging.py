@@ -157,6 +157,7 @@ class Merging:
             explanation=self._explanation(ranked, excerpt.explanation),
             copies=ranked.copies,
             has_more_of_site=ranked.has_more_of_site,
+            near_copies=ranked.near_copies,
         )
 
     def _explanation(self, ranked: RankedHit, encoded: bytes) -> Explanation | None:

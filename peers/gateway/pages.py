@@ -488,13 +488,14 @@ def _result(reader: Reader, hit: FoundPage, today: date, more: str) -> _Result:
         cached=reader.link("/page", url=hit.url),
         score=f"{hit.score:.3f}",
         explanation=list(islice(hit.explanation.lines(), EXPLANATION_LINES_MAX)) if hit.explanation else [],
-        copies=_copies(reader, hit.copies),
+        copies=_copies(reader, hit),
         more=more,
     )
 
 
-def _copies(reader: Reader, count: int) -> str:
-    return reader.say("copies" if count > 1 else "copy", count=f"{count:,}") if count else ""
+def _copies(reader: Reader, hit: FoundPage) -> str:
+    told = [(hit.copies, "copies" if hit.copies > 1 else "copy"), (hit.near_copies, "near_copies")]
+    return " · ".join(reader.say(text, count=f"{count:,}") for count, text in told if count)
 
 
 def _more_of_site(reader: Reader, wish: Wish, hit: FoundPage) -> str:

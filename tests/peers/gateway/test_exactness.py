@@ -28,7 +28,7 @@ from peers.engine.query import Order
 from peers.engine.query_language import Oddity, Remark
 from peers.engine.reading import parse_query
 from peers.engine.storage import MemoryStorage
-from peers.gateway.messages import PagesFound, SearchPages
+from peers.gateway.messages import FoundPage, PagesFound, SearchPages
 from peers.gateway.searcher import Searcher
 from peers.handover.messages import SlotsComplete
 from peers.index.answering import Answerer
@@ -392,6 +392,36 @@ def test_copies_are_one_result_on_any_page_of_any_mesh(stack: ExitStack, order: 
     assert numbered == shown
     first = mesh.search("ann", "mesh", order=order, k=100).hits
     assert {hit.copies for hit in first} == {2}
+
+
+@pytest.mark.parametrize("order", list(Order))
+def test_near_copies_are_one_result_on_any_page_of_any_mesh(stack: ExitStack, order: Order) -> None:
+    meshes = [Mesh(names, stack) for names in (["solo"], ["ann", "bob"], ["ann", "bob", "cyd"])]
+    random = Random(7)
+    pages: list[Document] = []
+    for number in range(70):
+        words = [f"{random.choice('abcdef')}{random.randrange(500)}" for _ in range(400)]
+        for version in range(random.randrange(1, 4)):
+            text = " ".join(["mesh"] * random.randrange(1, 4) + words)
+            url = f"http://host{number * 7 % 40 + version}.test/{version}/{number}"
+            pages.append(Document(url, f"Page {number}", text=text, fetched_at=random.randrange(99) * 1e6))
+            words[random.randrange(400)] = "changed"
+    for mesh in meshes:
+        mesh.index(pages)
+    shown: list[FoundPage] = []
+    cursor = ""
+    while True:
+        answers = [mesh.search(next(iter(mesh.nodes)), "mesh", order=order, cursor=cursor) for mesh in meshes]
+        assert told(answers[0]) == told(answers[1]) == told(answers[2])
+        shown += answers[0].hits
+        cursor = answers[0].next
+        if not cursor:
+            break
+    assert len({hit.url for hit in shown}) == len(shown) == len({hit.title for hit in shown}) == 70
+    whole = meshes[2].search("bob", "mesh", order=order, k=100).hits
+    assert [hit.url for hit in whole] == [hit.url for hit in shown]
+    assert sum(1 + hit.near_copies for hit in whole) == len(pages)
+    assert not any(hit.copies for hit in whole)
 
 
 def test_a_language_is_told_by_the_pages_of_all_peers(

@@ -7,14 +7,14 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from peers.gateway.folding import BLOCK, LOOKAHEAD, OF_SITE_MAX, Placed, folded, needed_for, spread
+from peers.gateway.folding import BLOCK, LOOKAHEAD, OF_SITE_MAX, Likeness, Placed, folded, needed_for, spread
 
 digests = st.lists(st.integers(0, 6), max_size=80)
 
 
 @given(digests)
 def test_of_copies_the_first_is_shown_and_stands_for_the_others(given_digests: list[int]) -> None:
-    placed = folded(given_digests)
+    placed = folded(list(map(Likeness, given_digests)))
     shown = [given_digests[each.number] for each in placed if given_digests[each.number]]
     assert len(set(shown)) == len(shown)
     assert all(each.number == given_digests.index(d) for each in placed if (d := given_digests[each.number]))
@@ -22,7 +22,7 @@ def test_of_copies_the_first_is_shown_and_stands_for_the_others(given_digests: l
 
 
 def test_pages_without_text_are_no_copies() -> None:
-    assert folded([0, 0]) == [Placed(0), Placed(1)]
+    assert folded([Likeness(0), Likeness(0)]) == [Placed(0), Placed(1)]
 
 
 @given(digests)

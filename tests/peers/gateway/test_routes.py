@@ -105,6 +105,7 @@ async def test_search_answers_with_exactly_these_fields(gateway: Starlette) -> N
         "language",
         "copies",
         "has_more_of_site",
+        "near_copies",
     ]
     assert reply.json["hits"][0]["url"] == ENGLISH_URL
     assert reply.json["query"] == "crawler"
