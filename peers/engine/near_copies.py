@@ -33,10 +33,10 @@ TITLE_BITS: Final = 15
 # Bins with a shingle, of a text that has a sketch and of a long one: some 32 and 80 different shingles.
 KEPT_FILLED: Final = 30
 LONG_FILLED: Final = 68
-# Bits in which near copies differ at most: about .83, .88 and .93 of their shingles are common.
+# Bits in which near copies differ at most: about .83, .88 and .95 of their shingles are common.
 LONG_BITS_MAX: Final = 21
 SHORT_BITS_MAX: Final = 15
-OTHER_TITLE_BITS_MAX: Final = 8
+OTHER_TITLE_BITS_MAX: Final = 6
 
 SKETCH_WORDS: Final = 4
 SKETCH_BYTES: Final = 8 * SKETCH_WORDS
