@@ -20,10 +20,9 @@ static inline uint64_t mixed_bits(uint64_t number)
    next, and sketches must not. */
 static inline int token_part(uint32_t code)
 {
-    if (code < 0x80) {
-        uint32_t letter = code | 0x20;
-        return (letter >= 'a' && letter <= 'z') || (code >= '0' && code <= '9') ? IN_WORD : NO_TOKEN;
-    }
+    static const uint64_t are_in_words[2] = {UINT64_C(0x03FF) << '0', UINT64_C(0x07FFFFFE07FFFFFE)};
+    if (code < 0x80)
+        return are_in_words[code / 64] >> code % 64 & 1 ? IN_WORD : NO_TOKEN;
     if (code < 0xC0)
         return code == 0xAA || code == 0xB5 || code == 0xBA ? IN_WORD : NO_TOKEN;
     if (code < 0x2000)

@@ -12,7 +12,18 @@ what they are found by. The same file of two versions, machines or languages is 
 of the 5-shingles of both are common, or .9 of the words are, in order (`difflib`). Two files of one package
 are not, however alike: pages of one layout. Files of two packages under different names are left out where
 .8 is common, since sections are renumbered; and so are exact copies, which are found otherwise. Limits are
-fitted to the pairs of every second file, the figures are of the others.
+fitted to the pairs of every second file, for the best F1 of a precision of .95, and the figures are of the
+others. 12,459 pages, 20,601 pairs, of which 1,807 are near copies, 2026-11-25:
+
+    this index, 240 bits     precision .956  recall .827  F1 .887   (of the files fitted to .958, .769, .853)
+    SimHash, 64 bits, 3      .609, .354, .447
+    SimHash, 64 bits, 8      .641, .797, .710, the best limit of the files fitted to
+    articles, 3,600 texts    1.000, 1.000, 1.000 of 35 pairs
+
+A sketch takes 21 us a page of 2,700 characters, a fifteenth of indexing it. Tried before, on another draw of
+18,860 pairs, with the limits of the best F1: shingles of four words in 48, 112 and 240 bits .857, .909, .923;
+of three .875, .897, .916. Where titles do not count, 128 bits reach .77: pages of one layout are taken for
+copies.
 """
 
 from __future__ import annotations

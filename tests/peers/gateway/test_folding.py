@@ -1,4 +1,4 @@
-"""Copies are one result, and sites take turns, whatever is asked for at once."""
+"""Copies and near copies are one result, and sites take turns, whatever is asked for at once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from peers.engine.near_copies import LONG_BITS_MAX, SKETCH_BYTES
 from peers.gateway.folding import BLOCK, LOOKAHEAD, OF_SITE_MAX, Likeness, Placed, folded, needed_for, spread
 
 digests = st.lists(st.integers(0, 6), max_size=80)
@@ -23,6 +24,40 @@ def test_of_copies_the_first_is_shown_and_stands_for_the_others(given_digests: l
 
 def test_pages_without_text_are_no_copies() -> None:
     assert folded([Likeness(0), Likeness(0)]) == [Placed(0), Placed(1)]
+
+
+def sketched(n_bits: int, content: int = 0) -> Likeness:
+    """A long text that differs in so many bits from the first."""
+    return Likeness(content, ((1 << 255) + (1 << n_bits) - 1).to_bytes(SKETCH_BYTES, "little"))
+
+
+def test_near_copies_stand_behind_the_first_of_them_that_is_shown() -> None:
+    near = LONG_BITS_MAX
+    assert folded([sketched(0), sketched(near), sketched(2 * near)]) == [Placed(0, 0, 1), Placed(2)]
+    assert folded([sketched(near), sketched(0), sketched(2 * near)]) == [Placed(0, 0, 2)]
+    assert folded([sketched(0), sketched(near + 1)]) == [Placed(0), Placed(1)]
+
+
+def test_copies_and_near_copies_are_counted_apart() -> None:
+    hits = [sketched(0, 7), Likeness(8), sketched(9, 5), sketched(0, 7), sketched(9, 5), Likeness(8)]
+    assert folded(hits) == [Placed(0, 1, 2), Placed(1, 1)]
+
+
+def test_hits_of_peers_that_tell_no_sketch_are_folded_by_their_contents() -> None:
+    assert folded([sketched(0, 7), Likeness(7), Likeness(8), Likeness(0), Likeness(9, b"no sketch")]) == [
+        Placed(0, 1),
+        Placed(2),
+        Placed(3),
+        Placed(4),
+    ]
+
+
+@given(st.lists(st.tuples(st.integers(0, 90), st.integers(0, 4)), max_size=60), st.integers(0, 60))
+def test_what_is_folded_depends_on_nothing_further_down(hits: list[tuple[int, int]], end: int) -> None:
+    likenesses = [sketched(*hit) for hit in hits]
+    whole, known = folded(likenesses), folded(likenesses[:end])
+    assert [each.number for each in whole if each.number < end] == [each.number for each in known]
+    assert sum(1 + each.copies + each.near_copies for each in whole) == len(hits)
 
 
 @given(digests)
