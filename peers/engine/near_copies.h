@@ -53,8 +53,10 @@ static inline void take_token(Sketching *sketching, uint64_t token)
     if (sketching->n_tokens < SHINGLE_TOKENS)
         return;
     uint64_t shingle = 0;
-    for (int64_t i = 0; i < SHINGLE_TOKENS; i++)
-        shingle = (shingle + sketching->tokens[(sketching->n_tokens + i) % SHINGLE_TOKENS]) * 0x9E3779B97F4A7C15u;
+    for (int64_t i = 0; i < SHINGLE_TOKENS; i++) {
+        shingle += sketching->tokens[(sketching->n_tokens + i) % SHINGLE_TOKENS];
+        shingle *= 0x9E3779B97F4A7C15u;
+    }
     shingle = mixed_bits(shingle);
     uint64_t *least = &sketching->least[(shingle >> 32) * SKETCH_BINS >> 32];
     uint64_t number = mixed_bits(shingle) | 1;

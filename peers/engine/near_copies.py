@@ -29,7 +29,7 @@ from peers.kernel import Codes, Sums
 
 SHINGLE_TOKENS: Final = 4
 SKETCH_BINS: Final = 240  # and as many bits
-TITLE_BITS: Final = 15
+TITLE_BITS: Final = 15  # of the hash of the title: others are the same once in 32,768
 # Bins with a shingle, of a text that has a sketch and of a long one: some 32 and 80 different shingles.
 KEPT_FILLED: Final = 30
 LONG_FILLED: Final = 68
@@ -40,9 +40,8 @@ OTHER_TITLE_BITS_MAX: Final = 6
 
 SKETCH_WORDS: Final = 4
 SKETCH_BYTES: Final = 8 * SKETCH_WORDS
-Sketch: TypeAlias = NDArray[
-    np.uint64
-]  # the bits of the bins, then those of the title, then whether it is long
+# The bits of the bins, then those of the title, then one of whether it is long.
+Sketch: TypeAlias = NDArray[np.uint64]
 Sketches: TypeAlias = NDArray[np.uint64]  # a row each
 
 _TITLE_SHIFT: Final = SKETCH_BINS % 64  # in the last number

@@ -3,9 +3,9 @@
 Copies are pages with the same title and text (`engine.document.content_digest`), under whatever addresses:
 with and without `index.html`, `www.` or a parameter, by http and https, on mirrors. Near copies have nearly
 the same text (`engine.near_copies`): another version, an edition for another machine. The best of them is
-shown, and how many there are besides. Whatever is like a result that is shown above it stands behind the
-first of these; what is like only that which is not shown, does not. So what becomes of a hit depends on
-those before it alone.
+shown, and how many there are besides. What is like results shown above it stands behind the first of
+these; what is like such as are not shown, does not for that. So what becomes of a hit depends on those before
+it alone.
 
 Results come in blocks of ten, a page's worth. A block takes at most two of a site, while others are among
 the next `LOOKAHEAD`; what it leaves comes in the blocks after it, so nothing is lost. What is in a block
