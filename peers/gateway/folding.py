@@ -49,7 +49,7 @@ def folded(hits: Sequence[Likeness]) -> list[Placed]:
     Args:
       hits: in their order.
     """
-    contents = np.array([hit.content for hit in hits], np.int64)
+    contents = np.array([hit.content for hit in hits], np.uint64)  # other peers may send any 64 bits
     are_copies = (contents[:, None] == contents[None, :]) & (contents != 0)
     are_alike = are_copies | near_copies(sketches_of([hit.sketch for hit in hits]))
     np.fill_diagonal(are_alike, False)

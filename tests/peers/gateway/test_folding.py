@@ -38,6 +38,13 @@ def test_near_copies_stand_behind_the_first_of_them_that_is_shown() -> None:
     assert folded([sketched(0), sketched(near + 1)]) == [Placed(0), Placed(1)]
 
 
+def test_any_digest_that_fits_a_message_is_taken() -> None:
+    assert folded([Likeness((1 << 64) - 1), Likeness(1 << 63), Likeness((1 << 64) - 1)]) == [
+        Placed(0, 1),
+        Placed(1),
+    ]
+
+
 def test_copies_and_near_copies_are_counted_apart() -> None:
     hits = [sketched(0, 7), Likeness(8), sketched(9, 5), sketched(0, 7), sketched(9, 5), Likeness(8)]
     assert folded(hits) == [Placed(0, 1, 2), Placed(1, 1)]
