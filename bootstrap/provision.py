@@ -58,6 +58,7 @@ from mesh.slot_ranking import WEIGHT_MAX
 from mesh.slots import SlotTable, slot_of
 from mesh.voucher import Voucher
 from peers.config import PeerConfig
+from peers.text.version import ANALYSIS_VERSION
 
 BOOTSTRAP: Final = "bootstrap"
 MEMBERS: Final = "members"
@@ -99,9 +100,8 @@ def create_mesh(folder: Path, name: str, replicas: int) -> MeshFolder:
     check_place(folder)
     root = new_signing_key()
     try:
-        mesh = msgspec.convert(
-            {"name": name, "root_key": root.public.hex(), "replicas": replicas}, MeshConfig
-        )
+        told = {"name": name, "root_key": root.public.hex(), "replicas": replicas}
+        mesh = msgspec.convert(told | {"analysis_version": ANALYSIS_VERSION}, MeshConfig)
     except msgspec.ValidationError as error:
         raise ConfigError(f"no peer would take part in such a mesh: {error}; choose another value") from error
     save_root_key(folder / "root.key", root)

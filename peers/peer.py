@@ -59,8 +59,8 @@ from peers.storage.archive_port import ArchivePort
 from peers.storage.compaction import RetentionSettings
 from peers.storage.ledger import last_extent
 from peers.storage.settings import CellSettings
-from peers.text.analysis import ANALYSIS_VERSION
 from peers.text.fingerprint import FINGERPRINT, fingerprint
+from peers.text.version import ANALYSIS_VERSION
 from peers.vitals import Vitals, vitals_of
 from peers.wire_tags import WIRE_TAGS
 

@@ -45,7 +45,7 @@ from peers.engine.errors import CorruptIndexError, OutdatedIndexError
 from peers.engine.kernels import SUM_BLOCK_BYTES, sum_blocks
 from peers.engine.near_copies import Sketches
 from peers.kernel import Bytes, Floats, Ints, Lengths, Sums
-from peers.text.analysis import ANALYSIS_VERSION
+from peers.text.version import ANALYSIS_VERSION
 
 FORMAT_VERSION = 6
 

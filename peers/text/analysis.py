@@ -40,8 +40,6 @@ from peers.text.runs import KIND_OF_CHARACTER, RunKind, kind_of, runs_of
 from peers.text.segmentation import segment_han, words_of
 from peers.text.stemming import form_of, native_form_of, native_language
 
-ANALYSIS_VERSION = 4  # stored in every segment; raise it whenever the same text gives other terms or atoms
-
 # No natural word is longer; a base64 blob cut here costs one dictionary entry of bounded size.
 TERM_CHARS_MAX = 64
 

@@ -12,7 +12,7 @@ from bootstrap.provision import create_mesh, write_peer
 from mesh.config import MemberConfig, MeshConfig
 from mesh.errors import ConfigError
 from peers.peer import _check_analysis, _host_of, run_peer
-from peers.text.analysis import ANALYSIS_VERSION
+from peers.text.version import ANALYSIS_VERSION
 
 
 def unheard(description: dict[str, Any]) -> None:

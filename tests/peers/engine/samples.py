@@ -17,7 +17,7 @@ from peers.engine.reading import parse_query
 from peers.engine.segment_format import FORMAT_VERSION, SECTIONS
 from peers.engine.snapshot import Hit, View
 from peers.engine.storage import MemoryStorage
-from peers.text.analysis import ANALYSIS_VERSION
+from peers.text.version import ANALYSIS_VERSION
 from tests.peers.text.samples import WORDS
 
 
