@@ -6,6 +6,7 @@ one has ended it; it goes when nobody is there any more to ask it.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import socket
 import subprocess
@@ -97,8 +98,10 @@ def carry_out(encoded: bytes) -> bytes:
     return msgspec.msgpack.encode(read_document(order.format, order.body, read_markup))
 
 
-# Of each process that takes pages apart for a command.
-read_guarded = GuardedReader().read
+# Of each process that takes pages apart for a command; it ends with that.
+_reader: Final = GuardedReader()
+atexit.register(_reader.close)
+read_guarded: Final = _reader.read
 
 if __name__ == "__main__":
     logging.basicConfig(format=LOG_FORMAT)
