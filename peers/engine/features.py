@@ -41,49 +41,18 @@ _ENDINGS: Final = (
 )  # fmt: skip
 _DOUBLED: Final = ("ed", "ing", "er")
 _NATIVE_ENDINGS: Final[Mapping[str, tuple[str, ...]]] = {
-    "de": ("", "e", "en", "er", "em", "es", "ern", "n", "s", "ens", "ung", "ungen", "t", "te", "ten"),
-    "fr": ("", "e", "s", "es", "er", "ez", "ent", "ant", "ee", "ees", "eur", "eurs", "ion", "ions", "ment"),
-    "es": (
-        "",
-        "a",
-        "o",
-        "as",
-        "os",
-        "e",
-        "es",
-        "ar",
-        "er",
-        "ir",
-        "ado",
-        "ada",
-        "ados",
-        "adas",
-        "ando",
-        "cion",
-    ),
-    "pt": (
-        "",
-        "a",
-        "o",
-        "as",
-        "os",
-        "e",
-        "es",
-        "ar",
-        "er",
-        "ir",
-        "ado",
-        "ada",
-        "ados",
-        "adas",
-        "ando",
-        "cao",
-    ),
-    "it": ("", "a", "o", "i", "e", "are", "ere", "ire", "ato", "ata", "ati", "ate", "ando", "zione", "zioni"),
-    "nl": ("", "e", "en", "s", "er", "ers", "t", "d", "de", "den", "ing", "ingen", "je", "jes"),
-    "sv": ("", "a", "ar", "or", "er", "en", "et", "arna", "erna", "orna", "ade", "ning", "ningar", "s", "t"),
-    "da": ("", "e", "er", "en", "et", "erne", "ede", "ning", "ninger", "s", "t"),
-    "no": ("", "e", "er", "en", "et", "ene", "ede", "ing", "inger", "s", "t", "a"),
+    language: ("", *endings.split())
+    for language, endings in {
+        "de": "e en er em es ern n s ens ung ungen t te ten",
+        "fr": "e s es er ez ent ant ee ees eur eurs ion ions ment",
+        "es": "a o as os e es ar er ir ado ada ados adas ando cion",
+        "pt": "a o as os e es ar er ir ado ada ados adas ando cao",
+        "it": "a o i e are ere ire ato ata ati ate ando zione zioni",
+        "nl": "e en s er ers t d de den ing ingen je jes",
+        "sv": "a ar or er en et arna erna orna ade ning ningar s t",
+        "da": "e er en et erne ede ning ninger s t",
+        "no": "e er en et ene ede ing inger s t a",
+    }.items()
 }
 _PAIR_PREFIX: Final = "\x01"
 
