@@ -18,7 +18,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -27,6 +27,7 @@ import trio
 import zmq
 from zmq.utils.monitor import parse_monitor_message
 
+from mesh.actor import Statistics
 from mesh.descriptors import for_disk
 from mesh.door import Door, Visit, knock
 from mesh.errors import ConfigError
@@ -92,8 +93,7 @@ class TransportLimits(msgspec.Struct, frozen=True, kw_only=True):
     stuck_s: float = 10.0  # a queue that refuses for so long gets a new connection; see `_renew_if_stuck`
 
 
-@dataclass(frozen=True, slots=True)
-class TransportStatistics:
+class TransportStatistics(Statistics, frozen=True):
     """What has gone through since the start; bytes are those of frames, before encryption."""
 
     messages_sent: int = 0
@@ -161,7 +161,7 @@ class Transport:
         self._ears: dict[str, list[str]] = {}  # multicast endpoint to the peers that claim it
         self._connected_ears: set[str] = set()
         self._contested: list[list[str]] = []
-        self._counts = {each.name: 0 for each in fields(TransportStatistics)}
+        self._counts = dict.fromkeys(TransportStatistics.__struct_fields__, 0)
         self._door: Door | None = None
         self._relay = relay
         try:
@@ -329,7 +329,7 @@ class Transport:
     def observe(self) -> TransportStatistics:
         counted = TransportStatistics(**self._counts)
         door = self._door
-        return replace(
+        return msgspec.structs.replace(
             counted,
             keys_refused=self._allowed.refused_count,
             handshakes_cut=self._handshakes.n_turned_out,

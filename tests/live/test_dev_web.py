@@ -130,6 +130,7 @@ def test_seeds_health_and_metrics_at_any_gateway(crawled: Crawled, mesh: Up) -> 
         with urlopen(request) as answer:
             counters = answer.read()
         assert b"# TYPE tianmesh_" in counters
+        assert b"\ntianmesh_transport_messages_sent " in counters
         assert all(
             f"\ntianmesh_{whose}_{kind}_bytes ".encode() in counters
             for whose in ("process", "workshop")
