@@ -27,6 +27,7 @@ from bootstrap import governing, service_commands
 from bootstrap.demo_web import serve_demo_web
 from bootstrap.doctor import command as doctor_command
 from bootstrap.fleet import commands as fleet_commands
+from bootstrap.fleet.plan import relay_ports
 from bootstrap.invitation import DOORS_MAX, doors_in
 from bootstrap.lab import Lab, LabOptions, Report, Scope, gateway_of, running_lab
 from bootstrap.provision import (
@@ -48,7 +49,7 @@ from bootstrap.screen import Screen
 from mesh.config import DoorConfig, load_config
 from mesh.errors import ConfigError, TianmeshError
 from mesh.gateway_client import GatewayClient
-from mesh.lending import PORTS_EACH, RELAYED_MAX
+from mesh.lending import RELAYED_MAX
 from mesh.places import check_place
 from mesh.process import first_error, run_node
 from mesh.tcp_endpoint import checked_host
@@ -70,7 +71,6 @@ REPLICAS_DEFAULT: Final = 2
 # First pause after a failure, or the delay if that is longer. Somebody waits for a lab: five failures in
 # a row, and with them a host that is not there, are over in 5 s.
 LAB_BACKOFF_S: Final = 0.3
-RELAY_FIRST_PORT: Final = 9_400  # that a bootstrap node lends, three to each peer that it relays
 REVISIT_AFTER_S: Final = 86_400.0  # where a policy is given without an interval
 FIRST_PORT: Final = 7_400  # of a node that others reach: inbox, multicast, door
 
@@ -193,8 +193,8 @@ def init(
         mesh_folder = create_mesh(folder, name or folder.resolve().name, replicas or REPLICAS_DEFAULT)
     everywhere = "127.0.0.1" if host == "127.0.0.1" else "0.0.0.0"
     address = {"member.listen": everywhere, "member.announce": host}
-    lent = f"{RELAY_FIRST_PORT}-{RELAY_FIRST_PORT + PORTS_EACH * relays - 1}"
-    relaying = {"member.relay_ports": lent} if relays else {}
+    lent = relay_ports(relays)
+    relaying = {"member.relay_ports": f"{lent.start}-{lent.stop - 1}"} if relays else {}
     if not (folder / BOOTSTRAP / "config.toml").exists():
         write_bootstrap(mesh_folder, {**address, **ports_from(FIRST_PORT), **relaying})
     elif relays:

@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from mesh.config import NAME_CHARS_MAX, WEIGHT_DEFAULT, load_config
 from mesh.errors import ConfigError
+from mesh.lending import RELAYED_MAX
 from mesh.tcp_endpoint import checked_host
 from peers.gateway.settings import checked_listen
 
@@ -57,6 +58,14 @@ class Inventory(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     machines: Annotated[tuple[Machine, ...], Meta(min_length=1, max_length=MACHINES_MAX)]
     defaults: Defaults = Defaults()
     replicas: Annotated[int, Meta(ge=1, le=8, description="copies of every page, in a new mesh")] = 2
+    relays: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=RELAYED_MAX,
+            description="machines that can only dial out, which the first one relays, in a new mesh",
+        ),
+    ] = 0
     install: Annotated[
         str,
         Meta(

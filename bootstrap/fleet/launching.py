@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -61,14 +61,14 @@ def launch(inventory: Inventory, machines: Sequence[Machine], file: Path, note: 
     crew = Crew(machines, inventory, note)
     facts = survey(crew, inventory)
     founder = _founder(crew, facts, file)
-    _check_ports(crew, facts, founder)
+    relayed = _check_ports(crew, facts, founder, inventory.relays)
     _install(crew, facts, inventory, file.parent)
     _found(crew, facts, founder, inventory, file)
-    new = _join(crew, facts, founder, inventory.contact)
+    new = _join(crew, facts, founder, inventory.contact, relayed)
     started = crew.each("starting", lambda remote: remote.ask_nodes("start"))
     _wait_until_ready(crew)
     return [
-        _outcome(crew, machine, is_new=machine.name in new, started=started, facts=facts)
+        _outcome(crew, machine, is_new=machine.name in new, started=started, facts=facts, relayed=relayed)
         for machine in machines
     ]
 
@@ -163,9 +163,13 @@ def _founder(crew: Crew, facts: Mapping[str, Facts], file: Path) -> str:
     )
 
 
-def _check_ports(crew: Crew, facts: Mapping[str, Facts], founder: str) -> None:
-    """Have every machine connect to every other; who cannot be reached has failed."""
-    ports = {name: ports_of(crew.remotes[name].machine, facts[name], founder) for name in crew.left}
+def _check_ports(crew: Crew, facts: Mapping[str, Facts], founder: str, relays: int) -> dict[str, str]:
+    """Have every machine connect to every other; who cannot be reached needs a relay, or has failed.
+
+    Returns:
+      By the name of who needs a relay, why.
+    """
+    ports = {name: ports_of(crew.remotes[name].machine, facts[name], founder, relays) for name in crew.left}
     listening = crew.each("ports", lambda remote: remote.ask("listen", ports=ports[remote.machine.name]))
     places = {
         name: [(other, port) for other in crew.left if other != name for port in ports[other]]
@@ -183,8 +187,14 @@ def _check_ports(crew: Crew, facts: Mapping[str, Facts], founder: str) -> None:
     for source, answer in told.items():
         for (target, port), reason in zip(places[source], answer["why"], strict=True):
             why[source, target] = why.get((source, target)) or (f"{port}: {reason}" if reason else "")
-    for name, failed in cut_off(why).items():
-        crew.fail(name, why_cut_off(crew.remotes[name].machine, ports[name], failed))
+    said = {
+        name: why_cut_off(crew.remotes[name].machine, ports[name], failed)
+        for name, failed in cut_off(why).items()
+    }
+    relayed = [name for name in said if name != founder][:relays]
+    for name in said.keys() - relayed:
+        crew.fail(name, said[name])
+    return {name: f"over the relay of {founder or 'the mesh'}: {said[name]}" for name in relayed}
 
 
 def _listen_no_more(listening: Mapping[str, Mapping[str, Any]], remote: Remote) -> None:
@@ -209,14 +219,8 @@ def _found(crew: Crew, facts: Mapping[str, Facts], founder: str, inventory: Inve
     if facts[founder].is_founder:
         return
     remote = crew.remotes[founder]
-    words = [
-        "--host",
-        remote.machine.address,
-        "--name",
-        inventory.name,
-        "--replicas",
-        str(inventory.replicas),
-    ]
+    words = ["--host", remote.machine.address, "--name", inventory.name]
+    words += ["--replicas", str(inventory.replicas), "--relays", str(inventory.relays)]
     crew.each(
         "founding", lambda each: each.tianmesh("init", "{folder}/mesh", "--peers", "0", *words), [founder]
     )
@@ -225,11 +229,14 @@ def _found(crew: Crew, facts: Mapping[str, Facts], founder: str, inventory: Inve
         raise ConfigError(f"{founder}, which is to be the first, cannot be used: {crew.failed[founder]}")
 
 
-def _join(crew: Crew, facts: Mapping[str, Facts], founder: str, contact: str) -> set[str]:
+def _join(
+    crew: Crew, facts: Mapping[str, Facts], founder: str, contact: str, relayed: Collection[str]
+) -> set[str]:
     """Let in who has no peer yet; return their names.
 
     Args:
       contact: where webmasters reach who runs them; "" for nowhere.
+      relayed: who is reached over a relay only.
     """
     new = [name for name in crew.left if "peer" not in facts[name].has]
     if not new or founder in crew.failed:
@@ -249,6 +256,7 @@ def _join(crew: Crew, facts: Mapping[str, Facts], founder: str, contact: str) ->
         machine = remote.machine
         words = ["--host", machine.address, "--gateway", machine.gateway, "--weight", str(machine.weight)]
         words += ["--contact", contact] if contact else []
+        words += ["--relay"] if machine.name in relayed else []
         return remote.tianmesh("join", "-", "--folder", "{folder}/peer", *words, given=tokens[machine.name])
 
     return set(crew.each("joining", join, tokens))
@@ -294,10 +302,17 @@ def _wait_until_ready(crew: Crew) -> None:
 
 
 def _outcome(
-    crew: Crew, machine: Machine, *, is_new: bool, started: Mapping[str, Any], facts: Mapping[str, Facts]
+    crew: Crew,
+    machine: Machine,
+    *,
+    is_new: bool,
+    started: Mapping[str, Any],
+    facts: Mapping[str, Facts],
+    relayed: Mapping[str, str],
 ) -> Outcome:
     name = machine.name
     if name in crew.failed:
         return Outcome(name, "failed", said=crew.failed[name])
     state = "new" if is_new else "started" if started[name]["started"] else "unchanged"
-    return Outcome(name, state, gateway_of(machine), differing(machine, facts[name]))
+    said = [each for each in (relayed.get(name, ""), differing(machine, facts[name])) if each]
+    return Outcome(name, state, gateway_of(machine), "; ".join(said))

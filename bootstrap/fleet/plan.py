@@ -8,12 +8,14 @@ from typing import Any, Final
 import msgspec
 
 from bootstrap.fleet.inventory import Machine
+from mesh.lending import PORTS_EACH
 
 PYTHON_MIN: Final = (3, 11)
 FREE_MIN: Final = 2 << 30  # bytes: an environment has 200 MiB, and a crawl wants the rest
 CLOCK_S_MAX: Final = 5.0
 DOOR_PORTS: Final = (7_400, 7_401, 7_402)  # of the bootstrap node, as `tianmesh init` counts them
 PEER_PORTS: Final = (7_410, 7_411, 7_412)  # of a peer, as `tianmesh join` does
+RELAY_FIRST_PORT: Final = 9_400  # that a bootstrap node lends, three to each peer that it relays
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,11 +66,20 @@ def clock_ahead_s(told_s: float, began_s: float, ended_s: float) -> float:
     return min(told_s - began_s, 0.0)
 
 
-def ports_of(machine: Machine, facts: Facts, founder: str) -> tuple[int, ...]:
-    """Return the ports of a machine that all others have to reach."""
+def ports_of(machine: Machine, facts: Facts, founder: str, relays: int = 0) -> tuple[int, ...]:
+    """Return the ports of a machine that all others have to reach.
+
+    Args:
+      relays: how many peers the first machine relays.
+    """
     first = int(facts.settings.get("inbox_port", PEER_PORTS[0]))
     peer = tuple(range(first, first + len(PEER_PORTS)))
-    return (*DOOR_PORTS, *peer) if machine.name == founder else peer
+    return (*DOOR_PORTS, *peer, *relay_ports(relays)) if machine.name == founder else peer
+
+
+def relay_ports(relays: int) -> range:
+    """Return the ports that a bootstrap node lends to so many peers."""
+    return range(RELAY_FIRST_PORT, RELAY_FIRST_PORT + PORTS_EACH * relays)
 
 
 def founder_among(machines: Sequence[Machine], facts: Mapping[str, Facts], noted: str) -> str:

@@ -86,9 +86,14 @@ class SmallInternet:
         ports = {line.split()[3].rpartition(":")[2] for line in listening.stdout.splitlines()}
         self._make_firewall(number, f"iifname mesh tcp dport {{ {', '.join(sorted(ports))} }} drop")
 
-    def hide(self, number: int) -> None:
-        """Let no connection of the mesh in, to whatever port, as a router does that translates addresses."""
-        self._make_firewall(number, "iifname mesh tcp flags & (syn | ack) == syn drop")
+    def hide(self, number: int, link: str = "mesh", but: int = 0) -> None:
+        """Let no connection of the mesh in, as a router does that translates addresses.
+
+        Args:
+          link: over which the others are, "mesh" or "web".
+          but: a port that is passed on nevertheless.
+        """
+        self._make_firewall(number, f"iifname {link} tcp dport != {but} tcp flags & (syn | ack) == syn drop")
 
     def open(self, number: int) -> None:
         """Undo `shut` or `hide`."""

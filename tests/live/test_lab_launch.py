@@ -1,4 +1,7 @@
-"""`tianmesh lab`: machines with an sshd each become a mesh by one command, and one that cannot is named."""
+"""`tianmesh lab`: machines with an sshd each become a mesh by one command, and one that cannot is named.
+
+One of them lets nothing in but ssh, as behind a router: it is a member over the relay of the first.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,19 @@ from typing import Any
 import pytest
 
 from tests.live.lab_process import tianmesh
-from tests.live.ssh_machines import SshMachines, ssh_machines
+from tests.live.ssh_machines import PORT, SshMachines, ssh_machines
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 COMMAND = Path(sys.executable).with_name("tianmesh")
 NOWHERE = "192.0.2.1"  # RFC 5737: of no machine
+HIDDEN = 3  # the place of c
 
 
 @pytest.fixture
 def machines(tmp_path: Path) -> Iterator[SshMachines]:
     with ssh_machines(tmp_path, 3) as machines:
+        machines.internet.hide(HIDDEN, "web", but=PORT)
         yield machines
 
 
@@ -30,6 +35,8 @@ def test_machines_become_a_mesh_and_one_that_cannot_is_named(machines: SshMachin
     launched = lab.ask("launch", lab.file, fails=True)
     assert [launched[name]["state"] for name in ("a", "b", "c", "nowhere")] == ["new", "new", "new", "failed"]
     assert NOWHERE in launched["nowhere"]["said"]
+    assert launched["b"]["said"] == ""
+    assert launched["c"]["said"].startswith("over the relay of a: ")
     pids = lab.pids()
 
     again = lab.ask("launch", lab.file, fails=True)
@@ -66,7 +73,12 @@ class _Lab:
         self.file = file
         self._homes = [machine.home for machine in machines.machines]
         options = [*machines.ssh_options, "-o", "ConnectTimeout=2"]
-        lines = ['name = "lab"', f'command = "{COMMAND}"', f"ssh_options = {json.dumps(options)}"]
+        lines = [
+            'name = "lab"',
+            "relays = 1",
+            f'command = "{COMMAND}"',
+            f"ssh_options = {json.dumps(options)}",
+        ]
         lines += ["[defaults]", 'user = "root"']
         named = [(name, machine.address) for name, machine in zip("abc", machines.machines, strict=True)]
         for name, address in (*named, ("nowhere", NOWHERE)):

@@ -54,6 +54,8 @@ def test_the_ports_of_a_peer_are_those_that_it_has_and_the_founder_has_a_door_be
     assert ports_of(MACHINE, FACTS, "b") == PEER_PORTS
     assert ports_of(MACHINE, PEER, "b") == (7_430, 7_431, 7_432)
     assert ports_of(MACHINE, FACTS, "a") == (*DOOR_PORTS, *PEER_PORTS)
+    assert ports_of(MACHINE, FACTS, "a", relays=2) == (*DOOR_PORTS, *PEER_PORTS, *range(9_400, 9_406))
+    assert ports_of(MACHINE, FACTS, "b", relays=2) == PEER_PORTS
 
 
 def test_the_first_machine_that_can_founds_the_mesh_and_only_once() -> None:
