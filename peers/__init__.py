@@ -1,6 +1,7 @@
 """One peer: it crawls its share of the web, keeps the pages, indexes them and answers queries.
 
     `crawler/`   frontier, politeness, fetching, parsing; the actor `controller`
+    `rendering/` pages as a browser shows them, where scripts make their text
     `documents/` formats other than HTML, from PDF to feeds, within limits
     `storage/`   WARC archive and replication; the actor `cell`
     `text/`      text analysis: what terms a text has

@@ -36,6 +36,18 @@ class WebConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             "it looks names up, so it is the one to keep private addresses from being asked",
         ),
     ] = ""
+    render: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="pages that a browser is to show first, since scripts make their text: patterns of "
+            'URLs without scheme, such as "app.example.org/*"; each takes seconds and further requests'
+        ),
+    ] = ()
+    renderer: Annotated[str, Meta(description="that browser: Chromium, by name or path")] = "chromium"
+    renderers: Annotated[int, Meta(ge=1, le=16, description="of them at a time, some 300 MB each")] = 1
+    render_sandbox: Annotated[
+        bool, Meta(description="false runs it without its own sandbox, as containers and root need")
+    ] = True
     parsers: Annotated[int, Meta(ge=1, le=64, description="processes that take pages apart, at most")] = 1
     trace: Annotated[str, Meta(description="file to record every page and its links in, for simulations")] = (
         ""

@@ -7,7 +7,7 @@ import socket
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 import trio
@@ -54,6 +54,8 @@ from peers.index.questions_port import QuestionsPort
 from peers.index.segments_port import SegmentsPort
 from peers.memory_keeper import MemoryKeeper
 from peers.policy.decreed import pins_of
+from peers.rendering.browser import command_of
+from peers.rendering.renderer import Renderer
 from peers.storage.archive import Archive
 from peers.storage.archive_port import ArchivePort
 from peers.storage.compaction import RetentionSettings
@@ -104,6 +106,7 @@ async def _run(
     me = member.peer_id
     workshop = Workshop(page_process.COMMAND, processes_max=config.web.parsers)
     fetcher = _fetcher(folder, config.web, workshop, _visitor_of(config))
+    renderer = _renderer(config.web, fetcher, workshop)
     token = config.gateway.admin_token or make_token(folder)
     settings = msgspec.structs.replace(config.gateway, admin_token=token)
 
@@ -114,11 +117,8 @@ async def _run(
             "runtime": runtime.statistics(),
             "process": memory_used()._asdict(),
             "loop": runtime.watchdog.observe(),
-            "workshop": workshop.observe(),
-            "fetcher": fetcher.observe(),
-            "transport": member.transport.observe(),
-            "borrowing": member.borrower.observe(),
-            **({} if member.relay is None else {"relay": member.relay.observe()}),
+            **_observed(workshop=workshop, fetcher=fetcher, renderer=renderer),
+            **_observed(transport=member.transport, borrowing=member.borrower, relay=member.relay),
         }
 
     # Only what is behind it is looked through, and may be cut as torn.
@@ -130,7 +130,7 @@ async def _run(
         told = reading_in(workshop), _visitor_of(config)
         http = Http(me, listener, statistics, lambda: vitals.measure(), settings, *told)
         ports: list[Port] = [
-            FetcherPort(me, fetcher),
+            FetcherPort(me, fetcher, renderer),
             ParserPort(me, workshop),
             ArchivePort(me, archive),
             SegmentsPort(me, index, config.mesh.slot_count),
@@ -259,6 +259,15 @@ def _cell_settings(config: StorageConfig) -> CellSettings:
     return CellSettings(retention=retention)
 
 
+class _Observable(Protocol):
+    def observe(self) -> object: ...
+
+
+def _observed(**parts: _Observable | None) -> dict[str, object]:
+    """What those parts tell that there are."""
+    return {name: part.observe() for name, part in parts.items() if part is not None}
+
+
 def _fetcher(folder: Path, config: WebConfig, workshop: Workshop, visitor: Visitor) -> Fetcher:
     return Fetcher(
         _resolver(folder, config),
@@ -266,6 +275,19 @@ def _fetcher(folder: Path, config: WebConfig, workshop: Workshop, visitor: Visit
         addresses=AddressPolicy(frozenset(config.allow_private), is_anonymous=visitor.is_anonymous),
         proxy=Proxy(config.proxy) if config.proxy else None,
     )
+
+
+def _renderer(config: WebConfig, fetcher: Fetcher, workshop: Workshop) -> Renderer | None:
+    """What shows pages in a browser, where some have to be.
+
+    Raises:
+      ConfigError: there is no such browser.
+    """
+    if not config.render:
+        return None
+    command = command_of(config.renderer, has_sandbox=config.render_sandbox)
+    decode = decoding_in(workshop)
+    return Renderer(command, config.render, fetcher.fetch, decode, browsers_max=config.renderers)
 
 
 def _resolver(folder: Path, config: WebConfig) -> Resolver:

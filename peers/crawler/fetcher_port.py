@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import trio
 
@@ -22,14 +22,23 @@ CLEANING_S = 5.0  # how often idle connections are looked through when nothing i
 logger = logging.getLogger(__name__)
 
 
+class Renders(Protocol):
+    """Shows pages in a browser that have to be; see `rendering.renderer`."""
+
+    async def run(self) -> None: ...
+
+    async def rendered(self, request: FetchPage, fetched: FetchResult) -> FetchResult: ...
+
+
 class FetcherPort:
     """Runs as many fetches at a time as the controller lets be in flight."""
 
     name: ClassVar[str] = "fetcher"
 
-    def __init__(self, me: str, fetcher: Fetcher) -> None:
+    def __init__(self, me: str, fetcher: Fetcher, renderer: Renders | None = None) -> None:
         self._address = Address(me, self.name)
         self._fetcher = fetcher
+        self._renderer = renderer
         self._orders, self._inbox = trio.open_memory_channel[tuple[str, FetchPage, trio.CancelScope]](
             float("inf")
         )
@@ -51,6 +60,8 @@ class FetcherPort:
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._close_idle)
+                if self._renderer is not None:
+                    nursery.start_soon(self._renderer.run)
                 async for actor, request, scope in self._inbox:
                     nursery.start_soon(self._fetch, deliver, actor, request, scope)
         finally:
@@ -61,6 +72,8 @@ class FetcherPort:
         try:
             with scope:
                 result = await self._fetcher.fetch(request)
+                if self._renderer is not None:
+                    result = await self._renderer.rendered(request, result)
         except Exception:  # a bug of ours, found by what a server sent; it must cost that URL only
             logger.exception("not fetched url=%s", request.url)
             result = FetchFailed(request.url, FailureReason.FETCHER)

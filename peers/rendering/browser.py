@@ -1,0 +1,208 @@
+"""One Chromium without a window, and the protocol by which it is told what to do. [io]
+
+It speaks the DevTools protocol over a pipe: no port is opened that another user of the machine could connect
+to, and it ends when the pipe does. It reaches no network by itself: names lead nowhere, all it would ask goes
+to a proxy that is not there, and who uses it answers its requests instead (`renderer`). It has a session of
+the system of its own, so that all of its processes can be ended together.
+
+Source: chromedevtools.github.io/devtools-protocol.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import tempfile
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Self
+
+import msgspec
+import trio
+
+from mesh.errors import ConfigError
+
+MESSAGE_BYTES_MAX: Final = 32 << 20  # of what it says at once; a page has 8 MiB, twice that as JSON
+RECEIVE_BYTES: Final = 1 << 18
+START_S_MAX: Final = 60.0
+HEAP_MB: Final = 512  # of the scripts of a page
+_NOWHERE: Final = "http://127.0.0.1:1"  # tcpmux, where nobody listens
+
+_SWITCHES: Final = (
+    "--headless=new",
+    "--remote-debugging-pipe",
+    f"--proxy-server={_NOWHERE}",
+    "--proxy-bypass-list=<-loopback>",  # loopback too goes to the proxy
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-dev-shm-usage",
+    "--disable-extensions",
+    "--disable-gpu",
+    "--disable-sync",
+    "--blink-settings=imagesEnabled=false",
+    "--mute-audio",
+    "--no-first-run",
+    "--renderer-process-limit=1",
+    f"--js-flags=--max-old-space-size={HEAP_MB}",
+)
+# The pipe comes as standard input and output, and belongs at 3 and 4.
+_TO_3_AND_4: Final = ("/bin/sh", "-c", 'exec "$@" 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null', "sh")
+
+
+class BrowserError(Exception):
+    """It has ended, talks nonsense, or cannot do what it is told."""
+
+
+class Event(msgspec.Struct, frozen=True):
+    """What it tells, of a session or of itself."""
+
+    method: str = ""
+    session: str = msgspec.field(name="sessionId", default="")
+    params: dict[str, Any] = {}
+    id: int = 0  # of the command that this answers; 0 for none
+    result: dict[str, Any] = {}
+    error: dict[str, Any] | None = None
+
+
+_DECODER: Final = msgspec.json.Decoder(Event)
+
+
+def command_of(name: str, *, has_sandbox: bool) -> tuple[str, ...]:
+    """Return what starts a Chromium.
+
+    Args:
+      name: of the program, or its path.
+
+    Raises:
+      ConfigError: there is none, or it does not run as root.
+    """
+    program = shutil.which(name)
+    if program is None:
+        raise ConfigError(
+            f"web.render needs Chromium, and there is no {name!r}: `apt install chromium`, or name it in "
+            "web.renderer"
+        )
+    if has_sandbox and not os.getuid():
+        raise ConfigError(
+            "Chromium has no sandbox for root: run the peer as another user, or set web.render_sandbox = "
+            "false, with which a page that breaks out of it is root"
+        )
+    return (program, *_SWITCHES, *(() if has_sandbox else ("--no-sandbox",)))
+
+
+class Browser:
+    """A Chromium that was started; one task at a time talks to it."""
+
+    def __init__(self, process: trio.Process, stream: trio.SocketStream, folder: str) -> None:
+        self.pages = 0  # that it has shown
+        self.version = ""
+        self._process = process
+        self._stream = stream
+        self._folder = folder
+        self._received = bytearray()
+        self._last_id = 0
+        self._events: deque[Event] = deque()  # that came while an answer was waited for
+
+    @classmethod
+    async def start(cls, command: Sequence[str]) -> Self:
+        """Start one, with a folder of its own, and wait until it answers.
+
+        Raises:
+          BrowserError: it does not.
+          OSError: there is no memory, or no descriptor.
+        """
+        folder = tempfile.mkdtemp(prefix="tianmesh-chromium-")
+        ours, theirs = socket.socketpair()
+        stream = trio.SocketStream(trio.socket.from_stdlib_socket(ours))
+        with theirs:
+            try:
+                process = await trio.lowlevel.open_process(
+                    [*_TO_3_AND_4, *command, f"--user-data-dir={folder}"],
+                    stdin=theirs.fileno(),
+                    stdout=theirs.fileno(),
+                    start_new_session=True,
+                )
+            except BaseException:
+                ours.close()
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+        browser = cls(process, stream, folder)
+        try:
+            with trio.fail_after(START_S_MAX):
+                told = await browser.call("Browser.getVersion")
+                browser.version = str(told.get("product", ""))
+                await browser.call("Browser.setDownloadBehavior", behavior="deny")
+        except BaseException as error:
+            await browser.end()
+            if isinstance(error, trio.TooSlowError):
+                raise BrowserError(f"{command[0]} does not answer") from error
+            raise
+        return browser
+
+    async def call(self, method: str, session: str = "", **params: object) -> dict[str, Any]:
+        """Have it do something and wait until it has; what happens meanwhile is kept for `next_event`.
+
+        Raises:
+          BrowserError: it says that it cannot, or has ended.
+        """
+        number = await self.tell(method, session, **params)
+        while True:
+            event = await self._read()
+            if event.id != number:
+                self._events.append(event)
+            elif event.error is not None:
+                raise BrowserError(f"{method}: {event.error.get('message', event.error)}")
+            else:
+                return event.result
+
+    async def tell(self, method: str, session: str = "", **params: object) -> int:
+        """Have it do something, and return the number of the answer."""
+        self._last_id += 1
+        order: Mapping[str, object] = {"id": self._last_id, "method": method, "params": params}
+        order = {**order, "sessionId": session} if session else order
+        try:
+            await self._stream.send_all(msgspec.json.encode(order) + b"\0")
+        except trio.BrokenResourceError as error:
+            raise BrowserError("it has ended") from error
+        return self._last_id
+
+    async def next_event(self) -> Event:
+        """Wait for what it tells next. BrowserError: it has ended, or talks nonsense."""
+        return self._events.popleft() if self._events else await self._read()
+
+    async def end(self) -> None:
+        """End all of its processes at once, and remove what it has written."""
+        with trio.CancelScope(shield=True):
+            try:
+                os.killpg(self._process.pid, signal.SIGKILL)
+            except OSError:  # it has ended by itself
+                self._process.kill()
+            await trio.aclose_forcefully(self._stream)
+            await self._process.wait()
+            await trio.to_thread.run_sync(lambda: shutil.rmtree(self._folder, ignore_errors=True))
+
+    async def _read(self) -> Event:
+        searched = 0
+        while (end := self._received.find(b"\0", searched)) < 0:
+            searched = len(self._received)
+            if searched > MESSAGE_BYTES_MAX:
+                raise BrowserError(f"says more than {MESSAGE_BYTES_MAX} bytes at once")
+            try:
+                data = await self._stream.receive_some(RECEIVE_BYTES)
+            except trio.BrokenResourceError as error:
+                raise BrowserError("it has ended") from error
+            if not data:
+                raise BrowserError("it has ended")
+            self._received += data
+        message = bytes(self._received[:end])
+        del self._received[: end + 1]
+        try:
+            return _DECODER.decode(message)
+        except msgspec.MsgspecError as error:
+            raise BrowserError(f"talks nonsense: {error}") from error
