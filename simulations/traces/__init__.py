@@ -4,7 +4,7 @@
 `statistics`  what there is in a trace, and the distributions that fit it; `info_table` shows them
 `cutting`     a part of a trace
 `synthesis`   a larger web that is alike
-`warc_pages`  pages of WARC archives; `log_pages` of the logs of web servers
+`warc_pages`  pages of WARC archives; `log_pages` of the logs of web servers; `web_graph` of public graphs
 `queries`     query logs, and made-up ones
 `commands`    `tianmesh trace`
 """

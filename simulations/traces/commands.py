@@ -166,6 +166,21 @@ def from_log(
     _write(out, in_order(pages.values()), "made of the log of a web server")
 
 
+@app.command("from-graph", epilog="Example: tianmesh trace from-graph cnr-2000 --out cnr.trace")
+def from_graph(
+    basename: Annotated[Path, typer.Argument(help="A graph of WebGraph, without .graph and .properties.")],
+    out: OutOption,
+    host_pages: Annotated[int, typer.Option(min=1, help="Pages in a row that are a host.")] = 500,
+    seconds: Annotated[float, typer.Option(min=0.001, help="Median of a fetch; drawn log-normal.")] = 0.25,
+    seed: SeedOption = 7,
+) -> None:
+    """Make a trace of a public crawl graph (BVGraph): the links are its own, all else is drawn."""
+    from simulations.traces.web_graph import pages_of_graph, read_graph
+
+    pages = pages_of_graph(read_graph(basename), host_pages, seconds, seed)
+    _write(out, pages, f"made of the graph {basename.name}; seconds are drawn")
+
+
 def _write(out: Path, pages: Iterable[TracedPage], source: str) -> None:
     from mesh.trace import write_trace
 
