@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
 
 from mesh.actor import Address, Statistics
@@ -53,16 +53,17 @@ Progress: TypeAlias = Callable[[int, int], None]
 class SimulatedCrawl:
     """One crawl; the same arguments make the same crawl, message by message.
 
-    Without `members` membership does not run: peers p0, p1, ... know each other from the start, each is
-    told at its start which slots it owns, and one that crashes keeps them. With it they join through the
-    door of the first, and probe each other all the time: true to life, and slower by as much.
+    Without `members` membership does not run: the peers, p0, p1, ... unless they are named, know each other
+    from the start, each is told at its start which slots it owns, and one that crashes keeps them. With it
+    they join through the door of the first, and probe each other all the time: true to life, and slower by
+    as much.
     """
 
     def __init__(
         self,
         web: Web,
         *,
-        peers: int,
+        peers: int | Sequence[str],
         seed: int,
         replicas: int = 2,
         slots: int = SLOT_COUNT_DEFAULT,
@@ -75,20 +76,21 @@ class SimulatedCrawl:
         """Set up the peers and the world between them.
 
         Args:
-          peers: how many; with `members`, all of them.
+          peers: how many, or their names, which decide who owns what; with `members`, all of them.
           seed: of everything that is drawn beside the web, which has its own.
           slots: of the mesh.
           trace: pages are added to it as a live crawl with --record writes them.
           members: of the mesh; they bring their own number of replicas and slots.
           crashing: peers that `plan_crash` may name; their tables remember what was committed.
         """
-        assert peers >= 1
-        assert members is None or len(members.peers) == peers
+        names = tuple(f"p{number}" for number in range(peers)) if isinstance(peers, int) else tuple(peers)
+        assert names
+        assert members is None or len(members.peers) == len(names)
         if members is not None:
             replicas, slots = members.config.replicas, members.config.slot_count
         self.web = web
         self.settings = settings or CrawlSettings()
-        self.peers = members.peers if members else tuple(f"p{number}" for number in range(peers))
+        self.peers = members.peers if members else names
         self.table = SlotTable(dict.fromkeys(self.peers, WEIGHT_DEFAULT), slots, replicas)
         self._members = members
         self._doors: dict[str, VirtualDoor] = {}

@@ -1,0 +1,94 @@
+"""The simulation held against real peers: the same trace, the same settings, the same ids."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from mesh.config import MeshConfig, load_config
+from mesh.trace import TracedPage, read_trace
+from peers.config import PeerConfig
+from simulations.chance import random_of
+from simulations.checks import pages_by_peer, reachable
+from simulations.crawl import SimulatedCrawl
+from simulations.network import Network
+from simulations.trace import TraceWeb
+from simulations.web import SyntheticWeb, WebShape
+from tests.live.lab_process import up
+from tests.live.played_web import played_web
+
+pytestmark = [pytest.mark.live, pytest.mark.timed, pytest.mark.timeout(150)]
+
+DELAY_S: Final = 0.3
+# What of a synthetic web is served: seconds that count beside those that two cores need for so many pages.
+SHAPE: Final = WebShape(
+    pages_per_host=8.0,
+    size_exponent=0.3,
+    dead_hosts_share=0.0,
+    slow_hosts_share=0.0,
+    robots_share=0.0,
+    missing_share=0.0,
+    redirect_share=0.0,
+    forbidden_share=0.0,
+    seconds_median=0.12,
+)
+
+
+class Fetched(NamedTuple):
+    """What a crawl has come to."""
+
+    pages: dict[str, int]  # of each peer
+    seconds: float
+
+
+@pytest.mark.parametrize("n_peers", [2, 4])
+def test_exact_and_real_peers_agree_on_pages_per_peer_and_within_15_percent_on_time(
+    n_peers: int, tmp_path: Path
+) -> None:
+    real, exact = both(trace_of(200), n_peers, DELAY_S, tmp_path)
+    assert real.pages == exact.pages
+    assert exact.seconds == pytest.approx(real.seconds, rel=0.15)
+
+
+def trace_of(pages: int, pages_per_host: float = SHAPE.pages_per_host) -> list[TracedPage]:
+    """Every page of a synthetic web, breadth first."""
+    web = SyntheticWeb(5, pages, replace(SHAPE, pages_per_host=pages_per_host))
+    return [
+        TracedPage(url, float(number), served.seconds, served.n_bytes, tuple(web.targets(url)))
+        for number, url in enumerate(reachable(web))
+        if (served := web.serve(url))
+    ]
+
+
+def both(trace: list[TracedPage], n_peers: int, delay_s: float, folder: Path) -> tuple[Fetched, Fetched]:
+    """Let real peers crawl a trace and record it; let the same peers replay that in virtual time."""
+    report, recorded = folder / "report.json", folder / "recorded.trace"
+    options = ("--once", "--peers", str(n_peers), "--report", report, "--record", recorded)
+    with played_web(trace, folder) as web:
+        with up(folder, web.served, *options, seeds=web.served.seeds, delay_s=delay_s) as lab:
+            assert lab.end(600) == 0, lab.messages
+    rows: list[dict[str, Any]] = json.loads(report.read_text())["peers"]
+    real = Fetched({row["id"]: row["pages_fetched"] for row in rows}, web.seconds)
+    return real, replayed(list(read_trace(recorded)), [row["id"] for row in rows], folder / "mesh")
+
+
+def replayed(trace: list[TracedPage], peers: list[str], mesh: Path) -> Fetched:
+    config = load_config(mesh / "mesh.toml", MeshConfig)
+    crawl = SimulatedCrawl(
+        TraceWeb(trace),
+        peers=peers,
+        seed=7,
+        replicas=config.replicas,
+        slots=config.slot_count,
+        settings=load_config(mesh / "peer-1" / "config.toml", PeerConfig).crawl,
+        network=Network(random_of(7, "network"), delay_min_s=0.0001, delay_mean_s=0.0005),  # loopback
+    )
+    crawl.run()
+    times = pages_by_peer(crawl.log, crawl.peers)
+    begin = min(request.at_s for request in crawl.log if request.status == 200)
+    end = max(until for each in times.values() for until in each[-1:])
+    return Fetched({peer: len(each) for peer, each in times.items()}, end - begin)
