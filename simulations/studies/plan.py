@@ -4,19 +4,23 @@ A web and some wishes in; peers, hours, disk, memory, traffic, p99 and the bottl
 
 Each figure is a range: with the costs of the machine as measured (`Costs`), and with those that are worse by
 the uncertainty given. They were measured on two shared cores of an AMD EPYC (README, "Measured"); whoever has
-measured their own machine gives its pages a second.
+crawled something on their own machine gives the report of that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from math import ceil, inf
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 import numpy as np
 from msgspec import Meta
+from msgspec.structs import replace
 
+from mesh.errors import ConfigError
+from peers.crawler.settings import CrawlSettings
 from simulations.model.turns import wait_seconds
 from simulations.studies.crawls import SLOTS, trace_columns
 from simulations.studies.drawing import lines, name_axes
@@ -28,13 +32,12 @@ from simulations.traces.columns import Floats
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PEERS_MAX: Final = 4_096
+MACHINES_MAX: Final = 4_096
 HOSTS_DRAWN_MAX: Final = 200_000  # more are alike
 CALIBRATION: Final = (
-    "The costs are calibrated with two real crawls, of one peer and of two that had a core each; that the "
-    "plan agrees with these within 20 % predicts nothing. Three peers that shared two cores fetched 124 "
-    "pages a second, where it says 175, about 40 % more: it does not know what peers take from each other "
-    "on one machine."
+    "A crawl of one peer predicted those of two and four that shared two cores within 15 %; costs of other "
+    "machines, and of pages much larger or much smaller than these, are others: crawl some with one peer, "
+    "and give its report (--measured)."
 )
 
 
@@ -49,6 +52,7 @@ class Costs(msgspec.Struct, frozen=True):
     url_row_bytes: float = 120.0  # of the frontier, for each URL that is known
     known_urls: float = 3.0  # for each page
     link_bytes: float = 108.0  # of a link to another peer
+    peer_cores: float = 1.7  # that one peer keeps busy, with the processes that take pages apart for it
 
 
 class PlanParameters(Parameters, frozen=True, kw_only=True):
@@ -64,20 +68,46 @@ class PlanParameters(Parameters, frozen=True, kw_only=True):
     seconds: Annotated[float, Meta(gt=0, le=3_600, description="That a host takes for a page, median.")] = (
         0.25
     )
-    delay: Annotated[float, Meta(ge=0, le=86_400, description="Between two fetches of a host, s.")] = 2.0
+    delay: Annotated[
+        float, Meta(ge=0, le=86_400, description="Between two fetches of a host, s; 0 for none.")
+    ] = 1.0
+    delay_factor: Annotated[
+        float, Meta(ge=0, description="The same in times that an answer takes, if that is longer.")
+    ] = 5.0
     hours: Annotated[float, Meta(gt=0, description="In which the crawl is to be over.")] = 72.0
     queries: Annotated[float, Meta(ge=0, le=1e6, description="A second.")] = 10.0
     replicas: Annotated[int, Meta(ge=1, le=8, description="R, copies of every page.")] = 2
+    machines: Annotated[
+        int, Meta(ge=0, le=100_000, description="That there are; 0 asks how many it takes.")
+    ] = 0
+    peers_each: Annotated[
+        int, Meta(ge=1, le=1_024, description="Peers on a machine, which share what it has.")
+    ] = 1
     cores: Annotated[float, Meta(gt=0, le=1_024, description="Of a machine.")] = 2.0
     disk_gb: Annotated[float, Meta(gt=0, description="Of a machine.")] = 500.0
     memory_gb: Annotated[float, Meta(gt=0, description="Of a machine.")] = 8.0
     mbps: Annotated[float, Meta(gt=0, description="Bandwidth of the outlet, Mbit/s.")] = 1_000.0
-    pages_per_core: Annotated[float, Meta(gt=0, description="A second, all included, one copy.")] = 175.0
+    pages_per_core: Annotated[float, Meta(gt=0, description="A second, all included, one copy.")] = 172.0
+    measured: Annotated[
+        str, Meta(description="Report of a crawl (`up --once --report`) with the pages of a core instead.")
+    ] = ""
     fetches: Annotated[int, Meta(ge=1, le=100_000, description="In flight, of a peer.")] = 256
     links: Annotated[float, Meta(ge=0, description="To other hosts, of a page.")] = 2.0
     changes_a_day: Annotated[float, Meta(ge=0, description="Of a page, mean.")] = 0.02
     revisit_days: Annotated[float, Meta(gt=0, description="Between two visits of a page.")] = 14.0
     uncertainty: Annotated[float, Meta(ge=0, le=5, description="By which costs may be higher.")] = 0.3
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What of the report of a crawl matters here."""
+
+    class Total(msgspec.Struct, frozen=True):
+        """Of all its peers."""
+
+        documents: int  # every copy
+        cpu_seconds: float
+
+    total: Total
 
 
 class Web(msgspec.Struct, frozen=True):
@@ -92,14 +122,31 @@ class Web(msgspec.Struct, frozen=True):
 
 def run(parameters: PlanParameters, seed: int) -> list[Row]:
     """A row for costs as measured, and one for costs that are worse."""
+    parameters = _as_measured(parameters)
     web, seconds = _web(parameters, seed)
     rows = []
     for name, factor in (("as measured", 1.0), ("worse", 1.0 + parameters.uncertainty)):
-        peers, reason = _peers_needed(parameters, web, seconds, factor)
-        rows.append(
-            {"costs": name, **_figures(parameters, web, seconds, peers, factor, seed), "bottleneck": reason}
-        )
+        machines, reason = _machines_needed(parameters, web, seconds, factor)
+        figures = _figures(parameters, web, seconds, machines, factor, seed)
+        rows.append({"costs": name, "machines": float(machines), **figures, "bottleneck": reason})
     return rows
+
+
+def _as_measured(parameters: PlanParameters) -> PlanParameters:
+    """Take the pages of a core from the report of a crawl, if there is one.
+
+    Raises:
+      ConfigError: it cannot be read, or nothing was crawled.
+    """
+    if not parameters.measured:
+        return parameters
+    try:
+        total = msgspec.json.decode(Path(parameters.measured).read_bytes(), type=Report).total
+    except (OSError, msgspec.DecodeError) as error:
+        raise ConfigError(f"cannot read the report {parameters.measured}: {error}") from error
+    if not total.documents or total.cpu_seconds <= 0:
+        raise ConfigError(f"the report {parameters.measured} is of a crawl that has fetched nothing")
+    return replace(parameters, pages_per_core=total.documents / total.cpu_seconds)
 
 
 def _web(parameters: PlanParameters, seed: int) -> tuple[Web, Floats]:
@@ -108,7 +155,7 @@ def _web(parameters: PlanParameters, seed: int) -> tuple[Web, Floats]:
         columns = trace_columns(parameters.trace)
         sizes = columns.host_sizes
         seconds = np.bincount(columns.page_host, columns.seconds) / sizes
-        largest = int((sizes * (seconds + parameters.delay)).argmax())
+        largest = int((sizes * _periods(parameters, seconds)).argmax())
         web = Web(
             columns.page_count,
             float(columns.n_bytes.mean()),
@@ -129,17 +176,29 @@ def _web(parameters: PlanParameters, seed: int) -> tuple[Web, Floats]:
     return web, seconds
 
 
+def _periods(parameters: PlanParameters, seconds: Floats) -> Floats:
+    """From one question to a host to the next, as `peers.crawler.politeness` has it."""
+    if not parameters.delay:
+        return seconds
+    settings = CrawlSettings(delay_s=parameters.delay, delay_factor=parameters.delay_factor)
+    by_answer = np.minimum(settings.delay_factor * seconds, settings.delay_max_s)
+    periods: Floats = seconds + np.maximum(settings.delay_s, by_answer)
+    return periods
+
+
 def pages_a_second(
-    parameters: PlanParameters, web: Web, seconds: Floats, peers: int, factor: float
+    parameters: PlanParameters, web: Web, seconds: Floats, machines: int, factor: float
 ) -> dict[str, float]:
     """What each bound allows."""
+    peers = machines * parameters.peers_each
     copies = min(parameters.replicas, peers)
     search_cpu = parameters.queries * Costs().query_cpu_s * factor
-    # Cores that are left for the crawl. A copy is checked, stored and indexed as the page is: 192 pages a
-    # second of a core were measured with one copy, 89 with two.
-    free = max(0.05, parameters.cores - search_cpu)
-    by_cores = peers * free * parameters.pages_per_core / factor / copies
-    period = seconds + parameters.delay
+    # Cores that are left for the crawl, which the peers of a machine share. A copy is checked, stored and
+    # indexed as the page is: 172 pages a second of a core were measured with one copy, 88 with two.
+    free = max(0.05, parameters.cores - search_cpu * parameters.peers_each)
+    busy = min(free, parameters.peers_each * Costs().peer_cores)
+    by_cores = machines * busy * parameters.pages_per_core / factor / copies
+    period = _periods(parameters, seconds)
     wait = wait_seconds(
         np.zeros(len(seconds), np.int64),
         seconds,
@@ -162,26 +221,26 @@ def _fetches_for(parameters: PlanParameters, web: Web, seconds: Floats, peers: i
 
 
 def _hours(
-    parameters: PlanParameters, web: Web, seconds: Floats, peers: int, factor: float
+    parameters: PlanParameters, web: Web, seconds: Floats, machines: int, factor: float
 ) -> tuple[float, str]:
     """How long a crawl takes, and what it waits for."""
-    steady, least = _steady_hours(parameters, web, seconds, peers, factor)
+    steady, least = _steady_hours(parameters, web, seconds, machines, factor)
     alone = _alone_hours(parameters, web)
     return (alone, "the largest host, at its own pace") if alone > steady else (steady, least)
 
 
 def _steady_hours(
-    parameters: PlanParameters, web: Web, seconds: Floats, peers: int, factor: float
+    parameters: PlanParameters, web: Web, seconds: Floats, machines: int, factor: float
 ) -> tuple[float, str]:
     """The same as long as all hosts have pages left."""
-    bounds = pages_a_second(parameters, web, seconds, peers, factor)
+    bounds = pages_a_second(parameters, web, seconds, machines, factor)
     least = min(bounds, key=bounds.__getitem__)
     return web.pages / bounds[least] / 3_600, least
 
 
 def _alone_hours(parameters: PlanParameters, web: Web) -> float:
-    pages = min(web.largest_pages, parameters.host_pages)
-    return pages * (web.largest_seconds + parameters.delay) / 3_600
+    pages = min(web.largest_pages, parameters.host_pages) + 1  # robots.txt
+    return pages * float(_periods(parameters, np.array(web.largest_seconds))) / 3_600
 
 
 def _disk_gb(web: Web, copies: int, factor: float) -> float:
@@ -190,36 +249,39 @@ def _disk_gb(web: Web, copies: int, factor: float) -> float:
     return web.pages * page * copies * factor / 1e9
 
 
-def _peers_needed(parameters: PlanParameters, web: Web, seconds: Floats, factor: float) -> tuple[int, str]:
-    """The least number of peers that does it all, and why it is not fewer, or what makes it be too late."""
-    peers = parameters.replicas if parameters.replicas > 1 else 1
+def _machines_needed(parameters: PlanParameters, web: Web, seconds: Floats, factor: float) -> tuple[int, str]:
+    """The fewest machines that do it all, and why not fewer still, or what makes it be too late."""
+    if parameters.machines:
+        return parameters.machines, "as many as there are"
+    machines = parameters.replicas if parameters.replicas > 1 else 1
     disk = ceil(_disk_gb(web, parameters.replicas, factor) / (parameters.disk_gb * 0.8))
     memory = ceil(
         web.pages
         * parameters.replicas
         * Costs().memory_page_bytes
         * factor
-        / max(1e6, parameters.memory_gb * 0.5e9 - Costs().memory_mb * 1e6)
+        / max(1e6, parameters.memory_gb * 0.5e9 - parameters.peers_each * Costs().memory_mb * 1e6)
     )
-    reason = f"{parameters.replicas} copies on as many machines" if peers > 1 else "one is enough"
-    if max(disk, memory) > peers:
-        peers, reason = max((disk, "disk"), (memory, "memory"))
-    hours, waits_for = _hours(parameters, web, seconds, peers, factor)
-    while hours > parameters.hours and peers < PEERS_MAX:
-        more = max(peers + 1, min(PEERS_MAX, ceil(peers * 1.1)))
+    reason = f"{parameters.replicas} copies on as many machines" if machines > 1 else "one is enough"
+    if max(disk, memory) > machines:
+        machines, reason = max((disk, "disk"), (memory, "memory"))
+    hours, waits_for = _hours(parameters, web, seconds, machines, factor)
+    while hours > parameters.hours and machines < MACHINES_MAX:
+        more = max(machines + 1, min(MACHINES_MAX, ceil(machines * 1.1)))
         less_hours, _ = _hours(parameters, web, seconds, more, factor)
         if less_hours > hours * 0.999:
-            return peers, f"{waits_for}: more machines would not help"
-        peers, reason = more, waits_for
+            return machines, f"{waits_for}: more machines would not help"
+        machines, reason = more, waits_for
         hours, waits_for = less_hours, _hours(parameters, web, seconds, more, factor)[1]
-    return peers, reason
+    return machines, reason
 
 
 def _figures(
-    parameters: PlanParameters, web: Web, seconds: Floats, peers: int, factor: float, seed: int
+    parameters: PlanParameters, web: Web, seconds: Floats, machines: int, factor: float, seed: int
 ) -> Row:
+    peers = machines * parameters.peers_each
     copies = min(parameters.replicas, peers)
-    hours, waits_for = _hours(parameters, web, seconds, peers, factor)
+    hours, waits_for = _hours(parameters, web, seconds, machines, factor)
     costs = Costs()
     crossing = web.pages * parameters.links * (1 - 1 / peers) * costs.link_bytes
     replicated = web.pages * web.page_bytes * costs.stored_share * (copies - 1)
@@ -241,14 +303,15 @@ def _figures(
         "peers": float(peers),
         "hours": hours,
         "waits_for": waits_for,
-        "disk_gb": _disk_gb(web, copies, factor) / peers,
+        "disk_gb": _disk_gb(web, copies, factor) / machines,
         "memory_gb": (costs.memory_mb * 1e6 + web.pages * copies / peers * costs.memory_page_bytes)
+        * parameters.peers_each
         * factor
         / 1e9,
         "fetched_mbps": web.pages * web.page_bytes * 8 / 1e6 / (hours * 3_600),
         "between_peers_gb": (crossing + replicated) * factor / 1e9,
         "search_p99_ms": searched[-1]["p99_ms"],
-        "search_cores": parameters.queries * costs.query_cpu_s * factor,
+        "search_cores": parameters.queries * costs.query_cpu_s * parameters.peers_each * factor,
         "fresh": float(fresh),
         "revisits_s": web.pages / (parameters.revisit_days * 86_400),
         "slots_per_peer": SLOTS / peers,
@@ -260,15 +323,17 @@ def in_words(outcome: Outcome) -> str:
     good, bad = outcome.summary()
     wanted = outcome.parameters
     assert isinstance(wanted, PlanParameters)
-    peers = (
-        f"{good['peers']:.0f}"
-        if good["peers"] == bad["peers"]
-        else f"{good['peers']:.0f} to {bad['peers']:.0f}"
+    machines = (
+        f"{good['machines']:.0f}"
+        if good["machines"] == bad["machines"]
+        else f"{good['machines']:.0f} to {bad['machines']:.0f}"
     )
+    each = f" and {wanted.peers_each} peers" if wanted.peers_each > 1 else ""
     hours = _range(good["hours"], bad["hours"], "hours")
     is_in_time = bad["hours"] <= wanted.hours
     return (
-        f"You need {peers} machine{'s' if bad['peers'] > 1 else ''} of {wanted.cores:g} cores. "
+        f"You {'have' if wanted.machines else 'need'} {machines} machine{'s' if bad['machines'] > 1 else ''} "
+        f"of {wanted.cores:g} cores{each}. "
         f"A crawl takes {hours}, "
         + ("as you wish. " if is_in_time else f"and not {wanted.hours:g} as you wish. ")
         + f"What decides their number: {good['bottleneck']}. What the crawl waits for: {good['waits_for']}. "
@@ -289,17 +354,17 @@ def _range(low: float, high: float, unit: str) -> str:
 
 def draw(figure: Figure, outcome: Outcome) -> None:
     axes = figure.subplots()
-    parameters = outcome.parameters
-    assert isinstance(parameters, PlanParameters)
+    assert isinstance(outcome.parameters, PlanParameters)
+    parameters = _as_measured(outcome.parameters)
     web, seconds = _web(parameters, outcome.seeds[0])
-    needed = int(max(row["peers"] for row in outcome.summary()))
+    needed = int(max(row["machines"] for row in outcome.summary()))
     counts = sorted({max(1, round(needed * part)) for part in (0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6)})
     rows = [
-        {"costs": name, "peers": n, "hours": _steady_hours(parameters, web, seconds, n, factor)[0]}
+        {"costs": name, "machines": n, "hours": _steady_hours(parameters, web, seconds, n, factor)[0]}
         for name, factor in (("costs as measured", 1.0), ("worse", 1.0 + parameters.uncertainty))
         for n in counts
     ]
-    lines(axes, rows, "costs", "peers", "hours")
+    lines(axes, rows, "costs", "machines", "hours")
     alone = _alone_hours(parameters, web)
     axes.axhline(alone, color="0.4", linestyle="-", linewidth=3, alpha=0.5, label="the largest host alone")
     axes.axhline(parameters.hours, color="0.2", linestyle=":", label="wanted")
@@ -344,11 +409,12 @@ STUDY: Final = Study(
     keys=("costs",),
     columns={
         "costs": "of our peers: as measured, or higher by the uncertainty",
-        "peers": "machines, one peer on each",
+        "machines": "machines",
+        "peers": "peers on all of them",
         "hours": "of a crawl of the whole web",
         "waits_for": "what the crawl waits for",
         "disk_gb": "of each machine",
-        "memory_gb": "of each peer",
+        "memory_gb": "of each machine",
         "fetched_mbps": "of the outlet, while the crawl lasts, Mbit/s",
         "between_peers_gb": "links and copies between peers, whole crawl",
         "search_p99_ms": "of a search while all peers are well, 99 of 100",

@@ -1,4 +1,4 @@
-"""The simulation held against real peers: the same trace, the same settings, the same ids."""
+"""The simulation and the planner held against real peers: the same trace, settings and ids."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from mesh.config import MeshConfig, load_config
-from mesh.trace import TracedPage, read_trace
+from mesh.trace import TracedPage, read_trace, write_trace
 from peers.config import PeerConfig
 from simulations.chance import random_of
 from simulations.checks import pages_by_peer, reachable
 from simulations.crawl import SimulatedCrawl
 from simulations.network import Network
+from simulations.studies import plan
 from simulations.trace import TraceWeb
 from simulations.web import SyntheticWeb, WebShape
 from tests.live.lab_process import up
@@ -46,12 +47,14 @@ class Fetched(NamedTuple):
 
 
 @pytest.mark.parametrize("n_peers", [2, 4])
-def test_exact_and_real_peers_agree_on_pages_per_peer_and_within_15_percent_on_time(
+def test_real_peers_fetch_what_exact_ones_do_within_15_percent_of_their_time_and_20_of_the_plan(
     n_peers: int, tmp_path: Path
 ) -> None:
-    real, exact = both(trace_of(200), n_peers, DELAY_S, tmp_path)
+    trace = trace_of(200)
+    real, exact = both(trace, n_peers, DELAY_S, tmp_path)
     assert real.pages == exact.pages
     assert exact.seconds == pytest.approx(real.seconds, rel=0.15)
+    assert planned_s(trace, n_peers, tmp_path) == pytest.approx(real.seconds, rel=0.2)
 
 
 def trace_of(pages: int, pages_per_host: float = SHAPE.pages_per_host) -> list[TracedPage]:
@@ -74,6 +77,14 @@ def both(trace: list[TracedPage], n_peers: int, delay_s: float, folder: Path) ->
     rows: list[dict[str, Any]] = json.loads(report.read_text())["peers"]
     real = Fetched({row["id"]: row["pages_fetched"] for row in rows}, web.seconds)
     return real, replayed(list(read_trace(recorded)), [row["id"] for row in rows], folder / "mesh")
+
+
+def planned_s(trace: list[TracedPage], n_peers: int, folder: Path) -> float:
+    """How long the planner says that so many peers of one machine take."""
+    path = folder / "planned.trace"
+    write_trace(path, trace)
+    given = plan.PlanParameters(trace=str(path), delay=DELAY_S, machines=1, peers_each=n_peers, queries=0.0)
+    return float(plan.run(given, 1)[0]["hours"]) * 3_600
 
 
 def replayed(trace: list[TracedPage], peers: list[str], mesh: Path) -> Fetched:
