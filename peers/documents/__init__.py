@@ -9,7 +9,7 @@ format:
     `open_document`  texts, spreadsheets and presentations of OpenDocument
     `epub`           books
     `rtf`            by striprtf
-    `old_excel`      workbooks before 2007, by xlrd
+    `old_word`, `old_slides`, `old_excel`  of Office before 2007, each a `compound_file`; workbooks by xlrd
     `xml_document`   other XML, and feeds
 
 `zip_file` and `xml_events` read what most of them are made of, so that no bomb grows. `titles` repairs
@@ -24,5 +24,7 @@ memory: PDFium (pypdfium2, BSD and Apache) .995, 306, 33 MiB; pypdf .993, 38, 10
 .23 s and .37 by python-docx; XLSX .09 and .61 by openpyxl; PPTX .26 and .68 by python-pptx; ODT .02 and .22
 by odfpy; their words are found here but for what they write otherwise (.99, .88 for moments with seconds,
 .98, .98), and no file less is read. So they are read as what they are, ZIP files of XML, by Python's own
-modules.
+modules. DOC and PPT, 215 and 158 files of the suites of Apache POI and Tika, words on which antiword and
+catdoc agree, distinct words of catppt: .999 and .983 here, over olefile; office-oxide .988 and .894,
+sharepoint-to-text .910 and .823, legacy-doc .608; others start programs or a Java machine.
 """

@@ -25,7 +25,7 @@ class Lack(StrEnum):
     SCANNED = "scanned"  # pictures of pages: there is no text layer
     DAMAGED = "damaged"  # or not of the format that it claims
     EXHAUSTING = "exhausting"  # to read it takes more time or memory than a document may have
-    OLD = "old"  # of a format that nothing here reads, as that of Word before 2007
+    OLD = "old"  # of a format that nothing here reads, as that of Works, or of PowerPoint 95
 
 
 class Unreadable(Exception):

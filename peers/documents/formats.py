@@ -123,8 +123,9 @@ def media_type_of(document_format: Format, said: str, body: bytes) -> str:
 
 
 def _old_media_type(body: bytes, said: str) -> str:
-    """By the streams that a compound file has; what its server says where it has none of them."""
-    return next((media_type for sign, media_type in _OLD_STREAMS if sign in body), said)
+    """By the streams that a compound file has, some of files inside; as its server says where that may be."""
+    found = [media_type for sign, media_type in _OLD_STREAMS if sign in body]
+    return said if said in found or not found else found[0]
 
 
 def _packed_format(body: bytes, named: Format | None) -> Format | None:

@@ -1,9 +1,4 @@
-"""XLS: workbooks of Excel before 2007, by xlrd. Pure.
-
-Of the formats of Office before 2007 this is the one that a kept library reads. For Word (DOC) and
-PowerPoint (PPT) there is none: `textract` and its like start programs that are no libraries (antiword,
-catdoc), `olefile` gives streams without their meaning.
-"""
+"""XLS: workbooks of Excel before 2007, by xlrd. Pure."""
 
 from __future__ import annotations
 
@@ -14,14 +9,18 @@ from typing import Any, Final
 import xlrd
 
 from peers.documents.budget import Budget
+from peers.documents.compound_file import CompoundFile
 from peers.documents.content import Content, Lack, TextLimit, Unreadable, sound
 from peers.documents.sheets import SHEETS_MAX
 
 BODY_BYTES_MAX: Final = 16 << 20  # the library keeps every cell as an object
 
 
-def read_old_excel(body: bytes, budget: Budget) -> Content:
+def read_old_excel(body: bytes, file: CompoundFile, budget: Budget) -> Content:
     """Read a workbook.
+
+    Args:
+      file: the same, opened.
 
     Raises:
       Unreadable
@@ -46,7 +45,13 @@ def read_old_excel(body: bytes, budget: Budget) -> Content:
             is_encrypted = isinstance(error, xlrd.XLRDError) and "encrypted" in str(error)
             raise Unreadable(Lack.ENCRYPTED if is_encrypted else Lack.DAMAGED, str(error)) from error
         lines.is_cut = True
-    return Content(headings="\n".join(names), text=lines.text(), is_cut=lines.is_cut)
+    return Content(
+        title=file.title(),
+        headings="\n".join(names),
+        text=lines.text(),
+        dates=file.dates(),
+        is_cut=lines.is_cut,
+    )
 
 
 def _add_rows(sheet: Any, lines: TextLimit) -> None:

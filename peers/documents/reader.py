@@ -7,14 +7,10 @@ leaves. What cannot be raised (a crash, a loop, memory without end) ends the pro
 from __future__ import annotations
 
 import logging
-from typing import Final
 
 from peers.documents.budget import Budget
 from peers.documents.content import Content, Lack, ReadMarkup, Unreadable
 from peers.documents.formats import Format
-
-ENCRYPTED_PACKAGE: Final = "EncryptedPackage".encode("utf-16-le")  # [MS-OFFCRYPTO] 2.3.4.1
-WORKBOOKS: Final = ("Workbook".encode("utf-16-le"), "Book".encode("utf-16-le"))  # [MS-XLS] 2.1.2, and before
 
 logger = logging.getLogger(__name__)
 
@@ -76,10 +72,21 @@ def _read(document_format: Format, body: bytes, read_markup: ReadMarkup) -> Cont
 
 def _read_old(body: bytes) -> Content:
     """Read a compound file: of Office before 2007, or with a password."""
-    if ENCRYPTED_PACKAGE in body:
-        raise Unreadable(Lack.ENCRYPTED)
-    if not any(name in body for name in WORKBOOKS):
-        raise Unreadable(Lack.OLD)
-    from peers.documents.old_excel import read_old_excel
+    from peers.documents.compound_file import CompoundFile
 
-    return read_old_excel(body, Budget())
+    file = CompoundFile(body)
+    if "EncryptedPackage" in file:  # [MS-OFFCRYPTO] 2.3.4.1
+        raise Unreadable(Lack.ENCRYPTED)
+    if "WordDocument" in file:
+        from peers.documents.old_word import read_old_word
+
+        return read_old_word(file)
+    if "PowerPoint Document" in file or "PP97_DUALSTORAGE" in file:
+        from peers.documents.old_slides import read_old_slides
+
+        return read_old_slides(file)
+    if "Workbook" in file or "Book" in file:  # [MS-XLS] 2.1.2, and before
+        from peers.documents.old_excel import read_old_excel
+
+        return read_old_excel(body, file, Budget())
+    raise Unreadable(Lack.OLD)

@@ -21,7 +21,7 @@ LARGE_SHARE: Final = 0.9  # of the size that is looked at: the rest of a title m
 _EMPTY_WORDS: Final = re.compile(
     r"(?:(?:microsoft|ms) (?:word|excel|powerpoint) ?- ?.*"
     r"|(?:untitled|unbenannt|sans titre|sin título|senza titolo|title|titel|document|dokument|presentation|"
-    r"präsentation|slide|folie|book|workbook|mappe|sheet|test|none|null|unknown|default|文档|无标题|演示文稿|工作簿)"
+    r"präsentation|slide|folie|book|workbook|mappe|sheet|test|none|null|unknown|default|文档|无标题|演示文稿|工作簿|幻灯片)"
     r"[ _-]?\d*(?:\.\w{1,5})?"
     r"|(?:powerpoint|powerpoint-)[ -]?(?:presentation|präsentation|プレゼンテーション|演示文稿)"
     r"|(?:pdf|ps) ?document|no title|\(anonymous\)|about:blank|(?:file|https?):.*"

@@ -162,13 +162,6 @@ def test_iso32000_7_9_4_dates(text: str, date: str) -> None:
     assert iso_date(text) == date
 
 
-def test_files_before_2007_are_told_from_those_with_a_password() -> None:
-    compound = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504)
-    assert read(Format.OLD, compound + "WordDocument".encode("utf-16-le")).lack is Lack.OLD
-    assert read(Format.OLD, compound + "EncryptedPackage".encode("utf-16-le")).lack is Lack.ENCRYPTED
-    assert read(Format.OLD, compound + "Workbook".encode("utf-16-le")).lack is Lack.DAMAGED
-
-
 def test_open_document_with_a_password_says_so() -> None:
     body = files.open_document("", manifest="<manifest:encryption-data/>")
     assert read(Format.ODT, body).lack is Lack.ENCRYPTED
