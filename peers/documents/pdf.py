@@ -54,6 +54,7 @@ _COMBINING: Final = dict(
         strict=True,
     )
 )
+_NOTES: Final = (raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_WIDGET)
 _HYPHEN: Final = "\ufffe"  # PDFium's sign for one at the end of a line that is none of the word's
 
 
@@ -112,18 +113,22 @@ class _Pages:
                 break
             self.n_read += 1
             try:
-                with closing(self._document[index]) as page, closing(page.get_textpage()) as text_page:
-                    self._take(page, text_page, is_first=index == 0)
+                with closing(self._document[index]) as page:
+                    with closing(page.get_textpage()) as text_page:
+                        self._take_page(page, text_page, is_first=index == 0)
+                        text = _text(text_page)
+                    is_filled_in = _has_notes(page) and raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY)
+                if is_filled_in == raw.FLATTEN_SUCCESS:
+                    with closing(self._document[index]) as page, closing(page.get_textpage()) as text_page:
+                        text = max(text, _text(text_page), key=len)  # to do so may cost a page its own
             except pypdfium2.PdfiumError:  # a damaged page; the others may be sound
-                pass
+                continue
+            for line in _ACCENTED.sub(_accented, sound(text.replace(_HYPHEN, ""))).splitlines():
+                self.lines.add(line)
 
-    def _take(self, page: Any, text_page: Any, *, is_first: bool) -> None:
+    def _take_page(self, page: Any, text_page: Any, *, is_first: bool) -> None:
         if is_first and self._wants_line:
             self.largest_line = largest(_sizes(text_page))
-        count = min(text_page.count_chars(), PAGE_CHARS_MAX)
-        text = text_page.get_text_range(0, count, errors="replace") if count > 0 else ""
-        for line in _ACCENTED.sub(_accented, sound(text.replace(_HYPHEN, ""))).splitlines():
-            self.lines.add(line)
         self.links += islice(self._links(page, text_page), LINKS_MAX - len(self.links))
 
     def _links(self, page: Any, text_page: Any) -> Iterator[tuple[str, str]]:
@@ -143,6 +148,26 @@ class _Pages:
                 yield target.value.decode("utf-8", "replace"), text
 
 
+def _text(text_page: Any) -> str:
+    count = min(text_page.count_chars(), PAGE_CHARS_MAX)
+    text: str = text_page.get_text_range(0, count, errors="replace") if count > 0 else ""
+    return text
+
+
+def _has_notes(page: Any) -> bool:
+    """Does a page have what was written into its fields, or beside its text, where it is seen?
+
+    That is no text of the page for PDFium, until it is told to make it part of it.
+    """
+    for index in range(min(raw.FPDFPage_GetAnnotCount(page), PAGE_LINKS_MAX)):
+        annotation = raw.FPDFPage_GetAnnot(page, index)
+        subtype = raw.FPDFAnnot_GetSubtype(annotation)
+        raw.FPDFPage_CloseAnnot(annotation)
+        if subtype in _NOTES:
+            return True
+    return False
+
+
 def _accented(match: re.Match[str]) -> str:
     """An accent and its letter as one, where there is such a letter."""
     letter = match[3].replace("ı", "i")
@@ -158,7 +183,10 @@ def _text_in(text_page: Any, box: Any) -> str:
 def _opened(body: bytes) -> Any:
     """Open a file; what is returned is to be closed, as a context manager."""
     try:
-        return pypdfium2.PdfDocument(body)
+        document = pypdfium2.PdfDocument(body)
+        if document.get_formtype() == raw.FORMTYPE_ACRO_FORM:
+            document.init_forms()
+        return document
     except pypdfium2.PdfiumError as error:
         is_encrypted = error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY)
         raise Unreadable(Lack.ENCRYPTED if is_encrypted else Lack.DAMAGED, str(error)) from error

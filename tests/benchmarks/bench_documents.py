@@ -5,7 +5,8 @@
 Of all files below it N (by default 1,000) are drawn, always the same, and each goes to a process of the
 workshop as a server would send it. Printed for each kind: files, those without text and why, those that ended
 their process, pages and files per CPU-second, memory at most, and of PDF the share of the words that
-`pdftotext` (poppler-utils) finds which are found here too.
+`pdftotext` (poppler-utils) finds which are found here too; of their letters as well, for both cut words where
+glyphs are drawn apart.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Read(NamedTuple):
     pages: int  # of PDF, as pdfinfo has it
     found: int  # words of pdftotext's
     all_words: int
+    letters: float  # share of theirs that are here, wherever words are cut
     is_cut: bool
 
 
@@ -64,6 +66,15 @@ def words(text: str) -> Counter[str]:
     """Count words, whatever form letters have: pdftotext leaves ligatures, Arabic as drawn, accents apart."""
     text = _LOOSE.sub(lambda match: match[1].replace("ı", "i") + chr(_ACCENTS[match[2]]), text)
     return Counter(_WORD.findall(normalize("NFKC", text).lower()))
+
+
+def letters(counted: Counter[str]) -> Counter[str]:
+    """Count the letters and digits of words."""
+    total = Counter[str]()
+    for word, count in counted.items():
+        for letter in word:
+            total[letter] += count
+    return total
 
 
 def oracle(path: Path) -> tuple[int, Counter[str]]:
@@ -106,16 +117,17 @@ async def _read(path: Path, workshop: Workshop) -> Read:
     else:
         outcome = str(answer.lack or "text") if isinstance(answer, PageParsed) else "refused"
     pages, expected = oracle(path) if ending == "pdf" and document is not None else (0, Counter[str]())
-    text = document.text if document else ""
+    found = words(document.text if document else "")
     return Read(
         kind=kind,
         outcome=outcome,
         cpu_s=now.cpu_seconds - before,
         rss_bytes=now.rss_bytes,
         pages=pages,
-        found=(words(text) & expected).total(),
+        found=(found & expected).total(),
         all_words=expected.total(),
-        is_cut=len(text) > 990_000,
+        letters=(letters(found) & letters(expected)).total() / max(1, letters(expected).total()),
+        is_cut=document is not None and len(document.text) > 990_000,
     )
 
 
@@ -144,6 +156,7 @@ def _recall(reads: list[Read]) -> Iterator[str]:
     yield (
         f"{'':11} {pages} pages, {pages / cpu_s:.0f} per CPU-second; recall {found / all_words:.4f} of all "
         f"words, mean of files {sum(shares) / len(shares):.4f}, median {shares[len(shares) // 2]:.4f}, "
+        f"of their letters {sum(read.letters for read in whole) / len(whole):.4f}, "
         f"{sum(share < 0.9 for share in shares)} of {len(shares)} below .9; "
         f"{len(reads) - len(whole)} longer than is kept"
     )

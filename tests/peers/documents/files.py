@@ -135,20 +135,30 @@ def book(chapter: str) -> bytes:
 
 
 def pdf(
-    *pages: str, info: str = "", link: str = "", encrypt: bytes = b"", catalogue: str = "", head: bytes = b""
+    *pages: str,
+    info: str = "",
+    link: str = "",
+    note: str = "",
+    encrypt: bytes = b"",
+    catalogue: str = "",
+    head: bytes = b"",
 ) -> bytes:
     """A PDF with these lines of its pages, each a stream of drawing operators in Helvetica.
 
     Args:
       link: a URI, under a rectangle of the first page.
+      note: what is written over the first page.
     """
     count = len(pages)
     kids = " ".join(f"{5 + 2 * index} 0 R" for index in range(count))
-    annotation = (
-        f"/Annots [<< /Type /Annot /Subtype /Link /Rect [40 680 400 720] /A << /S /URI /URI ({link}) >> >>]"
-        if link
-        else ""
-    )
+    fonts = "/Resources << /Font << /F1 3 0 R >> >>"
+    annotations = [
+        f"<< /Type /Annot /Subtype /Link /Rect [40 680 400 720] /A << /S /URI /URI ({link}) >> >>"
+        for _ in range(bool(link))
+    ] + [
+        f"<< /Type /Annot /Subtype /FreeText /F 4 /Rect [40 600 400 640] /AP << /N {5 + 2 * count} 0 R >> >>"
+        for _ in range(bool(note))
+    ]
     objects = [
         f"<< /Type /Catalog /Pages 2 0 R {catalogue} >>".encode(),
         f"<< /Type /Pages /Kids [{kids}] /Count {count} >>".encode(),
@@ -156,12 +166,15 @@ def pdf(
         f"<< {info} >>".encode(),
     ]
     for index, stream in enumerate(pages):
-        more = annotation if index == 0 else ""
+        more = f"/Annots [{' '.join(annotations)}]" if index == 0 else ""
         objects.append(
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents {6 + 2 * index} 0 R "
-            f"/Resources << /Font << /F1 3 0 R >> >> {more} >>".encode()
+            f"{fonts} {more} >>".encode()
         )
         objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream".encode())
+    if note:
+        shape = f"/Type /XObject /Subtype /Form /BBox [0 0 360 40] {fonts} /Length {len(note)}"
+        objects.append(f"<< {shape} >>\nstream\n{note}\nendstream".encode())
     body = head + b"%PDF-1.5\n"
     places = []
     for number, content in enumerate(objects, 1):

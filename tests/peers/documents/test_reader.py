@@ -140,6 +140,16 @@ def test_accents_that_old_fonts_of_tex_set_before_their_letters_are_joined_with_
     assert read(Format.PDF, body).text == "instrucción für père `code ´1"
 
 
+def test_what_was_written_into_the_form_of_a_pdf_is_its_text() -> None:
+    body = files.pdf(
+        files.line("Name:"), files.line("end"), link="http://b.test/", note=files.line("Smith", y=10)
+    )
+    content = read(Format.PDF, body)
+    assert content.text.split() == ["Name:", "Smith", "end"]
+    assert content.links == (("http://b.test/", "Name:"),)
+    assert read(Format.PDF, files.pdf("", note=files.line("Smith", y=10))).text == "Smith"
+
+
 def test_pdf_without_text_is_said_to_be_scanned_and_with_a_password_to_be_encrypted() -> None:
     assert read(Format.PDF, files.pdf("0 0 10 10 re f")).lack is Lack.SCANNED
     key = b"41" * 32
