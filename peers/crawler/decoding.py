@@ -19,8 +19,7 @@ from isal import isal_zlib
 from isal.igzip_lib import IsalError
 
 BODY_BYTES_MAX = 8 << 20  # of a page; between Nutch (1 MiB) and Marginalia (32)
-# Of a document of another format than HTML: slides and scanned books are often larger. The archive keeps the
-# beginning, as much as of a page, and the index the text of all of it.
+# Of a document of another format than HTML: slides and scanned books are often larger.
 DOCUMENT_BYTES_MAX = 32 << 20
 LAYERS_MAX = 5  # curl, MAX_ENCODE_STACK
 GZIP_MEMBERS_MAX = 128  # each costs a copy of the rest; bgzip makes one per 64 kB, servers one

@@ -41,6 +41,7 @@ from peers.crawler.web_request import (
     response_head,
 )
 from peers.crawler.wire_messages import FoundLink
+from peers.documents.content import Content
 from peers.documents.formats import (
     DOCUMENT_MEDIA_TYPES,
     UNKNOWN_MEDIA_TYPES,
@@ -51,7 +52,19 @@ from peers.documents.reader import read_document
 from peers.engine.document import Document
 from peers.engine.linkers import linker_of
 from peers.storage.messages import ParseRecords, RecordsParsed
-from peers.storage.warc import parse_response, read_records, request_record, response_record
+from peers.storage.warc import (
+    CONTENT_TYPE,
+    WarcRecord,
+    content_record,
+    parse_response,
+    read_records,
+    request_record,
+    response_record,
+)
+
+# Of a body: with its text, of three or four bytes a character, it goes into one frame between peers (16 MiB).
+KEPT_BYTES_MAX: Final = 11 << 20
+CUT_BYTES: Final = 1 << 20  # of a longer one: to read it is no use, nobody opens half a file
 
 
 def extract(fetched: PageFetched, visit: int, read: ReadDocument = read_document) -> PageParsed | ParseFailed:
@@ -82,7 +95,7 @@ def extract(fetched: PageFetched, visit: int, read: ReadDocument = read_document
     if begins_like_list(fetched.body) and not is_feed:  # whatever its server calls it
         return _list(fetched.url, pages_listed(fetched.url, fetched.body) or ())
     try:
-        page, lack = read_page(
+        said = read_page(
             fetched.url,
             fetched.body,
             header_of(fetched, "content-type"),
@@ -91,14 +104,15 @@ def extract(fetched: PageFetched, visit: int, read: ReadDocument = read_document
         )
     except NotHtml:
         return ParseFailed(fetched.url, FailureReason.NOT_HTML)
+    page = said.page
     listed = pages_listed(fetched.url, fetched.body) if is_feed else None
     return PageParsed(
         url=fetched.url,
-        records=_records(fetched, stamp),
+        records=_records(fetched, stamp, said.content),
         document=document_of(page, stamp, header_of(fetched, "last-modified")),
         links=_links(page, listed or ()),
         digest=digest,
-        lack=lack,
+        lack=said.lack,
         text_mark=text_mark(page),
         text_shape=text_shape(page),
     )
@@ -169,22 +183,28 @@ def body_bytes_max(media_type: str) -> int:
     return DOCUMENT_BYTES_MAX if is_document else BODY_BYTES_MAX
 
 
-def _records(fetched: PageFetched, stamp: Stamp) -> bytes:
-    fetched, truncated = as_kept(fetched, "" if fetched.is_whole else "disconnect")
-    ip = fetched.ip
-    response = response_record(fetched.url, response_head(fetched), fetched.body, stamp, ip, truncated)
-    return response + request_record(fetched.url, fetched.request_head, stamp, ip)
+def _records(fetched: PageFetched, stamp: Stamp, content: Content | None = None) -> bytes:
+    response = kept_response(fetched, stamp, "" if fetched.is_whole else "disconnect", content)
+    return response + request_record(fetched.url, fetched.request_head, stamp, fetched.ip)
 
 
-def as_kept(fetched: PageFetched, truncated: str) -> tuple[PageFetched, str]:
-    """Return what the archive keeps of an answer, and why that is not all of it, as WARC calls it.
+def kept_response(fetched: PageFetched, stamp: Stamp, truncated: str, content: Content | None) -> bytes:
+    """Return what the archive keeps of an answer.
 
-    Of a document that is longer than a page it keeps the beginning: records have to fit into what is sent
-    between peers.
+    Records have to fit into what is sent between peers. A document that does not is kept as what was read of
+    it, beside a beginning by which it is known: so the index can be made again from what is kept.
+
+    Args:
+      truncated: why the answer is not whole, as WARC calls it.
+      content: what was read of a document.
     """
-    if len(fetched.body) <= BODY_BYTES_MAX:
-        return fetched, truncated
-    return msgspec.structs.replace(fetched, body=fetched.body[:BODY_BYTES_MAX]), "length"
+    url, body, more = fetched.url, fetched.body, b""
+    if len(body) > KEPT_BYTES_MAX:
+        body, truncated = body[:CUT_BYTES], "length"
+        if content is not None:
+            said = msgspec.structs.replace(content, links=())  # which were followed
+            more = content_record(url, msgspec.json.encode(said), stamp)
+    return response_record(url, response_head(fetched), body, stamp, fetched.ip, truncated) + more
 
 
 def extract_again(order: ParseRecords, read: ReadDocument = read_document) -> RecordsParsed:
@@ -217,10 +237,26 @@ def parse_records(
     response = parse_response(by_kind["response"])
     if response.status != 200:
         raise NotHtml(str(response.status))
+    kept = by_kind.get("metadata")
+    content = None if kept is None else _kept_content(kept)
     said = read_page(
-        url, response.body, response.header("content-type"), response.header_values(ROBOTS_TAG), read
+        url,
+        response.body,
+        response.header("content-type"),
+        response.header_values(ROBOTS_TAG),
+        read if content is None else lambda *_: content,
     )
     return said, document_of(said.page, stamp, response.header("last-modified"))
+
+
+def _kept_content(record: WarcRecord) -> Content | None:
+    """What had been read of a document that is not kept whole; None when the record says something else."""
+    if record.headers.get("content-type") != CONTENT_TYPE:
+        return None
+    try:
+        return msgspec.json.decode(record.block, type=Content)
+    except msgspec.MsgspecError as error:
+        raise CorruptionError(f"no content in a record of {record.url}") from error
 
 
 def document_of(page: ParsedPage, stamp: Stamp, last_modified: str | None) -> Document | None:

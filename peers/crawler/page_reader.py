@@ -39,7 +39,12 @@ class ReadPage(NamedTuple):
     """What was read."""
 
     page: ParsedPage
-    lack: Lack | None = None  # why a document has no text
+    content: Content | None = None  # of a document
+
+    @property
+    def lack(self) -> Lack | None:
+        """Why a document has no text."""
+        return None if self.content is None else self.content.lack
 
 
 def read_page(
@@ -60,7 +65,7 @@ def read_page(
     if document_format is not None:
         content = read(document_format, body, read_markup)
         page = _page_of(url, content, robots_tags, media_type_of(document_format, media_type, body))
-        return ReadPage(page, content.lack)
+        return ReadPage(page, content)
     if media_type in UNKNOWN_MEDIA_TYPES:
         raise NotHtml(media_type)
     if media_type in TEXT_MEDIA_TYPES and media_type != "text/plain":

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 # Kept of the text: twice of a page's, some 400 pages of a book. With the records of the largest body that is
-# kept (8 MiB) it goes into one frame between peers (16 MiB), also in a script of three bytes a character.
+# kept (`extraction.KEPT_BYTES_MAX`) it goes into one frame between peers (16 MiB).
 TEXT_CHARS_MAX: Final = 1_000_000
 TITLE_CHARS_MAX: Final = 1_000
 HEADINGS_CHARS_MAX: Final = 20_000

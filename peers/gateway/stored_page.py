@@ -51,7 +51,7 @@ class StoredPage:
     text: str  # decoded; empty for OTHER, and for DOCUMENT until it was read, see `with_text`
     is_cut: bool  # longer than SHOWN_CHARS_MAX
     body: bytes = b""  # without content coding
-    is_partial: bool = False  # the archive has only the beginning of the body
+    is_partial: bool = False  # the archive has not the whole body
     lack: Lack | None = None  # why a document has no text
     is_barred: bool = False  # its site asks that no copy be shown; of HTML see `stored_reader`
 

@@ -18,7 +18,7 @@ from mesh.urls import canonical, hostname_of, looks_like_trap
 from peers.crawler.addresses import is_public
 from peers.crawler.dates import http_seconds_of, precise_seconds_of
 from peers.crawler.decoding import TooLarge, Undecodable, decode
-from peers.crawler.extraction import as_kept, body_bytes_max, document_of
+from peers.crawler.extraction import body_bytes_max, document_of, kept_response
 from peers.crawler.guarded_reader import read_guarded
 from peers.crawler.link_lists import begins_like_list
 from peers.crawler.page_reader import read_page
@@ -29,7 +29,6 @@ from peers.crawler.web_request import (
     PageFetched,
     header_of,
     headers_of,
-    response_head,
 )
 from peers.crawler.wire_messages import FoundLink, LinkUse
 from peers.documents.formats import begins_like_feed
@@ -43,7 +42,6 @@ from peers.storage.warc import (
     HttpResponse,
     WarcRecord,
     parse_response,
-    response_record,
     visit_in,
 )
 
@@ -110,7 +108,7 @@ def page_of(fetched: PageFetched, use: LinkUse, truncated: str = "", visit: int 
       Refused
     """
     try:
-        parsed, _ = read_page(
+        said = read_page(
             fetched.url,
             fetched.body,
             header_of(fetched, "content-type"),
@@ -119,11 +117,11 @@ def page_of(fetched: PageFetched, use: LinkUse, truncated: str = "", visit: int 
         )
     except NotHtml as error:
         raise Refused(f"not HTML: {error}") from error
+    parsed = said.page
     stamp = Stamp(visit, fetched.started_at)
     if truncated not in ("", "length", "time", "disconnect"):
         truncated = "unspecified"
-    fetched, truncated = as_kept(fetched, truncated)
-    records = response_record(fetched.url, response_head(fetched), fetched.body, stamp, fetched.ip, truncated)
+    records = kept_response(fetched, stamp, truncated, said.content)
     links = [
         FoundLink(link.url, link.anchor, use=use, linker=linker_of(fetched.url, link.url))
         for link in parsed.links

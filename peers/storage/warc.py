@@ -32,6 +32,7 @@ HEADERS_MAX: Final = 1_000
 REQUEST_TYPE: Final = "application/http;msgtype=request"
 RESPONSE_TYPE: Final = "application/http;msgtype=response"
 FIELDS_TYPE: Final = "application/warc-fields"
+CONTENT_TYPE: Final = "application/vnd.tianmesh.content+json"
 
 # The number of the visit, which orders the versions of a page (`mesh.stamp`). The standard lets writers add
 # fields, and readers ignore those that they do not know (WARC 1.1, 4).
@@ -117,6 +118,20 @@ def request_record(url: str, head: bytes, stamp: Stamp, ip: str = "") -> bytes:
         "Content-Type": REQUEST_TYPE,
     }
     return pack_record(headers, head)
+
+
+def content_record(url: str, content: bytes, stamp: Stamp) -> bytes:
+    """Pack what was read of a document whose response is too long to be kept whole, and point to that."""
+    headers = {
+        "WARC-Type": "metadata",
+        "WARC-Record-ID": record_id("metadata", url, stamp),
+        "WARC-Date": warc_date(stamp.fetched_at),
+        "WARC-Target-URI": url,
+        VISIT_HEADER: visit_text(stamp),
+        "WARC-Concurrent-To": record_id("response", url, stamp),
+        "Content-Type": CONTENT_TYPE,
+    }
+    return pack_record(headers, content)
 
 
 def absence_record(url: str, reason: str, stamp: Stamp) -> bytes:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import gzip
+from random import Random
 
+import msgspec
 import pytest
 
+from mesh.codec import FRAME_BYTES_MAX
+from mesh.errors import CorruptionError
+from mesh.stamp import Stamp
 from peers.crawler.decoding import BODY_BYTES_MAX, DOCUMENT_BYTES_MAX
-from peers.crawler.extraction import extract, extract_again
+from peers.crawler.extraction import CUT_BYTES, KEPT_BYTES_MAX, extract, extract_again, parse_records
 from peers.crawler.guarded_reader import GuardedReader
 from peers.crawler.messages import PageParsed, ParseFailed
 from peers.crawler.page_reader import read_markup, read_nothing, read_page
 from peers.crawler.parser import NotHtml
 from peers.crawler.web_request import FailureReason
 from peers.crawler.wire_messages import FoundLink
-from peers.documents.content import Content, Lack
+from peers.documents.content import TEXT_CHARS_MAX, Content, Lack
 from peers.documents.formats import Format
 from peers.engine.kinds import NAMES
 from peers.exporting.rows import Order, take_apart
 from peers.storage.messages import ParseRecords, RecordsParsed
-from peers.storage.warc import parse_response, read_record
+from peers.storage.warc import content_record, parse_response, read_record, response_record
+from peers.storage.wire_messages import StoredPage
 from tests.helpers import fetched, seen
 from tests.peers.documents import files
 
@@ -88,16 +94,38 @@ def test_robots_are_told_what_to_do_with_documents_by_a_header() -> None:
     assert (parsed.document, parsed.links) == (None, ())
 
 
-def test_of_a_document_longer_than_a_page_all_is_read_and_the_beginning_is_kept() -> None:
-    body = files.pdf(files.line("near the end"), head=b"").replace(
-        b"%PDF-1.5\n", b"%PDF-1.5\n%" + b"x" * BODY_BYTES_MAX + b"\n", 1
+@pytest.mark.parametrize("n_bytes", [KEPT_BYTES_MAX - 1_000, KEPT_BYTES_MAX + 1])
+def test_a_long_document_is_kept_whole_or_as_its_text_and_can_be_indexed_again(n_bytes: int) -> None:
+    body = files.pdf(files.line("near the end"), info="/Title (A manual)", link="http://b.test/").replace(
+        b"%PDF-1.5\n", b"%PDF-1.5\n%" + b"x" * n_bytes + b"\n", 1
     )
     parsed = extracted(body)
     assert parsed.document is not None
-    assert parsed.document.text == "near the end"
+    assert (parsed.document.text, len(parsed.links)) == ("near the end", 1)
     record = read_record(parsed.records)
-    assert record.headers["warc-truncated"] == "length"
-    assert len(parse_response(record).body) == BODY_BYTES_MAX
+    is_whole = n_bytes < KEPT_BYTES_MAX
+    assert record.headers.get("warc-truncated") == (None if is_whole else "length")
+    assert parse_response(record).body == (body if is_whole else body[:CUT_BYTES])
+    said, again = parse_records(URL, Stamp(1, parsed.document.fetched_at), parsed.records)
+    assert (said.lack, again) == (None, parsed.document)
+
+
+def test_what_a_record_says_of_a_document_is_checked_as_it_may_come_from_others() -> None:
+    stamp = Stamp(1, 1.6e9)
+    response = response_record(URL, b"HTTP/1.1 200 OK\r\n\r\n", PDF, stamp)
+    with pytest.raises(CorruptionError):
+        parse_records(URL, stamp, response + content_record(URL, b'{"text": 7}', stamp))
+
+
+def test_the_longest_document_goes_into_one_frame() -> None:
+    random = Random(15).randbytes(KEPT_BYTES_MAX)
+    page = fetched(URL, body=b"%PDF-1.5\n" + random[:-9], headers=AS_PDF)
+    text = "\U0001f600" * TEXT_CHARS_MAX
+    for body in (page.body, page.body + b"1"):
+        parsed = extract(msgspec.structs.replace(page, body=body), 1, lambda *_: Content(text=text))
+        assert isinstance(parsed, PageParsed)
+        stored = StoredPage(URL, 1, 1.6e9, 200, parsed.records, parsed.document)
+        assert len(msgspec.msgpack.encode(stored)) < FRAME_BYTES_MAX - 600_000  # heads of both sides
 
 
 def test_a_packed_document_may_be_longer_than_a_page_and_no_longer_than_a_document() -> None:
