@@ -193,6 +193,12 @@ class Frontier:
         """The next URL of a host; it stays queued in the table until `settle` or `retry`."""
         return self._queues.take(state, now)
 
+    def take_stored(self, state: HostState, count: int) -> list[QueuedUrl]:
+        """Take stored pages of a host that is lost, due or not, among so many more of its queue."""
+        assert state.leaving is not None
+        taken, state.leaving = self._queues.take_stored(state, state.leaving, count)
+        return taken
+
     def release(self, state: HostState, now: float) -> None:
         """Give a host back, to be asked again at its `next_fetch_s` if anything is queued."""
         self._turns.release(state, now)

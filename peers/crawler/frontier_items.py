@@ -27,6 +27,7 @@ from mesh.errors import RemoteProtocolError
 from mesh.slots import slot_of
 from mesh.urls import URL_CHARS_MAX, canonical, fingerprint, host_of, origin_of
 from mesh.wire_fields import Slot, Url
+from peers.crawler.politeness import SILENCES_MAX
 from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.url_rows import ATTEMPTS_MAX, ROW_BYTES_MAX, UrlRow, is_sound, row_in
 from peers.crawler.visit_memory import MEMORY_BYTES, memory_in
@@ -89,6 +90,8 @@ class HostItem(msgspec.Struct, frozen=True, array_like=True):
     seconds: Annotated[float, Meta(ge=0, le=1e6)] = 0.0
     day: Annotated[int, Meta(ge=0, le=1 << 20)] = 0
     of_day: Annotated[int, Meta(ge=0, le=1 << 40)] = 0
+    silences: Annotated[int, Meta(ge=0, le=SILENCES_MAX)] = 0
+    silent_s: Annotated[float, Meta(ge=0, le=1e12)] = 0.0
 
 
 class RobotsItem(msgspec.Struct, frozen=True, array_like=True):

@@ -102,7 +102,15 @@ class HostClocks:
     def forgive(self, state: HostState) -> None:
         self._frontier.save(state, politeness.after_success(state.record))
 
+    def note_silence(self, state: HostState, now: float) -> None:
+        """Note that the whole host is not to be had; after long enough its pages begin to leave."""
+        self._frontier.save(state, politeness.after_silence(state.record, now))
+        if state.leaving is None and politeness.is_lost(state.record, self.settings, now):
+            state.leaving = b""
+
     def back_off(self, state: HostState, now: float, retry_after_s: float, attempts: int = 0) -> None:
+        if state.leaving is not None:
+            return  # its next turns are for its pages, and ask nothing
         record = politeness.after_failure(
             state.record,
             self.settings,
@@ -114,4 +122,6 @@ class HostClocks:
         self._frontier.save(state, record)
 
     def give_up(self, state: HostState, now: float) -> None:
-        self._frontier.save(state, politeness.given_up(state.record, self.settings, now))
+        """Leave a host alone for a day, once those of its pages have left that are to."""
+        if state.leaving is None:
+            self._frontier.save(state, politeness.given_up(state.record, self.settings, now))

@@ -36,6 +36,7 @@ class HostState:
         "domain",
         "hash",
         "is_busy",
+        "leaving",
         "not_before_s",
         "origins",
         "out_count",
@@ -67,6 +68,9 @@ class HostState:
         self.not_before_s = 0.0  # by the policy of now: another one may want it sooner
         self.again_owed = 0.0  # turns that are theirs, if there are both
         self.traps: PatternBudgets | None = None  # once a page was seen
+        # Up to which key of its queue pages were looked at that are to be shown no more, as it is lost; None
+        # when they are not.
+        self.leaving: bytes | None = None
         self.is_busy = False  # it stands in the heap or among the ready, or is taken
         self.ticket = 0  # of its valid entry in the heap; 0 when it has none
         self.turn_s = inf  # the time of that
@@ -82,7 +86,8 @@ class HostState:
     def due_s(self) -> float:
         """When the host is to be asked next: when its clock allows it and something is due; inf for never."""
         ready_s = max(self.record.next_fetch_s, self.not_before_s)
-        return ready_s if self.window or self.bound is not COMPLETE else max(ready_s, self.again_s)
+        has_new = bool(self.window) or self.bound is not COMPLETE
+        return ready_s if has_new or self.leaving is not None else max(ready_s, self.again_s)
 
     @property
     def is_at_rest(self) -> bool:

@@ -148,14 +148,16 @@ class PagesInProgress:
         """Is a visit that ended without an answer to be a version of the page, one without a document?"""
         return reason in WITHDRAWING and self.is_shown(state, taken)
 
-    def withdraw_unseen(self, state: HostState, taken: QueuedUrl, outcome: str, now: float) -> list[Send]:
+    def withdraw_unseen(
+        self, state: HostState, taken: QueuedUrl, outcome: str, now: float, finding: Finding = Finding.GONE
+    ) -> list[Send]:
         """Take in that a stored page is not to be found any more, of which there is no answer to keep.
 
         Args:
           outcome: of the visit, as `url_rows` has it.
         """
         stamp = Stamp(self._visit(state, taken), round(now, 6))
-        page = Page(state, taken, stamp, 0, outcome, 0.0, 0, 0, "", "")
+        page = Page(state, taken, stamp, 0, outcome, 0.0, 0, 0, "", "", finding=finding)
         self._take_in(page)
         return [self._have_stored(page, absence_record(taken.url, outcome[1:], stamp), None)]
 
@@ -434,7 +436,7 @@ class PagesInProgress:
 
     def _conclusion_of(self, page: Page, now: float) -> Conclusion:
         is_gone = page.status != 200
-        finding = Finding.GONE if is_gone else page.finding
+        finding = Finding.GONE if is_gone and page.finding is Finding.NOTHING else page.finding
         conclusion = concluded_by(
             self.settings, page.outcome, page.taken.before, finding, now, page.text
         )._replace(visit=page.stamp.visit)

@@ -10,7 +10,8 @@ A clock never goes back. It is put forward, in this order of importance:
     a question, when it is asked and again when it is answered    `after_question`: the delay
     the last question of a day                                    `with_answer`: until the next
     a failure of the host                                         `after_failure`: back-off, Retry-After
-    too many failures, or a hopeless one                          `given_up`: a day
+    too many failures, or a hopeless one                          `given_up`: a day, for as long as it takes;
+                                                                  `is_lost`: its pages are shown no more
     a slot taken over, from whoever may just have asked           `inherited`: the delay
     a robots.txt that has moved to a host that has to wait        `free_s`: until that may be asked
     what another peer knows, within limits                        `seen_elsewhere`, `join`
@@ -42,6 +43,7 @@ DAY_S: Final = 86_400.0
 # (.81 with a half, .68 with all), and from then on all of them.
 DOUBTFUL_SHARE: Final = 0.7
 DOUBTFUL_PAUSE_S: Final = 0.5  # of a doubtful host for which there is no room
+SILENCES_MAX: Final = 255
 _DOUBLINGS_MAX: Final = 64  # of the back-off: 2^1,024 is no float
 
 
@@ -56,6 +58,8 @@ class HostRecord(msgspec.Struct, frozen=True, array_like=True):
     seconds: float = 0.0  # that its last answer took to come
     day: int = 0  # since the epoch, of the last question
     of_day: int = 0  # questions on that day
+    silences: int = 0  # times in a row that it had no address, or no robots.txt could be had
+    silent_s: float = 0.0  # mesh clock: the first of these
 
 
 class Blame(Enum):
@@ -186,7 +190,20 @@ def with_page_asked(host: HostRecord) -> HostRecord:
 
 def after_success(host: HostRecord) -> HostRecord:
     """Forgive the failures before: the host has answered."""
-    return msgspec.structs.replace(host, failures=0) if host.failures else host
+    if not (host.failures or host.silences):
+        return host
+    return msgspec.structs.replace(host, failures=0, silences=0, silent_s=0.0)
+
+
+def after_silence(host: HostRecord, now: float) -> HostRecord:
+    """Note that the whole host is not to be had."""
+    since_s = host.silent_s if host.silences else now
+    return msgspec.structs.replace(host, silences=min(host.silences + 1, SILENCES_MAX), silent_s=since_s)
+
+
+def is_lost(host: HostRecord, settings: CrawlSettings, now: float) -> bool:
+    """Tell whether a host is silent for so long that its pages are shown no more."""
+    return host.silences >= settings.lost_visits and now - host.silent_s >= settings.lost_after_s
 
 
 def after_failure(
@@ -359,5 +376,5 @@ def join(one: HostRecord, other: HostRecord) -> HostRecord:
     return msgspec.structs.replace(clock, host=one.host, fetched=fetched, day=day, of_day=of_day)
 
 
-def _clock_order(host: HostRecord) -> tuple[float, int, bool, float]:
-    return host.next_fetch_s, host.failures, host.given_up, host.seconds
+def _clock_order(host: HostRecord) -> tuple[float, int, bool, float, int, float]:
+    return host.next_fetch_s, host.failures, host.given_up, host.seconds, host.silences, host.silent_s

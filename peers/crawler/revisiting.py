@@ -22,7 +22,8 @@ A site may say itself that a page has changed, by the `lastmod` of its sitemaps 
 due at once, unless it was visited since, or a moment ago (`made_due`).
 
 What has gone (404, 410) is shown until it was missed by so many visits and for so long (`is_given_up`), and
-what cannot be had for other reasons for much longer.
+what cannot be had for other reasons for much longer. The same goes for a whole host (`politeness.is_lost`):
+its pages leave together then, and are due at once, whenever it comes back.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class Finding(Enum):
     MISSED = auto()  # it is shown to searchers, and its server says that there is none
     UNANSWERED = auto()  # it is shown, and there was no answer, or one that may pass
     GONE = auto()  # there is none, and none is shown any more
+    LOST = auto()  # its host has not answered for so long that it is shown no more
     NOTHING = auto()  # it was not asked for, or is no page, or has never been there
 
 
@@ -78,7 +80,8 @@ def concluded_by(
         memory = memory._replace(text=text)
     after_s = POLICIES[settings.revisit](memory, finding, now, settings)
     memory = memory._replace(interval_s=0 if after_s == inf else whole_s(after_s))
-    return concluded(outcome, now, min(after_s, _grace(finding, settings).pause_s))._replace(memory=memory)
+    due_s = 0.0 if finding is Finding.LOST else min(after_s, _grace(finding, settings).pause_s)
+    return concluded(outcome, now, due_s)._replace(memory=memory)
 
 
 def finding_of(before: UrlRow | None, digest: bytes, text: int) -> Finding:
@@ -160,7 +163,7 @@ def _remembered(memory: VisitMemory, finding: Finding, now: float) -> VisitMemor
             return with_check(memory, now, is_changed=finding is Finding.CHANGED)
         case Finding.MISSED | Finding.UNANSWERED:
             return with_miss(memory, now)
-        case Finding.GONE:
+        case Finding.GONE | Finding.LOST:
             return memory._replace(misses=0, missed_s=0)
         case Finding.NOTHING:
             return memory

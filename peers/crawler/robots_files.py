@@ -135,6 +135,7 @@ class RobotsFiles:
     def _unreachable(self, state: HostState, origin: str, now: float, retry_after_s: float) -> None:
         """Leave the host alone, or, if it has others, only this origin: a dead port is not a dead host."""
         if not self._frontier.has_other_origin(state, origin):
+            self._clocks.note_silence(state, now)
             self._clocks.back_off(state, now, retry_after_s)
             return
         pause_s = politeness.origin_pause_s(self.settings, retry_after_s)

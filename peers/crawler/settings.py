@@ -219,7 +219,10 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     ] = 5
     lost_after_s: Annotated[
         Seconds,
-        Meta(description="and it has to be so for so long, be it for its whole host: 60 days"),
+        Meta(
+            description="and it has to be so for so long: 60 days; when a whole host has no address, or no "
+            "robots.txt can be had there, all of its pages leave that are to be visited again"
+        ),
     ] = 5_184_000.0
     give_up_s: Annotated[Seconds, Meta(description="until a host that was given up is asked again")] = (
         86_400.0

@@ -16,7 +16,7 @@ from peers.crawler.address_rules import AddressRules
 from peers.crawler.domain_budgets import DomainBudgets
 from peers.crawler.frontier import Frontier
 from peers.crawler.host_clocks import HostClocks
-from peers.crawler.host_state import HostState
+from peers.crawler.host_state import HostState, OriginRules
 from peers.crawler.link_lists import LIST_MEDIA_TYPES, PACKED_MEDIA_TYPES, has_list_name
 from peers.crawler.messages import PageParsed
 from peers.crawler.page_limit import PageLimit
@@ -179,6 +179,9 @@ class Visits:
         Args:
           sends: gets what else is to be said.
         """
+        if state.leaving is not None:
+            sends += self._let_leave(state, now)
+            return None
         self._clocks.take_courage(state)
         if state.host in self._asked:  # for the robots.txt of another host
             self._clocks.wait(state, politeness.free_after_question_s(now))
@@ -201,19 +204,37 @@ class Visits:
                 etag, last_modified = self._pages.validators(state, taken)
                 question = replace(question, etag=etag, last_modified=last_modified)
                 return self._ask(question, Visit(state, taken, None, question.is_conditional), now)
-            self.outcomes[excluded] += 1
-            if excluded in politeness.POLICY_REASONS:
-                self._pages.leave_out_unseen(state, taken, excluded, now)
-                continue
-            if self._pages.is_withdrawn(state, taken, excluded):
-                sends += self._pages.withdraw_unseen(state, taken, f"X{excluded}", now)
-                continue
-            conclusion = self._concluded(taken, f"X{excluded}", now)
-            if excluded is FailureReason.UNREACHABLE and known is not None:  # until its port is tried again
-                due_s = min(conclusion.due_s, due_at(known.expires_s))
-                conclusion = conclusion._replace(due_s=due_s)
-            self._frontier.settle(state, taken, conclusion)
+            sends += self._exclude(state, taken, excluded, known, now)
         return None
+
+    def _exclude(
+        self, state: HostState, taken: QueuedUrl, reason: str, known: OriginRules | None, now: float
+    ) -> list[Send]:
+        """Be done with a URL that is not asked for."""
+        self.outcomes[reason] += 1
+        if reason in politeness.POLICY_REASONS:
+            self._pages.leave_out_unseen(state, taken, reason, now)
+            return []
+        is_unreachable = reason is FailureReason.UNREACHABLE and known is not None
+        is_unanswered = is_unreachable and self._pages.is_shown(state, taken)
+        finding = Finding.UNANSWERED if is_unanswered else Finding.NOTHING
+        is_missed = is_unanswered and is_given_up(taken.before, finding, now, self._settings)
+        if is_missed or self._pages.is_withdrawn(state, taken, reason):
+            return self._pages.withdraw_unseen(state, taken, f"X{reason}", now)
+        conclusion = self._concluded(taken, f"X{reason}", now, finding)
+        if is_unreachable and known is not None:  # until its port is tried again
+            conclusion = conclusion._replace(due_s=min(conclusion.due_s, due_at(known.expires_s)))
+        self._frontier.settle(state, taken, conclusion)
+        return []
+
+    def _let_leave(self, state: HostState, now: float) -> list[Send]:
+        """Have some pages of a host that is lost shown no more; then it is left alone for a day."""
+        sends: list[Send] = []
+        for taken in self._frontier.take_stored(state, EXCLUSIONS_PER_TURN):
+            self.outcomes[FailureReason.SILENT] += 1
+            sends += self._pages.withdraw_unseen(state, taken, f"F{FailureReason.SILENT}", now, Finding.LOST)
+        self._clocks.give_up(state, now)
+        return sends
 
     def _concluded(
         self, taken: QueuedUrl, outcome: str, now: float, finding: Finding = Finding.NOTHING
@@ -370,6 +391,7 @@ class Visits:
         if blame is Blame.US:
             self.pause(now + LOCAL_FAILURE_PAUSE_S)
         elif blame is Blame.HOPELESS_HOST:
+            self._clocks.note_silence(visit.state, now)
             self._clocks.give_up(visit.state, now)
         if visit.robots is not None:
             self._robots_failed(visit.state, visit.taken, visit.robots.origin, blame, now)

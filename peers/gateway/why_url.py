@@ -20,6 +20,8 @@ _REASONS: Final = {
     "host_origins": "its host has more schemes and ports than are visited",
     "crawl_delay": "its robots.txt wants a longer delay than we wait",
     "robots": "its robots.txt forbids it",
+    "silent": "its host has had no address or robots.txt for so long that its pages are shown no more; it is "
+    "asked once a day",
     "unreachable": "its robots.txt could not be had, which forbids everything for a while",
 }
 

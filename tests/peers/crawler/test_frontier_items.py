@@ -275,5 +275,5 @@ def test_a_clock_of_an_earlier_version_is_read_and_an_earlier_version_reads_ours
     ours = msgspec.convert([*earlier], HostItem)
     assert (ours.seconds, ours.day, ours.of_day) == (0.0, 0, 0)
     told = encode_items(Items(hosts=(HostItem(*earlier, 0.5, 20_000, 7),)))
-    assert msgspec.msgpack.decode(told)[3] == [[*earlier, 0.5, 20_000, 7]]
+    assert msgspec.msgpack.decode(told)[3][0][:8] == [*earlier, 0.5, 20_000, 7]
     assert decode_items(told).hosts[0].of_day == 7
