@@ -24,6 +24,7 @@ from peers.crawler.dates import DATE_CHARS_MAX, META_RANKS, TIME_RANK, seconds_o
 from peers.crawler.language import language_of
 from peers.crawler.main_text import NETWORKS, parted
 from peers.crawler.wire_messages import ANCHOR_CHARS_MAX
+from peers.documents.titles import title_of_page
 
 TEXT_CHARS_MAX: Final = 500_000  # kept of a page's text; Marginalia
 TITLE_CHARS_MAX: Final = 1_000
@@ -218,9 +219,10 @@ def _read_markup(url: str, markup: bytes) -> _Page:
     notes = _Notes()
     for tag, attributes, is_visible in noted:
         notes.take(tag, attributes, is_visible)
+    lines = "\n".join(headings)
     return _Page(
-        title=title or "",
-        headings="\n".join(headings),
+        title=title_of_page(title or "", lines, body),
+        headings=lines,
         text=body,
         boilerplate=boilerplate,
         links=resolved_links(url, notes.base, [*((target, "") for target in notes.refreshes), *hrefs]),

@@ -1,7 +1,8 @@
-"""Titles of documents that say what is in them: those that do not are replaced. Pure.
+"""Titles of documents and pages that say what is in them: those that do not are replaced. Pure.
 
 Programs write into a file what it was called when it was made (`Microsoft Word - Draft 3.doc`), what stands
-on an empty form (`untitled`, `PowerPoint Presentation`), or nothing.
+on an empty form (`untitled`, `PowerPoint Presentation`), or nothing; and so do those that make web pages
+(`New Page 1`, `Home`, 欢迎访问; the book, 7.1).
 """
 
 from __future__ import annotations
@@ -30,6 +31,14 @@ _EMPTY_WORDS: Final = re.compile(
     re.IGNORECASE,
 )
 
+_EMPTY_PAGE_WORDS: Final = re.compile(
+    r"(?:(?:untitled(?: document| page)?|new ?(?:web)? ?page|no title|home ?(?:page)?|index|default|main|"
+    r"welcome(?: to)?|startseite|willkommen|accueil|bienvenue|inicio|bienvenido|início|bem-vindo|главная|"
+    r"首页|主页|网站首页|欢迎|欢迎访问|欢迎光临|新建网页|无标题|无标题文档|无标题页|ホーム|トップページ|홈)"
+    r"[ _-]?\d*(?:\.(?:html?|php|aspx?|jsp))?)?[\s.!！。…-]*",
+    re.IGNORECASE,
+)
+
 
 def is_title(text: str) -> bool:
     """Tell whether a title that a document was given says anything to its readers."""
@@ -45,6 +54,16 @@ def title_of(content: Content) -> str:
     first_line, _, _ = content.text.partition("\n")
     candidates = (content.title, headings, first_line if len(first_line) <= LINE_CHARS_MAX else "")
     return next(filter(is_title, candidates), "")
+
+
+def title_of_page(title: str, headings: str, text: str) -> str:
+    """Return the title of a web page; where that says nothing its first heading, or else its first line."""
+    if _EMPTY_PAGE_WORDS.fullmatch(title.strip()) is None:
+        return title
+    first_line, _, _ = text.partition("\n")
+    candidates = (*headings.split("\n", 3)[:3], first_line if len(first_line) <= LINE_CHARS_MAX else "")
+    says = (each for each in candidates if _EMPTY_PAGE_WORDS.fullmatch(each.strip()) is None)
+    return next(says, title)
 
 
 def largest(characters: Iterable[tuple[str, float]]) -> str:

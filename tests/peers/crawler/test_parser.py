@@ -200,7 +200,16 @@ def test_the_title_is_the_first_and_not_in_the_text() -> None:
 
 def test_a_title_without_end_does_not_raise() -> None:
     assert parsed("<title>half").title == "half"
-    assert parsed("<title></title>x").title == ""
+    assert parsed("<title></title>").title == ""
+
+
+@pytest.mark.parametrize("title", ["", "Untitled Document", "New Page 1", "Home", "index.html", "欢迎访问！"])
+def test_book_7_1_a_title_that_says_nothing_is_replaced_by_the_first_heading_or_line(title: str) -> None:
+    head = f"<title>{title}</title>"
+    assert parsed(f"{head}<p>Some text<h1>Welcome</h1><h2>Our rivers</h2>").title == "Our rivers"
+    assert parsed(f"{head}<p>Some text").title == "Some text"
+    assert parsed(f"{head}<p>{'long ' * 99}").title == title
+    assert parsed(f"<title>{title} of rivers</title><h1>x</h1>").title == f"{title} of rivers".strip()
 
 
 def test_long_parts_are_cut() -> None:
