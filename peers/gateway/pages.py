@@ -423,6 +423,8 @@ def stored_page_view(reader: Reader, url: str, fetched_at: float, gone_at: float
         fetched=_day(reader, fetched_at) or "?",
         gone=_day(reader, gone_at) if gone_at else "",
         versions=reader.link("/page", url=url, versions=""),
+        keywords=", ".join(page.keywords),
+        related=reader.link("/search", q=" OR ".join(page.keywords)) if page.keywords else "",
         document=framed_html(url, page),
     )
 

@@ -22,6 +22,7 @@ from peers.crawler.web_request import ROBOTS_TAG
 from peers.documents.content import Lack
 from peers.documents.formats import TEXT_MEDIA_TYPES, format_of, media_type_of
 from peers.storage.warc import HttpResponse, parse_response, read_records
+from peers.text.keywords import keywords_of
 
 BODY_BYTES_MAX: Final = 32 << 20  # decoded; more than the fetcher takes
 SHOWN_CHARS_MAX: Final = 4_000_000  # the longest page of the documentation sites has 3.5 million
@@ -48,12 +49,13 @@ class StoredPage:
     kind: Kind
     # Of a document what it is, else as the server said, lower case, without parameters: may be anything.
     media_type: str
-    text: str  # decoded; empty for OTHER, and for DOCUMENT until it was read, see `with_text`
+    text: str  # decoded; empty for OTHER, and for DOCUMENT until it was read, see `with_said`
     is_cut: bool  # longer than SHOWN_CHARS_MAX
     body: bytes = b""  # without content coding
     is_partial: bool = False  # the archive has not the whole body
     lack: Lack | None = None  # why a document has no text
     is_barred: bool = False  # its site asks that no copy be shown; of HTML see `stored_reader`
+    keywords: tuple[str, ...] = ()  # of what was read elsewhere, the weightiest first
 
     @property
     def is_document(self) -> bool:
@@ -92,8 +94,11 @@ def barred(page: StoredPage) -> StoredPage:
     return StoredPage(page.kind, page.media_type, "", False, is_barred=True)
 
 
-def with_text(page: StoredPage, text: str, lack: Lack | None) -> StoredPage:
-    """A document, with what was read of it."""
+def with_said(page: StoredPage, title: str, text: str, lack: Lack | None) -> StoredPage:
+    """A copy with what was read of it: its keywords, and of a document the text, too."""
+    page = replace(page, keywords=tuple(word for word, _ in keywords_of(title, "", text)))
+    if not page.is_document:
+        return page
     return replace(page, text=text[:SHOWN_CHARS_MAX], is_cut=len(text) > SHOWN_CHARS_MAX, lack=lack)
 
 

@@ -10,7 +10,7 @@ import trio
 
 from peers.crawler.parser_port import ReadStored
 from peers.gateway.difference import Difference, difference
-from peers.gateway.stored_page import Kind, StoredPage, barred, stored_page, with_text
+from peers.gateway.stored_page import Kind, StoredPage, barred, stored_page, with_said
 
 
 class StoredReader:
@@ -35,7 +35,7 @@ class StoredReader:
         said = await self._read(url, records)
         if said.is_barred:
             return barred(page)
-        return with_text(page, said.text, said.lack) if page.is_document else page
+        return await trio.to_thread.run_sync(with_said, page, said.title, said.text, said.lack)
 
     async def difference(self, url: str, before: bytes, after: bytes) -> Difference:
         """Compare two versions, given as their records."""

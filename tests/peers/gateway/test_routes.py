@@ -407,6 +407,12 @@ async def test_stored_copy_is_shown_in_a_frame_without_powers(gateway: Starlette
     assert "default-src 'none'" in policy
 
 
+async def test_stored_copy_leads_to_pages_with_its_keywords(gateway: Starlette) -> None:
+    reply = await ask(gateway, f"/page?url={quote(CHINESE_URL, safe='')}&lang=en")
+    [link] = re.findall('href="(/search[^"]*)" title="[^"]*爬虫', reply.text)
+    assert (await ask(gateway, link.replace("&amp;", "&"))).status == 200
+
+
 async def test_stored_copy_of_a_page_that_is_gone_says_so(gateway: Starlette) -> None:
     reply = await ask(gateway, f"/page?url={quote(GONE_URL, safe='')}")
     assert "On 3 Jan 1970 the page was not there any more" in reply.text

@@ -7,7 +7,7 @@ import pytest
 from mesh.errors import CorruptionError
 from peers.crawler.parser_port import StoredText
 from peers.documents.content import Lack
-from peers.gateway.stored_page import SHOWN_CHARS_MAX, Kind, file_headers, framed_html, stored_page, with_text
+from peers.gateway.stored_page import SHOWN_CHARS_MAX, Kind, file_headers, framed_html, stored_page, with_said
 from peers.gateway.stored_reader import StoredReader
 from peers.storage.warc import request_record, response_record
 from tests.helpers import seen
@@ -52,8 +52,9 @@ def test_what_is_no_text_is_not_shown() -> None:
 def test_a_document_is_what_it_is_and_has_no_text_before_it_was_read() -> None:
     page = stored_page(URL, records(b"%PDF-1.5", "application/octet-stream"))
     assert (page.kind, page.media_type, page.text) == (Kind.DOCUMENT, "application/pdf", "")
-    read = with_text(page, "x" * (SHOWN_CHARS_MAX + 1), None)
+    read = with_said(page, "Rivers", "x" * (SHOWN_CHARS_MAX + 1), None)
     assert (len(read.text), read.is_cut, read.body) == (SHOWN_CHARS_MAX, True, b"%PDF-1.5")
+    assert read.keywords == ("rivers",)
 
 
 @pytest.mark.parametrize(
