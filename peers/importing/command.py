@@ -38,7 +38,7 @@ EPILOG: Final = (
 
 
 def import_files(
-    files: Annotated[list[Path], typer.Argument(help="WARC or JSON lines; plain, .gz or .zst.")],
+    files: Annotated[list[Path], typer.Argument(help="WARC, ARC or JSON lines; plain, .gz or .zst.")],
     follow: Annotated[
         bool,
         typer.Option("--follow/--no-follow", help="Fetch what the pages link to, as if they were crawled."),

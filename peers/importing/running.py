@@ -29,7 +29,7 @@ from peers.importing.json_lines import Line, read_lines
 from peers.importing.messages import KNOWN, LATE, REFUSED, STORED
 from peers.importing.positions import Damage, Position
 from peers.importing.unpacking import Data, Gzip, Packing, Zstd, packing_of
-from peers.importing.warc_file import Record, read_warc
+from peers.importing.warc_file import ARC_BEGIN, Record, read_warc
 from peers.workers import Workers, result_of
 
 BATCH_BYTES: Final = 1 << 20  # of records to one worker at a time, about 50 pages
@@ -40,7 +40,6 @@ LOOK_BYTES: Final = 512  # of a file, to see what it is
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 # What archives of pages are besides, and what to do.
 FOREIGN: Final = (
-    (b"filedesc://", "an ARC file: `warcio recompress` makes a WARC file of it"),
     (b"\x04\x22\x4d\x18", "packed by lz4: `lz4 -d` unpacks it"),
     (b"BZh", "packed by bzip2: `bzip2 -dk` unpacks it"),
     (b"\xfd7zXZ\0", "packed by xz: `xz -dk` unpacks it"),
@@ -265,7 +264,7 @@ def _records(opened: _Opened, start: Position, summary: Summary) -> Iterator[Rec
         yield Damage(0, f"this file is {foreign}")
     elif begin.lstrip(BYTE_ORDER_MARK)[:1] == b"{":
         yield from read_lines(packing, start)
-    elif b"WARC/" in begin or isinstance(packing, Gzip | Zstd):
+    elif b"WARC/" in begin or begin.startswith(ARC_BEGIN) or isinstance(packing, Gzip | Zstd):
         yield from read_warc(packing, start)
     elif begin:
         summary.unreadable += 1

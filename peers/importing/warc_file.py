@@ -1,8 +1,9 @@
-"""The records of a WARC file of any origin, one after the other, and what in it is none.
+"""The records of a WARC or ARC file of any origin, one after the other, and what in it is none.
 
 Unlike `peers.storage.warc`, which reads back what we wrote, this reads what anybody wrote: one gzip member
-for each record, one for all of them, zstd, or nothing packed; WARC 0.18 to 1.1; line ends of both kinds. A
-record that is not as long as it says costs only that: the next one is looked for by the words it begins with.
+for each record, one for all of them, zstd, or nothing packed; WARC 0.18 to 1.1, and ARC of before 2009, whose
+records are given headers as those of WARC have; line ends of both kinds. A record that is not as long as it
+says costs only that: the next one is looked for by the words it begins with.
 
 Why not fastwarc or warcio: both end at the first damaged gzip member and do not say where it was. How fast
 the three are is in `tests/benchmarks/bench_importing.py`.
@@ -10,6 +11,7 @@ the three are is in `tests/benchmarks/bench_importing.py`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -20,7 +22,12 @@ from peers.storage.warc import HEAD_BYTES_MAX, RECORD_BYTES_MAX, header_fields
 
 # Unpacked to get past a record that is too large, or past what is none; more of it is a bomb.
 SKIPPED_BYTES_MAX: Final = 1 << 30
+ARC_HEAD_BYTES_MAX: Final = 16 << 10
 _BEGIN: Final = b"WARC/"
+ARC_BEGIN: Final = b"filedesc://"
+# URL, address, time, type, length; since version 2 with more before the length. A blank may be in the type.
+# Source: http://archive.org/web/researcher/ArcFileFormat.php
+_ARC_HEAD: Final = re.compile(rb"(\S{1,4096}) ([0-9a-fA-F.:]{1,64}) (\d{14}) [^\r\n]{0,4096}?(\d{1,14})\r?\n")
 _END_OF_HEAD: Final = (b"\r\n\r\n", b"\n\n")
 
 
@@ -91,11 +98,7 @@ def _next_record(stream: _Stream) -> tuple[dict[str, str], bytes] | None:
     """
     if not stream.skip_blank():
         return None
-    if not stream.starts_with(_BEGIN):
-        raise CorruptionError("no WARC record begins here")
-    head = stream.read_head()
-    lines = head.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
-    headers = {name.lower(): value for name, value in reversed(header_fields(_unfolded(lines[1:])))}
+    headers = _read_headers(stream) if stream.starts_with(_BEGIN) else _read_arc_headers(stream)
     length = headers.get("content-length", "")
     if not (length.isascii() and length.isdigit() and len(length) < 15):
         raise CorruptionError("a record without a length")
@@ -109,6 +112,27 @@ def _next_record(stream: _Stream) -> tuple[dict[str, str], bytes] | None:
     if not stream.skip_end():
         raise CorruptionError(f"a record that is longer than the {length} bytes it says it has")
     return headers, block
+
+
+def _read_headers(stream: _Stream) -> dict[str, str]:
+    lines = stream.read_head().decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+    return {name.lower(): value for name, value in reversed(header_fields(_unfolded(lines[1:])))}
+
+
+def _read_arc_headers(stream: _Stream) -> dict[str, str]:
+    head = stream.read_match(_ARC_HEAD, ARC_HEAD_BYTES_MAX)
+    if head is None:
+        raise CorruptionError("no WARC record begins here")
+    url, ip, time, length = (part.decode("latin-1") for part in head.groups())
+    day, clock = f"{time[:4]}-{time[4:6]}-{time[6:8]}", f"{time[8:10]}:{time[10:12]}:{time[12:]}"
+    return {
+        "warc-type": "warcinfo" if head[0].startswith(ARC_BEGIN) else "response",
+        "warc-target-uri": url,
+        "warc-ip-address": ip,
+        "warc-date": f"{day}T{clock}Z",
+        "content-type": "application/http",
+        "content-length": length,
+    }
 
 
 def _unfolded(lines: list[str]) -> list[str]:
@@ -139,6 +163,14 @@ class _Stream:
         while len(self._buffer) - self._at < len(begin) and self._fill():
             pass
         return self._buffer.startswith(begin, self._at)
+
+    def read_match(self, pattern: re.Pattern[bytes], bytes_max: int) -> re.Match[bytes] | None:
+        """Read what matches a pattern here; nothing when it does not."""
+        while len(self._buffer) - self._at < bytes_max and self._fill():
+            pass
+        match = pattern.match(self._buffer, self._at, self._at + bytes_max)
+        self._at = match.end() if match else self._at
+        return match
 
     def skip_blank(self) -> bool:
         """Go to the next byte that is no white space; False when there is none."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -217,3 +219,45 @@ def test_records_that_we_write_are_read() -> None:
 
 def test_an_empty_file_has_no_records(tmp_path: Path) -> None:
     assert read(b"") == []
+
+
+def arc(version: int = 1, n_more: int = 0) -> list[bytes]:
+    """The records of an ARC file: what it is, and a page for each URL."""
+    fields = b"URL IP-address Archive-date Content-type Archive-length"
+    about = b"%d 0 InternetArchive\n%s\n" % (version, fields)
+    heads = [b"filedesc://a.arc 0.0.0.0 20040506070809 text/plain"]
+    media_type = b"text/html" if version == 1 else b"text/html; charset=gbk"
+    heads += [b"%s 127.0.0.1 20040506070809 %s" % (url.encode(), media_type) for url in URLS]
+    blocks = [about, *(b"HTTP/1.0 200 OK\r\n\r\n<p>%s" % (url.encode() * 50) for url in URLS)]
+    more = b" 200 - - 0 a.arc" if version == 2 else b""
+    return [
+        b"%s%s %d\n%s\n" % (head, more, len(block) + n_more, block)
+        for head, block in zip(heads, blocks, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("pack", [b"".join, lambda records: b"".join(map(gzip.compress, records))])
+def test_arc_files_are_read(version: int, pack: Callable[[list[bytes]], bytes]) -> None:
+    data = pack(arc(version))
+    first, *records = [each for each in read(data) if isinstance(each, Record)]
+    assert first.headers["warc-type"] == "warcinfo"
+    if version == 1:  # the other knows no version 2
+        oracle = [(each.rec_headers.get_header("uri"), each.raw_stream.read()) for each in oracle_of(data)]
+        assert [(each.headers["warc-target-uri"], each.block) for each in records] == oracle[1:]
+    assert [each.headers["warc-target-uri"] for each in records] == list(URLS)
+    assert {each.headers["warc-date"] for each in records} == {"2004-05-06T07:08:09Z"}
+    assert read(data, records[2].after) == records[3:]
+
+
+def oracle_of(data: bytes) -> Iterator[Any]:
+    return iter(WarcioIterator(io.BytesIO(data), no_record_parse=True))
+
+
+def test_an_arc_record_that_is_not_as_long_as_it_says_is_told() -> None:
+    records = arc(n_more=2)
+    damages = [each for each in read(b"".join(map(gzip.compress, records))) if isinstance(each, Damage)]
+    assert len(damages) == len(records)
+    assert damages_in(b"http://a.test/ 127.0.0.1 2004 text/html 5\nhello\n") == [
+        (0, "no WARC record begins here")
+    ]
