@@ -1,6 +1,7 @@
 """The peers' own actors in virtual time: as live, on a clock, a network and a web from one seed.
 
 `world`         drives many nodes, delivers messages through the real codec, keeps the digest
+`wireless`      the same without the codec, for speed
 `network`       delay, loss and partitions; `chance` makes all generators from the seed
 `ports`         the virtual twins of a peer's ports; `revertible_table` for peers that crash
 `members`       simulated members with real keys, and their doors

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
 
-from mesh.actor import Address, Statistics
+from mesh.actor import Actor, Address, Statistics
 from mesh.config import WEIGHT_DEFAULT
 from mesh.lives import begin_life
 from mesh.membership.membership import MembershipStatistics
@@ -16,13 +16,15 @@ from mesh.slots import SlotTable, slot_of
 from mesh.table import Table, TableSection
 from mesh.trace import TracedPage
 from mesh.urls import host_of
-from peers.actors import make_actors
-from peers.crawler.controller import CrawlStatistics
+from peers.actors import CELL_SECTION, CONTROLLER_SECTION, make_actors
+from peers.crawler.controller import Controller, CrawlStatistics
 from peers.crawler.settings import CrawlSettings
 from peers.gateway.messages import AddSeeds
-from peers.handover.handover import HandoverStatistics
+from peers.gateway.searcher import Searcher
+from peers.handover.handover import Handover, HandoverStatistics
 from peers.index.counting_index import CountingIndex
 from peers.storage.cell import CellStatistics
+from peers.storage.stored_versions import StoredVersions
 from simulations.chance import random_of
 from simulations.checks import Findings, judge
 from simulations.herald import Herald
@@ -32,6 +34,7 @@ from simulations.ports import (
     Listener,
     Request,
     VirtualArchive,
+    VirtualCell,
     VirtualFetcher,
     VirtualParser,
     VirtualQuestions,
@@ -40,6 +43,7 @@ from simulations.ports import (
 )
 from simulations.revertible_table import RevertibleTable
 from simulations.web import Web
+from simulations.wireless import WirelessWorld
 from simulations.world import VirtualPort, World
 
 LOOK_EVERY_S: Final = 10.0  # virtual seconds between two looks at whether the crawl is over
@@ -72,6 +76,8 @@ class SimulatedCrawl:
         trace: list[TracedPage] | None = None,
         crashing: Iterable[str] = (),
         members: Members | None = None,
+        has_documents: bool = True,
+        has_wires: bool = True,
     ) -> None:
         """Set up the peers and the world between them.
 
@@ -82,6 +88,9 @@ class SimulatedCrawl:
           trace: pages are added to it as a live crawl with --record writes them.
           members: of the mesh; they bring their own number of replicas and slots.
           crashing: peers that `plan_crash` may name; their tables remember what was committed.
+          has_documents: without, peers fetch pages and exchange links, but store and index nothing: the same
+            course in three quarters of the time.
+          has_wires: without, messages are not encoded, which saves a tenth; no bytes are counted then.
         """
         names = tuple(f"p{number}" for number in range(peers)) if isinstance(peers, int) else tuple(peers)
         assert names
@@ -98,7 +107,9 @@ class SimulatedCrawl:
         self.log: list[Request] = []
         self.archives: dict[str, VirtualArchive] = {}
         self.indexes: dict[str, CountingIndex] = {}
-        self.world = World(network or Network(random_of(seed, "network")))
+        self._has_documents = has_documents
+        kind = World if has_wires else WirelessWorld
+        self.world = kind(network or Network(random_of(seed, "network")))
         self._trace = trace
         self._tables: dict[str, RevertibleTable] = {}
         self._crashing = frozenset(crashing)
@@ -179,15 +190,16 @@ class SimulatedCrawl:
 
     def _start(self, peer: str) -> None:
         """Begin a life of a peer, the first or another one, on what its disk holds."""
-        index = self.indexes[peer]
         table = self._table_of(peer)
-        actors = make_actors(peer, table, self.settings, index, self._begin_life(peer, table))
-        ports: list[VirtualPort] = [
+        life = self._begin_life(peer, table)
+        actors, ports = (
+            self._with_documents(peer, table, life)
+            if self._has_documents
+            else self._without_documents(peer, table, life)
+        )
+        ports += [
             VirtualFetcher(peer, self.web, self.log),
-            VirtualParser(self.web),
-            self.archives[peer],
-            VirtualSegments(index),
-            VirtualQuestions(index, self.table.slot_count),
+            VirtualParser(self.web, has_documents=self._has_documents),
             VirtualRecorder(self._trace) if self._trace is not None else Listener("recorder"),
             *map(Listener, ("http", "meter")),
         ]
@@ -201,6 +213,22 @@ class SimulatedCrawl:
         self.world.add_peer(Node(peer, actors), ports, self._tables.get(peer))
         if self._members is None:
             self._tell_ownership(peer)
+
+    def _with_documents(self, peer: str, table: Table, life: int) -> tuple[list[Actor], list[VirtualPort]]:
+        index = self.indexes[peer]
+        actors = make_actors(peer, table, self.settings, index, life)
+        ports: list[VirtualPort] = [
+            self.archives[peer],
+            VirtualSegments(index),
+            VirtualQuestions(index, self.table.slot_count),
+        ]
+        return actors, ports
+
+    def _without_documents(self, peer: str, table: Table, life: int) -> tuple[list[Actor], list[VirtualPort]]:
+        stored = StoredVersions(TableSection(table, CELL_SECTION))
+        controller = Controller(peer, TableSection(table, CONTROLLER_SECTION), self.settings, stored, life)
+        actors = [controller, Searcher(peer, life), Handover(peer, [controller.keeps], life)]
+        return actors, [VirtualCell(self.archives[peer]), Listener("indexer")]
 
     def _tell_ownership(self, peer: str) -> None:
         ownership = OwnershipChanged(Ownership(peer, self.table, self.peers))

@@ -44,6 +44,8 @@ COMPARED_SHARE: Final = 0.5
 # With fewer hosts than this for each fetch at a time, hosts and not peers decide the speed.
 HOSTS_PER_FETCH: Final = 4
 
+LIMITLESS: Final = 1 << 40  # of what a replay may do to a host
+
 LINEAR: Final = 0.9  # speed-up per peer below which it is explained
 
 
@@ -146,14 +148,21 @@ def replay(
     counts = sorted({1, *peer_counts})
     if fetches_in_flight is None:
         fetches_in_flight = min(200, max(1, web.host_count // (HOSTS_PER_FETCH * counts[-1])))
+    # What a host may be asked, and what is no trap, was decided when the trace was recorded.
     settings = CrawlSettings(
         delay_s=delay_s,
         fetches_in_flight_max=fetches_in_flight,
         pages_in_progress_max=fetches_in_flight + 256,
+        requests_per_host_day_max=LIMITLESS,
+        pages_per_host_max=LIMITLESS,
+        requests_per_domain_max=LIMITLESS,
+        avoids_traps=False,
     )
     crawls = {}
     for count in counts:
-        crawls[count] = SimulatedCrawl(web, peers=count, seed=seed, replicas=1, settings=settings)
+        crawls[count] = SimulatedCrawl(
+            web, peers=count, seed=seed, replicas=1, settings=settings, has_documents=False
+        )
         crawls[count].run(progress)
     times = {count: pages_by_peer(run.log, run.peers) for count, run in crawls.items()}
     interval_s = interval_for(min(map(_compared_s, times.values())))

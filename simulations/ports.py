@@ -29,6 +29,7 @@ from peers.storage.messages import (
     AppendRecords,
     BulkAppended,
     ExtentsRead,
+    PageStored,
     ParseRecords,
     ReadExtents,
     ReadRecords,
@@ -37,6 +38,7 @@ from peers.storage.messages import (
     RecordsRead,
     RemoveSegments,
     SegmentsRemoved,
+    StorePage,
 )
 from simulations.web import Served, Web
 from simulations.world import Answer
@@ -127,15 +129,17 @@ class VirtualParser:
 
     name = "parser"
 
-    def __init__(self, web: Web) -> None:
+    def __init__(self, web: Web, *, has_documents: bool = True) -> None:
         self._web = web
+        self._has_documents = has_documents
 
     def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
         match message:
             case ParsePage(page, visit):
                 url, stamp = page.url, Stamp(visit, page.started_at)
                 is_there = page.status == 200
-                document = self.document(url, stamp, page.body) if is_there else None
+                has_document = is_there and self._has_documents
+                document = self.document(url, stamp, page.body) if has_document else None
                 links = self._web.links(url) if is_there else ()
                 digest = xxh3_64_digest(page.body)
                 parsed = PageParsed(url, self.records(url, stamp, page.body), document, links, digest)
@@ -193,6 +197,22 @@ class VirtualArchive:
         self.n_bytes += length
         self.pages[url] = self.pages.get(url, 0) + 1
         return place
+
+
+class VirtualCell:
+    """Stands for the cell of a peer without documents: that a page is stored is all that is noted of it."""
+
+    name = "cell"
+
+    def __init__(self, archive: VirtualArchive) -> None:
+        self._pages = archive.pages
+
+    def receive(self, source: Address, message: Message, now: float) -> Iterable[Answer]:
+        match message:
+            case StorePage(page):
+                self._pages[page.url] = self._pages.get(page.url, 0) + 1
+                return (Answer(SYNC_S, source, PageStored(page.url, page.stamp)),)
+        return ()
 
 
 class IndexTwin(Protocol):

@@ -30,8 +30,10 @@ class TraceWeb:
     def __init__(self, pages: Iterable[TracedPage]) -> None:
         """Take in the pages; of a page that was fetched several times the first counts."""
         self._pages: dict[str, _Page] = {}
+        once: dict[str, str] = {}  # a URL that many pages link to is in memory once
         for page in pages:
-            self._pages.setdefault(page.url, _Page(page.seconds, page.n_bytes, page.links))
+            links = tuple([once.setdefault(link, link) for link in page.links])
+            self._pages.setdefault(page.url, _Page(page.seconds, page.n_bytes, links))
         self._hosts = frozenset(map(host_of, self._pages))
 
     @property

@@ -315,7 +315,7 @@ class World:
     def forge(self, peer: str, target: Address, message: Message) -> None:
         """Send something in the name of a peer that its node does not send."""
         source = Address(peer, target.actor)
-        frame = encode(source.actor, target.actor, message)
+        frame = self._pack(source, target, message)
         self._launch(source, target, type(message).__name__, frame, is_multicast=False)
 
     def twist(self, peer: str, twist: Twist) -> None:
@@ -324,7 +324,7 @@ class World:
 
     def repeat(self, source: Address, target: Address, message: Message) -> None:
         """Send something again in the name of an actor that has sent it before."""
-        frame = encode(source.actor, target.actor, message)
+        frame = self._pack(source, target, message)
         self._launch(source, target, type(message).__name__, frame, is_multicast=False)
 
     def plan(self, at: float, action: Callable[[], None]) -> None:
@@ -382,7 +382,7 @@ class World:
         if target.peer == peer.node.peer:
             self._order(peer, source, target, message)
             return
-        frame = encode(source.actor, target.actor, message)
+        frame = self._pack(source, target, message)
         if target.peer != EVERYBODY:
             self._transmit(source, target, message, frame, is_multicast=False)
             return
@@ -401,7 +401,7 @@ class World:
             if said is None:
                 return
             if said is not message:
-                frame = encode(source.actor, target.actor, said)
+                frame = self._pack(source, target, said)
         if self._skews and source.peer in self._skews:
             frame = self._skews[source.peer](frame)
         self._launch(source, target, type(message).__name__, frame, is_multicast=is_multicast)
@@ -443,8 +443,7 @@ class World:
             if not peer.node.conduct.admits_bytes(source.peer, len(frame), now):
                 self.traffic.refused += 1
                 return
-            envelope = _decode(frame)
-            outgoing = peer.node.receive_remote(source, envelope.target, envelope.message, now)
+            outgoing = peer.node.receive_remote(source, *self._unpack(frame), now)
         except RemoteProtocolError:
             if source.peer not in self._skews and source.peer not in self._distrusted:
                 raise  # a peer of our version has sent it: a bug
@@ -457,7 +456,7 @@ class World:
         port = peer.ports.get(target.actor)
         if port is None:
             raise LocalProtocolError(f"{source} sent {message!r} to {target.actor}, which is nobody")
-        self._note(source, target, _encode(message))
+        self._note_local(source, target, message)
         for delay_s, whom, answer in port.receive(source, message, self._now_of(peer)):
             self._push(self.now + delay_s, self._answer, peer, target, whom, answer)
 
@@ -475,7 +474,7 @@ class World:
         if not peer.node.has_actor(target.actor):  # a port that reminds itself, or its counterpart
             self._order(peer, source, target, message)
             return
-        self._note(source, target, _encode(message))
+        self._note_local(source, target, message)
         self._hand_in(peer, source, target.actor, message)
 
     def _commit(self, peer: _Peer) -> None:
@@ -520,6 +519,17 @@ class World:
         peer.wake_at = inf
         # When nothing is due (the reason to wake has gone since) this does nothing and looks again.
         self._carry_out(peer, peer.node.wake(self._now_of(peer, at)))
+
+    def _pack(self, source: Address, target: Address, message: Message) -> bytes:
+        return encode(source.actor, target.actor, message)
+
+    def _unpack(self, frame: bytes) -> tuple[str, Message]:
+        """Return the actor that a frame is for, and what it says."""
+        envelope = _decode(frame)
+        return envelope.target, envelope.message
+
+    def _note_local(self, source: Address, target: Address, message: Message) -> None:
+        self._note(source, target, _encode(message))
 
     def _note(self, source: Address, target: Address, content: bytes) -> None:
         names = self._names

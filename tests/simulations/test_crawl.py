@@ -56,6 +56,24 @@ def test_more_replicas_are_more_copies() -> None:
     assert sum(len(index.urls) for index in run.indexes.values()) == 3 * 100
 
 
+@pytest.mark.parametrize("has_wires", [True, False])
+def test_peers_without_documents_fetch_the_same_pages_at_the_same_times(has_wires: bool) -> None:
+    web = SyntheticWeb(14, 300)
+    with_documents = SimulatedCrawl(web, peers=4, seed=14, replicas=1)
+    run = SimulatedCrawl(web, peers=4, seed=14, replicas=1, has_documents=False, has_wires=has_wires)
+    for each in (with_documents, run):
+        each.run()
+        assert each.judge().total == 0
+    whole, bare = (
+        sorted((request.url, request.peer, request.at_s) for request in each.log)
+        for each in (with_documents, run)
+    )
+    assert [each[:2] for each in bare] == [each[:2] for each in whole]
+    assert [each[2] for each in bare] == pytest.approx([each[2] for each in whole], abs=1.0)
+    assert (run.world.traffic.total().bytes > 0) == has_wires
+    assert run.world.traffic.total().messages > 0
+
+
 def test_peers_fetch_the_same_pages_whatever_the_network_does() -> None:
     found = []
     for delay_s in (0.001, 2.0):
