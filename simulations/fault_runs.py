@@ -82,22 +82,28 @@ def sum_up(outcomes: Iterable[Outcome], first_seed: int) -> FaultsResult:
     )
 
 
-def _costs(outcomes: Sequence[Outcome]) -> Iterator[Spread]:
-    """What the faults of a run cost the mesh; of runs that have it."""
+def costs_of(outcome: Outcome) -> dict[str, float]:
+    """What the faults of a run cost the mesh, by names with units, as far as the run has it."""
     costs = {
-        "sent between peers, MB": [each.sent_bytes / 1e6 for each in outcomes],
-        "moved to peers that lacked it, MB": [each.moved_bytes / 1e6 for each in outcomes],
-        "from healing to balance, virtual s": [
-            each.balance_s for each in outcomes if each.balance_s is not None
-        ],
-        "answers that miss slots or are missing, %": [
-            100 * (1 - each.complete_searches / each.searches) for each in outcomes if each.searches
-        ],
+        "sent between peers, MB": outcome.sent_bytes / 1e6,
+        "moved to peers that lacked it, MB": outcome.moved_bytes / 1e6,
     }
+    if outcome.balance_s is not None:
+        costs["from healing to balance, virtual s"] = outcome.balance_s
+    if outcome.searches:
+        missing = 1 - outcome.complete_searches / outcome.searches
+        costs["answers that miss slots or are missing, %"] = 100 * missing
+    return costs
+
+
+def _costs(outcomes: Sequence[Outcome]) -> Iterator[Spread]:
+    costs: dict[str, list[float]] = {}
+    for outcome in outcomes:
+        for cost, value in costs_of(outcome).items():
+            costs.setdefault(cost, []).append(value)
     for cost, values in costs.items():
-        if values:
-            least, median, p90, most = np.percentile(values, (0, 50, 90, 100)).tolist()
-            yield Spread(cost, len(values), least, median, p90, most, sum(values) / len(values))
+        least, median, p90, most = np.percentile(values, (0, 50, 90, 100)).tolist()
+        yield Spread(cost, len(values), least, median, p90, most, sum(values) / len(values))
 
 
 def _outcomes(orders: list[_Order], workers: int | None) -> Iterable[Outcome]:

@@ -14,5 +14,6 @@
 `search`     latency and completeness of answers
 `postings`   bytes that queries read, the model of inverted files beside an index; `posting_lists` of it
 `cache`, `querylog`  the book's chapter 9; `posting_caches` what keeps lists
+`recovery`   what faults cost, as distributions over runs with them
 `plan`       how many machines somebody needs
 """

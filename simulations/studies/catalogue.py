@@ -13,6 +13,7 @@ from simulations.studies import (
     politeness,
     postings,
     querylog,
+    recovery,
     search,
     speedup,
     weights,
@@ -32,6 +33,7 @@ STUDIES: Final[dict[str, Study]] = {
         postings,
         cache,
         querylog,
+        recovery,
         plan,
     )
 }

@@ -40,6 +40,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "postings": {"documents": 200, "at_once": "1,100", "drawn": 20_000},
     "cache": {"count": 3_000, "distinct": 3_000, "sizes": "50,200", "documents": 200, "shares": "0.05,0.2"},
     "querylog": {"count": 20_000, "distinct": 5_000},
+    "recovery": {"least": 3, "most": 3},
     "plan": {"pages": 1e5, "hosts": 2_000, "hours": 24.0},
 }
 
