@@ -136,6 +136,8 @@ def replay(
             known += np.bincount(on_the_way.popleft(), minlength=len(known))
         done = whole
         fetched = before[:, done] - before[:, items.starts]
+        # Of what is being fetched a part is done: a host has many turns to come to the end of a page.
+        fetched[1] = np.interp(position, numbers, before[1]) - before[1, items.starts]
         rows.append(np.array([np.bincount(peer, each, n_peers) for each in fetched]))
     times: Floats = np.arange(len(rows), dtype=np.float64) * step_s
     return Course(times, *np.array(rows).transpose(1, 0, 2))

@@ -94,6 +94,19 @@ def test_few_hosts_bound_the_speed_up_and_the_table_says_so(tmp_path: Path) -> N
     assert 0 < row["cross_share"] < 0.2
 
 
+def test_the_one_fetch_of_a_peer_is_busy_though_each_page_is_found_by_the_one_before(tmp_path: Path) -> None:
+    urls = [[f"http://h{host}.test/{number}" for number in range(500)] for host in range(12)]
+    pages = [
+        TracedPage(url, float(number), 0.25, 700, tuple(host[number + 1 : number + 2]))
+        for host in urls
+        for number, url in enumerate(host)
+    ]
+    write_trace(tmp_path / "web.trace", pages)
+    given: dict[str, Any] = {"trace": str(tmp_path / "web.trace"), "peers": "1", "fetches": 1, "unit": 60.0}
+    (row,) = small(speedup.STUDY, seeds=1, **given).headline()
+    assert row["pages"] == pytest.approx(600 / 0.25, rel=0.12)
+
+
 def test_a_trace_without_pages_is_refused(tmp_path: Path) -> None:
     write_trace(tmp_path / "web.trace", [])
     for study in (balance.STUDY, plan.STUDY):
