@@ -17,12 +17,12 @@ from typing import Final, NoReturn
 
 import numpy as np
 
-# What kernels see: visits that are left; 1 when they are to stop.
-LEFT, IS_STOPPED, EFFORT_SIZE = range(3)
+# What kernels see: visits that are left; 1 when they are to stop; bytes of postings that were read.
+LEFT, IS_STOPPED, READ, EFFORT_SIZE = range(4)
 
 UNLIMITED: Final = 1 << 62
 # Copied for each question, which takes half as long as to make it anew.
-_UNLIMITED_CELLS: Final = np.array((UNLIMITED, 0), np.int64)
+_UNLIMITED_CELLS: Final = np.array((UNLIMITED, 0, 0), np.int64)
 assert len(_UNLIMITED_CELLS) == EFFORT_SIZE
 
 
@@ -34,7 +34,7 @@ class Effort:
     """The work that is left for a question.
 
     Attributes:
-      cells: what kernels see; nobody else writes to the first.
+      cells: what kernels see; nobody else writes to the first and the last.
     """
 
     def __init__(self, visits_max: int = UNLIMITED) -> None:
@@ -46,8 +46,13 @@ class Effort:
     @property
     def is_spent(self) -> bool:
         """Whether anything was left undone for want of work or time."""
-        left, is_stopped = self.cells.tolist()
+        left, is_stopped, _ = self.cells.tolist()
         return self._was_short or left <= 0 or is_stopped != 0
+
+    @property
+    def postings_read(self) -> int:
+        """Bytes of lists that searches have read so far; a search skips what cannot be among the best."""
+        return int(self.cells[READ])
 
     def spend(self, visits: int) -> None:
         """Pay for something before it is done.

@@ -32,6 +32,7 @@ typedef struct {
     int64_t n_blocks;
     int64_t data; /* the word at which its blocks are */
     int64_t checked; /* the last block of bytes that was compared with its sum */
+    int64_t counted; /* the last block whose bytes are in `bytes_read` */
     /* Where it stands. */
     int64_t at_block;
     int64_t last; /* the last document of that block */
@@ -58,6 +59,7 @@ typedef struct {
 typedef struct {
     const Postings *postings;
     List *rows;
+    int64_t bytes_read; /* of postings: short lists, skip tables, blocks that were entered or read */
     int64_t damage; /* the first damaged block of postings that was met, -1: none */
     int64_t positions_damage; /* likewise */
     bool has_marks; /* these are written to at last: zeroing them costs as much as a search of rare words */
@@ -76,6 +78,7 @@ static Lists *take_lists(Store *store, const Postings *postings, int64_t n_lists
     lists->postings = postings;
     lists->rows = take(store, n_lists, sizeof(List));
     lists->damage = lists->positions_damage = -1;
+    lists->bytes_read = 0;
     lists->has_marks = false;
     return lists;
 }
@@ -121,11 +124,13 @@ static bool open_list(Lists *lists, int64_t row, const int64_t *found)
     int64_t start = found[START];
     list->n_postings = found[DOC_FREQ];
     list->at_block = list->last = list->read = list->decoded = list->placed = list->places_checked = -1;
+    list->counted = -1;
     list->size = list->at = 0;
     if (is_short(list)) {
         check_bytes(postings->summed, postings->sums, start, found[END], -1, &lists->damage);
         if (lists->damage >= 0)
             return false;
+        lists->bytes_read += found[END] - start;
         read_rare(postings, list, start);
         return true;
     }
@@ -133,6 +138,7 @@ static bool open_list(Lists *lists, int64_t row, const int64_t *found)
     list->n_blocks = block_count(list->n_postings);
     list->table = table + SKIP_WORDS;
     list->data = table + SKIP_WORDS * (1 + list->n_blocks);
+    lists->bytes_read += (list->data << 2) - start;
     list->checked = check_bytes(postings->summed, postings->sums, start, list->data << 2, -1, &lists->damage);
     return lists->damage < 0;
 }
@@ -165,9 +171,12 @@ static inline int64_t last_of(const Postings *postings, const List *list, int64_
 static inline bool check_block(Lists *lists, List *list, int64_t block)
 {
     const Postings *postings = lists->postings;
-    list->checked = check_bytes(
-        postings->summed, postings->sums, block_at(postings, list, block) << 2,
-        block_end(postings, list, block) << 2, list->checked, &lists->damage);
+    int64_t start = block_at(postings, list, block) << 2, end = block_end(postings, list, block) << 2;
+    list->checked = check_bytes(postings->summed, postings->sums, start, end, list->checked, &lists->damage);
+    if (block > list->counted) {
+        list->counted = block;
+        lists->bytes_read += end - start;
+    }
     return lists->damage < 0;
 }
 

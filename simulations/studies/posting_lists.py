@@ -6,6 +6,7 @@ is made up: the index is that of the peers, so that bytes of lists are real ones
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -13,7 +14,10 @@ import numpy as np
 
 from peers.engine.dictionary import PLACE, PLACE_END
 from peers.engine.document import Document
+from peers.engine.effort import Effort
 from peers.engine.index import Index
+from peers.engine.query import Mode, Query
+from peers.engine.snapshot import View
 from peers.engine.storage import MemoryStorage
 from simulations.traces.columns import Ints
 from simulations.words import rare_word_of
@@ -22,6 +26,7 @@ VOCABULARY: Final = 50_000
 WORDS_MEDIAN: Final = 150.0  # of a document
 WORDS_SIGMA: Final = 0.7
 FUNCTION_WORDS: Final = 100  # the most frequent ones, by which nobody asks
+BEST: Final = 100  # documents that a search wants, as a gateway asks for
 _BATCH: Final = 2_000
 
 
@@ -33,6 +38,8 @@ class PostingLists(NamedTuple):
     starts: Ints  # of its postings, in the file
     n_bytes: Ints  # of its postings
     positional_bytes: Ints  # of its postings with their positions, as phrases read them
+    words: list[str]
+    view: View  # of all documents
 
 
 def posting_lists(documents: int, seed: int) -> PostingLists:
@@ -53,17 +60,29 @@ def posting_lists(documents: int, seed: int) -> PostingLists:
         )
     index.commit()
     index.optimise()
-    (part,) = index.snapshot().segments
+    snapshot = index.snapshot()
+    (part,) = snapshot.segments
     frequencies = np.bincount(text, minlength=VOCABULARY)
     there = np.flatnonzero(frequencies)
-    entries = part.segment.look_up(words[there].tolist())
+    known: list[str] = words[there].tolist()
+    entries = part.segment.look_up(known)
     return PostingLists(
         entries.doc_freqs,
         frequencies[there],
         entries.starts,
         entries.ends - entries.starts,
         entries.ends - entries.starts + entries.found[:, PLACE_END] - entries.found[:, PLACE],
+        known,
+        snapshot.everything(),
     )
+
+
+def bytes_read(lists: PostingLists, numbers: Sequence[int], mode: Mode) -> int:
+    """Have the engine search for some words, and return the bytes of their postings that it has read."""
+    words, effort = tuple(lists.words[number] for number in numbers), Effort()
+    query = Query(words, words, (1.0,) * len(words), mode=mode)
+    lists.view.search(query, lists.view.statistics(words), BEST, effort=effort)
+    return effort.postings_read
 
 
 def drawn_words(count: int, vocabulary: int, first: int, random: np.random.Generator) -> Ints:

@@ -2,8 +2,9 @@
 
 The model takes queries for single terms that are all asked for alike, and forgets compression, so that it is
 said to be on the safe side. Here lists are of an index of made-up text (`posting_lists`), and bytes are those
-of whole lists, each read once however many of the k queries ask for it; that a search skips in long ones is
-left out.
+of whole lists, each read once however many of the k queries ask for it. Beside them stand the bytes that
+the engine reads for queries of several words, one at a time: it skips in long lists what cannot be among the
+best.
 """
 
 from __future__ import annotations
@@ -14,8 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Final
 import numpy as np
 from msgspec import Meta
 
+from peers.engine.query import Mode
 from simulations.studies.drawing import lines, name_axes
-from simulations.studies.posting_lists import FUNCTION_WORDS, drawn_words, posting_lists
+from simulations.studies.posting_lists import (
+    FUNCTION_WORDS,
+    PostingLists,
+    bytes_read,
+    drawn_words,
+    posting_lists,
+    words_of_queries,
+)
 from simulations.studies.study import Claim, Outcome, Parameters, Row, Study, numbers
 from simulations.traces.columns import Ints
 
@@ -26,6 +35,9 @@ BOOK: Final = "Li, Yan, Wang 2004, chapter 8, section 3"
 BYTES_OF_BOOK: Final = 10.0  # c, of a posting or a position
 ALIKE, AS_IN_TEXT = "all alike", "as in the text"
 READ: Final = ("documents", "and positions")
+SEARCHED: Final = "what a search reads"
+WORDS: Final = 2.4  # of a query, mean, as of those of web searches
+SEARCHES: Final = 2_000
 
 
 class PostingsParameters(Parameters, frozen=True, kw_only=True):
@@ -72,6 +84,35 @@ def run(parameters: PostingsParameters, seed: int) -> list[Row]:
                         "index_share": real / float(n_bytes.sum()),
                     }
                 )
+    return rows + _searched(lists, random)
+
+
+def _searched(lists: PostingLists, random: np.random.Generator) -> list[Row]:
+    """A row for each way to search for several words, and for whole lists and what of them is read."""
+    terms = len(lists.words)
+    queries = words_of_queries(SEARCHES, terms, WORDS, random)
+    asked = np.concatenate(queries)
+    k = len(asked) / len(queries)
+    model = data_read(k, terms, float(lists.n_bytes.mean()))
+    rows = []
+    for name, mode in (("all", Mode.AND), ("any", Mode.OR)):
+        whole = float(lists.n_bytes[asked].sum())
+        read = float(sum(bytes_read(lists, query, mode) for query in queries))
+        for what, n_bytes in ((READ[0], whole), (SEARCHED, read)):
+            real = n_bytes / len(queries)
+            rows.append(
+                {
+                    "at_once": 1,
+                    "asked": f"{name} of {WORDS:g} words",
+                    "read": what,
+                    "real_kb": real / 1e3,
+                    "model_kb": model / 1e3,
+                    "real_over_model": real / model,
+                    "book_kb": data_read(k, terms, BYTES_OF_BOOK * float(lists.doc_freqs.mean())) / 1e3,
+                    "entry_bytes": n_bytes / float(lists.doc_freqs[asked].sum()),
+                    "index_share": real / float(lists.n_bytes.sum()),
+                }
+            )
     return rows
 
 
@@ -84,7 +125,7 @@ def _drawn(k: int, sets: int, terms: int, random: np.random.Generator, *, is_ali
     return np.sort(drawn.reshape(sets, k), axis=1)
 
 
-def data_read(k: int, terms: int, mean_bytes: float) -> float:
+def data_read(k: float, terms: int, mean_bytes: float) -> float:
     """D(k) = alpha d M (1 - (1 - 1/M)^k), bytes that k queries at once read; book, (8-1).
 
     Args:
@@ -96,7 +137,7 @@ def data_read(k: int, terms: int, mean_bytes: float) -> float:
 
 def draw(figure: Figure, outcome: Outcome) -> None:
     left, right = figure.subplots(1, 2)
-    rows = [row for row in outcome.summary() if row["read"] == READ[0]]
+    rows = [row for row in _of_one_word(outcome) if row["read"] == READ[0]]
     alike = [row for row in rows if row["asked"] == ALIKE]
     curves = [
         {"what": f"lists read, {row['asked']}", "k": row["at_once"], "kb": row["real_kb"]} for row in rows
@@ -125,8 +166,12 @@ def _ratios(outcome: Outcome) -> list[Row]:
             "ratio": row["real_over_model"],
             "ratio +-": row.get("real_over_model +-", 0.0),
         }
-        for row in sorted(outcome.summary(), key=lambda row: (row["asked"], row["read"]))
+        for row in sorted(_of_one_word(outcome), key=lambda row: (row["asked"], row["read"]))
     ]
+
+
+def _of_one_word(outcome: Outcome) -> list[Row]:
+    return [row for row in outcome.summary() if row["asked"] in (ALIKE, AS_IN_TEXT)]
 
 
 def claims(outcome: Outcome) -> Iterable[Claim]:
@@ -148,6 +193,19 @@ def claims(outcome: Outcome) -> Iterable[Claim]:
         f"a posting has {in_text[0]['entry_bytes']:.2f} bytes; where terms are asked for as they are in the "
         f"text, k queries read, times that model: {_by_k(safe, 'times')}",
         all(row["times"] < 1 for row in safe),
+    )
+    searched = {
+        (row["asked"], row["read"]): row["real_kb"] for row in rows if row["asked"] not in (ALIKE, AS_IN_TEXT)
+    }
+    shares = {
+        asked: kb / searched[asked, READ[0]] for (asked, read), kb in searched.items() if read == SEARCHED
+    }
+    yield Claim(
+        "arithmetic",
+        "the model reads whole lists, a search never more than these",
+        "of its lists' bytes a search reads "
+        + ", ".join(f"{share:.2f} ({asked})" for asked, share in shares.items()),
+        all(share <= 1 for share in shares.values()),
     )
     one, eight = (data_read(k, 100_000, 5e4 * BYTES_OF_BOOK) for k in (1, 8))
     yield Claim(
@@ -171,8 +229,10 @@ STUDY: Final = Study(
     keys=("at_once", "asked", "read"),
     columns={
         "at_once": "queries that are answered at once, k, each of one term",
-        "asked": "terms are drawn all alike, or as often as they are in the text, function words left out",
-        "read": "which documents have the term, or where in them as well",
+        "asked": "terms are drawn all alike, or as often as they are in the text, function words left out; "
+        "or several words by query, of which documents have all or any",
+        "read": "which documents have the term, or where in them as well; "
+        "or what the engine reads of the first, as it skips what cannot be among the 100 best",
         "real_kb": "kB of these lists as the engine wrote them, each read once",
         "model_kb": "kB by the model D(k), for the mean list of the same index",
         "real_over_model": "the first over the second",

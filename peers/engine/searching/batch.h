@@ -5,7 +5,7 @@
 #include "peers/engine/scoring.h"
 
 /* What is left of the work, see effort.py. */
-enum { EFFORT_LEFT, EFFORT_IS_STOPPED };
+enum { EFFORT_LEFT, EFFORT_IS_STOPPED, EFFORT_READ };
 /* What a search tells besides the best. */
 enum { TOTAL, IS_EXACT, DAMAGE, POSITIONS_DAMAGE };
 
@@ -319,6 +319,7 @@ static void score_batch(Batch *batch, int64_t n)
 /* Tell what damage was met, and put the best in order; return how many these are. */
 static int64_t conclude(const GoalView *goal, const Lists *lists, int64_t size)
 {
+    goal->effort.at[EFFORT_READ] += lists->bytes_read;
     goal->told.at[DAMAGE] = lists->damage;
     goal->told.at[POSITIONS_DAMAGE] = lists->positions_damage;
     put_in_order((Best){goal->best.at, goal->best_scores.at, goal->best.size}, size);

@@ -10,6 +10,7 @@ import pytest
 
 from mesh.errors import ConfigError
 from mesh.trace import TracedPage, write_trace
+from peers.engine.query import Mode
 from simulations.studies import (
     balance,
     cache,
@@ -25,7 +26,7 @@ from simulations.studies import (
     weights,
 )
 from simulations.studies.catalogue import STUDIES
-from simulations.studies.posting_lists import posting_lists
+from simulations.studies.posting_lists import bytes_read, posting_lists
 from simulations.studies.study import Outcome, Parameters, Row, Study, numbers
 from tests.simulations.traces.test_columns import recorded
 
@@ -217,6 +218,16 @@ def test_lists_are_those_that_the_engine_wrote() -> None:
     ends = lists.starts + lists.n_bytes
     order = np.argsort(lists.starts)
     assert (ends[order][:-1] <= lists.starts[order][1:]).all()
+
+
+def test_a_search_reads_whole_lists_of_rare_words_and_of_frequent_ones_what_it_cannot_skip() -> None:
+    lists = posting_lists(3_000, seed=1)
+    frequent, rare = 0, int(np.flatnonzero(lists.doc_freqs == 20)[0])
+    sizes = lists.n_bytes.tolist()
+    assert bytes_read(lists, [rare], Mode.AND) == sizes[rare]
+    assert 0 < bytes_read(lists, [frequent], Mode.AND) <= sizes[frequent]
+    # Of a list of 24 blocks those are read that one of 20 documents may be in.
+    assert sizes[rare] < bytes_read(lists, [rare, frequent], Mode.AND) < sizes[frequent]
 
 
 QUERIES = [1, 2, 3, 1, 4, 1, 2, 5, 1, 2]
