@@ -88,8 +88,8 @@ class SimulatedCrawl:
           trace: pages are added to it as a live crawl with --record writes them.
           members: of the mesh; they bring their own number of replicas and slots.
           crashing: peers that `plan_crash` may name; their tables remember what was committed.
-          has_documents: without, peers fetch pages and exchange links, but store and index nothing: the same
-            course in three quarters of the time.
+          has_documents: without, peers fetch pages and exchange links, but store and index nothing, and links
+            have no texts: the same course in two thirds of the time.
           has_wires: without, messages are not encoded, which saves a tenth; no bytes are counted then.
         """
         names = tuple(f"p{number}" for number in range(peers)) if isinstance(peers, int) else tuple(peers)

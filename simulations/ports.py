@@ -20,6 +20,7 @@ from peers.crawler.address_turns import AddressTurns
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
 from peers.crawler.recorder import traced
 from peers.crawler.web_request import AbandonFetches, FailureReason, FetchFailed, FetchPage, PageFetched
+from peers.crawler.wire_messages import FoundLink
 from peers.engine.document import Document
 from peers.index.answering import Answerer, IndexView
 from peers.index.messages import AdoptDocuments, AnswerQuestion, CommitDocuments
@@ -140,7 +141,7 @@ class VirtualParser:
                 is_there = page.status == 200
                 has_document = is_there and self._has_documents
                 document = self.document(url, stamp, page.body) if has_document else None
-                links = self._web.links(url) if is_there else ()
+                links = self._links(url) if is_there else ()
                 digest = xxh3_64_digest(page.body)
                 parsed = PageParsed(url, self.records(url, stamp, page.body), document, links, digest)
                 return (Answer(PARSE_S, source, parsed),)
@@ -148,6 +149,12 @@ class VirtualParser:
                 document = self.document(url, stamp, self.body_in(records))
                 return (Answer(PARSE_S, source, RecordsParsed(url, stamp, document)),)
         raise _misunderstood(self, message)
+
+    def _links(self, url: str) -> tuple[FoundLink, ...]:
+        """Where no document takes up the texts of links there are none."""
+        if self._has_documents:
+            return self._web.links(url)
+        return tuple([FoundLink(target) for target in self._web.targets(url)])
 
     def records(self, url: str, stamp: Stamp, body: bytes) -> bytes:
         """Stands for the WARC records of a page with this body."""

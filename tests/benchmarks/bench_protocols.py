@@ -2,13 +2,13 @@
 
 BENCH_PROTOCOL_PAGES=20000 pytest tests/benchmarks/bench_protocols.py -s
 
-Asked are 100,000 events a second. Measured (2 shared vCPU AMD EPYC, load 15, CPython 3.11.7, 2026-11-25), 8
+Asked are 100,000 events a second. Measured (2 shared vCPU AMD EPYC, load 25, CPython 3.11.7, 2026-11-25), 8
 peers, R = 1, 6,000 pages:
 
                               events/s  events a page  ms a page  calls an event
-    documents, wires          15,900    10.4           .65        244
-    no documents, wires       18,100     9.2           .51
-    no documents, no wires    19,700     9.2           .47        209
+    documents, wires          16,300    10.4           .64        248
+    no documents, wires       21,300     8.6           .40        213
+    no documents, no wires    23,900     8.6           .36        208
 
 The profile is flat: the crawler takes half of it, no function takes 3 %. An event is a turn of a whole node
 (route a message, the handler, what follows from it, when to wake next), some 200 calls of 50 ns at least, so
