@@ -98,16 +98,17 @@ class PlanParameters(Parameters, frozen=True, kw_only=True):
     uncertainty: Annotated[float, Meta(ge=0, le=5, description="By which costs may be higher.")] = 0.3
 
 
+class Totals(msgspec.Struct, frozen=True):
+    """What all peers of a crawl have done."""
+
+    documents: int  # every copy
+    cpu_seconds: float
+
+
 class Report(msgspec.Struct, frozen=True):
     """What of the report of a crawl matters here."""
 
-    class Total(msgspec.Struct, frozen=True):
-        """Of all its peers."""
-
-        documents: int  # every copy
-        cpu_seconds: float
-
-    total: Total
+    total: Totals
 
 
 class Web(msgspec.Struct, frozen=True):

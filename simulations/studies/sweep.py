@@ -125,7 +125,8 @@ def _run(name: str, parameters: Parameters, seed: int) -> list[Row]:
 def _file_of(folder: Path, study: Study, parameters: Parameters, seed: int) -> Path:
     """A run is the same again when study, parameters, seed and version are, and a trace that it names."""
     given = msgspec.to_builtins(parameters)
-    files = [Path(given[name]) for name in ("trace", "queries", "times") if isinstance(given.get(name), str)]
+    names = "trace", "queries", "times", "measured"
+    files = [Path(given[name]) for name in names if isinstance(given.get(name), str)]
     stamps = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files if path.is_file()]
     what = msgspec.json.encode((study.name, version("tianmesh"), given, stamps))
     return folder / f"{study.name}-{xxh3_64_hexdigest(what)}-{seed}.json"
