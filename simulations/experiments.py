@@ -45,6 +45,7 @@ COMPARED_SHARE: Final = 0.5
 HOSTS_PER_FETCH: Final = 4
 
 LIMITLESS: Final = 1 << 40  # of what a replay may do to a host
+DEPTH_MAX: Final = 65_535  # clicks, as many as can be set
 
 LINEAR: Final = 0.9  # speed-up per peer below which it is explained
 
@@ -148,16 +149,7 @@ def replay(
     counts = sorted({1, *peer_counts})
     if fetches_in_flight is None:
         fetches_in_flight = min(200, max(1, web.host_count // (HOSTS_PER_FETCH * counts[-1])))
-    # What a host may be asked, and what is no trap, was decided when the trace was recorded.
-    settings = CrawlSettings(
-        delay_s=delay_s,
-        fetches_in_flight_max=fetches_in_flight,
-        pages_in_progress_max=fetches_in_flight + 256,
-        requests_per_host_day_max=LIMITLESS,
-        pages_per_host_max=LIMITLESS,
-        requests_per_domain_max=LIMITLESS,
-        avoids_traps=False,
-    )
+    settings = _settings_of(fetches_in_flight, delay_s)
     crawls = {}
     for count in counts:
         crawls[count] = SimulatedCrawl(
@@ -178,6 +170,20 @@ def replay(
         reference_variance=REFERENCE_VARIANCE,
         runs=tuple(_compared(run, alone, fetches_in_flight) for run in runs if run.peers in peer_counts),
         notes=_notes(web, runs, fetches_in_flight, interval_s),
+    )
+
+
+def _settings_of(fetches_in_flight: int, delay_s: float) -> CrawlSettings:
+    """Without limits: what is asked for, how often and how deep, was decided when it was recorded."""
+    return CrawlSettings(
+        delay_s=delay_s,
+        fetches_in_flight_max=fetches_in_flight,
+        pages_in_progress_max=fetches_in_flight + 256,
+        requests_per_host_day_max=LIMITLESS,
+        pages_per_host_max=LIMITLESS,
+        requests_per_domain_max=LIMITLESS,
+        depth_max=DEPTH_MAX,
+        avoids_traps=False,
     )
 
 

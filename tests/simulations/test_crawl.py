@@ -74,6 +74,13 @@ def test_peers_without_documents_fetch_the_same_pages_at_the_same_times(has_wire
     assert run.world.traffic.total().messages > 0
 
 
+def test_a_replay_goes_deeper_than_crawls_do_by_default() -> None:
+    urls = [f"http://a.test/{number}" for number in range(CrawlSettings().depth_max + 100)]
+    trace = [TracedPage(url, 0.0, 0.1, 700, tuple(urls[n + 1 : n + 2])) for n, url in enumerate(urls)]
+    (run,) = replay(trace, [1]).runs
+    assert run.virtual_seconds >= 0.1 * len(urls)
+
+
 def test_peers_fetch_the_same_pages_whatever_the_network_does() -> None:
     found = []
     for delay_s in (0.001, 2.0):
