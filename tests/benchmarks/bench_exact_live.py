@@ -5,11 +5,11 @@ BENCH_LIVE_PAGES=1500 pytest tests/benchmarks/bench_exact_live.py -s
 As `tests/live/test_exact.py`, on hosts of 40 pages: a web is served with the seconds of a trace, recorded by
 the peers that crawl it, and replayed by the same peers in virtual time; `plan` says how long it takes, too.
 
-Measured (2 shared vCPU AMD EPYC, load 15, 2026-11-25), 1,500 pages, pages of each peer equal:
+Measured (2 shared vCPU AMD EPYC, load 23, 2026-11-25), 1,500 pages, pages of each peer equal:
 
-    peers  real    exact   of real  planned  of real
-    2      73.4 s  72.2 s  .984     67.0 s   .91
-    4      75.6 s  72.7 s  .962     67.0 s   .89
+    peers  real     exact    of real  planned  of real
+    2      124.7 s  119.2 s  .956     111.6 s  .90
+    4      120.6 s  116.7 s  .968     111.6 s  .93
 """
 
 from __future__ import annotations
