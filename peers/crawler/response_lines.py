@@ -13,6 +13,7 @@ from typing import Final
 _HEAD_END: Final = re.compile(rb"\n\r?\n")
 _NAME: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2: token
 _NOT_IN_VALUES: Final = re.compile(rb"[\x00\r\x0b\x0c]")
+_PACKING: Final = frozenset((b"gzip", b"x-gzip", b"deflate"))
 _FRAMING: Final = frozenset((b"content-length", b"transfer-encoding"))
 
 
@@ -31,24 +32,33 @@ def readable_head(head: bytes) -> bytes:
 
     Lines that are no headers go: without a colon, with a name that is none, continuations of nothing. Bytes
     that no value may hold become spaces (RFC 9110, 5.5). `identity` in a Transfer-Encoding, which RFC 2616
-    knew and RFC 7230 dropped, says nothing.
+    knew and RFC 7230 dropped, says nothing. What else stands there before `chunked`, as `gzip` (RFC 9112,
+    7.2), is told as the last of the content codings: the message ends where its chunks do, and is unpacked
+    with them.
     """
     status_line, *lines = head.split(b"\n")
     kept = [status_line.removesuffix(b"\r")]
+    packed: list[bytes] = []
     is_continued = False
     for line in lines:
         if line[:1] in (b" ", b"\t"):
             if is_continued and line.strip():
                 kept.append(_NOT_IN_VALUES.sub(b" ", line).rstrip())
             continue
-        header = _readable_header(line.removesuffix(b"\r"))
+        header = _readable_header(line.removesuffix(b"\r"), packed)
         is_continued = header is not None
         if header is not None:
             kept.append(header)
+    kept += [b"Content-Encoding: " + coding for coding in packed]
     return b"\r\n".join(kept) + b"\r\n\r\n"
 
 
-def _readable_header(line: bytes) -> bytes | None:
+def _readable_header(line: bytes, packed: list[bytes]) -> bytes | None:
+    """Return a header; None of a line that is left out.
+
+    Args:
+      packed: gets the codings that a body is in besides its chunks.
+    """
     name, colon, value = line.partition(b":")
     name = name.rstrip(b" \t")
     if not colon or _NAME.fullmatch(name) is None:
@@ -60,5 +70,9 @@ def _readable_header(line: bytes) -> bytes | None:
         said = [coding for coding in codings if coding.strip().lower() != b"identity"]
         if not said:
             return None
+        *others, last = [coding.strip().lower() for coding in said]
+        if others and last == b"chunked" and _PACKING.issuperset(others):
+            packed += others
+            return name + b": chunked"
         value = value if said == codings else b" " + b",".join(said).strip()
     return name + b":" + value

@@ -29,6 +29,14 @@ def headers_of(head: bytes) -> list[tuple[bytes, bytes]]:
         (b"Transfer-Encoding: Identity\r\n", []),
         (b"Transfer-Encoding: identity, chunked\r\n", [(b"transfer-encoding", b"chunked")]),
         (b"Transfer-Encoding: identity,identity\r\n", []),
+        (
+            b"Transfer-Encoding: GZIP , chunked\r\nContent-Encoding: br\r\n",
+            [
+                (b"transfer-encoding", b"chunked"),
+                (b"content-encoding", b"br"),
+                (b"content-encoding", b"gzip"),
+            ],
+        ),
         (b"Transfer-Encoding : chunked\r\n", [(b"transfer-encoding", b"chunked")]),
         (b" continued\r\nA: b\r\n\tc\r\n", [(b"a", b"b c")]),
         (b"no colon\r\n Transfer-Encoding: chunked\r\n", []),
@@ -46,6 +54,9 @@ def test_what_servers_write_is_read_as_browsers_do(lines: bytes, headers: list[t
         b"Content-Length: 1\0",
         b"Content-Length: 1, 2",
         b"Transfer-Encoding: gzip, identity",
+        b"Transfer-Encoding: chunked, gzip",
+        b"Transfer-Encoding: chunked, chunked",
+        b"Transfer-Encoding: unheard, chunked",
         b"Content-Length: x",
     ],
 )
