@@ -1,20 +1,32 @@
 from __future__ import annotations
 
 import json
+import os
 import time
+from pathlib import Path
+from typing import Final
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from protego import Protego
 
 from mesh.urls import canonical
 from peers.crawler import robots
 from peers.crawler.path_rules import WILDCARDS_MAX
-from peers.crawler.robots import ROBOTS_BYTES_MAX, RobotsLine, RobotsRules, beginning_of, product_token
-from tests.shared_data import shared
+from peers.crawler.robots import (
+    ROBOTS_BYTES_MAX,
+    RobotsLine,
+    RobotsRules,
+    beginning_of,
+    product_token,
+    sitemaps_named,
+)
+from tests.shared_data import SHARED, shared
 
 SITE = "http://a.test"
+REAL_FILES_VARIABLE: Final = "TIANMESH_REAL_ROBOTS"
 
 
 def parse(body: bytes, agent: str = "tianmesh") -> RobotsRules:
@@ -278,6 +290,32 @@ def test_crawler_commons_files_are_read() -> None:
     for name in ("robots-with-utf8-bom", "robots-with-utf16le-bom", "robots-with-utf16be-bom"):
         rules = parse((folder / f"{name}.txt").read_bytes())
         assert not rules.allows("http://www.newsweek.com/profile/x"), name
+
+
+def test_4231_real_files_are_read_in_bounded_time_and_nearly_all_as_by_protego() -> None:
+    """They are `tests/test_data` in the source distribution of protego, see the README of the shared data."""
+    folder = Path(os.environ.get(REAL_FILES_VARIABLE, SHARED / "suites/robots-real"))
+    if not folder.is_dir():
+        pytest.skip(f"no folder of real robots.txt files: {REAL_FILES_VARIABLE} names none")
+    files = sorted(folder.iterdir())
+    assert len(files) == 4_231
+    paths = ("/", "/search?q=x", "/wp-admin/x", "/a/b.html")
+    slowest_s, others = 0.0, set()
+    for path in files:
+        body = path.read_bytes()
+        started = time.process_time()
+        rules = parse(body)
+        answers = [rules.allows(SITE + each) for each in paths]
+        sitemaps_named(body)
+        slowest_s = max(slowest_s, time.process_time() - started)
+        read = Protego.parse(body.decode("utf-8", "ignore"))
+        if answers != [read.can_fetch(SITE + each, "tianmesh") for each in paths]:
+            others.add(path.name)
+        assert rules.crawl_delay_s == read.crawl_delay("tianmesh"), path.name
+    assert slowest_s < 0.5
+    # 25 have a Crawl-delay and no rule before the next line of agents: that ends no group by RFC 9309, 2.2.4,
+    # as google/robotstxt has it. Three begin with a byte order mark, which protego takes for a name.
+    assert len(others) == 28
 
 
 def deciding_line(text: str, path: str) -> RobotsLine | None:
