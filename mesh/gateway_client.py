@@ -248,5 +248,7 @@ _LEFT_OUT: Final = (
     "policy",
     "policy_budget",
     "address_busy",
+    "dns_open",
+    "silent",
     "busy",
 )

@@ -39,7 +39,15 @@ from peers.crawler.connection import (
 from peers.crawler.contact import ADVICE
 from peers.crawler.decoding import Decoded, Undecodable, decode_beginning
 from peers.crawler.proxy import Proxy, is_own_name
-from peers.crawler.resolver import Endpoints, LookupFailed, NoSuchName, Resolver, is_address
+from peers.crawler.resolver import (
+    LOOK_AGAIN_S,
+    Endpoints,
+    LookupFailed,
+    NoSuchName,
+    Resolver,
+    StillOpen,
+    is_address,
+)
 from peers.crawler.tls_sessions import TlsSessions
 from peers.crawler.web_request import FailureReason, FetchFailed, FetchPage, FetchResult, PageFetched
 from peers.documents.formats import DOCUMENT_MEDIA_TYPES, UNKNOWN_MEDIA_TYPES, may_be_document
@@ -125,6 +133,8 @@ class Fetcher:
                 codings = ""
         except AddressBusy as busy:
             return FetchFailed(request.url, FailureReason.ADDRESS_BUSY, str(busy), busy.pause_s)
+        except StillOpen as question:
+            return FetchFailed(request.url, FailureReason.DNS_OPEN, str(question), LOOK_AGAIN_S)
         except RuledOut as ruled:
             return FetchFailed(request.url, FailureReason.POLICY, str(ruled), ruled.pause_s, ip=ruled.address)
         except trio.TooSlowError:

@@ -75,6 +75,7 @@ class Blame(Enum):
 _BLAMES: Final = {
     FailureReason.UNLICENSED: Blame.NOBODY,
     FailureReason.ADDRESS_BUSY: Blame.NOBODY,
+    FailureReason.DNS_OPEN: Blame.NOBODY,
     FailureReason.POLICY: Blame.NOBODY,
     FailureReason.LOCAL: Blame.US,
     FailureReason.NO_CONTACT: Blame.US,

@@ -1,5 +1,8 @@
 """Find the addresses of host names, through the system or from a table. [io]
 
+A name server that is slow holds up nobody but the hosts that it is asked for: who asks waits a moment, is
+told that the question is still open, and comes again.
+
 Judging the addresses is not done here but in `addresses.py`, for every answer of every resolver alike.
 """
 
@@ -11,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from ipaddress import ip_address
 from itertools import zip_longest
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -18,6 +22,9 @@ import msgspec
 import trio
 
 LOOKUP_S_MAX = 10.0  # glibc alone tries for 5 s per server; a name that takes longer waits for the next time
+PATIENCE_S = 0.5  # of who asks; most answers take a tenth of that
+LOOK_AGAIN_S = 2.0  # then that one comes again
+OPEN_MAX = 200  # questions at a time, as many as fetches; with more the name servers are the bottleneck
 CACHE_ENTRIES_MAX = 10_000  # as Scrapy and BUbiNG
 CACHE_S = 600.0  # the system does not tell the TTL; long enough for a visit, short enough for a move
 CACHE_FAILURE_S = 60.0  # as BUbiNG
@@ -42,6 +49,10 @@ class LookupFailed(Exception):
     """There was no answer this time."""
 
 
+class StillOpen(Exception):
+    """The name server has not answered so far: the question goes on, ask again in `LOOK_AGAIN_S`."""
+
+
 class Resolver(Protocol):
     """Finds where a host is. An address as a name resolves to itself."""
 
@@ -51,7 +62,17 @@ class Resolver(Protocol):
         Raises:
           NoSuchName: definitively not there.
           LookupFailed: no answer now.
+          StillOpen: no answer so far.
         """
+
+
+class _Question:
+    """A name that the system is asked for."""
+
+    def __init__(self) -> None:
+        self.is_answered = trio.Event()
+        self.addresses: tuple[str, ...] = ()
+        self.failure: LookupFailed | None = None
 
 
 class SystemResolver:
@@ -70,6 +91,7 @@ class SystemResolver:
         self._cache_entries_max = cache_entries_max
         # Name to expiry and addresses, none for a name that does not exist.
         self._cache: OrderedDict[str, tuple[float, tuple[str, ...]]] = OrderedDict()
+        self._questions: dict[str, _Question] = {}  # open, or failed and nobody was told so far
         # An own limiter: look-ups that were given up go on in their threads and must not take those of all.
         self._threads = trio.CapacityLimiter(lookups_max)
         self._lookup = lookup or self._ask_system
@@ -77,14 +99,55 @@ class SystemResolver:
     async def resolve(self, hostname: str, port: int) -> Endpoints:
         if is_address(hostname):
             return Endpoints((hostname,), port)
-        remembered = self._cache.get(hostname)
-        if remembered is not None and remembered[0] > trio.current_time():
-            addresses = remembered[1]
-        else:
-            addresses = await self._ask(hostname)
+        addresses = self._remembered(hostname)
+        if addresses is None:
+            addresses = await self._wait_for(hostname)
         if not addresses:
             raise NoSuchName(f"no such name: {hostname}")
         return Endpoints(addresses, port)
+
+    def _remembered(self, hostname: str) -> tuple[str, ...] | None:
+        expiry, addresses = self._cache.get(hostname, (-inf, ()))
+        return addresses if expiry > trio.current_time() else None
+
+    async def _wait_for(self, hostname: str) -> tuple[str, ...]:
+        """Ask the system, or wait for an answer to the question that is open."""
+        question = self._questions.get(hostname)
+        if question is None:
+            question = self._begin(hostname)
+        with trio.move_on_after(PATIENCE_S):
+            await question.is_answered.wait()
+        if not question.is_answered.is_set():
+            raise StillOpen(f"no answer for {hostname} so far")
+        self._close(hostname, question)
+        if question.failure is not None:
+            raise question.failure
+        return question.addresses
+
+    def _begin(self, hostname: str) -> _Question:
+        if len(self._questions) >= OPEN_MAX:
+            questions = self._questions.items()
+            self._questions = {name: each for name, each in questions if not each.is_answered.is_set()}
+        if len(self._questions) >= OPEN_MAX:
+            raise StillOpen(f"{hostname} is not asked for before other questions are answered")
+        question = self._questions[hostname] = _Question()
+        trio.lowlevel.spawn_system_task(self._answer, hostname, question)
+        return question
+
+    def _close(self, hostname: str, question: _Question) -> None:
+        if self._questions.get(hostname) is question:
+            del self._questions[hostname]
+
+    async def _answer(self, hostname: str, question: _Question) -> None:
+        """Ask for a name, whoever still waits for it."""
+        try:
+            question.addresses = await self._ask(hostname)
+            self._close(hostname, question)  # who comes later finds it remembered
+        except LookupFailed as failure:
+            question.failure = failure
+        except Exception as error:  # of the system's resolver: no task may end the process
+            question.failure = LookupFailed(f"{hostname}: {error!r}")
+        question.is_answered.set()
 
     async def _ask(self, hostname: str) -> tuple[str, ...]:
         try:

@@ -376,8 +376,8 @@ class Visits:
     def failed(self, failed: FetchFailed, now: float) -> list[Send]:
         """Take in that there is no answer."""
         url, reason = failed.url, failed.reason
-        if reason is FailureReason.ADDRESS_BUSY:
-            self._was_not_asked(url, now + failed.pause_s, now)
+        if reason in (FailureReason.ADDRESS_BUSY, FailureReason.DNS_OPEN):
+            self._was_not_asked(failed, now)
             return []
         if reason is FailureReason.POLICY:
             self._was_ruled_out(failed, now)
@@ -415,14 +415,14 @@ class Visits:
                 return []
         return self._pages.parsed(parsed, now)
 
-    def _was_not_asked(self, url: str, again_s: float, now: float) -> None:
-        """Let a host wait for the turn of its address."""
-        visit = self._visits.pop(url, None)
+    def _was_not_asked(self, failed: FetchFailed, now: float) -> None:
+        """Let a host wait for the turn of its address, or until that is known."""
+        visit = self._visits.pop(failed.url, None)
         if visit is not None:
-            self._asked.remove(host_of(url))
-            self.outcomes[FailureReason.ADDRESS_BUSY] += 1
+            self._asked.remove(host_of(failed.url))
+            self.outcomes[failed.reason] += 1
             self._frontier.put_back(visit.state, visit.taken)
-            self._clocks.wait(visit.state, again_s)
+            self._clocks.wait(visit.state, now + failed.pause_s)
             self._frontier.release(visit.state, now)
 
     def _was_ruled_out(self, failed: FetchFailed, now: float) -> None:

@@ -32,6 +32,7 @@ class FailureReason(StrEnum):
     URL = "url"  # not canonical http(s), or a port no web server should have
     DNS = "dns"  # there is no such name
     DNS_TEMPORARY = "dns_temporary"  # the name server failed or did not answer in time
+    DNS_OPEN = "dns_open"  # not asked: the name server has not answered so far
     PRIVATE_ADDRESS = "private_address"  # the name leads to an address of ours or of nobody
     REFUSED = "refused"
     UNREACHABLE = "unreachable"
@@ -117,7 +118,7 @@ class FetchFailed(Message, frozen=True):
     url: str
     reason: FailureReason
     detail: str = ""  # for people; why, when it is the policy
-    pause_s: float = 0.0  # until it is the turn of a host whose address is busy, or of one that has to wait
+    pause_s: float = 0.0  # until a host is to come again that was not asked
     ip: str = ""  # of a host that the policy leaves out or lets wait
 
 

@@ -583,19 +583,22 @@ def test_retry_after_makes_the_pause_longer_within_limits(value: str, pause_s: f
     assert desk.controller.wake_at() == pytest.approx(desk.now + pause_s)
 
 
-def test_a_host_whose_address_is_busy_waits_for_its_turn_and_counts_as_not_asked() -> None:
+@pytest.mark.parametrize("reason", [FailureReason.ADDRESS_BUSY, FailureReason.DNS_OPEN])
+def test_a_host_whose_address_is_busy_or_not_known_waits_and_counts_as_not_asked(
+    reason: FailureReason,
+) -> None:
     desk = Desk(pages_per_host_max=1, requests_per_domain_max=2)
     desk.seed(HOME)
     for question in (ROBOTS, HOME):
         for pause_s in (7.0, 0.5):
-            desk.tell(FetchFailed(question, FailureReason.ADDRESS_BUSY, pause_s=pause_s))
+            desk.tell(FetchFailed(question, reason, pause_s=pause_s))
             assert asked(desk.wake(max(pause_s, 2.0) - 0.1)) == []
             assert asked(desk.wake(0.1)) == [question]
         if question == ROBOTS:
             assert asked(desk.allow()) == [HOME]
     desk.tell(fetched(HOME, 404))
     assert desk.state_of(HOME) == "F404"
-    assert desk.observe().fetch_status == {"address_busy": 4, "404": 1}
+    assert desk.observe().fetch_status == {reason: 4, "404": 1}
 
 
 @pytest.mark.parametrize("reason", [FailureReason.DNS, FailureReason.PRIVATE_ADDRESS])

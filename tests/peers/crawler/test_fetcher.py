@@ -21,7 +21,15 @@ from peers.crawler.connection import FetchLimits
 from peers.crawler.decoding import BODY_BYTES_MAX, Decoded
 from peers.crawler.extraction import decoded
 from peers.crawler.fetcher import Fetcher, tls_context
-from peers.crawler.resolver import Endpoints, FixedEndpoint, FixedResolver, LookupFailed, SystemResolver
+from peers.crawler.resolver import (
+    LOOK_AGAIN_S,
+    Endpoints,
+    FixedEndpoint,
+    FixedResolver,
+    LookupFailed,
+    StillOpen,
+    SystemResolver,
+)
 from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.tls_sessions import TlsSessions
 from peers.crawler.web_request import (
@@ -758,6 +766,16 @@ async def test_a_name_server_that_fails_is_told_apart() -> None:
 
     result = await Fetcher(Failing()).fetch(FetchPage("http://a.test/"))
     assert reason_of(result) is FailureReason.DNS_TEMPORARY
+
+
+async def test_a_host_comes_again_when_its_name_is_not_resolved_at_once() -> None:
+    class Slow:
+        async def resolve(self, hostname: str, port: int) -> Endpoints:
+            raise StillOpen("no answer so far")
+
+    result = await Fetcher(Slow()).fetch(FetchPage("http://a.test/"))
+    assert isinstance(result, FetchFailed)
+    assert (result.reason, result.pause_s) == (FailureReason.DNS_OPEN, LOOK_AGAIN_S)
 
 
 async def test_a_closed_port_is_refused(nursery: trio.Nursery) -> None:

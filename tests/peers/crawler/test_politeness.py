@@ -83,7 +83,7 @@ def test_every_reason_has_who_is_to_blame() -> None:
         blame: {reason for reason in FailureReason if politeness.blame_for(reason) is blame}
         for blame in Blame
     }
-    assert blames[Blame.NOBODY] == {"unlicensed", "address_busy", "policy"}
+    assert blames[Blame.NOBODY] == {"unlicensed", "address_busy", "dns_open", "policy"}
     assert blames[Blame.US] == {"local", "no_contact"}
     assert blames[Blame.HOPELESS_HOST] == {"dns", "private_address"}
     assert "timeout" in blames[Blame.HOST]

@@ -10,11 +10,14 @@ import trio.testing
 from peers.crawler import resolver as resolver_module
 from peers.crawler.resolver import (
     LOOKUP_S_MAX,
+    OPEN_MAX,
+    PATIENCE_S,
     Endpoints,
     FixedEndpoint,
     FixedResolver,
     LookupFailed,
     NoSuchName,
+    StillOpen,
     SystemResolver,
 )
 
@@ -82,13 +85,56 @@ async def test_a_failing_name_server_is_no_proof_and_is_not_remembered(asked: Na
     assert (await resolver.resolve("b.test", 80)).addresses == ("1.2.3.5",)
 
 
-async def test_a_name_server_that_does_not_answer_is_given_up(
+async def test_a_name_server_that_does_not_answer_holds_nobody_and_is_given_up(
     asked: NameServer, autojump_clock: trio.testing.MockClock
 ) -> None:
     asked.delay_s = LOOKUP_S_MAX * 2
+    resolver = SystemResolver(lookup=asked.lookup)
+    for _ in range(3):
+        began = trio.current_time()
+        with pytest.raises(StillOpen):
+            await resolver.resolve("a.test", 80)
+        assert trio.current_time() == pytest.approx(began + PATIENCE_S)
+    await trio.sleep(LOOKUP_S_MAX)
     with pytest.raises(LookupFailed):
-        await SystemResolver(lookup=asked.lookup).resolve("a.test", 80)
-    assert trio.current_time() == pytest.approx(LOOKUP_S_MAX)
+        await resolver.resolve("a.test", 80)
+    assert asked.questions == ["a.test"], "one question, however often it is asked for"
+
+
+async def test_an_answer_that_comes_late_is_there_for_the_next_turn(
+    asked: NameServer, autojump_clock: trio.testing.MockClock
+) -> None:
+    asked.delay_s = 2 * PATIENCE_S
+    resolver = SystemResolver(lookup=asked.lookup)
+    with pytest.raises(StillOpen):
+        await resolver.resolve("a.test", 80)
+    await trio.sleep(PATIENCE_S)
+    assert (await resolver.resolve("a.test", 80)).addresses == ("1.2.3.4", "2606::1")
+    with pytest.raises(StillOpen):
+        await resolver.resolve("none.test", 80)
+    await trio.sleep(PATIENCE_S)
+    with pytest.raises(NoSuchName):
+        await resolver.resolve("none.test", 80)
+    assert asked.questions == ["a.test", "none.test"]
+
+
+async def test_no_more_questions_are_open_than_fetches_could_be(
+    asked: NameServer, autojump_clock: trio.testing.MockClock
+) -> None:
+    asked.delay_s = 2 * PATIENCE_S
+    resolver = SystemResolver(lookup=asked.lookup)
+
+    async def ask(name: str) -> None:
+        with pytest.raises(StillOpen):
+            await resolver.resolve(name, 80)
+
+    async with trio.open_nursery() as nursery:
+        for n in range(OPEN_MAX + 9):
+            nursery.start_soon(ask, f"h{n}.test")
+    assert len(asked.questions) == OPEN_MAX
+    await trio.sleep(PATIENCE_S)
+    await ask("a.test")  # for which those make room that are answered, and nobody came for
+    assert asked.questions[-1] == "a.test"
 
 
 async def test_the_memory_is_bounded(asked: NameServer) -> None:
