@@ -1,8 +1,8 @@
 """From a URL that is due to a page that was parsed, politely.
 
 Actor: `controller` decides what is fetched when. It has `visits` (whom to ask, and what answers mean; with
-`host_clocks` and `robots_files`), `pages_in_progress` (from being fetched to being done) and `links` (to
-their owners, through the `outbox`, past `deaf_members`; what the policy does not want waits in
+`questions`, `host_clocks` and `robots_files`), `pages_in_progress` (from being fetched to being done) and
+`links` (to their owners, through the `outbox`, past `deaf_members`; what the policy does not want waits in
 `left_out_links` for another one), all over the `frontier`: URLs as `url_rows` in `url_queues`, `held_hosts`
 (one of them and its registrable domain: `host_state`; those that have no place in memory: `parked_hosts`),
 who of them is next by `host_turns`, `filled_slots`, `changed_texts` for the index; the shape of its keys is

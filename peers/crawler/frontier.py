@@ -173,7 +173,7 @@ class Frontier:
         if joined != texts:
             self._table.put(key, _encode(joined))
             self.note_change(key)
-            if self._is_stored(slot, mark):
+            if (row := self.row_of(url, slot)) is not None and row.is_stored:
                 self.changed_texts.mark(slot, mark, url)
 
     def anchors_of(self, url: str, slot: int) -> tuple[str, ...]:
@@ -195,9 +195,7 @@ class Frontier:
 
     def take_stored(self, state: HostState, count: int) -> list[QueuedUrl]:
         """Take stored pages of a host that is lost, due or not, among so many more of its queue."""
-        assert state.leaving is not None
-        taken, state.leaving = self._queues.take_stored(state, state.leaving, count)
-        return taken
+        return self._queues.take_stored(state, count)
 
     def release(self, state: HostState, now: float) -> None:
         """Give a host back, to be asked again at its `next_fetch_s` if anything is queued."""
@@ -489,10 +487,6 @@ class Frontier:
         if self._hosts.is_held(slot):
             self._url_counts[slot] = self._url_counts.get(slot, 0) + change
             self.url_count += change
-
-    def _is_stored(self, slot: int, mark: bytes) -> bool:
-        row = self._table.get(url_key(slot, mark))
-        return row is not None and row_in(row).is_stored
 
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -76,26 +76,22 @@ class UrlQueues:
                 state.again_owed = owed if owed < 1.0 else 1.0 - self.again_share
         return taken
 
-    def take_stored(self, state: HostState, after: bytes, count: int) -> tuple[list[QueuedUrl], bytes | None]:
-        """Take the stored pages among the next of those that were visited, due or not.
+    def take_stored(self, state: HostState, count: int) -> list[QueuedUrl]:
+        """Take stored pages of a host that is lost, due or not, among so many more of those visited before.
 
-        Args:
-          after: the last key that was looked at; empty to begin.
-          count: entries to look at.
-
-        Returns:
-          What was taken, and the last key that was looked at; None when there are no more.
+        How far that has come is `state.leaving`.
         """
         queue = queue_of(state.slot, state.hash)
-        start = after + b"\0" if after else queue + FIRST_AGAIN
+        start = state.leaving + b"\0" if state.leaving else queue + FIRST_AGAIN
         entries = list(self._table.scan(start, queue + QUEUE_END, limit=count))
+        state.leaving = entries[-1][0] if len(entries) == count else None
         taken = []
         for key, value in entries:
             row = self._table.get(url_key(state.slot, mark_in(key)))
             assert row is not None, "what is queued has a row"
             if mark_in(key) not in self.taken and (before := row_in(row)).is_stored:
                 taken.append(self._take(state, key, value[1:].decode(), value[0], before))
-        return taken, entries[-1][0] if len(entries) == count else None
+        return taken
 
     def is_out(self, mark: bytes) -> bool:
         return mark in self.taken

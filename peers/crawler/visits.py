@@ -12,24 +12,21 @@ from msgspec.structs import replace
 from mesh.actor import Address, Send
 from mesh.urls import host_of
 from peers.crawler import politeness
-from peers.crawler.address_rules import AddressRules
 from peers.crawler.domain_budgets import DomainBudgets
 from peers.crawler.frontier import Frontier
 from peers.crawler.host_clocks import HostClocks
 from peers.crawler.host_state import HostState, OriginRules
-from peers.crawler.link_lists import LIST_MEDIA_TYPES, PACKED_MEDIA_TYPES, has_list_name
 from peers.crawler.messages import PageParsed
 from peers.crawler.page_limit import PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
 from peers.crawler.politeness import Blame
+from peers.crawler.questions import Questions
 from peers.crawler.revisiting import Finding, concluded_by, is_given_up
-from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.robots_files import RobotsFiles, RobotsQuestion, sitemaps_in
 from peers.crawler.settings import CrawlSettings
 from peers.crawler.url_queues import QueuedUrl
 from peers.crawler.url_rows import Conclusion, due_at
 from peers.crawler.web_request import (
-    WANTED_MEDIA_TYPES,
     AbandonFetches,
     FailureReason,
     FetchFailed,
@@ -43,8 +40,6 @@ from peers.policy.rules import Policy
 EXCLUSIONS_PER_TURN: Final = 100  # URLs a host may lose to its rules before another host has its turn
 VAIN_TURNS_MAX: Final = 10  # of hosts that have nothing to offer, before other messages have theirs
 LOCAL_FAILURE_PAUSE_S: Final = 5.0
-NO_LIST: Final = tuple(each for each in WANTED_MEDIA_TYPES if each not in LIST_MEDIA_TYPES)
-PAGE_OR_PACKED_LIST: Final = (*dict.fromkeys((*WANTED_MEDIA_TYPES, *PACKED_MEDIA_TYPES)),)
 
 
 class Visit(NamedTuple):
@@ -76,15 +71,15 @@ class Visits:
         self._clocks = HostClocks(frontier, settings)
         self._budgets = budgets
         self.robots = RobotsFiles(frontier, self._clocks, budgets, settings)
+        self._questions = Questions(self._clocks, self.robots, settings)
         self._visits: dict[str, Visit] = {}  # by URL
         self._asked: set[str] = set()  # hosts of these
         self._paused_until_s = -inf
-        self._crawler_count = 1
         self.outcomes: Counter[str] = Counter()  # by HTTP status, failures by reason, documents not read
         self.bytes_fetched = 0
 
     def change_settings(self, settings: CrawlSettings) -> None:
-        self._settings = self._clocks.settings = self.robots.settings = settings
+        self._settings = self._clocks.settings = self.robots.settings = self._questions.settings = settings
 
     def change_policy(self, policy: Policy) -> None:
         """Go by what the owner of the mesh wants now."""
@@ -92,7 +87,7 @@ class Visits:
 
     def change_crawlers(self, count: int) -> None:
         """Know with how many peers the web is shared out, this one too."""
-        self._crawler_count = max(1, count)
+        self._questions.crawler_count = max(1, count)
 
     def __len__(self) -> int:
         return len(self._visits)
@@ -200,7 +195,7 @@ class Visits:
             if excluded is None and known is None:
                 return self._ask_for_robots(state, taken, now)
             if excluded is None:
-                question = self._page_question(taken.url, self._address_rules(state, taken, now))
+                question = self._questions.for_page(state, taken, now)
                 etag, last_modified = self._pages.validators(state, taken)
                 question = replace(question, etag=etag, last_modified=last_modified)
                 return self._ask(question, Visit(state, taken, None, question.is_conditional), now)
@@ -249,36 +244,8 @@ class Visits:
             self._frontier.put_back(state, taken)
             self._clocks.wait(state, free_s)
             return None
-        # A byte more than is read of it tells that it was cut.
-        rules = self._address_rules(state, taken, now) if host_of(question.url) == state.host else None
-        request = self._question(question.url, rules, (), ROBOTS_BYTES_MAX + 1)
+        request = self._questions.for_robots(question, state, taken, now)
         return self._ask(request, Visit(state, taken, question), now)
-
-    def _question(
-        self,
-        url: str,
-        rules: AddressRules | None,
-        media_types: tuple[str, ...] = WANTED_MEDIA_TYPES,
-        beginning_bytes: int = 0,
-    ) -> FetchPage:
-        delay_s = self._clocks.address_delay_s(host_of(url))
-        user_agent, peers = self._settings.agent, self._crawler_count
-        return FetchPage(url, media_types, beginning_bytes, user_agent, delay_s, peers, rules)
-
-    def _address_rules(self, state: HostState, taken: QueuedUrl, now: float) -> AddressRules | None:
-        """What the policy says of the addresses of a host; None when it makes no difference where it is."""
-        if not self._clocks.policy.is_of_addresses:
-            return None
-        page = self.robots.address_rules(state, taken)
-        host = self._clocks.address_rules(state.host, now)
-        return AddressRules(page, host) if len(page) + len(host) > 2 else None
-
-    def _page_question(self, url: str, rules: AddressRules | None) -> FetchPage:
-        if not self._settings.reads_sitemaps:
-            return self._question(url, rules, NO_LIST)
-        if not has_list_name(url):
-            return self._question(url, rules)
-        return replace(self._question(url, rules, PAGE_OR_PACKED_LIST), may_be_cut=True)
 
     def _free_s(self, url: str, state: HostState, now: float) -> float:
         """When the host of a URL may be asked on behalf of another one."""
