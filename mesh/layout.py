@@ -9,9 +9,9 @@ from mesh.table import Table
 
 # Raised whenever what stands under any key, or where a key stands, has another meaning than before:
 # slots and fingerprints of URLs, rows of the frontier and of the ledger, the membership's memory.
-LAYOUT: Final = 6
-# What this version reads of those before: from 5 on rows of URLs may have a memory, and may have none.
-READABLE: Final = frozenset((5, LAYOUT))
+LAYOUT: Final = 7
+# What this version reads of those before: since 6 rows of URLs may have a memory, since 7 a course.
+READABLE: Final = frozenset((5, 6, LAYOUT))
 _LAYOUT_KEY: Final = b"\x00layout"
 
 

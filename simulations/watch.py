@@ -33,7 +33,7 @@ import msgspec
 
 from mesh.urls import fingerprint, host_of, origin_of
 from peers.crawler.frontier_keys import HOST, URL, kind_in, name_in
-from peers.crawler.url_rows import QUEUED, row_in
+from peers.crawler.url_rows import is_new_row, row_in
 from simulations.doubts import Doubts
 from simulations.machine import Machine
 from simulations.web import Served, Web
@@ -318,7 +318,7 @@ class Watch:
 
     def _note_url(self, machine: Machine, key: bytes, value: bytes | None) -> None:
         settled = self.settled[machine.number]
-        if value is None or value[:1] == QUEUED:
+        if value is None or is_new_row(value):
             settled.pop(key, None)
             return
         row = row_in(value)

@@ -39,6 +39,7 @@ from peers.crawler.messages import ChangeSettings, PageParsed, ParseFailed, Stop
 from peers.crawler.outbox import Outbox
 from peers.crawler.page_limit import SETTLING_S, PageLimit
 from peers.crawler.pages_in_progress import PagesInProgress
+from peers.crawler.reordering import Reordering
 from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.url_explaining import Sources
 from peers.crawler.visits import Visits
@@ -125,7 +126,8 @@ class Controller(StoreActor):
         self._keeper = Keeper(me, self.keeps, self._store, life=life, mirror=self._mirror)
         outbox = Outbox(TableSection(table, b"o"), life, settings.outbox_links_max)
         left_out = LeftOutLinks(TableSection(table, b"l"), tuning.links_left_out_max)
-        self._links = Links(me, self.name, self._frontier, outbox, left_out, self._mirror, settings, tuning)
+        neighbours = self._mirror, Reordering(TableSection(table, b"w"), self._frontier)
+        self._links = Links(me, self.name, self._frontier, outbox, left_out, *neighbours, settings, tuning)
         self._pages = PagesInProgress(me, self._frontier, self._store, self._links, stored, settings, tuning)
         budgets = DomainBudgets(TableSection(table, b"b"))
         self._limit = PageLimit()
@@ -470,8 +472,8 @@ class Controller(StoreActor):
         )
 
     def _is_anything_due(self, until_s: float = -inf) -> bool:
-        """Is anything queued that is to be asked for, or due again by then? Not beyond the limit of pages."""
-        if self._limit.is_reached(self._visits.page_count):
+        """Is anything queued that is to be asked for, or due again by then, within the policy's limits?"""
+        if self._limit.is_reached(self._visits.page_count) or self._policy.is_over_at(self._store.now):
             return False
         return self._frontier.due_count > 0 or -inf < until_s >= self._frontier.next_time()
 

@@ -19,9 +19,10 @@ Any slot may have rows here. In memory are only the slots that are *held*, those
 they may be asked again (`host_turns`). The counters are over these slots. A URL that was taken stays queued
 in the table until it is settled (`url_queues`), so a crash repeats at most what was in flight.
 
-Order of what was never visited: breadth-first within a host, a URL that has been tried behind the others of
-its depth, else by fingerprint, which is as good as any order that does not depend on the peer. Which host is
-next is said by `host_turns`.
+Order of what was never visited: by rank within a host, which is the depth unless a URL has a course of its
+own (`course`, made by `orders`); a URL that has been tried behind the others of its rank, else by
+fingerprint, which is as good as any order that does not depend on the peer. Which host is next is said by
+`host_turns`.
 
 What was visited comes again in the order in which it is due, and never before. A host that has nothing but
 pages to come has its next turn when the first of them is due.
@@ -38,46 +39,43 @@ import msgspec
 from mesh.table import Table
 from mesh.urls import fingerprint, host_of
 from peers.crawler.changed_texts import ChangedTexts
+from peers.crawler.course import Course
 from peers.crawler.filled_slots import FilledSlots
 from peers.crawler.frontier_items import (
     QueuedItem,
-    RobotsRecord,
+    course_of,
     host_hash,
     join_anchors,
-    join_robots,
-    robots_in,
-    robots_row,
 )
 from peers.crawler.frontier_keys import (
     HOST,
     ITEM_KINDS,
     KIND_AT,
     URL,
-    all_robots,
     host_in,
     host_key,
     is_queued,
     kept_range,
     kind_in,
     mark_in,
-    robots_key,
     slot_key,
     texts_key,
     url_key,
 )
 from peers.crawler.held_hosts import HeldHosts
-from peers.crawler.host_state import HostState, OriginRules
+from peers.crawler.host_state import HostState
 from peers.crawler.host_turns import HostTurns
+from peers.crawler.origin_rows import OriginRows
 from peers.crawler.parked_hosts import record_in
 from peers.crawler.politeness import HostRecord
-from peers.crawler.robots import product_token, rules_for_status
 from peers.crawler.settings import CrawlSettings
+from peers.crawler.steering import Steering
 from peers.crawler.url_queues import QueuedUrl, UrlQueues
 from peers.crawler.url_rows import (
-    QUEUED,
     Conclusion,
     UrlRow,
     after_visit,
+    is_new_row,
     join_rows,
     row_in,
 )
@@ -97,11 +95,13 @@ class Frontier:
           window_urls: smaller in tests.
         """
         self._table = WatchedTable(table, kind_at=KIND_AT, kinds=ITEM_KINDS)
-        self._settings = settings
         self._url_counts: dict[int, int] = {}  # of held slots
-        self._turns = HostTurns(settings.fetches_per_domain_max)
+        self.steering = Steering(settings.ordering)
+        self._turns = HostTurns(settings.fetches_per_domain_max, self.steering)
         self._hosts = HeldHosts(self._table, self._turns, settings, window_urls)
-        self._queues = UrlQueues(self._table, self._hosts, window_urls, settings.revisit_share)
+        share = settings.revisit_share
+        self._queues = UrlQueues(self._table, self._hosts, window_urls, share, self.steering)
+        self.origins = OriginRows(self._table, self._hosts, settings.user_agent, self.note_change)
         self.url_count = 0
         self.changed_texts = ChangedTexts(table)
         self.slots = FilledSlots(self._table, self.changed_texts)
@@ -110,12 +110,11 @@ class Frontier:
 
     def change_settings(self, settings: CrawlSettings) -> None:
         """Go by these settings from now on."""
-        if settings.user_agent != self._settings.user_agent:
-            for state in self._hosts.in_memory():
-                state.origins = None  # other groups of their robots.txt may speak to us now
-        self._settings = self._hosts.settings = settings
+        self._hosts.settings = settings
+        self.origins.change_agent(settings.user_agent)
         self._turns.hosts_out_max = settings.fetches_per_domain_max
         self._queues.again_share = settings.revisit_share
+        self.steering.change_own(settings.ordering)
 
     def lift_pauses(self, opens_at: Callable[[str, float], float]) -> None:
         """Let no host wait for what another policy wanted.
@@ -127,8 +126,10 @@ class Frontier:
 
     # --- adding ---
 
-    def add(self, url: str, host: str, slot: int, depth: int, hops: int, now: float) -> bool:
-        """Queue a URL unless it is known; tell whether it was new. A known one may get less depth."""
+    def add(
+        self, url: str, host: str, slot: int, depth: int, hops: int, now: float, course: Course | None = None
+    ) -> bool:
+        """Queue a URL unless it is known; tell whether it was new. A known one may get less depth or rank."""
         self.slots.fill(slot)
         mark = fingerprint(url)
         key = url_key(slot, mark)
@@ -137,19 +138,30 @@ class Frontier:
             state, digest, is_new_host = self._hosts.know(host, slot)
             if is_new_host:
                 self.note_change(host_key(slot, digest))
-            self._queues.put(slot, mark, url, None, UrlRow(digest, depth, 0, hops))
+            self._queues.put(slot, mark, url, None, UrlRow(digest, depth, 0, hops, course=course))
             self.note_change(key)
             self._count_url(slot, +1)
             if state is not None:
                 self._turns.schedule(state, now)
             return True
-        if row[:1] == QUEUED:
+        if is_new_row(row):
             before = row_in(row)
-            if depth < before.depth or hops < before.hops:
-                better = before._replace(depth=min(depth, before.depth), hops=min(hops, before.hops))
-                self._queues.put(slot, mark, url, before, better)
-                self.note_change(key)
+            if depth < before.depth or hops < before.hops or course != before.course:
+                better = join_rows(before, before._replace(depth=depth, hops=hops, course=course))
+                self._change(slot, mark, url, before, better)
         return False
+
+    def change_course(self, slot: int, mark: bytes, url: str, course: Course | None) -> None:
+        """Have a URL that was never visited stand elsewhere in the queue of its host."""
+        row = self._table.get(url_key(slot, mark))
+        if row is not None and is_new_row(row):
+            before = row_in(row)
+            self._change(slot, mark, url, before, before._replace(course=course))
+
+    def _change(self, slot: int, mark: bytes, url: str, before: UrlRow, after: UrlRow) -> None:
+        if after != before:
+            self._queues.put(slot, mark, url, before, after)
+            self.note_change(url_key(slot, mark))
 
     def add_stored(self, url: str, slot: int) -> None:
         """Note that a page is stored that nobody here has fetched; if it was queued, it is so no more."""
@@ -211,33 +223,6 @@ class Frontier:
         """Do the same, but let others hear of it with its next change."""
         self._hosts.save(state, record)
 
-    def save_robots(self, state: HostState, record: RobotsRecord) -> None:
-        """Keep what an origin of a host has answered to the question for its robots.txt."""
-        origins = self.origins_of(state)
-        key = robots_key(state.slot, state.hash, record.origin)
-        self._table.put(key, robots_row(record))
-        self.note_change(key)
-        origins[record.origin] = self._rules_in(record)
-
-    def origins_of(self, state: HostState) -> dict[str, OriginRules]:
-        """The rules of all origins of a host that were asked for their robots.txt, expired ones too."""
-        if state.origins is None:
-            rows = self._table.scan_prefix(all_robots(state.slot, state.hash))
-            records = [robots_in(row) for _, row in rows]
-            state.origins = {record.origin: self._rules_in(record) for record in records}
-        return state.origins
-
-    def _rules_in(self, record: RobotsRecord) -> OriginRules:
-        """Return what a robots.txt allows us; `record.status` decides as well (RFC 9309, 2.3.1)."""
-        rules = rules_for_status(record.status, record.body, product_token(self._settings.user_agent))
-        return OriginRules(record.status, record.expires_s, rules)
-
-    def has_other_origin(self, state: HostState, origin: str) -> bool:
-        """Has another origin of the host answered, or is one of the next URLs of another?"""
-        if any(rules.status and other != origin for other, rules in self.origins_of(state).items()):
-            return True
-        return not all(url.startswith(f"{origin}/") for _, url, _ in state.window)
-
     def settle(self, state: HostState, taken: QueuedUrl, conclusion: Conclusion) -> None:
         """Bring a visit to its end."""
         self.note_change(self.settle_quietly(state, taken, conclusion))
@@ -253,7 +238,7 @@ class Frontier:
             after = after_visit(before, taken.url, conclusion)
             self._queues.put(state.slot, mark, taken.url, before, after, was_out=True)
         else:  # a merge has settled it meanwhile
-            visited = taken.before or UrlRow(state.hash, taken.depth, 0, taken.hops)
+            visited = taken.before or UrlRow(state.hash, taken.depth, 0, taken.hops, course=taken.course)
             after = join_rows(before, after_visit(visited, taken.url, conclusion))
             self._queues.put(state.slot, mark, taken.url, before, after)
             if after.is_queued:  # and its host may have left memory since
@@ -320,7 +305,7 @@ class Frontier:
 
     def merge_queued(self, slot: int, host: str, item: QueuedItem) -> None:
         """Join a URL that another peer has not visited with what is known of it here."""
-        row = UrlRow(host_hash(host), item.depth, item.attempts, item.hops)
+        row = UrlRow(host_hash(host), item.depth, item.attempts, item.hops, course=course_of(item))
         self._merge_row(slot, fingerprint(item.url), row, item.url)
 
     def merge_visited(self, slot: int, mark: bytes, row: UrlRow, url: str) -> None:
@@ -373,26 +358,15 @@ class Frontier:
         self.slots.fill(slot)
         self._hosts.merge(slot, record)
 
-    def merge_robots(self, slot: int, record: RobotsRecord) -> None:
-        """Join the robots.txt of an origin with what is known of it here."""
-        self.slots.fill(slot)
-        state, digest, _ = self._hosts.know(host_of(record.origin), slot)
-        key = robots_key(slot, digest, record.origin)
-        stored = self._table.get(key)
-        if stored is not None:
-            before = robots_in(stored)
-            # Of two origins of one hash the first one stays.
-            if before.origin != record.origin or join_robots(before, record) == before:
-                return
-        self._table.put(key, robots_row(record))
-        if state is not None:
-            state.origins = None
-
     # --- reading items ---
 
     def rows(self, slot: int, kind: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield keys and values of the rows of one kind, in order."""
         return self._table.scan_prefix(slot_key(slot) + kind)
+
+    def rows_from(self, key: bytes, limit: int) -> Iterator[tuple[bytes, bytes]]:
+        """Yield so many keys and values from a key on, whatever they are of."""
+        return self._table.scan(key, limit=limit)
 
     def row(self, key: bytes) -> bytes | None:
         return self._table.get(key)

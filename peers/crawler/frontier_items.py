@@ -27,6 +27,7 @@ from mesh.errors import RemoteProtocolError
 from mesh.slots import slot_of
 from mesh.urls import URL_CHARS_MAX, canonical, fingerprint, host_of, origin_of
 from mesh.wire_fields import Slot, Url
+from peers.crawler.course import COURSE_BYTES, Course, course_in
 from peers.crawler.politeness import SILENCES_MAX
 from peers.crawler.robots import ROBOTS_BYTES_MAX
 from peers.crawler.url_rows import ATTEMPTS_MAX, ROW_BYTES_MAX, UrlRow, is_sound, row_in
@@ -59,6 +60,7 @@ class QueuedItem(msgspec.Struct, frozen=True, array_like=True):
     depth: Annotated[int, Meta(ge=0, le=65_535)]
     attempts: Annotated[int, Meta(ge=0, le=ATTEMPTS_MAX)]
     hops: Annotated[int, Meta(ge=0, le=255)]
+    course: Annotated[bytes, Meta(max_length=COURSE_BYTES)] = b""  # of the row
 
 
 class VisitedItem(msgspec.Struct, frozen=True, array_like=True):
@@ -69,6 +71,7 @@ class VisitedItem(msgspec.Struct, frozen=True, array_like=True):
     row: Annotated[bytes, Meta(max_length=ROW_BYTES_MAX)]
     url: Annotated[str, Meta(max_length=URL_CHARS_MAX)] = ""  # of one to be visited again; "" when it is none
     memory: Annotated[bytes, Meta(max_length=MEMORY_BYTES)] = b""  # of the row, which is without it
+    course: Annotated[bytes, Meta(max_length=COURSE_BYTES)] = b""  # likewise
 
 
 class AnchorsItem(msgspec.Struct, frozen=True, array_like=True):
@@ -219,7 +222,7 @@ def locate(items: Items, slot_count: int) -> Located:
             slot = slots[host] = slot_of(host, slot_count)
         return slot
 
-    urls = ((item, host_of(item.url)) for item in items.queued if canonical(item.url) == item.url)
+    urls = ((item, host_of(item.url)) for item in items.queued if _is_queued(item))
     queued = [(slot_in(host), host, item) for item, host in urls]
     checked = (_checked_visited(item, slot_count, slot_in) for item in items.visited)
     visited = [each for each in checked if each is not None]
@@ -249,6 +252,19 @@ def _are_in_order(texts: tuple[str, ...]) -> bool:
     return join_anchors(texts, ()) == texts and are_uses_of_texts(texts)
 
 
+def course_of(item: QueuedItem | VisitedItem) -> Course | None:
+    """Return the course that an item has.
+
+    Raises:
+      ValueError: it is none.
+    """
+    return course_in(item.course) if item.course else None
+
+
+def _is_queued(item: QueuedItem) -> bool:
+    return canonical(item.url) == item.url and len(item.course) in (0, COURSE_BYTES)
+
+
 def _checked_visited(
     item: VisitedItem, slot_count: int, slot_in: Callable[[str], int]
 ) -> tuple[int, bytes, UrlRow, str] | None:
@@ -256,6 +272,7 @@ def _checked_visited(
         row = row_in(item.row)
         if item.memory:
             row = row._replace(memory=memory_in(item.memory))
+        row = row._replace(course=course_of(item))
     except ValueError:
         return None
     text = row.url or item.url

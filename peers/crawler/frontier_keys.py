@@ -4,7 +4,7 @@ All keys begin with the slot, so that everything that belongs to a slot is one r
 
     slot(2) "h" host(8)                                      -> HostRecord
     slot(2) "r" host(8) origin(8)                            -> robots.txt of an origin of the host
-    slot(2) "q" host(8) due(4) depth(2) attempts(1) fingerprint(16) -> hops(1) url
+    slot(2) "q" host(8) due(4) rank(2) attempts(1) fingerprint(16) -> hops(1) url
     slot(2) "u" fingerprint(16)                              -> row of the URL, see `url_rows`
     slot(2) "a" fingerprint(16)                              -> texts of the links that point to the URL
     slot(2) "d" fingerprint(16)                              -> URL of a stored page of whose link texts the
@@ -28,7 +28,7 @@ KIND_AT: Final = 2
 ITEM_KINDS: Final = TEXTS + HOST + ROBOTS + URL  # what other peers get, in order
 _HOST_AT: Final = 3
 _DUE_AT: Final = 11  # in the key of a queue entry: whole seconds, 0 for a new URL
-_DEPTH_AT: Final = 15
+_RANK_AT: Final = 15
 _ATTEMPTS_AT: Final = 17
 _FINGERPRINT_AT: Final = 18
 FIRST_AGAIN: Final = (1).to_bytes(4, "big")  # where in a queue those begin that were visited
@@ -109,8 +109,13 @@ def queue_of(slot: int, host: bytes) -> bytes:
 
 def queue_key(slot: int, mark: bytes, row: UrlRow) -> bytes:
     """Return the place of a URL in the queue of its host, which follows from its row."""
-    due, depth = int(row.due_s).to_bytes(4, "big"), row.depth.to_bytes(2, "big")
-    return b"%bq%b%b%b%c%b" % (slot.to_bytes(2, "big"), row.host, due, depth, row.attempts, mark)
+    due, rank = int(row.due_s).to_bytes(4, "big"), row.rank.to_bytes(2, "big")
+    return b"%bq%b%b%b%c%b" % (slot.to_bytes(2, "big"), row.host, due, rank, row.attempts, mark)
+
+
+def place_in_queue(queue: bytes, rank: int, mark: bytes) -> bytes:
+    """Return where a new URL of a rank stands, or would, that was never tried; see `queue_of`."""
+    return b"%b%b%b\0%b" % (queue, bytes(4), rank.to_bytes(2, "big"), mark)
 
 
 def host_in(key: bytes) -> bytes:
@@ -123,8 +128,9 @@ def mark_in(key: bytes) -> bytes:
     return key[_FINGERPRINT_AT:]
 
 
-def depth_in(key: bytes) -> int:
-    return int.from_bytes(key[_DEPTH_AT:_ATTEMPTS_AT], "big")
+def rank_in(key: bytes) -> int:
+    """Return where a queue entry stands among those that are due at the same time; see `UrlRow.rank`."""
+    return int.from_bytes(key[_RANK_AT:_ATTEMPTS_AT], "big")
 
 
 def attempts_in(key: bytes) -> int:
@@ -132,9 +138,9 @@ def attempts_in(key: bytes) -> int:
 
 
 def due_s_in(key: bytes) -> float:
-    return float(int.from_bytes(key[_DUE_AT:_DEPTH_AT], "big"))
+    return float(int.from_bytes(key[_DUE_AT:_RANK_AT], "big"))
 
 
 def is_new(key: bytes | None) -> bool:
     """Is a queue entry that of a URL that was never visited?"""
-    return key is not None and key[_DUE_AT:_DEPTH_AT] == bytes(4)
+    return key is not None and key[_DUE_AT:_RANK_AT] == bytes(4)

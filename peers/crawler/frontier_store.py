@@ -43,7 +43,7 @@ from peers.crawler.frontier_items import (
 from peers.crawler.frontier_keys import HOST, ROBOTS, TEXTS, URL, content_name, kind_in, name_in, slot_in
 from peers.crawler.politeness import HostRecord
 from peers.crawler.settings import CrawlSettings
-from peers.crawler.url_rows import memory_part, row_in, shown_part
+from peers.crawler.url_rows import course_part, memory_part, row_in, shown_part
 from peers.handover.slot_digests import NOTHING, SlotDigest, SlotDigests
 from peers.handover.store import PAUSE, Part, Shipment
 from peers.handover.wire_messages import CHANGES_MAX
@@ -178,7 +178,8 @@ class FrontierStore:
             frontier.merge_host(slot, politeness.seen_elsewhere(told, clock_offset_s, now, settings))
         for slot, robots in located.robots:
             expires_s = min(robots.expires_s + clock_offset_s, now + settings.robots_ttl_s)
-            frontier.merge_robots(slot, RobotsRecord(robots.origin, robots.status, expires_s, robots.body))
+            frontier.slots.fill(slot)
+            frontier.origins.merge(slot, RobotsRecord(robots.origin, robots.status, expires_s, robots.body))
         for slot, name, item in located.queued:
             frontier.merge_queued(slot, name, item)
         for slot, mark, row, url in located.visited:
@@ -282,10 +283,12 @@ class FrontierStore:
             url = url or self._frontier.url_in_queue(slot, name_in(key), shown)
             gathering.n_bytes += len(url)
         if shown.visit == 0:
-            gathering.queued.append(QueuedItem(url, shown.depth, shown.attempts, shown.hops))
+            gathering.queued.append(
+                QueuedItem(url, shown.depth, shown.attempts, shown.hops, course_part(row))
+            )
         else:
             text = url if shown.is_queued else ""
-            item = VisitedItem(slot, name_in(key), shown_part(row), text, memory_part(row))
+            item = VisitedItem(slot, name_in(key), shown_part(row), text, memory_part(row), course_part(row))
             gathering.visited.append(item)
 
     def _id_shown(self, key: bytes) -> bytes | None:

@@ -26,7 +26,7 @@ class HostClocks:
         self._frontier.lift_pauses(self._opens_at)
 
     def delay_s(self, state: HostState) -> float:
-        origins = self._frontier.origins_of(state).values()
+        origins = self._frontier.origins.of(state).values()
         crawl_delays = [origin.rules.crawl_delay_s for origin in origins]
         rule = self.policy.host_rule(state.host, state.address)
         return politeness.delay_s(crawl_delays, self.settings, rule, state.record.seconds)

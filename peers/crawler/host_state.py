@@ -8,7 +8,7 @@ from heapq import heapify, heappush
 from math import inf
 from typing import Final, NamedTuple
 
-from peers.crawler.frontier_keys import due_s_in, is_new
+from peers.crawler.frontier_keys import due_s_in, is_new, rank_in
 from peers.crawler.politeness import HostRecord
 from peers.crawler.robots import RobotsRules
 from peers.crawler.traps import PatternBudgets
@@ -90,6 +90,12 @@ class HostState:
         return ready_s if has_new or self.leaving is not None else max(ready_s, self.again_s)
 
     @property
+    def first_rank(self) -> int:
+        """The rank of its next new URL; 0 when there is none."""
+        first = self.window[0][0] if self.window else self.bound
+        return 0 if first is None else rank_in(first)
+
+    @property
     def is_at_rest(self) -> bool:
         """Is nobody concerned with it, nor will be before the end of its turn in the heap, if it has one?"""
         return not self.out_count and (not self.is_busy or self.ticket > 0)
@@ -162,6 +168,11 @@ class DomainState:
     def add(self, state: HostState) -> None:
         """Let a host be among those that may be asked now."""
         (self.known if state.record.fetched else self.new).append(state)
+
+    @property
+    def first_rank(self) -> int:
+        """The rank of the next page of its next host."""
+        return (self.new or self.known)[0].first_rank
 
     def next_host(self) -> HostState:
         """Take out a host: one of which no page has been asked if there is any."""

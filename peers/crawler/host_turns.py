@@ -9,6 +9,9 @@ Domains that may be asked take turns one after the other; those of which no page
 every second one if there are any, so that new sites are found early and no number of them keeps the known
 ones waiting for long. Within a domain those hosts come first of which no page has been asked, so that every
 host gives one page before any gives its second, as in WebCrawler (Pinkerton 1994).
+
+So it is in each *lane*. Breadth-first there is one; by other orders a domain waits in that of its next page
+(`orders.lane_of`), and who is in a lower one goes first, but for the turns that are at random.
 """
 
 from __future__ import annotations
@@ -18,20 +21,56 @@ from collections.abc import Set
 from heapq import heapify, heappop, heappush
 from math import inf
 
+from xxhash import xxh3_64_intdigest
+
 from mesh.domains import registrable_domain
 from peers.crawler.host_state import DomainState, HostState
+from peers.crawler.orders import is_random_turn
+from peers.crawler.steering import Steering
+
+
+class Lane:
+    """Domains with hosts that may be asked now and less than the most of them out, in their order."""
+
+    def __init__(self) -> None:
+        self._new: deque[DomainState] = deque()  # no page of them has been asked so far
+        self._known: deque[DomainState] = deque()
+        self._is_turn_of_new = True  # if there are both
+
+    def __bool__(self) -> bool:
+        return bool(self._new or self._known)
+
+    def add(self, domain: DomainState) -> None:
+        (self._known if domain.was_asked else self._new).append(domain)
+
+    def take(self) -> DomainState:
+        is_new = self._is_turn_of_new if self._known else True
+        domains = self._new if is_new and self._new else self._known
+        self._is_turn_of_new = domains is self._known
+        return domains.popleft()
+
+    def tidy(self) -> None:
+        """Let domains go that have no hosts left."""
+        self._new, self._known = self._still_ready(self._new), self._still_ready(self._known)
+
+    @staticmethod
+    def _still_ready(domains: deque[DomainState]) -> deque[DomainState]:
+        for domain in domains:
+            domain.is_in_turn = domain.is_ready
+        return deque(domain for domain in domains if domain.is_ready)
 
 
 class HostTurns:
     """The hosts that have something to come: by the time of their turn, or ready for it."""
 
-    def __init__(self, hosts_out_max: int) -> None:
+    def __init__(self, hosts_out_max: int, steering: Steering) -> None:
         """Begin without hosts.
 
         Args:
           hosts_out_max: of one domain that are asked at a time; may be replaced.
         """
         self.hosts_out_max = hosts_out_max
+        self._steering = steering
         self.stopped: set[int] = set()  # slots of which no host is given out
         self._waiting: list[tuple[float, int, HostState]] = []  # heap by time of the next turn, and ticket
         self._tickets = 0
@@ -39,11 +78,8 @@ class HostTurns:
         self._domains: dict[str, DomainState] = {}  # of the hosts in memory
         # Domains with hosts that are parked, of whose others some may have come to rest.
         self.crowded: dict[str, DomainState] = {}
-        # Domains with hosts that may be asked now and less than the most of them out; the first ones have
-        # given no page so far.
-        self._new_domains: deque[DomainState] = deque()
-        self._known_domains: deque[DomainState] = deque()
-        self._is_turn_of_new = True  # if there are both
+        self._lanes: dict[int, Lane] = {}  # by number
+        self._turn_count = 0
 
     def domain_of(self, host: str) -> DomainState:
         """Return the domain of a host that comes into memory."""
@@ -55,7 +91,7 @@ class HostTurns:
 
     def next_time(self) -> float:
         """When a host may be asked next, mesh clock; -inf when one may now, inf when none ever."""
-        if self._new_domains or self._known_domains or self.crowded:
+        if any(self._lanes.values()) or self.crowded:
             return -inf
         return self._waiting[0][0] if self._waiting else inf
 
@@ -66,7 +102,7 @@ class HostTurns:
             if ticket == state.ticket:
                 state.ticket = 0
                 self._let_be_asked(state)
-        while self._new_domains or self._known_domains:
+        while any(self._lanes.values()):
             domain = self._next_domain()
             state = domain.next_host()
             if state.due_s() <= now:
@@ -155,15 +191,25 @@ class HostTurns:
         if domain.is_in_turn or not domain.is_ready or domain.out_count >= self.hosts_out_max:
             return
         domain.is_in_turn = True
-        (self._known_domains if domain.was_asked else self._new_domains).append(domain)
+        number = self._steering.lane_of(domain.first_rank)
+        lane = self._lanes.get(number)
+        if lane is None:
+            lane = self._lanes[number] = Lane()
+        lane.add(domain)
 
     def _next_domain(self) -> DomainState:
-        is_new = self._is_turn_of_new if self._known_domains else True
-        domains = self._new_domains if is_new and self._new_domains else self._known_domains
-        domain = domains.popleft()
-        self._is_turn_of_new = domains is self._known_domains
+        domain = self._next_lane().take()
         domain.is_in_turn = False
         return domain
+
+    def _next_lane(self) -> Lane:
+        """The lowest of those that have any domains; at random turns any of them."""
+        numbers = sorted(number for number, lane in self._lanes.items() if lane)
+        self._turn_count += 1
+        place = 0
+        if len(numbers) > 1 and is_random_turn(self._turn_count, self._steering.random_turns):
+            place = xxh3_64_intdigest(self._turn_count.to_bytes(8, "big")) % len(numbers)
+        return self._lanes[numbers[place]]
 
     def _remove(self, slots: Set[int]) -> None:
         """Take the hosts of some slots out of those that wait for being asked."""
@@ -181,10 +227,5 @@ class HostTurns:
         for domain in self._domains.values():
             for state in domain.take_out(slots):
                 state.is_busy = False
-        self._new_domains = self._still_ready(self._new_domains)
-        self._known_domains = self._still_ready(self._known_domains)
-
-    def _still_ready(self, domains: deque[DomainState]) -> deque[DomainState]:
-        for domain in domains:
-            domain.is_in_turn = domain.is_ready
-        return deque(domain for domain in domains if domain.is_ready)
+        for lane in self._lanes.values():
+            lane.tidy()

@@ -15,6 +15,7 @@ from math import inf
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 from xxhash import xxh3_64_intdigest
 
 from mesh.table import Table
@@ -43,7 +44,7 @@ class LeftOutLinks:
         place = self._place_of(link.url)
         stored = self._table.get(place)
         if stored is None or _decode(stored).depth > link.depth:
-            self._table.put(place, _encode(FoundLink(link.url, depth=link.depth, hops=link.hops)))
+            self._table.put(place, _encode(replace(link, anchor="", linker="")))
 
     def find(self, url: str) -> FoundLink | None:
         """Return the link to a URL, if it was left out and has kept its place."""

@@ -19,11 +19,13 @@ from mesh.conduct import CONDUCT, Misbehaved, Offence
 from mesh.ownership import Ownership
 from mesh.urls import canonical, fingerprint, host_of, looks_like_trap
 from peers.crawler import politeness
+from peers.crawler.course import Course
 from peers.crawler.deaf_members import DeafMembers
 from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_keys import url_key
 from peers.crawler.left_out_links import REVIEW_PAUSE_S, LeftOutLinks
 from peers.crawler.outbox import RESEND_S, Batch, Outbox
+from peers.crawler.reordering import Reordering
 from peers.crawler.revisiting import due_now, made_due
 from peers.crawler.settings import CrawlSettings, Tuning
 from peers.crawler.url_rows import UrlRow
@@ -49,6 +51,7 @@ class Links:
         outbox: Outbox,
         left_out: LeftOutLinks,
         mirror: Mirror,
+        reordering: Reordering,
         settings: CrawlSettings,
         tuning: Tuning,
     ) -> None:
@@ -62,6 +65,7 @@ class Links:
         self._outbox = outbox
         self._left_out = left_out
         self._mirror = mirror
+        self._reordering = reordering
         self._ownership: Ownership | None = None
         self._has_owners = False  # does anybody own slots? all are owned or none is
         self._places: dict[str, tuple[int, str]] = {}  # cache by host: its slot, and who takes its links
@@ -78,8 +82,10 @@ class Links:
         self.overlisted_count = self.told_count = 0
 
     def change_settings(self, settings: CrawlSettings) -> None:
+        """Go by these; the frontier does already."""
         self._settings = settings
         self._outbox.links_max = settings.outbox_links_max
+        self._reordering.look()
 
     def change_policy(self, policy: Policy) -> None:
         """Queue from now on what the owner of the mesh wants.
@@ -90,6 +96,8 @@ class Links:
             self._policy = policy
             self._remembered, self._remembered_before = set(), set()
             self._left_out.begin_review()
+            self._frontier.steering.change_decreed(policy.ordering)
+            self._reordering.look()
 
     def note_policy(self, number: int | None) -> None:
         """Know which number it has; None leaves what was."""
@@ -246,7 +254,8 @@ class Links:
             if link.is_listed and not self._has_room_for_listed(host):
                 self.overlisted_count += 1
             elif self._policy.has_room_for(link.url, link.depth):
-                self._frontier.add(link.url, host, slot, link.depth, link.hops, now)
+                course = self._course_of(link, slot)
+                self._frontier.add(link.url, host, slot, link.depth, link.hops, now, course)
                 if link.changed_s:
                     self._make_due(link, slot, now)
             else:
@@ -256,6 +265,11 @@ class Links:
             self.quiet_s = now + QUIET_S
         if entries := entries_of(link.anchor, link.linker):
             self._frontier.add_anchor(link.url, slot, *entries)
+
+    def _course_of(self, link: FoundLink, slot: int) -> Course | None:
+        steering = self._frontier.steering
+        entries = self._frontier.anchors_of(link.url, slot) if steering.goes_by_citations else ()
+        return steering.course_of(link, entries)
 
     def leave_out(self, link: FoundLink) -> None:
         """Keep a link to a page that the policy does not want, for another policy."""
@@ -273,12 +287,16 @@ class Links:
 
     def due_s(self) -> float:
         """When to call `send`, mesh clock."""
-        return min(self._outbox.wake_at(), self._left_out.review_at_s) if self._has_owners else inf
+        if not self._has_owners:
+            return inf
+        return min(self._outbox.wake_at(), self._left_out.review_at_s, self._reordering.at_s)
 
     def send(self, now: float) -> list[Send]:
         """Send the batches that are due, and put links that belong to others by now into new ones."""
         if self._left_out.review_at_s <= now:
             self._review(now)
+        if self._reordering.at_s <= now:
+            self._reordering.do_some(now)
         sends: list[Send] = []
         for batch in self._outbox.wake(now):
             if not batch.has_waited or self._is_for_its_peer(batch):

@@ -19,11 +19,14 @@ from mesh.actor import Address, Send
 from mesh.stamp import VISITS_MAX, Stamp
 from mesh.urls import fingerprint
 from peers.crawler import politeness
+from peers.crawler.ancestors import with_ancestors
+from peers.crawler.course import Course
 from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_store import FrontierStore, HeldBack
 from peers.crawler.host_state import HostState
 from peers.crawler.links import Links
 from peers.crawler.messages import PageParsed, ParsePage, RecordPage
+from peers.crawler.orders import UNSEEN, PageSeen
 from peers.crawler.revisiting import Finding, concluded_by, finding_of
 from peers.crawler.settings import CrawlSettings, Revisit, Tuning
 from peers.crawler.traps import PatternBudgets
@@ -63,6 +66,7 @@ class Page(msgspec.Struct):
     digest: bytes = b""  # of the decoded body, XXH3-64, once it was parsed
     text: int = 0  # of its title and text, see `visit_memory`
     finding: Finding = Finding.NOTHING
+    seen: PageSeen = UNSEEN  # what it is by the order of now, once it was parsed
     links: tuple[FoundLink, ...] = ()
     is_list: bool = False  # a sitemap or feed: it has links, and is no page
     anchors: tuple[str, ...] = ()  # texts of links to it that were known before it was given to the cell
@@ -237,7 +241,7 @@ class PagesInProgress:
         target = location_of(fetched)
         if target is not None:
             self.links_found += 1
-            page.links = (FoundLink(target, "", page.taken.depth, page.taken.hops + 1),)
+            page.links = (link_to(target, page.taken, hops=page.taken.hops + 1),)
             self._links.route(page.links, now)
 
     def parsed(self, parsed: PageParsed, now: float) -> list[Send]:
@@ -245,6 +249,8 @@ class PagesInProgress:
         page = self._pages.get(parsed.url)
         if page is None:
             return []
+        page.anchors = self._frontier.anchors_of(parsed.url, page.state.slot)
+        page.seen = self._frontier.steering.seen(parsed.url, page.taken.course, parsed.document, page.anchors)
         if parsed.is_list:
             return self._list_read(page, parsed.links, now)
         page.digest = parsed.digest
@@ -255,7 +261,6 @@ class PagesInProgress:
             if page.taken.before is None:
                 page.state.traps = page.state.traps or PatternBudgets()
                 page.state.traps.note(parsed.url, parsed.text_shape)
-        page.anchors = self._frontier.anchors_of(parsed.url, page.state.slot)
         return [self._have_stored(page, parsed.records, parsed.document)]
 
     def _list_read(self, page: Page, links: tuple[FoundLink, ...], now: float) -> list[Send]:
@@ -273,10 +278,12 @@ class PagesInProgress:
         self.route(now)
         return []
 
-    def find_lists(self, urls: Iterable[str], depth: int, now: float) -> None:
-        """Bring the sitemaps that a robots.txt names to their owners."""
-        if depth <= self.settings.depth_max:
-            self._links.route((FoundLink(url, "", depth, is_listed=True) for url in urls), now)
+    def find_lists(self, urls: Iterable[str], taken: QueuedUrl, now: float) -> None:
+        """Bring the sitemaps that a robots.txt names to their owners, as if the page asked for had them."""
+        named = tuple(FoundLink(url, is_listed=True) for url in urls)
+        self._links.route(
+            self._onward(taken, self._frontier.steering.seen(taken.url, taken.course, None), named), now
+        )
 
     def _have_stored(self, page: Page, records: bytes, document: Document | None) -> Send:
         visit, fetched_at = page.stamp
@@ -305,7 +312,7 @@ class PagesInProgress:
     def leave_out_unseen(self, state: HostState, taken: QueuedUrl, reason: str, now: float) -> None:
         """Be done with a URL that the policy does not want to be visited, until another one does."""
         self._settle_left_out(state, taken, reason, now)
-        self._links.leave_out(FoundLink(taken.url, depth=taken.depth, hops=taken.hops))
+        self._links.leave_out(link_to(taken.url, taken, hops=taken.hops))
 
     def _settle_left_out(self, state: HostState, taken: QueuedUrl, reason: str, now: float) -> None:
         """Look again in a day, by the same policy too: a page may change, and its host move."""
@@ -342,14 +349,24 @@ class PagesInProgress:
 
     def _links_of(self, page: Page) -> Iterator[FoundLink]:
         """What of a page that is stored is brought to its owners."""
-        depth, is_known = page.taken.depth + 1, page.finding in (Finding.SAME, Finding.CHANGED)
-        if is_known and self.settings.revisit is Revisit.LIST:
-            if page.finding is Finding.SAME:
-                return
-            depth = self.settings.depth_max  # what that links to is too deep
-        if page.status == 200 and depth <= self.settings.depth_max:
-            for link in page.links:
-                yield replace(link, depth=depth)
+        is_known = page.finding in (Finding.SAME, Finding.CHANGED)
+        is_listed = is_known and self.settings.revisit is Revisit.LIST
+        if page.status != 200 or (is_listed and page.finding is Finding.SAME):
+            return iter(())
+        # What a page that has changed links to is too deep to have links followed itself.
+        depth = self.settings.depth_max if is_listed else page.taken.depth + 1
+        links = with_ancestors(page.links) if self.settings.guesses_ancestors else page.links
+        return self._onward(page.taken, page.seen, links, depth)
+
+    def _onward(
+        self, taken: QueuedUrl, seen: PageSeen, links: Iterable[FoundLink], depth: int | None = None
+    ) -> Iterator[FoundLink]:
+        """What of the links of a page goes on its way, and how deep that is."""
+        depth = taken.depth + 1 if depth is None else depth
+        if depth > self.settings.depth_max:
+            return
+        for link in self._frontier.steering.onward(seen, links):
+            yield replace(link, depth=depth)
 
     def route(self, now: float) -> None:
         """Let the next links of stored pages go on their way; those without any more can be settled."""
@@ -445,3 +462,16 @@ class PagesInProgress:
         if is_gone:
             return conclusion._replace(is_gone=True)
         return conclusion._replace(digest=page.digest, etag=page.etag, last_modified=page.last_modified)
+
+
+def link_to(url: str, taken: QueuedUrl, hops: int) -> FoundLink:
+    """Return a link that leads on from where a URL was found, as if it was found there instead."""
+    course = taken.course or Course(0)
+    return FoundLink(
+        url,
+        depth=taken.depth,
+        hops=hops,
+        levels=course.levels,
+        steps=course.steps,
+        is_ahead=course.is_ahead,
+    )

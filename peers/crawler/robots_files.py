@@ -43,7 +43,7 @@ class RobotsFiles:
 
     def known(self, state: HostState, url: str, now: float) -> OriginRules | None:
         """Return what the origin of a URL said lately; None when it has to be asked."""
-        known = self._frontier.origins_of(state).get(origin_of(url))
+        known = self._frontier.origins.of(state).get(origin_of(url))
         return known if known is not None and known.expires_s > now else None
 
     def reason_to_exclude(
@@ -56,7 +56,7 @@ class RobotsFiles:
         if None not in reasons:
             return reasons[-1]
         if known is None:
-            origins = self._frontier.origins_of(state)
+            origins = self._frontier.origins.of(state)
             is_new = origin_of(url) not in origins
             return politeness.origins_reason(len(origins), self.settings) if is_new else None
         if not known.rules.allows(url):
@@ -112,7 +112,7 @@ class RobotsFiles:
             self.note_unreadable(state, origin, now)
             return f"robots_{FailureReason.DECODING}"
         kept = beginning_of(fetched.body) if 200 <= status < 300 else b""
-        self._frontier.save_robots(
+        self._frontier.origins.save(
             state, RobotsRecord(origin, status, now + self.settings.robots_ttl_s, kept)
         )
         self._clocks.forgive(state)
@@ -134,12 +134,12 @@ class RobotsFiles:
 
     def _unreachable(self, state: HostState, origin: str, now: float, retry_after_s: float) -> None:
         """Leave the host alone, or, if it has others, only this origin: a dead port is not a dead host."""
-        if not self._frontier.has_other_origin(state, origin):
+        if not self._frontier.origins.has_other(state, origin):
             self._clocks.note_silence(state, now)
             self._clocks.back_off(state, now, retry_after_s)
             return
         pause_s = politeness.origin_pause_s(self.settings, retry_after_s)
-        self._frontier.save_robots(state, RobotsRecord(origin, 0, now + pause_s, b""))
+        self._frontier.origins.save(state, RobotsRecord(origin, 0, now + pause_s, b""))
 
 
 def sitemaps_in(fetched: PageFetched) -> tuple[str, ...]:

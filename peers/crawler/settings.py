@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from peers.crawler.web_request import USER_AGENT
+from peers.policy.ordering import PLAIN, Ordering
 
 Seconds = Annotated[float, Meta(ge=0)]
 Limit = Annotated[int, Meta(ge=1)]
@@ -165,6 +166,17 @@ class CrawlSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         Limit,
         Meta(description="failures in a row, after which a host is given up; Nutch drops a queue after 5"),
     ] = 5
+    ordering: Annotated[
+        Ordering,
+        Meta(description="in which order pages are visited that never were; a policy may say otherwise"),
+    ] = PLAIN
+    guesses_ancestors: Annotated[
+        bool,
+        Meta(
+            description="visit the folders above each page that is linked, too: of /a/b/c.html also /a/b/, "
+            "/a/ and /, whether anything links there or not"
+        ),
+    ] = False
     revisit: Annotated[
         Revisit,
         Meta(

@@ -262,7 +262,7 @@ class UrlExplaining:
         """
         rule = self._policy.at(self._now).host_rule(self._host, self._address)
         if state is not None:
-            origins = self._sources.frontier.origins_of(state).values()
+            origins = self._sources.frontier.origins.of(state).values()
             wanted = [origin.rules.crawl_delay_s for origin in origins]
         else:
             wanted = [None if self._robots_rules is None else self._robots_rules.crawl_delay_s]

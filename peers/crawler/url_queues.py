@@ -3,6 +3,9 @@
 The key of a queued URL follows from its row alone, so two peers that queue it have the same: `frontier_keys`.
 A URL that was taken stays queued until it is settled, so a crash repeats at most what was in flight.
 
+New pages are taken by rank, but for those turns that an order leaves to chance (`orders`): by the number of
+pages of the host it is drawn from where on in its queue.
+
 New and known pages share the turns of their host: as long as there are both, each gets its part of them
 (`again_share`), so that neither waits for the end of the other. The window of a host is on new pages; what is
 due again is read from the table turn by turn.
@@ -10,25 +13,32 @@ due again is read from the table turn by turn.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from heapq import heappop
 from math import inf
 from typing import NamedTuple
 
+from xxhash import xxh3_128_digest
+
 from mesh.table import Table
+from peers.crawler.course import RANK_MAX, Course
 from peers.crawler.frontier_keys import (
     FIRST_AGAIN,
     QUEUE_END,
     attempts_in,
-    depth_in,
     due_s_in,
     is_new,
     mark_in,
+    place_in_queue,
     queue_key,
     queue_of,
+    rank_in,
     url_key,
 )
 from peers.crawler.held_hosts import HeldHosts
 from peers.crawler.host_state import COMPLETE, HostState
+from peers.crawler.orders import is_random_turn
+from peers.crawler.steering import Steering
 from peers.crawler.url_rows import ATTEMPTS_MAX, DUE_S_MAX, UrlRow, row_bytes, row_in
 
 
@@ -41,6 +51,7 @@ class QueuedUrl(NamedTuple):
     attempts: int  # made before, for this visit
     hops: int  # redirects followed in a row to get here
     before: UrlRow | None = None  # of a URL that was visited before
+    course: Course | None = None
 
     @property
     def is_stored(self) -> bool:
@@ -51,7 +62,9 @@ class QueuedUrl(NamedTuple):
 class UrlQueues:
     """Rows and queue entries of URLs, and what of them is in the windows of hosts in memory."""
 
-    def __init__(self, table: Table, hosts: HeldHosts, window_urls: int, again_share: float) -> None:
+    def __init__(
+        self, table: Table, hosts: HeldHosts, window_urls: int, again_share: float, steering: Steering
+    ) -> None:
         """Begin with nothing out.
 
         Args:
@@ -61,6 +74,7 @@ class UrlQueues:
         self._table = table
         self._hosts = hosts
         self._window_urls = window_urls
+        self._steering = steering
         self.again_share = again_share  # may be replaced
         self.taken: dict[bytes, bytes] = {}  # URLs that are out: fingerprint to queue key
 
@@ -170,8 +184,37 @@ class UrlQueues:
             self._refill(state, state.bound)
         if not state.window:
             return None
+        if is_random_turn(state.record.fetched, self._steering.random_turns):
+            found = next(self._from_anywhere(state), None)
+            if found is not None:
+                state.pull(found[0])
+                return self._take(state, found[0], found[1][1:].decode(), found[1][0])
         key, url, hops = heappop(state.window)
-        return self._take(state, key, url, hops, None)
+        return self._take(state, key, url, hops)
+
+    def _from_anywhere(self, state: HostState) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the new URLs of a host that are not out, from a drawn rank on, then from the first."""
+        draw = xxh3_128_digest(state.hash + state.record.fetched.to_bytes(8, "big"))
+        queue = queue_of(state.slot, state.hash)
+        least = rank_in(state.window[0][0])
+        span = self._last_rank(state, least) - least + 1
+        middle = place_in_queue(queue, least + int.from_bytes(draw[:4], "big") % span, draw)
+        for start, end in ((middle, queue + FIRST_AGAIN), (queue, middle)):
+            for key, value in self._table.scan(start, end):
+                if mark_in(key) not in self.taken:
+                    yield key, value
+
+    def _last_rank(self, state: HostState, least: int) -> int:
+        """The greatest rank of a host's new URLs, by halving: some sixteen steps."""
+        queue, most = queue_of(state.slot, state.hash), RANK_MAX
+        while least < most:
+            middle = (least + most + 1) // 2
+            start = place_in_queue(queue, middle, bytes(16))
+            if next(self._table.scan(start, queue + FIRST_AGAIN, limit=1), None) is None:
+                most = middle - 1
+            else:
+                least = middle
+        return least
 
     def _take_again(self, state: HostState, now: float) -> QueuedUrl | None:
         """Take what has been due longest of that which was visited, and note what is due after that."""
@@ -182,17 +225,19 @@ class UrlQueues:
         for key, value in self._table.scan(queue + FIRST_AGAIN, queue + later):
             if mark_in(key) not in self.taken:
                 state.again_s = due_s_in(key)
-                row = self._table.get(url_key(state.slot, mark_in(key)))
-                assert row is not None, "what is queued has a row"
-                return self._take(state, key, value[1:].decode(), value[0], row_in(row))
+                return self._take(state, key, value[1:].decode(), value[0])
         first = next(self._table.scan(queue + later, queue + QUEUE_END, limit=1), None)
         state.again_s = inf if first is None else due_s_in(first[0])
         return None
 
-    def _take(self, state: HostState, key: bytes, url: str, hops: int, before: UrlRow | None) -> QueuedUrl:
+    def _take(self, state: HostState, key: bytes, url: str, hops: int) -> QueuedUrl:
+        stored = self._table.get(url_key(state.slot, mark_in(key)))
+        assert stored is not None, "what is queued has a row"
+        row = row_in(stored)
         state.out_count += 1
         self.taken[mark_in(key)] = key
-        return QueuedUrl(url, key, depth_in(key), attempts_in(key), hops, before)
+        before = row if row.visit else None
+        return QueuedUrl(url, key, row.depth, attempts_in(key), hops, before, row.course)
 
     def _refill(self, state: HostState, start: bytes) -> None:
         """Read the next keys of new URLs, from the bound on, into an empty window."""

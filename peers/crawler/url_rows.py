@@ -3,14 +3,15 @@
     state(1) host(8) depth(2) attempts(1) hops(1)                                       never visited: state Q
     ... visit(4) due(8) visited(8) changed(8) digest(8) detail \\n etag \\n modified \\n url   visited
     ... the same, state in lower case                                     ... memory(23)   and more is known
+    any of these, the high bit of state set                               ... course(5)    and it has a course
 
 A *visit* ends with an outcome, which raises the number of visits: done (D), failed (F) or excluded (X), and
 a detail: `D200`, `D304`, `Ftimeout`, `Xrobots`. Nothing is final: every row says when the URL is due, which
 is 0 for one that was never visited and infinity for one that is not to be visited again. A URL with a page
 in the archive has its text in the row, for link texts that come later, until a visit finds the page gone.
 
-The memory is of `visit_memory`. It is no part of what tells two rows apart (`shown_part`): the versions
-before kept none, and rows that differ in nothing else are of the same visit.
+The memory is of `visit_memory`, the course of `course`. They are no part of what tells two rows apart
+(`shown_part`): the versions before kept none, and rows that differ in nothing else are of the same visit.
 
 Times are by the mesh clock of who made the visit, and stand in all copies as he wrote them: clocks of
 machines differ by seconds, due times by hours.
@@ -23,9 +24,17 @@ from math import ceil, inf, isfinite
 from typing import Final, NamedTuple
 
 from mesh.stamp import VISITS_MAX
+from peers.crawler.course import (
+    COURSE_BYTES,
+    Course,
+    as_kept,
+    course_bytes,
+    course_in,
+    join_courses,
+    plain_course,
+)
 from peers.crawler.visit_memory import MEMORY_BYTES, NOTHING, VisitMemory, memory_bytes, memory_in
 
-QUEUED: Final = b"Q"
 ATTEMPTS_MAX: Final = 255  # what a row can hold, in one visit
 DUE_S_MAX: Final = float((1 << 32) - 2)  # whole seconds that fit into the key of a queue, in the year 2106
 ETAG_CHARS_MAX: Final = 128  # longer ones are not kept; one has some 40
@@ -37,6 +46,8 @@ _HEAD: Final = struct.Struct(">c8sHBB")
 _VISIT: Final = struct.Struct(">Iddd8s")
 _TAIL_AT: Final = _HEAD.size + _VISIT.size
 _REMEMBERING: Final = frozenset((b"d", b"f", b"x"))  # states of rows that end with a memory
+_COURSED: Final = 0x80  # bit of the state of a row that ends with a course
+_NEW: Final = frozenset((b"Q", bytes((ord("Q") | _COURSED,))))  # states of what was never visited
 _RANKS: Final = {"Q": 0, "X": 1, "F": 2, "D": 3}
 
 
@@ -57,6 +68,12 @@ class UrlRow(NamedTuple):
     last_modified: str = ""
     url: str = ""  # of a stored page
     memory: VisitMemory = NOTHING
+    course: Course | None = None  # None where it says no more than the depth
+
+    @property
+    def rank(self) -> int:
+        """Where it stands in the queue of its host among those that are due at the same time."""
+        return self.depth if self.visit or self.course is None else self.course.rank
 
     @property
     def is_stored(self) -> bool:
@@ -92,7 +109,19 @@ def due_at(at_s: float) -> float:
     return float(ceil(at_s)) if at_s <= DUE_S_MAX else inf
 
 
+def is_new_row(data: bytes) -> bool:
+    """Is a row as it is kept that of a URL that was never visited?"""
+    return data[:1] in _NEW
+
+
 def row_bytes(row: UrlRow) -> bytes:
+    if row.course is None:
+        return _bare_bytes(row)
+    data = _bare_bytes(row)
+    return bytes((data[0] | _COURSED,)) + data[1:] + course_bytes(row.course)
+
+
+def _bare_bytes(row: UrlRow) -> bytes:
     head = _HEAD.pack(row.outcome[:1].encode(), *row[:4])
     if row.visit == 0:
         return head
@@ -104,13 +133,25 @@ def row_bytes(row: UrlRow) -> bytes:
 
 
 def shown_part(data: bytes) -> bytes:
-    """Return a row as it is kept, without its memory: what the version before had of it."""
+    """Return a row as it is kept, without memory and course: what versions before had of it."""
+    data = _bare_part(data)
     return data[:1].upper() + data[1:-MEMORY_BYTES] if data[:1] in _REMEMBERING else data
 
 
 def memory_part(data: bytes) -> bytes:
-    """Return the memory at the end of a row as it is kept; empty when there is none."""
+    """Return the memory in a row as it is kept; empty when there is none."""
+    data = _bare_part(data)
     return data[-MEMORY_BYTES:] if data[:1] in _REMEMBERING else b""
+
+
+def course_part(data: bytes) -> bytes:
+    """Return the course at the end of a row as it is kept; empty when there is none."""
+    return data[-COURSE_BYTES:] if data[:1] >= b"\x80" else b""
+
+
+def _bare_part(data: bytes) -> bytes:
+    """Return a row as it is kept, without its course."""
+    return bytes((data[0] ^ _COURSED,)) + data[1:-COURSE_BYTES] if data[:1] >= b"\x80" else data
 
 
 def row_in(data: bytes) -> UrlRow:
@@ -119,12 +160,14 @@ def row_in(data: bytes) -> UrlRow:
     Raises:
       ValueError: it is none.
     """
+    coursed = course_part(data)
+    course = course_in(coursed) if coursed else None
     remembered = memory_part(data)
     data = shown_part(data)
     try:
         state, host, depth, attempts, hops = _HEAD.unpack_from(data)
-        if state == QUEUED:
-            return UrlRow(host, depth, attempts, hops)
+        if state == b"Q":
+            return UrlRow(host, depth, attempts, hops, course=course)
         visit, due_s, visited_s, changed_s, digest = _VISIT.unpack_from(data, _HEAD.size)
     except struct.error as error:
         raise ValueError(str(error)) from error
@@ -133,7 +176,7 @@ def row_in(data: bytes) -> UrlRow:
     memory = memory_in(remembered) if remembered else NOTHING
     times = due_s, visited_s, changed_s
     texts = etag, last_modified, url
-    return UrlRow(host, depth, attempts, hops, outcome, visit, *times, digest, *texts, memory)
+    return UrlRow(host, depth, attempts, hops, outcome, visit, *times, digest, *texts, memory, course)
 
 
 def is_sound(row: UrlRow) -> bool:
@@ -150,17 +193,26 @@ def is_sound(row: UrlRow) -> bool:
 def join_rows(one: UrlRow, other: UrlRow) -> UrlRow:
     """Bring two rows of the same URL together: the one with more visits, of as many the better outcome.
 
-    Of equal ones the later visit counts, with the least depth and hops and the most attempts of both.
+    Of equal ones the later visit counts, with the least depth and hops and the most attempts of both, and
+    the courses of both joined.
     """
     mine, theirs = (one.visit, _RANKS[one.outcome[0]]), (other.visit, _RANKS[other.outcome[0]])
     if mine != theirs:
         return one if mine > theirs else other
-    later = max(one, other, key=_order)
+    later, depth = max(one, other, key=_order), min(one.depth, other.depth)
     return later._replace(
-        depth=min(one.depth, other.depth),
+        depth=depth,
         attempts=max(one.attempts, other.attempts),
         hops=min(one.hops, other.hops),
+        course=_joined_course(one, other, depth),
     )
+
+
+def _joined_course(one: UrlRow, other: UrlRow, depth: int) -> Course | None:
+    if one.course is None and other.course is None:
+        return None
+    courses = [plain_course(row.depth) if row.course is None else row.course for row in (one, other)]
+    return as_kept(join_courses(*courses), depth)
 
 
 def join_urls(one: bytes, other: bytes) -> bytes:

@@ -297,7 +297,7 @@ class Visits:
             if failure is not None:
                 self.outcomes[failure] += 1
             elif self._settings.reads_sitemaps:
-                self._pages.find_lists(sitemaps_in(fetched), taken.depth + 1, now)
+                self._pages.find_lists(sitemaps_in(fetched), taken, now)
         else:
             self.outcomes[status_name(fetched.status)] += 1
             sends = self._page_fetched(visit, fetched, now)

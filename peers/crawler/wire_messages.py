@@ -9,10 +9,12 @@ from msgspec import Meta
 
 from mesh.actor import Message
 from mesh.wire_fields import Count, Url
+from peers.crawler.course import UNLIMITED
 
 LINKS_MAX: Final = 1_000  # links in one batch: about 100 kB
 ANCHOR_CHARS_MAX: Final = 200
 FACTS_BYTES_MAX: Final = 65_536
+WEIGHT_MAX: Final = 1_000  # of a page, as links carry it
 
 Anchor: TypeAlias = Annotated[str, Meta(max_length=ANCHOR_CHARS_MAX)]
 
@@ -37,6 +39,12 @@ class FoundLink(Message, frozen=True, array_like=True):
     is_listed: bool = False  # in a sitemap or feed, of which one names as many as it likes
     # When the target has changed, as its site says, in whole seconds since the epoch; 0 for not told.
     changed_s: Annotated[int, Meta(ge=0, lt=1 << 40)] = 0
+    # What orders go by, see `orders`: weight of the page that has the link; clicks that may be made from its
+    # target, as its seed wants; without meeting a relevant page; reached from a seed that comes first.
+    parent: Annotated[int, Meta(ge=0, le=WEIGHT_MAX)] = 0
+    levels: Annotated[int, Meta(ge=0, le=UNLIMITED)] = UNLIMITED
+    steps: Annotated[int, Meta(ge=0, le=UNLIMITED)] = UNLIMITED
+    is_ahead: bool = False
 
 
 class LinksFound(Message, frozen=True, array_like=True, tag=20):

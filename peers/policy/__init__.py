@@ -3,6 +3,7 @@
     `rules`      a policy: ordered rules, the first that matches a URL decides
     `patterns`   patterns of URLs in rules
     `policy_file` a policy as people write it, in TOML
+    `ordering`   in which order pages are visited that never were
     `edits`      policies that differ by one wish: a scope, a pause, a take-down
     `explaining` which rule decides about a URL, in words
     `decreed`    the policy that a decree carries

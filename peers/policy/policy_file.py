@@ -11,6 +11,10 @@ reason = "our own campus"
 [[rules]]
 action = "skip"
 
+[ordering]
+order = "focused"
+guide_words = ["climate", "气候"]
+
 [[pins]]
 host = "intranet.pku.edu.cn"
 peer = "o5aw2exxm2namvdz"
@@ -28,14 +32,17 @@ import tomlkit
 from msgspec import Meta
 
 from mesh.errors import ConfigError
+from peers.policy.ordering import Ordering
 from peers.policy.patterns import fault_of
-from peers.policy.rules import PINS_MAX, RULES_MAX, Pin, Policy, Rule
+from peers.policy.rules import PINS_MAX, RULES_MAX, Moment, Pin, Policy, Rule
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     pages_max: Annotated[int, Meta(ge=1)] | None = None
     rules: Annotated[tuple[Rule, ...], Meta(max_length=RULES_MAX)] = ()
     pins: Annotated[tuple[Pin, ...], Meta(max_length=PINS_MAX)] = ()
+    ordering: Ordering | None = None
+    ends_at: Moment | None = None
 
 
 def read_policy(text: str, name: str) -> Policy:
@@ -49,7 +56,7 @@ def read_policy(text: str, name: str) -> Policy:
     """
     try:
         file = msgspec.convert(tomllib.loads(text), _File)
-        policy = Policy(rules=file.rules, pages_max=file.pages_max, pins=file.pins)
+        policy = Policy(**{name: getattr(file, name) for name in _File.__struct_fields__})
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{name} is not TOML: {error}") from error
     except (msgspec.ValidationError, ValueError) as error:
@@ -67,7 +74,10 @@ def read_policy(text: str, name: str) -> Policy:
 
 def write_policy(policy: Policy) -> str:
     return tomlkit.dumps(
-        msgspec.to_builtins(_File(policy.pages_max, policy.rules, policy.pins), builtin_types=(datetime,))
+        msgspec.to_builtins(
+            _File(**{name: getattr(policy, name) for name in _File.__struct_fields__}),
+            builtin_types=(datetime,),
+        )
     )
 
 

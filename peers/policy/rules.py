@@ -47,6 +47,7 @@ from msgspec import Meta
 from mesh.slot_limits import SLOTS_MAX
 from mesh.urls import host_of
 from mesh.wire_fields import Name as PeerName
+from peers.policy.ordering import Ordering
 from peers.policy.patterns import UrlSet, host_in
 
 HOSTS_REMEMBERED: Final = 1 << 12  # of which it is known what rules can match them
@@ -204,6 +205,11 @@ class Policy(
     # and what is queued stays so.
     pages_max: Annotated[int, Meta(ge=1)] | None = None
     pins: Annotated[tuple[Pin, ...], Meta(max_length=PINS_MAX)] = ()
+    ordering: Ordering | None = (
+        None  # in which order new pages are visited; None for what each peer is set to
+    )
+    # When the crawl is over: nothing is fetched, and what is queued stays so.
+    ends_at: Moment | None = None
     issued_at: float = 0.0  # seconds since the epoch, by the clock of who signed it; for people
 
     def __post_init__(self) -> None:
@@ -226,18 +232,30 @@ class Policy(
         return pinned
 
     def at(self, now: float) -> Policy:
-        """Return the policy without the rules that have ended.
+        """Return the policy without the rules that have ended, and when all of it has, with a pause of all.
 
         Args:
           now: seconds since the epoch.
         """
-        if not any(rule.end_s <= now for rule in self.rules):
+        is_over = self.is_over_at(now)
+        if not is_over and not any(rule.end_s <= now for rule in self.rules):
             return self
-        return msgspec.structs.replace(self, rules=tuple(rule for rule in self.rules if rule.end_s > now))
+        rules = tuple(rule for rule in self.rules if rule.end_s > now)
+        if is_over:
+            n_shown = len(self.take_downs)  # none of these has an end
+            rules = (*rules[:n_shown], Rule(action=Action.PAUSE), *rules[n_shown:])
+        return msgspec.structs.replace(self, rules=rules)
+
+    def is_over_at(self, now: float) -> bool:
+        """Is nothing fetched any more, whatever is queued?"""
+        return self.ends_at is not None and self.ends_at.timestamp() <= now
 
     def next_end_s(self, now: float) -> float:
-        """Return when the next of its rules ends, seconds since the epoch; inf for never."""
-        return min((rule.end_s for rule in self.rules if rule.end_s > now), default=inf)
+        """Return when the next of its rules ends, or the crawl, seconds since the epoch; inf for never."""
+        ends = [rule.end_s for rule in self.rules]
+        if self.ends_at is not None:
+            ends.append(self.ends_at.timestamp())
+        return min((end_s for end_s in ends if end_s > now), default=inf)
 
     def rules_for(self, url: str, address: str = "") -> Iterator[Rule | None]:
         """Yield what may decide about a visit to a canonical URL: one rule, or None when none does.

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from mesh.memory_table import MemoryTable
 from mesh.urls import fingerprint
 from peers.crawler import politeness
+from peers.crawler.course import Course, as_kept
 from peers.crawler.frontier import WINDOW_URLS, Frontier
 from peers.crawler.frontier_items import ANCHORS_MAX, RobotsRecord
 from peers.crawler.host_state import HostState
@@ -79,6 +80,7 @@ class Queued:
     depth: int
     attempts: int = 0
     hops: int = 0
+    rank: int = 0
     taken: QueuedUrl | None = None
 
 
@@ -94,7 +96,7 @@ class ModelHost:
 
     def untaken(self) -> list[Queued]:
         free = [each for each in self.queue if each.taken is None]
-        return sorted(free, key=lambda each: (each.depth, each.attempts, fingerprint(each.url)))
+        return sorted(free, key=lambda each: (each.rank, each.attempts, fingerprint(each.url)))
 
 
 HOSTS = ["a.one.test", "bb.one.test", "ccc.two.test", "d.two.test"]
@@ -115,18 +117,26 @@ class FrontierMachine(RuleBasedStateMachine):
         self.now = 0.0
         self.number = 0
 
-    @rule(host=st.sampled_from(HOSTS), path=st.integers(0, 30), depth=st.integers(0, 3))
-    def add(self, host: str, path: int, depth: int) -> None:
+    @rule(
+        host=st.sampled_from(HOSTS),
+        path=st.integers(0, 30),
+        depth=st.integers(0, 3),
+        better=st.integers(-3, 3),
+    )
+    def add(self, host: str, path: int, depth: int, better: int = 0) -> None:
+        rank = max(0, depth - better)
         url = url_of(path, host)
         hops = (path + depth) % 3
         mine = self.model.setdefault(host, ModelHost())
         queued = next((each for each in mine.queue if each.url == url), None)
         is_new = queued is None and url not in self.settled
-        assert self.frontier.add(url, host, slot_of(host), depth, hops, self.now) == is_new
+        course = as_kept(Course(rank), depth)
+        assert self.frontier.add(url, host, slot_of(host), depth, hops, self.now, course) == is_new
         if queued is not None:
             queued.depth, queued.hops = min(depth, queued.depth), min(hops, queued.hops)
+            queued.rank = min(rank, queued.rank)
         elif is_new:
-            mine.queue.append(Queued(url, depth, hops=hops))
+            mine.queue.append(Queued(url, depth, hops=hops, rank=rank))
 
     @rule(host=st.sampled_from(HOSTS), depth=st.integers(0, 3), n=st.integers(3, 12))
     def add_many(self, host: str, depth: int, n: int) -> None:
@@ -173,7 +183,8 @@ class FrontierMachine(RuleBasedStateMachine):
             return
         assert taken is not None
         assert taken[0] == first.url
-        assert taken[2:] == (first.depth, first.attempts, first.hops, None)
+        assert taken[2:6] == (first.depth, first.attempts, first.hops, None)
+        assert taken.course == (None if first.rank == first.depth else Course(first.rank))
         first.taken = taken
         host.fetched += 1
         self.frontier.save(state, replace(state.record, fetched=host.fetched))
@@ -492,14 +503,14 @@ def test_the_record_and_the_rules_of_a_host_survive_a_restart() -> None:
     frontier.add(url_of(1), HOST, 0, 0, 0, 0.0)
     state, _ = must_take(frontier)
     body = b"User-agent: *\nDisallow: /private\nCrawl-delay: 7"
-    frontier.save_robots(state, RobotsRecord(ORIGIN, 200, 99.0, body))
+    frontier.origins.save(state, RobotsRecord(ORIGIN, 200, 99.0, body))
     frontier.save(state, replace(state.record, failures=3))
     restarted = held(table)
     again = restarted.find(HOST)
     assert again is not None
     assert again.record == state.record
     assert again.record.failures == 3
-    known = restarted.origins_of(again)[ORIGIN]
+    known = restarted.origins.of(again)[ORIGIN]
     assert (known.status, known.expires_s) == (200, 99.0)
     assert not known.rules.allows(f"{ORIGIN}/private/1")
     assert known.rules.crawl_delay_s == 7.0
@@ -508,19 +519,19 @@ def test_the_record_and_the_rules_of_a_host_survive_a_restart() -> None:
 def test_new_rules_take_the_place_of_old_ones() -> None:
     frontier = filled(1)
     state, _ = must_take(frontier)
-    frontier.save_robots(state, RobotsRecord(ORIGIN, 200, 1.0, b"User-agent: *\nDisallow: /"))
-    assert not frontier.origins_of(state)[ORIGIN].rules.allows(url_of(1))
-    frontier.save_robots(state, RobotsRecord(ORIGIN, 404, 2.0, b""))
-    assert frontier.origins_of(state)[ORIGIN].rules.allows(url_of(1))
+    frontier.origins.save(state, RobotsRecord(ORIGIN, 200, 1.0, b"User-agent: *\nDisallow: /"))
+    assert not frontier.origins.of(state)[ORIGIN].rules.allows(url_of(1))
+    frontier.origins.save(state, RobotsRecord(ORIGIN, 404, 2.0, b""))
+    assert frontier.origins.of(state)[ORIGIN].rules.allows(url_of(1))
 
 
 def test_rfc9309_2_3_rules_hold_for_one_scheme_and_port_of_a_host() -> None:
     frontier = filled(1)
     state, _ = must_take(frontier)
     secure = "https://a.test"
-    frontier.save_robots(state, RobotsRecord(ORIGIN, 200, 1.0, b"User-agent: *\nDisallow: /"))
-    frontier.save_robots(state, RobotsRecord(secure, 404, 1.0, b""))
-    origins = frontier.origins_of(state)
+    frontier.origins.save(state, RobotsRecord(ORIGIN, 200, 1.0, b"User-agent: *\nDisallow: /"))
+    frontier.origins.save(state, RobotsRecord(secure, 404, 1.0, b""))
+    origins = frontier.origins.of(state)
     assert (origins[ORIGIN].rules.allows(url_of(1)), origins[secure].rules.allows(f"{secure}/1")) == (
         False,
         True,
@@ -530,16 +541,16 @@ def test_rfc9309_2_3_rules_hold_for_one_scheme_and_port_of_a_host() -> None:
 def test_a_host_has_another_origin_when_that_has_answered_or_stands_in_the_queue() -> None:
     frontier = filled(1)
     state, _ = must_take(frontier)
-    assert not frontier.has_other_origin(state, ORIGIN)
-    frontier.save_robots(state, RobotsRecord("http://a.test:81", 0, 1.0, b""))
-    assert not frontier.has_other_origin(state, ORIGIN), "that did not answer"
+    assert not frontier.origins.has_other(state, ORIGIN)
+    frontier.origins.save(state, RobotsRecord("http://a.test:81", 0, 1.0, b""))
+    assert not frontier.origins.has_other(state, ORIGIN), "that did not answer"
     frontier.add("https://a.test/", HOST, slot_of(HOST), 0, 0, 0.0)
-    assert frontier.has_other_origin(state, ORIGIN)
+    assert frontier.origins.has_other(state, ORIGIN)
     answering = filled(1)
     state, _ = must_take(answering)
-    answering.save_robots(state, RobotsRecord("https://a.test", 404, 1.0, b""))
-    assert answering.has_other_origin(state, ORIGIN)
-    assert not answering.has_other_origin(state, "https://a.test")
+    answering.origins.save(state, RobotsRecord("https://a.test", 404, 1.0, b""))
+    assert answering.origins.has_other(state, ORIGIN)
+    assert not answering.origins.has_other(state, "https://a.test")
 
 
 # --- Hosts that were given up ---

@@ -168,7 +168,7 @@ def walk(side: Side, other: Side, step: tuple[str, int, int, str] | str, number:
         elif step == "robots":
             frontier.put_back(state, taken)
             origin = f"http://{state.host}"
-            frontier.save_robots(state, RobotsRecord(origin, 200, NOW + number, f"# {number}".encode()))
+            frontier.origins.save(state, RobotsRecord(origin, 200, NOW + number, f"# {number}".encode()))
         else:
             frontier.settle(state, taken, visit_of(step, number))
         frontier.save(state, replace(state.record, fetched=state.record.fetched + 1))
@@ -300,7 +300,7 @@ def test_no_other_peer_can_put_a_host_off_for_ever() -> None:
     state = side.frontier.find(HOST)
     assert state is not None
     assert state.record.next_fetch_s == NOW + 1_000.0
-    assert side.frontier.origins_of(state)[ORIGIN].expires_s == NOW + 100.0
+    assert side.frontier.origins.of(state)[ORIGIN].expires_s == NOW + 100.0
 
 
 def test_the_robots_txt_that_expires_later_holds_from_then_on() -> None:
@@ -312,13 +312,13 @@ def test_the_robots_txt_that_expires_later_holds_from_then_on() -> None:
         side.add(f"{ORIGIN}/1")
         state, taken = side.take()
         side.frontier.put_back(state, taken)
-        side.frontier.save_robots(state, RobotsRecord(ORIGIN, 200, expires_s, body))
+        side.frontier.origins.save(state, RobotsRecord(ORIGIN, 200, expires_s, body))
         side.frontier.release(state, NOW)
     mine = other.frontier.find(HOST)
     assert mine is not None
-    assert other.frontier.origins_of(mine)[ORIGIN].rules.allows(f"{ORIGIN}/1")
+    assert other.frontier.origins.of(mine)[ORIGIN].rules.allows(f"{ORIGIN}/1")
     other.pull(one)
-    assert not other.frontier.origins_of(mine)[ORIGIN].rules.allows(f"{ORIGIN}/1")
+    assert not other.frontier.origins.of(mine)[ORIGIN].rules.allows(f"{ORIGIN}/1")
     one.pull(other)
     assert one.ids() == other.ids()
 

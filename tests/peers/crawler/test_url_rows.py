@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from peers.crawler.course import Course, as_kept, course_bytes
 from peers.crawler.url_rows import (
     ETAG_CHARS_MAX,
     NO_DIGEST,
@@ -16,6 +17,7 @@ from peers.crawler.url_rows import (
     Conclusion,
     UrlRow,
     after_visit,
+    course_part,
     is_sound,
     join_rows,
     join_urls,
@@ -46,7 +48,15 @@ visits = st.builds(
     st.none() | memories,
 )
 numbers = st.integers(0, 3)
-news = st.tuples(numbers, numbers, numbers).map(lambda three: UrlRow(b"hosthash", *three))
+courses = st.builds(Course, numbers, numbers, numbers, st.booleans())
+
+
+def new_row(depth: int, attempts: int, hops: int, course: Course | None) -> UrlRow:
+    kept = None if course is None else as_kept(course, depth)
+    return UrlRow(b"hosthash", depth, attempts, hops, course=kept)
+
+
+news = st.builds(new_row, numbers, numbers, numbers, st.none() | courses)
 
 
 def history(row: UrlRow, made: list[Conclusion]) -> UrlRow:
@@ -146,9 +156,10 @@ def test_what_is_no_row_is_told(data: bytes) -> None:
 
 
 @given(histories)
-def test_the_version_before_has_all_of_a_row_but_its_memory(row: UrlRow) -> None:
+def test_the_versions_before_have_all_of_a_row_but_its_memory_and_its_course(row: UrlRow) -> None:
     kept = row_bytes(row)
-    assert shown_part(kept) == row_bytes(row._replace(memory=NOTHING))
+    assert shown_part(kept) == row_bytes(row._replace(memory=NOTHING, course=None))
+    assert course_part(kept) == (b"" if row.course is None else course_bytes(row.course))
     assert memory_part(kept) == (b"" if row.memory == NOTHING else memory_bytes(row.memory))
 
 
