@@ -62,6 +62,7 @@ from peers.crawler.settings import CrawlSettings, Revisit
 from peers.gateway.settings import GatewaySettings, checked_listen
 from peers.options import DATA, AnywhereOption, DepthOption, PagesMaxOption, WithinOption, seconds_in
 from peers.policy.edits import ALL_ELSE
+from peers.policy.ordering import Order
 from peers.policy.rules import Action, Rule
 
 DEMO_QUERIES: Final = ("软件包 安装", "virtual host")
@@ -106,6 +107,18 @@ FirstGatewayOption = Annotated[
         help="Where the first peer answers; the others count up. Port 0: any.",
         show_default=GatewaySettings().listen,
     ),
+]
+OrderOption = Annotated[
+    Order | None,
+    typer.Option(
+        help="Which new page comes next; `docs/operating.md` tells the orders apart. Fish and focused go by "
+        "--guide.",
+        show_default="breadth",
+    ),
+]
+GuideOption = Annotated[
+    list[str] | None,
+    typer.Option(help="A word of what is wanted, for the order; may be given again.", show_default=False),
 ]
 RevisitOption = Annotated[
     Revisit | None,
@@ -253,6 +266,8 @@ def up(
     anywhere: AnywhereOption = False,
     depth_max: DepthOption = None,
     pages_max: PagesMaxOption = None,
+    order: OrderOption = None,
+    guide: GuideOption = None,
     revisit: RevisitOption = None,
     revisit_after: RevisitAfterOption = None,
     gone_after: GoneAfterOption = None,
@@ -281,6 +296,8 @@ def up(
     given = {
         "crawl.delay_s": delay,
         "crawl.pages_per_host_max": pages_per_host,
+        "crawl.ordering.order": None if order is None else order.value,
+        "crawl.ordering.guide_words": guide or None,
         **_revisiting(revisit, revisit_after, gone_after, data),
         **_web_given(urls, resolver, data, contact, is_allowed=allow_private),
     }

@@ -114,11 +114,15 @@ class GatewayClient:
             answer["took_ms"] += page["took_ms"]
         return answer
 
-    def add_seeds(self, urls: list[str]) -> dict[str, Any]:
-        """Hand URLs to their owners; the answer says how many were taken, and which were not."""
+    def add_seeds(self, urls: list[str], levels: int | None = None) -> dict[str, Any]:
+        """Hand URLs to their owners; the answer says how many were taken, and which were not.
+
+        Args:
+          levels: clicks that are made from them; None for no limit of their own.
+        """
         answer: dict[str, Any] = {"accepted": 0, "invalid": [], "left_out": []}
         for start in range(0, len(urls), SEEDS_PER_REQUEST):
-            part = json.dumps({"urls": urls[start : start + SEEDS_PER_REQUEST]}).encode()
+            part = json.dumps({"urls": urls[start : start + SEEDS_PER_REQUEST], "levels": levels}).encode()
             seeded = self._ask("POST", "/api/seeds", part)
             answer["accepted"] += seeded["accepted"]
             answer["invalid"] += seeded["invalid"]

@@ -78,6 +78,7 @@ class SimulatedCrawl:
         members: Members | None = None,
         has_documents: bool = True,
         has_wires: bool = True,
+        parser: Callable[..., VirtualParser] = VirtualParser,
     ) -> None:
         """Set up the peers and the world between them.
 
@@ -87,6 +88,7 @@ class SimulatedCrawl:
           slots: of the mesh.
           trace: pages are added to it as a live crawl with --record writes them.
           members: of the mesh; they bring their own number of replicas and slots.
+          parser: makes that of a peer, over the web.
           crashing: peers that `plan_crash` may name; their tables remember what was committed.
           has_documents: without, peers fetch pages and exchange links, but store and index nothing, and links
             have no texts: the same course in two thirds of the time.
@@ -102,6 +104,7 @@ class SimulatedCrawl:
         self.peers = members.peers if members else names
         self.table = SlotTable(dict.fromkeys(self.peers, WEIGHT_DEFAULT), slots, replicas)
         self._members = members
+        self._parser = parser
         self._doors: dict[str, VirtualDoor] = {}
         self._starts = dict.fromkeys(self.peers, 0)
         self.log: list[Request] = []
@@ -147,6 +150,25 @@ class SimulatedCrawl:
         """Start from the web's seeds and go on for so long, of virtual time, whatever is left to do then."""
         self._begin()
         self.world.run(until=self.world.now + seconds)
+
+    def run_to(self, pages: int) -> list[str]:
+        """Start from the web's seeds; return the pages that were fetched, in order, when there are so many.
+
+        They are fewer when nothing is left to do before.
+        """
+        self._begin()
+        before: tuple[int, ...] = ()
+        while True:
+            self.world.run(until=self.world.now + LOOK_EVERY_S)
+            ended = sorted(
+                (each for each in self.log if each.status == 200 and each.until_s <= self.world.now),
+                key=lambda request: request.until_s,
+            )
+            fetched = [each.url for each in ended if not each.url.endswith("/robots.txt")]
+            activity = self._activity()
+            if len(fetched) >= pages or (activity == before and self.is_at_rest()):
+                return fetched
+            before = activity
 
     def _begin(self) -> None:
         self._wait_for_members()
@@ -199,7 +221,7 @@ class SimulatedCrawl:
         )
         ports += [
             VirtualFetcher(peer, self.web, self.log),
-            VirtualParser(self.web, has_documents=self._has_documents),
+            self._parser(self.web, has_documents=self._has_documents),
             VirtualRecorder(self._trace) if self._trace is not None else Listener("recorder"),
             *map(Listener, ("http", "meter")),
         ]

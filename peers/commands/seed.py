@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from mesh.errors import ConfigError
 from mesh.urls import canonical
+from peers.crawler.course import UNLIMITED
 from peers.options import (
     DATA,
     GATEWAY,
@@ -38,6 +39,15 @@ SitemapOption = Annotated[
     list[str] | None,
     typer.Option("--sitemap", help="A sitemap or feed whose pages to start from; may be given again."),
 ]
+LevelsOption = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=UNLIMITED - 1,
+        help="Clicks that are made from these, and no more; other seeds go as far as they may.",
+        show_default="all",
+    ),
+]
 PagesOption = Annotated[
     int | None, typer.Option("--pages-per-host", min=1, help="Pages of one host at most.", show_default="all")
 ]
@@ -51,6 +61,7 @@ def seed(
     depth_max: DepthOption = None,
     pages_per_host: PagesOption = None,
     pages_max: PagesMaxOption = None,
+    levels: LevelsOption = None,
     key: KeyOption = None,
     token: TokenOption = "",
     data: DataOption = DATA,
@@ -79,7 +90,7 @@ def seed(
             scope = "; " + issuer.widen(
                 pages, within or (), limits, is_anywhere=anywhere, pages_max=pages_max
             )
-        answer = client.add_seeds(seeds)
+        answer = client.add_seeds(seeds, levels)
     if as_json:
         print_json(answer)
     else:

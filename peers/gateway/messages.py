@@ -192,6 +192,7 @@ class AddSeeds(Message, frozen=True):
     ticket: int
     urls: tuple[str, ...]
     are_changed: bool = False  # known ones are to be visited again at once
+    levels: int | None = None  # clicks that are made from them; None for no limit of their own
 
 
 class SeedsAdded(Message, frozen=True):

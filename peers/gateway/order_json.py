@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 
 from mesh.decree import Decree
+from peers.crawler.course import UNLIMITED
 
 
 class Seeded(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -74,6 +75,8 @@ class Seeds(msgspec.Struct):
     """What POST /api/seeds takes, beside one URL a line."""
 
     urls: list[str]
+    # Clicks that are made from them; null for no limit of their own.
+    levels: Annotated[int, msgspec.Meta(ge=0, lt=UNLIMITED)] | None = None
 
 
 class Drain(msgspec.Struct, forbid_unknown_fields=True):

@@ -353,7 +353,7 @@ class _Routes:
         given = _seeds_in(await _body(request))
         urls: dict[str, None] = {}
         invalid: list[str] = []
-        for text in given:
+        for text in given.urls:
             url = canonical(text)
             if url is None:
                 invalid.append(text[:200])
@@ -370,7 +370,9 @@ class _Routes:
         self._count_seeds(request, len(order))
         if are_changed:
             self._count_changes(request, order)
-        added = await self._backend.ask(lambda ticket: AddSeeds(ticket, order, are_changed), SeedsAdded)
+        added = await self._backend.ask(
+            lambda ticket: AddSeeds(ticket, order, are_changed, given.levels), SeedsAdded
+        )
         left_out = list(added.left_out[:INVALID_SHOWN_MAX])
         seeded = Seeded(added.accepted, invalid[:INVALID_SHOWN_MAX], left_out=left_out)
         n_late = len(urls) - len(added.left_out) - added.accepted
@@ -844,12 +846,12 @@ async def _body(
     return bytes(body)
 
 
-def _seeds_in(body: bytes) -> list[str]:
+def _seeds_in(body: bytes) -> Seeds:
     """The seeds of a JSON object or of lines; blank lines and lines that begin with # do not count."""
     hint = 'post {"urls": ["http://..."]} or one URL a line, in UTF-8'
     if body.lstrip()[:1] == b"{":
         try:
-            seeds = msgspec.json.decode(body, type=Seeds).urls
+            seeds = msgspec.json.decode(body, type=Seeds)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
             raise _Refusal(400, f"the JSON is not understood ({error}); {hint}") from error
     else:
@@ -857,11 +859,11 @@ def _seeds_in(body: bytes) -> list[str]:
             lines = [line.strip() for line in body.decode().splitlines()]
         except UnicodeDecodeError as error:
             raise _Refusal(400, f"the body is not UTF-8; {hint}") from error
-        seeds = [line for line in lines if line and not line.startswith("#")]
-    if not seeds:
+        seeds = Seeds([line for line in lines if line and not line.startswith("#")])
+    if not seeds.urls:
         raise _Refusal(400, f"there is no URL in the body; {hint}")
-    if len(seeds) > SEEDS_MAX:
-        raise _Refusal(400, f"these are {len(seeds)} URLs; post at most {SEEDS_MAX} at once")
+    if len(seeds.urls) > SEEDS_MAX:
+        raise _Refusal(400, f"these are {len(seeds.urls)} URLs; post at most {SEEDS_MAX} at once")
     return seeds
 
 

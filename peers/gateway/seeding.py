@@ -9,6 +9,7 @@ from mesh.actor import Address, Message, Send
 from mesh.delivery import Delivery, DeliverySettings, in_batches
 from mesh.ownership import Ownership
 from mesh.urls import host_of
+from peers.crawler.course import UNLIMITED
 from peers.crawler.wire_messages import LINKS_MAX, FoundLink, LinksAccepted, LinksFound
 from peers.gateway.errand import Errand
 from peers.gateway.messages import AddSeeds, SeedsAdded
@@ -42,6 +43,7 @@ class Seeding(Errand):
         self._policy_number = policy_number
         self._policy = policy
         self._urls, self._are_changed = order.urls, order.are_changed
+        self._levels = UNLIMITED if order.levels is None else order.levels
         self._left_out: tuple[str, ...] = ()
         self._delivery: Delivery[int, LinksFound] = Delivery(_SETTINGS)
         self._accepted = 0
@@ -52,7 +54,8 @@ class Seeding(Errand):
         policy, changed_s = self._policy.at(now), int(now) if self._are_changed else 0
         self._left_out = tuple(url for url in self._urls if not policy.has_room_for(url))
         for url in dict.fromkeys(url for url in self._urls if policy.has_room_for(url)):
-            by_owner.setdefault(self._taker_of(url), []).append(FoundLink(url, changed_s=changed_s))
+            link = FoundLink(url, changed_s=changed_s, levels=self._levels, is_ahead=True)
+            by_owner.setdefault(self._taker_of(url), []).append(link)
         for owner, links in by_owner.items():
             for part in in_batches(links, lambda link: len(link.url), items_max=LINKS_MAX):
                 links_found = LinksFound(self._number_question(), tuple(part), self._policy_number)

@@ -11,6 +11,7 @@
 `weights`    the thesis's rule for queues
 `politeness` where more machines stop helping
 `freshness`  policies of visiting again, for each budget
+`orders`     what a crawl finds first, by each order of new pages
 `search`     latency and completeness of answers
 `postings`   bytes that queries read, the model of inverted files beside an index; `posting_lists` of it
 `cache`, `querylog`  the book's chapter 9; `posting_caches` what keeps lists
