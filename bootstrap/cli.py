@@ -289,15 +289,12 @@ def up(
     A new mesh without seeds waits for `tianmesh seed` or `tianmesh import`.
     """
     urls = _seeds_of(seed_urls, seeds)
-    _check_lab(data, gateway, replicas)
+    _check_lab(data, gateway, replicas, is_for_nothing=once and not urls)
     _check_writable(report, record)
-    if once and not urls and not (data / "mesh.toml").exists():
-        raise ConfigError("there is nothing to crawl: give seed URLs, or --data with a folder to go on in")
     given = {
         "crawl.delay_s": delay,
         "crawl.pages_per_host_max": pages_per_host,
-        "crawl.ordering.order": None if order is None else order.value,
-        "crawl.ordering.guide_words": guide or None,
+        **_ordering(order, guide),
         **_revisiting(revisit, revisit_after, gone_after, data),
         **_web_given(urls, resolver, data, contact, is_allowed=allow_private),
     }
@@ -311,9 +308,22 @@ def up(
         is_traced=record is not None,
         is_supervised=restart,
     )
-    limits = Rule(action=Action.CRAWL, depth_max=depth_max)
-    scope = Scope(tuple(within or ()), limits, is_anywhere=anywhere, pages_max=pages_max)
+    scope = _scope(within, anywhere, depth_max, pages_max)
     _crawl(options, urls, scope, once=once, report=report, record=record, as_json=as_json)
+
+
+def _scope(within: list[str] | None, anywhere: bool, depth_max: int | None, pages_max: int | None) -> Scope:
+    """Where the crawl stays."""
+    limits = Rule(action=Action.CRAWL, depth_max=depth_max)
+    return Scope(tuple(within or ()), limits, is_anywhere=anywhere, pages_max=pages_max)
+
+
+def _ordering(order: Order | None, guide: list[str] | None) -> dict[str, Any]:
+    """Settings of where the crawl goes next, None where nothing is given."""
+    return {
+        "crawl.ordering.order": None if order is None else order.value,
+        "crawl.ordering.guide_words": guide or None,
+    }
 
 
 def _revisiting(
@@ -572,8 +582,14 @@ def _read_seeds(path: Path | None) -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
-def _check_lab(data: Path, gateway: str, replicas: int | None) -> None:
-    """Find out what cannot be before anything is made."""
+def _check_lab(data: Path, gateway: str, replicas: int | None, *, is_for_nothing: bool) -> None:
+    """Find out what cannot be before anything is made.
+
+    Args:
+      is_for_nothing: a new one would have nothing to crawl, and end.
+    """
+    if is_for_nothing and not (data / "mesh.toml").exists():
+        raise ConfigError("there is nothing to crawl: give seed URLs, or --data with a folder to go on in")
     if gateway:
         checked_listen(gateway, "--gateway")
     check_place(data)

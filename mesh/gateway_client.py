@@ -122,8 +122,10 @@ class GatewayClient:
         """
         answer: dict[str, Any] = {"accepted": 0, "invalid": [], "left_out": []}
         for start in range(0, len(urls), SEEDS_PER_REQUEST):
-            part = json.dumps({"urls": urls[start : start + SEEDS_PER_REQUEST], "levels": levels}).encode()
-            seeded = self._ask("POST", "/api/seeds", part)
+            part: dict[str, Any] = {"urls": urls[start : start + SEEDS_PER_REQUEST]}
+            if levels is not None:
+                part["levels"] = levels
+            seeded = self._ask("POST", "/api/seeds", json.dumps(part).encode())
             answer["accepted"] += seeded["accepted"]
             answer["invalid"] += seeded["invalid"]
             answer["left_out"] += seeded.get("left_out", [])

@@ -168,6 +168,10 @@ class UrlFacts(msgspec.Struct, frozen=True, kw_only=True):
     missed_s: Seconds | None = None  # when the first of them was made
     place: Count | None = None  # in the queue of its host, from 1; those that are out are counted
     is_place_cut: bool = False  # it is further behind
+    order: Name = ""  # by which it stands there, if it was never visited
+    rank: Count | None = None  # the least of a host comes first
+    levels: Count | None = None  # clicks that may be made from it, as its seed wants; None for no limit
+    steps: Count | None = None  # likewise without meeting a relevant page
     asking: Underway | None = None  # what is asked now for it: its robots.txt, or itself
     waits: Annotated[tuple[Wait, ...], Meta(max_length=WAITS_MAX)] = ()
     texts: Annotated[tuple[Text, ...], Meta(max_length=LINES_MAX)] = ()  # of links to it

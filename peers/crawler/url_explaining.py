@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from mesh.urls import fingerprint, host_of, origin_of
 from peers.crawler import politeness
+from peers.crawler.course import UNLIMITED
 from peers.crawler.domain_budgets import DomainBudgets
 from peers.crawler.explanations import (
     LINES_MAX,
@@ -170,7 +171,21 @@ class UrlExplaining:
             "misses": row.memory.misses,
             "missed_s": row.memory.missed_s if row.memory.misses else None,
             "place": place,
+            **self._standing(row),
             "is_place_cut": place is not None and place >= PLACES_COUNTED,
+        }
+
+    def _standing(self, row: UrlRow) -> dict[str, Any]:
+        """By what order it stands in its queue, and how far the crawl goes on from it."""
+        if row.visit or not row.is_queued:
+            return {}
+        order = self._sources.frontier.steering.ordering.order
+        levels, steps = (UNLIMITED, UNLIMITED) if row.course is None else row.course[1:3]
+        return {
+            "order": order.value,
+            "rank": row.rank,
+            "levels": None if levels == UNLIMITED else levels,
+            "steps": None if steps == UNLIMITED else steps,
         }
 
     def _interval_s(self, row: UrlRow) -> float | None:

@@ -69,9 +69,26 @@ def _state_rows(facts: UrlFacts) -> Iterator[Row]:
     if facts.missed_s is not None:
         yield "missed", f"{facts.misses} visits in a row, the first {when(facts.missed_s, now)}"
     if facts.place is not None:
-        yield "queue", f"place {facts.place:,}{' or later' if facts.is_place_cut else ''} of its host"
+        later = " or later" if facts.is_place_cut else ""
+        yield "queue", f"place {facts.place:,}{later} of its host{_order_text(facts)}"
     for wait in facts.waits:
         yield "waits for", wait_text(wait, now)
+
+
+def _order_text(facts: UrlFacts) -> str:
+    """By what order, with what rank, and how far it goes on."""
+    if not facts.order:
+        return ""
+    limits = [
+        f", {number} clicks {what}"
+        for number, what in (
+            (facts.levels, "from it at most, as its seed wants"),
+            (facts.steps, "from it at most without a relevant page"),
+        )
+        if number is not None
+    ]
+    rank = "" if facts.rank in (None, facts.depth) else f", rank {facts.rank:,}"
+    return f", by the order {facts.order}{rank}{''.join(limits)}"
 
 
 def _interval_text(facts: UrlFacts) -> str:

@@ -37,6 +37,8 @@ from peers.crawler.wire_messages import (
     LinkUse,
     UrlExplained,
 )
+from peers.gateway.why_rows import _state_rows
+from peers.policy.ordering import Order, Ordering
 from peers.policy.rules import Action, Rule
 from peers.storage.ledger import Ledger
 from peers.storage.ledger_keys import identity_of
@@ -84,6 +86,21 @@ def test_queued_url_has_its_depth_texts_place_and_what_it_waits_for() -> None:
     desk.now += 3.0
     home = url_facts(desk, HOME)
     assert (home.state, home.asking) == (UrlState.FETCHING, Underway(HOME, 3.0))
+
+
+def test_queued_url_says_by_what_order_it_waits_and_how_far_one_may_go_from_it() -> None:
+    ordering = Ordering(order=Order.FOCUSED, guide_words=("climate",), steps=2)
+    desk = Desk(ordering=ordering).with_home_asked()
+    desk.seed(PAGE, depth=1, anchor="on climate", levels=4, steps=2)
+    facts = url_facts(desk, PAGE)
+    assert (facts.order, facts.levels, facts.steps) == ("focused", 4, 2)
+    assert facts.rank is not None
+    rows = dict(_state_rows(facts))
+    assert rows["queue"] == (
+        f"place 2 of its host, by the order focused, rank {facts.rank:,}, 4 clicks from it at most, as its "
+        "seed wants, 2 clicks from it at most without a relevant page"
+    )
+    assert url_facts(Desk().with_home_asked(), HOME).order == "breadth"
 
 
 def test_url_waits_for_its_robots_txt_which_is_being_asked_for() -> None:

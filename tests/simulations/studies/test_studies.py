@@ -15,6 +15,7 @@ from simulations.studies import (
     balance,
     cache,
     freshness,
+    orders,
     partition,
     plan,
     politeness,
@@ -37,6 +38,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "weights": {"peers": 3, "slow": 1, "pages": 60_000, "rate": 20.0, "minutes": 20, "threshold": 1_000},
     "politeness": {"peers": "1,16", "delays": "0,10", "hosts": 500},
     "freshness": {"pages": 1_000, "days": 120, "periods": "5,20", "policies": "fixed,cho"},
+    "orders": {"pages": 500, "shares": "0.1,0.2", "orders": "breadth,focused"},
     "search": {"peers": "1,10", "queries": 1_000},
     "postings": {"documents": 200, "at_once": "1,100", "drawn": 20_000},
     "cache": {"count": 3_000, "distinct": 3_000, "sizes": "50,200", "documents": 200, "shares": "0.05,0.2"},
@@ -71,6 +73,14 @@ def test_intervals_are_those_of_student() -> None:
     (row,) = study.repeat(Parameters(), [1, 2, 3]).summary()
     assert row["value"] == 2
     assert row["value +-"] == pytest.approx(4.30 / np.sqrt(3))
+
+
+def test_who_goes_by_guide_words_finds_more_of_what_is_wanted_than_breadth_first() -> None:
+    outcome = small(orders.STUDY, seeds=1, pages=1_000, shares="0.4", orders="breadth,fish,focused")
+    rows = {row["order"]: row for row in outcome.summary()}
+    for order in ("fish", "focused"):
+        assert rows[order]["recall"] > 1.1 * rows["breadth"]["recall"]
+        assert rows[order]["pages"] == 400
 
 
 def test_book_6_5_variance_stays_below_the_reference() -> None:
