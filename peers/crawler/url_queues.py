@@ -103,8 +103,8 @@ class UrlQueues:
         for key, value in entries:
             row = self._table.get(url_key(state.slot, mark_in(key)))
             assert row is not None, "what is queued has a row"
-            if mark_in(key) not in self.taken and (before := row_in(row)).is_stored:
-                taken.append(self._take(state, key, value[1:].decode(), value[0], before))
+            if mark_in(key) not in self.taken and row_in(row).is_stored:
+                taken.append(self._take(state, key, value[1:].decode(), value[0]))
         return taken
 
     def is_out(self, mark: bytes) -> bool:
