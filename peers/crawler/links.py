@@ -19,7 +19,7 @@ from mesh.conduct import CONDUCT, Misbehaved, Offence
 from mesh.ownership import Ownership
 from mesh.urls import canonical, fingerprint, host_of, looks_like_trap
 from peers.crawler import politeness
-from peers.crawler.course import Course
+from peers.crawler.course import UNLIMITED, Course
 from peers.crawler.deaf_members import DeafMembers
 from peers.crawler.frontier import Frontier
 from peers.crawler.frontier_keys import url_key
@@ -73,8 +73,8 @@ class Links:
         self.look_at_s = inf  # when `look_for_deaf` is to be called
         self._unsent: dict[str, list[FoundLink]] = defaultdict(list)  # by owner
         self._accepting: set[tuple[Address, int]] = set()  # batches of links that we have yet to promise
-        self._remembered: set[tuple[str, str, str]] = set()
-        self._remembered_before: set[tuple[str, str, str]] = set()
+        self._remembered: set[tuple[str, ...]] = set()
+        self._remembered_before: set[tuple[str, ...]] = set()
         self.flush_at_s = inf  # when `pack` is to be called
         self.quiet_s = -inf  # pages of files come in until then
         self._policy, self._policy_number = EVERYTHING, 0
@@ -162,7 +162,10 @@ class Links:
 
     def _is_new(self, link: FoundLink) -> bool:
         """Tell whether a link is to be brought to its owner: not if that was done a moment ago."""
-        key = (link.url, link.anchor, link.linker)
+        key: tuple[str, ...] = (link.url, link.anchor, link.linker)
+        if link.parent or link.is_ahead or link.levels != UNLIMITED or link.steps != UNLIMITED:
+            # The same link on another page may be followed where this one is not, or sooner.
+            key = (*key, f"{link.use} {link.parent} {link.levels} {link.steps} {link.is_ahead}")
         if not link.changed_s and (key in self._remembered or key in self._remembered_before):
             return False
         if looks_like_trap(link.url):

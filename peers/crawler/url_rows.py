@@ -47,6 +47,7 @@ _VISIT: Final = struct.Struct(">Iddd8s")
 _TAIL_AT: Final = _HEAD.size + _VISIT.size
 _REMEMBERING: Final = frozenset((b"d", b"f", b"x"))  # states of rows that end with a memory
 _COURSED: Final = 0x80  # bit of the state of a row that ends with a course
+_BARE: Final = frozenset((b"Q", b"D", b"F", b"X"))  # states of rows that end with neither
 _NEW: Final = frozenset((b"Q", bytes((ord("Q") | _COURSED,))))  # states of what was never visited
 _RANKS: Final = {"Q": 0, "X": 1, "F": 2, "D": 3}
 
@@ -160,10 +161,12 @@ def row_in(data: bytes) -> UrlRow:
     Raises:
       ValueError: it is none.
     """
-    coursed = course_part(data)
-    course = course_in(coursed) if coursed else None
-    remembered = memory_part(data)
-    data = shown_part(data)
+    course, remembered = None, b""
+    if data[:1] not in _BARE:  # most rows end with nothing
+        coursed = course_part(data)
+        course = course_in(coursed) if coursed else None
+        remembered = memory_part(data)
+        data = shown_part(data)
     try:
         state, host, depth, attempts, hops = _HEAD.unpack_from(data)
         if state == b"Q":

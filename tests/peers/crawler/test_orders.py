@@ -22,7 +22,9 @@ from peers.engine.document import Document
 from peers.policy.ordering import PLAIN, Order, Ordering
 from peers.policy.policy_file import read_policy, write_policy
 from peers.policy.rules import Action, Policy, Rule
-from tests.peers.crawler.desk import HOME, ORIGIN, Desk, asked
+from peers.storage.messages import PageStored, StorePage
+from tests.helpers import fetched, owned_by, parsed
+from tests.peers.crawler.desk import HOME, ORIGIN, Desk, asked, of_kind
 
 GUIDE = ("climate", "气候")
 WEIGHT, DEPTH = Ordering(order=Order.WEIGHT), Ordering(order=Order.DEPTH)
@@ -234,6 +236,36 @@ def test_seeds_go_as_many_levels_as_they_are_given() -> None:
     assert asked(desk.wake(1e6)) == []
     assert desk.state_of(f"{ORIGIN}/2") is None
     assert desk.observe().is_idle
+
+
+def test_a_link_that_was_not_followed_is_where_another_page_has_it_from_which_one_may_go_on() -> None:
+    desk = Desk()
+    desk.seed(HOME, levels=0)
+    desk.allow()
+    desk.seed(f"{ORIGIN}/b", levels=1)
+    desk.store(HOME, f"{ORIGIN}/x")
+    assert asked(desk.wake(2.0)) == [f"{ORIGIN}/b"]
+    assert desk.state_of(f"{ORIGIN}/x") is None
+    desk.store(f"{ORIGIN}/b", f"{ORIGIN}/x")
+    assert asked(desk.wake(2.0)) == [f"{ORIGIN}/x"]
+
+
+def test_a_relevant_page_brings_what_others_link_to_as_well_to_the_front() -> None:
+    desk = Desk(ordering=FISH).with_home_asked(f"{ORIGIN}/about")
+    desk.store(HOME, f"{ORIGIN}/1")
+    before = desk.controller._frontier.row_of(f"{ORIGIN}/1", owned_by().slot_of("a.test"))
+    assert asked(desk.wake(2.0)) == [f"{ORIGIN}/about"]
+    page = f"{ORIGIN}/about"
+    desk.tell(fetched(page))
+    document = Document(page, title="On climate", text="climate")
+    stamp = of_kind(desk.tell(parsed(page, f"{ORIGIN}/1", document=document), "parser"), StorePage)[
+        0
+    ].page.stamp
+    desk.tell(PageStored(page, stamp), "cell")
+    after = desk.controller._frontier.row_of(f"{ORIGIN}/1", owned_by().slot_of("a.test"))
+    assert before is not None
+    assert after is not None
+    assert after.rank < before.rank
 
 
 def test_another_order_gives_what_is_queued_other_places_even_after_a_restart() -> None:
