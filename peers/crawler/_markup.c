@@ -4,7 +4,8 @@
    stack of the names of open elements says what an end tag closes, by the rules that browsers once had and
    libxml2 has (an end tag closes nothing that weighs more than itself). Visible text goes into one buffer, with
    a NUL between blocks; a page has no NULs, they were taken out. Links, headings and the title are stretches of
-   that buffer, whose white space is folded when they end. Elements that few pages have many of (meta, base)
+   that buffer, whose white space is folded when they end. What the attribute `hidden` keeps from view until a
+   script says otherwise, as of tabs, goes into another. Elements that few pages have many of (meta, base)
    are given to Python with all attributes.
 
    Nothing in a page costs more than the time to read it: no byte is looked at more than a few times, an end
@@ -173,6 +174,7 @@ typedef struct {
     Py_ssize_t text_chars_max, elements_max, links_max, anchor_chars_max;
     PyObject *entities; /* dict of str: what each name stands for */
     Buffer text; /* visible, NUL between blocks */
+    Buffer unseen_text; /* what is in elements that are `hidden`, likewise */
     Buffer folded, decoded, alts; /* alts: of the images in the open link */
     Open *open;
     Py_ssize_t n_open, open_room;
@@ -187,7 +189,8 @@ typedef struct {
     bool is_linking; /* in a link, whether that is followed or not */
     bool has_headline, in_headline; /* a first h1 */
     Py_ssize_t text_chars, n_elements;
-    int64_t hidden; /* open elements whose text is not shown */
+    int64_t hidden; /* open elements whose text is none of the page's */
+    int64_t unseen; /* open elements that are `hidden` */
     PyObject *href; /* of the open link, NULL when there is none */
     size_t link_at; /* in text */
     Py_ssize_t heading_at, title_at; /* in text; -1 when none is open */
@@ -383,7 +386,7 @@ static bool end_block(Reader *r)
 
 static bool break_text(Reader *r)
 {
-    return end_block(r) && append_byte(&r->text, 0);
+    return end_block(r) && append_byte(&r->text, 0) && (r->unseen == 0 || append_byte(&r->unseen_text, 0));
 }
 
 /* Count text that was added from a place on. */
@@ -571,10 +574,10 @@ static bool add_text(Reader *r, Span text, bool has_entities)
     if (r->hidden > 0 || r->text_chars > r->text_chars_max || text.size == 0)
         return true;
     r->text_chars += count_characters(text.at, text.size);
-    size_t at = r->text.size;
-    bool is_added
-        = has_entities ? append_decoded(r, text, false, &r->text) : append(&r->text, text.at, text.size);
-    if (is_added)
+    Buffer *to = r->unseen > 0 ? &r->unseen_text : &r->text;
+    size_t at = to->size;
+    bool is_added = has_entities ? append_decoded(r, text, false, to) : append(to, text.at, text.size);
+    if (is_added && to == &r->text)
         count_added(r, at);
     return is_added;
 }
@@ -646,7 +649,7 @@ static bool note(Reader *r, const Tag *tag, Attributes *attributes)
         r->is_cut = true;
         return true;
     }
-    PyObject *item = Py_BuildValue("sOO", tag->name, attributes->all, r->hidden > 0 ? Py_False : Py_True);
+    PyObject *item = Py_BuildValue("sOO", tag->name, attributes->all, r->hidden + r->unseen > 0 ? Py_False : Py_True);
     bool is_noted = item && PyList_Append(r->noted, item) == 0;
     Py_XDECREF(item);
     return is_noted;
@@ -779,7 +782,7 @@ static bool open_element(Reader *r, Name name, const Attributes *attributes)
     Open opened = {.number = name.number, .outer = r->element};
     opened.is_hidden = attributes->is_hidden && !is_page;
     opened.is_veiled = !is_page && hides(attributes->style);
-    r->hidden += opened.is_hidden;
+    r->unseen += opened.is_hidden;
     r->veiled += opened.is_veiled;
     r->open[r->n_open++] = opened;
     return enter_element(r, name.tag, attributes);
@@ -789,7 +792,9 @@ static bool close_last(Reader *r)
 {
     Open closed = r->open[--r->n_open];
     bool is_ended = end_element(r, tag_of(closed.number));
-    r->hidden -= closed.is_hidden;
+    if (closed.is_hidden && !append_byte(&r->unseen_text, 0))
+        return false;
+    r->unseen -= closed.is_hidden;
     r->veiled -= closed.is_veiled;
     r->element = closed.outer;
     return is_ended;
@@ -1143,14 +1148,16 @@ static PyObject *result_of(Reader *r, const Network *networks, bool is_measured)
 {
     PyObject *text = folded(r, r->text.at, r->text.size, '\n');
     PyObject *scores = text && end_block(r) ? judged(r, networks, is_measured) : NULL;
-    if (scores == NULL) {
+    PyObject *unseen = scores && !is_measured ? folded(r, r->unseen_text.at, r->unseen_text.size, '\n') : NULL;
+    if (scores == NULL || (unseen == NULL && !is_measured)) {
         Py_XDECREF(text);
+        Py_XDECREF(scores);
         return NULL;
     }
     if (is_measured)
         return Py_BuildValue("NN", text, scores);
     PyObject *title = r->title ? r->title : Py_None, *is_cut = r->is_cut ? Py_True : Py_False;
-    return Py_BuildValue("OONNOOO", title, r->headings, text, scores, r->links, r->noted, is_cut);
+    return Py_BuildValue("OONNNOOO", title, r->headings, text, scores, unseen, r->links, r->noted, is_cut);
 }
 
 static void free_all(Reader *r)
@@ -1161,6 +1168,7 @@ static void free_all(Reader *r)
     Py_XDECREF(r->title);
     Py_XDECREF(r->href);
     PyMem_Free(r->text.at);
+    PyMem_Free(r->unseen_text.at);
     PyMem_Free(r->folded.at);
     PyMem_Free(r->decoded.at);
     PyMem_Free(r->alts.at);

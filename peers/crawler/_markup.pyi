@@ -22,6 +22,7 @@ def read_markup(
     list[str],
     str,
     list[float],
+    str,
     dict[tuple[str, str], None],
     list[tuple[str, dict[str, str], bool]],
     bool,
@@ -35,8 +36,8 @@ def read_markup(
 
     Returns:
       (title, headings in page order, text with a line for each block, how much of each line is main text,
-      links as (href, text) in page order, elements html, base, meta and time with all attributes and whether
-      they are visible, whether it was cut)
+      text that is `hidden`, links as (href, text) in page order, elements html, base, meta and time with all
+      attributes and whether they are visible, whether it was cut)
     """
 
 def measure_blocks(

@@ -63,7 +63,7 @@ class ParsedPage(msgspec.Struct, frozen=True):
     is_cut: bool = False  # longer than the limits; the rest was not read
     type: str = "text/html"  # media type that it was read as
     dates: tuple[str, ...] = ()  # what the page says of when it was changed, best first, as it stands there
-    boilerplate: str = ""  # the visible text around that, such as menus, likewise
+    boilerplate: str = ""  # the text around that, such as menus, and what is `hidden` at first, likewise
     is_noarchive: bool = False  # no copy of it is to be shown
     is_nosnippet: bool = False  # nothing of its text is to be shown
 
@@ -206,7 +206,7 @@ class _Page(msgspec.Struct):
 
 def _read_markup(url: str, markup: bytes) -> _Page:
     """Read UTF-8 markup without NULs."""
-    title, headings, text, scores, hrefs, noted, is_cut = read_markup(
+    title, headings, text, scores, unseen, hrefs, noted, is_cut = read_markup(
         markup,
         html5,
         2 * TEXT_CHARS_MAX,  # twice: white space goes later
@@ -224,7 +224,7 @@ def _read_markup(url: str, markup: bytes) -> _Page:
         title=title_of_page(title or "", lines, body),
         headings=lines,
         text=body,
-        boilerplate=boilerplate,
+        boilerplate="\n".join(filter(None, (boilerplate, unseen))),
         links=resolved_links(url, notes.base, [*((target, "") for target in notes.refreshes), *hrefs]),
         language=notes.language,
         robots=",".join(notes.robots),

@@ -95,21 +95,27 @@ def test_weights_for_other_features_are_refused() -> None:
         read_markup(b"a", html5, *LIMITS, NETWORKS[0][:-4], NETWORKS[1])
 
 
-def test_hidden_text_is_not_taken_and_what_is_not_displayed_is_no_main_text() -> None:
+def test_what_is_not_shown_at_first_is_found_but_is_no_main_text() -> None:
     shown = f"<div><p>{'Sentences that are shown to all, every day. ' * 20}</p></div>"
-    for attribute, is_taken in (
-        ("hidden", False),
-        ("HIDDEN=''", False),
-        ("hidden=until-found", True),
+    for attribute, is_apart in (
+        ("hidden", True),
+        ("HIDDEN=''", True),
+        ("hidden=until-found", False),
         ("style='color: red; Display : none'", True),
-        ("aria-hidden=true", True),
+        ("aria-hidden=true", False),
     ):
         page = parse_page(
             "http://a.test/", f"{shown}<div {attribute}><p>one secret</p></div><p>x".encode(), "text/html"
         )
-        assert ("one secret" in f"{page.text}\n{page.boilerplate}") is is_taken, attribute
+        assert "one secret" in f"{page.text}\n{page.boilerplate}", attribute
+        assert not is_apart or "one secret" in page.boilerplate, attribute
         assert "\nx" in f"{page.text}\n{page.boilerplate}"
-        assert "style" not in attribute or "one secret" in page.boilerplate
+
+
+def test_words_that_are_hidden_in_a_sentence_are_not_in_it() -> None:
+    markup = b"<p>press <b hidden>Command<script>x</script></b><b hidden>Ctrl<br>key</b> +Z<p hidden>a<br>b"
+    page = parse_page("http://a.test/", markup, "text/html")
+    assert (page.text, page.boilerplate) == ("press\n+Z", "Command\nCtrl\nkey\na\nb")
 
 
 def test_a_deep_page_is_not_slow() -> None:
