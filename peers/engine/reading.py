@@ -24,6 +24,7 @@ from peers.engine.kinds import NAMES
 from peers.engine.marks import HOST_PREFIX, LANGUAGE_PREFIX, TYPE_PREFIX
 from peers.engine.native_forms import NativeForms, native_forms, with_native_forms
 from peers.engine.query import (
+    ANY_FIELD,
     CLAUSES_MAX,
     LITERAL_ENTRIES_MAX,
     LITERALS_MAX,
@@ -66,16 +67,22 @@ class Reading(NamedTuple):
     query: Query
     remarks: tuple[Remark, ...]  # on what was odd about it
     natives: tuple[NativeForms, ...] = ()  # the languages besides English that it may be in
+    unquoted: Query | None = None  # with words for what is quoted, None where nothing is
 
     @property
     def terms(self) -> tuple[str, ...]:
         """The distinct entries whose statistics decide how it is searched by."""
+        unquoted = self.unquoted.terms if self.unquoted else ()
         natives = chain.from_iterable(each.entries for each in self.natives)
-        return tuple(dict.fromkeys((*self.query.terms, *natives)))
+        return tuple(dict.fromkeys((*self.query.terms, *unquoted, *natives)))
 
     def with_native_forms(self, doc_freqs: Mapping[str, int]) -> Query:
         """Return the query in the language that the statistics of `terms` say it means."""
         return with_native_forms(self.query, self.natives, doc_freqs)
+
+    def unquoted_with_native_forms(self, doc_freqs: Mapping[str, int]) -> Query | None:
+        """Return what to search where nothing has what is quoted, likewise."""
+        return self.unquoted and with_native_forms(self.unquoted, self.natives, doc_freqs)
 
 
 def read_query(text: str, order: Order = Order.SCORE) -> Reading:
@@ -85,12 +92,17 @@ def read_query(text: str, order: Order = Order.SCORE) -> Reading:
     if len(taken) < len(text.rstrip()):
         remarks.note(Oddity.TOO_LONG, text[len(taken) :].strip())
     compiler = _Compiler(remarks)
-    query = compiler.query(read(taken, remarks), order)
+    node = read(taken, remarks)
+    query = compiler.query(node, order)
     if query.is_empty and query.clauses:
         remarks.note(Oddity.ONLY_EXCLUSIONS)
     query.check_limits()
-    reading = Reading(query, remarks.all(), native_forms(compiler.typed, compiler.language))
-    return reading if len(reading.terms) <= COUNTED_MAX else reading._replace(natives=())
+    has_phrases = any(_is_quoted(literal) for literal in chain.from_iterable(query.clauses))
+    unquoted = _Compiler(Remarks()).query(_unquoted(node), order) if has_phrases else None
+    reading = Reading(query, remarks.all(), native_forms(compiler.typed, compiler.language), unquoted)
+    if len(reading.terms) > COUNTED_MAX:
+        reading = reading._replace(natives=())
+    return reading if len(reading.terms) <= COUNTED_MAX else reading._replace(unquoted=None)
 
 
 def cut_at_word(text: str, chars_max: int) -> str:
@@ -249,6 +261,23 @@ def _texts_asked_for(node: Node) -> list[str]:
             return [text for each in nodes for text in _texts_asked_for(each)]
         case _:
             return []
+
+
+def _is_quoted(literal: Literal) -> bool:
+    return literal.kind is Kind.PHRASE and literal.fields == ANY_FIELD and not literal.negated
+
+
+def _unquoted(node: Node) -> Node:
+    """Return a node with words for the phrases that are asked for."""
+    match node:
+        case Phrase(text):
+            return Words(text)
+        case And(nodes):
+            return And(tuple(map(_unquoted, nodes)))
+        case Or(nodes):
+            return Or(tuple(map(_unquoted, nodes)))
+        case _:
+            return node
 
 
 def _clause_of(literals: Sequence[Literal | None]) -> list[_Clause] | None:

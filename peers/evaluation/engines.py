@@ -22,7 +22,7 @@ from peers.engine.snapshot import Hit
 from peers.engine.storage import MemoryStorage
 from peers.evaluation.judged import Collection
 from peers.evaluation.trec import Ranked
-from peers.gateway.relaxation import ENOUGH, steps_of
+from peers.gateway.relaxation import steps_of
 from peers.text.analysis import analyse
 
 RUN_DEPTH: Final = 100  # hits of a query in a run
@@ -73,11 +73,12 @@ class Ours:
         reading = read_query(text)
         statistics = self._view.statistics(reading.terms)
         query = reading.with_native_forms(statistics.doc_freqs)
+        unquoted = reading.unquoted_with_native_forms(statistics.doc_freqs)
         hits: list[Hit] = []
-        for step in steps_of(query, statistics.doc_freqs):
+        for step in steps_of(query, statistics.doc_freqs, unquoted):
             query = step.query
             total, _, hits = self._view.search(query, statistics, RUN_DEPTH, self._weights)
-            if total >= ENOUGH:
+            if total >= step.enough:
                 break
         head, tail = hits[:MODEL_DEPTH], hits[MODEL_DEPTH:]
         features = features_of(self._view, query, statistics, [hit.url for hit in head])

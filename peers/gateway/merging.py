@@ -126,6 +126,8 @@ class Merging:
         return any(answer.is_cut for answer in self._found.values())
 
     def _remarks(self) -> Iterator[Remark]:
+        if self._step.is_unquoted and self._total:
+            yield Remark(Oddity.NO_SUCH_PHRASE)
         if self._step.has_left_out:
             yield Remark(Oddity.COMMONEST_LEFT_OUT)
         if self.is_cut:

@@ -1,9 +1,11 @@
 """What is done for a query that asks for more than there is.
 
-All words must occur. Where that leaves few pages, words are given up, and the page of results says so:
+All words must occur, and phrases as they stand. Where that leaves few pages, something is given up, and the
+page of results says so:
 
 1. Words that occur nowhere are left out; the statistics, which are counted first, tell which.
 2. When fewer than `ENOUGH` pages have all the others, pages with any of them are shown, by their score.
+3. When no page at all has the phrases, all that was done before is done with their words.
 
 What decides are numbers over the whole mesh, so it is the same however many peers there are. The second
 step needs no search to be taken when the rarest word is on fewer than `ENOUGH` pages.
@@ -46,15 +48,23 @@ class Step(NamedTuple):
     nowhere: tuple[str, ...] = ()  # required entries that are on no page
     is_any: bool = False  # one of the words is enough
     has_left_out: bool = False  # of more than `SCORED_MAX` entries the commonest neither score nor suffice
+    is_unquoted: bool = False  # no page has the phrases: their words are enough
+    enough: int = ENOUGH  # pages that make it the last one
 
 
-def steps_of(query: Query, doc_freqs: Mapping[str, int]) -> tuple[Step, ...]:
-    """Return what to search by, in this order, until one finds `ENOUGH` pages or is the last.
+def steps_of(query: Query, doc_freqs: Mapping[str, int], unquoted: Query | None = None) -> tuple[Step, ...]:
+    """Return what to search by, in this order, until one finds `enough` pages or is the last.
 
     Args:
-      doc_freqs: of the query's terms, over the mesh.
+      doc_freqs: of the terms of both queries, over the mesh.
+      unquoted: the query with words for its phrases, None where it has none.
     """
-    return tuple(_by_rarest(step, doc_freqs) for step in _steps(query, doc_freqs))
+    steps = _steps(query, doc_freqs)
+    if unquoted is not None:
+        *first, last = steps
+        plain = (step._replace(is_unquoted=True) for step in _steps(unquoted, doc_freqs))
+        steps = (*first, last._replace(enough=1), *plain)
+    return tuple(_by_rarest(step, doc_freqs) for step in steps)
 
 
 def _by_rarest(step: Step, doc_freqs: Mapping[str, int]) -> Step:

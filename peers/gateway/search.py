@@ -185,7 +185,9 @@ class Search(Errand):
         task, statistics = self._task, counted.statistics
         totals = statistics.totals(plan.slots, task.terms)
         doc_freqs = dict(zip(task.terms, totals.doc_freqs, strict=True))
-        steps = steps_of(task.reading.with_native_forms(doc_freqs), doc_freqs)
+        reading = task.reading
+        unquoted = reading.unquoted_with_native_forms(doc_freqs)
+        steps = steps_of(reading.with_native_forms(doc_freqs), doc_freqs, unquoted)
         self._step_number = min(self._step_number, len(steps) - 1)
         self._is_last_step = self._step_number == len(steps) - 1
         step = steps[self._step_number]
@@ -202,8 +204,8 @@ class Search(Errand):
         stage.end(plan)
         if stage.forget_stale(plan) and self._task.may_restart(now):
             return self._count(now)
-        if not self._is_last_step and stage.total(plan) < ENOUGH:
-            self._with_all = stage.total(plan)
+        if not self._is_last_step and stage.total(plan) < stage.step.enough:
+            self._with_all = stage.total(plan) if stage.step.enough == ENOUGH else None
             self._step_number += 1
             self._view.fallbacks += 1
             return self._search(stage, plan, now)

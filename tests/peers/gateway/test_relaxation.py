@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from peers.engine.query import Mode, Query
-from peers.engine.reading import parse_query
+from peers.engine.reading import parse_query, read_query
 from peers.gateway.relaxation import ENOUGH, SCORED_MAX, Step, steps_of
 from tests.peers.engine.term_query import term_query
 
@@ -31,6 +31,30 @@ def test_filters_stay_whatever_is_given_up() -> None:
     query = parse_query('a b "c d" site:e.org')
     for step in steps_of(query, {"a": 5, "b": 5}):
         assert step.query.clauses == query.clauses
+
+
+def test_phrases_that_no_page_has_are_given_up_for_their_words_last() -> None:
+    reading = read_query('a "b c" -"d e" intitle:f')
+    unquoted = parse_query('a b c -"d e" intitle:f')
+    assert reading.unquoted == unquoted
+    assert steps_of(reading.query, dict.fromkeys("abcf", 99), reading.unquoted) == (
+        Step(reading.query, enough=1),
+        Step(unquoted, is_unquoted=True),
+        Step(unquoted.with_mode(Mode.OR), is_any=True, is_unquoted=True),
+    )
+    both = read_query('a b "c d"')
+    steps = steps_of(both.query, dict.fromkeys("abcd", 99), both.unquoted)
+    assert [(step.is_any, step.is_unquoted, step.enough) for step in steps] == [
+        (False, False, ENOUGH),
+        (True, False, 1),
+        (False, True, ENOUGH),
+        (True, True, ENOUGH),
+    ]
+
+
+def test_words_of_alternatives_that_are_phrases_stay_alternatives() -> None:
+    assert read_query('"a b" OR c').unquoted == parse_query("(a b) OR c")
+    assert read_query('a -"b c" -(d "e f")').unquoted is None
 
 
 def test_nothing_is_given_up_where_nothing_can_be() -> None:

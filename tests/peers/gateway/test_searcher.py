@@ -18,6 +18,8 @@ from mesh.urls import host_of
 from peers.crawler.wire_messages import LinksAccepted, LinksFound
 from peers.engine.model import MODEL_DEPTH
 from peers.engine.query import Mode
+from peers.engine.query_language import Oddity, Remark
+from peers.engine.reading import parse_query
 from peers.gateway.messages import (
     AddSeeds,
     CheckReadiness,
@@ -239,6 +241,30 @@ def test_when_enough_pages_have_all_words_only_those_are_shown() -> None:
     talk.found("cyd")
     assert not talk.answer().relaxed.is_any
     assert talk.answer().total == ENOUGH
+
+
+def test_when_no_page_has_a_phrase_its_words_are_searched_and_the_answer_says_so() -> None:
+    talk = searching((70, 70), '"web crawler"')
+    talk.found("ann")
+    talk.found("bob")
+    again = only(talk.found("cyd"))
+    assert isinstance(again, SearchSlots)
+    assert query_of(again.query) == parse_query("web crawler")
+    talk.found("ann", (url_of("ann"), 1.0), total=ENOUGH)
+    talk.found("bob")
+    talk.found("cyd")
+    talk.read("ann", url_of("ann"))
+    assert talk.answer().remarks == (Remark(Oddity.NO_SUCH_PHRASE),)
+    assert talk.answer().relaxed == Relaxed()
+
+
+def test_a_phrase_that_one_page_has_is_kept() -> None:
+    talk = searching((70, 70), '"web crawler"')
+    talk.found("ann", (url_of("ann"), 1.0), total=1)
+    talk.found("bob")
+    talk.found("cyd")
+    talk.read("ann", url_of("ann"))
+    assert (talk.answer().total, talk.answer().remarks) == (1, ())
 
 
 def test_when_a_word_is_rare_pages_with_any_word_are_searched_at_once() -> None:
