@@ -325,6 +325,23 @@ def test_a_thousand_queries_are_answered_alike_by_1_2_3_and_5_peers_skewed_by_la
     assert n_by_cursor > 30
 
 
+def test_phrases_that_no_page_has_are_given_up_alike(stack: ExitStack) -> None:
+    pages = skewed_documents(200)
+    meshes = [Mesh([f"peer{n}" for n in range(count)], stack) for count in (1, 2, 5)]
+    for mesh in meshes:
+        mesh.index(pages)
+    random = Random(5)
+    n_given_up = 0
+    for _ in range(40):
+        phrase = " ".join(random.choices([*WORDS, "nosuchword"], k=2))
+        text = f'"{phrase}" {random.choice(("", "lang:en", *WORDS))}'
+        alone = meshes[0].search("peer0", text)
+        for mesh in meshes[1:]:
+            assert told(mesh.search("peer1", text)) == told(alone), text
+        n_given_up += Remark(Oddity.NO_SUCH_PHRASE) in alone.remarks
+    assert n_given_up > 10
+
+
 @pytest.mark.parametrize("text", ["天网 OR crawler", "mesh", "nosuchword page 天网", "lang:en"])
 @pytest.mark.parametrize("order", list(Order))
 @pytest.mark.parametrize("k", [7, 10, 33])
