@@ -54,11 +54,11 @@ class RankingWeights(msgspec.Struct, frozen=True, array_like=True, cache_hash=Tr
     .672; the full model on top, see `model.ModelWeights`. The help links within itself only, and its anchors
     are mostly titles: on the open web they may be worth less than the 4 that the fit gives them.
 
-    What of a page is not its main text, or `hidden` until a script shows it, is boilerplate. MRR@10 of the help
-    by the full model, all queries, at weights of it of .05, .35 and .7: zh-CN .6496, .6540, .6566; en-US .6788,
-    .6830, .6846; de .6327, .6380, .6389; .6483, .6779 and .6320 at .05 with hidden text left out. The help has
-    hardly a menu, so the fit would have .7; no judged collection has the menus of the open web, which speak
-    for less.
+    What of a page is not its main text, or `hidden` until a script shows it, is boilerplate. MRR@10 of the
+    help by the full model, all queries, at weights of it of .05, .35 and .7: zh-CN .6496, .6540, .6566;
+    en-US .6788, .6830, .6846; de .6327, .6380, .6389. With hidden text left out and .05 it was .6483, .6779
+    and .6320. The help has hardly a menu, so the fit would have .7; no judged collection has the menus of the
+    open web, which speak for less.
     """
 
     weights: tuple[float, float, float, float, float, float] = (5.0, 4.0, 1.0, 1.0, 1.4, 0.35)

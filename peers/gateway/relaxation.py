@@ -24,12 +24,6 @@ plain terms, then 500 each by the full model over forms and pairs.
 So dropping the commonest words first gains nothing over taking any at once, and a page with all words need
 not come before one that says more about fewer. Below 20 (two pages of results) costs next to nothing
 against ranking by any words always, and above it reading is cheaper.
-
-Measured, not here: words of the best pages added to the query (RM3; from the best 5 of the full model 20 words,
-.4 of all weights), nDCG@10: CISI .3826 to .3851, Cranfield .4108 to .4393, NPL .4484 to .4688; from the best
-10 CISI loses .010. What fits two of these best is better on the third, too; but known items suffer, MRR@10 of the
-English help .6663 to .6420 (every 17th query), and nothing here tells which of both a query is. It would need
-the words of pages of other peers and a second search.
 """
 
 from __future__ import annotations
