@@ -649,7 +649,8 @@ static bool note(Reader *r, const Tag *tag, Attributes *attributes)
         r->is_cut = true;
         return true;
     }
-    PyObject *item = Py_BuildValue("sOO", tag->name, attributes->all, r->hidden + r->unseen > 0 ? Py_False : Py_True);
+    PyObject *is_visible = r->hidden > 0 || r->unseen > 0 ? Py_False : Py_True;
+    PyObject *item = Py_BuildValue("sOO", tag->name, attributes->all, is_visible);
     bool is_noted = item && PyList_Append(r->noted, item) == 0;
     Py_XDECREF(item);
     return is_noted;
