@@ -28,6 +28,7 @@ class Document(msgspec.Struct, frozen=True, array_like=True):
     visit: VisitNumber = 0  # which one found it, see `mesh.stamp`
     boilerplate: str = ""  # visible text around that, such as menus: found, but hardly counts
     is_quotable: bool = True  # False: nothing of its text is to be shown (`nosnippet`)
+    canonical: str = ""  # URL of the page that it says is shown for it, perhaps itself; "" when it says none
 
     @property
     def text_chars(self) -> int:

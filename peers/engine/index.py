@@ -32,6 +32,7 @@ from mesh.slot_set import NO_SLOTS, SlotMask, decode_slots, encode_slots
 from mesh.stamp import BEFORE_ALL, Stamp
 from peers.engine.adoption import check_segment
 from peers.engine.builder import IndexedDocument, build_segment, prepared
+from peers.engine.copies import CopyMark, mark_copies, marks_kept, marks_moved
 from peers.engine.directory import DirectoryStorage
 from peers.engine.document import Document
 from peers.engine.errors import CorruptIndexError, OutdatedIndexError
@@ -39,19 +40,17 @@ from peers.engine.manifest import (
     MANIFEST_NAME,
     Manifest,
     ManifestEntry,
-    decode_deletions,
     decode_manifest,
-    encode_deletions,
     encode_manifest,
 )
 from peers.engine.merge import Merge, Merged
 from peers.engine.merging import SegmentSize, segments_to_merge, segments_to_merge_at_rest
 from peers.engine.segment import Segment
-from peers.engine.segment_file import write_file, write_segment
+from peers.engine.segment_file import write_segment
 from peers.engine.segment_format import encode_segment, slots_in
 from peers.engine.snapshot import Snapshot
 from peers.engine.storage import Storage
-from peers.engine.working_segment import UNWRITTEN, WorkingSegment, working_segment
+from peers.engine.working_segment import WorkingSegment, working_segment, written_segment
 from peers.kernel import Ints
 
 NONE_REMOVED: Final[Mapping[str, Stamp]] = MappingProxyType({})
@@ -83,6 +82,7 @@ class Index:
         """
         self._storage = storage
         self._buffer: dict[bytes, IndexedDocument] = {}
+        self._buffer_copies: dict[bytes, int] = {}  # what is known of copies, of some of these
         self._buffer_bytes = 0
         self._being_merged: set[str] = set()  # names of segments that are not in the manifest yet
         self._aside: dict[str, SlotMask] = {}  # segments put aside, with the slots of their documents
@@ -140,7 +140,9 @@ class Index:
         for slot, document in batch:
             item = prepared(slot, document)
             added[item.document.url.encode()] = item
+        kept = marks_kept(self._working, added)
         self._discard(added)
+        self._buffer_copies |= kept
         for url, item in added.items():
             self._buffer[url] = item
             self._buffer_bytes += len(item.encoded)
@@ -151,12 +153,18 @@ class Index:
         """Delete the documents of these URLs, as far as there are any; effective with the next commit."""
         self._discard({url.encode(errors="replace"): None for url in urls})
 
+    def mark_copies(self, marks: Mapping[bytes, CopyMark]) -> None:
+        """Note what is told of documents, by URL (UTF-8); effective with the next commit. OSError."""
+        self._flush()
+        mark_copies(self._working, marks)
+
     def delete_slots(self, slots: Iterable[int]) -> None:
         """Delete all documents of these slots, as after handing them over."""
         gone = np.zeros(1 << 16, np.bool_)
         gone[list(slots)] = True
         for url in [url for url, item in self._buffer.items() if gone[item.slot]]:
             self._buffer_bytes -= len(self._buffer.pop(url).encoded)
+            self._buffer_copies.pop(url, None)
         for each in self._working:
             documents = np.flatnonzero(gone[each.segment.slots] & (each.live != 0))
             if len(documents):
@@ -296,11 +304,10 @@ class Index:
         self._flush()
         working = [each for each in self._working if each.live.any()]
         for each in working:
-            if each.deletions == UNWRITTEN:
-                name = self._new_name("deletions-")
-                write_file(self._storage, name, [encode_deletions(each.live)])
-                each.deletions = name
-        entries = tuple(ManifestEntry(each.segment.name, each.deletions) for each in working)
+            each.write(self._storage, self._new_name)
+        entries = tuple(
+            ManifestEntry(each.segment.name, each.deletions, each.copies_file) for each in working
+        )
         damaged = encode_slots(self.damaged)
         if (entries, damaged) == (self._manifest.entries, self._manifest.damaged):
             return self.generation
@@ -357,6 +364,8 @@ class Index:
             now = present.get(source.segment.name)
             live_now = now.live if now else np.zeros_like(source.live)
             gone += documents[(source.live != 0) & (live_now == 0)].tolist()
+            if now is not None:
+                replacement.mark_copies(marks_moved(now, documents))
         if gone:
             replacement.delete(gone)
         self._working = [each for each in self._working if each.segment.name not in names]
@@ -385,6 +394,7 @@ class Index:
         for key in keys:
             if item := self._buffer.pop(key, None):
                 self._buffer_bytes -= len(item.encoded)
+                self._buffer_copies.pop(key, None)
         for each in self._working:
             documents = each.segment.find_urls(keys)
             documents = documents[documents >= 0]
@@ -398,7 +408,11 @@ class Index:
             return
         data = build_segment(list(self._buffer.values()))
         segment = write_segment(self._storage, self._new_name(_SEGMENT), encode_segment(data))
-        self._working.append(working_segment(segment))
+        written = working_segment(segment)
+        documents = segment.find_urls(list(self._buffer_copies)).tolist()
+        written.mark_copies(dict(zip(documents, self._buffer_copies.values(), strict=True)))
+        self._working.append(written)
+        self._buffer_copies = {}
         self._buffer = {}
         self._buffer_bytes = 0
 
@@ -428,10 +442,7 @@ class Index:
             content = self._storage.read(entry.segment)
             slots = slots_in(content)
             segment = Segment(entry.segment, content)
-            live = np.ones(segment.document_count, np.uint8)
-            if entry.deletions:
-                deletions = self._storage.read(entry.deletions)
-                live = decode_deletions(deletions, segment.document_count, entry.deletions)
+            return written_segment(segment, entry, self._storage)
         except (CorruptIndexError, OutdatedIndexError, FileNotFoundError) as error:
             logger.error("segment put aside: %s", error)
             lost = _ALL_SLOTS
@@ -441,7 +452,6 @@ class Index:
             self._aside[entry.segment] = lost
             self.damaged = self.damaged | lost
             return None
-        return WorkingSegment(segment, live, entry.deletions)
 
     def _remove_leftovers(self) -> None:
         """Remove what is not in use; segments put aside get another name, and stay while some are damaged."""

@@ -6,9 +6,11 @@ so each segment keeps the last ones made, and snapshots share the segments that 
 
 from __future__ import annotations
 
-from typing import TypeVar
+from functools import cached_property
+from typing import TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mesh.slot_set import SlotMask
 from peers.engine.kernels import FIELD_COUNT, sum_lengths
@@ -20,16 +22,19 @@ from peers.kernel import Bytes, Floats
 # many again while responsibility changes.
 VIEWS_KEPT = 8
 
+# Of each document for how many copies it stands; below 0 when it is one itself.
+Copies: TypeAlias = NDArray[np.int32]
 _Kept = TypeVar("_Kept")
 
 
 class LiveSegment:
     """A segment and which of its documents are not deleted; immutable."""
 
-    def __init__(self, segment: Segment, live: Bytes) -> None:
-        """Note what is live: 1 or 0 for each document; not written to any more."""
+    def __init__(self, segment: Segment, live: Bytes, copies: Copies | None = None) -> None:
+        """Note what is live, 1 or 0 for each document, and what is a copy; not written to any more."""
         self.segment = segment
         self.live = live
+        self.copies = np.zeros(len(live), np.int32) if copies is None else copies
         self.live_count = int(live.sum())
         self._views: dict[bytes, SegmentView] = {}  # by mask, those used last behind
         self._norms: tuple[Floats, Floats] | None = None
@@ -70,6 +75,12 @@ class SegmentView:
         self.document_count = sum_lengths(self.segment.lengths, allowed, totals)
         self.is_whole = self.document_count == self.segment.document_count
         self.field_lengths: list[int] = totals.tolist()
+
+    @cached_property
+    def without_copies(self) -> SegmentView:
+        """The same without what is a copy of something else, here or on another peer."""
+        is_copy = self.live.copies < 0
+        return SegmentView(self.live, self.allowed & ~is_copy) if (is_copy & self.allowed).any() else self
 
 
 def keep(kept: dict[bytes, _Kept], key: bytes, value: _Kept) -> None:

@@ -12,6 +12,7 @@ import xxhash
 from mesh.slot_limits import SLOTS_MAX
 from mesh.slot_set import NO_SLOTS, encode_slots
 from peers.engine.errors import CorruptIndexError, OutdatedIndexError
+from peers.engine.live_segment import Copies
 from peers.kernel import Bytes
 
 MANIFEST_NAME = "manifest"
@@ -24,6 +25,7 @@ class ManifestEntry(msgspec.Struct, frozen=True, array_like=True):
 
     segment: str  # name of its file
     deletions: str = ""  # name of the file that says which of its documents are deleted, "" when none is
+    copies: str = ""  # name of the file that says which are copies, "" when that is not known of any
 
 
 class Manifest(msgspec.Struct, frozen=True, array_like=True):
@@ -37,7 +39,9 @@ class Manifest(msgspec.Struct, frozen=True, array_like=True):
 
     def file_names(self) -> set[str]:
         """Return the names of all files in use, the manifest included."""
-        names = {name for entry in self.entries for name in (entry.segment, entry.deletions) if name}
+        names = {
+            name for entry in self.entries for name in (entry.segment, entry.deletions, entry.copies) if name
+        }
         return names | {MANIFEST_NAME}
 
 
@@ -72,6 +76,22 @@ def decode_deletions(content: memoryview, document_count: int, name: str) -> Byt
     if len(body) != (document_count + 7) // 8:
         raise CorruptIndexError(f"{name} belongs to another segment")
     return np.unpackbits(np.frombuffer(body, np.uint8), count=document_count)
+
+
+def encode_copies(copies: Copies) -> bytes:
+    """Return the content of a file that says what is known of copies: which documents, then what of each."""
+    known = np.flatnonzero(copies).astype(np.int32)
+    return _with_checksum(np.stack([known, copies[known]]).tobytes())
+
+
+def decode_copies(content: memoryview, document_count: int, name: str) -> Copies:
+    """Read such a file. CorruptIndexError."""
+    known, values = np.frombuffer(_checked(content, name), np.int32).reshape(2, -1)
+    if len(known) and known[-1] >= document_count:
+        raise CorruptIndexError(f"{name} belongs to another segment")
+    copies = np.zeros(document_count, np.int32)
+    copies[known] = values
+    return copies
 
 
 def _with_checksum(body: bytes) -> bytes:

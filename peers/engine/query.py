@@ -56,6 +56,7 @@ class Kind(IntEnum):
     DATE = 5  # low <= its date < high
 
 
+_KINDS_OF_ADDRESS: Final = (Kind.SITE, Kind.DATE)
 _PHRASE: Final = Kind.PHRASE  # looked up once: at every literal it would be a part of what checking costs
 
 
@@ -109,6 +110,7 @@ class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
     mode: Mode = Mode.AND
     order: Order = Order.SCORE
     language: str = ""  # whose forms the entries of forms are, see `native_forms`; "" for `form_of`
+    has_copies: bool = False  # copies are found, too, for which another page stands
 
     def check_limits(self) -> None:
         """Raise ValueError when a query, made elsewhere than in `parse_query`, is beyond the limits.
@@ -141,6 +143,20 @@ class Query(msgspec.Struct, frozen=True, array_like=True, gc=False):
     def terms(self) -> tuple[str, ...]:
         """The distinct entries whose statistics a search needs: those that score, and those required."""
         return tuple(dict.fromkeys(self.scoring + self.required))
+
+    @property
+    def sees_copies(self) -> bool:
+        """Are copies found? Where it is asked for, and where a page may match for which another stands.
+
+        Copies have title and text in common, but neither host and URL nor date.
+        """
+        if self.has_copies or not self.clauses:
+            return self.has_copies
+        return any(
+            literal.kind in _KINDS_OF_ADDRESS or literal.fields & URL_FIELD
+            for clause in self.clauses
+            for literal in clause
+        )
 
     @property
     def is_empty(self) -> bool:

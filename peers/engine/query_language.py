@@ -5,7 +5,7 @@
     -x, NOT x          without it; x is a word, a phrase, an operator or a group
     x OR y, x | y      one of them; it joins its neighbours only, as people know it: a b OR c is a (b OR c)
     ( )                groups
-    site: intitle: inurl: lang: type: after: before:   see `Operator`
+    site: intitle: inurl: lang: type: after: before: copies:   see `Operator`
 
 Full-width signs （ ） ： － ｜ count as their like. AND, OR and NOT are words of the language in capitals
 only.
@@ -40,6 +40,7 @@ class Operator(StrEnum):
     TYPE = "type"  # html, pdf, text/plain
     AFTER = "after"  # 2024, 2024-05, 2024-05-01: from the beginning of that on
     BEFORE = "before"  # before the beginning of that
+    COPIES = "copies"  # all: pages that are copies of others are results, too
 
 
 class Oddity(StrEnum):

@@ -144,6 +144,7 @@ class _Compiler:
         self._scoring: list[str] = []  # more texts that are asked for
         self._clauses: dict[_Clause, None] = {}
         self._united: dict[Kind, dict[str, None]] = {}  # entries of which one must occur
+        self._has_copies = False
 
     def query(self, node: Node, order: Order) -> Query:
         for each in node.nodes if isinstance(node, And) else (node,):
@@ -162,6 +163,7 @@ class _Compiler:
             weights=tuple(scoring.values())[:SCORING_MAX],
             clauses=tuple(self._fitting_clauses()),
             order=order,
+            has_copies=self._has_copies,
         )
 
     @property
@@ -189,6 +191,9 @@ class _Compiler:
         """Take in one of the nodes that all must hold."""
         if isinstance(node, Words):
             self._bare.append(node.text)
+            return
+        if isinstance(node, Condition) and node.operator is Operator.COPIES and node.value.strip() == "all":
+            self._has_copies = True
             return
         literal = self._condition(node) if isinstance(node, Condition) else None
         if isinstance(node, Condition) and literal is None:
@@ -316,6 +321,8 @@ def _literal_of(operator: Operator, value: str) -> Literal | None:
         case Operator.BEFORE:
             until = _seconds_of(value)
             return None if until is None else Literal(Kind.DATE, high=until)
+        case Operator.COPIES:
+            return None  # it is about the whole query, and understood in front of it only
 
 
 def _host_of(site: str) -> str:

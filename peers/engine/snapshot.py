@@ -184,7 +184,8 @@ class View:
         total, is_exact = 0, True
         found: list[_BestOfSegment] = []
         best_scores: list[float] = []
-        for view in self._segments:
+        for each in self._segments:
+            view = _shown_to(query, each)
             try:
                 n, is_all, documents, scores = search_segment(view, plan, floor, effort)
             except EffortSpentError:
@@ -245,7 +246,12 @@ class View:
 
 def _facets_of(view: SegmentView, query: Query, effort: Effort) -> Facets:
     effort.spend(matching_cost(view, query) + _FACETS_VISITS * view.segment.document_count)
-    return facets_of(view.segment, matching(view, query))
+    return facets_of(view.segment, matching(_shown_to(query, view), query))
+
+
+def _shown_to(query: Query, view: SegmentView) -> SegmentView:
+    """Leave copies out, of which others stand for the same content; statistics are of all documents."""
+    return view if query.sees_copies else view.without_copies
 
 
 def _count_allowed(view: SegmentView, known: Entries) -> Ints:

@@ -2,40 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from peers.engine.live_segment import LiveSegment
+from peers.engine.live_segment import Copies, LiveSegment
+from peers.engine.manifest import (
+    ManifestEntry,
+    decode_copies,
+    decode_deletions,
+    encode_copies,
+    encode_deletions,
+)
 from peers.engine.segment import Segment
+from peers.engine.segment_file import write_file
+from peers.engine.storage import Storage
 from peers.kernel import Bytes
 
-UNWRITTEN = "?"  # instead of the name of a file of deletions
+UNWRITTEN = "?"  # instead of the name of a file that has what is deleted, or what is known of copies
 
 
 class WorkingSegment:
     """A segment as the next commit will have it."""
 
-    def __init__(self, segment: Segment, live: Bytes, deletions: str) -> None:
+    def __init__(
+        self, segment: Segment, live: Bytes, deletions: str, copies: Copies, copies_file: str = ""
+    ) -> None:
         self.segment = segment
         self.live = live
         self.deletions = deletions  # name of the file that has `live` as it is, "" when all are live
-        self._shared: LiveSegment | None = None  # has `live`
+        self.copies = copies
+        self.copies_file = copies_file  # likewise, "" when nothing is known of any
+        self._shared: LiveSegment | None = None  # has `live` and `copies`
 
     def delete(self, documents: Iterable[int]) -> None:
-        if self._shared is not None:
-            self.live = self.live.copy()
-            self._shared = None
+        self._unshare()
         self.live[list(documents)] = 0
         self.deletions = UNWRITTEN
+
+    def mark_copies(self, of_documents: Mapping[int, int]) -> None:
+        """Note what is known of some documents; what is known already is no change."""
+        changed = {number: n for number, n in of_documents.items() if self.copies[number] != n}
+        if changed:
+            self._unshare()
+            self.copies[list(changed)] = list(changed.values())
+            self.copies_file = UNWRITTEN
+
+    def write(self, storage: Storage, new_name: Callable[[str], str]) -> None:
+        """Write what is not in a file so far. OSError."""
+        if self.deletions == UNWRITTEN:
+            name = new_name("deletions-")
+            write_file(storage, name, [encode_deletions(self.live)])
+            self.deletions = name
+        if self.copies_file == UNWRITTEN:
+            name = new_name("copies-") if self.copies.any() else ""
+            if name:
+                write_file(storage, name, [encode_copies(self.copies)])
+            self.copies_file = name
+
+    def _unshare(self) -> None:
+        """Leave to snapshots what they have, before something changes."""
+        if self._shared is not None:
+            self.live, self.copies = self.live.copy(), self.copies.copy()
+            self._shared = None
 
     def share(self) -> LiveSegment:
         """Return what is live now; the same object, with its views, as long as that does not change."""
         if self._shared is None:
-            self._shared = LiveSegment(self.segment, self.live)
+            self._shared = LiveSegment(self.segment, self.live, self.copies)
         return self._shared
+
+
+def written_segment(segment: Segment, entry: ManifestEntry, storage: Storage) -> WorkingSegment:
+    """Return a segment as the manifest has it. CorruptIndexError, FileNotFoundError."""
+    n = segment.document_count
+    live, copies = np.ones(n, np.uint8), np.zeros(n, np.int32)
+    if entry.deletions:
+        live = decode_deletions(storage.read(entry.deletions), n, entry.deletions)
+    if entry.copies:
+        copies = decode_copies(storage.read(entry.copies), n, entry.copies)
+    return WorkingSegment(segment, live, entry.deletions, copies, entry.copies)
 
 
 def working_segment(segment: Segment) -> WorkingSegment:
     """Return a segment of which nothing is deleted."""
-    return WorkingSegment(segment, np.ones(segment.document_count, np.uint8), "")
+    n = segment.document_count
+    return WorkingSegment(segment, np.ones(n, np.uint8), "", np.zeros(n, np.int32))
