@@ -275,4 +275,5 @@ def document_of(page: ParsedPage, stamp: Stamp, last_modified: str | None) -> Do
         visit=stamp.visit,
         boilerplate=page.boilerplate,
         is_quotable=not page.is_nosnippet,
+        canonical=page.canonical,
     )

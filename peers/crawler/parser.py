@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from html import unescape
 from html.entities import html5
 from typing import Final, NamedTuple
 from urllib.parse import unquote
@@ -66,6 +67,7 @@ class ParsedPage(msgspec.Struct, frozen=True):
     boilerplate: str = ""  # the text around that, such as menus, and what is `hidden` at first, likewise
     is_noarchive: bool = False  # no copy of it is to be shown
     is_nosnippet: bool = False  # nothing of its text is to be shown
+    canonical: str = ""  # URL of the page that it says is to be shown for it; "" when it says none
 
 
 class RobotsWish(NamedTuple):
@@ -123,6 +125,7 @@ def parse_page(
         dates=page.dates,
         is_noarchive=wish.is_noarchive,
         is_nosnippet=wish.is_nosnippet,
+        canonical=page.canonical,
     )
 
 
@@ -177,6 +180,10 @@ _MARKUP: Final = re.compile(
 # In XHTML these may be empty elements; to an HTML parser the rest of the page would be inside.
 _EMPTY_ELEMENT: Final = re.compile(rb"<(script|style|title|iframe|textarea|a|div|span|p)((?:\s[^<>]*)?)/>")
 
+_HEAD_BYTES: Final = 65_536  # where a page is looked through for what it names as its address
+_LINK: Final = re.compile(rb"<link\s[^>]{1,4096}>", re.IGNORECASE)
+_IS_CANONICAL: Final = re.compile(rb"""\srel\s*=\s*["']?canonical["'\s/>]""", re.IGNORECASE)
+_HREF: Final = re.compile(rb"""\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
 _REFRESH: Final = re.compile(r"[\d.\s]*[;,\s]\s*(?:url\s*=\s*)?[\"']?([^\"']+)", re.IGNORECASE)
 _LANGUAGE: Final = re.compile(r"\s*([A-Za-z]{2,8})(?![A-Za-z])")
 _TEXT_TYPES: Final = frozenset(("text/html", "application/xhtml+xml", "text/plain"))
@@ -202,6 +209,7 @@ class _Page(msgspec.Struct):
     robots: str = ""
     is_cut: bool = False
     dates: tuple[str, ...] = ()
+    canonical: str = ""
 
 
 def _read_markup(url: str, markup: bytes) -> _Page:
@@ -230,7 +238,18 @@ def _read_markup(url: str, markup: bytes) -> _Page:
         robots=",".join(notes.robots),
         is_cut=is_cut,
         dates=tuple(text for _, text in sorted(notes.dates.items())),
+        canonical=_canonical_in(url, notes.base, markup),
     )
+
+
+def _canonical_in(url: str, base: str, markup: bytes) -> str:
+    """Return what a page names as its address (RFC 6596), "" when it names none."""
+    for link in _LINK.finditer(markup, 0, _HEAD_BYTES) if b"canonical" in markup[:_HEAD_BYTES] else ():
+        href = _HREF.search(link[0])
+        if href is not None and _IS_CANONICAL.search(link[0]) is not None:
+            named = unescape((href[1] or href[2] or href[3] or b"").decode(errors="replace"))
+            return canonical(named, (canonical(base, url) if base else None) or url) or ""
+    return ""
 
 
 class _Notes:
